@@ -1,0 +1,9 @@
+module github.com/joomcode/redispipe
+
+go 1.25.0
+
+require (
+	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/joomcode/errorx v0.8.0
+	github.com/stretchr/testify v1.12.1
+)

@@ -1,0 +1,159 @@
+package redis
+
+import (
+	"errors"
+
+	"github.com/joomcode/errorx"
+)
+
+// Errors is the root namespace of every error this library makes.
+// Stack traces are left out: an error is made in the goroutine that reads the
+// socket, so a trace would not show the caller. See CollectTrace.
+var Errors = errorx.NewNamespace("redispipe").ApplyModifiers(errorx.TypeModifierOmitStackTrace)
+
+var (
+	// ErrTraitNotSent marks a request of which provably no byte reached a
+	// socket write. It did not run: sending it again is safe.
+	ErrTraitNotSent = errorx.RegisterTrait("request_not_sent")
+	// ErrTraitConnectivity marks failures of the network or of the connection.
+	ErrTraitConnectivity = errorx.RegisterTrait("network")
+	// ErrTraitClusterMove marks server errors that come from slots on the move.
+	ErrTraitClusterMove = errorx.RegisterTrait("cluster_move")
+)
+
+var (
+	// ErrOpts holds errors in the options of a constructor.
+	ErrOpts = Errors.NewSubNamespace("opts")
+	// ErrContextIsNil is returned by a constructor that got a nil context.
+	ErrContextIsNil = ErrOpts.NewType("context_is_nil")
+	// ErrNoAddressProvided is returned by a constructor that got no address.
+	ErrNoAddressProvided = ErrOpts.NewType("no_address")
+
+	// ErrContextClosed resolves requests sent after Close, or after the end of
+	// the context that a connection or cluster was made with. Not sent.
+	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
+	// ErrIO is a failure to read or write, or a time-out. A request that ends
+	// with it may have run: retry only what may run twice.
+	ErrIO = Errors.NewType("io", ErrTraitConnectivity)
+	// ErrQueueFull resolves a request that met the bound of a connection's
+	// queue. Not sent: retry later, or send less.
+	ErrQueueFull = Errors.NewType("queue_full", ErrTraitNotSent)
+)
+
+var (
+	// ErrRequest holds errors in a request. It was not sent, and sending it
+	// again unchanged gives the same error.
+	ErrRequest = Errors.NewSubNamespace("request")
+	// ErrArgumentType: an argument of a type that can't be encoded; EKArgPos
+	// says which.
+	ErrArgumentType = ErrRequest.NewType("argument_type", ErrTraitNotSent)
+	// ErrBatchFormat: another request of the same batch is malformed.
+	ErrBatchFormat = ErrRequest.NewType("batch_format", ErrTraitNotSent)
+	// ErrNoSlotKey: no single cluster slot follows from the request's keys.
+	ErrNoSlotKey = ErrRequest.NewType("no_slot_key", ErrTraitNotSent)
+	// ErrCommandForbidden: the command would block, or change the state of, a
+	// socket that others share.
+	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
+	// ErrRequestCancelled: the caller's context ended, or its future was
+	// cancelled, before the answer came. Whether the request was sent is told
+	// by its subtypes; an error of this very type leaves it unknown.
+	ErrRequestCancelled = ErrRequest.NewType("request_cancelled")
+	// ErrRequestWithdrawn is the ErrRequestCancelled of a request taken back
+	// before any of it was written. Not sent: retry is safe.
+	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
+)
+
+var (
+	// ErrResponse holds errors in what a server sent. Where it is not a reply
+	// to begin with, the connection is closed, since nothing after it can be
+	// trusted.
+	ErrResponse = Errors.NewSubNamespace("response")
+	// ErrResponseFormat: not valid RESP.
+	ErrResponseFormat = ErrResponse.NewType("format")
+	// ErrResponseUnexpected: valid RESP, but not of the shape or type that was asked for.
+	ErrResponseUnexpected = ErrResponse.NewType("unexpected")
+	// ErrResponseTooLarge: a length, an element count or a nesting over its bound.
+	ErrResponseTooLarge = ErrResponse.NewType("too_large")
+	// ErrHeaderlineTooLarge: a header line over its bound.
+	ErrHeaderlineTooLarge = ErrResponse.NewType("headerline_too_large")
+	// ErrHeaderlineEmpty: an empty header line.
+	ErrHeaderlineEmpty = ErrResponse.NewType("headerline_empty")
+	// ErrIntegerParsing: not a number where a number or a length has to stand.
+	ErrIntegerParsing = ErrResponse.NewType("integer_parsing")
+	// ErrNoFinalRN: a line or a body that does not end in CRLF.
+	ErrNoFinalRN = ErrResponse.NewType("no_final_rn")
+	// ErrUnknownHeaderType: a header line that begins with no known type.
+	ErrUnknownHeaderType = ErrResponse.NewType("unknown_headerline_type")
+	// ErrPing: a heartbeat was answered with something else than its own nonce.
+	ErrPing = ErrResponse.NewType("ping")
+)
+
+var (
+	// ErrResult is an error that the server answered with.
+	ErrResult = Errors.NewType("result")
+	// ErrMoved is MOVED: the slot lives elsewhere (EKMovedTo, EKSlot).
+	ErrMoved = ErrResult.NewSubtype("moved", ErrTraitClusterMove)
+	// ErrAsk is ASK: the key is being moved elsewhere (EKMovedTo, EKSlot).
+	ErrAsk = ErrResult.NewSubtype("ask", ErrTraitClusterMove)
+	// ErrClusterDown is CLUSTERDOWN: the cluster does not serve the slot now.
+	ErrClusterDown = ErrResult.NewSubtype("clusterdown", ErrTraitClusterMove)
+	// ErrTryAgain is TRYAGAIN: keys of one request are on both sides of a migration.
+	ErrTryAgain = ErrResult.NewSubtype("try_again", ErrTraitClusterMove)
+	// ErrLoading is LOADING: the server reads its data set and ran nothing.
+	ErrLoading = ErrResult.NewSubtype("loading")
+	// ErrReadOnly is READONLY: a write reached a replica and did not run.
+	ErrReadOnly = ErrResult.NewSubtype("readonly")
+	// ErrExecEmpty: EXEC answered null, as it does when a watched key changed.
+	ErrExecEmpty = ErrResult.NewSubtype("exec_empty")
+	// ErrExecAbort is EXECABORT: a command of the transaction was refused, none ran.
+	ErrExecAbort = ErrResult.NewSubtype("exec_abort")
+)
+
+// Properties of errors. Those that may hold arguments or replies are not
+// printed with the error.
+var (
+	// EKLine is the offending header line ([]byte).
+	EKLine = errorx.RegisterProperty("line")
+	// EKMovedTo is the address in a MOVED or ASK (string).
+	EKMovedTo = errorx.RegisterPrintableProperty("movedto")
+	// EKSlot is the slot in a MOVED or ASK (int64).
+	EKSlot = errorx.RegisterPrintableProperty("slot")
+	// EKVal is an argument that can't be encoded.
+	EKVal = errorx.RegisterProperty("val")
+	// EKArgPos is the index of an argument in Request.Args (int).
+	EKArgPos = errorx.RegisterPrintableProperty("argpos")
+	// EKRequest is the request that failed (Request). It prints without
+	// argument values.
+	EKRequest = errorx.RegisterPrintableProperty("request")
+	// EKRequests is the batch or transaction that failed ([]Request).
+	EKRequests = errorx.RegisterProperty("requests")
+	// EKResponse is the unexpected response.
+	EKResponse = errorx.RegisterProperty("response")
+	// EKAddress is the address of the server (string).
+	EKAddress = errorx.RegisterPrintableProperty("address")
+)
+
+// CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors.
+// Set it before the first request; default false, since a trace costs
+// microseconds.
+var CollectTrace = false
+
+// AsError returns res as an error if it is one, and nil otherwise.
+func AsError(res any) error {
+	err, _ := res.(error)
+	return err
+}
+
+// AsErrorx returns res as an *errorx.Error if it is an error, and nil
+// otherwise. A foreign error is wrapped: see errorx.Cast for the cause.
+func AsErrorx(res any) *errorx.Error {
+	err, ok := res.(error)
+	if !ok {
+		return nil
+	}
+	var typed *errorx.Error
+	if errors.As(err, &typed) {
+		return typed
+	}
+	return ErrResponseUnexpected.WrapWithNoMessage(err)
+}

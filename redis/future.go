@@ -1,0 +1,21 @@
+package redis
+
+// Future takes the result of a request.
+type Future interface {
+	// Resolve is called once, with the result and the n that was given with
+	// the request. It is called in the goroutine that reads the socket: it must
+	// be quick and must not wait for another reply of the same connection.
+	Resolve(res any, n uint64)
+	// Cancelled returns an error when nobody waits for the result any more: a
+	// request that is not yet written is then not sent.
+	Cancelled() error
+}
+
+// FuncFuture is a Future made of a function. It is never cancelled.
+type FuncFuture func(res any, n uint64)
+
+// Resolve implements Future.
+func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
+
+// Cancelled implements Future.
+func (f FuncFuture) Cancelled() error { return nil }
