@@ -19,3 +19,10 @@ func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
 
 // Cancelled implements Future.
 func (f FuncFuture) Cancelled() error { return nil }
+
+// resolve resolves cb, if there is one.
+func resolve(cb Future, res any, n uint64) {
+	if cb != nil {
+		cb.Resolve(res, n)
+	}
+}

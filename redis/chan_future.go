@@ -1,0 +1,77 @@
+package redis
+
+// ChanFutured wraps a Sender so that a call returns at once, with a future
+// that can be waited for.
+type ChanFutured struct {
+	S Sender
+}
+
+// Send sends a request.
+func (s ChanFutured) Send(r Request) *ChanFuture {
+	f := newChanFuture()
+	s.S.Send(r, f, 0)
+	return f
+}
+
+// SendMany sends requests at once.
+func (s ChanFutured) SendMany(reqs []Request) ChanFutures {
+	futures := make(ChanFutures, len(reqs))
+	for i := range futures {
+		futures[i] = newChanFuture()
+	}
+	s.S.SendMany(reqs, futures, 0)
+	return futures
+}
+
+// SendTransaction sends requests between MULTI and EXEC.
+func (s ChanFutured) SendTransaction(reqs []Request) *ChanTransaction {
+	f := &ChanTransaction{ChanFuture: *newChanFuture()}
+	s.S.SendTransaction(reqs, f, 0)
+	return f
+}
+
+// ChanFuture is a future with a channel that is closed when the result is there.
+type ChanFuture struct {
+	res  any
+	done chan struct{}
+}
+
+func newChanFuture() *ChanFuture { return &ChanFuture{done: make(chan struct{})} }
+
+// Value waits for the result and returns it.
+func (f *ChanFuture) Value() any {
+	<-f.done
+	return f.res
+}
+
+// Done returns a channel that is closed when the result is there.
+func (f *ChanFuture) Done() <-chan struct{} { return f.done }
+
+// Resolve implements Future.
+func (f *ChanFuture) Resolve(res any, _ uint64) {
+	f.res = res
+	close(f.done)
+}
+
+// Cancelled implements Future.
+func (f *ChanFuture) Cancelled() error { return nil }
+
+// ChanFutures are the futures of several requests.
+type ChanFutures []*ChanFuture
+
+// Resolve implements Future: n is the index.
+func (f ChanFutures) Resolve(res any, n uint64) { f[n].Resolve(res, n) }
+
+// Cancelled implements Future.
+func (f ChanFutures) Cancelled() error { return nil }
+
+// ChanTransaction is the future of a transaction.
+type ChanTransaction struct {
+	ChanFuture
+}
+
+// Results waits for the transaction and returns the results of its requests,
+// or the error for which there are none.
+func (f *ChanTransaction) Results() ([]any, error) {
+	return TransactionResponse(f.Value())
+}

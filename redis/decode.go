@@ -1,0 +1,427 @@
+package redis
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/joomcode/errorx"
+)
+
+// Limits bound what a Decoder accepts. What is over a bound is an error before
+// anything is allocated for it. A zero field means its default.
+type Limits struct {
+	// Line is the longest header line, in bytes with its CRLF. Default 64 KiB.
+	Line int
+	// Bulk is the longest string, in bytes. Default 512 MiB, which is Redis'
+	// own bound (proto-max-bulk-len).
+	Bulk int
+	// Elements is the greatest number of elements of one array, set, map
+	// (keys and values counted) or push. Default 2^27.
+	Elements int
+	// Depth is how deep aggregates may be nested. Default 128; Lua scripts,
+	// the only source of deep replies, can't pass 200 C calls.
+	Depth int
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(field *int, def int) {
+		if *field <= 0 {
+			*field = def
+		}
+	}
+	set(&l.Line, 64<<10)
+	set(&l.Bulk, 512<<20)
+	set(&l.Elements, 1<<27)
+	set(&l.Depth, 128)
+	return l
+}
+
+// Results that come often are boxed once.
+var (
+	resultOK     any = "OK"
+	resultQueued any = "QUEUED"
+	resultPong   any = "PONG"
+	resultEmpty  any = []byte{}
+)
+
+// A bulk string is read in steps, so that a length alone can't claim memory:
+// the first step is this long, each further one doubles what has arrived.
+const bulkFirstStep = 64 << 10
+
+// A nested array starts with room for so many elements, for the same reason.
+const nestedFirstStep = 16
+
+// Decoder reads RESP2 and RESP3 replies. It is strict: what is not valid is an
+// error and never a value. After an error of Decode the stream is of no use.
+// It is not safe for concurrent use.
+type Decoder struct {
+	r      *bufio.Reader
+	limits Limits
+	size   int    // bytes consumed by the reply being read
+	long   []byte // a line longer than r's buffer, while it is being used
+}
+
+// NewDecoder returns a Decoder that reads from r.
+func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
+	return &Decoder{r: r, limits: limits.withDefaults()}
+}
+
+// ReadResponse reads one response. It returns the result, or the error that
+// prevented one, and how many bytes were consumed. A header line has to fit
+// into the reader's buffer; the other limits are the defaults of Limits.
+func ReadResponse(r *bufio.Reader) (any, int) {
+	d := Decoder{r: r, limits: Limits{Line: r.Size()}.withDefaults()}
+	res, err := d.Decode()
+	if err != nil {
+		return err, d.size
+	}
+	return res, d.size
+}
+
+// Decode reads the next reply. The result may be an error that the server
+// answered with; err tells that no reply could be read. RESP3 pushes and
+// attributes are skipped: they answer nothing.
+func (d *Decoder) Decode() (res any, err error) {
+	d.size = 0
+	return d.value(0)
+}
+
+// Size returns how many bytes the last reply took, with the pushes skipped before it.
+func (d *Decoder) Size() int { return d.size }
+
+// skipped stands for a push or an attribute.
+type skipped struct{}
+
+// value reads the next value of a reply that is nested depth deep.
+func (d *Decoder) value(depth int) (any, error) {
+	for {
+		v, err := d.frame(depth)
+		if v != any(skipped{}) {
+			return v, err
+		}
+	}
+}
+
+func (d *Decoder) frame(depth int) (any, error) {
+	line, err := d.line()
+	if err != nil {
+		return nil, err
+	}
+	kind, body := line[0], line[1:]
+	switch kind {
+	case '+':
+		return d.simple(body)
+	case '-':
+		if bytes.IndexByte(body, '\r') >= 0 {
+			return nil, errLine(ErrResponseFormat, line)
+		}
+		return errorReply(string(body)), nil
+	case ':':
+		v, ok := parseInt(body)
+		if !ok {
+			return nil, errLine(ErrIntegerParsing, line)
+		}
+		return v, nil
+	case '$', '=', '!':
+		return d.bulk(kind, line)
+	case '*', '~', '%', '>', '|':
+		return d.aggregate(kind, line, depth)
+	case '_', '#', ',', '(':
+		return scalar3(kind, line)
+	}
+	return nil, errLine(ErrUnknownHeaderType, line)
+}
+
+func (d *Decoder) simple(body []byte) (any, error) {
+	switch string(body) {
+	case "OK":
+		return resultOK, nil
+	case "QUEUED":
+		return resultQueued, nil
+	case "PONG":
+		return resultPong, nil
+	}
+	if bytes.IndexByte(body, '\r') >= 0 {
+		return nil, errLine(ErrResponseFormat, body)
+	}
+	return string(body), nil
+}
+
+// line reads a header line and returns it without its CRLF. It is valid until
+// the next read.
+func (d *Decoder) line() ([]byte, error) {
+	line, err := d.r.ReadSlice('\n')
+	if err == bufio.ErrBufferFull && d.r.Size() < d.limits.Line {
+		d.long = append(d.long[:0], line...)
+		for err == bufio.ErrBufferFull && len(d.long) <= d.limits.Line {
+			line, err = d.r.ReadSlice('\n')
+			d.long = append(d.long, line...)
+		}
+		line, d.long = d.long, nil
+	}
+	d.size += len(line)
+	switch {
+	case len(line) > d.limits.Line || err == bufio.ErrBufferFull:
+		return nil, ErrHeaderlineTooLarge.New("header line is longer than %d bytes", d.limits.Line)
+	case err != nil:
+		return nil, d.ioError(err)
+	case len(line) < 2 || line[len(line)-2] != '\r':
+		return nil, ErrNoFinalRN.New("header line does not end in CRLF")
+	case len(line) == 2:
+		return nil, ErrHeaderlineEmpty.New("header line is empty")
+	}
+	return line[:len(line)-2], nil
+}
+
+// length parses what follows the type of a string or an aggregate: -1 is
+// returned for null, where null is legal.
+func (d *Decoder) length(line []byte, limit int) (int, error) {
+	kind, body := line[0], line[1:]
+	if len(body) == 2 && body[0] == '-' && body[1] == '1' && (kind == '$' || kind == '*') {
+		return -1, nil
+	}
+	if len(body) == 0 || body[0] == '+' {
+		return 0, errLine(ErrIntegerParsing, line)
+	}
+	n, ok := parseInt(body)
+	switch {
+	case !ok:
+		return 0, errLine(ErrIntegerParsing, line)
+	case n < 0 || body[0] == '-':
+		return 0, errLine(ErrResponseFormat, line)
+	case n > int64(limit):
+		return 0, ErrResponseTooLarge.New("length %d is over the limit of %d", n, limit)
+	}
+	return int(n), nil
+}
+
+func (d *Decoder) bulk(kind byte, line []byte) (any, error) {
+	n, err := d.length(line, d.limits.Bulk)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, nil
+	}
+	if n == 0 && kind == '$' {
+		return resultEmpty, d.crlf()
+	}
+	body, err := d.body(n)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case '=':
+		if len(body) < 4 || body[3] != ':' {
+			return nil, ErrResponseFormat.New("verbatim string has no format")
+		}
+		return string(body[4:]), nil
+	case '!':
+		return errorReply(string(body)), nil
+	}
+	return body, nil
+}
+
+// body reads n bytes and the CRLF behind them.
+func (d *Decoder) body(n int) ([]byte, error) {
+	body := make([]byte, min(n, bulkFirstStep))
+	read := 0
+	for {
+		m, err := io.ReadFull(d.r, body[read:])
+		d.size += m
+		if err != nil {
+			return nil, d.ioError(err)
+		}
+		read = len(body)
+		if read == n {
+			return body, d.crlf()
+		}
+		body = append(make([]byte, 0, min(n, 2*read)), body...)
+		body = body[:cap(body)]
+		if len(body) > n {
+			body = body[:n]
+		}
+	}
+}
+
+func (d *Decoder) crlf() error {
+	end, err := d.r.Peek(2)
+	if err != nil {
+		d.size += len(end)
+		return d.ioError(err)
+	}
+	if end[0] != '\r' || end[1] != '\n' {
+		return ErrNoFinalRN.New("string is not followed by CRLF")
+	}
+	d.size += 2
+	_, _ = d.r.Discard(2)
+	return nil
+}
+
+func (d *Decoder) aggregate(kind byte, line []byte, depth int) (any, error) {
+	n, err := d.length(line, d.limits.Elements)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, nil
+	}
+	if depth >= d.limits.Depth {
+		return nil, ErrResponseTooLarge.New("nested deeper than %d", d.limits.Depth)
+	}
+	if kind == '>' && depth > 0 {
+		return nil, ErrResponseFormat.New("push inside of a reply")
+	}
+	if kind == '%' || kind == '|' {
+		if n > d.limits.Elements/2 {
+			return nil, ErrResponseTooLarge.New("map of %d pairs is over the limit of %d elements", n, d.limits.Elements)
+		}
+		n *= 2
+	}
+	elements, err := d.elements(n, depth)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case '%':
+		return mapOf(elements)
+	case '>', '|':
+		return skipped{}, nil
+	}
+	return elements, nil
+}
+
+func (d *Decoder) elements(n, depth int) ([]any, error) {
+	room := min(n, nestedFirstStep)
+	if depth == 0 {
+		// An element is 3 bytes at the least and takes 16, so what is
+		// already here allows for a quarter.
+		room = min(n, max(room, d.r.Buffered()/4))
+	}
+	elements := make([]any, 0, room)
+	for range n {
+		el, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		elements = append(elements, el)
+	}
+	return elements, nil
+}
+
+// mapOf makes a map of keys and values in turn.
+func mapOf(pairs []any) (any, error) {
+	m := make(map[string]any, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		key, ok := ArgToString(pairs[i])
+		if !ok || pairs[i] == nil {
+			return nil, ErrResponseFormat.New("map key of type %T", pairs[i])
+		}
+		m[key] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// scalar3 decodes the RESP3 types that are one line long.
+func scalar3(kind byte, line []byte) (any, error) {
+	body := line[1:]
+	switch kind {
+	case '_':
+		if len(body) == 0 {
+			return nil, nil
+		}
+	case '#':
+		if len(body) == 1 && (body[0] == 't' || body[0] == 'f') {
+			return body[0] == 't', nil
+		}
+	case ',':
+		if v, ok := parseDouble(body); ok {
+			return v, nil
+		}
+	case '(':
+		digits := body
+		if len(digits) > 1 && (digits[0] == '-' || digits[0] == '+') {
+			digits = digits[1:]
+		}
+		if onlyOf(digits, "0123456789") {
+			v, ok := new(big.Int).SetString(string(body), 10)
+			if ok {
+				return v, nil
+			}
+		}
+	}
+	return nil, errLine(ErrResponseFormat, line)
+}
+
+func parseDouble(text []byte) (float64, bool) {
+	switch string(text) {
+	case "inf":
+		return math.Inf(1), true
+	case "-inf":
+		return math.Inf(-1), true
+	case "nan", "-nan":
+		return math.NaN(), true
+	}
+	if !onlyOf(text, "0123456789+-.eE") {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	return v, err == nil
+}
+
+// onlyOf tells whether text is not empty and made of the given characters.
+func onlyOf(text []byte, chars string) bool {
+	for _, c := range text {
+		if bytes.IndexByte([]byte(chars), c) < 0 {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// parseInt parses a decimal int64 with an optional sign.
+func parseInt(text []byte) (int64, bool) {
+	negative := false
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		negative = text[0] == '-'
+		text = text[1:]
+	}
+	if len(text) == 0 {
+		return 0, false
+	}
+	bound := uint64(math.MaxInt64)
+	if negative {
+		bound++
+	}
+	var v uint64
+	for _, c := range text {
+		digit := uint64(c - '0')
+		if digit > 9 || v > (bound-digit)/10 {
+			return 0, false
+		}
+		v = v*10 + digit
+	}
+	if negative {
+		return -int64(v), true
+	}
+	return int64(v), true
+}
+
+// ioError types an error of the reader below. The end of the stream inside of
+// a reply is an unexpected one.
+func (d *Decoder) ioError(err error) *errorx.Error {
+	if err == io.EOF && d.size > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return ErrIO.Wrap(err, "reading a reply")
+}
+
+func errLine(t *errorx.Type, line []byte) *errorx.Error {
+	const shown = 64 // enough to recognize what it is
+	return t.New("bad header line of %d bytes", len(line)).
+		WithProperty(EKLine, bytes.Clone(line[:min(len(line), shown)]))
+}

@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/joomcode/errorx"
+)
+
+// errorCodes types the errors that callers, or the library itself, act on.
+var errorCodes = []struct {
+	code string
+	typ  *errorx.Type
+}{
+	{"LOADING", ErrLoading},
+	{"CLUSTERDOWN", ErrClusterDown},
+	{"TRYAGAIN", ErrTryAgain},
+	{"READONLY", ErrReadOnly},
+	{"EXECABORT", ErrExecAbort},
+}
+
+// errorReply makes an error of the text that a server answered with.
+func errorReply(text string) *errorx.Error {
+	code, rest, _ := strings.Cut(text, " ")
+	switch code {
+	case "ERR":
+		return ErrResult.New("%s", withoutArguments(text))
+	case "MOVED":
+		return redirectReply(ErrMoved, text, rest)
+	case "ASK":
+		return redirectReply(ErrAsk, text, rest)
+	}
+	for _, known := range errorCodes {
+		if code == known.code {
+			return known.typ.New("%s", text)
+		}
+	}
+	return ErrResult.New("%s", text)
+}
+
+// withoutArguments cuts off the argument values that Redis quotes when it does
+// not know a command: errors end up in logs.
+func withoutArguments(text string) string {
+	if strings.HasPrefix(text, "ERR unknown") {
+		text, _, _ = strings.Cut(text, ", with args beginning with")
+	}
+	return text
+}
+
+// redirectReply parses "SLOT ADDRESS". A script can make a server answer with
+// any text, so a malformed one is an error like others.
+func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
+	number, addr, _ := strings.Cut(rest, " ")
+	slot, err := strconv.ParseUint(number, 10, 14)
+	if err != nil || addr == "" || strings.ContainsAny(addr, " \t") {
+		return ErrResponseFormat.New("malformed redirect").WithProperty(EKLine, []byte(text))
+	}
+	return t.New("%s", text).
+		WithProperty(EKSlot, int64(slot)).
+		WithProperty(EKMovedTo, addr)
+}
+
+// TransactionResponse takes apart the response of SendTransaction: the results
+// of the single requests, or the error for which there are none.
+func TransactionResponse(res any) ([]any, error) {
+	switch v := res.(type) {
+	case []any:
+		return v, nil
+	case nil:
+		return nil, ErrExecEmpty.New("EXEC answered null")
+	case error:
+		return nil, v
+	}
+	return nil, ErrResponseUnexpected.New("EXEC answered with %T", res).WithProperty(EKResponse, res)
+}

@@ -1,0 +1,133 @@
+package redis
+
+import (
+	"errors"
+	"strconv"
+)
+
+// ScanEOF is what a Scanner's future gets when the iteration is over. It is
+// the end, not a failure.
+var ScanEOF = errors.New("scan: end of iteration")
+
+// ScanOpts says what to iterate over.
+type ScanOpts struct {
+	// Cmd is SCAN (the default), HSCAN, SSCAN or ZSCAN.
+	Cmd string
+	// Key is the key that HSCAN, SSCAN and ZSCAN walk; SCAN ignores it.
+	Key string
+	// Match is a glob pattern; empty matches all.
+	Match string
+	// Count is a hint of how many elements one step looks at; 0 leaves it to
+	// the server (10, see the Redis documentation of SCAN).
+	Count int
+}
+
+// Request returns the request for the step after cursor it; nil begins.
+func (s ScanOpts) Request(it []byte) Request {
+	if it == nil {
+		it = []byte("0")
+	}
+	cmd, args := s.Cmd, make([]any, 0, 6)
+	if cmd == "" {
+		cmd = "SCAN"
+	}
+	if !equalFold(cmd, "SCAN") {
+		args = append(args, s.Key)
+	}
+	args = append(args, it)
+	if s.Match != "" {
+		args = append(args, "MATCH", s.Match)
+	}
+	if s.Count > 0 {
+		args = append(args, "COUNT", s.Count)
+	}
+	return Request{Cmd: cmd, Args: args}
+}
+
+// ScanResponse takes apart the response to a SCAN command: the next cursor and
+// the batch.
+func ScanResponse(res any) (it []byte, keys []string, err error) {
+	if err := AsError(res); err != nil {
+		return nil, nil, err
+	}
+	unexpected := func(what string) error {
+		return ErrResponseUnexpected.New("scan: %s", what).WithProperty(EKResponse, res)
+	}
+	pair, ok := res.([]any)
+	if !ok || len(pair) != 2 {
+		return nil, nil, unexpected("reply is not an array of two")
+	}
+	it, ok = pair[0].([]byte)
+	if !ok {
+		return nil, nil, unexpected("cursor is not a string")
+	}
+	if _, err := strconv.ParseUint(string(it), 10, 64); err != nil {
+		return nil, nil, unexpected("cursor is not a number")
+	}
+	list, ok := pair[1].([]any)
+	if !ok {
+		return nil, nil, unexpected("second element is not an array")
+	}
+	keys = make([]string, len(list))
+	for i, el := range list {
+		if keys[i], ok = bytesToString(el); !ok {
+			return nil, nil, unexpected("element is not a string")
+		}
+	}
+	return it, keys, nil
+}
+
+func bytesToString(v any) (string, bool) {
+	switch v := v.(type) {
+	case []byte:
+		return string(v), true
+	case string:
+		return v, true
+	}
+	return "", false
+}
+
+// ScannerBase is the part of a Scanner that does not depend on where the
+// requests go: embed it and call DoNext. It is not safe for concurrent use.
+type ScannerBase struct {
+	ScanOpts
+	// Iter is the last cursor seen; nil before the first step.
+	Iter []byte
+	// Err is the error of the last step.
+	Err error
+
+	cb Future
+}
+
+// DoNext sends the next step to snd; cb is resolved with its batch.
+func (s *ScannerBase) DoNext(cb Future, snd Sender) {
+	s.cb = cb
+	snd.Send(s.ScanOpts.Request(s.Iter), s, 0)
+}
+
+// IterLast tells whether the last step ended the iteration.
+func (s *ScannerBase) IterLast() bool {
+	return len(s.Iter) == 1 && s.Iter[0] == '0'
+}
+
+// Cancelled implements Future.
+func (s *ScannerBase) Cancelled() error {
+	if s.cb == nil {
+		return nil
+	}
+	return s.cb.Cancelled()
+}
+
+// Resolve implements Future.
+func (s *ScannerBase) Resolve(res any, _ uint64) {
+	cb := s.cb
+	s.cb = nil
+	it, keys, err := ScanResponse(res)
+	s.Err = err
+	if err != nil {
+		resolve(cb, err, 0)
+		return
+	}
+	s.Iter = it
+	resolve(cb, keys, 0)
+}

@@ -1,0 +1,66 @@
+package redis
+
+import "context"
+
+// Sync wraps a Sender so that a call waits for its result. It is safe for use
+// by many goroutines; that is what fills the batches.
+type Sync struct {
+	S Sender
+}
+
+// Do sends a command and returns its result, which is an *errorx.Error if the
+// request failed: see AsError. Arguments are not kept.
+func (s Sync) Do(cmd string, args ...any) any {
+	return do(context.Background(), s.S, cmd, args)
+}
+
+// Send sends a request and returns its result.
+func (s Sync) Send(r Request) any {
+	return do(context.Background(), s.S, r.Cmd, r.Args)
+}
+
+// SendMany sends requests at once and returns their results in order. Each
+// result is to be checked for an error of its own.
+func (s Sync) SendMany(reqs []Request) []any {
+	return sendMany(context.Background(), s.S, reqs)
+}
+
+// SendTransaction sends requests between MULTI and EXEC and returns their
+// results, or the error for which there are none. After an error with
+// ErrTraitNotSent, or of type ErrExecAbort, nothing ran; after ErrIO the
+// transaction ran whole or not at all.
+func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
+	return sendTransaction(context.Background(), s.S, reqs)
+}
+
+// Scanner returns an iterator over keys, or over the elements of a key.
+func (s Sync) Scanner(opts ScanOpts) SyncIterator {
+	return SyncIterator{s: s.S.Scanner(opts)}
+}
+
+// SyncIterator waits for the batches of a Scanner.
+type SyncIterator struct {
+	s Scanner
+}
+
+// Next returns the next batch, which may be empty; ScanEOF as the error tells
+// the end.
+func (s SyncIterator) Next() ([]string, error) {
+	return scanNext(context.Background(), s.s)
+}
+
+func scanNext(ctx context.Context, s Scanner) ([]string, error) {
+	w := newWaiter()
+	s.Next(w)
+	switch res := w.result(ctx).(type) {
+	case []string:
+		return res, nil
+	case error:
+		if res == ScanEOF {
+			return nil, ScanEOF
+		}
+		return nil, traced(res).(error)
+	default:
+		return nil, ErrResponseUnexpected.New("scanner answered with %T", res)
+	}
+}

@@ -1,0 +1,150 @@
+package redis
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// encodedSender is the optional part of a Sender that takes requests which are
+// encoded already, so that their arguments never leave the caller's stack.
+// Connections and clusters have it.
+type encodedSender interface {
+	SendEncoded(r *wire.Request, cb Future, n uint64)
+}
+
+// waiter is the future of a caller that waits for one result.
+type waiter struct {
+	req wire.Request
+	// done has room for one, so that Resolve never waits for the caller.
+	done  chan struct{}
+	state atomic.Uint32
+	res   any
+}
+
+// Who of the caller and the resolver comes second recycles the waiter.
+const (
+	waiterPending   = iota
+	waiterResolved  // the result is there; the caller recycles
+	waiterAbandoned // the caller is gone; the resolver recycles
+)
+
+// A waiter's buffer over this size is left to the garbage collector: one large
+// request must not pin its size for ever.
+const waiterKeptBuffer = 16 << 10
+
+var waiters = sync.Pool{New: func() any { return &waiter{done: make(chan struct{}, 1)} }}
+
+func newWaiter() *waiter {
+	w := waiters.Get().(*waiter)
+	w.state.Store(waiterPending)
+	return w
+}
+
+func (w *waiter) recycle() {
+	w.res = nil
+	w.req.Cmd, w.req.Ticket = "", wire.Ticket{}
+	if cap(w.req.Buf) > waiterKeptBuffer {
+		w.req.Buf = nil
+	}
+	waiters.Put(w)
+}
+
+// Resolve implements Future.
+func (w *waiter) Resolve(res any, _ uint64) {
+	w.res = res
+	if w.state.CompareAndSwap(waiterPending, waiterResolved) {
+		w.done <- struct{}{}
+		return
+	}
+	w.recycle()
+}
+
+// Cancelled implements Future.
+func (w *waiter) Cancelled() error {
+	if w.state.Load() == waiterAbandoned {
+		return ErrRequestCancelled.New("the caller's context ended")
+	}
+	return nil
+}
+
+// result waits until the request is resolved, or ctx ends. It ends the
+// caller's use of the waiter.
+func (w *waiter) result(ctx context.Context) any {
+	if ended := ctx.Done(); ended != nil {
+		select {
+		case <-w.done:
+		case <-ended:
+			if w.req.Ticket.Withdraw() {
+				w.recycle()
+				return withdrawn(ctx)
+			}
+			if w.state.CompareAndSwap(waiterPending, waiterAbandoned) {
+				return abandoned(ctx)
+			}
+			<-w.done
+		}
+	} else {
+		<-w.done
+	}
+	res := w.res
+	w.recycle()
+	return res
+}
+
+// withdrawn is the result of a request that was taken back unsent.
+func withdrawn(ctx context.Context) error {
+	return ErrRequestWithdrawn.Wrap(context.Cause(ctx), "withdrawn before it was sent")
+}
+
+// abandoned is the result of a request whose caller went away.
+func abandoned(ctx context.Context) error {
+	return ErrRequestCancelled.Wrap(context.Cause(ctx), "abandoned, it may have been sent")
+}
+
+// do sends one command and waits for its result. It keeps no reference to args.
+func do(ctx context.Context, s Sender, cmd string, args []any) any {
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return traced(withRequest(withdrawn(ctx), cmd, args))
+	}
+	for {
+		res := exchange(ctx, s, cmd, args)
+		err, failed := res.(error)
+		if !failed {
+			return res
+		}
+		if !awaitRoom(ctx, err) {
+			return traced(withRequest(err, cmd, args))
+		}
+	}
+}
+
+func exchange(ctx context.Context, s Sender, cmd string, args []any) any {
+	w := newWaiter()
+	var bad int
+	w.req.Buf, bad = appendCommand(w.req.Buf[:0], cmd, args)
+	if bad >= 0 {
+		w.recycle()
+		return errArgument(cmd, bad)
+	}
+	if encoded, ok := s.(encodedSender); ok {
+		w.req.Cmd = cmd
+		encoded.SendEncoded(&w.req, w, 0)
+	} else {
+		s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
+	}
+	return w.result(ctx)
+}
+
+// awaitRoom waits, after err, until the request can be sent again; it returns
+// false if err stands.
+func awaitRoom(ctx context.Context, err error) bool {
+	full := AsErrorx(err)
+	if !full.IsOfType(ErrQueueFull) {
+		return false
+	}
+	queue, ok := full.Property(wire.EKRoomer)
+	return ok && queue.(wire.Roomer).AwaitRoom(ctx) == nil
+}
