@@ -1,0 +1,150 @@
+package command
+
+import "strings"
+
+// Call is a command together with its arguments, that is what tells an XREAD
+// with BLOCK from one without, or CLIENT REPLY from CLIENT LIST. It is made for
+// one look and does not outlive the arguments.
+type Call struct {
+	// Info is the subcommand's where there is one, and nil for a command that
+	// the table lacks.
+	*Info
+	args []any
+	// shift is 1 if the second word of Cmd is sent as an argument before args.
+	shift int
+	// word is that second word, but for names of two words that the table has.
+	word string
+	// malformed: Cmd is not what a command's name may be.
+	malformed bool
+}
+
+// Of finds the command that cmd with args is. cmd may hold the subcommand, or
+// any first argument, after one space. It allocates nothing.
+func Of(cmd string, args []any) Call {
+	c := Call{Info: Lookup(cmd), args: args}
+	switch {
+	case c.Info == nil:
+		c.split(cmd)
+	case c.Is(Subcommand):
+		c.shift = 1
+	case c.Is(Container) && len(args) > 0:
+		c.descend(args[0])
+	}
+	return c
+}
+
+// split handles a Cmd that is not in the table as it is.
+func (c *Call) split(cmd string) {
+	c.malformed = !wellFormed(cmd)
+	first, rest, two := strings.Cut(cmd, " ")
+	if !two || c.malformed {
+		return
+	}
+	c.Info, c.word, c.shift = Lookup(first), rest, 1
+}
+
+// descend replaces a container's Info by that of its subcommand, if known.
+func (c *Call) descend(sub any) {
+	var f folded
+	n := copy(f[:], c.Name)
+	f[n] = ' '
+	n++
+	m := copyArg(f[n:], sub)
+	if m < 0 {
+		return
+	}
+	if info := f.find(n + m); info != nil {
+		c.Info = info
+	}
+}
+
+// copyArg copies a string or a []byte and returns its length, or -1 if it is
+// neither or does not fit.
+func copyArg(dst []byte, arg any) int {
+	n := -1
+	switch s := arg.(type) {
+	case string:
+		if len(s) <= len(dst) {
+			n = copy(dst, s)
+		}
+	case []byte:
+		if len(s) <= len(dst) {
+			n = copy(dst, s)
+		}
+	}
+	return n
+}
+
+// wellFormed: one or two words of printable bytes with one space between.
+func wellFormed(cmd string) bool {
+	if cmd == "" || cmd[0] == ' ' || cmd[len(cmd)-1] == ' ' {
+		return false
+	}
+	spaces := 0
+	for i := range len(cmd) {
+		switch b := cmd[i]; {
+		case b == ' ':
+			spaces++
+		case b < ' ' || b == 0x7f:
+			return false
+		}
+	}
+	return spaces <= 1
+}
+
+// Verdict tells whether a call may be sent, and if not, why.
+type Verdict uint8
+
+const (
+	// Allowed calls may be sent.
+	Allowed Verdict = iota
+	// Malformed calls have a Cmd that is empty or can't be a command's name.
+	Malformed
+	// WouldBlock calls keep all the others of a shared connection waiting.
+	WouldBlock
+	// ChangesSession calls change what others of a shared connection get.
+	ChangesSession
+	// ChangesProtocol calls are refused on any connection: nothing that pairs
+	// requests with replies survives them.
+	ChangesProtocol
+)
+
+// Verdict decides on the call. A connection of a single user (ScriptMode) may
+// block, and change its state, but not the protocol.
+func (c Call) Verdict(singleUser bool) Verdict {
+	if c.malformed {
+		return Malformed
+	}
+	if c.Info == nil || c.Class == Ordinary {
+		return Allowed
+	}
+	switch {
+	case c.Class == Protocol:
+		return ChangesProtocol
+	case singleUser:
+		return Allowed
+	case c.Class == Session:
+		return ChangesSession
+	case c.Class == BlocksIfAsked && !c.asksToBlock():
+		return Allowed
+	}
+	return WouldBlock
+}
+
+// asksToBlock goes over XREAD's and XREADGROUP's options as the server does:
+// a group that is named BLOCK is not an option.
+func (c Call) asksToBlock() bool {
+	for p := 1; p < c.argc(); p++ {
+		switch {
+		case c.is(p, "BLOCK"):
+			return true
+		case c.is(p, "STREAMS"):
+			return false
+		case c.is(p, "COUNT"):
+			p++
+		case c.is(p, "GROUP"):
+			p += 2
+		}
+	}
+	return false
+}

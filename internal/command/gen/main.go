@@ -1,0 +1,81 @@
+// Command gen writes the table of package command. Run it by go generate, or
+// with the binaries or the addresses (host:port) of more servers:
+//
+//	go run ./gen redis-server /path/to/valkey-server 127.0.0.1:6379
+//
+// What a server's COMMAND replies is recorded in gen/servers under the server's
+// name and version, and the table is made of all the records there, so that it
+// keeps what a server of another version, not at hand now, has told before.
+// To forget a version, delete its record.
+package main
+
+import (
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/joomcode/redispipe/internal/command/live"
+)
+
+// Paths are as seen from the package's directory, where go generate runs.
+const (
+	recordDir = "gen/servers"
+	tableFile = "table_gen.go"
+)
+
+func main() {
+	log.SetFlags(0)
+	for _, target := range os.Args[1:] {
+		if err := record(target); err != nil {
+			log.Fatalf("%s: %v", target, err)
+		}
+	}
+	if err := generate(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// record asks a server for its commands and writes them down.
+func record(target string) error {
+	server, err := live.Open(target)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	version, err := server.Version()
+	if err != nil {
+		return err
+	}
+	reply, err := server.Do("COMMAND")
+	if err != nil {
+		return err
+	}
+	commands, err := parseReply(reply)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(recordDir, version+".txt"), formatRecord(commands), 0o644)
+}
+
+// generate makes the table out of all records.
+func generate() error {
+	files, err := filepath.Glob(filepath.Join(recordDir, "*.txt"))
+	if err != nil {
+		return err
+	}
+	var m merger
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := m.add(filepath.Base(file), text); err != nil {
+			return err
+		}
+	}
+	source, err := m.source()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(tableFile, source, 0o644)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A record is a text with a line per command, sorted by name:
+//
+//	name arity flags[,flags] [key spec]...
+//
+// with a | between a container's and a subcommand's name, and key specs as
+// begin:arguments/find:arguments[!flag].
+
+// entry is a command as a server describes it.
+type entry struct {
+	name  string
+	arity int
+	flags []string
+	specs []string
+}
+
+// Positions in a command's description, see the reference of COMMAND.
+const (
+	atName = iota
+	atArity
+	atFlags
+	_ // first key, last key and step: superseded by the key specs
+	_
+	_
+	_ // ACL categories
+	_ // tips
+	atSpecs
+	atSubcommands
+	fieldCount
+)
+
+// parseReply reads COMMAND's reply. Servers before 7.0, which have neither key
+// specs nor subcommands in it, are refused.
+func parseReply(reply any) (entries []entry, err error) {
+	commands, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("COMMAND answered %v", reply)
+	}
+	for _, c := range commands {
+		fields, ok := c.([]any)
+		if !ok || len(fields) < fieldCount {
+			return nil, fmt.Errorf("a command without key specs: %v", c)
+		}
+		e := entry{name: fields[atName].(string), arity: fields[atArity].(int)}
+		for _, flag := range fields[atFlags].([]any) {
+			e.flags = append(e.flags, flag.(string))
+		}
+		for _, spec := range fields[atSpecs].([]any) {
+			e.specs = append(e.specs, formatSpec(spec))
+		}
+		subcommands, err := parseReply(fields[atSubcommands])
+		if err != nil {
+			return nil, err
+		}
+		if len(subcommands) > 0 {
+			e.flags = append(e.flags, "container")
+		}
+		slices.Sort(e.flags)
+		entries = append(append(entries, e), subcommands...)
+	}
+	return entries, nil
+}
+
+// formatSpec writes a key spec as in a record. In the reply it is a list of
+// names and values in turn: flags, begin_search and find_keys.
+func formatSpec(spec any) string {
+	fields := pairs(spec)
+	part := func(name string) string {
+		search := pairs(fields[name])
+		text := search["type"].(string)
+		values, _ := search["spec"].([]any)
+		for i := 1; i < len(values); i += 2 {
+			text += fmt.Sprintf(":%v", values[i])
+		}
+		return text
+	}
+	text := part("begin_search") + "/" + part("find_keys")
+	for _, flag := range fields["flags"].([]any) {
+		if flag == "not_key" || flag == "incomplete" {
+			text += "!" + flag.(string)
+		}
+	}
+	return text
+}
+
+// pairs makes a map of a list of names and values in turn.
+func pairs(list any) map[string]any {
+	m := make(map[string]any)
+	items, _ := list.([]any)
+	for i := 1; i < len(items); i += 2 {
+		m[items[i-1].(string)] = items[i]
+	}
+	return m
+}
+
+func formatRecord(entries []entry) []byte {
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	var b bytes.Buffer
+	for _, e := range entries {
+		flags := strings.Join(e.flags, ",")
+		if flags == "" {
+			flags = "-"
+		}
+		fmt.Fprintln(&b, strings.Join(append([]string{e.name, fmt.Sprint(e.arity), flags}, e.specs...), " "))
+	}
+	return b.Bytes()
+}
+
+func parseRecord(text []byte) (entries []entry, err error) {
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("not a command: %q", line)
+		}
+		e := entry{name: fields[0], flags: strings.Split(fields[2], ","), specs: fields[3:]}
+		if _, err := fmt.Sscan(fields[1], &e.arity); err != nil {
+			return nil, fmt.Errorf("not an arity: %q", line)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}

@@ -1,0 +1,321 @@
+package command
+
+import "math"
+
+// What stands for the index of a key that is not among the arguments.
+const (
+	// NoKey: the call has no key.
+	NoKey = -1
+	// InCmd: the key is the second word of Cmd itself ("GET foo").
+	InCmd = -2
+)
+
+// maxSpecs is the most key specs that a command has (GEORADIUS).
+const maxSpecs = 3
+
+// spec tells where some of a command's keys are, as the server does it in
+// COMMAND. Positions count from 1, the command's name being at 0 and a
+// subcommand at 1.
+type spec struct {
+	kind specKind
+	// at is the position of the first key, of the number of keys, or from
+	// which on to look for the keyword.
+	at   uint8
+	word word
+	// last is the last key's position: from the first one on if it is ≥ 0,
+	// and from the end of the arguments if it is negative.
+	last int8
+	// step is the distance from one key to the next.
+	step uint8
+	// share, if over 1, says that only the first of that many equal parts of
+	// what is left are keys: XREAD's second half are ids.
+	share uint8
+}
+
+// specKind says how to find a spec's first key. The zero kind ends the list.
+type specKind uint8
+
+const (
+	// byIndex: the first key is at a fixed position.
+	byIndex specKind = iota + 1
+	// byCount: at a fixed position is the number of keys; they follow it.
+	byCount
+	// byWord: the keys follow a keyword, which may be missing.
+	byWord
+	// bySort: the key after SORT's STORE, of which the last one counts.
+	bySort
+	// byMigrate: MIGRATE's key, or the keys after KEYS if that key is empty.
+	byMigrate
+)
+
+// span is positions of keys.
+type span struct{ first, last, step int }
+
+// FirstKey returns the index in the arguments of the call's first key, NoKey
+// or InCmd. Of a command that the table lacks it is the first argument, since
+// so it is with nearly all commands of modules (JSON.GET); and if such a
+// command is of two words, the second is taken for a subcommand.
+func (c Call) FirstKey() int {
+	if c.Info != nil && c.keys[0].kind == byIndex && c.keys[1].kind == 0 {
+		// The most usual commands need no more than this.
+		if at := int(c.keys[0].at); at < c.argc() && c.keys[0].last == 0 {
+			return c.argIndex(at)
+		}
+	}
+	var spans [maxSpecs]span
+	if c.spans(&spans) == 0 {
+		return NoKey
+	}
+	return c.argIndex(spans[0].first)
+}
+
+// Keys calls yield with the index of each key, see FirstKey, until it returns
+// false. Arguments that make no sense, as a number of keys over the number of
+// arguments, give no key at all: the server will refuse the call.
+func (c Call) Keys(yield func(int) bool) {
+	var spans [maxSpecs]span
+	n := c.spans(&spans)
+	for _, s := range spans[:n] {
+		for p := s.first; p <= s.last; p += s.step {
+			if !yield(c.argIndex(p)) {
+				return
+			}
+		}
+	}
+}
+
+// CountKeys returns how many keys the call has.
+func (c Call) CountKeys() int {
+	var spans [maxSpecs]span
+	total := 0
+	for _, s := range spans[:c.spans(&spans)] {
+		total += (s.last-s.first)/s.step + 1
+	}
+	return total
+}
+
+// spans fills in where the keys are, and returns in how many spans.
+func (c Call) spans(out *[maxSpecs]span) int {
+	if c.Info == nil {
+		p := 1 + c.shift
+		out[0] = span{p, p, 1}
+		return c.within(out, 1)
+	}
+	n := 0
+	for _, s := range c.keys {
+		if s.kind == 0 {
+			break
+		}
+		found, ok := c.resolve(s)
+		if !ok {
+			return 0
+		}
+		out[n] = found
+		n = c.within(out, n+1)
+	}
+	return n
+}
+
+// within returns n, or n-1 if the n-th span is empty or not in the arguments.
+func (c Call) within(out *[maxSpecs]span, n int) int {
+	if s := out[n-1]; s.first < 1 || s.last < s.first || s.last >= c.argc() {
+		return n - 1
+	}
+	return n
+}
+
+// resolve finds a spec's keys. It is not ok if the call makes no sense.
+func (c Call) resolve(s spec) (found span, ok bool) {
+	switch s.kind {
+	case byIndex:
+		return c.stretch(int(s.at), s), true
+	case byCount:
+		count, ok := c.count(int(s.at))
+		first, step := int(s.at)+1, int(s.step)
+		found = span{first, first + (count-1)*step, step}
+		return found, ok && found.last < c.argc()
+	case byWord:
+		if p := c.find(words[s.word], int(s.at)); p > 0 {
+			return c.stretch(p+1, s), true
+		}
+	case bySort:
+		return c.sortStore(int(s.at)), true
+	case byMigrate:
+		return c.migrateKeys(int(s.at)), true
+	}
+	return span{}, true
+}
+
+// stretch is the span that begins at first and goes as far as s says.
+func (c Call) stretch(first int, s spec) span {
+	last := first + int(s.last)
+	switch {
+	case s.last < 0 && s.share > 1:
+		last += (c.argc() - first) / int(s.share)
+	case s.last < 0:
+		last = c.argc() + int(s.last)
+	}
+	return span{first, last, int(s.step)}
+}
+
+// sortStore is the key after the last STORE among SORT's options.
+func (c Call) sortStore(from int) (found span) {
+	for p := from; p < c.argc(); p++ {
+		switch {
+		case c.is(p, "LIMIT"):
+			p += 2
+		case c.is(p, "GET"), c.is(p, "BY"):
+			p++
+		case c.is(p, "STORE"):
+			p++
+			found = span{p, p, 1}
+		}
+	}
+	return found
+}
+
+// migrateKeys is MIGRATE's one key, or all that follow KEYS if that is empty.
+func (c Call) migrateKeys(key int) span {
+	if c.is(key, "") {
+		for p := key + 3; p < c.argc(); p++ {
+			switch {
+			case c.is(p, "AUTH"):
+				p++
+			case c.is(p, "AUTH2"):
+				p += 2
+			case c.is(p, "KEYS"):
+				return span{p + 1, c.argc() - 1, 1}
+			}
+		}
+	}
+	return span{key, key, 1}
+}
+
+// argc is the number of words sent, the command's name included.
+func (c Call) argc() int {
+	return 1 + c.shift + len(c.args)
+}
+
+// argIndex turns a position into an index in the arguments.
+func (c Call) argIndex(p int) int {
+	if p <= c.shift {
+		return InCmd
+	}
+	return p - 1 - c.shift
+}
+
+// find returns the position of a keyword, from that position on, or 0.
+func (c Call) find(word string, from int) int {
+	for p := from; p < c.argc(); p++ {
+		if c.is(p, word) {
+			return p
+		}
+	}
+	return 0
+}
+
+// is compares what is at a position with an upper-case keyword, in any case.
+func (c Call) is(p int, word string) bool {
+	if p <= c.shift {
+		return equalFold(c.word, word)
+	}
+	if p >= c.argc() {
+		return false
+	}
+	switch s := c.args[c.argIndex(p)].(type) {
+	case string:
+		return equalFold(s, word)
+	case []byte:
+		return equalFold(s, word)
+	case nil:
+		return word == ""
+	}
+	return false
+}
+
+// equalFold compares with an upper-case ASCII word, in any case.
+func equalFold[S string | []byte](s S, upper string) bool {
+	if len(s) != len(upper) {
+		return false
+	}
+	for i := range len(upper) {
+		b := s[i]
+		if 'a' <= b && b <= 'z' {
+			b -= 'a' - 'A'
+		}
+		if b != upper[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// count reads a number of keys, of any type that is encoded as a number. It is
+// not ok unless the number is in 1 … argc.
+func (c Call) count(p int) (n int, ok bool) {
+	if p <= c.shift {
+		return parseCount(c.word, c.argc())
+	}
+	if p >= c.argc() {
+		return 0, false
+	}
+	var v uint64
+	switch x := c.args[c.argIndex(p)].(type) {
+	case string:
+		return parseCount(x, c.argc())
+	case []byte:
+		return parseCount(x, c.argc())
+	case int:
+		v = uint64(x)
+	case int8:
+		v = uint64(x)
+	case int16:
+		v = uint64(x)
+	case int32:
+		v = uint64(x)
+	case int64:
+		v = uint64(x)
+	case uint:
+		v = uint64(x)
+	case uint8:
+		v = uint64(x)
+	case uint16:
+		v = uint64(x)
+	case uint32:
+		v = uint64(x)
+	case uint64:
+		v = x
+	case float32:
+		v = wholeCount(float64(x))
+	case float64:
+		v = wholeCount(x)
+	case bool:
+		if x {
+			v = 1
+		}
+	}
+	// A negative number has become too large a one.
+	return int(v), 1 <= v && v <= uint64(c.argc())
+}
+
+// wholeCount is f as an integer, or 0 if it is none that may be a count.
+func wholeCount(f float64) uint64 {
+	if f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
+		return 0
+	}
+	return uint64(f)
+}
+
+// parseCount reads a plain decimal, as strictly as the server does.
+func parseCount[S string | []byte](s S, limit int) (n int, ok bool) {
+	if len(s) == 0 || s[0] == '0' {
+		return 0, false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' || n > limit {
+			return 0, false
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return n, n <= limit
+}
