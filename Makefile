@@ -1,0 +1,94 @@
+# Needs go and make, nothing else. `make` lists the targets.
+# Works with GNU make 3.81 and POSIX sh, so on macOS as it comes.
+
+GO ?= go
+# What a target is run on: all packages, or PKG=./redisconn.
+PKG ?= ./...
+# More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
+TESTFLAGS ?=
+# Time for each fuzz target, or executions: 10s, 50000x.
+FUZZTIME ?= 10s
+# Time for make torture.
+DURATION ?= 10m
+BENCH_FLAGS ?=
+
+GOLANGCI_VERSION = v2.15.0
+GOVULNCHECK_VERSION = v1.8.0
+
+# Tools, profiles and nothing that is committed: the directory ignores itself.
+BUILD = build
+GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
+GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test race fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: $(if $(CLUSTER),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1 on a local cluster
+	@$(GO) run ./internal/quickstart $(if $(CLUSTER),-cluster) $(RUN_FLAGS)
+
+test: redis-server ## run all tests (installs redis-server when it is missing)
+	$(GO) test $(TESTFLAGS) $(PKG)
+	@scripts/bench-module.sh $(GO) test -short ./...
+
+race: redis-server ## run all tests under the race detector; -short lowers iterations
+	$(GO) test -race -short $(TESTFLAGS) $(PKG)
+
+fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
+	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME) $(PKG)
+
+bench: redis-server ## compare with other clients on a local server; BENCH_FLAGS='…'
+	@scripts/bench-module.sh $(GO) run . $(BENCH_FLAGS)
+
+torture: redis-server ## inject faults for DURATION (10m) and check every outcome
+	$(GO) run ./internal/torture/cmd/torture -duration $(DURATION) $(TORTURE_FLAGS)
+
+cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
+	$(GO) test -short -coverpkg=./redis/...,./redisconn/...,./rediscluster/...,./redisdumb/... \
+		-coverprofile=$(BUILD)/cover.out $(PKG)
+	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html
+	@$(GO) tool cover -func=$(BUILD)/cover.out | tail -n 1
+	@echo "line by line: $(BUILD)/cover.html"
+
+fmt: ## gofmt all files
+	gofmt -s -w $$(git ls-files '*.go')
+
+lint: lint-code platforms vuln ## check the code, the import directions, all platforms, known vulnerabilities
+
+lint-code: $(GOLANGCI) ## the first part of lint
+	$(GO) mod tidy -diff
+	$(GOLANGCI) run $(PKG)
+	@scripts/bench-module.sh $(GO) vet ./...
+
+platforms: ## type-check code and tests for every platform
+	@GO="$(GO)" scripts/platforms.sh
+
+vuln: $(GOVULNCHECK) ## look for known vulnerabilities (needs the network)
+	@scripts/vuln.sh $(GOVULNCHECK) ./...
+
+generate: redis-server ## make the generated files again
+	$(GO) generate ./...
+
+clean: ## remove what the other targets made
+	rm -rf $(BUILD)
+	$(GO) clean -testcache
+
+# redis-server starts nothing: it sees to it that there is one to start.
+redis-server:
+	@scripts/redis-server.sh
+
+$(BUILD)/.gitignore:
+	@mkdir -p $(BUILD)
+	@echo '*' > $@
+
+$(GOLANGCI): $(BUILD)/.gitignore
+	@echo "building golangci-lint $(GOLANGCI_VERSION): two or three minutes, once"
+	@GOBIN="$(CURDIR)/$(BUILD)" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(BUILD)/golangci-lint $@
+
+$(GOVULNCHECK): $(BUILD)/.gitignore
+	@echo "building govulncheck $(GOVULNCHECK_VERSION)"
+	@GOBIN="$(CURDIR)/$(BUILD)" $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	@mv $(BUILD)/govulncheck $@
