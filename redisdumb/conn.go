@@ -1,0 +1,143 @@
+package redisdumb
+
+import (
+	"context"
+	"crypto/tls"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// DefaultTimeout is used by a Conn whose Timeout is 0, and by Do.
+var DefaultTimeout = 5 * time.Second
+
+// ConnType says whether a Conn follows redirects.
+type ConnType int
+
+const (
+	// TypeSimple returns MOVED and ASK to the caller as any other error.
+	TypeSimple ConnType = iota
+	// TypeCluster follows MOVED and ASK for a few hops. Each hop is a new
+	// connection to the address that the redirect names, closed afterwards.
+	TypeCluster
+)
+
+// Conn is a blocking redis.Sender of one socket. Set its fields before the
+// first call. It is safe for use by many goroutines: they take turns.
+//
+// Commands that make a server send what nobody asked for, or no reply at all
+// (SUBSCRIBE, MONITOR, CLIENT REPLY …), do not fit.
+type Conn struct {
+	// Addr is host:port, tcp://host:port, unix:///path, or a path that starts
+	// with "." or "/".
+	Addr string
+	// Timeout bounds dialing (TLS included) and, separately, the whole exchange
+	// of one call: writing and reading all its replies. 0 means DefaultTimeout,
+	// a negative value no bound.
+	Timeout time.Duration
+	// Type is TypeSimple by default.
+	Type ConnType
+	// TLSEnabled turns TLS on.
+	TLSEnabled bool
+	// TLSConfig is used when TLSEnabled; nil verifies the server against the
+	// system's roots. An empty ServerName stands for the host of the address.
+	TLSConfig *tls.Config
+
+	// mu is held for a whole call, and guards sock. Futures are resolved after
+	// it is released.
+	mu   sync.Mutex
+	sock *socket
+
+	// stopMu guards stop, which ends the present socket, dialed or being dialed.
+	stopMu sync.Mutex
+	stop   context.CancelFunc
+}
+
+var _ redis.Sender = (*Conn)(nil)
+
+// Do connects to addr, sends one command, and closes the connection.
+func Do(addr string, cmd string, args ...any) any {
+	c := Conn{Addr: addr}
+	defer c.Close()
+	return c.Do(cmd, args...)
+}
+
+// Do sends a command and returns its result, which may be an error.
+func (c *Conn) Do(cmd string, args ...any) any {
+	return c.many([]redis.Request{{Cmd: cmd, Args: args}})[0]
+}
+
+// Send implements redis.Sender: cb is resolved before Send returns.
+func (c *Conn) Send(r redis.Request, cb redis.Future, n uint64) {
+	c.SendMany([]redis.Request{r}, cb, n)
+}
+
+// SendMany implements redis.Sender: the requests go as one pipeline, and cb is
+// resolved for all of them before SendMany returns. With TypeCluster, those
+// that were redirected are sent again, one after another, at the end.
+func (c *Conn) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	if err := cancelled(cb); err != nil {
+		for i := range reqs {
+			cb.Resolve(err.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
+		}
+		return
+	}
+	for i, res := range c.many(reqs) {
+		resolve(cb, res, start+uint64(i))
+	}
+}
+
+// SendTransaction implements redis.Sender: cb is resolved with EXEC's array or
+// an error before SendTransaction returns.
+func (c *Conn) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
+	if err := cancelled(cb); err != nil {
+		cb.Resolve(err.WithProperty(redis.EKRequests, reqs), start)
+		return
+	}
+	resolve(cb, c.transaction(reqs), start)
+}
+
+// EachShard implements redis.Sender: it calls f once, with c.
+func (c *Conn) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
+
+// Scanner implements redis.Sender. It scans one server, with TypeCluster too.
+func (c *Conn) Scanner(opts redis.ScanOpts) redis.Scanner {
+	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, c: c}
+}
+
+// Close closes the socket at once; a call under way fails. A later call dials
+// again.
+func (c *Conn) Close() {
+	c.stopMu.Lock()
+	stop := c.stop
+	c.stop = nil
+	c.stopMu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// scanner walks one server.
+type scanner struct {
+	redis.ScannerBase
+	c *Conn
+}
+
+// Next implements redis.Scanner.
+func (s *scanner) Next(cb redis.Future) {
+	switch {
+	case s.Err != nil:
+		resolve(cb, s.Err, 0)
+	case s.IterLast():
+		resolve(cb, redis.ScanEOF, 0)
+	default:
+		s.DoNext(cb, s.c)
+	}
+}
+
+func resolve(cb redis.Future, res any, n uint64) {
+	if cb != nil {
+		cb.Resolve(res, n)
+	}
+}

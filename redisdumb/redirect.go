@@ -1,0 +1,53 @@
+package redisdumb
+
+import (
+	"net"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// maxHops bounds how many redirects one request follows. A sane cluster needs
+// one MOVED and one ASK; more means nodes that disagree.
+const maxHops = 5
+
+// redirect follows MOVED and ASK from the node at addr: send makes an attempt
+// on a connection to the node that the last result named.
+func (c *Conn) redirect(addr string, res any, send func(to *Conn, ask bool) any) any {
+	for hop := 0; hop < maxHops; hop++ {
+		next, ask, ok := movedTo(res)
+		if !ok {
+			break
+		}
+		next, ok = sameHost(addr, next)
+		if !ok {
+			break
+		}
+		to := &Conn{Addr: next, Timeout: c.Timeout, TLSEnabled: c.TLSEnabled, TLSConfig: c.TLSConfig}
+		res = send(to, ask)
+		to.Close()
+		addr = next
+	}
+	return res
+}
+
+// movedTo returns where a MOVED or ASK points to.
+func movedTo(res any) (addr string, ask, ok bool) {
+	err := redis.AsErrorx(res)
+	if err == nil || !(err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
+		return "", false, false
+	}
+	to, _ := err.Property(redis.EKMovedTo)
+	addr, ok = to.(string)
+	return addr, err.IsOfType(redis.ErrAsk), ok && addr != ""
+}
+
+// sameHost completes an address without a host, which means the host that
+// answered. A unix socket has none.
+func sameHost(answered, addr string) (string, bool) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host != "" {
+		return addr, err == nil
+	}
+	network, _, host := parseAddr(answered)
+	return net.JoinHostPort(host, port), network == "tcp"
+}

@@ -1,0 +1,165 @@
+package redisdumb
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// socket is a connection of which every reply so far was asked for and read.
+type socket struct {
+	net.Conn
+	r *bufio.Reader
+	// life ends with Conn.Close, which closes the socket.
+	life context.Context
+}
+
+// pipelineLocked writes the encoded requests and fills results. A failure of
+// the socket resolves the chunk under way as unknown and the rest as not sent.
+func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
+	if err := c.dialLocked(); err != nil {
+		fill(results, err)
+		return
+	}
+	_ = c.sock.SetDeadline(c.deadline())
+	for done := 0; done < len(encoded); {
+		end, chunk := done, []byte(nil)
+		for end < len(encoded) && (end == done || len(chunk)+len(encoded[end]) <= chunkBytes) {
+			chunk = append(chunk, encoded[end]...)
+			end++
+		}
+		last := end == len(encoded)
+		if err := c.chunkLocked(chunk, results[done:end], last); err != nil {
+			c.dropLocked()
+			fill(results[end:], ErrUnsent.Wrap(err, "connection failed before").
+				WithProperty(redis.EKAddress, c.Addr))
+			return
+		}
+		done = end
+	}
+}
+
+// chunkLocked writes one chunk and reads its replies.
+func (c *Conn) chunkLocked(chunk []byte, results []any, last bool) error {
+	if _, err := c.sock.Write(chunk); err != nil {
+		failed := redis.ErrIO.Wrap(err, "write").WithProperty(redis.EKAddress, c.Addr)
+		fill(results, failed)
+		return failed
+	}
+	for i := range results {
+		res, _ := redis.ReadResponse(c.sock.r)
+		if broken(res) {
+			failed := redis.AsErrorx(res).WithProperty(redis.EKAddress, c.Addr)
+			fill(results[i:], failed)
+			return failed
+		}
+		results[i] = res
+	}
+	if last && c.sock.r.Buffered() > 0 {
+		// One reply too many: there is no telling which of them is the extra one.
+		failed := redis.ErrResponseUnexpected.New("more replies than requests").
+			WithProperty(redis.EKAddress, c.Addr)
+		fill(results, failed)
+		return failed
+	}
+	return nil
+}
+
+// dialLocked sees that there is a live socket.
+func (c *Conn) dialLocked() *errorx.Error {
+	if c.sock != nil && c.sock.life.Err() == nil {
+		return nil
+	}
+	network, address, host := parseAddr(c.Addr)
+	if address == "" {
+		return errNoAddress.New("empty address")
+	}
+	life, stop := context.WithCancel(context.Background())
+	c.stopMu.Lock()
+	c.stop = stop
+	c.stopMu.Unlock()
+
+	ctx, cancel := life, context.CancelFunc(func() {})
+	if deadline := c.deadline(); !deadline.IsZero() {
+		ctx, cancel = context.WithDeadline(life, deadline)
+	}
+	defer cancel()
+	conn, err := c.connect(ctx, network, address, host)
+	if err != nil {
+		stop()
+		return ErrDial.Wrap(err, "could not connect").WithProperty(redis.EKAddress, c.Addr)
+	}
+	context.AfterFunc(life, func() { _ = conn.Close() })
+	c.sock = &socket{Conn: conn, r: bufio.NewReader(conn), life: life}
+	return nil
+}
+
+// connect dials and, if asked to, makes the TLS handshake.
+func (c *Conn) connect(ctx context.Context, network, address, host string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil || !c.TLSEnabled {
+		return conn, err
+	}
+	config := new(tls.Config)
+	if c.TLSConfig != nil {
+		config = c.TLSConfig.Clone()
+	}
+	if config.ServerName == "" {
+		config.ServerName = host
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+// dropLocked closes the socket; the next call dials.
+func (c *Conn) dropLocked() {
+	_ = c.sock.Close()
+	c.sock = nil
+	c.Close()
+}
+
+// deadline is when what begins now has to be over; zero is never.
+func (c *Conn) deadline() time.Time {
+	timeout := c.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	if timeout < 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(timeout)
+}
+
+// parseAddr splits an address as Conn.Addr describes it. host is what a
+// certificate has to be for.
+func parseAddr(addr string) (network, address, host string) {
+	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
+		return "unix", path, "localhost"
+	}
+	if strings.HasPrefix(addr, ".") || strings.HasPrefix(addr, "/") {
+		return "unix", addr, "localhost"
+	}
+	address = strings.TrimPrefix(addr, "tcp://")
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	return "tcp", address, host
+}
+
+func fill(results []any, res any) {
+	for i := range results {
+		results[i] = res
+	}
+}

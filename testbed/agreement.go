@@ -1,0 +1,169 @@
+package testbed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// agreeEvery is the pause between two rounds of questions: nodes gossip ten
+// times a second.
+const agreeEvery = 20 * time.Millisecond
+
+// truth is how a node really is.
+type truth struct {
+	id, addr string
+	live     bool
+}
+
+// opinion is what a live node says.
+type opinion struct {
+	of    string // how errors name the node
+	state string // cluster_state of CLUSTER INFO
+	link  string // master_link_status of INFO; empty for a master
+	peers []peer
+}
+
+// WaitAgreed waits, for ClusterOptions.AgreeTimeout, until every live node (up
+// and not paused) sees the cluster as it is: it works; exactly the nodes of
+// Nodes are members, at their present addresses; the live ones are connected
+// and the others held for dead; all slots belong to live masters, the same for
+// everyone; live replicas are in step with their masters. The error says what
+// was still missing.
+func (c *Cluster) WaitAgreed() error { return c.WaitAgreedFor(c.opts.AgreeTimeout) }
+
+// WaitAgreedFor is WaitAgreed with another bound.
+func (c *Cluster) WaitAgreedFor(timeout time.Duration) error {
+	return c.wait(timeout, "agreement of the cluster", func() error {
+		truths, opinions, err := c.survey()
+		if err != nil {
+			return err
+		}
+		return disagreement(truths, opinions)
+	})
+}
+
+// wait polls until missing returns nil.
+func (c *Cluster) wait(timeout time.Duration, what string, missing func() error) error {
+	var last error
+	if waitFor(timeout, agreeEvery, func() bool { last = missing(); return last == nil }) {
+		return nil
+	}
+	return fmt.Errorf("testbed: no %s in %v: %w", what, timeout, last)
+}
+
+// survey looks at all nodes and asks the live ones.
+func (c *Cluster) survey() ([]truth, []opinion, error) {
+	var truths []truth
+	var opinions []opinion
+	for _, n := range c.Nodes() {
+		addr := n.Addr()
+		if n.opts.TLS {
+			addr = n.TLSAddr()
+		}
+		live := n.live()
+		truths = append(truths, truth{n.id, addr, live})
+		if !live {
+			continue
+		}
+		peers, err := n.view()
+		if err != nil {
+			return nil, nil, err
+		}
+		state, err := n.info("CLUSTER INFO", "cluster_state")
+		if err != nil {
+			return nil, nil, err
+		}
+		link, err := n.info("INFO replication", "master_link_status")
+		if err != nil {
+			return nil, nil, err
+		}
+		opinions = append(opinions, opinion{n.String(), state, link, peers})
+	}
+	return truths, opinions, nil
+}
+
+// info asks for one field of an INFO command.
+func (n *Node) info(cmd, field string) (string, error) {
+	res := n.Do(cmd)
+	text, ok := res.([]byte)
+	if !ok {
+		return "", n.failed(cmd, redis.AsError(res))
+	}
+	return infoField(string(text), field), nil
+}
+
+// disagreement returns the first way in which opinions differ from the truth or
+// from each other, nil if there is none.
+func disagreement(truths []truth, opinions []opinion) error {
+	if len(opinions) == 0 {
+		return fmt.Errorf("no node is up")
+	}
+	for _, o := range opinions {
+		if o.state != "ok" {
+			return fmt.Errorf("%s: cluster_state is %q", o.of, o.state)
+		}
+		if o.link != "" && o.link != "up" {
+			return fmt.Errorf("%s: link to its master is %q", o.of, o.link)
+		}
+		if err := o.misjudges(truths); err != nil {
+			return fmt.Errorf("%s: %w", o.of, err)
+		}
+		if first := opinions[0]; summary(o.peers) != summary(first.peers) {
+			return fmt.Errorf("%s and %s differ:\n%s\n%s", first.of, o.of, summary(first.peers), summary(o.peers))
+		}
+	}
+	return nil
+}
+
+// misjudges returns what is wrong in an opinion.
+func (o opinion) misjudges(truths []truth) error {
+	if len(o.peers) != len(truths) {
+		return fmt.Errorf("knows %d nodes of %d", len(o.peers), len(truths))
+	}
+	owned := 0
+	for _, t := range truths {
+		i := slices.IndexFunc(o.peers, func(p peer) bool { return p.id == t.id })
+		if i < 0 {
+			return fmt.Errorf("does not know %.8s", t.id)
+		}
+		p := o.peers[i]
+		switch flags := strings.Join(p.flags, ","); {
+		case !t.live && !p.is("fail"):
+			return fmt.Errorf("takes %.8s, which is down, for %s", t.id, flags)
+		case !t.live:
+			continue // its slots, if it has any, are missing from owned
+		case p.is("fail") || p.is("fail?") || p.is("handshake") || p.is("noaddr"):
+			return fmt.Errorf("takes %.8s for %s", t.id, flags)
+		case p.addr != t.addr:
+			return fmt.Errorf("has %.8s at %s instead of %s", t.id, p.addr, t.addr)
+		case !p.linked && !p.is("myself"):
+			return fmt.Errorf("is not connected to %.8s", t.id)
+		}
+		if err := p.ranges(func(first, last int) { owned += last - first + 1 }); err != nil {
+			return err
+		}
+	}
+	if owned != slotCount {
+		return fmt.Errorf("%d of %d slots have a live owner", owned, slotCount)
+	}
+	return nil
+}
+
+// summary is what has to be the same for everyone: who is whose replica, and
+// who has which slots.
+func summary(peers []peer) string {
+	var lines []string
+	for _, p := range peers {
+		role := "master of " + p.slots
+		if p.master != "" {
+			role = fmt.Sprintf("replica of %.8s", p.master)
+		}
+		lines = append(lines, fmt.Sprintf("%.8s %s", p.id, role))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,71 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// ErrNoBinary is returned when there is no redis-server to run.
+var ErrNoBinary = errors.New("no redis-server")
+
+// RequireRedis ends the process with a clear message and status 1 when there is
+// no redis-server to run. It is meant for TestMain.
+func RequireRedis() {
+	binary, err := lookBinary("")
+	if err == nil {
+		_, err = versionOf(binary)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// lookBinary resolves Options.Binary to a path.
+func lookBinary(name string) (string, error) {
+	if name == "" {
+		name = os.Getenv("REDIS_SERVER")
+	}
+	if name == "" {
+		name = "redis-server"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("testbed: %w to run as %q: install it (for example "+
+			"with apt-get install redis-server) or set REDIS_SERVER to its path: %w", ErrNoBinary, name, err)
+	}
+	return path, nil
+}
+
+// version is that of a server binary. Valkey counts on from Redis 7.2.
+type version struct{ major, minor int }
+
+var versionPattern = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
+
+// versionOf asks a binary for its version.
+func versionOf(binary string) (version, error) {
+	// 10 s: a loaded machine; the answer takes a millisecond.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, binary, "--version").CombinedOutput()
+	if err != nil {
+		return version{}, fmt.Errorf("testbed: %s --version: %w: %s", binary, err, out)
+	}
+	return parseVersion(string(out))
+}
+
+func parseVersion(text string) (version, error) {
+	m := versionPattern.FindStringSubmatch(text)
+	if m == nil {
+		return version{}, fmt.Errorf("testbed: no version in %q", text)
+	}
+	major, err1 := strconv.Atoi(m[1])
+	minor, err2 := strconv.Atoi(m[2])
+	return version{major, minor}, errors.Join(err1, err2)
+}

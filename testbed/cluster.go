@@ -1,0 +1,266 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// slotCount is the number of slots of any Redis cluster.
+const slotCount = 16384
+
+// ClusterOptions says how to run a cluster. The zero value runs three masters
+// with a replica each.
+type ClusterOptions struct {
+	// Options are those of every node. With TLS, nodes talk TLS to each other
+	// too, and tell their TLS ports to clients that ask over TLS.
+	Options
+	// Masters is the number of masters, which share the slots evenly. Default 3.
+	Masters int
+	// Replicas is the number of replicas in all, dealt out to the masters in
+	// turn. Default: as many as masters; negative: none.
+	Replicas int
+	// NodeTimeout is the cluster-node-timeout: a node silent for so long is
+	// held for dead. Default 1 s; less makes a busy machine look like a failure.
+	NodeTimeout time.Duration
+	// AgreeTimeout bounds each wait for the nodes to agree, and is what
+	// WaitAgreed uses. Default 30 s.
+	AgreeTimeout time.Duration
+}
+
+func (o ClusterOptions) withDefaults() (ClusterOptions, error) {
+	if o.Masters <= 0 {
+		o.Masters = 3
+	}
+	if o.Replicas == 0 {
+		o.Replicas = o.Masters
+	}
+	if o.Replicas < 0 {
+		o.Replicas = 0
+	}
+	if o.NodeTimeout <= 0 {
+		o.NodeTimeout = time.Second
+	}
+	if o.AgreeTimeout <= 0 {
+		o.AgreeTimeout = 30 * time.Second
+	}
+	o.Options.cluster = o.NodeTimeout
+	var err error
+	o.Options, err = o.Options.withDefaults() // one CA for all
+	return o, err
+}
+
+// Cluster is a Redis cluster of which every node is a Server. Nodes 0 to
+// Masters-1 begin as masters, of equal shares of the slots in that order; the
+// replicas follow, node Masters+i being that of node i. Roles and slots change
+// as a test has them changed: ask Owner, Masters and Replicas.
+type Cluster struct {
+	opts ClusterOptions
+
+	// mu guards nodes.
+	mu    sync.Mutex
+	nodes []*Node
+}
+
+// Node is a server of a cluster. Its identity outlives restarts.
+type Node struct {
+	*Server
+	id string
+}
+
+// ID is the node's id in the cluster.
+func (n *Node) ID() string { return n.id }
+
+// String names the node in errors.
+func (n *Node) String() string { return fmt.Sprintf("node %.8s at %s", n.id, n.Addr()) }
+
+// NewCluster starts a cluster for a test, which fails if that fails, and closes
+// it when the test is over; the logs are shown if the test failed. Without opts
+// it has the defaults; more than one is a mistake.
+func NewCluster(t testing.TB, opts ...ClusterOptions) *Cluster {
+	t.Helper()
+	if len(opts) > 1 {
+		t.Fatal("testbed: NewCluster takes one ClusterOptions at most")
+	}
+	var o ClusterOptions
+	if len(opts) == 1 {
+		o = opts[0]
+	}
+	c, err := StartCluster(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, n := range c.Nodes() {
+				t.Logf("log of %v:\n%s", n, n.Log())
+			}
+		}
+		c.Close()
+	})
+	return c
+}
+
+// StartCluster starts a cluster and returns when all nodes agree that it is
+// complete. Close it.
+func StartCluster(opts ClusterOptions) (*Cluster, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{opts: o}
+	if err := c.create(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// create starts the nodes and makes a cluster of them.
+func (c *Cluster) create() error {
+	if err := c.startNodes(c.opts.Masters + c.opts.Replicas); err != nil {
+		return err
+	}
+	nodes, masters := c.Nodes(), c.opts.Masters
+	for i, n := range nodes {
+		// Epochs that differ from the start need not be sorted out by the nodes.
+		if err := n.call("CLUSTER SET-CONFIG-EPOCH", i+1); err != nil {
+			return err
+		}
+		if i >= masters {
+			continue
+		}
+		var slots []any
+		for slot := i * slotCount / masters; slot < (i+1)*slotCount/masters; slot++ {
+			slots = append(slots, slot)
+		}
+		if err := n.call("CLUSTER ADDSLOTS", slots...); err != nil {
+			return err
+		}
+	}
+	// Every pair is introduced: waiting for gossip takes seconds.
+	for i, n := range nodes {
+		for _, other := range nodes[i+1:] {
+			if err := n.meet(other); err != nil {
+				return err
+			}
+		}
+	}
+	for i, n := range nodes[masters:] {
+		if err := c.replicate(n, nodes[i%masters]); err != nil {
+			return err
+		}
+	}
+	return c.WaitAgreed()
+}
+
+// startNodes starts count more nodes at once.
+func (c *Cluster) startNodes(count int) error {
+	started, errs := make([]*Node, count), make([]error, count)
+	var all sync.WaitGroup
+	for i := range count {
+		all.Go(func() { started[i], errs[i] = startNode(c.opts.Options) })
+	}
+	all.Wait()
+	started = slices.DeleteFunc(started, func(n *Node) bool { return n == nil })
+	c.mu.Lock()
+	c.nodes = append(c.nodes, started...)
+	c.mu.Unlock()
+	return errors.Join(errs...)
+}
+
+func startNode(o Options) (*Node, error) {
+	s, err := Start(o)
+	if err != nil {
+		return nil, err
+	}
+	id, ok := s.Do("CLUSTER MYID").([]byte)
+	if !ok {
+		s.Close()
+		return nil, fmt.Errorf("testbed: server at %s does not tell its node id", s.Addr())
+	}
+	return &Node{Server: s, id: string(id)}, nil
+}
+
+// Nodes returns all nodes, those that are down included.
+func (c *Cluster) Nodes() []*Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.nodes)
+}
+
+// Node returns the node of an index; it panics if there is none, as a slice
+// does.
+func (c *Cluster) Node(i int) *Node { return c.Nodes()[i] }
+
+// Addrs returns the addresses of all nodes, in the order of Nodes.
+func (c *Cluster) Addrs() []string {
+	var addrs []string
+	for _, n := range c.Nodes() {
+		addrs = append(addrs, n.Addr())
+	}
+	return addrs
+}
+
+// TLSAddrs returns the TLS addresses of all nodes, in the order of Nodes.
+func (c *Cluster) TLSAddrs() []string {
+	var addrs []string
+	for _, n := range c.Nodes() {
+		addrs = append(addrs, n.TLSAddr())
+	}
+	return addrs
+}
+
+// Slot returns the slot of a key.
+func (c *Cluster) Slot(key string) (int, error) {
+	n, err := c.anyLive()
+	if err != nil {
+		return 0, err
+	}
+	res := n.Do("CLUSTER KEYSLOT", key)
+	slot, ok := res.(int64)
+	if !ok {
+		return 0, n.failed("CLUSTER KEYSLOT", redis.AsError(res))
+	}
+	return int(slot), nil
+}
+
+// Close kills all nodes and removes their directories.
+func (c *Cluster) Close() {
+	var all sync.WaitGroup
+	for _, n := range c.Nodes() {
+		all.Go(n.Close)
+	}
+	all.Wait()
+}
+
+// live returns the nodes that run and are not paused.
+func (c *Cluster) live() []*Node {
+	return slices.DeleteFunc(c.Nodes(), func(n *Node) bool { return !n.live() })
+}
+
+func (c *Cluster) anyLive() (*Node, error) {
+	if nodes := c.live(); len(nodes) > 0 {
+		return nodes[0], nil
+	}
+	return nil, errors.New("testbed: no node of the cluster is up")
+}
+
+func (n *Node) live() bool { return n.Running() && !n.Paused() }
+
+// call runs a command for its effect.
+func (n *Node) call(cmd string, args ...any) error {
+	if err := redis.AsError(n.Do(cmd, args...)); err != nil {
+		return n.failed(cmd, err)
+	}
+	return nil
+}
+
+func (n *Node) failed(cmd string, err error) error {
+	return fmt.Errorf("testbed: %s on %v: %w", cmd, n, err)
+}

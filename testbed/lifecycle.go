@@ -1,0 +1,210 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// stopTimeout bounds a graceful shutdown, which may wait 10 s for replicas.
+const stopTimeout = 15 * time.Second
+
+// errClash: another socket has the port.
+var errClash = errors.New("port is taken")
+
+// PID is the process id of the running server; 0 when it is down.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.upLocked() {
+		return 0
+	}
+	return s.proc.os.Pid
+}
+
+// Running tells whether the server is up. A paused one is.
+func (s *Server) Running() bool { return s.PID() != 0 }
+
+// Paused tells whether the server is up and frozen by Pause.
+func (s *Server) Paused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.upLocked() && s.paused
+}
+
+func (s *Server) upLocked() bool { return s.proc != nil && s.proc.running() }
+
+// Stop shuts the server down with SIGTERM and waits for its end, 15 s at most:
+// then it is killed and the error says so. Of a server that is down, nil.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopLocked()
+}
+
+func (s *Server) stopLocked() error {
+	if !s.upLocked() {
+		return nil
+	}
+	s.paused = false
+	if err := signalStop(s.proc.os); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return s.failLocked("stop", err)
+	}
+	select {
+	case <-s.proc.done:
+		return nil
+	case <-time.After(stopTimeout):
+	}
+	err := s.failLocked("stop", fmt.Errorf("still there after %v, killed", stopTimeout))
+	return errors.Join(err, s.proc.kill())
+}
+
+// Kill ends the server with SIGKILL. Of a server that is down, nil.
+func (s *Server) Kill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.upLocked() {
+		return nil
+	}
+	s.paused = false
+	return s.proc.kill()
+}
+
+// Restart stops the server, if it is up, and starts it on the same ports. It
+// returns when it answers. Its data is gone unless Options.Persist is set.
+func (s *Server) Restart() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopLocked(); err != nil {
+		return err
+	}
+	return s.startLocked(false)
+}
+
+// RestartElsewhere is Restart with all ports changed.
+func (s *Server) RestartElsewhere() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopLocked(); err != nil {
+		return err
+	}
+	return s.startLocked(true)
+}
+
+// Pause freezes the server with SIGSTOP: the kernel goes on accepting
+// connections and bytes for it, but nothing answers.
+func (s *Server) Pause() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.upLocked() {
+		return s.failLocked("pause", errors.New("it is down"))
+	}
+	if err := signalFreeze(s.proc.os); err != nil {
+		return s.failLocked("pause", err)
+	}
+	s.paused = true
+	pid := s.proc.os.Pid
+	if !waitFor(stopTimeout, time.Millisecond, func() bool { return frozen(pid) }) {
+		return s.failLocked("pause", errors.New("it goes on running"))
+	}
+	return nil
+}
+
+// Resume lets a paused server go on, with all that has arrived meanwhile.
+func (s *Server) Resume() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.upLocked() {
+		return s.failLocked("resume", errors.New("it is down"))
+	}
+	s.paused = false
+	if err := signalThaw(s.proc.os); err != nil {
+		return s.failLocked("resume", err)
+	}
+	return nil
+}
+
+// Close kills the server and removes its directory. A second call does nothing.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	if s.upLocked() {
+		_ = s.proc.kill()
+	}
+	s.ports.releaseAll()
+	_ = os.RemoveAll(s.dir)
+}
+
+// startLocked starts a server that is down, on new ports if so asked.
+func (s *Server) startLocked(newPorts bool) error {
+	if s.closed {
+		return errClosed
+	}
+	for attempt := 1; ; attempt++ {
+		if newPorts {
+			ports, err := reservePorts(s.opts, s.version)
+			if err != nil {
+				return err
+			}
+			s.ports.releaseAll()
+			s.ports = ports
+		}
+		err := s.launchLocked()
+		if !errors.Is(err, errClash) || attempt == startAttempts {
+			return err
+		}
+	}
+}
+
+// launchLocked makes one attempt to start, and leaves no process if it fails.
+func (s *Server) launchLocked() error {
+	conf, logPath := filepath.Join(s.dir, confName), filepath.Join(s.dir, logName)
+	text := s.opts.config(s.version, s.dir, s.ports)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		return s.failLocked("start", err)
+	}
+	s.logFrom, s.paused = fileSize(logPath), false
+	proc, err := spawn(logPath, s.dir, s.opts.Binary, conf)
+	if err != nil {
+		return err
+	}
+	s.proc = proc
+	ready := waitFor(s.opts.StartTimeout, pollEvery, func() bool {
+		return !proc.running() || s.readyLocked()
+	})
+	switch {
+	case !proc.running():
+		cause := errors.New("it ended at once")
+		if strings.Contains(fileTail(logPath, s.logFrom, logTail), "Address already in use") {
+			cause = errClash
+		}
+		return s.failLocked("start", cause)
+	case !ready:
+		_ = proc.kill()
+		return s.failLocked("start", fmt.Errorf("no answer to PING in %v", s.opts.StartTimeout))
+	}
+	return nil
+}
+
+// readyLocked tells whether the server runs commands. One that refuses this
+// PING for want of rights does.
+func (s *Server) readyLocked() bool {
+	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
+	err := redis.AsErrorx(s.do(addr, s.opts.StartTimeout, redis.Req("PING")))
+	return err == nil || err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrLoading)
+}
+
+// failLocked says what went wrong, with the end of the log.
+func (s *Server) failLocked(what string, cause error) error {
+	tail := strings.TrimSpace(fileTail(filepath.Join(s.dir, logName), s.logFrom, logTail))
+	return fmt.Errorf("testbed: %s server on port %d: %w; its log:\n%s", what, s.ports.plain.num, cause, tail)
+}

@@ -1,0 +1,141 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// FailoverMode says how a replica takes its master's place.
+type FailoverMode string
+
+const (
+	// Graceful asks the master, which has to be up, and loses no write.
+	Graceful FailoverMode = ""
+	// Force asks the other masters only: for a master that is down.
+	Force FailoverMode = "FORCE"
+	// Takeover asks nobody.
+	Takeover FailoverMode = "TAKEOVER"
+)
+
+// failoverTimeout is after how long a node gives up a failover by hand.
+const failoverTimeout = 5 * time.Second
+
+// meet introduces other to n.
+func (n *Node) meet(other *Node) error {
+	other.mu.Lock()
+	ports := other.ports
+	other.mu.Unlock()
+	client := ports.plain.num
+	if other.opts.TLS {
+		client = ports.tls.num
+	}
+	return n.call("CLUSTER MEET", "127.0.0.1", client, ports.bus.num)
+}
+
+// replicate makes n a replica, once it has heard of its master.
+func (c *Cluster) replicate(n, master *Node) error {
+	return c.wait(c.opts.AgreeTimeout, "replica of "+master.String(), func() error {
+		return n.call("CLUSTER REPLICATE", master.id)
+	})
+}
+
+// Failover makes a replica the master of its shard and waits until it is one.
+// It repeats the request when the nodes let it time out, as they do shortly
+// after another failover of the shard.
+func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
+	var args []any
+	if mode != Graceful {
+		args = append(args, string(mode))
+	}
+	var asked time.Time
+	return c.wait(c.opts.AgreeTimeout, "failover to "+replica.String(), func() error {
+		role, err := replica.info("INFO replication", "role")
+		if err != nil || role == "master" {
+			return err
+		}
+		if time.Since(asked) > failoverTimeout {
+			if err := replica.call("CLUSTER FAILOVER", args...); err != nil {
+				return err
+			}
+			asked = time.Now()
+		}
+		return errors.New("still a replica")
+	})
+}
+
+// AddMaster starts a node without slots, adds it to the cluster, and waits until
+// all agree.
+func (c *Cluster) AddMaster() (*Node, error) { return c.add(nil) }
+
+// AddReplica starts a replica of master, adds it to the cluster, and waits until
+// all agree.
+func (c *Cluster) AddReplica(master *Node) (*Node, error) { return c.add(master) }
+
+// add leaves the node to Close if it fails halfway.
+func (c *Cluster) add(master *Node) (*Node, error) {
+	others := c.live()
+	if err := c.startNodes(1); err != nil {
+		return nil, err
+	}
+	nodes := c.Nodes()
+	n := nodes[len(nodes)-1]
+	for _, other := range others {
+		if err := n.meet(other); err != nil {
+			return nil, err
+		}
+	}
+	if master != nil {
+		if err := c.replicate(n, master); err != nil {
+			return nil, err
+		}
+	}
+	return n, c.WaitAgreed()
+}
+
+// Remove closes a node, which must own no slot and have no replica, has the
+// live ones forget it, and waits until all agree. It may be down already.
+func (c *Cluster) Remove(n *Node) error {
+	peers, err := c.peers()
+	if err != nil {
+		return err
+	}
+	for _, p := range peers {
+		switch {
+		case p.id == n.id && p.slots != "":
+			return fmt.Errorf("testbed: remove %v: it has slots %s", n, p.slots)
+		case p.master == n.id:
+			return fmt.Errorf("testbed: remove %v: it has a replica, %.8s", n, p.id)
+		}
+	}
+	c.mu.Lock()
+	c.nodes = slices.DeleteFunc(c.nodes, func(other *Node) bool { return other == n })
+	c.mu.Unlock()
+	n.Close()
+	for _, other := range c.live() {
+		if err := other.forget(n.id); err != nil {
+			return err
+		}
+	}
+	return c.WaitAgreed()
+}
+
+// forget has n forget a node, which it may have done already: since version 7.2
+// nodes tell each other.
+func (n *Node) forget(id string) error {
+	res := redis.AsError(n.Do("CLUSTER FORGET", id))
+	if res == nil {
+		return nil
+	}
+	peers, err := n.view()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(peers, func(p peer) bool { return p.id == id }) {
+		return n.failed("CLUSTER FORGET", res)
+	}
+	return nil
+}

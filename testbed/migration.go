@@ -1,0 +1,177 @@
+package testbed
+
+import (
+	"fmt"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+const (
+	// migrateKeys is how many keys go in one MIGRATE.
+	migrateKeys = 100
+	// migrateTimeout bounds one MIGRATE, in milliseconds.
+	migrateTimeout = 5000
+)
+
+// Migration is a slot on its way from one master to another. Between
+// BeginMigration and Finish or Abort the slot is in the half-way state: the
+// source answers for the keys it still has, and says ASK for all others.
+type Migration struct {
+	c        *Cluster
+	slot     int
+	from, to *Node
+}
+
+// MoveSlot moves a slot with its keys and waits until all agree. Moving it to
+// its owner does nothing.
+func (c *Cluster) MoveSlot(slot int, to *Node) error {
+	from, err := c.Owner(slot)
+	if err != nil || from == to {
+		return err
+	}
+	m, err := c.BeginMigration(slot, to)
+	if err != nil {
+		return err
+	}
+	if err := m.MoveAll(); err != nil {
+		return err
+	}
+	if err := m.Finish(); err != nil {
+		return err
+	}
+	return c.WaitAgreed()
+}
+
+// BeginMigration sets a slot importing at to and migrating at its owner, and
+// moves no key.
+func (c *Cluster) BeginMigration(slot int, to *Node) (*Migration, error) {
+	from, err := c.Owner(slot)
+	if err != nil {
+		return nil, err
+	}
+	if from == to {
+		return nil, fmt.Errorf("testbed: migrate slot %d: %v has it already", slot, to)
+	}
+	m := &Migration{c, slot, from, to}
+	// In this order the source sends nobody to a node that refuses.
+	if err := to.setSlot(slot, "IMPORTING", from.id); err != nil {
+		return nil, err
+	}
+	return m, from.setSlot(slot, "MIGRATING", to.id)
+}
+
+// Slot is the slot being moved.
+func (m *Migration) Slot() int { return m.slot }
+
+// From is the node that the slot leaves.
+func (m *Migration) From() *Node { return m.from }
+
+// To is the node that the slot goes to.
+func (m *Migration) To() *Node { return m.to }
+
+// MoveKeys moves these keys of the slot. Those that do not exist are passed over.
+func (m *Migration) MoveKeys(keys ...string) error { return migrate(m.from, m.to, keys) }
+
+// MoveSome moves up to n keys of the slot, whichever, and returns how many.
+func (m *Migration) MoveSome(n int) (int, error) {
+	keys, err := m.from.keysInSlot(m.slot, n)
+	if err != nil {
+		return 0, err
+	}
+	return len(keys), migrate(m.from, m.to, keys)
+}
+
+// MoveAll moves the keys that are left in the slot.
+func (m *Migration) MoveAll() error { return drain(m.slot, m.from, m.to) }
+
+// Finish gives the slot to its new owner and tells all live masters. All keys
+// have to be moved.
+func (m *Migration) Finish() error {
+	if err := m.to.setSlot(m.slot, "NODE", m.to.id); err != nil {
+		return err
+	}
+	if err := m.from.setSlot(m.slot, "NODE", m.to.id); err != nil {
+		return err
+	}
+	masters, err := m.c.Masters()
+	if err != nil {
+		return err
+	}
+	for _, n := range masters {
+		if n == m.from || n == m.to || !n.live() {
+			continue
+		}
+		if err := n.setSlot(m.slot, "NODE", m.to.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Abort moves the keys back and ends the half-way state: the slot stays where
+// it was.
+func (m *Migration) Abort() error {
+	if err := drain(m.slot, m.to, m.from); err != nil {
+		return err
+	}
+	if err := m.from.setSlot(m.slot, "STABLE"); err != nil {
+		return err
+	}
+	return m.to.setSlot(m.slot, "STABLE")
+}
+
+// setSlot is CLUSTER SETSLOT.
+func (n *Node) setSlot(slot int, args ...any) error {
+	return n.call("CLUSTER SETSLOT", append([]any{slot}, args...)...)
+}
+
+// drain moves all keys of a slot.
+func drain(slot int, from, to *Node) error {
+	for {
+		keys, err := from.keysInSlot(slot, migrateKeys)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		if err := migrate(from, to, keys); err != nil {
+			return err
+		}
+	}
+}
+
+// keysInSlot returns up to limit keys of a slot.
+func (n *Node) keysInSlot(slot, limit int) ([]string, error) {
+	res := n.Do("CLUSTER GETKEYSINSLOT", slot, limit)
+	list, ok := res.([]any)
+	if !ok {
+		return nil, n.failed("CLUSTER GETKEYSINSLOT", redis.AsError(res))
+	}
+	var keys []string
+	for _, key := range list {
+		if key, ok := key.([]byte); ok {
+			keys = append(keys, string(key))
+		}
+	}
+	return keys, nil
+}
+
+// migrate moves keys from node to node.
+func migrate(from, to *Node, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	to.mu.Lock()
+	num := to.ports.plain.num
+	if to.opts.TLS {
+		num = to.ports.tls.num
+	}
+	to.mu.Unlock()
+	args := []any{"127.0.0.1", num, "", 0, migrateTimeout}
+	if to.opts.Password != "" {
+		args = append(args, "AUTH", to.opts.Password)
+	}
+	args = append(args, "KEYS")
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return from.call("MIGRATE", args...)
+}

@@ -1,0 +1,154 @@
+package testbed
+
+import (
+	"crypto/tls"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options says how to run a server. The zero value runs a bare one, with
+// neither password nor TLS, that keeps nothing on disk.
+type Options struct {
+	// Binary is a path, or a name to be looked up in $PATH. Default:
+	// $REDIS_SERVER, or else "redis-server".
+	Binary string
+	// Password is what the default user has to give; empty means none.
+	Password string
+	// ACL lists users, as in "alice on >secret ~* &* +@all". The default user
+	// has to stay able to run commands: the testbed itself is that user.
+	ACL []string
+	// Unix makes the server listen on a unix socket too.
+	Unix bool
+	// TLS opens a TLS port too.
+	TLS bool
+	// CA signs the server's certificate. Default with TLS: a new one.
+	CA *CA
+	// Certificate is what the server shows; see CA for bad ones. Default with
+	// TLS: CA.Server().
+	Certificate *tls.Certificate
+	// ClientCerts makes the TLS port refuse clients without a certificate of CA.
+	ClientCerts bool
+	// Persist keeps the data (as an append-only file) over Restart, and over
+	// Kill followed by Restart as well.
+	Persist bool
+	// Config holds further lines of redis.conf. They come last, and so win.
+	Config []string
+	// StartTimeout bounds each start, from the process to the first PING that
+	// is answered (LOADING is no answer). Default 10 s.
+	StartTimeout time.Duration
+
+	// cluster turns cluster mode on; it holds the node time-out.
+	cluster time.Duration
+}
+
+// withDefaults fills in what can be told without a server.
+func (o Options) withDefaults() (Options, error) {
+	var err error
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = 10 * time.Second
+	}
+	if o.Binary, err = lookBinary(o.Binary); err != nil || !o.TLS {
+		return o, err
+	}
+	if o.CA == nil {
+		if o.CA, err = NewCA(); err != nil {
+			return o, err
+		}
+	}
+	if o.Certificate == nil {
+		cert, err := o.CA.Server()
+		if err != nil {
+			return o, err
+		}
+		o.Certificate = &cert
+	}
+	return o, nil
+}
+
+// config returns the text of redis.conf. v is the server's version.
+func (o Options) config(v version, dir string, ports portSet) string {
+	var b strings.Builder
+	line := func(words ...string) {
+		b.WriteString(strings.Join(words, " ") + "\n")
+	}
+	line("bind 127.0.0.1")
+	line("port", fmt.Sprint(ports.plain.num))
+	line("dir", quote(dir))
+	line("daemonize no")
+	line(`save ""`)
+	line("appendonly", yesNo(o.Persist))
+	line("repl-diskless-sync-delay 0")
+	if v.major >= 7 {
+		line("enable-debug-command local")
+	}
+	if o.Unix {
+		line("unixsocket", quote(filepath.Join(dir, unixName)))
+	}
+	if o.Password != "" {
+		line("requirepass", quote(o.Password))
+		line("masterauth", quote(o.Password))
+	}
+	for _, rule := range o.ACL {
+		line("user", rule)
+	}
+	if o.TLS {
+		line("tls-port", fmt.Sprint(ports.tls.num))
+		line("tls-ca-cert-file", quote(filepath.Join(dir, caName)))
+		line("tls-cert-file", quote(filepath.Join(dir, certName)))
+		line("tls-key-file", quote(filepath.Join(dir, keyName)))
+		line("tls-auth-clients", map[bool]string{true: "yes", false: "optional"}[o.ClientCerts])
+	}
+	if o.cluster > 0 {
+		o.clusterConfig(line, v, ports)
+	}
+	for _, extra := range o.Config {
+		line(extra)
+	}
+	return b.String()
+}
+
+// clusterConfig adds what makes a server a node.
+func (o Options) clusterConfig(line func(...string), v version, ports portSet) {
+	line("cluster-enabled yes")
+	line("cluster-config-file nodes.conf")
+	line("cluster-node-timeout", fmt.Sprint(o.cluster.Milliseconds()))
+	if v.major >= 7 {
+		line("cluster-port", fmt.Sprint(ports.bus.num))
+		// Roles change only when a test changes them.
+		line("cluster-allow-replica-migration no")
+	} else {
+		line("cluster-migration-barrier 1000")
+	}
+	if o.TLS {
+		line("tls-cluster yes")
+		line("tls-replication yes")
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// quote makes one word of redis.conf out of any string.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package testbed
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// childAttr is empty: only Linux ties a child's life to its parent's.
+func childAttr() *syscall.SysProcAttr { return nil }
+
+// reserve finds a port (0: any) that is free now. It can't be kept: a clash is
+// met by another attempt to start.
+func reserve(num int) (port, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", num))
+	if err != nil {
+		return port{}, fmt.Errorf("testbed: reserve a port: %w", err)
+	}
+	defer l.Close()
+	return port{num: l.Addr().(*net.TCPAddr).Port, release: func() {}}, nil
+}
+
+// frozen can't be asked here: the signal was sent.
+func frozen(int) bool { return true }

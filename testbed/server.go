@@ -1,0 +1,226 @@
+package testbed
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisdumb"
+)
+
+// Names of files in a server's directory.
+const (
+	confName = "redis.conf"
+	logName  = "redis.log"
+	unixName = "redis.sock"
+	caName   = "ca.crt"
+	certName = "server.crt"
+	keyName  = "server.key"
+)
+
+const (
+	// logTail is how much of a log an error quotes: some forty lines.
+	logTail = 4 << 10
+	// pollEvery is the pause between looks at what is waited for.
+	pollEvery = 5 * time.Millisecond
+	// startAttempts bounds new ports after a clash; one is rare already.
+	startAttempts = 5
+)
+
+// errClosed is returned by methods that need a Server which is not closed.
+var errClosed = errors.New("testbed: server is closed")
+
+// Server is a Redis server, which is a process while it is up.
+type Server struct {
+	opts    Options
+	version version
+	dir     string
+
+	// mu is held for a whole change of state, and guards what follows.
+	mu     sync.Mutex
+	ports  portSet
+	proc   *process // nil before the first start
+	paused bool
+	closed bool
+	// logFrom is where in the log the present run begins.
+	logFrom int64
+}
+
+// NewServer starts a server for a test, which fails if that fails. It is closed
+// when the test is over; the end of its log is shown if the test failed.
+// Without opts it has the defaults; more than one is a mistake.
+func NewServer(t testing.TB, opts ...Options) *Server {
+	t.Helper()
+	if len(opts) > 1 {
+		t.Fatal("testbed: NewServer takes one Options at most")
+	}
+	var o Options
+	if len(opts) == 1 {
+		o = opts[0]
+	}
+	s, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of the server at %s:\n%s", s.Addr(), s.Log())
+		}
+		s.Close()
+	})
+	return s
+}
+
+// Start starts a server and returns when it answers. Close it.
+func Start(opts Options) (*Server, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	v, err := versionOf(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "testbed-")
+	if err != nil {
+		return nil, fmt.Errorf("testbed: %w", err)
+	}
+	s := &Server{opts: o, version: v, dir: dir}
+	if err := s.prepare(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.mu.Lock()
+	err = s.startLocked(true)
+	s.mu.Unlock()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare writes the files that stay the same over restarts.
+func (s *Server) prepare() error {
+	// 103 is what macOS takes, the shortest of all.
+	if path := filepath.Join(s.dir, unixName); s.opts.Unix && len(path) > 103 {
+		return fmt.Errorf("testbed: path of the unix socket is too long, use a shorter $TMPDIR: %s", path)
+	}
+	if !s.opts.TLS {
+		return nil
+	}
+	cert, key, err := encodePEM(*s.opts.Certificate)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.dir, caName), s.opts.CA.PEM(), 0o600),
+		os.WriteFile(filepath.Join(s.dir, certName), cert, 0o600),
+		os.WriteFile(filepath.Join(s.dir, keyName), key, 0o600),
+	)
+}
+
+// Addr is the host:port of the plain TCP port. It changes only with
+// RestartElsewhere.
+func (s *Server) Addr() string { return s.address(func(p portSet) int { return p.plain.num }) }
+
+// TLSAddr is the host:port of the TLS port, or empty without Options.TLS.
+func (s *Server) TLSAddr() string {
+	if !s.opts.TLS {
+		return ""
+	}
+	return s.address(func(p portSet) int { return p.tls.num })
+}
+
+func (s *Server) address(num func(portSet) int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("127.0.0.1:%d", num(s.ports))
+}
+
+// UnixPath is the path of the unix socket, or empty without Options.Unix.
+func (s *Server) UnixPath() string {
+	if !s.opts.Unix {
+		return ""
+	}
+	return filepath.Join(s.dir, unixName)
+}
+
+// ClientTLS is a configuration that trusts the server's CA and shows a client
+// certificate of it; nil without Options.TLS.
+func (s *Server) ClientTLS() (*tls.Config, error) {
+	if !s.opts.TLS {
+		return nil, nil
+	}
+	return s.opts.CA.ClientConfig()
+}
+
+// CA is the authority behind the server's certificate; nil without Options.TLS.
+func (s *Server) CA() *CA { return s.opts.CA }
+
+// Log returns the end of what the server has logged since its last start.
+func (s *Server) Log() string {
+	s.mu.Lock()
+	from := s.logFrom
+	s.mu.Unlock()
+	return fileTail(filepath.Join(s.dir, logName), from, logTail)
+}
+
+// Do sends a command over a connection of its own, as the default user, and
+// returns its result, which may be an error. It gives up after
+// redisdumb.DefaultTimeout.
+func (s *Server) Do(cmd string, args ...any) any {
+	return s.do(s.Addr(), 0, redis.Req(cmd, args...))
+}
+
+// do sends one request to addr, after AUTH where there is a password.
+func (s *Server) do(addr string, timeout time.Duration, r redis.Request) any {
+	conn := &redisdumb.Conn{Addr: addr, Timeout: timeout}
+	defer conn.Close()
+	if s.opts.Password == "" {
+		return conn.Do(r.Cmd, r.Args...)
+	}
+	// What AUTH says does not matter: the test may have changed the password.
+	reqs := []redis.Request{redis.Req("AUTH", s.opts.Password), r}
+	return redis.Sync{S: conn}.SendMany(reqs)[1]
+}
+
+// CPU is the processor time that the running server has used, user and system,
+// to the microsecond. Asking costs the server a connection and a request.
+func (s *Server) CPU() (time.Duration, error) {
+	res := s.Do("INFO", "cpu")
+	if err := redis.AsError(res); err != nil {
+		return 0, fmt.Errorf("testbed: INFO cpu: %w", err)
+	}
+	info, _ := res.([]byte)
+	return parseCPU(string(info))
+}
+
+func parseCPU(info string) (time.Duration, error) {
+	var total time.Duration
+	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+		spent, err := time.ParseDuration(infoField(info, name) + "s")
+		if err != nil {
+			return 0, fmt.Errorf("testbed: no %s in INFO cpu: %w", name, err)
+		}
+		total += spent
+	}
+	return total, nil
+}
+
+// infoField returns the value of a field of INFO, or empty.
+func infoField(info, name string) string {
+	for line := range strings.SplitSeq(info, "\n") {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

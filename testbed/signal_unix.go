@@ -1,0 +1,20 @@
+//go:build unix
+
+package testbed
+
+import (
+	"os"
+	"syscall"
+)
+
+func signalFreeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+func signalThaw(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
+
+// signalStop asks for a shutdown, of a frozen process too.
+func signalStop(p *os.Process) error {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return signalThaw(p)
+}
