@@ -1,0 +1,74 @@
+package redisclusterutil
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Resolve resolves the host of a host:port address and returns ip:port. An
+// address with an IP comes back as it is, in canonical form. It may ask the
+// DNS, for as long as that takes.
+func Resolve(addr string) (string, error) {
+	host, err := GetHost(addr)
+	if err != nil {
+		return "", err
+	}
+	if host == "" {
+		return "", redis.ErrNoAddressProvided.New("address %q has no host", addr)
+	}
+	tcp, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	return tcp.String(), nil
+}
+
+// GetHost returns the host of a host:port address, an IPv6 one without its
+// brackets.
+func GetHost(addr string) (string, error) {
+	host, _, err := net.SplitHostPort(addr)
+	return host, err
+}
+
+// IsIPAddress tells whether addr, or its host if it is host:port, is an IP.
+func IsIPAddress(addr string) bool {
+	if host, err := GetHost(addr); err == nil {
+		addr = host
+	}
+	_, err := netip.ParseAddr(strings.Trim(addr, "[]"))
+	return err == nil
+}
+
+// ParseEndpoint takes apart the host:port of a MOVED or ASK. There an IPv6
+// host stands without brackets, so the port follows the last colon. An empty
+// host is legal: it means the host that answered.
+func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
+	colon := strings.LastIndexByte(endpoint, ':')
+	if colon < 0 {
+		return "", 0, false
+	}
+	host = endpoint[:colon]
+	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		host = host[1 : len(host)-1]
+	}
+	port, ok = parsePort(endpoint[colon+1:])
+	if !ok || strings.ContainsAny(host, " []@/\r\n") {
+		return "", 0, false
+	}
+	return host, port, true
+}
+
+// parsePort reads decimal digits, nothing else, of a number up to 65535.
+func parsePort(s string) (int, bool) {
+	port, err := strconv.ParseUint(s, 10, 16)
+	return int(port), err == nil && port > 0
+}
+
+// joinHostPort writes host:port, with brackets around an IPv6 host.
+func joinHostPort(host string, port int) string {
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}

@@ -1,0 +1,184 @@
+package redisclusterutil
+
+import (
+	"fmt"
+	"hash/fnv"
+	"sort"
+)
+
+// SlotMoving is the direction of a slot's migration.
+type SlotMoving byte
+
+const (
+	// SlotMigrating: the slot leaves for another node.
+	SlotMigrating SlotMoving = 1
+	// SlotImporting: the slot comes from another node.
+	SlotImporting SlotMoving = 2
+)
+
+// SlotMigration is a slot on the move, as one side of the move tells it.
+type SlotMigration struct {
+	Number uint16
+	Moving SlotMoving
+	// Peer is the Uuid of the other side.
+	Peer string
+}
+
+// InstanceInfo is a node of a cluster: a line of CLUSTER NODES.
+type InstanceInfo struct {
+	Uuid string
+	// Addr is host:port with the IP as its host, which is empty where the node
+	// does not know its own.
+	Addr string
+	IP   string
+	Port int
+	// Port2 is the port of the cluster bus.
+	Port2 int
+	// Hostname is empty where none is announced.
+	Hostname string
+
+	NoAddr bool
+	MySelf bool
+	// Fail: the cluster agrees that the node failed. PFail: the answering node
+	// suspects so.
+	Fail  bool
+	PFail bool
+	// Connected tells about the link of the cluster bus.
+	Connected bool
+	// SlaveOf is the Uuid of the master, empty for a master.
+	SlaveOf string
+	// ConfigEpoch is the version of the master's claim of its slots: of two
+	// claims the one with the greater epoch counts.
+	ConfigEpoch uint64
+	// Slots are ranges, both ends included.
+	Slots [][2]uint16
+	// Migrating is known of the answering node only.
+	Migrating []SlotMigration
+}
+
+// HasAddr tells whether the answering node knows an address of this one.
+func (i InstanceInfo) HasAddr() bool { return !i.NoAddr && i.Port != 0 }
+
+// AddrValid tells whether Addr has a host and a port to dial.
+func (i InstanceInfo) AddrValid() bool { return i.HasAddr() && i.IP != "" }
+
+// IsMaster tells whether the node is a master.
+func (i InstanceInfo) IsMaster() bool { return i.SlaveOf == "" }
+
+// InstanceInfos are the nodes of a cluster, as one or several of them see it.
+type InstanceInfos []InstanceInfo
+
+// Hosts returns the addresses (host:port) of nodes that can be dialed, each once.
+func (is InstanceInfos) Hosts() []string {
+	seen := make(map[string]struct{}, len(is))
+	hosts := make([]string, 0, len(is))
+	for _, i := range is {
+		if _, dup := seen[i.Addr]; !dup && i.AddrValid() {
+			seen[i.Addr] = struct{}{}
+			hosts = append(hosts, i.Addr)
+		}
+	}
+	return hosts
+}
+
+// MySelf returns the node that answered, or nil.
+func (is InstanceInfos) MySelf() *InstanceInfo {
+	for n := range is {
+		if is[n].MySelf {
+			return &is[n]
+		}
+	}
+	return nil
+}
+
+// CollectAddressesAndMigrations adds the addresses of nodes that can be dialed
+// to addrs, and the slots on the move to migrating. Either may be nil.
+func (is InstanceInfos) CollectAddressesAndMigrations(addrs map[string]struct{}, migrating map[uint16]struct{}) {
+	for _, i := range is {
+		if addrs != nil && i.AddrValid() {
+			addrs[i.Addr] = struct{}{}
+		}
+		if migrating == nil {
+			continue
+		}
+		for _, m := range i.Migrating {
+			migrating[m.Number] = struct{}{}
+		}
+	}
+}
+
+// SlotsRanges returns what CLUSTER SLOTS would: the ranges of each master, sorted,
+// with its address and those of its replicas that have not failed.
+func (is InstanceInfos) SlotsRanges() []SlotsRange {
+	replicas := make(map[string][]InstanceInfo)
+	for _, i := range is {
+		if !i.IsMaster() && !i.Fail && i.HasAddr() {
+			replicas[i.SlaveOf] = append(replicas[i.SlaveOf], i)
+		}
+	}
+	ranges := []SlotsRange{}
+	for _, master := range is {
+		if !master.IsMaster() || !master.HasAddr() {
+			continue
+		}
+		nodes := append([]InstanceInfo{master}, replicas[master.Uuid]...)
+		for _, slots := range master.Slots {
+			r := SlotsRange{From: int(slots[0]), To: int(slots[1])}
+			for _, node := range nodes {
+				r.Addrs = append(r.Addrs, node.Addr)
+				if node.Hostname == "" {
+					continue
+				}
+				if r.AddrHostnames == nil {
+					r.AddrHostnames = make(map[string]string)
+				}
+				r.AddrHostnames[node.Addr] = node.Hostname
+			}
+			ranges = append(ranges, r)
+		}
+	}
+	sort.SliceStable(ranges, func(a, b int) bool { return ranges[a].From < ranges[b].From })
+	return ranges
+}
+
+// HashSum returns a sum of what clients care about: addresses, roles, failures,
+// slots and migrations, in whatever order the nodes come.
+func (is InstanceInfos) HashSum() uint64 {
+	var sum uint64
+	for _, i := range is {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%q %q %q %q %t %t", i.Uuid, i.Addr, i.Hostname, i.SlaveOf, i.NoAddr, i.Fail)
+		fmt.Fprint(h, i.Slots)
+		for _, m := range i.Migrating {
+			fmt.Fprintf(h, " %d %d %q", m.Number, m.Moving, m.Peer)
+		}
+		sum += h.Sum64()
+	}
+	return sum
+}
+
+// MergeWith returns the nodes that is or other know, each once, sorted by Uuid.
+// Where both know a node, its own line counts, then the greater epoch, then is.
+func (is InstanceInfos) MergeWith(other InstanceInfos) InstanceInfos {
+	byUuid := make(map[string]InstanceInfo, len(is))
+	for _, infos := range []InstanceInfos{is, other} {
+		for _, i := range infos {
+			if known, ok := byUuid[i.Uuid]; !ok || i.overrides(known) {
+				byUuid[i.Uuid] = i
+			}
+		}
+	}
+	merged := make(InstanceInfos, 0, len(byUuid))
+	for _, i := range byUuid {
+		merged = append(merged, i)
+	}
+	sort.Slice(merged, func(a, b int) bool { return merged[a].Uuid < merged[b].Uuid })
+	return merged
+}
+
+func (i InstanceInfo) overrides(known InstanceInfo) bool {
+	if i.MySelf != known.MySelf {
+		return i.MySelf
+	}
+	return i.ConfigEpoch > known.ConfigEpoch
+}

@@ -1,0 +1,101 @@
+package redisclusterutil
+
+import (
+	"strings"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// MasterOnlyKey is the key of the set of slots that are read from their
+// masters only, whatever a client's policy. A cluster's operators fill it while
+// replicas of a slot are not to be trusted.
+const MasterOnlyKey = "CLUSTER_SELF:MASTER_ONLY"
+
+// errSlotRange: a slot that is not below NumSlots.
+var errSlotRange = redis.ErrRequest.NewType("slot_range", redis.ErrTraitNotSent)
+
+// masterOnlyKey returns the key with stub as its hash tag, so that shards can
+// have a set each. An empty stub gives MasterOnlyKey itself.
+func masterOnlyKey(stub string) string {
+	if stub == "" {
+		return MasterOnlyKey
+	}
+	return MasterOnlyKey + "{" + stub + "}"
+}
+
+// RequestMasterOnly asks for the slots that SetMasterOnly marked with the same
+// stub. The flag tells whether there are any.
+func RequestMasterOnly(s redis.Sender, stub string) (map[uint16]struct{}, bool, error) {
+	return ParseMasterOnly(redis.Sync{S: s}.Do("SMEMBERS", masterOnlyKey(stub)))
+}
+
+// SetMasterOnly marks slots as read from the master only, beside those that
+// are marked already. The stub is the hash tag of the key: any key of the shard
+// that is to keep the set, or empty for the set that clients of the cluster read.
+func SetMasterOnly(s redis.Sender, stub string, slots []uint16) error {
+	return changeMasterOnly(s, "SADD", stub, slots)
+}
+
+// UnsetMasterOnly takes the marks off again.
+func UnsetMasterOnly(s redis.Sender, stub string, slots []uint16) error {
+	return changeMasterOnly(s, "SREM", stub, slots)
+}
+
+func changeMasterOnly(s redis.Sender, cmd, stub string, slots []uint16) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	args := make([]any, 0, len(slots)+1)
+	args = append(args, masterOnlyKey(stub))
+	for _, slot := range slots {
+		if slot >= NumSlots {
+			return errSlotRange.New("slot %d is out of range", slot)
+		}
+		args = append(args, slot)
+	}
+	return redis.AsError(redis.Sync{S: s}.Do(cmd, args...))
+}
+
+// ParseMasterOnly parses the slots: a set, or a string of numbers between
+// commas or spaces. The flag tells whether there are any.
+func ParseMasterOnly(res any) (map[uint16]struct{}, bool, error) {
+	if err := redis.AsError(res); err != nil {
+		return nil, false, err
+	}
+	slots := make(map[uint16]struct{})
+	switch v := res.(type) {
+	case nil:
+	case []any:
+		for _, el := range v {
+			if !addMasterOnly(slots, el) {
+				return nil, false, unexpected(MasterOnlyKey, "an element is not a slot", res)
+			}
+		}
+	default:
+		text, ok := asText(v)
+		if !ok {
+			return nil, false, unexpected(MasterOnlyKey, "neither a set nor a string", res)
+		}
+		isSpace := func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
+		for _, field := range strings.FieldsFunc(text, isSpace) {
+			if !addMasterOnly(slots, field) {
+				return nil, false, unexpected(MasterOnlyKey, "an element is not a slot", res)
+			}
+		}
+	}
+	return slots, len(slots) != 0, nil
+}
+
+func addMasterOnly(slots map[uint16]struct{}, el any) bool {
+	if n, ok := el.(int64); ok {
+		slots[uint16(n)] = struct{}{}
+		return n >= 0 && n < NumSlots
+	}
+	text, ok := asText(el)
+	if !ok {
+		return false
+	}
+	slot, ok := parseSlot(text)
+	slots[slot] = struct{}{}
+	return ok
+}

@@ -1,0 +1,111 @@
+package redisclusterutil
+
+import (
+	"testing"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func slotsNode(host any, port int64, more ...any) []any {
+	return append([]any{host, port}, more...)
+}
+
+func TestParseSlotsInfo(t *testing.T) {
+	b := func(s string) []byte { return []byte(s) }
+	id := b("e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca")
+	cases := []struct {
+		name string
+		in   []any
+		want []SlotsRange
+	}{
+		{"empty", []any{}, []SlotsRange{}},
+		{
+			"sorted, master first",
+			[]any{
+				[]any{int64(5461), int64(16383), slotsNode(b("127.0.0.1"), 7001, id)},
+				[]any{int64(0), int64(5460), slotsNode(b("127.0.0.1"), 7000, id), slotsNode("127.0.0.1", 65535)},
+			},
+			[]SlotsRange{
+				{From: 0, To: 5460, Addrs: []string{"127.0.0.1:7000", "127.0.0.1:65535"}},
+				{From: 5461, To: 16383, Addrs: []string{"127.0.0.1:7001"}},
+			},
+		},
+		{
+			"IPv6, empty host, null endpoint",
+			[]any{[]any{int64(7), int64(7), slotsNode(b("2001:db8::1"), 7000, id), slotsNode(b(""), 7001, id), slotsNode(nil, 7002, id)}},
+			[]SlotsRange{{From: 7, To: 7, Addrs: []string{"[2001:db8::1]:7000", ":7001", ":7002"}}},
+		},
+		{
+			"hostname beside the IP",
+			[]any{[]any{int64(0), int64(1), slotsNode(b("10.0.0.1"), 7000, id, []any{b("hostname"), b("a.example")}), slotsNode(b("10.0.0.2"), 7000, id, []any{})}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"10.0.0.1:7000", "10.0.0.2:7000"}, AddrHostnames: map[string]string{"10.0.0.1:7000": "a.example"}}},
+		},
+		{
+			"hostname as endpoint",
+			[]any{[]any{int64(0), int64(1), slotsNode(b("a.example"), 7000, id, []any{b("ip"), b("10.0.0.1")})}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"a.example:7000"}, AddrHostnames: map[string]string{"a.example:7000": "a.example"}}},
+		},
+		{
+			"hostname not announced: the IP stands in",
+			[]any{[]any{int64(0), int64(1), slotsNode(b("?"), 7000, id, []any{b("ip"), b("10.0.0.1")})}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"10.0.0.1:7000"}}},
+		},
+		{
+			"RESP3 metadata",
+			[]any{[]any{int64(0), int64(1), slotsNode(nil, 7000, id, map[string]any{"hostname": b("a.example")})}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{":7000"}, AddrHostnames: map[string]string{":7000": "a.example"}}},
+		},
+		{
+			"unknown nodes",
+			[]any{
+				[]any{int64(0), int64(1), slotsNode(b("?"), 7000, id), slotsNode(b("10.0.0.2"), 7000, id)},
+				[]any{int64(2), int64(3), slotsNode(b("10.0.0.3"), 7000, id), slotsNode(b("10.0.0.4"), 0, id)},
+				[]any{int64(4), int64(5)},
+			},
+			[]SlotsRange{{From: 2, To: 3, Addrs: []string{"10.0.0.3:7000"}}},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := ParseSlotsInfo(c.in)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestParseSlotsInfoMalformed(t *testing.T) {
+	for name, in := range map[string]any{
+		"nil":               nil,
+		"string":            "x",
+		"int":               int64(1),
+		"row":               []any{int64(1)},
+		"short row":         []any{[]any{int64(1)}},
+		"bounds type":       []any{[]any{"0", "1"}},
+		"negative":          []any{[]any{int64(-1), int64(1)}},
+		"past the end":      []any{[]any{int64(0), int64(NumSlots)}},
+		"huge":              []any{[]any{int64(0), int64(1 << 62)}},
+		"reversed":          []any{[]any{int64(2), int64(1)}},
+		"node type":         []any{[]any{int64(0), int64(1), "127.0.0.1:7000"}},
+		"short node":        []any{[]any{int64(0), int64(1), []any{"127.0.0.1"}}},
+		"host type":         []any{[]any{int64(0), int64(1), []any{int64(1), int64(1)}}},
+		"port type":         []any{[]any{int64(0), int64(1), []any{"127.0.0.1", "7000"}}},
+		"port range":        []any{[]any{int64(0), int64(1), []any{"127.0.0.1", int64(65536)}}},
+		"negative port":     []any{[]any{int64(0), int64(1), []any{"127.0.0.1", int64(-1)}}},
+		"metadata type":     []any{[]any{int64(0), int64(1), []any{"127.0.0.1", int64(1), "id", "x"}}},
+		"metadata odd":      []any{[]any{int64(0), int64(1), []any{"127.0.0.1", int64(1), "id", []any{"ip"}}}},
+		"metadata key type": []any{[]any{int64(0), int64(1), []any{"127.0.0.1", int64(1), "id", []any{int64(1), "x"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseSlotsInfo(in)
+			assert.Nil(t, got)
+			require.Error(t, err)
+			assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrResponseUnexpected))
+		})
+	}
+	down := redis.ErrClusterDown.New("CLUSTERDOWN")
+	_, err := ParseSlotsInfo(down)
+	assert.Equal(t, error(down), err)
+}
