@@ -51,6 +51,9 @@ var (
 	ErrBatchFormat = ErrRequest.NewType("batch_format", ErrTraitNotSent)
 	// ErrNoSlotKey: no single cluster slot follows from the request's keys.
 	ErrNoSlotKey = ErrRequest.NewType("no_slot_key", ErrTraitNotSent)
+	// ErrCommandFormat: Request.Cmd is empty, or not one or two words of
+	// printable characters with one space between.
+	ErrCommandFormat = ErrRequest.NewType("command_format", ErrTraitNotSent)
 	// ErrCommandForbidden: the command would block, or change the state of, a
 	// socket that others share.
 	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)

@@ -134,7 +134,7 @@ func (c Call) Verdict(singleUser bool) Verdict {
 // asksToBlock goes over XREAD's and XREADGROUP's options as the server does:
 // a group that is named BLOCK is not an option.
 func (c Call) asksToBlock() bool {
-	for p := 1; p < c.argc(); p++ {
+	for p := 1; p < c.Words(); p++ {
 		switch {
 		case c.is(p, "BLOCK"):
 			return true

@@ -56,12 +56,6 @@ type span struct{ first, last, step int }
 // so it is with nearly all commands of modules (JSON.GET); and if such a
 // command is of two words, the second is taken for a subcommand.
 func (c Call) FirstKey() int {
-	if c.Info != nil && c.keys[0].kind == byIndex && c.keys[1].kind == 0 {
-		// The most usual commands need no more than this.
-		if at := int(c.keys[0].at); at < c.argc() && c.keys[0].last == 0 {
-			return c.argIndex(at)
-		}
-	}
 	var spans [maxSpecs]span
 	if c.spans(&spans) == 0 {
 		return NoKey
@@ -96,6 +90,9 @@ func (c Call) CountKeys() int {
 
 // spans fills in where the keys are, and returns in how many spans.
 func (c Call) spans(out *[maxSpecs]span) int {
+	if c.malformed {
+		return 0
+	}
 	if c.Info == nil {
 		p := 1 + c.shift
 		out[0] = span{p, p, 1}
@@ -118,7 +115,7 @@ func (c Call) spans(out *[maxSpecs]span) int {
 
 // within returns n, or n-1 if the n-th span is empty or not in the arguments.
 func (c Call) within(out *[maxSpecs]span, n int) int {
-	if s := out[n-1]; s.first < 1 || s.last < s.first || s.last >= c.argc() {
+	if s := out[n-1]; s.first < 1 || s.last < s.first || s.last >= c.Words() {
 		return n - 1
 	}
 	return n
@@ -133,7 +130,7 @@ func (c Call) resolve(s spec) (found span, ok bool) {
 		count, ok := c.count(int(s.at))
 		first, step := int(s.at)+1, int(s.step)
 		found = span{first, first + (count-1)*step, step}
-		return found, ok && found.last < c.argc()
+		return found, ok && found.last < c.Words()
 	case byWord:
 		if p := c.find(words[s.word], int(s.at)); p > 0 {
 			return c.stretch(p+1, s), true
@@ -151,16 +148,16 @@ func (c Call) stretch(first int, s spec) span {
 	last := first + int(s.last)
 	switch {
 	case s.last < 0 && s.share > 1:
-		last += (c.argc() - first) / int(s.share)
+		last += (c.Words() - first) / int(s.share)
 	case s.last < 0:
-		last = c.argc() + int(s.last)
+		last = c.Words() + int(s.last)
 	}
 	return span{first, last, int(s.step)}
 }
 
 // sortStore is the key after the last STORE among SORT's options.
 func (c Call) sortStore(from int) (found span) {
-	for p := from; p < c.argc(); p++ {
+	for p := from; p < c.Words(); p++ {
 		switch {
 		case c.is(p, "LIMIT"):
 			p += 2
@@ -177,22 +174,22 @@ func (c Call) sortStore(from int) (found span) {
 // migrateKeys is MIGRATE's one key, or all that follow KEYS if that is empty.
 func (c Call) migrateKeys(key int) span {
 	if c.is(key, "") {
-		for p := key + 3; p < c.argc(); p++ {
+		for p := key + 3; p < c.Words(); p++ {
 			switch {
 			case c.is(p, "AUTH"):
 				p++
 			case c.is(p, "AUTH2"):
 				p += 2
 			case c.is(p, "KEYS"):
-				return span{p + 1, c.argc() - 1, 1}
+				return span{p + 1, c.Words() - 1, 1}
 			}
 		}
 	}
 	return span{key, key, 1}
 }
 
-// argc is the number of words sent, the command's name included.
-func (c Call) argc() int {
+// Words is how many words are sent, the command's name included.
+func (c Call) Words() int {
 	return 1 + c.shift + len(c.args)
 }
 
@@ -206,7 +203,7 @@ func (c Call) argIndex(p int) int {
 
 // find returns the position of a keyword, from that position on, or 0.
 func (c Call) find(word string, from int) int {
-	for p := from; p < c.argc(); p++ {
+	for p := from; p < c.Words(); p++ {
 		if c.is(p, word) {
 			return p
 		}
@@ -219,7 +216,7 @@ func (c Call) is(p int, word string) bool {
 	if p <= c.shift {
 		return equalFold(c.word, word)
 	}
-	if p >= c.argc() {
+	if p >= c.Words() {
 		return false
 	}
 	switch s := c.args[c.argIndex(p)].(type) {
@@ -251,20 +248,20 @@ func equalFold[S string | []byte](s S, upper string) bool {
 }
 
 // count reads a number of keys, of any type that is encoded as a number. It is
-// not ok unless the number is in 1 … argc.
+// not ok unless the number is in 1 … Words.
 func (c Call) count(p int) (n int, ok bool) {
 	if p <= c.shift {
-		return parseCount(c.word, c.argc())
+		return parseCount(c.word, c.Words())
 	}
-	if p >= c.argc() {
+	if p >= c.Words() {
 		return 0, false
 	}
 	var v uint64
 	switch x := c.args[c.argIndex(p)].(type) {
 	case string:
-		return parseCount(x, c.argc())
+		return parseCount(x, c.Words())
 	case []byte:
-		return parseCount(x, c.argc())
+		return parseCount(x, c.Words())
 	case int:
 		v = uint64(x)
 	case int8:
@@ -285,6 +282,8 @@ func (c Call) count(p int) (n int, ok bool) {
 		v = uint64(x)
 	case uint64:
 		v = x
+	case uintptr:
+		v = uint64(x)
 	case float32:
 		v = wholeCount(float64(x))
 	case float64:
@@ -295,7 +294,7 @@ func (c Call) count(p int) (n int, ok bool) {
 		}
 	}
 	// A negative number has become too large a one.
-	return int(v), 1 <= v && v <= uint64(c.argc())
+	return int(v), 1 <= v && v <= uint64(c.Words())
 }
 
 // wholeCount is f as an integer, or 0 if it is none that may be a count.

@@ -1,0 +1,115 @@
+package redis
+
+import (
+	"github.com/joomcode/errorx"
+	"github.com/joomcode/redispipe/internal/command"
+)
+
+// Blocking tells whether the command may keep its connection, and with it the
+// requests behind it, waiting: BLPOP, WAIT, SAVE. By the name alone that is so
+// of XREAD and XREADGROUP too; CheckRequest looks whether they have BLOCK.
+func Blocking(cmd string) bool {
+	return command.Of(cmd, nil).Is(command.Blocking)
+}
+
+// Dangerous tells whether the command changes, or leaves, the state of its
+// connection, on which others may depend: WATCH, SELECT, SUBSCRIBE,
+// "CLIENT REPLY". Of a command with subcommands it needs both words.
+func Dangerous(cmd string) bool {
+	call := command.Of(cmd, nil)
+	return call.Info != nil && (call.Class == command.Session || call.Class == command.Protocol)
+}
+
+// ReplicaSafe tells whether the command reads keys and nothing else, and a
+// replica answers it as its master does, but for what has not reached it yet.
+// So it is false for commands without keys (DBSIZE, KEYS), for those that may
+// write (SORT, GETEX), for TOUCH, and for SCAN and its like, whose cursor one
+// server can't take from another. XINFO and OBJECT are safe by the first word
+// alone; MEMORY USAGE by both.
+func ReplicaSafe(cmd string) bool {
+	return command.Of(cmd, nil).Is(command.ReplicaSafe)
+}
+
+// ForbiddenCommand returns ErrCommandForbidden if a connection must not send
+// the command, and ErrCommandFormat if the name can't be a command's.
+// singleThreaded is for a connection with one user (ScriptMode), which may
+// block and change its own state, but not the protocol. It goes by the name
+// alone, so it takes XREAD for blocking; CheckRequest decides exactly.
+func ForbiddenCommand(name string, singleThreaded bool) error {
+	call := command.Of(name, nil)
+	verdict := call.Verdict(singleThreaded)
+	if verdict == command.Allowed && !singleThreaded && call.Is(command.Blocking) {
+		verdict = command.WouldBlock
+	}
+	if verdict == command.Allowed {
+		return nil
+	}
+	return errVerdict(call, verdict)
+}
+
+// CheckRequest returns the error with which a connection refuses the request
+// before anything is sent: ErrCommandFormat, ErrCommandForbidden (see
+// ForbiddenCommand) or ErrArgumentType.
+func CheckRequest(req Request, singleThreaded bool) error {
+	call := command.Of(req.Cmd, req.Args)
+	if verdict := call.Verdict(singleThreaded); verdict != command.Allowed {
+		return errVerdict(call, verdict).WithProperty(EKRequest, req)
+	}
+	for i, arg := range req.Args {
+		if !encodable(arg) {
+			return errArgument(commandName(call, req.Cmd), i).
+				WithProperty(EKVal, arg).
+				WithProperty(EKRequest, req)
+		}
+	}
+	return nil
+}
+
+// encodable tells whether appendArg takes the argument.
+func encodable(arg any) bool {
+	switch arg.(type) {
+	case nil, string, []byte, bool, float32, float64,
+		int, int8, int16, int32, int64,
+		uint, uint8, uint16, uint32, uint64, uintptr:
+		return true
+	}
+	return false
+}
+
+// errVerdict explains a verdict other than Allowed. The text names the command
+// as the table has it, never as the caller wrote it.
+func errVerdict(call command.Call, verdict command.Verdict) *errorx.Error {
+	switch verdict {
+	case command.Malformed:
+		return ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")
+	case command.WouldBlock:
+		return ErrCommandForbidden.New("%s may block a connection that others share: use one with ScriptMode", call.Name)
+	case command.ChangesSession:
+		return ErrCommandForbidden.New("%s changes the state of a connection that others share: %s", call.Name, insteadOf(call.Name))
+	}
+	return ErrCommandForbidden.New("%s breaks the pairing of requests and replies: %s", call.Name, insteadOf(call.Name))
+}
+
+// insteadOf tells what to use instead of a command that is refused.
+func insteadOf(name string) string {
+	switch name {
+	case "SELECT":
+		return "set Opts.DB"
+	case "AUTH":
+		return "set Opts.Username and Opts.Password"
+	case "HELLO":
+		return "set Opts.Protocol, Opts.Username and Opts.Password"
+	case "READONLY", "READWRITE":
+		return "set Opts.ReadOnly"
+	case "MULTI", "EXEC", "DISCARD":
+		return "use SendTransaction, or a connection with ScriptMode"
+	case "QUIT", "RESET":
+		return "use Close"
+	case "CLIENT REPLY":
+		return "send with a nil Future to drop the reply"
+	case "CLIENT TRACKING", "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS",
+		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
+		return "it needs a socket of its own, outside of this library"
+	}
+	return "use a connection with ScriptMode"
+}
