@@ -7,3 +7,5 @@ require (
 	github.com/joomcode/errorx v0.8.0
 	github.com/stretchr/testify v1.12.1
 )
+
+require github.com/yuin/gopher-lua v1.1.1 // indirect

@@ -90,6 +90,32 @@ func (d *Decoder) Decode() (res any, err error) {
 	return d.value(0)
 }
 
+// ReplyDecoder is a Future that reads its reply by itself, before it is
+// resolved with what it returns.
+type ReplyDecoder interface {
+	Future
+	// DecodeReply reads one reply. An error ends the connection.
+	DecodeReply(d *Decoder, n uint64) (any, error)
+}
+
+// Next waits for a reply to begin, skipping pushes, and returns the type that
+// it begins with ('+', '$', ...). Nothing of the reply is consumed.
+func (d *Decoder) Next() (byte, error) {
+	for {
+		head, err := d.r.Peek(1)
+		if err != nil {
+			d.size = 0
+			return 0, d.ioError(err)
+		}
+		if head[0] != '>' {
+			return head[0], nil
+		}
+		if _, err := d.frame(0); err != nil {
+			return 0, err
+		}
+	}
+}
+
 // Size returns how many bytes the last reply took, with the pushes skipped before it.
 func (d *Decoder) Size() int { return d.size }
 

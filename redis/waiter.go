@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -13,6 +15,8 @@ import (
 // Connections and clusters have it.
 type encodedSender interface {
 	SendEncoded(r *wire.Request, cb Future, n uint64)
+	// WantsSlot tells whether wire.Request.Slot is to be set.
+	WantsSlot() bool
 }
 
 // waiter is the future of a caller that waits for one result.
@@ -131,11 +135,32 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any) any {
 	}
 	if encoded, ok := s.(encodedSender); ok {
 		w.req.Cmd = cmd
+		describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
 		encoded.SendEncoded(&w.req, w, 0)
 	} else {
 		s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
 	}
 	return w.result(ctx)
+}
+
+// describe says of an encoded request what its sender has to know of the command.
+func describe(r *wire.Request, call command.Call, wantsSlot bool) {
+	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
+	r.ReplicaSafe = call.Is(command.ReplicaSafe)
+	if !wantsSlot {
+		return
+	}
+	r.Slot = wire.NoSlot
+	first := 1 + wire.SubcommandWords(r.Cmd)
+	call.Keys(func(i int) bool {
+		s := int(slot.Of(r.Arg(first + i)))
+		if r.Slot != wire.NoSlot && r.Slot != s {
+			r.Slot = wire.ManySlots
+			return false
+		}
+		r.Slot = s
+		return true
+	})
 }
 
 // awaitRoom waits, after err, until the request can be sent again; it returns

@@ -6,17 +6,37 @@ package wire
 
 import (
 	"context"
+	"strings"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
 )
 
 // Request is an encoded request. Who sends it may not keep Buf.
 type Request struct {
 	Cmd string // as in redis.Request
 	Buf []byte // RESP
+	// Shared and Single are whether the request may be sent on a connection
+	// that is shared, and on one of a single user.
+	Shared, Single command.Verdict
+	// ReplicaSafe is set if a replica may answer the request.
+	ReplicaSafe bool
+	// Typed is set if the future is a redis.ReplyDecoder.
+	Typed bool
+	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
+	// for senders that want it.
+	Slot int
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
 }
+
+const (
+	// NoSlot is the Slot of a request without keys.
+	NoSlot = -1
+	// ManySlots is the Slot of a request whose keys are of several slots.
+	ManySlots = -2
+)
 
 // Ticket names a queued request.
 type Ticket struct {
@@ -72,6 +92,15 @@ func (r *Request) Words() int {
 		n = n*10 + int(c-'0')
 	}
 	return n
+}
+
+// SubcommandWords returns how many words of a request the command's name takes
+// beyond the first.
+func SubcommandWords(cmd string) int {
+	if strings.IndexByte(cmd, ' ') >= 0 {
+		return 1
+	}
+	return 0
 }
 
 func skipLine(buf []byte) []byte {

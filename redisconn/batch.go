@@ -1,0 +1,137 @@
+package redisconn
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// item is one request of a batch.
+type item struct {
+	fut Future
+	n   uint64
+	// start and end bound the request's bytes in the batch. All requests of a
+	// transaction have the start of the first: they are sent together or not.
+	start, end int
+	stat       *stat // where the logger wants statistics
+	typed      bool  // fut is a redis.ReplyDecoder
+	withdrawn  bool
+	pinned     bool // part of a transaction: may not be dropped alone
+}
+
+// stat is what Logger.ReqStat needs to know of a request.
+type stat struct {
+	req   Request
+	start time.Time
+}
+
+// batch is the unit of work: encoded requests and the futures that wait for
+// their replies. It is open (guarded by queue.mu) until it is taken, then the
+// writer owns buf and the reader claims the items one after the other. It is
+// recycled when both are done.
+type batch struct {
+	buf   []byte
+	items []item
+	seq   uint64 // the sequence number of items[0]
+
+	withdrawn int  // items to be cut out before writing
+	foreign   bool // has futures whose Cancelled is worth asking
+
+	taken time.Time // when it went in flight
+	next  *batch    // in flight
+
+	sent    int          // bytes that reached the socket; the writer's until it is done
+	claimed atomic.Int64 // items that somebody resolves or has resolved
+
+	// Guarded by queue.mu: the second to finish recycles.
+	written, answered bool
+}
+
+// Batches over these sizes are left to the garbage collector. 1 MiB holds what
+// 64 goroutines send with 16 KiB values; the pool itself is emptied by the
+// collector when a service goes idle.
+const (
+	batchKeptBuffer = 1 << 20
+	batchKeptItems  = 8 << 10
+)
+
+var batches = sync.Pool{New: func() any { return &batch{} }}
+
+func newBatch(seq uint64) *batch {
+	b := batches.Get().(*batch)
+	b.seq = seq
+	return b
+}
+
+// mark is a place in an open batch.
+type mark struct{ bytes, items int }
+
+func (b *batch) mark() mark { return mark{len(b.buf), len(b.items)} }
+
+// truncate takes out what was added since m.
+func (b *batch) truncate(m mark) {
+	clear(b.items[m.items:])
+	b.buf, b.items = b.buf[:m.bytes], b.items[:m.items]
+}
+
+// pin makes a transaction of what was added since m.
+func (b *batch) pin(m mark) {
+	for i := m.items; i < len(b.items); i++ {
+		b.items[i].pinned, b.items[i].start = true, m.bytes
+	}
+}
+
+// recycle gives the batch back for reuse. Nobody may hold it any more.
+func (b *batch) recycle() {
+	buf, items := b.buf[:0], b.items
+	clear(items)
+	if cap(buf) > batchKeptBuffer || cap(items) > batchKeptItems {
+		return
+	}
+	*b = batch{buf: buf, items: items[:0]}
+	batches.Put(b)
+}
+
+// claimRest claims all items that are not claimed yet, and returns the index
+// of the first.
+func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
+
+// drop cuts out what was withdrawn, and what is cancelled, before the batch is
+// written. It returns the cancelled items, which are to be resolved.
+func (b *batch) drop() (cancelled []item) {
+	if b.foreign {
+		cancelled = b.cancelled()
+	}
+	if b.withdrawn == 0 {
+		return nil
+	}
+	kept, size, end := b.items[:0], 0, 0
+	for _, it := range b.items {
+		begin := end
+		end = it.end
+		if it.withdrawn {
+			continue
+		}
+		it.start -= begin - size
+		size += copy(b.buf[size:], b.buf[begin:end])
+		it.end = size
+		kept = append(kept, it)
+	}
+	clear(b.items[len(kept):])
+	b.items, b.buf = kept, b.buf[:size]
+	return cancelled
+}
+
+// cancelled marks what is cancelled as withdrawn, and returns it.
+func (b *batch) cancelled() (items []item) {
+	for i := range b.items {
+		it := &b.items[i]
+		if it.withdrawn || it.pinned || it.fut == nil || it.fut.Cancelled() == nil {
+			continue
+		}
+		items = append(items, *it)
+		it.withdrawn = true
+		b.withdrawn++
+	}
+	return items
+}

@@ -1,0 +1,158 @@
+package redisconn
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Connection is a connection to one server, shared by all who send through it.
+// It implements redis.Sender and is safe for concurrent use.
+type Connection struct {
+	addr      address
+	opts      Opts
+	wantsStat bool
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when the lifecycle has ended
+
+	queue   queue
+	latency atomic.Int64 // see PingLatency
+	sockets atomic.Pointer[socketAddrs]
+}
+
+type socketAddrs struct{ local, remote string }
+
+var _ redis.Sender = (*Connection)(nil)
+
+// Connect makes a Connection to addr, which is host:port, tcp://host:port,
+// unix://path, or a path that begins with '.' or '/'. The connection lives
+// until Close, or the end of ctx.
+//
+// Connect dials once, unless AsyncDial is set. If that fails for good (trait
+// ErrTraitInitPermanent) or ReconnectPause is negative, the error is returned;
+// otherwise dialing goes on in the background.
+func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
+	if ctx == nil {
+		return nil, redis.ErrContextIsNil.New("context is nil")
+	}
+	parsed, err := parseAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Protocol != 0 && opts.Protocol != 2 && opts.Protocol != 3 {
+		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: 2 or 3", opts.Protocol)
+	}
+	opts = opts.withDefaults()
+	c := &Connection{addr: parsed, opts: opts, wantsStat: wantsStats(opts.Logger), ended: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.queue.ctx = c.ctx
+	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes
+
+	c.connecting()
+	first := make(chan error, 1)
+	go c.live(first)
+	if opts.AsyncDial {
+		return c, nil
+	}
+	if err := <-first; err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the connection. Requests that are not written end with
+// redis.ErrContextClosed, those in flight with redis.ErrIO. It does not wait,
+// and may be called more than once and from a future.
+func (c *Connection) Close() {
+	c.closed()
+	c.cancel()
+}
+
+// Ctx returns the context of the connection; it ends with the connection.
+func (c *Connection) Ctx() context.Context { return c.ctx }
+
+// Addr returns the address as it was given to Connect.
+func (c *Connection) Addr() string { return c.addr.text }
+
+// Handle returns Opts.Handle.
+func (c *Connection) Handle() any { return c.opts.Handle }
+
+// LocalAddr returns the local address of the socket, or "" without one.
+func (c *Connection) LocalAddr() string {
+	if addrs := c.sockets.Load(); addrs != nil {
+		return addrs.local
+	}
+	return ""
+}
+
+// RemoteAddr returns the remote address of the socket, or "" without one.
+func (c *Connection) RemoteAddr() string {
+	if addrs := c.sockets.Load(); addrs != nil {
+		return addrs.remote
+	}
+	return ""
+}
+
+// String implements fmt.Stringer.
+func (c *Connection) String() string {
+	return fmt.Sprintf("*redisconn.Connection{addr: %s}", c.addr.text)
+}
+
+// ConnectedNow tells whether there is a connection.
+func (c *Connection) ConnectedNow() bool { return c.currentState() == stateConnected }
+
+// MayBeConnected tells whether there is a connection or one is being made, so
+// that requests are accepted.
+func (c *Connection) MayBeConnected() bool { return c.currentState().accepts() }
+
+// EachShard implements redis.Sender: it calls f with the connection.
+func (c *Connection) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
+
+// Scanner implements redis.Sender.
+func (c *Connection) Scanner(opts redis.ScanOpts) redis.Scanner {
+	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, c: c}
+}
+
+type scanner struct {
+	redis.ScannerBase
+	c *Connection
+}
+
+// Next implements redis.Scanner.
+func (s *scanner) Next(cb redis.Future) {
+	if s.Err == nil && s.IterLast() {
+		s.c.resolve(cb, redis.ScanEOF, 0)
+		return
+	}
+	s.DoNext(cb, s.c)
+}
+
+// Ping sends PING and waits for its answer.
+func (c *Connection) Ping() error {
+	res := redis.Sync{S: c}.Do("PING")
+	if err := redis.AsError(res); err != nil {
+		return err
+	}
+	if res != "PONG" {
+		return redis.ErrPing.New("PING was answered with %T", res).WithProperty(redis.EKResponse, res)
+	}
+	return nil
+}
+
+const (
+	// PingLatencyGranularity is what PingLatency is rounded to.
+	PingLatencyGranularity = 10 * time.Microsecond
+	// PingMaxLatency is the greatest PingLatency.
+	PingMaxLatency = 160 * time.Second
+)
+
+// PingLatency returns the round trip of the heartbeat, smoothed.
+func (c *Connection) PingLatency() time.Duration {
+	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
+}

@@ -1,0 +1,46 @@
+package redisconn
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// ErrTraitInitPermanent marks failures to connect that dialing again will not
+// mend: a wrong password, a database that does not exist, a certificate that
+// does not verify, a server that is not a Redis.
+var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
+
+var (
+	// ErrConnection holds failures for want of a connection. A request that
+	// ends with one of them was not sent: retry is safe.
+	ErrConnection = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	// ErrNotConnected: there was no connection when the request was sent, or
+	// it broke before anything of the request was written.
+	ErrNotConnected = ErrConnection.NewType("not_connected")
+	// ErrDial: the server can't be reached.
+	ErrDial = ErrConnection.NewType("dial")
+	// ErrTLS: the TLS handshake was refused by either side.
+	ErrTLS = ErrConnection.NewType("tls", ErrTraitInitPermanent)
+	// ErrAuth: the server refuses the user or the password.
+	ErrAuth = ErrConnection.NewType("auth", ErrTraitInitPermanent)
+	// ErrInit: the server refuses the handshake for good.
+	ErrInit = ErrConnection.NewType("init", ErrTraitInitPermanent)
+	// ErrConnSetup: the handshake failed in a way that may pass: an I/O error,
+	// a server that is loading or has too many clients.
+	ErrConnSetup = ErrConnection.NewType("setup")
+	// ErrAddress: the address is malformed.
+	ErrAddress = redis.ErrOpts.NewType("address", ErrTraitInitPermanent)
+)
+
+var (
+	// EKConnection is the *Connection that handled the request.
+	EKConnection = errorx.RegisterProperty("connection")
+	// EKDb is the database that could not be selected (int).
+	EKDb = errorx.RegisterPrintableProperty("db")
+)
+
+// withConn adds the connection to an error.
+func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
+	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)
+}

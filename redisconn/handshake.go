@@ -1,0 +1,172 @@
+package redisconn
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// greeting is a request of the handshake, with what its answer means.
+type greeting struct {
+	req   redis.Request
+	check func(c *Connection, res any) *errorx.Error
+}
+
+// greetings lists what is to be said to a new connection, in order.
+func (c *Connection) greetings() []greeting {
+	var list []greeting
+	add := func(check func(*Connection, any) *errorx.Error, cmd string, args ...any) {
+		list = append(list, greeting{redis.Req(cmd, args...), check})
+	}
+	o := &c.opts
+	auth := []any{o.Password}
+	if o.Username != "" {
+		auth = []any{o.Username, o.Password}
+	}
+	authenticate := o.Password != "" || o.Username != ""
+	switch {
+	case o.Protocol == 3 && authenticate:
+		user := o.Username
+		if user == "" {
+			user = "default"
+		}
+		add(checkHello, "HELLO", 3, "AUTH", user, o.Password)
+	case o.Protocol == 3:
+		add(checkHello, "HELLO", 3)
+	case authenticate:
+		add(checkAuth, "AUTH", auth...)
+	}
+	if o.DB != 0 {
+		add(checkSelect, "SELECT", o.DB)
+	}
+	if o.ReadOnly {
+		add(checkOK, "READONLY")
+	}
+	add(checkPing, "PING")
+	return list
+}
+
+// handshake prepares a new connection: all requests at once, then all answers.
+// It is bounded by whoever closes conn, and by DialTimeout.
+func (c *Connection) handshake(conn net.Conn) *errorx.Error {
+	_ = conn.SetDeadline(time.Now().Add(c.opts.DialTimeout))
+	greetings := c.greetings()
+	var out []byte
+	for _, g := range greetings {
+		var err error
+		if out, err = redis.AppendRequest(out, g.req); err != nil {
+			return ErrInit.Wrap(err, "handshake")
+		}
+	}
+	began := time.Now()
+	if _, err := conn.Write(out); err != nil {
+		return ErrConnSetup.Wrap(err, "writing the handshake")
+	}
+	in := bufio.NewReaderSize(conn, 4<<10)
+	dec := redis.NewDecoder(in, c.opts.Limits)
+	for _, g := range greetings {
+		res, err := dec.Decode()
+		if err != nil {
+			return handshakeError(err)
+		}
+		if err := g.check(c, res); err != nil {
+			return err
+		}
+	}
+	if in.Buffered() > 0 {
+		return ErrInit.New("the server sent more than was asked for")
+	}
+	c.measured(time.Since(began))
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return ErrConnSetup.Wrap(err, "handshake")
+	}
+	return nil
+}
+
+// handshakeError tells a broken connection from a server that is not a Redis.
+func handshakeError(err error) *errorx.Error {
+	if errorx.IsOfType(err, redis.ErrIO) {
+		return ErrConnSetup.Wrap(err, "reading the handshake")
+	}
+	return ErrInit.Wrap(err, "this is not a Redis")
+}
+
+func isClosed(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// passing are the codes of errors that a server mends by itself.
+var passing = []string{"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ERR max number of clients"}
+
+// refusal types an error that the server answered with: what passes by itself
+// is ErrConnSetup, a want of authentication ErrAuth, the rest of type other.
+func refusal(err *errorx.Error, other *errorx.Type) *errorx.Error {
+	text := err.Message()
+	for _, prefix := range passing {
+		if strings.HasPrefix(text, prefix) {
+			return ErrConnSetup.Wrap(err, "handshake")
+		}
+	}
+	if strings.HasPrefix(text, "NOAUTH") || strings.HasPrefix(text, "WRONGPASS") {
+		return ErrAuth.Wrap(err, "handshake")
+	}
+	return other.Wrap(err, "handshake")
+}
+
+func checkAuth(_ *Connection, res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		return refusal(err, ErrAuth)
+	}
+	return expect("AUTH", res, "OK")
+}
+
+func checkHello(_ *Connection, res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		return refusal(err, ErrInit)
+	}
+	if _, ok := res.(map[string]any); !ok {
+		return ErrInit.New("HELLO was answered with %T", res)
+	}
+	return nil
+}
+
+func checkSelect(c *Connection, res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		return refusal(err, ErrInit).WithProperty(EKDb, c.opts.DB)
+	}
+	return expect("SELECT", res, "OK")
+}
+
+func checkOK(_ *Connection, res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		return refusal(err, ErrInit)
+	}
+	return expect("READONLY", res, "OK")
+}
+
+// checkPing accepts a user that may not PING: the server has understood.
+func checkPing(_ *Connection, res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		if strings.HasPrefix(err.Message(), "NOPERM") {
+			return nil
+		}
+		return refusal(err, ErrInit)
+	}
+	return expect("PING", res, "PONG")
+}
+
+func expect(cmd string, res any, want string) *errorx.Error {
+	if res != any(want) {
+		return ErrInit.New("%s was answered with %T instead of %s", cmd, res, want)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package redisconn
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// live is the lifecycle goroutine: it dials, looks after the session, and
+// dials again, until the connection is closed. It is started by Connect and
+// ends with the context. What came of the first attempt is sent to first.
+func (c *Connection) live(first chan<- error) {
+	defer close(c.ended)
+	for failures := 0; ; {
+		began := time.Now()
+		c.report(LogConnecting{})
+		s, err := c.attempt()
+		if err != nil {
+			c.report(LogConnectFailed{Error: err})
+			failures++
+		} else {
+			failures = 0
+		}
+		if first != nil {
+			first <- c.firstOutcome(err)
+			first = nil
+		}
+		if s != nil {
+			s.attend()
+			err = s.end()
+		}
+		if c.opts.ReconnectPause < 0 {
+			c.Close()
+		}
+		if failures > 0 && c.ctx.Err() == nil {
+			c.pause(failures, began)
+		}
+		if c.ctx.Err() != nil {
+			c.finish(err)
+			return
+		}
+		c.connecting()
+	}
+}
+
+// attempt makes a session, and starts its goroutines.
+func (c *Connection) attempt() (*session, *errorx.Error) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.opts.DialTimeout)
+	defer cancel()
+	conn, err := c.dial(ctx)
+	if err != nil {
+		err = c.withConn(err)
+		c.disconnected()
+		c.abandon(err, err)
+		return nil, err
+	}
+	s := newSession(c, conn)
+	c.sockets.Store(&socketAddrs{conn.LocalAddr().String(), conn.RemoteAddr().String()})
+	go s.writeLoop()
+	go s.readLoop()
+	c.connected(s)
+	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
+	return s, nil
+}
+
+// firstOutcome is what Connect is to return after the first attempt.
+func (c *Connection) firstOutcome(err *errorx.Error) error {
+	switch {
+	case err == nil:
+		return nil
+	case c.ctx.Err() != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
+		return err
+	}
+	return nil
+}
+
+// attend looks after the session until it fails or the context ends.
+func (s *session) attend() {
+	check, timeout := s.c.opts.IOTimeout/6, s.c.opts.IOTimeout
+	if timeout < 0 {
+		check = defaultIOTimeout / 6
+	}
+	ticker := time.NewTicker(max(check, time.Millisecond))
+	defer ticker.Stop()
+	beats := &heartbeat{s: s}
+	progress := progress{since: time.Now()}
+	for tick := 1; ; tick++ {
+		select {
+		case <-s.failed:
+			return
+		case <-s.c.ctx.Done():
+			s.fail(redis.ErrContextClosed.New("connection is closed"))
+			return
+		case now := <-ticker.C:
+			oldest, waits := s.c.queue.oldest()
+			if waits && timeout > 0 && progress.stalled(now, oldest, s.received.Load(), timeout) {
+				s.fail(redis.ErrIO.New("no answer within %v", timeout))
+				return
+			}
+			if tick%2 == 0 && !s.c.opts.ScriptMode {
+				beats.beat()
+			}
+		}
+	}
+}
+
+// progress tells a server that has stopped answering from one that sends much.
+type progress struct {
+	since    time.Time
+	received int64
+}
+
+// enoughProgress is what has to come in within a time-out for a connection to
+// count as alive, though the oldest request is not answered: a link that is
+// slower than this, 64 KiB/s by default, is of no use.
+const enoughProgress = 64 << 10
+
+// stalled tells whether the oldest request has waited for the time-out with
+// too little coming in.
+func (p *progress) stalled(now, oldest time.Time, received int64, timeout time.Duration) bool {
+	if received-p.received >= enoughProgress {
+		p.since, p.received = now, received
+	}
+	if oldest.After(p.since) {
+		p.since, p.received = oldest, received
+	}
+	return now.Sub(p.since) >= timeout
+}
+
+// end resolves what is left of a failed session, and ends its writer. The
+// reader ends by itself, when no future holds it.
+func (s *session) end() *errorx.Error {
+	c := s.c
+	err := c.withConn(s.err)
+	c.disconnected() // it may have failed before it was connected
+	if c.ctx.Err() != nil {
+		c.closed()
+	}
+	unknown := err
+	if !unknown.IsOfType(redis.ErrIO) {
+		unknown = c.withConn(redis.ErrIO.Wrap(s.err, "connection lost"))
+	}
+	c.abandon(c.unsentError(err), unknown)
+	close(s.quit)
+	c.report(LogDisconnected{Error: err, LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
+	c.sockets.Store(nil)
+	return err
+}
+
+// unsentError is what requests get that were not written when the session failed.
+func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
+	if c.ctx.Err() != nil {
+		return c.withConn(redis.ErrContextClosed.New("connection is closed"))
+	}
+	return c.withConn(ErrNotConnected.Wrap(err, "connection lost"))
+}
+
+// abandon resolves all that is queued or in flight.
+func (c *Connection) abandon(unsent, unknown *errorx.Error) {
+	inflight, open := c.queue.abort()
+	l := &leftovers{c: c}
+	l.collect(inflight, unsent, unknown)
+	l.collect(open, unsent, unknown)
+	l.resolve()
+}
+
+// finish ends a connection whose context has ended.
+func (c *Connection) finish(err *errorx.Error) {
+	c.Close()
+	closed := c.unsentError(err)
+	c.abandon(closed, closed)
+	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
+}
+
+// pause waits before the next attempt, counted from the start of the last.
+// The wait is drawn from all of the interval, so that the clients of a server
+// that comes back do not come all at once.
+func (c *Connection) pause(failures int, began time.Time) {
+	longest := c.opts.ReconnectPause << min(failures-1, 10)
+	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
+	timer := time.NewTimer(rand.N(longest) - time.Since(began))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	}
+}
+
+// The changes of state.
+
+func (c *Connection) connecting() { c.change(stateConnecting, nil) }
+
+func (c *Connection) disconnected() { c.change(stateDisconnected, nil) }
+
+func (c *Connection) connected(s *session) { c.change(stateConnected, s) }
+
+func (c *Connection) closed() { c.change(stateClosed, nil) }
+
+// lost is called by the session that fails.
+func (c *Connection) lost() { c.change(stateDisconnected, nil) }
+
+// change changes the state. Closed is for ever.
+func (c *Connection) change(to state, s *session) {
+	q := &c.queue
+	q.mu.Lock()
+	var start bool
+	if q.state != stateClosed {
+		q.state, q.session = to, s
+		start = s != nil && q.open != nil && !q.writing
+		q.writing = q.writing || start
+	}
+	if !q.state.accepts() {
+		q.wakeLocked()
+	}
+	q.mu.Unlock()
+	if start {
+		s.wake <- struct{}{}
+	}
+}
+
+func (c *Connection) currentState() state {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	return c.queue.state
+}
+
+// report passes an event to the logger. It is never called under a lock.
+func (c *Connection) report(event LogEvent) { c.opts.Logger.Report(c, event) }

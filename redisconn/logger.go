@@ -1,0 +1,112 @@
+package redisconn
+
+import (
+	"log"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Logger gets what happens to a connection. Its methods may call the
+// connection; they should be quick, since they run in its goroutines.
+type Logger interface {
+	// Report is called with each change of state, in order.
+	Report(conn *Connection, event LogEvent)
+	// ReqStat is called with each answered request: its result, the
+	// nanoseconds from Send to the answer, and the bytes sent and received.
+	// The request's arguments may be strings where other types were given.
+	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
+}
+
+// LogEvent is one of the Log… types.
+type LogEvent interface {
+	logEvent()
+}
+
+// LogConnecting: dialing begins.
+type LogConnecting struct{}
+
+// LogConnected: the handshake is done.
+type LogConnected struct {
+	LocalAddr  string
+	RemoteAddr string
+}
+
+// LogConnectFailed: dialing or the handshake failed.
+type LogConnectFailed struct {
+	Error error
+}
+
+// LogDisconnected: an established connection broke.
+type LogDisconnected struct {
+	Error      error
+	LocalAddr  string
+	RemoteAddr string
+}
+
+// LogContextClosed: the connection ended, by Close or with its context.
+type LogContextClosed struct {
+	Error error
+}
+
+// LogFuturePanic: a future panicked when it was resolved. Only its own request
+// is concerned.
+type LogFuturePanic struct {
+	Value any    // what it panicked with
+	Stack []byte // as by debug.Stack
+}
+
+func (LogConnecting) logEvent()    {}
+func (LogConnected) logEvent()     {}
+func (LogConnectFailed) logEvent() {}
+func (LogDisconnected) logEvent()  {}
+func (LogContextClosed) logEvent() {}
+func (LogFuturePanic) logEvent()   {}
+
+// DefaultLogger writes events with the standard logger. It ignores statistics.
+type DefaultLogger struct{}
+
+// Report implements Logger.
+func (DefaultLogger) Report(conn *Connection, event LogEvent) {
+	name := conn.Addr()
+	switch e := event.(type) {
+	case LogConnecting:
+		log.Printf("redispipe: %s: connecting", name)
+	case LogConnected:
+		log.Printf("redispipe: %s: connected (%s to %s)", name, e.LocalAddr, e.RemoteAddr)
+	case LogConnectFailed:
+		log.Printf("redispipe: %s: connecting failed: %v", name, e.Error)
+	case LogDisconnected:
+		log.Printf("redispipe: %s: disconnected (%s to %s): %v", name, e.LocalAddr, e.RemoteAddr, e.Error)
+	case LogContextClosed:
+		log.Printf("redispipe: %s: closed: %v", name, e.Error)
+	case LogFuturePanic:
+		log.Printf("redispipe: %s: future panicked: %v\n%s", name, e.Value, e.Stack)
+	}
+}
+
+// ReqStat implements Logger.
+func (DefaultLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
+
+// NoopLogger ignores everything.
+type NoopLogger struct{}
+
+// Report implements Logger.
+func (NoopLogger) Report(*Connection, LogEvent) {}
+
+// ReqStat implements Logger.
+func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
+
+// wantsStats tells whether a logger does anything with statistics.
+func wantsStats(l Logger) bool {
+	switch l.(type) {
+	case DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
+		return false
+	}
+	return true
+}
+
+// Request is redis.Request.
+type Request = redis.Request
+
+// Future is redis.Future.
+type Future = redis.Future

@@ -1,0 +1,120 @@
+package redisconn
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Opts are the options of a Connection. The zero value is fit for production.
+type Opts struct {
+	// DB is the database to select. Default 0.
+	DB int
+	// Username is the ACL user; empty means the default user.
+	Username string
+	// Password to authenticate with; empty means no authentication.
+	Password string
+	// Protocol is the version of RESP: 2 (the default) or 3, which is asked for
+	// with HELLO. It changes the types of some results.
+	Protocol int
+	// ReadOnly sends READONLY at every handshake, so that a replica of a
+	// cluster answers reads.
+	ReadOnly bool
+
+	// IOTimeout fails the connection when the oldest request in flight has
+	// waited so long and less than 64 KiB came in meanwhile.
+	// Default 1 s; negative: never.
+	IOTimeout time.Duration
+	// DialTimeout bounds dialing and each handshake. Default IOTimeout, or 5 s if there is none.
+	DialTimeout time.Duration
+	// ReconnectPause is the pause after the first failure to connect; it grows
+	// with each further one, with jitter, up to ReconnectPauseMax.
+	// Default 2 × DialTimeout; negative: never reconnect.
+	ReconnectPause time.Duration
+	// ReconnectPauseMax caps the pause. Default 8 × ReconnectPause.
+	ReconnectPauseMax time.Duration
+	// TCPKeepAlive is the period of keep-alive probes. Default IOTimeout/3;
+	// negative: none.
+	TCPKeepAlive time.Duration
+
+	// WritePause 0, the default, lets batches form by themselves. A positive
+	// pause is an upper bound for how long a request may wait to be batched,
+	// and needs no more than the default; a negative one flushes at once.
+	WritePause time.Duration
+	// MaxRequests bounds the requests that are queued or in flight. Past it
+	// requests end with redis.ErrQueueFull, unsent, and the callers of
+	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
+	MaxRequests int
+	// MaxBytes bounds the bytes of requests that are not written yet, in the
+	// same way. Default 256 MiB.
+	MaxBytes int
+	// Limits bound what is accepted from the server.
+	Limits redis.Limits
+
+	// AsyncDial makes Connect return at once and dial in the background.
+	AsyncDial bool
+	// ScriptMode allows blocking commands and those that change the state of
+	// the socket (MULTI, WATCH, SELECT ...). Use it for a connection that one
+	// goroutine has to itself. There is no heartbeat in this mode.
+	ScriptMode bool
+
+	// TLSEnabled connects with TLS. The certificate is verified.
+	TLSEnabled bool
+	// TLSConfig refines TLS. An empty ServerName means the host of the address.
+	TLSConfig *tls.Config
+	// Dialer replaces the dialing of addresses. network is "tcp" or "unix".
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Handle is whatever the user wants Connection.Handle to return.
+	Handle any
+	// Logger gets events and statistics. Default DefaultLogger.
+	Logger Logger
+}
+
+const (
+	defaultIOTimeout = time.Second
+	// noTimeoutDial bounds dialing where IOTimeout does not.
+	noTimeoutDial = 5 * time.Second
+	// A frozen server holds what its callers sent within one IOTimeout: 2^18
+	// requests are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
+	defaultMaxRequests = 1 << 18
+	defaultMaxBytes    = 256 << 20
+)
+
+// withDefaults returns the options with every default filled in.
+func (o Opts) withDefaults() Opts {
+	if o.IOTimeout == 0 {
+		o.IOTimeout = defaultIOTimeout
+	}
+	if o.DialTimeout <= 0 {
+		o.DialTimeout = o.IOTimeout
+	}
+	if o.IOTimeout > 0 && o.DialTimeout > o.IOTimeout {
+		o.DialTimeout = o.IOTimeout
+	}
+	if o.DialTimeout <= 0 {
+		o.DialTimeout = noTimeoutDial
+	}
+	if o.ReconnectPause == 0 {
+		o.ReconnectPause = 2 * o.DialTimeout
+	}
+	if o.ReconnectPauseMax <= 0 {
+		o.ReconnectPauseMax = 8 * o.ReconnectPause
+	}
+	if o.TCPKeepAlive == 0 && o.IOTimeout > 0 {
+		o.TCPKeepAlive = o.IOTimeout / 3
+	}
+	if o.MaxRequests <= 0 {
+		o.MaxRequests = defaultMaxRequests
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	if o.Logger == nil {
+		o.Logger = DefaultLogger{}
+	}
+	return o
+}

@@ -1,0 +1,74 @@
+package redisconn
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// heartbeat sends a PING with a nonce now and then. A wrong echo means that
+// replies and requests have come out of step, and ends the session.
+type heartbeat struct {
+	s       *session
+	waiting atomic.Bool // one at a time
+	nonce   string
+	sent    time.Time
+}
+
+// beat sends the next one, unless the last is not answered yet.
+func (h *heartbeat) beat() {
+	if h.waiting.Swap(true) {
+		return
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+	h.nonce, h.sent = hex.EncodeToString(random[:]), time.Now()
+	h.s.c.Send(redis.Req("PING", h.nonce), h, 0)
+}
+
+// Resolve implements redis.Future.
+func (h *heartbeat) Resolve(res any, _ uint64) {
+	defer h.waiting.Store(false)
+	switch v := res.(type) {
+	case []byte:
+		if string(v) == h.nonce {
+			h.s.c.measured(time.Since(h.sent))
+			return
+		}
+	case error:
+		err := redis.AsErrorx(v)
+		if !err.IsOfType(redis.ErrResult) || pingRefused(err.Message()) {
+			return // not answered, or the server has no echo to give
+		}
+	}
+	h.s.fail(redis.ErrPing.New("a heartbeat was answered with something else"))
+}
+
+// Cancelled implements redis.Future.
+func (h *heartbeat) Cancelled() error { return nil }
+
+// pingRefused tells whether a server that is sane may answer PING so.
+func pingRefused(text string) bool {
+	if strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH") {
+		return true
+	}
+	for _, prefix := range passing {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// measured takes a round trip into the smoothed latency.
+func (c *Connection) measured(trip time.Duration) {
+	trip = min(trip, PingMaxLatency)
+	if old := time.Duration(c.latency.Load()); old > 0 {
+		trip = (7*old + trip) / 8
+	}
+	c.latency.Store(int64(trip))
+}

@@ -1,0 +1,285 @@
+package redisconn
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// queue is where requests enter. It holds the open batch, the batches in
+// flight in the order of the wire, and the state of the connection.
+type queue struct {
+	ctx         context.Context // the connection's
+	maxRequests int
+	maxBytes    int
+
+	mu sync.Mutex // guards all that follows
+
+	state   state
+	session *session // set while connected
+
+	open *batch // nil when empty
+	seq  uint64 // sequence number of the next request
+	// writing is the right to take batches and write them: whoever sets it has
+	// it, and passes it on or clears it.
+	writing bool
+	// released is closed when writing is cleared, if anybody asked.
+	released chan struct{}
+
+	head, tail *batch // in flight
+
+	pending     int // requests accepted and not answered
+	bytes       int // bytes accepted and not taken
+	concurrency int // see policy
+
+	room list.List // of chan struct{}: callers that wait for room, oldest first
+}
+
+// admitLocked decides whether a number of requests may enter; it returns what is to
+// be said if not. A batch larger than the bounds may enter an empty queue.
+func (q *queue) admitLocked(requests int) *errorx.Error {
+	switch {
+	case q.state == stateClosed || q.ctx.Err() != nil:
+		return redis.ErrContextClosed.New("connection is closed")
+	case q.state == stateDisconnected:
+		return ErrNotConnected.New("not connected")
+	}
+	if q.pending > 0 && !q.fitsLocked(requests) {
+		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
+	}
+	return nil
+}
+
+func (q *queue) fitsLocked(requests int) bool {
+	return q.pending+requests <= q.maxRequests && q.bytes < q.maxBytes
+}
+
+// openLocked returns the batch that takes requests.
+func (q *queue) openLocked() *batch {
+	if q.open == nil {
+		q.open = newBatch(q.seq)
+	}
+	return q.open
+}
+
+// addedLocked accounts for what was added to the open batch since m. If the
+// caller is to see to writing, it returns the session.
+func (q *queue) addedLocked(m mark) *session {
+	items := len(q.open.items) - m.items
+	q.seq += uint64(items)
+	q.pending += items
+	q.bytes += len(q.open.buf) - m.bytes
+	if q.writing || q.session == nil {
+		return nil
+	}
+	q.writing = true
+	return q.session
+}
+
+// take puts the open batch in flight. The caller has the right to write; it
+// loses it when there is nothing to take, and nil is returned. cancelled are
+// items that the caller has to resolve, once it has written.
+func (q *queue) take() (b *batch, cancelled []item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.open != nil {
+		b, q.open = q.open, nil
+		q.bytes -= len(b.buf)
+		if b.withdrawn > 0 || b.foreign {
+			q.mu.Unlock() // futures are asked without the lock
+			dropped := b.drop()
+			q.mu.Lock()
+			q.pending -= len(dropped)
+			cancelled = append(cancelled, dropped...)
+		}
+		if len(b.items) > 0 {
+			q.flyLocked(b)
+			return b, cancelled
+		}
+		b.recycle()
+	}
+	q.releaseLocked()
+	return nil, cancelled
+}
+
+// flyLocked puts a batch in flight.
+func (q *queue) flyLocked(b *batch) {
+	b.taken = time.Now()
+	if q.tail == nil {
+		q.head = b
+	} else {
+		q.tail.next = b
+	}
+	q.tail = b
+	q.concurrency = smooth(q.concurrency, q.pending)
+}
+
+// releaseLocked gives up the right to write.
+func (q *queue) releaseLocked() {
+	q.writing = false
+	if q.released != nil {
+		close(q.released)
+		q.released = nil
+	}
+}
+
+// release gives up the right to write.
+func (q *queue) release() {
+	q.mu.Lock()
+	q.releaseLocked()
+	q.mu.Unlock()
+}
+
+// wrote tells that a batch was written in whole. If more is waiting the caller
+// keeps the right to write, and true is returned.
+func (q *queue) wrote(b *batch) (more bool) {
+	q.mu.Lock()
+	b.written = true
+	both := b.answered
+	more = q.open != nil
+	if !more {
+		q.releaseLocked()
+	}
+	q.mu.Unlock()
+	if both {
+		b.recycle()
+	}
+	return more
+}
+
+// first returns the oldest batch in flight, as long as s is the session.
+func (q *queue) first(s *session) *batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s {
+		return nil
+	}
+	return q.head
+}
+
+// oldest returns when the oldest batch in flight was taken.
+func (q *queue) oldest() (taken time.Time, any bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.head == nil {
+		return time.Time{}, false
+	}
+	return q.head.taken, true
+}
+
+// policyInput returns the concurrency.
+func (q *queue) policyInput() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return max(q.concurrency, q.pending)
+}
+
+// retire takes the answered batch b, the oldest, out of flight and returns the next.
+func (q *queue) retire(b *batch) *batch {
+	q.mu.Lock()
+	if q.head != b { // the session has failed and b was taken over
+		q.mu.Unlock()
+		return nil
+	}
+	next := b.next
+	q.head = next
+	if next == nil {
+		q.tail = nil
+	}
+	q.pending -= len(b.items)
+	b.answered = true
+	both := b.written
+	q.wakeLocked()
+	q.mu.Unlock()
+	if both {
+		b.recycle()
+	}
+	return next
+}
+
+// abort waits until nobody writes, and returns all that is left: the batches
+// in flight, and the open one. The state must be one that accepts nothing.
+func (q *queue) abort() (inflight, open *batch) {
+	q.mu.Lock()
+	for q.writing {
+		if q.released == nil {
+			q.released = make(chan struct{})
+		}
+		released := q.released
+		q.mu.Unlock()
+		<-released
+		q.mu.Lock()
+	}
+	inflight, open = q.head, q.open
+	q.head, q.tail, q.open = nil, nil, nil
+	q.pending, q.bytes, q.concurrency = 0, 0, 0
+	q.wakeLocked()
+	q.mu.Unlock()
+	return inflight, open
+}
+
+// Withdraw implements wire.Withdrawer.
+func (q *queue) Withdraw(seq uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.open
+	if b == nil || seq < b.seq || seq >= b.seq+uint64(len(b.items)) {
+		return false
+	}
+	it := &b.items[seq-b.seq]
+	if it.withdrawn || it.pinned {
+		return false
+	}
+	it.withdrawn, it.fut = true, nil
+	b.withdrawn++
+	q.pending--
+	q.wakeLocked()
+	return true
+}
+
+// AwaitRoom implements wire.Roomer. It also returns when the connection is
+// lost: sending again then tells so.
+func (q *queue) AwaitRoom(ctx context.Context) error {
+	q.mu.Lock()
+	if !q.state.accepts() || q.fitsLocked(1) || q.pending == 0 {
+		q.mu.Unlock()
+		return nil
+	}
+	woken := make(chan struct{}, 1)
+	place := q.room.PushBack(woken)
+	q.mu.Unlock()
+	select {
+	case <-woken:
+		return nil
+	case <-ctx.Done():
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.room.Remove(place)
+		if len(woken) > 0 { // pass on the place that was meant for this caller
+			q.wakeLocked()
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// wakeLocked lets in as many of the callers that wait for room as there is
+// room for; all of them, when the connection is lost.
+func (q *queue) wakeLocked() {
+	for n := 1; q.room.Len() > 0; n++ {
+		if q.state.accepts() && !q.fitsLocked(n) && (q.pending > 0 || n > 1) {
+			return
+		}
+		q.room.Remove(q.room.Front()).(chan struct{}) <- struct{}{}
+	}
+}
+
+var (
+	_ wire.Withdrawer = (*queue)(nil)
+	_ wire.Roomer     = (*queue)(nil)
+)

@@ -1,0 +1,122 @@
+package redisconn
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"runtime/debug"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// readBuffer is the size of a connection's read buffer.
+const readBuffer = 32 << 10
+
+// reader resolves futures in the order of the wire.
+type reader struct {
+	s   *session
+	dec *redis.Decoder
+	cur *batch // the batch that is being answered
+}
+
+// readLoop is the reader goroutine. It is started with the session, owns the
+// receiving half of the socket, and ends when the session fails.
+func (s *session) readLoop() {
+	r := &reader{s: s, dec: redis.NewDecoder(bufio.NewReaderSize(s, readBuffer), s.c.opts.Limits)}
+	// A future may end the goroutine by runtime.Goexit.
+	defer s.fail(redis.ErrIO.New("reader ended"))
+	for r.serve() {
+	}
+}
+
+// serve answers requests until the session fails; it returns true when it was
+// interrupted by a future that panicked.
+func (r *reader) serve() (interrupted bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.s.c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
+			interrupted = true
+		}
+	}()
+	for r.answer() {
+	}
+	return false
+}
+
+// answer reads one reply and resolves its request with it.
+func (r *reader) answer() bool {
+	if _, err := r.dec.Next(); err != nil {
+		r.s.fail(readError(err))
+		return false
+	}
+	if r.cur == nil {
+		if r.cur = r.s.c.queue.first(r.s); r.cur == nil {
+			r.s.fail(redis.ErrResponseUnexpected.New("a reply that nobody asked for"))
+			return false
+		}
+	}
+	b := r.cur
+	next := int(b.claimed.Load())
+	if next >= len(b.items) { // the session has failed, others resolve
+		return false
+	}
+	it := &b.items[next]
+	res, err := r.decode(it)
+	if err != nil {
+		r.s.fail(readError(err))
+		return false
+	}
+	if !b.claimed.CompareAndSwap(int64(next), int64(next+1)) {
+		return false
+	}
+	r.resolve(b, next, res)
+	return true
+}
+
+func (r *reader) decode(it *item) (any, error) {
+	if it.typed {
+		return it.fut.(redis.ReplyDecoder).DecodeReply(r.dec, it.n)
+	}
+	return r.dec.Decode()
+}
+
+// resolve resolves the item of index i. The last one of a batch is resolved
+// when the batch is gone already, so that a panic leaves nothing half done.
+func (r *reader) resolve(b *batch, i int, res any) {
+	it := b.items[i]
+	if it.stat != nil {
+		r.stat(b, i, res)
+	}
+	if i+1 == len(b.items) {
+		r.cur = r.s.c.queue.retire(b)
+	}
+	if it.fut == nil {
+		return
+	}
+	if err, failed := res.(*errorx.Error); failed {
+		res = r.s.c.withConn(err)
+	}
+	it.fut.Resolve(res, it.n)
+}
+
+func (r *reader) stat(b *batch, i int, res any) {
+	begin := 0
+	if i > 0 {
+		begin = b.items[i-1].end
+	}
+	it := &b.items[i]
+	nanos := time.Since(it.stat.start).Nanoseconds()
+	c := r.s.c
+	c.opts.Logger.ReqStat(c, it.stat.req, res, nanos, int64(r.dec.Size()), int64(it.end-begin))
+}
+
+// readError makes the end of a session of an error of the decoder.
+func readError(err error) *errorx.Error {
+	if errors.Is(err, io.EOF) {
+		return redis.ErrIO.Wrap(err, "the server closed the connection")
+	}
+	return redis.AsErrorx(err)
+}

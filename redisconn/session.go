@@ -1,0 +1,67 @@
+package redisconn
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/joomcode/errorx"
+)
+
+// session is the life of one socket. It fails once, with the first error, and
+// everything else follows from that: the socket is closed, reader and writer
+// come to their ends, and the lifecycle resolves what is left.
+type session struct {
+	c    *Connection
+	conn net.Conn
+	raw  *rawWriter // nil if writes of callers could block
+
+	failure sync.Once
+	failed  chan struct{} // closed after err is set
+	err     *errorx.Error
+	quit    chan struct{} // closed when the writer is to end
+
+	// wake passes the right to write to the writer, together with rest, a
+	// batch that is partly written, if not nil.
+	wake chan struct{}
+	rest *batch
+
+	received atomic.Int64 // bytes
+}
+
+func newSession(c *Connection, conn net.Conn) *session {
+	return &session{
+		c:      c,
+		conn:   conn,
+		raw:    newRawWriter(conn),
+		failed: make(chan struct{}),
+		quit:   make(chan struct{}),
+		wake:   make(chan struct{}, 1),
+	}
+}
+
+// fail ends the session, unless it has ended.
+func (s *session) fail(err *errorx.Error) {
+	s.failure.Do(func() {
+		s.err = err
+		close(s.failed)
+		s.c.lost()
+		_ = s.conn.Close()
+	})
+}
+
+func (s *session) hasFailed() bool {
+	select {
+	case <-s.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Read implements io.Reader and counts.
+func (s *session) Read(p []byte) (int, error) {
+	n, err := s.conn.Read(p)
+	s.received.Add(int64(n))
+	return n, err
+}

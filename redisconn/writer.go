@@ -1,0 +1,107 @@
+package redisconn
+
+import (
+	"runtime"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// flush sees to it that the open batch is written. The caller has the right to
+// write, and is not held by a socket that takes no bytes: what can't be written
+// at once is left to the writer.
+func (s *session) flush() {
+	if s.raw == nil {
+		s.wake <- struct{}{}
+		return
+	}
+	s.yield()
+	b, cancelled := s.c.queue.take()
+	if b != nil && s.writeNow(b) && s.c.queue.wrote(b) {
+		s.wake <- struct{}{}
+	}
+	s.c.resolveCancelled(cancelled)
+}
+
+// yield lets the goroutines that are about to send do so, where that is worth it.
+func (s *session) yield() {
+	if s.c.opts.WritePause >= 0 && yields(s.c.queue.policyInput()) {
+		runtime.Gosched()
+	}
+}
+
+// writeNow writes the batch, or what the socket takes of it at once. It
+// returns false if the right to write is gone.
+func (s *session) writeNow(b *batch) bool {
+	if s.hasFailed() {
+		s.c.queue.release()
+		return false
+	}
+	n, err := s.raw.write(b.buf)
+	b.sent = n
+	switch {
+	case err != nil:
+		s.writeFailed(err)
+		return false
+	case n < len(b.buf):
+		s.rest = b
+		s.wake <- struct{}{}
+		return false
+	}
+	return true
+}
+
+// writeLoop is the writer goroutine. It is started with the session, owns what
+// wake passes to it, and ends with quit.
+func (s *session) writeLoop() {
+	for {
+		select {
+		case <-s.wake:
+			s.writeAll()
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// writeAll writes until nothing is left to write.
+func (s *session) writeAll() {
+	b := s.rest
+	s.rest = nil
+	for {
+		var cancelled []item
+		if b == nil {
+			s.yield()
+			b, cancelled = s.c.queue.take()
+		}
+		more := b != nil && s.writeBlocking(b) && s.c.queue.wrote(b)
+		s.c.resolveCancelled(cancelled)
+		if !more {
+			return
+		}
+		b = nil
+	}
+}
+
+// writeBlocking writes what is left of the batch. It returns false if the
+// right to write is gone.
+func (s *session) writeBlocking(b *batch) bool {
+	if s.hasFailed() {
+		s.c.queue.release()
+		return false
+	}
+	n, err := s.conn.Write(b.buf[b.sent:])
+	if err != nil && s.raw == nil {
+		n = len(b.buf) // how much of it left is anybody's guess
+	}
+	b.sent += n
+	if err != nil {
+		s.writeFailed(err)
+		return false
+	}
+	return true
+}
+
+func (s *session) writeFailed(err error) {
+	s.fail(redis.ErrIO.Wrap(err, "writing"))
+	s.c.queue.release()
+}
