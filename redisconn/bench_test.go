@@ -1,0 +1,118 @@
+package redisconn_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+var benchConcurrency = []int{1, 8, 128, 1000}
+
+// BenchmarkSyncSetGet alternates SET and GET of 16 bytes in many goroutines.
+func BenchmarkSyncSetGet(b *testing.B) {
+	s := testbed.NewServer(b)
+	conn := connect(b, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	sync := redis.Sync{S: conn}
+	for _, n := range benchConcurrency {
+		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
+			benchmark(b, s, n, func(i int) error {
+				if i%2 == 0 {
+					return redis.AsError(sync.Do("SET", "key", "0123456789abcdef"))
+				}
+				return redis.AsError(sync.Do("GET", "key"))
+			})
+		})
+	}
+}
+
+// BenchmarkSyncCtxSetGet is the same with a context that can end.
+func BenchmarkSyncCtxSetGet(b *testing.B) {
+	s := testbed.NewServer(b)
+	conn := connect(b, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	sync := redis.SyncCtx{S: conn}
+	for _, n := range benchConcurrency {
+		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
+			benchmark(b, s, n, func(i int) error {
+				if i%2 == 0 {
+					return redis.AsError(sync.Do(ctx, "SET", "key", "0123456789abcdef"))
+				}
+				return redis.AsError(sync.Do(ctx, "GET", "key"))
+			})
+		})
+	}
+}
+
+// BenchmarkBareSocket is the floor for one goroutine: a write and a read.
+func BenchmarkBareSocket(b *testing.B) {
+	s := testbed.NewServer(b)
+	conn, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	set := []byte("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$16\r\n0123456789abcdef\r\n")
+	get := []byte("*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n")
+	benchmark(b, s, 1, func(i int) error {
+		request, reply := set, len("+OK\r\n")
+		if i%2 != 0 {
+			request, reply = get, len("$16\r\n0123456789abcdef\r\n")
+		}
+		if _, err := conn.Write(request); err != nil {
+			return err
+		}
+		_, err := io.CopyN(io.Discard, in, int64(reply))
+		return err
+	})
+}
+
+// benchmark runs do b.N times, spread over n goroutines, and reports the
+// processor time that the server took for each.
+func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
+	b.ReportAllocs()
+	before, _ := s.CPU()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for g := range n {
+		share := b.N / n
+		if g < b.N%n {
+			share++
+		}
+		wg.Go(func() {
+			for i := range share {
+				if err := do(g + i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	if after, err := s.CPU(); err == nil {
+		b.ReportMetric(float64((after-before).Nanoseconds())/float64(b.N), "redis-ns/op")
+	}
+}
+
+func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	t.Cleanup(cancel)
+	conn, err := redisconn.Connect(ctx, addr, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
