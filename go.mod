@@ -8,4 +8,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 )
 
-require github.com/yuin/gopher-lua v1.1.1 // indirect
+require (
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

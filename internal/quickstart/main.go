@@ -1,0 +1,70 @@
+// Command quickstart shows redispipe at work: make run, or make run CLUSTER=1.
+//
+// It runs the usage example of usage.go and then has a thousand goroutines
+// share one connection. The server is a miniredis in a process of its own, or
+// the one that $REDIS_ADDR names ($REDIS_PASSWORD is used if it is set); there
+// the program touches only keys that begin with "quickstart:", and deletes them.
+//
+// With -cluster it starts a local cluster instead, and moves slots and fails
+// over masters while requests go on: see cluster.go.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	cluster := flag.Bool("cluster", false, "start a local cluster (needs redis-server) and reshard it under load")
+	duration := flag.Duration("duration", 4*time.Second, "how long the load lasts")
+	serve := flag.Bool("serve-miniredis", false, "be the embedded server, until standard input ends")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	var err error
+	switch {
+	case *serve:
+		err = serveMiniredis(os.Stdin, os.Stdout)
+	case *cluster:
+		err = runCluster(ctx, *duration)
+	default:
+		err = runSingle(ctx, os.Getenv("REDIS_ADDR"), *duration)
+	}
+	if ctx.Err() != nil {
+		fmt.Println("\ninterrupted")
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+}
+
+// runSingle shows one connection; an empty addr means the embedded server.
+func runSingle(ctx context.Context, addr string, duration time.Duration) error {
+	if addr == "" {
+		server, err := startMiniredis(ctx)
+		if err != nil {
+			return err
+		}
+		defer server.stop()
+		addr = server.addr
+		fmt.Println("Server: miniredis, a small stand-in written in Go. For the figures of a real one:")
+		fmt.Println("  REDIS_ADDR=127.0.0.1:6379 make run")
+	} else {
+		fmt.Println("Server:", addr)
+	}
+
+	fmt.Println("\nThe usage example (internal/quickstart/usage.go):")
+	if err := usage(ctx, addr); err != nil {
+		return err
+	}
+	fmt.Println("\nMany goroutines, one connection:")
+	return showLoad(ctx, addr, duration)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// embedded is a miniredis in a process of its own, so that what the load
+// measures in this one is the client alone.
+type embedded struct {
+	addr  string
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// startMiniredis runs this program again as the server.
+func startMiniredis(ctx context.Context) (*embedded, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-serve-miniredis")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &embedded{cmd: cmd, stdin: stdin}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("the embedded server did not start: %w", err)
+	}
+	s.addr = strings.TrimSpace(line)
+	return s, nil
+}
+
+// stop ends the server and waits until it is gone.
+func (s *embedded) stop() {
+	s.stdin.Close()
+	// How it ended does not matter: it has nothing to save.
+	_ = s.cmd.Wait()
+}
+
+// serveMiniredis is the server's process: it writes its address to out and
+// serves until in ends, as it does when the other process exits in any way.
+func serveMiniredis(in io.Reader, out io.Writer) error {
+	// Ctrl-C reaches both processes; the other one decides.
+	signal.Ignore(os.Interrupt)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+
+	redis := miniredis.NewMiniRedis()
+	if err := redis.Start(); err != nil {
+		return err
+	}
+	defer redis.Close()
+	var reads atomic.Int64
+	redis.Server().SetPreHook(infoReads(&reads))
+
+	// Accepts until the listener is closed, which is when this function returns.
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			redis.Server().ServeConn(&countedConn{Conn: conn, r: bufio.NewReaderSize(countedReader{conn, &reads}, readSize)})
+		}
+	}()
+
+	if _, err := fmt.Fprintln(out, listener.Addr()); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, in)
+	return err
+}
+
+// infoReads answers INFO stats with the figure that a real server has there.
+func infoReads(reads *atomic.Int64) server.Hook {
+	return func(peer *server.Peer, cmd string, args ...string) bool {
+		if cmd != "INFO" || len(args) != 1 || args[0] != "stats" {
+			return false
+		}
+		peer.WriteBulk(fmt.Sprintf("# Stats\r\ntotal_reads_processed:%d\r\n", reads.Load()))
+		return true
+	}
+}
+
+// readSize is how much Redis reads at most at once, so that the embedded
+// server counts as it does.
+const readSize = 16 << 10
+
+// countedConn reads through a buffer, because miniredis itself reads in small pieces.
+type countedConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (c *countedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// countedReader counts the reads that brought something.
+type countedReader struct {
+	r     io.Reader
+	reads *atomic.Int64
+}
+
+func (c countedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if n > 0 {
+		c.reads.Add(1)
+	}
+	return n, err
+}
