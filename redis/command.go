@@ -44,7 +44,7 @@ func ForbiddenCommand(name string, singleThreaded bool) error {
 	if verdict == command.Allowed {
 		return nil
 	}
-	return errVerdict(call, verdict)
+	return errVerdict(&call, verdict)
 }
 
 // CheckRequest returns the error with which a connection refuses the request
@@ -53,11 +53,11 @@ func ForbiddenCommand(name string, singleThreaded bool) error {
 func CheckRequest(req Request, singleThreaded bool) error {
 	call := command.Of(req.Cmd, req.Args)
 	if verdict := call.Verdict(singleThreaded); verdict != command.Allowed {
-		return errVerdict(call, verdict).WithProperty(EKRequest, req)
+		return errVerdict(&call, verdict).WithProperty(EKRequest, req)
 	}
 	for i, arg := range req.Args {
 		if !encodable(arg) {
-			return errArgument(commandName(call, req.Cmd), i).
+			return errArgument(commandName(&call, req.Cmd), i).
 				WithProperty(EKVal, arg).
 				WithProperty(EKRequest, req)
 		}
@@ -78,7 +78,7 @@ func encodable(arg any) bool {
 
 // errVerdict explains a verdict other than Allowed. The text names the command
 // as the table has it, never as the caller wrote it.
-func errVerdict(call command.Call, verdict command.Verdict) *errorx.Error {
+func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	switch verdict {
 	case command.Malformed:
 		return ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")

@@ -12,7 +12,7 @@ import (
 // command and of its arguments.
 func (r Request) String() string {
 	call := command.Of(r.Cmd, r.Args)
-	name := commandName(call, r.Cmd)
+	name := commandName(&call, r.Cmd)
 	size := len(strings.Replace(r.Cmd, " ", "", 1))
 	for _, arg := range r.Args {
 		text, _ := ArgToString(arg)
@@ -26,7 +26,7 @@ func (r Request) String() string {
 // commandName is the command's name for errors and logs. Of a Cmd that is not
 // in the table it shows the first word at most, and only if that looks like a
 // command's name: the rest may be an argument.
-func commandName(call command.Call, cmd string) string {
+func commandName(call *command.Call, cmd string) string {
 	if call.Info != nil {
 		return call.Name
 	}

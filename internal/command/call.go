@@ -45,15 +45,15 @@ func (c *Call) split(cmd string) {
 
 // descend replaces a container's Info by that of its subcommand, if known.
 func (c *Call) descend(sub any) {
-	var f folded
-	n := copy(f[:], c.Name)
-	f[n] = ' '
+	var name [maxName]byte
+	n := copy(name[:], c.Name)
+	name[n] = ' '
 	n++
-	m := copyArg(f[n:], sub)
+	m := copyArg(name[n:], sub)
 	if m < 0 {
 		return
 	}
-	if info := f.find(n + m); info != nil {
+	if info := Lookup(string(name[:n+m])); info != nil {
 		c.Info = info
 	}
 }
@@ -111,7 +111,7 @@ const (
 
 // Verdict decides on the call. A connection of a single user (ScriptMode) may
 // block, and change its state, but not the protocol.
-func (c Call) Verdict(singleUser bool) Verdict {
+func (c *Call) Verdict(singleUser bool) Verdict {
 	if c.malformed {
 		return Malformed
 	}
@@ -133,7 +133,7 @@ func (c Call) Verdict(singleUser bool) Verdict {
 
 // asksToBlock goes over XREAD's and XREADGROUP's options as the server does:
 // a group that is named BLOCK is not an option.
-func (c Call) asksToBlock() bool {
+func (c *Call) asksToBlock() bool {
 	for p := 1; p < c.Words(); p++ {
 		switch {
 		case c.is(p, "BLOCK"):

@@ -8,8 +8,6 @@
 //	go run ./gen /path/to/valkey-server
 package command
 
-import "encoding/binary"
-
 //go:generate go run ./gen redis-server
 
 // Flags tell what a command is, whatever its arguments are.
@@ -63,26 +61,26 @@ func (i *Info) Is(f Flags) bool {
 // maxName bounds the names that Lookup can find: four machine words hold one.
 const maxName = 32
 
-// folded is a name in upper case, padded with zeros.
-type folded [maxName]byte
+// folded is a name in upper case, eight bytes to a word, padded with zeros.
+type folded [maxName / 8]uint64
 
 // indexSize is a power of two, large enough that the table fills less than a
 // half of it and so two probes find nearly every name.
 const indexSize = 1024
 
-// index is a hash table with linear probing: positions in table plus one, and
-// zero for none. It is only read after the package's initialization.
-var index = func() (idx [indexSize]uint16) {
-	for n := range table {
-		var f folded
-		copy(f[:], table[n].Name)
-		h := f.fold()
+// names are those of the table, and index is a hash table of them with linear
+// probing: positions in table plus one, and zero for none. Both are only read
+// after the package's initialization.
+var names, index = func() (n [len(table)]folded, idx [indexSize]uint16) {
+	for i := range table {
+		n[i] = fold(table[i].Name)
+		h := n[i].hash()
 		for idx[h] != 0 {
 			h = (h + 1) % indexSize
 		}
-		idx[h] = uint16(n + 1)
+		idx[h] = uint16(i + 1)
 	}
-	return idx
+	return n, idx
 }()
 
 // Lookup finds a command by its name, of one word or of two with one space
@@ -91,49 +89,56 @@ func Lookup(name string) *Info {
 	if len(name) > maxName {
 		return nil
 	}
-	var f folded
-	copy(f[:], name)
-	return f.find(len(name))
-}
-
-// find looks up the first n bytes.
-func (f *folded) find(n int) *Info {
-	for h := f.fold(); index[h] != 0; h = (h + 1) % indexSize {
-		if info := &table[index[h]-1]; info.Name == string(f[:n]) {
-			return info
+	f := fold(name)
+	for h := f.hash(); index[h] != 0; h = (h + 1) % indexSize {
+		// The length tells a name from one with zero bytes after it.
+		if i := index[h] - 1; names[i] == f && len(table[i].Name) == len(name) {
+			return &table[i]
 		}
 	}
 	return nil
 }
 
-// fold turns the name into upper case and returns its place in the index.
-func (f *folded) fold() uint32 {
-	// Odd constants with bits all over (from the golden ratio and xxHash), so
-	// that every byte of the name reaches the upper bits of the sum.
-	const (
-		c0 = 0x9e3779b97f4a7c15
-		c1 = 0xc2b2ae3d27d4eb4f
-		c2 = 0x165667b19e3779f9
-		c3 = 0x27d4eb2f165667c5
-	)
-	h := f.upper(0)*c0 ^ f.upper(8)*c1 ^ f.upper(16)*c2 ^ f.upper(24)*c3
-	h ^= h >> 32
-	h *= c0
-	return uint32(h>>32) % indexSize
+// fold reads a name of up to maxName bytes.
+func fold(name string) (f folded) {
+	n := 0
+	for ; len(name) >= 8; n++ {
+		f[n] = upper(uint64(read4(name)) | uint64(read4(name[4:]))<<32)
+		name = name[8:]
+	}
+	switch rest := len(name); {
+	case rest >= 4:
+		// The second four bytes overlap the first; what both have is the same.
+		f[n] = upper(uint64(read4(name)) | uint64(read4(name[rest-4:]))<<(8*rest-32))
+	case rest > 0:
+		f[n] = upper(uint64(name[0]) | uint64(name[rest/2])<<(rest/2*8) | uint64(name[rest-1])<<(8*rest-8))
+	}
+	return f
 }
 
-// upper turns the eight bytes at p into upper case, all at once, and returns
-// them. Bytes that are not ASCII letters stay as they are.
-func (f *folded) upper(p int) uint64 {
+func read4(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+// upper turns eight bytes into upper case, all at once. Bytes that are not
+// ASCII letters stay as they are.
+func upper(w uint64) uint64 {
 	const ones = 0x0101010101010101
-	b := f[p : p+8]
-	w := binary.LittleEndian.Uint64(b)
 	seven := w & (0x7f * ones)
 	// The top bit of a byte is set where the byte is over 'z', or from 'a' on.
 	overZ := seven + (0x7f-'z')*ones
 	fromA := seven + (0x80-'a')*ones
 	lower := ^w & (fromA ^ overZ) & (0x80 * ones)
-	w -= lower >> 2
-	binary.LittleEndian.PutUint64(b, w)
-	return w
+	return w - lower>>2
+}
+
+// hash is the name's place in the index.
+func (f *folded) hash() uint32 {
+	// Odd constants with bits all over (from the golden ratio and xxHash), so
+	// that every byte of the name reaches the upper bits of the sum.
+	h := f[0]*0x9e3779b97f4a7c15 ^ f[1]*0xc2b2ae3d27d4eb4f ^ f[2]*0x165667b19e3779f9 ^ f[3]*0x27d4eb2f165667c5
+	h ^= h >> 32
+	h *= 0x9e3779b97f4a7c15
+	return uint32(h>>32) % indexSize
 }

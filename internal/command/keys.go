@@ -55,7 +55,14 @@ type span struct{ first, last, step int }
 // or InCmd. Of a command that the table lacks it is the first argument, since
 // so it is with nearly all commands of modules (JSON.GET); and if such a
 // command is of two words, the second is taken for a subcommand.
-func (c Call) FirstKey() int {
+func (c *Call) FirstKey() int {
+	if c.Info != nil && c.keys[0].kind == byIndex && c.keys[1].kind == 0 && c.keys[0].last == 0 {
+		// So it is with most commands: one key, at a fixed position.
+		if at := int(c.keys[0].at); at < c.Words() {
+			return c.argIndex(at)
+		}
+		return NoKey
+	}
 	var spans [maxSpecs]span
 	if c.spans(&spans) == 0 {
 		return NoKey
@@ -65,7 +72,8 @@ func (c Call) FirstKey() int {
 
 // Keys calls yield with the index of each key, see FirstKey, until it returns
 // false. Arguments that make no sense, as a number of keys over the number of
-// arguments, give no key at all: the server will refuse the call.
+// arguments, give no key at all: the server will refuse the call. It takes Call
+by value so that one can range over Of(…).Keys.
 func (c Call) Keys(yield func(int) bool) {
 	var spans [maxSpecs]span
 	n := c.spans(&spans)
@@ -79,7 +87,7 @@ func (c Call) Keys(yield func(int) bool) {
 }
 
 // CountKeys returns how many keys the call has.
-func (c Call) CountKeys() int {
+func (c *Call) CountKeys() int {
 	var spans [maxSpecs]span
 	total := 0
 	for _, s := range spans[:c.spans(&spans)] {
@@ -89,7 +97,7 @@ func (c Call) CountKeys() int {
 }
 
 // spans fills in where the keys are, and returns in how many spans.
-func (c Call) spans(out *[maxSpecs]span) int {
+func (c *Call) spans(out *[maxSpecs]span) int {
 	if c.malformed {
 		return 0
 	}
@@ -114,7 +122,7 @@ func (c Call) spans(out *[maxSpecs]span) int {
 }
 
 // within returns n, or n-1 if the n-th span is empty or not in the arguments.
-func (c Call) within(out *[maxSpecs]span, n int) int {
+func (c *Call) within(out *[maxSpecs]span, n int) int {
 	if s := out[n-1]; s.first < 1 || s.last < s.first || s.last >= c.Words() {
 		return n - 1
 	}
@@ -122,7 +130,7 @@ func (c Call) within(out *[maxSpecs]span, n int) int {
 }
 
 // resolve finds a spec's keys. It is not ok if the call makes no sense.
-func (c Call) resolve(s spec) (found span, ok bool) {
+func (c *Call) resolve(s spec) (found span, ok bool) {
 	switch s.kind {
 	case byIndex:
 		return c.stretch(int(s.at), s), true
@@ -144,7 +152,7 @@ func (c Call) resolve(s spec) (found span, ok bool) {
 }
 
 // stretch is the span that begins at first and goes as far as s says.
-func (c Call) stretch(first int, s spec) span {
+func (c *Call) stretch(first int, s spec) span {
 	last := first + int(s.last)
 	switch {
 	case s.last < 0 && s.share > 1:
@@ -156,7 +164,7 @@ func (c Call) stretch(first int, s spec) span {
 }
 
 // sortStore is the key after the last STORE among SORT's options.
-func (c Call) sortStore(from int) (found span) {
+func (c *Call) sortStore(from int) (found span) {
 	for p := from; p < c.Words(); p++ {
 		switch {
 		case c.is(p, "LIMIT"):
@@ -172,7 +180,7 @@ func (c Call) sortStore(from int) (found span) {
 }
 
 // migrateKeys is MIGRATE's one key, or all that follow KEYS if that is empty.
-func (c Call) migrateKeys(key int) span {
+func (c *Call) migrateKeys(key int) span {
 	if c.is(key, "") {
 		for p := key + 3; p < c.Words(); p++ {
 			switch {
@@ -189,12 +197,12 @@ func (c Call) migrateKeys(key int) span {
 }
 
 // Words is how many words are sent, the command's name included.
-func (c Call) Words() int {
+func (c *Call) Words() int {
 	return 1 + c.shift + len(c.args)
 }
 
 // argIndex turns a position into an index in the arguments.
-func (c Call) argIndex(p int) int {
+func (c *Call) argIndex(p int) int {
 	if p <= c.shift {
 		return InCmd
 	}
@@ -202,7 +210,7 @@ func (c Call) argIndex(p int) int {
 }
 
 // find returns the position of a keyword, from that position on, or 0.
-func (c Call) find(word string, from int) int {
+func (c *Call) find(word string, from int) int {
 	for p := from; p < c.Words(); p++ {
 		if c.is(p, word) {
 			return p
@@ -212,7 +220,7 @@ func (c Call) find(word string, from int) int {
 }
 
 // is compares what is at a position with an upper-case keyword, in any case.
-func (c Call) is(p int, word string) bool {
+func (c *Call) is(p int, word string) bool {
 	if p <= c.shift {
 		return equalFold(c.word, word)
 	}
@@ -249,7 +257,7 @@ func equalFold[S string | []byte](s S, upper string) bool {
 
 // count reads a number of keys, of any type that is encoded as a number. It is
 // not ok unless the number is in 1 … Words.
-func (c Call) count(p int) (n int, ok bool) {
+func (c *Call) count(p int) (n int, ok bool) {
 	if p <= c.shift {
 		return parseCount(c.word, c.Words())
 	}
