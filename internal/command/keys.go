@@ -73,7 +73,7 @@ func (c *Call) FirstKey() int {
 // Keys calls yield with the index of each key, see FirstKey, until it returns
 // false. Arguments that make no sense, as a number of keys over the number of
 // arguments, give no key at all: the server will refuse the call. It takes Call
-by value so that one can range over Of(…).Keys.
+// by value so that one can range over Of(…).Keys.
 func (c Call) Keys(yield func(int) bool) {
 	var spans [maxSpecs]span
 	n := c.spans(&spans)
