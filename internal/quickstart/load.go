@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -74,9 +73,9 @@ type figures struct {
 
 // showLoad puts a load on one connection, first of one goroutine and then of a
 // thousand, and prints what came out.
-func showLoad(ctx context.Context, addr string, duration time.Duration) error {
+func showLoad(ctx context.Context, addr, password string, duration time.Duration) error {
 	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{
-		Password: os.Getenv("REDIS_PASSWORD"),
+		Password: password,
 		Logger:   redisconn.NoopLogger{},
 	})
 	if err != nil {

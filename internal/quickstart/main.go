@@ -34,7 +34,7 @@ func main() {
 	case *cluster:
 		err = runCluster(ctx, *duration)
 	default:
-		err = runSingle(ctx, os.Getenv("REDIS_ADDR"), *duration)
+		err = runSingle(ctx, *duration)
 	}
 	if ctx.Err() != nil {
 		fmt.Println("\ninterrupted")
@@ -46,15 +46,17 @@ func main() {
 	}
 }
 
-// runSingle shows one connection; an empty addr means the embedded server.
-func runSingle(ctx context.Context, addr string, duration time.Duration) error {
+// runSingle shows one connection, to the server of the environment or to the
+// embedded one.
+func runSingle(ctx context.Context, duration time.Duration) error {
+	addr, password := os.Getenv("REDIS_ADDR"), os.Getenv("REDIS_PASSWORD")
 	if addr == "" {
 		server, err := startMiniredis(ctx)
 		if err != nil {
 			return err
 		}
 		defer server.stop()
-		addr = server.addr
+		addr, password = server.addr, ""
 		fmt.Println("Server: miniredis, a small stand-in written in Go. For the figures of a real one:")
 		fmt.Println("  REDIS_ADDR=127.0.0.1:6379 make run")
 	} else {
@@ -62,9 +64,9 @@ func runSingle(ctx context.Context, addr string, duration time.Duration) error {
 	}
 
 	fmt.Println("\nThe usage example (internal/quickstart/usage.go):")
-	if err := usage(ctx, addr); err != nil {
+	if err := usage(ctx, addr, password); err != nil {
 		return err
 	}
 	fmt.Println("\nMany goroutines, one connection:")
-	return showLoad(ctx, addr, duration)
+	return showLoad(ctx, addr, password, duration)
 }

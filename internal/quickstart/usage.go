@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
@@ -13,9 +12,9 @@ import (
 
 // usage is the library as a service uses it: one connection, made once, shared
 // by all goroutines.
-func usage(ctx context.Context, addr string) error {
+func usage(ctx context.Context, addr, password string) error {
 	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{
-		Password: os.Getenv("REDIS_PASSWORD"),
+		Password: password,
 		Logger:   redisconn.NoopLogger{}, // the default one prints to the standard logger
 	})
 	if err != nil {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// The figures are plausible: many goroutines share writes, one can't.
+func TestMeasure(t *testing.T) {
+	ctx := testContext(t)
+	db := connectForTest(t, serveForTest(t), redisconn.Opts{})
+	one, err := measure(ctx, db, 1, 100*time.Millisecond)
+	require.NoError(t, err)
+	many, err := measure(ctx, db, 200, 300*time.Millisecond)
+	require.NoError(t, err)
+
+	require.LessOrEqual(t, one.perWrite, 1.0)
+	require.Greater(t, many.perWrite, 2.0)
+	for _, f := range []figures{one, many} {
+		require.Positive(t, f.perSecond)
+		require.Positive(t, f.p50)
+		require.GreaterOrEqual(t, f.p99, f.p50)
+	}
+
+	deleteKeys(db, 200)
+	require.Equal(t, int64(0), db.Do(ctx, "DBSIZE"))
+}
+
+// A load that meets errors says so and gives the first one.
+func TestLoadReportsErrors(t *testing.T) {
+	m := miniredis.RunT(t)
+	l := &load{db: connectForTest(t, m.Addr(), redisconn.Opts{})}
+	m.SetError("LOADING not yet")
+	l.run(testContext(t), 3, 20*time.Millisecond)
+	require.Positive(t, l.latency.total())
+	require.Equal(t, l.latency.total(), l.errors.Load())
+	require.ErrorContains(t, l.err(), "LOADING not yet")
+	require.True(t, redis.AsErrorx(*l.first.Load()).IsOfType(redis.ErrLoading))
+}
