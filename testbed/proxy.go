@@ -1,0 +1,265 @@
+package testbed
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// ProxyOpts are the options of a Proxy. The zero value is useful.
+type ProxyOpts struct {
+	// Seed makes the random parts (slices, chances, random bytes and bits)
+	// repeat. Each stream draws from its own source, made of Seed and its
+	// connection's number.
+	Seed int64
+	// LogLimit is how many of the latest requests, at least the half of it,
+	// stay in the log; 0 is 100,000, negative keeps none.
+	LogLimit int
+	// DialTimeout bounds the dial to the server; 0 is 5 s.
+	DialTimeout time.Duration
+}
+
+// Proxy stands between clients and a server and makes the network's faults on
+// purpose, at an exact place: see ProxyFault. It knows where RESP2 and RESP3
+// messages begin and end, and keeps a log of the requests that it saw. Of
+// streams that are not RESP, such as TLS, it still counts the bytes.
+//
+// It listens on a free port of 127.0.0.1. All methods may be called at any
+// time from any goroutine.
+type Proxy struct {
+	opts     ProxyOpts
+	listener net.Listener
+	done     chan struct{}
+	wg       sync.WaitGroup
+	armed    atomic.Pointer[[]*ProxyArmed] // replaced, never changed, under mu
+	log      *proxyLog
+	messages [2]atomic.Int64 // complete ones, by direction
+
+	mu     sync.Mutex // guards the rest
+	target string
+	refuse bool
+	closed bool
+	links  map[*proxyLink]struct{}
+	healed chan struct{} // closed and renewed by Heal
+	dials  []time.Time
+	stats  ProxyStats
+}
+
+// ProxyStats are a Proxy's totals.
+type ProxyStats struct {
+	// Accepted counts connections, Open those that are open now.
+	Accepted, Open int
+	// Requests and Replies count complete messages that arrived.
+	Requests, Replies int64
+	// Faults counts firings by action; a timed fault counts once.
+	Faults map[ProxyAction]int
+}
+
+// ListenProxy starts a Proxy in front of target ("host:port", TCP). Close it.
+func ListenProxy(target string, opts ProxyOpts) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	if opts.LogLimit == 0 {
+		opts.LogLimit = 100_000
+	}
+	if opts.DialTimeout <= 0 {
+		opts.DialTimeout = 5 * time.Second
+	}
+	p := &Proxy{
+		opts: opts, listener: l, target: target,
+		done: make(chan struct{}), healed: make(chan struct{}),
+		links: map[*proxyLink]struct{}{},
+		log:   &proxyLog{limit: max(opts.LogLimit, 0)},
+		stats: ProxyStats{Faults: map[ProxyAction]int{}},
+	}
+	p.armed.Store(&[]*ProxyArmed{})
+	p.wg.Add(1)
+	go p.accept()
+	return p, nil
+}
+
+// NewProxy is ListenProxy for a test: it fails the test on an error, and
+// closes the proxy when the test ends.
+func NewProxy(t testing.TB, target string, opts ProxyOpts) *Proxy {
+	t.Helper()
+	p, err := ListenProxy(target, opts)
+	if err != nil {
+		t.Fatalf("testbed: proxy: %v", err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Addr is the address that clients dial.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// SetTarget changes the server for the connections accepted from now on.
+func (p *Proxy) SetTarget(addr string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = addr
+}
+
+// Refuse makes the proxy reset new connections as soon as they are accepted,
+// as long as on is true. Those that are open stay.
+func (p *Proxy) Refuse(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = on
+}
+
+// Arm makes a fault happen when its point is reached. Faults may be armed
+// while connections are open.
+func (p *Proxy) Arm(f ProxyFault) *ProxyArmed {
+	a := newProxyArmed(p, f)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return a
+	}
+	if f.At.kind == proxyAfter && f.At.after <= 0 {
+		p.fireLocked(a)
+	} else if f.At.kind == proxyAfter {
+		p.wg.Add(1)
+		go p.fireLater(a)
+	}
+	armed := append([]*ProxyArmed{a}, *p.armed.Load()...)
+	p.armed.Store(&armed)
+	return a
+}
+
+// fireLater is the goroutine of a timed fault: from Arm until it fired, was
+// disarmed, or the proxy closed.
+func (p *Proxy) fireLater(a *ProxyArmed) {
+	defer p.wg.Done()
+	timer := time.NewTimer(a.fault.At.after)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		select {
+		case <-a.gone: // Heal won the race
+		default:
+			p.fireLocked(a)
+		}
+	case <-a.gone:
+	case <-p.done:
+	}
+}
+
+func (p *Proxy) fireLocked(a *ProxyArmed) {
+	if a.left.Load() == 0 {
+		return
+	}
+	if a.left.Load() > 0 {
+		a.left.Store(0)
+	} else {
+		a.lasting.Store(true)
+	}
+	a.fired.Add(1)
+	close(a.first)
+	p.stats.Faults[a.fault.Do]++
+	for link := range p.links {
+		link.now(a)
+	}
+}
+
+func (p *Proxy) disarm(a *ProxyArmed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var armed []*ProxyArmed
+	for _, other := range *p.armed.Load() {
+		if other != a {
+			armed = append(armed, other)
+		}
+	}
+	if len(armed) < len(*p.armed.Load()) {
+		close(a.gone)
+	}
+	p.armed.Store(&armed)
+}
+
+// Heal disarms all faults and ends those that last: streams pass unhindered
+// again, delays are cut short, and connections with bytes swallowed are reset,
+// since TCP never goes on after a gap.
+func (p *Proxy) Heal() {
+	for _, a := range *p.armed.Load() {
+		p.disarm(a)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for link := range p.links {
+		link.heal()
+	}
+	close(p.healed)
+	p.healed = make(chan struct{})
+}
+
+// healing returns a channel that the next Heal closes.
+func (p *Proxy) healing() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.healed
+}
+
+// Log returns the requests that have arrived, in the order of their first
+// bytes. What arrived is noted before it is forwarded; Forwarded, Delivered and
+// Replied may lag behind the peer by an instant.
+func (p *Proxy) Log() []ProxyRequest { return p.log.take(false) }
+
+// TakeLog is Log, and empties it. Call it while nothing is in flight: what is
+// half arrived is forgotten too.
+func (p *Proxy) TakeLog() []ProxyRequest { return p.log.take(true) }
+
+// proxyDials bounds the list of Dials, for proxies that run for days.
+const proxyDials = 100_000
+
+// Dials returns when each of the first 100,000 connections was accepted,
+// refused ones included.
+func (p *Proxy) Dials() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]time.Time(nil), p.dials...)
+}
+
+// Stats returns the totals so far.
+func (p *Proxy) Stats() ProxyStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.stats
+	stats.Open = len(p.links)
+	stats.Requests = p.messages[ProxyRequests].Load()
+	stats.Replies = p.messages[ProxyReplies].Load()
+	stats.Faults = map[ProxyAction]int{}
+	for action, n := range p.stats.Faults {
+		stats.Faults[action] = n
+	}
+	return stats
+}
+
+func (p *Proxy) count(action ProxyAction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Faults[action]++
+}
+
+// Close ends the listener and all connections, and waits for the proxy's
+// goroutines.
+func (p *Proxy) Close() {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.done)
+		_ = p.listener.Close()
+		for link := range p.links {
+			link.close()
+		}
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}

@@ -1,0 +1,84 @@
+package testbed_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// The connection breaks after the server executed a request and before its
+// reply: the client can't know whether the increment happened.
+func ExampleProxy() {
+	server, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	proxy, err := testbed.ListenProxy(server.Addr(), testbed.ProxyOpts{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer proxy.Close()
+	fault := proxy.Arm(testbed.ProxyFault{
+		Do: testbed.ProxyReset,
+		On: testbed.ProxyReplies,
+		At: testbed.ProxyAtRequestID("visits"),
+	})
+
+	client := &redisdumb.Conn{Addr: proxy.Addr(), Timeout: time.Second}
+	defer client.Close()
+	res := client.Do("INCR", "visits")
+	fmt.Println("failed:", redis.AsError(res) != nil, "faults:", fault.Fired())
+
+	request := proxy.Log()[0]
+	fmt.Println(request.Args(), "executed:", request.Delivered, "answered:", request.Replied)
+	// Output:
+	// failed: true faults: 1
+	// [INCR visits] executed: true answered: false
+}
+
+// A server that announces more than it sends.
+func ExampleScriptedServer() {
+	server, err := testbed.ListenScripted(testbed.ScriptedOpts{
+		Handler: testbed.ScriptedThenClose("$1000000\r\nonly this"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+
+	client := &redisdumb.Conn{Addr: server.Addr(), Timeout: time.Second}
+	defer client.Close()
+	fmt.Println("pong:", client.Do("PING"))
+	fmt.Println("failed:", redis.AsError(client.Do("GET", "key")) != nil)
+	// Output:
+	// pong: PONG
+	// failed: true
+}
+
+// Any function can be the server.
+func ExampleScriptedHandler() {
+	counter := 0
+	server, err := testbed.ListenScripted(testbed.ScriptedOpts{
+		Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			counter++
+			_, err := fmt.Fprintf(c, ":%d\r\n", counter)
+			return err
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	client := &redisdumb.Conn{Addr: server.Addr(), Timeout: time.Second}
+	defer client.Close()
+	fmt.Println(client.Do("ANYTHING"), client.Do("AT", "ALL"))
+	// Output: 1 2
+}

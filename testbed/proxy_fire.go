@@ -1,0 +1,207 @@
+package testbed
+
+// fire does the faults that are due before chunk, which is empty when no
+// further bytes have come; false when the link is gone.
+func (p *proxyPump) fire(chunk []byte) bool {
+	start := len(chunk) > 0 && p.frame.boundary()
+	counted := start && chunk[0] != '>'
+	for _, a := range *p.link.proxy.armed.Load() {
+		if !a.on(p.link, p.dir) || !p.due(a, counted) {
+			continue
+		}
+		if !p.do(a) {
+			return false
+		}
+	}
+	if len(chunk) > 0 && !p.fireLate() {
+		return false
+	}
+	if counted && p.dir == ProxyReplies {
+		for _, a := range p.link.takeMarked(p.index) {
+			if !p.do(a) {
+				return false
+			}
+		}
+	}
+	if counted && p.drop > 0 {
+		p.drop--
+		p.remove = true
+	}
+	if counted && p.dir == ProxyRequests {
+		p.hold = p.matching()
+	}
+	return true
+}
+
+// due tells whether a's point is reached; counted, that a message begins.
+func (p *proxyPump) due(a *ProxyArmed, counted bool) bool {
+	switch at := a.fault.At; at.kind {
+	case proxyAtByte, proxyAtRandom:
+		return !p.fired[a] && p.offset >= p.byteOf(a)
+	case proxyAtMessage:
+		return counted && !p.fired[a] && int64(p.index) >= at.n
+	case proxyAtChance:
+		return counted && p.rnd.Float64() < at.chance
+	}
+	return false
+}
+
+func (p *proxyPump) byteOf(a *ProxyArmed) int64 {
+	if a.fault.At.kind == proxyAtByte {
+		return a.fault.At.n
+	}
+	n, ok := p.drawn[a]
+	if !ok {
+		n = p.rnd.Int63n(max(a.fault.At.n, 1))
+		p.drawn[a] = n
+	}
+	return n
+}
+
+// untilByteFault returns how many of n bytes come before the next fault that
+// is addressed by a byte.
+func (p *proxyPump) untilByteFault(n int) int {
+	for _, a := range *p.link.proxy.armed.Load() {
+		kind := a.fault.At.kind
+		if (kind != proxyAtByte && kind != proxyAtRandom) || !a.on(p.link, p.dir) ||
+			p.fired[a] || a.left.Load() == 0 {
+			continue
+		}
+		if d := p.byteOf(a) - p.offset; d > 0 && d < int64(n) {
+			n = int(d)
+		}
+	}
+	return n
+}
+
+// matching tells whether a fault waits for a request of this link.
+func (p *proxyPump) matching() bool {
+	for _, a := range *p.link.proxy.armed.Load() {
+		if a.fault.At.kind == proxyAtRequest && a.left.Load() != 0 &&
+			(a.on(p.link, ProxyRequests) || a.on(p.link, ProxyReplies)) {
+			return true
+		}
+	}
+	return false
+}
+
+// match does, or marks for its reply, the faults addressed by the held request.
+func (p *proxyPump) match() {
+	for _, a := range *p.link.proxy.armed.Load() {
+		if a.fault.At.kind != proxyAtRequest || a.left.Load() == 0 || !a.fault.At.match(p.whole) {
+			continue
+		}
+		switch {
+		case a.on(p.link, ProxyReplies):
+			p.link.mark(p.sent, a)
+		case !a.on(p.link, ProxyRequests):
+		case a.fault.Do == ProxyDelay:
+			p.hold = false
+			p.do(a)
+			p.hold = true
+		case !a.take():
+		case a.fault.Do == ProxyDelete:
+			p.remove = true
+		case a.fault.Do == ProxyFlip:
+			p.whole[0] ^= p.mask(a)
+		case a.fault.Do == ProxyInsert:
+			p.inject(a.fault.Bytes)
+		default:
+			p.hold = false
+			p.apply(a, nil)
+			p.hold = true
+		}
+	}
+}
+
+// do takes a firing of a fault, if there is one left, and applies it; false
+// when the link is gone.
+func (p *proxyPump) do(a *ProxyArmed) bool {
+	healed := p.link.proxy.healing()
+	if !a.take() {
+		return true
+	}
+	p.fired[a] = true
+	return p.apply(a, healed)
+}
+
+// apply does a fault, after writing what comes before it; false when the link
+// is gone.
+func (p *proxyPump) apply(a *ProxyArmed, healed <-chan struct{}) bool {
+	if p.hold {
+		p.release(false)
+	}
+	if !p.flush() {
+		return false
+	}
+	switch f := &a.fault; f.Do {
+	case ProxyCut:
+		p.link.cut()
+	case ProxyReset:
+		p.link.reset()
+		return false
+	case ProxyHalfClose:
+		p.link.halfClose(p)
+	case ProxySwallow, ProxyTrickle, ProxySlice:
+		p.last(a)
+	case ProxyDelay:
+		p.sleep(f.Interval, healed)
+	case ProxyFlip:
+		p.flip = p.mask(a)
+	case ProxyDelete:
+		p.drop++
+	case ProxyInsert:
+		p.insert = append(p.insert, f.Bytes...)
+		if p.frame.boundary() {
+			p.inject(p.insert)
+			p.insert = nil
+		}
+	}
+	return true
+}
+
+// last begins what lasts.
+func (p *proxyPump) last(a *ProxyArmed) {
+	if a.fault.Do == ProxySwallow {
+		p.swallow.Store(true)
+		return
+	}
+	p.shape.Store(&a.fault)
+}
+
+func (p *proxyPump) mask(a *ProxyArmed) byte {
+	if a.fault.Mask != 0 {
+		return a.fault.Mask
+	}
+	return 1 << p.rnd.Intn(8)
+}
+
+// postpone has a timed fault done before the next bytes of the stream.
+func (p *proxyPump) postpone(a *ProxyArmed) {
+	p.latMu.Lock()
+	defer p.latMu.Unlock()
+	p.late = append(p.late, a)
+}
+
+func (p *proxyPump) forgive() {
+	p.latMu.Lock()
+	defer p.latMu.Unlock()
+	p.late = nil
+}
+
+func (p *proxyPump) fireLate() bool {
+	p.latMu.Lock()
+	late := p.late
+	p.late = nil
+	p.latMu.Unlock()
+	if late == nil {
+		return true
+	}
+	healed := p.link.proxy.healing()
+	for _, a := range late {
+		if !p.apply(a, healed) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,233 @@
+package testbed
+
+import (
+	"math/rand"
+	"net"
+	"sync"
+	"time"
+)
+
+// accept is the goroutine of the listener, until Close.
+func (p *Proxy) accept() {
+	defer p.wg.Done()
+	for {
+		conn, err := p.listener.Accept()
+		if err != nil {
+			select {
+			case <-p.done:
+				return
+			case <-time.After(5 * time.Millisecond): // out of descriptors, or aborted by the peer
+				continue
+			}
+		}
+		if link := p.admit(conn.(*net.TCPConn)); link != nil {
+			go link.run()
+		}
+	}
+}
+
+// admit registers a connection, or resets it.
+func (p *Proxy) admit(conn *net.TCPConn) *proxyLink {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.dials) < proxyDials {
+		p.dials = append(p.dials, time.Now())
+	}
+	if p.refuse || p.closed {
+		resetConn(conn)
+		return nil
+	}
+	p.stats.Accepted++
+	link := &proxyLink{
+		proxy: p, num: p.stats.Accepted, target: p.target,
+		client: conn, done: make(chan struct{}),
+		marked: map[int][]*ProxyArmed{},
+	}
+	for d := range link.pumps {
+		seed := p.opts.Seed*1_000_003 + int64(link.num)*2 + int64(d)
+		link.pumps[d] = &proxyPump{
+			link: link, dir: ProxyDirection(d),
+			rnd:   rand.New(rand.NewSource(seed)),
+			fired: map[*ProxyArmed]bool{}, drawn: map[*ProxyArmed]int64{},
+		}
+	}
+	for _, a := range *p.armed.Load() {
+		if a.lasting.Load() {
+			link.now(a)
+		}
+	}
+	p.links[link] = struct{}{}
+	p.wg.Add(1)
+	return link
+}
+
+// proxyLink is a client's connection with its connection to the server. Its
+// own goroutine, run, starts one pump for each direction and waits for both.
+type proxyLink struct {
+	proxy  *Proxy
+	num    int
+	target string
+	client *net.TCPConn
+	done   chan struct{} // closed by close
+	pumps  [2]*proxyPump
+
+	mu     sync.Mutex // guards the rest
+	server *net.TCPConn
+	closed bool
+	cutOff bool
+	// marked holds the faults due before a reply, by the reply's index.
+	marked map[int][]*ProxyArmed
+	// waiting holds the log entries of requests that have no reply yet.
+	waiting []*proxyEntry
+}
+
+func (l *proxyLink) run() {
+	defer l.proxy.wg.Done()
+	defer l.forget()
+	conn, err := net.DialTimeout("tcp", l.target, l.proxy.opts.DialTimeout)
+	if err != nil {
+		l.reset()
+		return
+	}
+	l.mu.Lock()
+	l.server = conn.(*net.TCPConn)
+	closed, cutOff := l.closed, l.cutOff
+	l.mu.Unlock()
+	switch {
+	case closed:
+		_ = conn.Close()
+		return
+	case cutOff:
+		l.cut()
+	}
+	l.pumps[ProxyRequests].src, l.pumps[ProxyRequests].dst = l.client, l.server
+	l.pumps[ProxyReplies].src, l.pumps[ProxyReplies].dst = l.server, l.client
+	var wg sync.WaitGroup
+	for _, pump := range l.pumps {
+		wg.Go(pump.run)
+	}
+	wg.Wait()
+	l.close()
+}
+
+func (l *proxyLink) forget() {
+	l.proxy.mu.Lock()
+	defer l.proxy.mu.Unlock()
+	delete(l.proxy.links, l)
+}
+
+// now applies a timed fault. It does not wait for the pumps.
+func (l *proxyLink) now(a *ProxyArmed) {
+	if a.fault.Conn != 0 && a.fault.Conn != l.num {
+		return
+	}
+	pump := l.pumps[a.fault.On]
+	switch a.fault.Do {
+	case ProxyCut:
+		l.cut()
+	case ProxyReset:
+		l.reset()
+	case ProxyHalfClose:
+		l.halfClose(pump)
+	case ProxySwallow, ProxyTrickle, ProxySlice:
+		pump.last(a)
+	default:
+		pump.postpone(a)
+	}
+}
+
+// heal ends what lasts.
+func (l *proxyLink) heal() {
+	for _, pump := range l.pumps {
+		pump.shape.Store(nil)
+		pump.forgive()
+		if pump.lost.Load() {
+			l.reset()
+		}
+		pump.swallow.Store(false)
+	}
+}
+
+// cut sends a FIN both ways; the pumps read on, so that it does not become a
+// RST, and drop what they read.
+func (l *proxyLink) cut() {
+	for _, pump := range l.pumps {
+		pump.shut.Store(true)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cutOff = true
+	_ = l.client.CloseWrite()
+	if l.server != nil {
+		_ = l.server.CloseWrite()
+	}
+}
+
+func (l *proxyLink) halfClose(pump *proxyPump) {
+	pump.shut.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if pump.dir == ProxyReplies {
+		_ = l.client.CloseWrite()
+	} else if l.server != nil {
+		_ = l.server.CloseWrite()
+	}
+}
+
+func (l *proxyLink) reset() { l.end(resetConn) }
+
+func (l *proxyLink) close() { l.end(func(c *net.TCPConn) { _ = c.Close() }) }
+
+func (l *proxyLink) end(how func(*net.TCPConn)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.closed = true
+	close(l.done)
+	how(l.client)
+	if l.server != nil {
+		how(l.server)
+	}
+}
+
+func resetConn(c *net.TCPConn) {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}
+
+// mark notes the faults due before the reply to a request.
+func (l *proxyLink) mark(index int, a *ProxyArmed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.marked[index] = append(l.marked[index], a)
+}
+
+func (l *proxyLink) takeMarked(index int) []*ProxyArmed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	marked := l.marked[index]
+	delete(l.marked, index)
+	return marked
+}
+
+// await notes that e's reply comes after those of all before it; nil stands
+// for a request that the proxy made up.
+func (l *proxyLink) await(e *proxyEntry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, e)
+}
+
+// answered takes the entry of the oldest request without a reply, or nil.
+func (l *proxyLink) answered() *proxyEntry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		return nil
+	}
+	e := l.waiting[0]
+	l.waiting = l.waiting[1:]
+	return e
+}

@@ -1,0 +1,113 @@
+package testbed
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// proxyHead is how much of a request the log keeps: enough for a command, a
+// key and an id.
+const proxyHead = 128
+
+// ProxyRequest is one request that reached the proxy, at least in part.
+// A client that calls a request "not sent" is right if, and only if, no byte
+// of it is in the log.
+type ProxyRequest struct {
+	// Conn is the connection, from 1; Index the request's place on it, from 0.
+	Conn, Index int
+	// Head is the beginning of the request as it came, at most 128 bytes.
+	Head string
+	// Arrived and Forwarded are its bytes that came from the client and that
+	// were written to the server.
+	Arrived, Forwarded int64
+	// Complete tells that all of it arrived, and Delivered that all of it was
+	// written to the server.
+	Complete, Delivered bool
+	// Replied tells that its whole reply was written to the client.
+	Replied bool
+}
+
+// Args returns the request's command and arguments, as far as they are in Head.
+func (r ProxyRequest) Args() []string {
+	var args []string
+	rest := r.Head
+	if !strings.HasPrefix(rest, "*") {
+		return strings.Fields(rest)
+	}
+	_, rest, _ = strings.Cut(rest, "\r\n")
+	for strings.HasPrefix(rest, "$") {
+		line, body, _ := strings.Cut(rest[1:], "\r\n")
+		n, err := strconv.Atoi(line)
+		if err != nil || n < 0 || n > len(body) {
+			break
+		}
+		args = append(args, body[:n])
+		rest = strings.TrimPrefix(body[n:], "\r\n")
+	}
+	return args
+}
+
+// proxyEntry is a ProxyRequest in the making; the log's lock guards it.
+type proxyEntry struct {
+	ProxyRequest
+	head []byte
+}
+
+// proxyLog keeps the latest requests.
+type proxyLog struct {
+	mu      sync.Mutex // guards entries, and what they point to
+	limit   int        // how many to keep; 0: none
+	entries []*proxyEntry
+}
+
+func (l *proxyLog) begin(conn, index int) *proxyEntry {
+	e := &proxyEntry{ProxyRequest: ProxyRequest{Conn: conn, Index: index}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.entries) >= l.limit {
+		kept := copy(l.entries, l.entries[len(l.entries)-l.limit/2:])
+		clear(l.entries[kept:])
+		l.entries = l.entries[:kept]
+	}
+	l.entries = append(l.entries, e)
+	return e
+}
+
+func (l *proxyLog) arrived(e *proxyEntry, b []byte, complete bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Arrived += int64(len(b))
+	e.Complete = complete
+	if room := proxyHead - len(e.head); room > 0 {
+		e.head = append(e.head, b[:min(room, len(b))]...)
+	}
+}
+
+func (l *proxyLog) forwarded(e *proxyEntry, n int, delivered bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Forwarded += int64(n)
+	e.Delivered = e.Delivered || delivered
+}
+
+func (l *proxyLog) replied(e *proxyEntry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Replied = true
+}
+
+// take copies the log, and forgets it if so asked.
+func (l *proxyLog) take(forget bool) []ProxyRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]ProxyRequest, len(l.entries))
+	for i, e := range l.entries {
+		out[i] = e.ProxyRequest
+		out[i].Head = string(e.head)
+	}
+	if forget {
+		l.entries = nil
+	}
+	return out
+}
