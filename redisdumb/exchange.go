@@ -14,7 +14,7 @@ const chunkBytes = 16 << 10
 // many does a pipeline and returns a result for each request.
 func (c *Conn) many(reqs []redis.Request) []any {
 	results, encoded := encode(reqs)
-	if encoded == nil {
+	if len(encoded) == 0 {
 		return results
 	}
 	c.mu.Lock()

@@ -1,0 +1,195 @@
+package redisdumb_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// fake is a server that has serve answer each connection; nth counts from 1.
+func fake(t *testing.T, serve func(conn net.Conn, nth int)) (addr string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	all.Go(func() { // ends with the listener
+		for nth := 1; ; nth++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				serve(conn, nth)
+				_ = conn.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		all.Wait()
+	})
+	return l.Addr().String()
+}
+
+// answer reads as many bytes as request has and writes reply.
+func answer(conn net.Conn, request, reply string) {
+	_, _ = io.ReadFull(conn, make([]byte, len(request)))
+	_, _ = io.WriteString(conn, reply)
+}
+
+const ping = "*1\r\n$4\r\nPING\r\n"
+
+func pings(n int) []redis.Request {
+	reqs := make([]redis.Request, n)
+	for i := range reqs {
+		reqs[i] = redis.Req("PING")
+	}
+	return reqs
+}
+
+func TestSendManyInOrder(t *testing.T) {
+	conn := newConn(t, testbed.NewServer(t).Addr())
+	var reqs []redis.Request
+	for i := range 3000 {
+		reqs = append(reqs, redis.Req("ECHO", fmt.Sprint(i)))
+	}
+	reqs = append(reqs, redis.Req("ECHO", strings.Repeat("x", 1<<20)), redis.Req("ECHO", "last"))
+	results := redis.Sync{S: conn}.SendMany(reqs)
+	for i, res := range results {
+		want := reqs[i].Args[0].(string)
+		require.True(t, string(res.([]byte)) == want, "result %d", i)
+	}
+}
+
+// A server that stops reading while its replies are not taken must not hang a
+// pipeline.
+func TestSendManyDoesNotDeadlock(t *testing.T) {
+	reply := "$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"
+	addr := fake(t, func(conn net.Conn, _ int) {
+		for range 2000 {
+			answer(conn, ping, reply) // blocks when the client does not read
+		}
+	})
+	for _, res := range (redis.Sync{S: newConn(t, addr)}).SendMany(pings(2000)) {
+		require.Len(t, res, 65536)
+	}
+}
+
+func TestSendManyMalformed(t *testing.T) {
+	conn := newConn(t, testbed.NewServer(t).Addr())
+	var got collector
+	conn.SendMany([]redis.Request{
+		redis.Req("INCR", "n"), redis.Req("SET", "n", struct{}{}), redis.Req("INCR", "n"),
+	}, &got, 0)
+	require.Len(t, got.results, 3)
+	types := []string{}
+	for _, res := range got.results {
+		err := redis.AsErrorx(res)
+		require.NotNil(t, err)
+		assert.True(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+		types = append(types, err.Type().FullName())
+	}
+	batch, own := redis.ErrBatchFormat.FullName(), redis.ErrArgumentType.FullName()
+	assert.Equal(t, []string{batch, own, batch}, types)
+	assert.Nil(t, conn.Do("GET", "n"))
+}
+
+// What had its reply has it; what was written is unknown; the rest was not sent.
+func TestSendManyOnABreakingSocket(t *testing.T) {
+	addr := fake(t, func(conn net.Conn, _ int) { answer(conn, ping, "+PONG\r\n") })
+	const total = 5000 // several chunks
+	results := redis.Sync{S: newConn(t, addr)}.SendMany(pings(total))
+	assert.Equal(t, "PONG", results[0])
+	unknown, unsent := 0, 0
+	for _, res := range results[1:] {
+		err := redis.AsErrorx(res)
+		require.NotNil(t, err)
+		require.True(t, err.IsOfType(redis.ErrIO), "%v", err)
+		if err.HasTrait(redis.ErrTraitNotSent) {
+			unsent++
+		} else {
+			require.Zero(t, unsent, "unknown after not sent")
+			unknown++
+		}
+	}
+	assert.Equal(t, 16<<10/len(ping)-1, unknown)
+	assert.Equal(t, total-1-unknown, unsent)
+}
+
+func TestDoubtfulReplies(t *testing.T) {
+	for name, reply := range map[string]string{
+		"garbage":            "hello\r\n",
+		"negative length":    "$-2\r\n",
+		"one reply too many": "+PONG\r\n+PONG\r\n",
+		"cut off":            "$10\r\nabc",
+		"nothing":            "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := fake(t, func(conn net.Conn, nth int) {
+				if nth == 1 {
+					answer(conn, ping, reply)
+				} else {
+					answer(conn, ping, "+again\r\n")
+				}
+			})
+			conn := newConn(t, addr)
+			err := redis.AsErrorx(conn.Do("PING"))
+			require.NotNil(t, err)
+			assert.False(t, err.IsOfType(redis.ErrResult), "%v", err)
+			assert.False(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+			assert.Equal(t, "again", conn.Do("PING"), "the socket is dialed anew")
+		})
+	}
+}
+
+func TestTransaction(t *testing.T) {
+	server := testbed.NewServer(t)
+	conn := newConn(t, server.Addr())
+	tx := func(reqs ...redis.Request) ([]any, error) {
+		return redis.Sync{S: conn}.SendTransaction(reqs)
+	}
+	results, err := tx(redis.Req("INCR", "n"), redis.Req("ECHO", "x"))
+	require.NoError(t, err)
+	assert.Equal(t, []any{int64(1), []byte("x")}, results)
+
+	results, err = tx()
+	require.NoError(t, err)
+	assert.Empty(t, results)
+
+	_, err = tx(redis.Req("INCR", "n"), redis.Req("NOSUCHCOMMAND"))
+	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrExecAbort), "%v", err)
+
+	_, err = tx(redis.Req("INCR", "n"), redis.Req("SET", "n", struct{}{}))
+	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrArgumentType), "%v", err)
+
+	require.Equal(t, "OK", conn.Do("WATCH", "n"))
+	require.Equal(t, int64(2), server.Do("INCR", "n"))
+	_, err = tx(redis.Req("INCR", "n"))
+	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrExecEmpty), "%v", err)
+	assert.Equal(t, []byte("2"), conn.Do("GET", "n"))
+}
+
+// When MULTI is refused the commands must not run one by one.
+func TestTransactionRefused(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{ACL: []string{"alice on >secret ~* +@all -multi"}})
+	conn := newConn(t, server.Addr())
+	require.Equal(t, "OK", conn.Do("AUTH", "alice", "secret"))
+	_, err := redis.Sync{S: conn}.SendTransaction([]redis.Request{redis.Req("INCR", "n")})
+	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrResult), "%v", err)
+	assert.Nil(t, conn.Do("GET", "n"))
+}
+
+func TestErrorsShowNoArguments(t *testing.T) {
+	addr := fake(t, func(conn net.Conn, _ int) { answer(conn, ping, "") })
+	res := redisdumb.Do(addr, "AUTH", "canary")
+	assert.NotContains(t, fmt.Sprintf("%v %+v", res, res), "canary")
+}
