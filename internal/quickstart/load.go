@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -19,23 +21,31 @@ type load struct {
 	db      redis.SyncCtx
 	latency histogram
 	errors  atomic.Int64
+	notSent atomic.Int64          // those of the errors after which a retry is safe
 	first   atomic.Pointer[error] // the first error, for the report
+
+	workers sync.WaitGroup
+	stopped atomic.Bool
 }
 
-// run has goroutines send SET and GET in turn for the given time.
-func (l *load) run(ctx context.Context, goroutines int, duration time.Duration) {
-	var wg sync.WaitGroup
-	end := time.Now().Add(duration)
+// start has goroutines send SET and GET in turn until stop is called or the
+// context ends.
+func (l *load) start(ctx context.Context, goroutines int) {
 	for i := range goroutines {
-		wg.Go(func() { l.worker(ctx, key(i), end) })
+		l.workers.Go(func() { l.worker(ctx, key(i)) })
 	}
-	wg.Wait()
 }
 
-func (l *load) worker(ctx context.Context, key string, end time.Time) {
+// stop returns when all goroutines have their last answer.
+func (l *load) stop() {
+	l.stopped.Store(true)
+	l.workers.Wait()
+}
+
+func (l *load) worker(ctx context.Context, key string) {
 	value := []byte("sixteen bytes...")
 	start := time.Now()
-	for i := 0; start.Before(end) && ctx.Err() == nil; i++ {
+	for i := 0; !l.stopped.Load() && ctx.Err() == nil; i++ {
 		var res any
 		if i%2 == 0 {
 			res = l.db.Do(ctx, "SET", key, value)
@@ -45,11 +55,19 @@ func (l *load) worker(ctx context.Context, key string, end time.Time) {
 		now := time.Now()
 		l.latency.add(now.Sub(start))
 		start = now
-		if err := redis.AsError(res); err != nil {
-			l.errors.Add(1)
-			l.first.CompareAndSwap(nil, &err)
+		if err := redis.AsErrorx(res); err != nil {
+			l.fail(err)
 		}
 	}
+}
+
+func (l *load) fail(err *errorx.Error) {
+	l.errors.Add(1)
+	if err.HasTrait(redis.ErrTraitNotSent) {
+		l.notSent.Add(1)
+	}
+	var first error = err
+	l.first.CompareAndSwap(nil, &first)
 }
 
 // err is nil if all requests were answered.
@@ -110,13 +128,15 @@ func measure(ctx context.Context, db redis.SyncCtx, goroutines int, duration tim
 		return figures{}, err
 	}
 	runtime.ReadMemStats(&before)
-	stop := progress(func(elapsed time.Duration) string {
+	stopProgress := progress(func(elapsed time.Duration) string {
 		return fmt.Sprintf("%d goroutines, %.1f s: %s requests", goroutines, elapsed.Seconds(), thousands(l.latency.total()))
 	})
 	start := time.Now()
-	l.run(ctx, goroutines, duration)
+	l.start(ctx, goroutines)
+	pause(ctx, duration)
+	l.stop()
 	elapsed := time.Since(start)
-	stop()
+	stopProgress()
 	runtime.ReadMemStats(&after)
 	readsAfter, err := serverReads(ctx, db)
 	if err != nil {
@@ -131,6 +151,14 @@ func measure(ctx context.Context, db redis.SyncCtx, goroutines int, duration tim
 		p99:           l.latency.percentile(0.99),
 		allocsRequest: float64(after.Mallocs-before.Mallocs) / max(total, 1),
 	}, l.err()
+}
+
+// pause returns after d, or when the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 // serverReads returns how often the server has read from its sockets, which

@@ -37,9 +37,11 @@ func TestLoadReportsErrors(t *testing.T) {
 	m := miniredis.RunT(t)
 	l := &load{db: connectForTest(t, m.Addr(), redisconn.Opts{})}
 	m.SetError("LOADING not yet")
-	l.run(testContext(t), 3, 20*time.Millisecond)
-	require.Positive(t, l.latency.total())
+	l.start(testContext(t), 3)
+	require.Eventually(t, func() bool { return l.latency.total() >= 3 }, 10*time.Second, time.Millisecond)
+	l.stop()
 	require.Equal(t, l.latency.total(), l.errors.Load())
+	require.Zero(t, l.notSent.Load())
 	require.ErrorContains(t, l.err(), "LOADING not yet")
 	require.True(t, redis.AsErrorx(*l.first.Load()).IsOfType(redis.ErrLoading))
 }
