@@ -116,6 +116,9 @@ func (d *Decoder) Next() (byte, error) {
 	}
 }
 
+// Buffered returns how many bytes can be decoded without reading.
+func (d *Decoder) Buffered() int { return d.r.Buffered() }
+
 // Size returns how many bytes the last reply took, with the pushes skipped before it.
 func (d *Decoder) Size() int { return d.size }
 
@@ -137,10 +140,23 @@ func (d *Decoder) frame(depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, body := line[0], line[1:]
-	switch kind {
+	switch kind := line[0]; kind {
+	case '+', '-', ':', '_', '#', ',', '(':
+		return oneLine(line)
+	case '$', '=', '!':
+		return d.bulk(kind, line)
+	case '*', '~', '%', '>', '|':
+		return d.aggregate(kind, line, depth)
+	}
+	return nil, errLine(ErrUnknownHeaderType, line)
+}
+
+// oneLine decodes the types that are a line and no more.
+func oneLine(line []byte) (any, error) {
+	body := line[1:]
+	switch line[0] {
 	case '+':
-		return d.simple(body)
+		return simple(body)
 	case '-':
 		if bytes.IndexByte(body, '\r') >= 0 {
 			return nil, errLine(ErrResponseFormat, line)
@@ -152,17 +168,27 @@ func (d *Decoder) frame(depth int) (any, error) {
 			return nil, errLine(ErrIntegerParsing, line)
 		}
 		return v, nil
-	case '$', '=', '!':
-		return d.bulk(kind, line)
-	case '*', '~', '%', '>', '|':
-		return d.aggregate(kind, line, depth)
-	case '_', '#', ',', '(':
-		return scalar3(kind, line)
+	case '_':
+		if len(body) == 0 {
+			return nil, nil
+		}
+	case '#':
+		if len(body) == 1 && (body[0] == 't' || body[0] == 'f') {
+			return body[0] == 't', nil
+		}
+	case ',':
+		if v, ok := parseDouble(body); ok {
+			return v, nil
+		}
+	case '(':
+		if v, ok := parseBig(body); ok {
+			return v, nil
+		}
 	}
-	return nil, errLine(ErrUnknownHeaderType, line)
+	return nil, errLine(ErrResponseFormat, line)
 }
 
-func (d *Decoder) simple(body []byte) (any, error) {
+func simple(body []byte) (any, error) {
 	switch string(body) {
 	case "OK":
 		return resultOK, nil
@@ -352,35 +378,15 @@ func mapOf(pairs []any) (any, error) {
 	return m, nil
 }
 
-// scalar3 decodes the RESP3 types that are one line long.
-func scalar3(kind byte, line []byte) (any, error) {
-	body := line[1:]
-	switch kind {
-	case '_':
-		if len(body) == 0 {
-			return nil, nil
-		}
-	case '#':
-		if len(body) == 1 && (body[0] == 't' || body[0] == 'f') {
-			return body[0] == 't', nil
-		}
-	case ',':
-		if v, ok := parseDouble(body); ok {
-			return v, nil
-		}
-	case '(':
-		digits := body
-		if len(digits) > 1 && (digits[0] == '-' || digits[0] == '+') {
-			digits = digits[1:]
-		}
-		if onlyOf(digits, "0123456789") {
-			v, ok := new(big.Int).SetString(string(body), 10)
-			if ok {
-				return v, nil
-			}
-		}
+func parseBig(text []byte) (*big.Int, bool) {
+	digits := text
+	if len(digits) > 1 && (digits[0] == '-' || digits[0] == '+') {
+		digits = digits[1:]
 	}
-	return nil, errLine(ErrResponseFormat, line)
+	if !onlyOf(digits, "0123456789") {
+		return nil, false
+	}
+	return new(big.Int).SetString(string(text), 10)
 }
 
 func parseDouble(text []byte) (float64, bool) {

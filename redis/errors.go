@@ -35,6 +35,9 @@ var (
 	// ErrIO is a failure to read or write, or a time-out. A request that ends
 	// with it may have run: retry only what may run twice.
 	ErrIO = Errors.NewType("io", ErrTraitConnectivity)
+	// ErrOverloaded resolves a request whose deadline can't be met any more, to
+	// judge by how many are before it and how fast they are answered. Not sent.
+	ErrOverloaded = Errors.NewType("overloaded", ErrTraitNotSent)
 	// ErrQueueFull resolves a request that met the bound of a connection's
 	// queue. Not sent: retry later, or send less.
 	ErrQueueFull = Errors.NewType("queue_full", ErrTraitNotSent)
@@ -75,6 +78,8 @@ var (
 	ErrResponseFormat = ErrResponse.NewType("format")
 	// ErrResponseUnexpected: valid RESP, but not of the shape or type that was asked for.
 	ErrResponseUnexpected = ErrResponse.NewType("unexpected")
+	// ErrResponseNil: null, where a value was asked for.
+	ErrResponseNil = ErrResponseUnexpected.NewSubtype("nil")
 	// ErrResponseTooLarge: a length, an element count or a nesting over its bound.
 	ErrResponseTooLarge = ErrResponse.NewType("too_large")
 	// ErrHeaderlineTooLarge: a header line over its bound.

@@ -107,7 +107,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request) ([]any, erro
 		}
 		w := newWaiter()
 		s.SendTransaction(reqs, w, 0)
-		res := w.result(ctx)
+		res := w.result(ctx, nil)
 		if err, failed := res.(error); !failed || !awaitRoom(ctx, err) {
 			results, err := TransactionResponse(res)
 			if err != nil {

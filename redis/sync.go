@@ -11,12 +11,12 @@ type Sync struct {
 // Do sends a command and returns its result, which is an *errorx.Error if the
 // request failed: see AsError. Arguments are not kept.
 func (s Sync) Do(cmd string, args ...any) any {
-	return do(context.Background(), s.S, cmd, args)
+	return do(context.Background(), s.S, cmd, args, nil)
 }
 
 // Send sends a request and returns its result.
 func (s Sync) Send(r Request) any {
-	return do(context.Background(), s.S, r.Cmd, r.Args)
+	return do(context.Background(), s.S, r.Cmd, r.Args, nil)
 }
 
 // SendMany sends requests at once and returns their results in order. Each
@@ -52,7 +52,7 @@ func (s SyncIterator) Next() ([]string, error) {
 func scanNext(ctx context.Context, s Scanner) ([]string, error) {
 	w := newWaiter()
 	s.Next(w)
-	switch res := w.result(ctx).(type) {
+	switch res := w.result(ctx, nil).(type) {
 	case []string:
 		return res, nil
 	case error:

@@ -18,7 +18,7 @@ func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
 	if ctx == nil {
 		return errContextIsNil()
 	}
-	return do(ctx, s.S, cmd, args)
+	return do(ctx, s.S, cmd, args, nil)
 }
 
 // Send sends a request and returns its result.
@@ -26,7 +26,7 @@ func (s SyncCtx) Send(ctx context.Context, r Request) any {
 	if ctx == nil {
 		return errContextIsNil()
 	}
-	return do(ctx, s.S, r.Cmd, r.Args)
+	return do(ctx, s.S, r.Cmd, r.Args, nil)
 }
 
 // SendMany sends requests at once and returns their results in order. When the

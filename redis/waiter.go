@@ -26,6 +26,8 @@ type waiter struct {
 	done  chan struct{}
 	state atomic.Uint32
 	res   any
+	// target is where DecodeReply puts the reply, if req.Typed is set.
+	target target
 }
 
 // Who of the caller and the resolver comes second recycles the waiter.
@@ -49,7 +51,8 @@ func newWaiter() *waiter {
 
 func (w *waiter) recycle() {
 	w.res = nil
-	w.req.Cmd, w.req.Ticket = "", wire.Ticket{}
+	w.target = target{}
+	w.req.Cmd, w.req.Ticket, w.req.Typed = "", wire.Ticket{}, false
 	if cap(w.req.Buf) > waiterKeptBuffer {
 		w.req.Buf = nil
 	}
@@ -75,13 +78,16 @@ func (w *waiter) Cancelled() error {
 }
 
 // result waits until the request is resolved, or ctx ends. It ends the
-// caller's use of the waiter.
-func (w *waiter) result(ctx context.Context) any {
+// caller's use of the waiter. What came into the waiter's target is moved to t.
+func (w *waiter) result(ctx context.Context, t *target) any {
 	if ended := ctx.Done(); ended != nil {
 		select {
 		case <-w.done:
 		case <-ended:
 			if w.req.Ticket.Withdraw() {
+				if w.req.Typed {
+					*t = w.target
+				}
 				w.recycle()
 				return withdrawn(ctx)
 			}
@@ -94,6 +100,9 @@ func (w *waiter) result(ctx context.Context) any {
 		<-w.done
 	}
 	res := w.res
+	if w.req.Typed {
+		*t = w.target
+	}
 	w.recycle()
 	return res
 }
@@ -108,13 +117,14 @@ func abandoned(ctx context.Context) error {
 	return ErrRequestCancelled.Wrap(context.Cause(ctx), "abandoned, it may have been sent")
 }
 
-// do sends one command and waits for its result. It keeps no reference to args.
-func do(ctx context.Context, s Sender, cmd string, args []any) any {
+// do sends one command and waits for its result, which may come into t, if that
+// is not nil. It keeps no reference to args.
+func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return traced(withRequest(withdrawn(ctx), cmd, args))
 	}
 	for {
-		res := exchange(ctx, s, cmd, args)
+		res := exchange(ctx, s, cmd, args, t)
 		err, failed := res.(error)
 		if !failed {
 			return res
@@ -125,7 +135,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any) any {
 	}
 }
 
-func exchange(ctx context.Context, s Sender, cmd string, args []any) any {
+func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
 	w := newWaiter()
 	var bad int
 	w.req.Buf, bad = appendCommand(w.req.Buf[:0], cmd, args)
@@ -135,12 +145,16 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any) any {
 	}
 	if encoded, ok := s.(encodedSender); ok {
 		w.req.Cmd = cmd
+		if t != nil && t.kind != targetResult {
+			w.req.Typed = true
+			w.target = *t
+		}
 		describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
 		encoded.SendEncoded(&w.req, w, 0)
 	} else {
 		s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
 	}
-	return w.result(ctx)
+	return w.result(ctx, t)
 }
 
 // describe says of an encoded request what its sender has to know of the command.

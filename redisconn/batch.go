@@ -92,6 +92,12 @@ func (b *batch) recycle() {
 	batches.Put(b)
 }
 
+// claim claims the item of index next; it returns false if all that are left
+// were claimed by claimRest.
+func (b *batch) claim(next int) bool {
+	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
+}
+
 // claimRest claims all items that are not claimed yet, and returns the index
 // of the first.
 func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }

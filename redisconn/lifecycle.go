@@ -140,15 +140,20 @@ func (s *session) end() *errorx.Error {
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
-	unknown := err
-	if !unknown.IsOfType(redis.ErrIO) {
-		unknown = c.withConn(redis.ErrIO.Wrap(s.err, "connection lost"))
-	}
-	c.abandon(c.unsentError(err), unknown)
+	c.abandon(c.unsentError(err), s.unknownError())
 	close(s.quit)
 	c.report(LogDisconnected{Error: err, LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	c.sockets.Store(nil)
 	return err
+}
+
+// unknownError is what requests get that were written, at least in part, when
+// the session failed.
+func (s *session) unknownError() *errorx.Error {
+	if s.err.IsOfType(redis.ErrIO) {
+		return s.c.withConn(s.err)
+	}
+	return s.c.withConn(redis.ErrIO.Wrap(s.err, "connection lost"))
 }
 
 // unsentError is what requests get that were not written when the session failed.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -48,6 +49,9 @@ func (r *reader) serve() (interrupted bool) {
 
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
+	if r.dec.Buffered() == 0 {
+		runtime.Gosched()
+	}
 	if _, err := r.dec.Next(); err != nil {
 		r.s.fail(readError(err))
 		return false
@@ -63,24 +67,37 @@ func (r *reader) answer() bool {
 	if next >= len(b.items) { // the session has failed, others resolve
 		return false
 	}
-	it := &b.items[next]
-	res, err := r.decode(it)
+	if b.items[next].typed {
+		return r.answerTyped(b, next)
+	}
+	res, err := r.dec.Decode()
 	if err != nil {
 		r.s.fail(readError(err))
 		return false
 	}
-	if !b.claimed.CompareAndSwap(int64(next), int64(next+1)) {
+	if !b.claim(next) {
 		return false
 	}
 	r.resolve(b, next, res)
 	return true
 }
 
-func (r *reader) decode(it *item) (any, error) {
-	if it.typed {
-		return it.fut.(redis.ReplyDecoder).DecodeReply(r.dec, it.n)
+// answerTyped is for a future that reads the reply by itself. It belongs to the
+// reader while it does so, whatever becomes of the session.
+func (r *reader) answerTyped(b *batch, next int) bool {
+	if !b.claim(next) {
+		return false
 	}
-	return r.dec.Decode()
+	it := b.items[next]
+	res, err := it.fut.(redis.ReplyDecoder).DecodeReply(r.dec, it.n)
+	if err != nil {
+		failure := readError(err)
+		r.s.fail(failure)
+		it.fut.Resolve(r.s.unknownError(), it.n)
+		return false
+	}
+	r.resolve(b, next, res)
+	return true
 }
 
 // resolve resolves the item of index i. The last one of a batch is resolved

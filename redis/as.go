@@ -1,0 +1,216 @@
+package redis
+
+import (
+	"math/big"
+	"strconv"
+)
+
+// Scalar are the types that a single reply can be read as. Text is parsed
+// where a number or a truth value is asked for, as a server answers "3" to GET
+// and 3 to INCR.
+type Scalar interface {
+	[]byte | string | int64 | float64 | bool
+}
+
+// Value are the types that As and DoInto make of a reply.
+type Value interface {
+	Scalar |
+		[][]byte | []string | []int64 | []float64 | []bool |
+		map[string][]byte | map[string]string | map[string]int64 | map[string]float64 | map[string]bool
+}
+
+// As makes a T of a result. An error is returned as it is; ErrResponseNil for
+// null, unless T is a slice or a map, which are nil then; ErrResponseUnexpected
+// for what is no T. Maps are made of RESP3 maps and of arrays of keys and
+// values in turn.
+func As[T Value](res any) (T, error) {
+	var v T
+	err := assign(&v, res)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return v, nil
+}
+
+// assign sets what dst points to.
+func assign(dst, res any) error {
+	if err := AsError(res); err != nil {
+		return err
+	}
+	switch dst := dst.(type) {
+	case *[]byte:
+		return assignScalar(dst, res)
+	case *string:
+		return assignScalar(dst, res)
+	case *int64:
+		return assignScalar(dst, res)
+	case *float64:
+		return assignScalar(dst, res)
+	case *bool:
+		return assignScalar(dst, res)
+	case *[][]byte:
+		return assignSlice(dst, res)
+	case *[]string:
+		return assignSlice(dst, res)
+	case *[]int64:
+		return assignSlice(dst, res)
+	case *[]float64:
+		return assignSlice(dst, res)
+	case *[]bool:
+		return assignSlice(dst, res)
+	case *map[string][]byte:
+		return assignMap(dst, res)
+	case *map[string]string:
+		return assignMap(dst, res)
+	case *map[string]int64:
+		return assignMap(dst, res)
+	case *map[string]float64:
+		return assignMap(dst, res)
+	case *map[string]bool:
+		return assignMap(dst, res)
+	}
+	return ErrArgumentType.New("a reply can't be read into a %T", dst)
+}
+
+func assignScalar[T Scalar](dst *T, res any) error {
+	var room [32]byte
+	text, ok := scalarText(room[:0], res)
+	if res == nil {
+		if _, bytes := any(dst).(*[]byte); !bytes {
+			return ErrResponseNil.New("null can't be read as %T", *dst)
+		}
+	} else if !ok {
+		return mismatch(*dst, res)
+	}
+	v, ok := parseScalar[T](text, res == nil)
+	if !ok {
+		return mismatch(*dst, res)
+	}
+	*dst = v
+	return nil
+}
+
+func assignSlice[T Scalar](dst *[]T, res any) error {
+	list, ok := res.([]any)
+	if res == nil {
+		*dst = nil
+		return nil
+	}
+	if !ok {
+		return mismatch(*dst, res)
+	}
+	out := make([]T, len(list))
+	for i, el := range list {
+		if err := assignElement(&out[i], el); err != nil {
+			return err
+		}
+	}
+	*dst = out
+	return nil
+}
+
+func assignMap[T Scalar](dst *map[string]T, res any) error {
+	switch v := res.(type) {
+	case nil:
+		*dst = nil
+		return nil
+	case map[string]any:
+		out := make(map[string]T, len(v))
+		for key, el := range v {
+			var value T
+			if err := assignElement(&value, el); err != nil {
+				return err
+			}
+			out[key] = value
+		}
+		*dst = out
+		return nil
+	case []any:
+		if len(v)%2 != 0 {
+			return mismatch(*dst, res)
+		}
+		out := make(map[string]T, len(v)/2)
+		for i := 0; i < len(v); i += 2 {
+			key, ok := bytesToString(v[i])
+			if !ok {
+				return mismatch(*dst, res)
+			}
+			var value T
+			if err := assignElement(&value, v[i+1]); err != nil {
+				return err
+			}
+			out[key] = value
+		}
+		*dst = out
+		return nil
+	}
+	return mismatch(*dst, res)
+}
+
+// assignElement is assignScalar for a part of a reply, which may be an error.
+func assignElement[T Scalar](dst *T, el any) error {
+	if err := AsError(el); err != nil {
+		return err
+	}
+	return assignScalar(dst, el)
+}
+
+// scalarText appends the text that res stands for to buf.
+func scalarText(buf []byte, res any) ([]byte, bool) {
+	switch v := res.(type) {
+	case []byte:
+		return v, true
+	case string:
+		return append(buf, v...), true
+	case int64:
+		return strconv.AppendInt(buf, v, 10), true
+	case float64:
+		return strconv.AppendFloat(buf, v, 'f', -1, 64), true
+	case bool:
+		return strconv.AppendBool(buf, v), true
+	case *big.Int:
+		return v.Append(buf, 10), true
+	}
+	return nil, false
+}
+
+// parseScalar makes a T of the text of a reply. The text may be reused.
+func parseScalar[T Scalar](text []byte, null bool) (v T, ok bool) {
+	switch v := any(&v).(type) {
+	case *[]byte:
+		if !null {
+			*v = append([]byte{}, text...)
+		}
+		return *any(v).(*T), true
+	case *string:
+		*v = string(text)
+		return *any(v).(*T), true
+	case *int64:
+		*v, ok = parseInt(text)
+		return *any(v).(*T), ok
+	case *float64:
+		*v, ok = parseDouble(text)
+		return *any(v).(*T), ok
+	case *bool:
+		*v, ok = parseBool(text)
+		return *any(v).(*T), ok
+	}
+	return v, false
+}
+
+// parseBool knows the answers of Redis: 1 and 0, RESP3's truth values, and OK.
+func parseBool(text []byte) (value, ok bool) {
+	switch string(text) {
+	case "1", "t", "true", "OK":
+		return true, true
+	case "0", "f", "false":
+		return false, true
+	}
+	return false, false
+}
+
+func mismatch(want, res any) error {
+	return ErrResponseUnexpected.New("a reply of type %T can't be read as %T", res, want).
+		WithProperty(EKResponse, res)
+}

@@ -1,0 +1,223 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+// DoInto sends a command and reads its reply into dst, which is a pointer to a
+// Value: *[]byte (its capacity is used again), *string, *int64, *float64,
+// *bool, or a pointer to a slice or a map of these. A single value is decoded
+// straight out of the read buffer.
+//
+// The error is that of the request, ErrResponseNil for null (a slice or map is
+// set to nil instead), or ErrResponseUnexpected for a reply that is no such
+// value. After an error dst holds what it held, but for a *[]byte, whose buffer
+// is lent to the connection: it is empty, and nil if the context ended.
+func (s Sync) DoInto(dst any, cmd string, args ...any) error {
+	return doInto(context.Background(), s.S, dst, cmd, args)
+}
+
+// DoInto is Sync.DoInto with a context.
+func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
+	if ctx == nil {
+		return errContextIsNil()
+	}
+	return doInto(ctx, s.S, dst, cmd, args)
+}
+
+func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
+	t := target{kind: targetOf(dst)}
+	switch t.kind {
+	case targetUnknown:
+		return ErrArgumentType.New("a reply can't be read into a %T", dst)
+	case targetBytes:
+		buf := dst.(*[]byte)
+		t.body, *buf = (*buf)[:0], nil
+	}
+	res := do(ctx, s, cmd, args, &t)
+	if t.filled {
+		t.store(dst)
+		return nil
+	}
+	if t.kind == targetBytes {
+		*dst.(*[]byte) = t.body[:0]
+	}
+	if err := assign(dst, res); err != nil {
+		return traced(withRequest(err, cmd, args)).(error)
+	}
+	return nil
+}
+
+// target is a place for a single value. It belongs to the waiter until the
+// caller takes it, so that a reply that comes too late can't touch what is the
+// caller's.
+type target struct {
+	kind   targetKind
+	filled bool // the value is here, and not in the result
+
+	body  []byte // lent by the caller
+	text  string
+	num   int64
+	float float64
+	truth bool
+}
+
+type targetKind uint8
+
+const (
+	targetNone    targetKind = iota
+	targetUnknown            // no Value
+	targetResult             // a slice or a map, which is made of the result
+	targetBytes
+	targetString
+	targetInt
+	targetFloat
+	targetBool
+)
+
+func targetOf(dst any) targetKind {
+	switch dst.(type) {
+	case *[]byte:
+		return targetBytes
+	case *string:
+		return targetString
+	case *int64:
+		return targetInt
+	case *float64:
+		return targetFloat
+	case *bool:
+		return targetBool
+	case *[][]byte, *[]string, *[]int64, *[]float64, *[]bool,
+		*map[string][]byte, *map[string]string, *map[string]int64, *map[string]float64, *map[string]bool:
+		return targetResult
+	}
+	return targetUnknown
+}
+
+func (t *target) store(dst any) {
+	switch dst := dst.(type) {
+	case *[]byte:
+		*dst = t.body
+	case *string:
+		*dst = t.text
+	case *int64:
+		*dst = t.num
+	case *float64:
+		*dst = t.float
+	case *bool:
+		*dst = t.truth
+	}
+}
+
+// DecodeReply implements ReplyDecoder.
+func (w *waiter) DecodeReply(d *Decoder, _ uint64) (any, error) {
+	res, filled, err := d.decodeInto(&w.target)
+	w.target.filled = filled
+	return res, err
+}
+
+// decodeInto reads one reply into t, if it is a single value, and else returns
+// it as a result.
+func (d *Decoder) decodeInto(t *target) (res any, filled bool, err error) {
+	kind, err := d.Next()
+	if err != nil {
+		return nil, false, err
+	}
+	d.size = 0
+	switch kind {
+	case '+', ':', ',':
+		return d.lineInto(t)
+	case '$':
+		return d.bulkInto(t)
+	}
+	res, err = d.value(0)
+	return res, false, err
+}
+
+func (d *Decoder) lineInto(t *target) (any, bool, error) {
+	line, err := d.line()
+	if err != nil {
+		return nil, false, err
+	}
+	if res, err := oneLine(line); err != nil || !t.set(line[1:]) {
+		return res, false, err
+	}
+	return nil, true, nil
+}
+
+func (d *Decoder) bulkInto(t *target) (any, bool, error) {
+	line, err := d.line()
+	if err != nil {
+		return nil, false, err
+	}
+	n, err := d.length(line, d.limits.Bulk)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case n < 0:
+		return nil, false, nil
+	case n+2 <= d.r.Size():
+		return d.bufferedInto(t, n)
+	case t.kind != targetBytes:
+		res, err := d.body(n)
+		return res, false, err
+	}
+	return nil, true, d.bodyInto(t, n)
+}
+
+// bufferedInto is for strings that fit into the reader's buffer: they are used
+// where they are.
+func (d *Decoder) bufferedInto(t *target, n int) (any, bool, error) {
+	text, err := d.r.Peek(n + 2)
+	if err != nil {
+		d.size += len(text)
+		return nil, false, d.ioError(err)
+	}
+	if text[n] != '\r' || text[n+1] != '\n' {
+		return nil, false, ErrNoFinalRN.New("string is not followed by CRLF")
+	}
+	var res any
+	filled := t.set(text[:n])
+	if !filled {
+		res = bytes.Clone(text[:n])
+	}
+	d.size += n + 2
+	_, _ = d.r.Discard(n + 2)
+	return res, filled, nil
+}
+
+// bodyInto reads a long string into t's buffer, as far as that has room, and
+// else into one that grows as the string arrives.
+func (d *Decoder) bodyInto(t *target, n int) error {
+	if cap(t.body) < n {
+		body, err := d.body(n)
+		t.body = body
+		return err
+	}
+	t.body = t.body[:n]
+	m, err := io.ReadFull(d.r, t.body)
+	d.size += m
+	if err != nil {
+		return d.ioError(err)
+	}
+	return d.crlf()
+}
+
+// set sets the target to what text stands for.
+func (t *target) set(text []byte) (ok bool) {
+	switch t.kind {
+	case targetBytes:
+		t.body, ok = append(t.body[:0], text...), true
+	case targetString:
+		t.text, ok = string(text), true
+	case targetInt:
+		t.num, ok = parseInt(text)
+	case targetFloat:
+		t.float, ok = parseDouble(text)
+	case targetBool:
+		t.truth, ok = parseBool(text)
+	}
+	return ok
+}
