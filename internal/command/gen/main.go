@@ -59,23 +59,31 @@ func record(target string) error {
 
 // generate makes the table out of all records.
 func generate() error {
-	files, err := filepath.Glob(filepath.Join(recordDir, "*.txt"))
+	m, err := readRecords()
 	if err != nil {
 		return err
-	}
-	var m merger
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := m.add(filepath.Base(file), text); err != nil {
-			return err
-		}
 	}
 	source, err := m.source()
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(tableFile, source, 0o644)
+}
+
+func readRecords() (*merger, error) {
+	files, err := filepath.Glob(filepath.Join(recordDir, "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	m := &merger{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.add(filepath.Base(file), text); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }

@@ -23,7 +23,8 @@ var classes = map[string][]string{
 	// do to the server what their caller wants.
 	"Session": {
 		"ASKING", "AUTH", "DISCARD", "EXEC", "MULTI", "READONLY", "READWRITE", "SELECT", "UNWATCH", "WATCH",
-		// How the server answers the redirected, and ages keys, for this connection.
+		// What this connection's reads do to the age of keys, what may be
+		// evicted, and what redirects look like.
 		"CLIENT CACHING", "CLIENT CAPA", "CLIENT IMPORT-SOURCE", "CLIENT NO-EVICT", "CLIENT NO-TOUCH",
 	},
 	"Protocol": {

@@ -1,0 +1,185 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/command/live"
+)
+
+// startServer starts $REDIS_SERVER, a binary or an address, or redis-server.
+func startServer(t *testing.T) *live.Server {
+	server, err := live.Open(cmp.Or(os.Getenv("REDIS_SERVER"), "redis-server"))
+	require.NoError(t, err, "this test asks a real server: install redis-server")
+	t.Cleanup(server.Close)
+	return server
+}
+
+// described is what a server says of a command.
+type described struct {
+	words    []string
+	arity    int
+	readOnly bool
+}
+
+// describe lists the server's commands and subcommands.
+func describe(t *testing.T, server *live.Server) (list []described) {
+	var walk func(any)
+	walk = func(reply any) {
+		for _, c := range reply.([]any) {
+			fields := c.([]any)
+			list = append(list, described{
+				words:    strings.Split(fields[0].(string), "|"),
+				arity:    max(fields[1].(int), -fields[1].(int)),
+				readOnly: slices.Contains(fields[2].([]any), "readonly"),
+			})
+			walk(fields[9])
+		}
+	}
+	reply, err := server.Do("COMMAND")
+	require.NoError(t, err)
+	walk(reply)
+	return list
+}
+
+func TestTableHasAllCommandsOfServer(t *testing.T) {
+	list := describe(t, startServer(t))
+	assert.Greater(t, len(list), 300)
+	for _, d := range list {
+		name := strings.Join(d.words, " ")
+		info := Lookup(name)
+		if assert.NotNil(t, info, name) && info.Is(ReplicaSafe) && !info.Is(Container) {
+			assert.True(t, d.readOnly, "%s is safe for replicas, but it may write", name)
+		}
+	}
+}
+
+// routedByChannel are commands whose channel or cursor is a key to this
+// library, since its slot decides on the node, but not to COMMAND GETKEYS.
+var routedByChannel = []string{"spublish", "ssubscribe", "sunsubscribe", "clusterscan"}
+
+// TestKeysAreThoseOfServer asks the server for the keys of every command, with
+// all kinds of arguments, and compares.
+func TestKeysAreThoseOfServer(t *testing.T) {
+	server := startServer(t)
+	withKeys := 0
+	for _, d := range describe(t, server) {
+		if slices.Contains(routedByChannel, d.words[0]) {
+			continue
+		}
+		found := false
+		for _, line := range argumentLines(d) {
+			want, asked := serverKeys(t, server, line)
+			if !asked {
+				continue
+			}
+			found = found || len(want) > 0
+			compareKeys(t, line[0], line[1:], want)
+			if len(line) > 1 && line[1] != "" {
+				compareKeys(t, strings.Join(line[:2], " "), line[2:], want)
+			}
+		}
+		if found {
+			withKeys++
+		}
+	}
+	assert.Greater(t, withKeys, 180, "the test asked for too few commands that have keys")
+}
+
+// argumentLines are calls of the command: of several lengths, with numbers of
+// keys and keywords at all places. The other arguments differ, so that a wrong
+// key is seen.
+func argumentLines(d described) (lines [][]string) {
+	const more = 6 // MIGRATE's shortest form with AUTH and KEYS
+	for length := max(d.arity, len(d.words)); length <= d.arity+more; length++ {
+		plain := slices.Clone(d.words)
+		for i := len(plain); i < length; i++ {
+			plain = append(plain, fmt.Sprintf("%s%d", []string{"key", "KEY"}[i%2], i))
+		}
+		lines = append(lines, plain)
+		for i := len(d.words); i < length; i++ {
+			for _, special := range []string{"1", "2", "3", "", "Store", "STOREDIST", "streams"} {
+				if d.words[0] == "georadius" && i == 5 && len(special) > 1 {
+					continue // where the unit stands; servers differ about it
+				}
+				line := slices.Clone(plain)
+				line[i] = special
+				lines = append(lines, line)
+			}
+		}
+	}
+	return append(lines, specialLines(d.words[0])...)
+}
+
+// specialLines are calls with arguments that are not found one by one.
+func specialLines(name string) [][]string {
+	var texts []string
+	switch name {
+	case "migrate":
+		texts = []string{
+			"h 1 @ 0 9 keys a b", "h 1 @ 0 9 COPY REPLACE AUTH p KEYS a", "h 1 @ 0 9 AUTH2 u p Keys a b c",
+			"h 1 @ 0 9 AUTH keys KEYS a", "h 1 @ 0 9 AUTH2 keys keys KEYS a", "h 1 k 0 9 AUTH keys",
+		}
+	case "sort":
+		texts = []string{"k BY STORE GET STORE STORE d", "k LIMIT STORE 2 DESC", "k STORE a STORE b", "k GET # store d ALPHA"}
+	case "xreadgroup":
+		texts = []string{"GROUP STREAMS STREAMS STREAMS a b > >", "GROUP g c COUNT 2 NOACK STREAMS a >"}
+	case "georadius":
+		texts = []string{"k 1 2 3 m COUNT 1 STORE d", "k 1 2 3 m ASC STOREDIST d"}
+	}
+	var lines [][]string
+	for _, text := range texts {
+		line := strings.Fields(name + " " + text)
+		for i := range line {
+			line[i] = strings.Replace(line[i], "@", "", 1)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// serverKeys is what the server takes for keys. It is not asked where it does
+// not accept the call: the words are not a command's, or are too many.
+func serverKeys(t *testing.T, server *live.Server, line []string) (keys []string, asked bool) {
+	reply, err := server.Do(append([]string{"COMMAND", "GETKEYS"}, line...)...)
+	require.NoError(t, err)
+	if line[0] == "pfmerge" && len(line) == 2 {
+		return nil, false // valid, and "no keys" to the server
+	}
+	switch r := reply.(type) {
+	case live.Error:
+		return nil, !strings.Contains(string(r), "Invalid number of arguments") && !strings.Contains(string(r), "Invalid command")
+	case []any:
+		for _, key := range r {
+			keys = append(keys, key.(string))
+		}
+	}
+	return keys, true
+}
+
+func compareKeys(t *testing.T, cmd string, line, want []string) {
+	list := make([]any, len(line))
+	for i, arg := range line {
+		list[i] = arg
+		if i%2 == 0 {
+			list[i] = []byte(arg)
+		}
+	}
+	var got []string
+	for i := range Of(cmd, list).Keys {
+		if i == InCmd {
+			_, word, _ := strings.Cut(cmd, " ")
+			got = append(got, word)
+			continue
+		}
+		got = append(got, line[i])
+	}
+	assert.Equal(t, want, got, "%s %q", cmd, line)
+}

@@ -1,0 +1,137 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBlocking(t *testing.T) {
+	for _, cmd := range strings.Fields("BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP " +
+		"WAIT WAITAOF SAVE XREAD XREADGROUP blpop xRead") {
+		assert.True(t, Blocking(cmd), cmd)
+	}
+	for _, cmd := range []string{"GET", "LPOP", "BGSAVE", "WATCH", "JSON.GET", "", " BLPOP"} {
+		assert.False(t, Blocking(cmd), cmd)
+	}
+}
+
+// session and protocol are the commands that Dangerous knows.
+var (
+	session = []string{"WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD", "SELECT", "AUTH", "READONLY", "READWRITE",
+		"ASKING", "CLIENT NO-EVICT", "CLIENT NO-TOUCH", "CLIENT CACHING", "CLIENT CAPA", "client import-source"}
+	protocol = []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE",
+		"MONITOR", "SYNC", "PSYNC", "REPLCONF", "RESET", "QUIT", "HELLO", "SCRIPT DEBUG",
+		"CLIENT REPLY", "CLIENT TRACKING", "client reply"}
+)
+
+func TestDangerous(t *testing.T) {
+	for _, cmd := range append(session, protocol...) {
+		assert.True(t, Dangerous(cmd), cmd)
+		assert.True(t, Dangerous(strings.ToLower(cmd)), cmd)
+	}
+	for _, cmd := range []string{"GET", "BLPOP", "CLIENT", "CLIENT KILL", "CLIENT PAUSE", "CLIENT SETNAME",
+		"CLIENT SETINFO", "CLIENT LIST", "SHUTDOWN", "DEBUG", "PUBLISH", "SPUBLISH", "JSON.GET", ""} {
+		assert.False(t, Dangerous(cmd), cmd)
+	}
+}
+
+func TestReplicaSafe(t *testing.T) {
+	for _, cmd := range []string{"GET", "get", "MGET", "EXISTS", "HGETALL", "SORT_RO", "GEORADIUS_RO", "XRANGE", "XREAD",
+		"PFCOUNT", "EVAL_RO", "FCALL_RO", "XINFO", "XINFO STREAM", "OBJECT", "object encoding", "MEMORY USAGE"} {
+		assert.True(t, ReplicaSafe(cmd), cmd)
+	}
+	for _, cmd := range []string{"SET", "GETEX", "GETDEL", "SORT", "GEORADIUS", "EVAL", "XREADGROUP", "BITFIELD",
+		"SCAN", "HSCAN", "SSCAN", "ZSCAN", "TOUCH", "PING", "KEYS", "DBSIZE", "RANDOMKEY", "INFO", "MEMORY", "MEMORY PURGE",
+		"CLIENT", "JSON.GET", "", "GET\r\n"} {
+		assert.False(t, ReplicaSafe(cmd), cmd)
+	}
+}
+
+func TestForbiddenCommand(t *testing.T) {
+	for _, cmd := range append(session, "BLPOP", "WAIT", "SAVE", "XREAD", "xreadgroup") {
+		assert.True(t, errorx.IsOfType(ForbiddenCommand(cmd, false), ErrCommandForbidden), cmd)
+		assert.NoError(t, ForbiddenCommand(cmd, true), cmd)
+	}
+	for _, cmd := range protocol {
+		assert.True(t, errorx.IsOfType(ForbiddenCommand(cmd, false), ErrCommandForbidden), cmd)
+		assert.True(t, errorx.IsOfType(ForbiddenCommand(cmd, true), ErrCommandForbidden), cmd)
+	}
+	for _, cmd := range []string{"GET", "CLIENT", "CLUSTER SLOTS", "JSON.GET"} {
+		assert.NoError(t, ForbiddenCommand(cmd, false), cmd)
+	}
+	assert.True(t, errorx.IsOfType(ForbiddenCommand("", true), ErrCommandFormat))
+}
+
+func TestCheckRequest(t *testing.T) {
+	for _, req := range []Request{
+		Req("GET", "k"), Req("XREAD", "COUNT", 1, "STREAMS", "k", "0"), Req("CLIENT", "KILL", "x"),
+		Req("ECHO", nil), Req("JSON.SET", []byte("k"), 1, int8(1), uint64(1), uintptr(1), float32(1), 1.5, true),
+	} {
+		assert.NoError(t, CheckRequest(req, false), "%v", req)
+	}
+	for _, req := range []Request{
+		Req("XREAD", "BLOCK", 0, "STREAMS", "k", "$"), Req("blpop", "k", 0), Req("CLIENT", "no-touch", "ON"),
+	} {
+		assert.True(t, errorx.IsOfType(CheckRequest(req, false), ErrCommandForbidden), "%v", req)
+		assert.NoError(t, CheckRequest(req, true), "%v", req)
+	}
+	for _, cmd := range []string{"", " ", "GET ", " GET", "GET  k", "SET k v", "GET\r\nk", "GET\x00"} {
+		err := CheckRequest(Req(cmd), true)
+		assert.True(t, errorx.IsOfType(err, ErrCommandFormat), "%q", cmd)
+		assert.True(t, errorx.HasTrait(err, ErrTraitNotSent), "%q", cmd)
+	}
+}
+
+func TestCheckRequestNamesTheArgument(t *testing.T) {
+	for _, bad := range []any{struct{}{}, []int{1}, map[string]string{}, new(int), complex(1, 1), []string{"a"}} {
+		req := Req("SET", "k", bad)
+		err := AsErrorx(CheckRequest(req, false))
+		require.NotNil(t, err)
+		assert.True(t, err.IsOfType(ErrArgumentType))
+		pos, _ := err.Property(EKArgPos)
+		assert.Equal(t, 1, pos)
+		got, _ := err.Property(EKRequest)
+		assert.Equal(t, req, got)
+	}
+}
+
+// TestEncodableIsWhatIsEncoded holds the two lists of types together.
+func TestEncodableIsWhatIsEncoded(t *testing.T) {
+	type named string
+	for _, arg := range []any{
+		nil, "", []byte{}, true, 1, int8(1), int16(1), int32(1), int64(1), uint(1), uint8(1), uint16(1), uint32(1),
+		uint64(1), uintptr(1), float32(1), 1.0, named("x"), []string{}, struct{}{}, complex64(1), new(string), [1]byte{},
+	} {
+		_, err := AppendRequest(nil, Req("X", arg))
+		assert.Equal(t, err == nil, encodable(arg), "%T", arg)
+	}
+}
+
+func TestRefusalsSayWhatToUseAndNoSecret(t *testing.T) {
+	for _, c := range []struct {
+		req  Request
+		hint string
+	}{
+		{Req("SELECT", "hunter2"), "Opts.DB"},
+		{Req("AUTH hunter2"), "Opts.Password"},
+		{Req("hello", 3, "AUTH", "u", "hunter2"), "Opts.Protocol"},
+		{Req("READONLY"), "Opts.ReadOnly"},
+		{Req("MULTI"), "SendTransaction"},
+		{Req("WATCH", "hunter2"), "ScriptMode"},
+		{Req("BLPOP", "hunter2", 0), "ScriptMode"},
+		{Req("SUBSCRIBE", "hunter2"), "socket of its own"},
+		{Req("QUIT"), "Close"},
+		{Req("CLIENT", "REPLY", "hunter2"), "nil Future"},
+		{Req("AUTH  hunter2"), "printable"},
+		{Req("GET hunter2", struct{ s string }{"hunter2"}), "argument 0"},
+	} {
+		err := CheckRequest(c.req, false)
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), c.hint)
+		assert.NotContains(t, err.Error(), "hunter2")
+	}
+}
