@@ -4,21 +4,23 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // What KeysSlot answers where there is no slot.
 const (
 	// NoSlot: the command has no key.
-	NoSlot = -1
+	NoSlot = wire.NoSlot
 	// SeveralSlots: the command's keys are of several slots.
-	SeveralSlots = -2
+	SeveralSlots = wire.ManySlots
 )
 
 // KeysSlot returns the slot that all keys of a command share, NoSlot, or
 // SeveralSlots. It keeps no reference to args.
 func KeysSlot(cmd string, args []any) int {
-	slot := NoSlot
+	common := NoSlot
 	command.Of(cmd, args).Keys(func(i int) bool {
 		var key uint16
 		if i == command.InCmd {
@@ -27,14 +29,14 @@ func KeysSlot(cmd string, args []any) int {
 		} else {
 			key = argSlot(args[i])
 		}
-		if slot != NoSlot && slot != int(key) {
-			slot = SeveralSlots
+		if common != NoSlot && common != int(key) {
+			common = SeveralSlots
 			return false
 		}
-		slot = int(key)
+		common = int(key)
 		return true
 	})
-	return slot
+	return common
 }
 
 // argSlot returns the slot of an argument as it is sent.
@@ -43,7 +45,7 @@ func argSlot(arg any) uint16 {
 	case string:
 		return Slot(key)
 	case []byte:
-		return slot(key)
+		return slot.Of(key)
 	}
 	key, _ := redis.ArgToString(arg)
 	return Slot(key)

@@ -33,7 +33,7 @@ func TestSlot(t *testing.T) {
 		"\x00\xff{\xfe}tag": CRC16([]byte("\xfe")) % NumSlots,
 	} {
 		assert.Equal(t, want, Slot(key), "%q", key)
-		assert.Equal(t, want, slot([]byte(key)), "%q", key)
+		assert.Equal(t, int(want), KeysSlot("GET", []any{[]byte(key)}), "%q", key)
 	}
 }
 
