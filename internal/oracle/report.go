@@ -1,0 +1,133 @@
+package oracle
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Violation is a kind of broken promise.
+type Violation string
+
+// The kinds. None of them may ever occur.
+const (
+	Lost         Violation = "lost"           // never resolved
+	Double       Violation = "double"         // resolved more than once
+	Mixed        Violation = "mixed"          // a value of another request, or a damaged one
+	FalseNotSent Violation = "false not-sent" // called not sent, but it was sent or ran
+	Duplicated   Violation = "duplicated"     // ran more than once
+	Missing      Violation = "missing"        // acknowledged, but did not run
+	Disordered   Violation = "disordered"     // acknowledged in another order than it ran
+	Untyped      Violation = "untyped"        // an error that is not an *errorx.Error
+	Leaked       Violation = "leaked"         // a goroutine outlived Close
+)
+
+// maxExamples bounds the examples that a Report keeps of each kind.
+const maxExamples = 5
+
+// Report is the sum of what an oracle saw. It is safe for concurrent use.
+type Report struct {
+	mu         sync.Mutex // guards all fields
+	outcomes   [outcomes]int64
+	violations map[Violation]int64
+	examples   map[Violation][]string
+}
+
+// Violate notes a violation, with an example.
+func (r *Report) Violate(v Violation, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.violations == nil {
+		r.violations, r.examples = map[Violation]int64{}, map[Violation][]string{}
+	}
+	r.violations[v]++
+	if len(r.examples[v]) < maxExamples {
+		r.examples[v] = append(r.examples[v], fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *Report) outcome(o Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcomes[o]++
+}
+
+// Outcomes returns how many requests ended as o.
+func (r *Report) Outcomes(o Outcome) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.outcomes[o]
+}
+
+// Requests returns how many requests ended at all.
+func (r *Report) Requests() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	total := int64(0)
+	for _, n := range r.outcomes {
+		total += n
+	}
+	return total
+}
+
+// Count returns how often v occurred.
+func (r *Report) Count(v Violation) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.violations[v]
+}
+
+// Failed tells whether any promise was broken.
+func (r *Report) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.violations) > 0
+}
+
+// Add adds another report's sums and examples.
+func (r *Report) Add(other *Report) {
+	other.mu.Lock()
+	ends, counts, examples := other.outcomes, map[Violation]int64{}, map[Violation][]string{}
+	for v, n := range other.violations {
+		counts[v], examples[v] = n, append([]string(nil), other.examples[v]...)
+	}
+	other.mu.Unlock()
+
+	r.mu.Lock()
+	for o, n := range ends {
+		r.outcomes[o] += n
+	}
+	r.mu.Unlock()
+	for v, n := range counts {
+		for _, example := range examples[v] {
+			r.Violate(v, "%s", example)
+		}
+		r.mu.Lock()
+		r.violations[v] += n - int64(len(examples[v]))
+		r.mu.Unlock()
+	}
+}
+
+// String prints outcomes, and violations with examples.
+func (r *Report) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	for o := Value; o < outcomes; o++ {
+		fmt.Fprintf(&b, "%s %d, ", o, r.outcomes[o])
+	}
+	fmt.Fprintf(&b, "%d kinds of violations", len(r.violations))
+	var kinds []string
+	for v := range r.violations {
+		kinds = append(kinds, string(v))
+	}
+	sort.Strings(kinds)
+	for _, v := range kinds {
+		fmt.Fprintf(&b, "\n  %s: %d", v, r.violations[Violation(v)])
+		for _, example := range r.examples[Violation(v)] {
+			fmt.Fprintf(&b, "\n    %s", example)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,128 @@
+package oracle
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Sample is what the process holds at a time.
+type Sample struct {
+	At         time.Time
+	Goroutines int
+	// HeapInuse is in bytes. It includes garbage that is not yet collected.
+	HeapInuse uint64
+	// FDs is the number of open file descriptors; -1 where it can't be told.
+	FDs int
+}
+
+// TakeSample samples now; with collect, after a garbage collection.
+func TakeSample(collect bool) Sample {
+	if collect {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s := Sample{At: time.Now(), Goroutines: runtime.NumGoroutine(), HeapInuse: m.HeapInuse, FDs: -1}
+	if entries, err := os.ReadDir("/proc/self/fd"); err == nil {
+		s.FDs = len(entries) - 1 // the directory's own
+	}
+	return s
+}
+
+// Resources samples the process in a goroutine of its own, until Stop.
+type Resources struct {
+	samples []Sample // of the goroutine, until it ended
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// WatchResources samples once per interval; with collect, after a garbage
+// collection each time.
+func WatchResources(interval time.Duration, collect bool) *Resources {
+	r := &Resources{stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			r.samples = append(r.samples, TakeSample(collect))
+			select {
+			case <-tick.C:
+			case <-r.stop:
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// Stop ends the sampling and returns all samples.
+func (r *Resources) Stop() []Sample {
+	close(r.stop)
+	<-r.done
+	return r.samples
+}
+
+// Slope is the least-squares slope of a series, per hour.
+func Slope(samples []Sample, of func(Sample) float64) float64 {
+	if len(samples) < 2 {
+		return 0
+	}
+	var sx, sy, sxx, sxy float64
+	n, begin := float64(len(samples)), samples[0].At
+	for _, s := range samples {
+		x, y := s.At.Sub(begin).Hours(), of(s)
+		sx, sy, sxx, sxy = sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	d := n*sxx - sx*sx
+	if d == 0 {
+		return 0
+	}
+	return (n*sxy - sx*sy) / d
+}
+
+// Goroutines is a set of running goroutines, by their number, with stacks.
+type Goroutines map[string]string
+
+// RunningGoroutines returns those that run now, without the caller.
+func RunningGoroutines() Goroutines {
+	buf := make([]byte, 1<<20)
+	n := runtime.Stack(buf, true)
+	for n == len(buf) {
+		buf = make([]byte, 2*len(buf))
+		n = runtime.Stack(buf, true)
+	}
+	running := Goroutines{}
+	for _, stack := range strings.Split(string(buf[:n]), "\n\n")[1:] {
+		head, _, _ := strings.Cut(stack, " [")
+		running[head] = stack
+	}
+	return running
+}
+
+// Left returns the stacks of the goroutines that were not in before and still
+// run after the time given. Those of package testing are not counted.
+func (before Goroutines) Left(within time.Duration) []string {
+	deadline := time.Now().Add(within)
+	for {
+		var left []string
+		for number, stack := range RunningGoroutines() {
+			if _, old := before[number]; !old && !strings.Contains(stack, "testing.(*") {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Settle notes the goroutines left as leaked.
+func (before Goroutines) Settle(r *Report, within time.Duration) {
+	for _, stack := range before.Left(within) {
+		r.Violate(Leaked, "%s", stack)
+	}
+}
