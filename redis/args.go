@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
 )
 
 // cloneArgs copies arguments that were checked by appendCommand, so that the
@@ -71,7 +73,8 @@ func withRequest(err error, cmd string, args []any) error {
 }
 
 func errArgument(cmd string, pos int) *errorx.Error {
-	return ErrArgumentType.New("%s: the type of argument %d can't be sent", cmd, pos).
+	call := command.Of(cmd, nil)
+	return ErrArgumentType.New("%s: the type of argument %d can't be sent", commandName(&call, cmd), pos).
 		WithProperty(EKArgPos, pos)
 }
 

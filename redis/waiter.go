@@ -145,6 +145,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	}
 	if encoded, ok := s.(encodedSender); ok {
 		w.req.Cmd = cmd
+		w.req.Deadline, _ = ctx.Deadline()
 		if t != nil && t.kind != targetResult {
 			w.req.Typed = true
 			w.target = *t
@@ -161,20 +162,25 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 func describe(r *wire.Request, call command.Call, wantsSlot bool) {
 	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
 	r.ReplicaSafe = call.Is(command.ReplicaSafe)
-	if !wantsSlot {
-		return
-	}
 	r.Slot = wire.NoSlot
-	first := 1 + wire.SubcommandWords(r.Cmd)
-	call.Keys(func(i int) bool {
-		s := int(slot.Of(r.Arg(first + i)))
-		if r.Slot != wire.NoSlot && r.Slot != s {
-			r.Slot = wire.ManySlots
-			return false
+	if wantsSlot && r.Shared != command.Malformed {
+		for i := range call.Keys {
+			s := int(slot.Of(r.Arg(keyWord(r.Cmd, i))))
+			if r.Slot != wire.NoSlot && r.Slot != s {
+				r.Slot = wire.ManySlots
+				return
+			}
+			r.Slot = s
 		}
-		r.Slot = s
-		return true
-	})
+	}
+}
+
+// keyWord returns which word of an encoded request the key of index i is.
+func keyWord(cmd string, i int) int {
+	if i == command.InCmd {
+		return 1
+	}
+	return 1 + wire.SubcommandWords(cmd) + i
 }
 
 // awaitRoom waits, after err, until the request can be sent again; it returns

@@ -37,6 +37,7 @@ type batch struct {
 	withdrawn int  // items to be cut out before writing
 	foreign   bool // has futures whose Cancelled is worth asking
 
+	fence nonce     // of the PING that ends it, with Opts.Integrity
 	taken time.Time // when it went in flight
 	next  *batch    // in flight
 

@@ -51,6 +51,12 @@ type Opts struct {
 	// MaxBytes bounds the bytes of requests that are not written yet, in the
 	// same way. Default 256 MiB.
 	MaxBytes int
+	// Integrity ends each written batch with a PING of a nonce, and releases the
+	// replies of the batch only when the nonce comes back: a reply that was
+	// lost or slipped in on the way is found before anybody gets another's. It
+	// has no effect in ScriptMode. Default false: the heartbeat finds the same,
+	// but later.
+	Integrity bool
 	// Limits bound what is accepted from the server.
 	Limits redis.Limits
 
@@ -113,6 +119,7 @@ func (o Opts) withDefaults() Opts {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultMaxBytes
 	}
+	o.Integrity = o.Integrity && !o.ScriptMode
 	if o.Logger == nil {
 		o.Logger = DefaultLogger{}
 	}

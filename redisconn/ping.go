@@ -1,8 +1,6 @@
 package redisconn
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,7 +13,7 @@ import (
 type heartbeat struct {
 	s       *session
 	waiting atomic.Bool // one at a time
-	nonce   string
+	nonce   nonce
 	sent    time.Time
 }
 
@@ -24,23 +22,18 @@ func (h *heartbeat) beat() {
 	if h.waiting.Swap(true) {
 		return
 	}
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
-	h.nonce, h.sent = hex.EncodeToString(random[:]), time.Now()
-	h.s.c.Send(redis.Req("PING", h.nonce), h, 0)
+	h.nonce, h.sent = newNonce(), time.Now()
+	h.s.c.Send(redis.Req("PING", h.nonce[:]), h, 0)
 }
 
 // Resolve implements redis.Future.
 func (h *heartbeat) Resolve(res any, _ uint64) {
 	defer h.waiting.Store(false)
-	switch v := res.(type) {
-	case []byte:
-		if string(v) == h.nonce {
-			h.s.c.measured(time.Since(h.sent))
-			return
-		}
-	case error:
-		err := redis.AsErrorx(v)
+	if h.nonce.is(res) {
+		h.s.c.measured(time.Since(h.sent))
+		return
+	}
+	if err := redis.AsErrorx(res); err != nil {
 		if !err.IsOfType(redis.ErrResult) || pingRefused(err.Message()) {
 			return // not answered, or the server has no echo to give
 		}

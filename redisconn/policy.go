@@ -1,5 +1,7 @@
 package redisconn
 
+import "time"
+
 // With many requests in flight, the goroutines that the last replies woke are
 // about to send their next: whoever writes lets them run first, once, by
 // runtime.Gosched. Below this concurrency that costs more than it gains.
@@ -15,4 +17,22 @@ func smooth(concurrency, pending int) int {
 // yields decides whether a writer lets other goroutines run before it takes the batch.
 func yields(concurrency int) bool {
 	return concurrency >= yieldFrom
+}
+
+// usual follows the time that batches are in flight downwards at once and
+// upwards slowly, so that it is what the network and an idle server take.
+func usual(old, latest time.Duration) time.Duration {
+	if old == 0 {
+		return latest
+	}
+	return min(latest, old+old/64+1)
+}
+
+// inTime decides whether a request can be expected to be answered while it has
+// time left. The oldest request in flight has waited for some time beyond the
+// usual: that is what has queued up at the server. At twice the load that can
+// be served the queue grows as fast as it is worked off, so that who enters
+// now waits twice as long.
+func inTime(oldest, usual, left time.Duration) bool {
+	return left > usual && oldest-usual <= (left-usual)/2
 }

@@ -18,6 +18,7 @@ type queue struct {
 	ctx         context.Context // the connection's
 	maxRequests int
 	maxBytes    int
+	fenced      bool // Opts.Integrity
 
 	mu sync.Mutex // guards all that follows
 
@@ -38,6 +39,12 @@ type queue struct {
 	bytes       int // bytes accepted and not taken
 	concurrency int // see policy
 
+	// usual is the least time that a batch was in flight, lately.
+	usual time.Duration
+	// draining is set by Shutdown, and closed when nothing is pending.
+	draining chan struct{}
+	drained  bool
+
 	room list.List // of chan struct{}: callers that wait for room, oldest first
 }
 
@@ -45,7 +52,7 @@ type queue struct {
 // be said if not. A batch larger than the bounds may enter an empty queue.
 func (q *queue) admitLocked(requests int) *errorx.Error {
 	switch {
-	case q.state == stateClosed || q.ctx.Err() != nil:
+	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil:
 		return redis.ErrContextClosed.New("connection is closed")
 	case q.state == stateDisconnected:
 		return ErrNotConnected.New("not connected")
@@ -58,6 +65,16 @@ func (q *queue) admitLocked(requests int) *errorx.Error {
 
 func (q *queue) fitsLocked(requests int) bool {
 	return q.pending+requests <= q.maxRequests && q.bytes < q.maxBytes
+}
+
+// inTimeLocked tells whether a request that enters now can be expected to be
+// answered before its deadline.
+func (q *queue) inTimeLocked(deadline time.Time) bool {
+	if deadline.IsZero() || q.head == nil {
+		return true
+	}
+	now := time.Now()
+	return inTime(now.Sub(q.head.taken), q.usual, deadline.Sub(now))
 }
 
 // openLocked returns the batch that takes requests.
@@ -110,6 +127,10 @@ func (q *queue) take() (b *batch, cancelled []item) {
 
 // flyLocked puts a batch in flight.
 func (q *queue) flyLocked(b *batch) {
+	if q.fenced {
+		b.enclose()
+		q.pending++
+	}
 	b.taken = time.Now()
 	if q.tail == nil {
 		q.head = b
@@ -193,6 +214,7 @@ func (q *queue) retire(b *batch) *batch {
 		q.tail = nil
 	}
 	q.pending -= len(b.items)
+	q.usual = usual(q.usual, time.Since(b.taken))
 	b.answered = true
 	both := b.written
 	q.wakeLocked()
@@ -271,6 +293,10 @@ func (q *queue) AwaitRoom(ctx context.Context) error {
 // wakeLocked lets in as many of the callers that wait for room as there is
 // room for; all of them, when the connection is lost.
 func (q *queue) wakeLocked() {
+	if q.draining != nil && q.pending == 0 && !q.drained {
+		q.drained = true
+		close(q.draining)
+	}
 	for n := 1; q.room.Len() > 0; n++ {
 		if q.state.accepts() && !q.fitsLocked(n) && (q.pending > 0 || n > 1) {
 			return

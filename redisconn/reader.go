@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -21,6 +20,14 @@ type reader struct {
 	s   *session
 	dec *redis.Decoder
 	cur *batch // the batch that is being answered
+	// held are the replies of cur so far, with Opts.Integrity.
+	held []reply
+}
+
+// reply is a result with the size that it had on the wire.
+type reply struct {
+	res  any
+	size int
 }
 
 // readLoop is the reader goroutine. It is started with the session, owns the
@@ -49,12 +56,11 @@ func (r *reader) serve() (interrupted bool) {
 
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
-	if r.dec.Buffered() == 0 {
-		runtime.Gosched()
-	}
-	if _, err := r.dec.Next(); err != nil {
-		r.s.fail(readError(err))
-		return false
+	if len(r.held) == 0 { // else a future has interrupted the release of replies
+		if _, err := r.dec.Next(); err != nil {
+			r.s.fail(readError(err))
+			return false
+		}
 	}
 	if r.cur == nil {
 		if r.cur = r.s.c.queue.first(r.s); r.cur == nil {
@@ -63,6 +69,9 @@ func (r *reader) answer() bool {
 		}
 	}
 	b := r.cur
+	if r.s.c.opts.Integrity {
+		return r.answerFenced(b)
+	}
 	next := int(b.claimed.Load())
 	if next >= len(b.items) { // the session has failed, others resolve
 		return false
@@ -78,7 +87,7 @@ func (r *reader) answer() bool {
 	if !b.claim(next) {
 		return false
 	}
-	r.resolve(b, next, res)
+	r.resolve(b, next, reply{res, r.dec.Size()})
 	return true
 }
 
@@ -96,16 +105,16 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 		it.fut.Resolve(r.s.unknownError(), it.n)
 		return false
 	}
-	r.resolve(b, next, res)
+	r.resolve(b, next, reply{res, r.dec.Size()})
 	return true
 }
 
 // resolve resolves the item of index i. The last one of a batch is resolved
 // when the batch is gone already, so that a panic leaves nothing half done.
-func (r *reader) resolve(b *batch, i int, res any) {
+func (r *reader) resolve(b *batch, i int, got reply) {
 	it := b.items[i]
 	if it.stat != nil {
-		r.stat(b, i, res)
+		r.stat(b, i, got)
 	}
 	if i+1 == len(b.items) {
 		r.cur = r.s.c.queue.retire(b)
@@ -113,13 +122,13 @@ func (r *reader) resolve(b *batch, i int, res any) {
 	if it.fut == nil {
 		return
 	}
-	if err, failed := res.(*errorx.Error); failed {
-		res = r.s.c.withConn(err)
+	if err, failed := got.res.(*errorx.Error); failed {
+		got.res = r.s.c.withConn(err)
 	}
-	it.fut.Resolve(res, it.n)
+	it.fut.Resolve(got.res, it.n)
 }
 
-func (r *reader) stat(b *batch, i int, res any) {
+func (r *reader) stat(b *batch, i int, got reply) {
 	begin := 0
 	if i > 0 {
 		begin = b.items[i-1].end
@@ -127,7 +136,7 @@ func (r *reader) stat(b *batch, i int, res any) {
 	it := &b.items[i]
 	nanos := time.Since(it.stat.start).Nanoseconds()
 	c := r.s.c
-	c.opts.Logger.ReqStat(c, it.stat.req, res, nanos, int64(r.dec.Size()), int64(it.end-begin))
+	c.opts.Logger.ReqStat(c, it.stat.req, got.res, nanos, int64(got.size), int64(it.end-begin))
 }
 
 // readError makes the end of a session of an error of the decoder.

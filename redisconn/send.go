@@ -69,7 +69,11 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	}
 	q := &c.queue
 	q.mu.Lock()
-	if err := q.admitLocked(1); err != nil {
+	err := q.admitLocked(1)
+	if err == nil && !q.inTimeLocked(r.Deadline) {
+		err = redis.ErrOverloaded.New("the deadline can't be met: %d requests are before this one", q.pending)
+	}
+	if err != nil {
 		q.mu.Unlock()
 		c.refuse(cb, err, n)
 		return
@@ -78,7 +82,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	mark := b.mark()
 	r.Ticket = wire.Ticket{Queue: q, Seq: q.seq}
 	b.buf = append(b.buf, r.Buf...)
-	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed}
+	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed && !q.fenced}
 	if c.wantsStat {
 		it.stat = &stat{req: decodeRequest(r), start: time.Now()}
 	}

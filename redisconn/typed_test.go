@@ -62,31 +62,3 @@ func TestDoInto(t *testing.T) {
 		require.Equal(t, []int64{3, 1, 2}, list)
 	}
 }
-
-// What a request costs does not depend on the machine: these are the figures
-// that the README gives.
-func TestAllocations(t *testing.T) {
-	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	sync := redis.Sync{S: conn}
-	value := strings.Repeat("v", 16)
-	body := make([]byte, 0, 64)
-	var number int64
-	for name, c := range map[string]struct {
-		most float64
-		do   func() error
-	}{
-		"SET":            {0, func() error { return redis.AsError(sync.Do("SET", "key", value)) }},
-		"GET":            {2, func() error { return redis.AsError(sync.Do("GET", "key")) }},
-		"GET into bytes": {0, func() error { return sync.DoInto(&body, "GET", "key") }},
-		"INCR into int":  {0, func() error { return sync.DoInto(&number, "INCR", "number") }},
-	} {
-		require.NoError(t, c.do())
-		got := testing.AllocsPerRun(1000, func() {
-			if err := c.do(); err != nil {
-				t.Error(err)
-			}
-		})
-		require.LessOrEqual(t, got, c.most, name)
-	}
-}

@@ -7,6 +7,7 @@ package wire
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -24,6 +25,8 @@ type Request struct {
 	ReplicaSafe bool
 	// Typed is set if the future is a redis.ReplyDecoder.
 	Typed bool
+	// Deadline is when the caller goes away, if it is known.
+	Deadline time.Time
 	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
 	// for senders that want it.
 	Slot int

@@ -1,0 +1,70 @@
+package redisconn
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// nonce is what a server is asked to echo. It is random, so that no reply of
+// another request is taken for it.
+type nonce [16]byte
+
+func newNonce() (n nonce) {
+	var random [8]byte
+	binary.LittleEndian.PutUint64(random[:], rand.Uint64())
+	hex.Encode(n[:], random[:])
+	return n
+}
+
+// is tells whether res echoes the nonce.
+func (n *nonce) is(res any) bool {
+	echo, ok := res.([]byte)
+	return ok && string(echo) == string(n[:])
+}
+
+const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
+
+// enclose ends the batch with a fence.
+func (b *batch) enclose() {
+	b.fence = newNonce()
+	start := len(b.buf)
+	b.buf = append(b.buf, fencePrefix...)
+	b.buf = append(b.buf, b.fence[:]...)
+	b.buf = append(b.buf, '\r', '\n')
+	b.items = append(b.items, item{start: start, end: len(b.buf)})
+}
+
+// answerFenced reads the replies of a whole batch, and resolves its requests
+// if the fence holds.
+func (r *reader) answerFenced(b *batch) bool {
+	for len(r.held) < len(b.items) {
+		res, err := r.dec.Decode()
+		if err != nil {
+			r.s.fail(readError(err))
+			return false
+		}
+		r.held = append(r.held, reply{res, r.dec.Size()})
+	}
+	if !b.fence.is(r.held[len(r.held)-1].res) {
+		r.s.fail(redis.ErrPing.New("a fence was answered with something else"))
+		return false
+	}
+	// A future that panics interrupts this; what is claimed is done. After the
+	// last item the batch is no longer the reader's.
+	size := len(b.items)
+	for next := int(b.claimed.Load()); next < size; next++ {
+		if !b.claim(next) {
+			return false
+		}
+		held := r.held[next]
+		if next+1 == size {
+			clear(r.held)
+			r.held = r.held[:0]
+		}
+		r.resolve(b, next, held)
+	}
+	return true
+}

@@ -1,0 +1,58 @@
+package redisconn_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestIntegrityKeepsOrderAndTypes(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Integrity: true, Logger: redisconn.NoopLogger{}})
+	sender := redis.Sync{S: conn}
+	var wg sync.WaitGroup
+	for g := range 50 {
+		wg.Go(func() {
+			for i := range 100 {
+				want := fmt.Sprintf("%d-%d", g, i)
+				var got string
+				if err := sender.DoInto(&got, "ECHO", want); err != nil || got != want {
+					t.Errorf("ECHO %s: %q, %v", want, got, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	results, err := sender.SendTransaction([]redis.Request{redis.Req("SET", "a", 1), redis.Req("INCR", "a")})
+	require.NoError(t, err)
+	require.Equal(t, []any{"OK", int64(2)}, results)
+	require.NoError(t, conn.Ping())
+}
+
+// With a panic in the middle of a batch, the rest is released all the same.
+func TestIntegrityOutlivesPanics(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Integrity: true, Logger: redisconn.NoopLogger{}})
+	results := make(chan any, 10)
+	reqs := make([]redis.Request, 10)
+	for i := range reqs {
+		reqs[i] = redis.Req("ECHO", i)
+	}
+	conn.SendMany(reqs, redis.FuncFuture(func(res any, n uint64) {
+		results <- res
+		if n%3 == 0 {
+			panic("on purpose")
+		}
+	}), 0)
+	for i := range reqs {
+		require.Equal(t, fmt.Appendf(nil, "%d", i), <-results)
+	}
+	require.NoError(t, conn.Ping())
+}

@@ -1,0 +1,62 @@
+package redisconn
+
+import (
+	"context"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// ErrShutdown is returned by Shutdown when requests were left.
+var ErrShutdown = redis.Errors.NewType("shutdown")
+
+var (
+	// EKUnsent is how many requests were not sent (int).
+	EKUnsent = errorx.RegisterPrintableProperty("unsent")
+	// EKUnknown is how many requests were sent and not answered (int).
+	EKUnknown = errorx.RegisterPrintableProperty("unknown")
+)
+
+// Shutdown accepts no more requests, waits until those that were accepted are
+// answered, or ctx ends, and closes the connection. If requests are left it
+// returns an ErrShutdown that counts them; they are resolved as by Close.
+func (c *Connection) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		return redis.ErrContextIsNil.New("context is nil")
+	}
+	var err error
+	select {
+	case <-c.queue.drain():
+	case <-c.ctx.Done():
+	case <-ctx.Done():
+		if unsent, unknown := c.queue.left(); unsent+unknown > 0 {
+			err = ErrShutdown.Wrap(context.Cause(ctx), "requests are left").
+				WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
+		}
+	}
+	c.Close()
+	return err
+}
+
+// drain lets nothing in any more, and returns what is closed when nothing is
+// pending.
+func (q *queue) drain() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.draining == nil {
+		q.draining = make(chan struct{})
+	}
+	q.wakeLocked()
+	return q.draining
+}
+
+// left counts the requests that are pending.
+func (q *queue) left() (unsent, unknown int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open != nil {
+		unsent = len(q.open.items) - q.open.withdrawn
+	}
+	return unsent, q.pending - unsent
+}
