@@ -1,0 +1,158 @@
+package redisconn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cancellable is a future that may be cancelled, and forgets its result.
+type cancellable bool
+
+func (cancellable) Resolve(any, uint64) {}
+
+func (c cancellable) Cancelled() error {
+	if c {
+		return context.Canceled
+	}
+	return nil
+}
+
+// fill adds an item per word. A word in capitals is cancelled, one in
+// parentheses pinned, one in brackets withdrawn.
+func fill(b *batch, words ...string) {
+	pinned := -1
+	for i, word := range words {
+		it := item{n: uint64(i), start: len(b.buf), fut: cancellable(word == strings.ToUpper(word))}
+		if word[0] != '(' {
+			pinned = -1
+		}
+		switch word[0] {
+		case '(':
+			if pinned < 0 {
+				pinned = it.start
+			}
+			it.pinned, it.start = true, pinned
+		case '[':
+			it.withdrawn, it.fut = true, nil
+			b.withdrawn++
+		}
+		b.buf = append(b.buf, word...)
+		it.end = len(b.buf)
+		b.items = append(b.items, it)
+	}
+	b.foreign = true
+}
+
+func TestBatchDrop(t *testing.T) {
+	for _, c := range []struct{ words, kept, cancelled, starts string }{
+		{"a bb ccc", "a bb ccc", "", "0 1 3"},
+		{"A bb ccc", "bb ccc", "0", "0 2"},
+		{"a BB ccc", "a ccc", "1", "0 1"},
+		{"a bb CCC", "a bb", "2", "0 1"},
+		{"A BB CCC", "", "0 1 2", ""},
+		{"[a] bb CC dd", "bb dd", "2", "0 2"},
+		{"A (BB) (CC) d", "(BB) (CC) d", "0", "0 0 8"},
+		{"a (b) (c) DD (e) f", "a (b) (c) (e) f", "3", "0 1 1 7 10"},
+		{"[a] [b]", "", "", ""},
+	} {
+		t.Run(c.words, func(t *testing.T) {
+			b := newBatch(0)
+			fill(b, strings.Fields(c.words)...)
+			var dropped []string
+			for _, it := range b.drop() {
+				dropped = append(dropped, fmt.Sprint(it.n))
+				require.NotNil(t, it.fut)
+			}
+			require.Equal(t, c.cancelled, strings.Join(dropped, " "))
+			require.Equal(t, strings.ReplaceAll(c.kept, " ", ""), string(b.buf))
+			var starts []string
+			end := 0
+			for i, it := range b.items {
+				word := strings.Fields(c.kept)[i]
+				require.Equal(t, word, string(b.buf[end:it.end]))
+				end = it.end
+				starts = append(starts, fmt.Sprint(it.start))
+			}
+			require.Equal(t, len(b.buf), end)
+			require.Equal(t, c.starts, strings.Join(starts, " "))
+		})
+	}
+}
+
+func TestBatchTruncateForgets(t *testing.T) {
+	b := newBatch(0)
+	fill(b, "a", "bb")
+	m := b.mark()
+	fill(b, "ccc")
+	b.truncate(m)
+	require.Equal(t, "abb", string(b.buf))
+	require.Len(t, b.items, 2)
+	require.Nil(t, b.items[:3][2].fut, "a truncated future must not be kept alive")
+}
+
+func TestBatchRecycleForgets(t *testing.T) {
+	b := newBatch(7)
+	fill(b, "a", "BB")
+	items := b.items
+	b.recycle()
+	require.Nil(t, items[0].fut)
+	require.Nil(t, items[1].fut)
+
+	for range 10 { // whatever the pool gives is empty
+		b = newBatch(3)
+		require.Empty(t, b.buf)
+		require.Empty(t, b.items)
+		require.Zero(t, b.claimed.Load())
+		require.Nil(t, b.next)
+		require.False(t, b.foreign || b.written || b.answered)
+		require.EqualValues(t, 3, b.seq)
+	}
+}
+
+func TestBatchRecycleKeepsNothingLarge(t *testing.T) {
+	b := &batch{buf: make([]byte, 0, batchKeptBuffer+1)}
+	b.recycle()
+	for range 10 {
+		require.LessOrEqual(t, cap(newBatch(0).buf), batchKeptBuffer)
+	}
+}
+
+// Reader and lifecycle claim the same items; each must be claimed once.
+func TestBatchItemsAreClaimedOnce(t *testing.T) {
+	const items = 100
+	for range 50 {
+		b := newBatch(0)
+		fill(b, strings.Split(strings.Repeat("x", items), "")...)
+		var claims [items]atomic.Int32
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i := 0; i < items && b.claim(i); i++ {
+				claims[i].Add(1)
+			}
+		})
+		wg.Go(func() {
+			for i := b.claimRest(); i < items; i++ {
+				claims[i].Add(1)
+			}
+		})
+		wg.Wait()
+		for i := range claims {
+			require.EqualValues(t, 1, claims[i].Load(), "item %d", i)
+		}
+	}
+}
+
+func TestBatchDropKeepsTheBuffer(t *testing.T) {
+	b := newBatch(0)
+	fill(b, "A", "bb")
+	before := &b.buf[0]
+	b.drop()
+	require.True(t, bytes.Equal(b.buf, []byte("bb")) && before == &b.buf[0])
+}

@@ -1,0 +1,68 @@
+package redisconn
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSmooth(t *testing.T) {
+	for _, c := range []struct{ concurrency, pending, want int }{
+		{0, 0, 0},
+		{0, 1, 1},
+		{1, 0, 0},
+		{8, 8, 8},
+		{8, 1000, 1000}, // upwards at once
+		{1000, 8, 875},  // downwards by an eighth
+		{9, 0, 7},
+		{16, 15, 15},
+	} {
+		require.Equal(t, c.want, smooth(c.concurrency, c.pending), "%+v", c)
+	}
+}
+
+func TestSmoothForgetsABurst(t *testing.T) {
+	concurrency, batches := 100_000, 0
+	for ; yields(concurrency); batches++ {
+		require.Less(t, batches, 100, "a lone goroutine is still taken for many")
+		concurrency = smooth(concurrency, 1)
+	}
+	require.Greater(t, batches, 10, "a burst of replies looks like idleness")
+}
+
+func TestYields(t *testing.T) {
+	require.False(t, yields(0))
+	require.False(t, yields(8))
+	require.True(t, yields(128))
+}
+
+func TestUsual(t *testing.T) {
+	require.Equal(t, time.Millisecond, usual(0, time.Millisecond))
+	require.Equal(t, time.Microsecond, usual(time.Millisecond, time.Microsecond), "downwards at once")
+	slow := time.Millisecond
+	for range 64 {
+		slow = usual(slow, time.Second)
+	}
+	require.Greater(t, slow, 2*time.Millisecond, "upwards")
+	require.Less(t, slow, 4*time.Millisecond, "slowly")
+}
+
+func TestInTime(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		oldest, usual, left time.Duration
+		want                bool
+	}{
+		{0, 0, ms, true},
+		{0, 0, 0, false},
+		{0, 0, -ms, false},
+		{ms, ms, 2 * ms, true},
+		{50 * ms, ms, 10 * ms, false},
+		{4 * ms, 0, 10 * ms, true},
+		{6 * ms, 0, 10 * ms, false},
+		{0, 20 * ms, 10 * ms, false},
+	} {
+		require.Equal(t, c.want, inTime(c.oldest, c.usual, c.left), "%+v", c)
+	}
+}
