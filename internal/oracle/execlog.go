@@ -24,7 +24,7 @@ func NewExecLog(l *Ledger) *ExecLog {
 
 // Issue opens a slot for a write to the list at key, and returns its request.
 func (e *ExecLog) Issue(key string) (redis.Request, uint64) {
-	id := e.ledger.Issue(IsCount)
+	id := e.ledger.IssueTagged(func(string) Check { return IsCount })
 	e.mu.Lock()
 	e.writes[key] = append(e.writes[key], id)
 	e.mu.Unlock()

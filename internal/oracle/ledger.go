@@ -38,9 +38,10 @@ type Ledger struct {
 type chunk [chunkSize]slot
 
 type slot struct {
-	state atomic.Uint32 // an Outcome
-	check Check
-	reply atomic.Int64 // the value, where it is an integer
+	state  atomic.Uint32 // an Outcome
+	check  Check
+	tagged bool         // the request carries its tag
+	reply  atomic.Int64 // the value, where it is an integer
 }
 
 type kept struct {
@@ -199,3 +200,15 @@ func show(res any) string {
 	}
 	return s
 }
+
+// IssueTagged is Issue for a request that carries its tag, from which the check
+// may be made.
+func (l *Ledger) IssueTagged(check func(tag string) Check) (id uint64) {
+	id = l.Issue(nil)
+	s := l.slot(id)
+	s.check, s.tagged = check(l.Tag(id)), true
+	return id
+}
+
+// Tagged tells whether a request carries its tag.
+func (l *Ledger) Tagged(id uint64) bool { return l.slot(id).tagged }

@@ -103,13 +103,14 @@ func RunningGoroutines() Goroutines {
 }
 
 // Left returns the stacks of the goroutines that were not in before and still
-// run after the time given. Those of package testing are not counted.
-func (before Goroutines) Left(within time.Duration) []string {
+// run after the time given. Those of package testing are not counted; where
+// about is given, only those whose stacks hold one of its strings are.
+func (before Goroutines) Left(within time.Duration, about ...string) []string {
 	deadline := time.Now().Add(within)
 	for {
 		var left []string
 		for number, stack := range RunningGoroutines() {
-			if _, old := before[number]; !old && !strings.Contains(stack, "testing.(*") {
+			if _, old := before[number]; !old && concerns(stack, about) {
 				left = append(left, stack)
 			}
 		}
@@ -120,9 +121,18 @@ func (before Goroutines) Left(within time.Duration) []string {
 	}
 }
 
+func concerns(stack string, about []string) bool {
+	for _, what := range about {
+		if strings.Contains(stack, what) {
+			return true
+		}
+	}
+	return len(about) == 0 && !strings.Contains(stack, "testing.(*")
+}
+
 // Settle notes the goroutines left as leaked.
-func (before Goroutines) Settle(r *Report, within time.Duration) {
-	for _, stack := range before.Left(within) {
+func (before Goroutines) Settle(r *Report, within time.Duration, about ...string) {
+	for _, stack := range before.Left(within, about...) {
 		r.Violate(Leaked, "%s", stack)
 	}
 }

@@ -25,8 +25,7 @@ func runToy(bug toyBug, seed int64) *Report {
 		key := fmt.Sprintf("key%d", i%10)
 		switch client.rnd.Intn(5) {
 		case 0:
-			id := ledger.Issue(nil)
-			ledger.slot(id).check = IsBulk(ledger.Tag(id))
+			id := ledger.IssueTagged(IsBulk)
 			client.Send(redis.Req("ECHO", ledger.Tag(id)), ledger, id)
 		case 1:
 			id := ledger.Issue(IsStatus("OK"))

@@ -1,0 +1,88 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// seed of all random choices. TORTURE_SEED sets it; the default is the time.
+var seed = time.Now().UnixNano()
+
+func TestMain(m *testing.M) {
+	testbed.RequireRedis()
+	if s, err := strconv.ParseInt(os.Getenv("TORTURE_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	fmt.Println("TORTURE_SEED =", seed)
+	os.Exit(m.Run())
+}
+
+// fast are options with time-outs that suit a test.
+func fast() redisconn.Opts {
+	return redisconn.Opts{
+		IOTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond,
+		ReconnectPause: 10 * time.Millisecond, ReconnectPauseMax: 50 * time.Millisecond,
+	}
+}
+
+// newRig makes a Rig for a test, and closes it at its end. What the oracle
+// finds then still fails the test.
+func newRig(t *testing.T, o RigOpts) *Rig {
+	t.Helper()
+	if o.Name == "" {
+		o.Name = t.Name()
+	}
+	if o.Seed == 0 {
+		o.Seed = seed
+	}
+	r, err := NewRig(o)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		r.Close()
+		passes(t, r.Ledger.Report)
+	})
+	return r
+}
+
+// judge is Rig.Judge with the universal pass required.
+func judge(t *testing.T, r *Rig) (*oracle.Report, Precision) {
+	t.Helper()
+	report, precision, err := r.Judge(5 * time.Second)
+	require.NoError(t, err)
+	passes(t, report)
+	t.Logf("%v; %+v", report, precision)
+	return report, precision
+}
+
+// passes requires the universal pass.
+func passes(t *testing.T, r *oracle.Report) {
+	t.Helper()
+	if r.Failed() {
+		t.Fatalf("seed %d: %v", seed, r)
+	}
+}
+
+// runFor returns a context that ends by itself.
+func runFor(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// long scales what a test does down for -short.
+func long(n, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return n
+}

@@ -1,0 +1,146 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// RigOpts are the options of a Rig.
+type RigOpts struct {
+	// Name is unique among the rigs of a process. Required.
+	Name string
+	// Seed of the proxy and the loads.
+	Seed int64
+	// Server, if set, is used instead of one of the rig's own.
+	Server *testbed.Server
+	// ServerOpts are for the rig's own server.
+	ServerOpts testbed.Options
+	// Conn are the options of the connection; its Logger is the rig's Events.
+	Conn redisconn.Opts
+	// LogLimit is the proxy's; a Rig scores all requests of the log.
+	LogLimit int
+}
+
+// Rig is a connection under test with all that judges it: server, proxy,
+// ledger.
+type Rig struct {
+	Name    string
+	Server  *testbed.Server
+	Proxy   *testbed.Proxy
+	Conn    *redisconn.Connection
+	Events  *Events
+	Ledger  *oracle.Ledger
+	Log     *oracle.ExecLog
+	Counter *oracle.Counter
+
+	opts    RigOpts
+	before  oracle.Goroutines
+	counter string
+}
+
+// NewRig starts a server (if none is given), a proxy before it, and a
+// connection through the proxy. Close it.
+func NewRig(o RigOpts) (*Rig, error) {
+	if o.LogLimit == 0 {
+		o.LogLimit = 4 << 20
+	}
+	r := &Rig{Name: o.Name, opts: o, Server: o.Server, Events: NewEvents(), counter: "counter:" + o.Name}
+	r.NewLedger(o.Name)
+	var err error
+	if r.Server == nil {
+		if r.Server, err = testbed.Start(o.ServerOpts); err != nil {
+			return nil, err
+		}
+	}
+	r.Proxy, err = testbed.ListenProxy(r.Server.Addr(), testbed.ProxyOpts{Seed: o.Seed, LogLimit: o.LogLimit})
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.before = oracle.RunningGoroutines()
+	if err := r.Connect(o.Conn); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// NewLedger begins a new ledger, with its own log and counter.
+func (r *Rig) NewLedger(name string) {
+	r.Name, r.counter = name, "counter:"+name
+	r.Ledger = oracle.NewLedger(name)
+	r.Log = oracle.NewExecLog(r.Ledger)
+	r.Counter = oracle.NewCounter(r.Ledger, r.counter)
+}
+
+// Connect makes the rig's connection, instead of the one it has.
+func (r *Rig) Connect(opts redisconn.Opts) error {
+	if r.Conn != nil {
+		r.Conn.Close()
+	}
+	opts.Logger = r.Events
+	conn, err := redisconn.Connect(context.Background(), r.Proxy.Addr(), opts)
+	if err != nil {
+		return err
+	}
+	r.Conn = conn
+	return nil
+}
+
+// Load returns a load on the rig's connection, judged by its ledger.
+func (r *Rig) Load(workers, requests int) *Load {
+	return &Load{
+		Sender: r.Conn, Ledger: r.Ledger, Log: r.Log, Counter: r.Counter,
+		Name: r.Name, Seed: r.opts.Seed, Workers: workers, Requests: requests,
+	}
+}
+
+// Judge waits for all requests, at most so long, compares with what the server
+// executed and the proxy saw, and returns the report. The server has to answer.
+func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
+	report := r.Ledger.Finish(within)
+	if err := r.Log.Verify(readList(r.Server.Do)); err != nil {
+		return report, Precision{}, err
+	}
+	value, err := readCounter(r.Server.Do, r.counter)
+	if err != nil {
+		return report, Precision{}, err
+	}
+	r.Counter.Verify(value)
+	return report, scoreNotSent(r.Ledger, r.Name, r.Proxy.Log()), nil
+}
+
+// engines are what leaked goroutines are looked for in.
+var engines = []string{"redispipe/redisconn.", "redispipe/rediscluster."}
+
+// Close closes everything, and notes goroutines that outlive the connection
+// by a second.
+func (r *Rig) Close() {
+	if r.Conn != nil {
+		r.Conn.Close()
+		r.before.Settle(r.Ledger.Report, time.Second, engines...)
+	}
+	if r.Proxy != nil {
+		r.Proxy.Close()
+	}
+	if r.opts.Server == nil && r.Server != nil {
+		r.Server.Close()
+	}
+}
+
+// WaitConnected waits until the connection is up, and returns how long it took.
+func (r *Rig) WaitConnected(within time.Duration) (time.Duration, error) {
+	begin := time.Now()
+	for time.Since(begin) < within {
+		if r.Conn.Ping() == nil {
+			return time.Since(begin), nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 0, fmt.Errorf("torture: not connected after %v; last: %s", within, r.Events.Last())
+}
