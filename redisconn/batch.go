@@ -133,7 +133,7 @@ func (b *batch) drop() (cancelled []item) {
 func (b *batch) cancelled() (items []item) {
 	for i := range b.items {
 		it := &b.items[i]
-		if it.withdrawn || it.pinned || it.fut == nil || it.fut.Cancelled() == nil {
+		if it.withdrawn || it.pinned || it.fut == nil || !isCancelled(it.fut) {
 			continue
 		}
 		items = append(items, *it)
@@ -141,4 +141,10 @@ func (b *batch) cancelled() (items []item) {
 		b.withdrawn++
 	}
 	return items
+}
+
+// isCancelled asks a future. One that panics is taken for not cancelled.
+func isCancelled(fut Future) (cancelled bool) {
+	defer func() { _ = recover() }()
+	return fut.Cancelled() != nil
 }
