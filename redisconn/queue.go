@@ -113,6 +113,7 @@ func (q *queue) take() (b *batch, cancelled []item) {
 			dropped := b.drop()
 			q.mu.Lock()
 			q.pending -= len(dropped)
+			q.wakeLocked()
 			cancelled = append(cancelled, dropped...)
 		}
 		if len(b.items) > 0 {
@@ -261,6 +262,11 @@ func (q *queue) Withdraw(seq uint64) bool {
 	it.withdrawn, it.fut = true, nil
 	b.withdrawn++
 	q.pending--
+	if b.withdrawn == len(b.items) { // else nothing would bound what piles up
+		q.bytes -= len(b.buf)
+		q.open = nil
+		b.recycle()
+	}
 	q.wakeLocked()
 	return true
 }
