@@ -1,0 +1,393 @@
+package redisconn
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func newTestQueue(maxRequests, maxBytes int) *queue {
+	return &queue{ctx: context.Background(), maxRequests: maxRequests, maxBytes: maxBytes, state: stateConnecting}
+}
+
+// put adds a request of some bytes, as Connection.Send does.
+func (q *queue) put(size int, fut Future) (seq uint64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.admitLocked(1) != nil {
+		return 0, false
+	}
+	b := q.openLocked()
+	m := b.mark()
+	seq = q.seq
+	b.buf = append(b.buf, make([]byte, size)...)
+	b.items = append(b.items, item{fut: fut, start: m.bytes, end: len(b.buf)})
+	if fut != nil {
+		b.foreign = true
+	}
+	q.addedLocked(m)
+	return seq, true
+}
+
+func (q *queue) room1() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.fitsLocked(1)
+}
+
+func TestQueueAdmits(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		name           string
+		state          state
+		ctx            context.Context
+		pending, bytes int
+		requests       int
+		want           func(any) bool
+	}{
+		{name: "connecting", state: stateConnecting, requests: 1},
+		{name: "connected", state: stateConnected, requests: 1},
+		{name: "to the bound", state: stateConnected, pending: 9, requests: 1},
+		{name: "too large for it, but alone", state: stateConnected, requests: 100},
+		{name: "one too many", state: stateConnected, pending: 10, requests: 1, want: isFull},
+		{name: "batch too large", state: stateConnected, pending: 1, requests: 10, want: isFull},
+		{name: "too many bytes", state: stateConnected, pending: 1, bytes: 100, requests: 1, want: isFull},
+		{name: "disconnected", state: stateDisconnected, requests: 1, want: isNotConnected},
+		{name: "closed", state: stateClosed, requests: 1, want: isClosedError},
+		{name: "context ended", state: stateConnected, ctx: ended, requests: 1, want: isClosedError},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := newTestQueue(10, 100)
+			q.state, q.pending, q.bytes = c.state, c.pending, c.bytes
+			if c.ctx != nil {
+				q.ctx = c.ctx
+			}
+			err := q.admitLocked(c.requests)
+			if c.want == nil {
+				require.Nil(t, err)
+				return
+			}
+			require.True(t, c.want(err), "%v", err)
+			require.True(t, err.HasTrait(redis.ErrTraitNotSent))
+		})
+	}
+}
+
+func isFull(err any) bool         { return redis.AsErrorx(err).IsOfType(redis.ErrQueueFull) }
+func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(ErrNotConnected) }
+func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) }
+
+// The right to write is one: whoever adds to an idle queue gets it, and it is
+// given up only when nothing is left.
+func TestQueueRightToWrite(t *testing.T) {
+	q := newTestQueue(10, 100)
+	q.state, q.session = stateConnected, &session{}
+	add := func() *session {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		b := q.openLocked()
+		m := b.mark()
+		b.items = append(b.items, item{})
+		return q.addedLocked(m)
+	}
+	require.NotNil(t, add())
+	require.Nil(t, add(), "somebody else is writing")
+	b, _ := q.take()
+	require.Len(t, b.items, 2)
+	require.Nil(t, add())
+	require.True(t, q.wrote(b), "more is waiting")
+	b, _ = q.take()
+	require.False(t, q.wrote(b))
+	require.NotNil(t, add(), "the right was given up")
+	b, _ = q.take()
+	require.NotNil(t, b)
+	b, _ = q.take()
+	require.Nil(t, b)
+	require.NotNil(t, add(), "take gives it up when there is nothing")
+}
+
+func TestQueueFliesInOrder(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	s := &session{}
+	q.state, q.session = stateConnected, s
+	var batches []*batch
+	for range 3 {
+		q.put(1, nil)
+		b, _ := q.take()
+		batches = append(batches, b)
+		require.False(t, q.wrote(b))
+	}
+	require.Nil(t, q.first(&session{}), "of another session")
+	require.Same(t, batches[0], q.first(s))
+	require.Same(t, batches[1], q.retire(batches[0]))
+	require.Same(t, batches[2], q.retire(batches[1]))
+	require.Nil(t, q.retire(batches[2]))
+	require.Nil(t, q.first(s))
+	require.Zero(t, q.pending)
+	require.Zero(t, q.bytes)
+}
+
+func TestQueueWithdraw(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	q.writing = true // by somebody
+	var seqs []uint64
+	for range 4 {
+		seq, ok := q.put(10, nil)
+		require.True(t, ok)
+		seqs = append(seqs, seq)
+	}
+	q.open.items[2].pinned = true
+	require.True(t, q.Withdraw(seqs[1]))
+	require.False(t, q.Withdraw(seqs[1]), "twice")
+	require.False(t, q.Withdraw(seqs[2]), "part of a transaction")
+	require.False(t, q.Withdraw(seqs[3]+1), "not there yet")
+	require.Equal(t, 3, q.pending)
+	b, _ := q.take()
+	require.Len(t, b.items, 3)
+	require.Len(t, b.buf, 30)
+	require.False(t, q.Withdraw(seqs[0]), "taken")
+	next, _ := q.put(10, nil)
+	require.False(t, q.Withdraw(seqs[3]))
+	require.True(t, q.Withdraw(next))
+}
+
+// What is withdrawn must not be kept: nothing bounds it.
+func TestQueueForgetsWhatIsWithdrawn(t *testing.T) {
+	q := newTestQueue(10, 1000)
+	q.writing = true
+	for range 1000 {
+		seq, ok := q.put(100, nil)
+		require.True(t, ok)
+		require.True(t, q.Withdraw(seq))
+	}
+	require.Zero(t, q.pending)
+	require.Zero(t, q.bytes, "of requests that are gone")
+	seq, _ := q.put(100, nil)
+	require.Equal(t, 100, q.bytes)
+	require.True(t, q.Withdraw(seq))
+}
+
+// Any order of calls leaves the counters right.
+func TestQueueAccounting(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	q := newTestQueue(20, 1000)
+	s := &session{}
+	q.state, q.session = stateConnected, s
+	var queued []uint64
+	var writing *batch
+	for step := range 20_000 {
+		switch r.IntN(6) {
+		case 0, 1:
+			if seq, ok := q.put(r.IntN(50), []Future{nil, cancellable(false), cancellable(true)}[r.IntN(3)]); ok {
+				queued = append(queued, seq)
+			}
+		case 2:
+			if len(queued) > 0 {
+				q.Withdraw(queued[r.IntN(len(queued))])
+			}
+		case 3:
+			if q.writing && writing == nil {
+				writing, _ = q.take()
+				queued = nil
+			}
+		case 4:
+			if writing != nil {
+				q.wrote(writing)
+				writing = nil
+			}
+		case 5:
+			if b := q.first(s); b != nil && b != writing {
+				q.retire(b)
+			}
+		}
+		pending, bytes := 0, 0
+		for b := q.head; b != nil; b = b.next {
+			pending += len(b.items)
+		}
+		if q.open != nil {
+			pending += len(q.open.items) - q.open.withdrawn
+			bytes = len(q.open.buf)
+		}
+		require.Equal(t, pending, q.pending, "pending, step %d, seed %d", step, seed)
+		require.Equal(t, bytes, q.bytes, "bytes, step %d, seed %d", step, seed)
+		if pending == 0 {
+			require.Zero(t, bytes, "bytes of nobody, step %d, seed %d", step, seed)
+		}
+	}
+}
+
+// await starts a caller that waits for room.
+func (q *queue) await(ctx context.Context) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- q.AwaitRoom(ctx) }()
+	synctest.Wait()
+	return done
+}
+
+func returned(done <-chan error) bool {
+	synctest.Wait()
+	return len(done) > 0
+}
+
+func TestQueueAwaitRoom(t *testing.T) {
+	fullQueue := func(t *testing.T) (*queue, *batch) {
+		q := newTestQueue(2, 1000)
+		q.writing = true
+		q.put(10, nil)
+		q.put(10, nil)
+		b, _ := q.take()
+		require.False(t, q.room1())
+		return q, b
+	}
+	ctx := context.Background()
+	test := func(name string, f func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	}
+	test("there is room", func(t *testing.T) {
+		q := newTestQueue(2, 1000)
+		require.True(t, returned(q.await(ctx)))
+	})
+	test("an answer", func(t *testing.T) {
+		q, b := fullQueue(t)
+		done := q.await(ctx)
+		require.False(t, returned(done))
+		q.retire(b)
+		require.True(t, returned(done))
+	})
+	test("as many as there is room for", func(t *testing.T) {
+		q, b := fullQueue(t)
+		one, two, three := q.await(ctx), q.await(ctx), q.await(ctx)
+		q.retire(b)
+		require.True(t, returned(one))
+		require.True(t, returned(two))
+		require.False(t, returned(three))
+		q.put(10, nil)
+		q.put(10, nil)
+		b, _ = q.take()
+		q.retire(b)
+		require.True(t, returned(three))
+	})
+	test("context", func(t *testing.T) {
+		q, _ := fullQueue(t)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		require.ErrorIs(t, <-q.await(ctx), context.DeadlineExceeded)
+		require.Zero(t, q.room.Len())
+	})
+	test("a place is passed on", func(t *testing.T) {
+		// The first is woken and gives up at once: whichever of the two it
+		// notices, the second must not be forgotten.
+		for range 50 {
+			q, _ := fullQueue(t)
+			ctx1, cancel := context.WithCancel(ctx)
+			one, two := q.await(ctx1), q.await(ctx)
+			cancel()
+			q.mu.Lock()
+			q.pending--
+			q.wakeLocked()
+			q.mu.Unlock()
+			if <-one == nil { // it uses its room, and gives it up again
+				q.mu.Lock()
+				q.wakeLocked()
+				q.mu.Unlock()
+			}
+			require.True(t, returned(two))
+		}
+	})
+	test("withdrawal", func(t *testing.T) {
+		q := newTestQueue(1, 1000)
+		q.writing = true
+		seq, _ := q.put(10, nil)
+		done := q.await(ctx)
+		require.True(t, q.Withdraw(seq))
+		require.True(t, returned(done))
+	})
+	test("all are dropped", func(t *testing.T) {
+		q := newTestQueue(1, 1000)
+		q.writing = true
+		q.put(10, cancellable(true))
+		done := q.await(ctx)
+		b, cancelled := q.take()
+		require.Nil(t, b)
+		require.Len(t, cancelled, 1)
+		require.True(t, returned(done), "nothing is pending, and nobody will wake it")
+	})
+	test("the connection is lost", func(t *testing.T) {
+		q, _ := fullQueue(t)
+		one, two := q.await(ctx), q.await(ctx)
+		q.mu.Lock()
+		q.state = stateDisconnected
+		q.wakeLocked()
+		q.mu.Unlock()
+		require.True(t, returned(one))
+		require.True(t, returned(two))
+	})
+}
+
+func TestQueueAbort(t *testing.T) {
+	q := newTestQueue(10, 1000)
+	q.state, q.session = stateConnected, &session{}
+	q.put(10, nil)
+	b, _ := q.take()
+	q.put(10, nil)
+	q.state, q.session = stateDisconnected, nil
+
+	type result struct{ inflight, open *batch }
+	got := make(chan result, 1)
+	go func() {
+		inflight, open := q.abort()
+		got <- result{inflight, open}
+	}()
+	waitUntil(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.released != nil
+	})
+	require.Empty(t, got, "somebody still writes")
+	q.release()
+	left := <-got
+	require.Same(t, b, left.inflight)
+	require.Len(t, left.open.items, 1)
+	require.Zero(t, q.pending)
+	require.Zero(t, q.bytes)
+	require.Nil(t, q.retire(b), "the reader is too late")
+	require.Zero(t, q.pending)
+}
+
+// A future's Cancelled is the user's code: nothing may die of it.
+func TestQueueSurvivesCancelledPanics(t *testing.T) {
+	q := newTestQueue(10, 1000)
+	q.writing = true
+	q.put(10, panicky{})
+	q.put(10, nil)
+	b, cancelled := q.take()
+	require.Len(t, b.items, 2)
+	require.Empty(t, cancelled)
+	require.Equal(t, 2, q.pending)
+}
+
+type panicky struct{}
+
+func (panicky) Resolve(any, uint64) { panic("resolve") }
+func (panicky) Cancelled() error    { panic("cancelled") }
+
+// waitUntil waits for a condition that other goroutines bring about.
+func waitUntil(t testing.TB, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !condition(); {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
+		runtime.Gosched()
+		time.Sleep(100 * time.Microsecond)
+	}
+}
