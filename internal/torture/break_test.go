@@ -1,0 +1,141 @@
+package torture
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T4: connections are reset at full speed, half of them after execution and
+// before the reply.
+func TestT4ResetUnderLoad(t *testing.T) {
+	r := newRig(t, RigOpts{Conn: fast()})
+	for _, on := range []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies} {
+		r.Proxy.Arm(testbed.ProxyFault{
+			Do: testbed.ProxyReset, On: on, At: testbed.ProxyAtChance(0.001), Times: -1,
+		})
+	}
+	load := r.Load(16, long(5000, 1000))
+	load.Window = 32
+	begin := time.Now()
+	load.Run(context.Background())
+	took := time.Since(begin)
+	r.Proxy.Heal()
+	report, precision := judge(t, r)
+	resets := r.Proxy.Stats().Faults[testbed.ProxyReset]
+	t.Logf("%d resets, %.0f requests/s", resets, float64(report.Requests())/took.Seconds())
+	require.Greater(t, resets, 5)
+	require.Positive(t, precision.Unknown)
+	require.GreaterOrEqual(t, precision.Share(), 0.99)
+}
+
+// exchange sends a few requests at once, and waits until all are resolved.
+func exchange(t *testing.T, r *Rig) {
+	var wg sync.WaitGroup
+	done := func(res any, id uint64) {
+		r.Ledger.Resolve(res, id)
+		wg.Done()
+	}
+	var reqs []redis.Request
+	var ids []uint64
+	req, id := r.Log.Issue("log")
+	reqs, ids = append(reqs, req), append(ids, id)
+	id = r.Ledger.IssueTagged(oracle.IsBulk)
+	reqs, ids = append(reqs, redis.Req("ECHO", r.Ledger.Tag(id))), append(ids, id)
+	req, id = r.Log.Issue("log")
+	reqs, ids = append(reqs, req), append(ids, id)
+	wg.Add(len(reqs))
+	for i, req := range reqs {
+		r.Conn.Send(req, redis.FuncFuture(done), ids[i])
+	}
+	finished := make(chan struct{})
+	go func() { wg.Wait(); close(finished) }()
+	select {
+	case <-finished:
+	case <-time.After(3 * time.Second):
+		t.Fatalf("seed %d: not resolved: %v", seed, r.Ledger.Finish(0))
+	}
+}
+
+// T5: the connection is cut at every byte of an exchange, in both directions.
+func TestT5CutAtEveryByte(t *testing.T) {
+	server := testbed.NewServer(t)
+	for _, tt := range []struct {
+		name string
+		do   testbed.ProxyAction
+		on   testbed.ProxyDirection
+	}{
+		{"cut requests", testbed.ProxyCut, testbed.ProxyRequests},
+		{"cut replies", testbed.ProxyCut, testbed.ProxyReplies},
+		{"reset requests", testbed.ProxyReset, testbed.ProxyRequests},
+		{"reset replies", testbed.ProxyReset, testbed.ProxyReplies},
+		{"half-close requests", testbed.ProxyHalfClose, testbed.ProxyRequests},
+		{"half-close replies", testbed.ProxyHalfClose, testbed.ProxyReplies},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			opts := fast()
+			opts.AsyncDial = true // so that the handshake is cut too
+			r := newRig(t, RigOpts{Server: server, Conn: opts})
+			server.Do("DEL", "log")
+			at := int64(0)
+			for ; ; at += int64(long(1, 3)) {
+				conn := r.Proxy.Stats().Accepted + 1
+				fault := r.Proxy.Arm(testbed.ProxyFault{Do: tt.do, On: tt.on, At: testbed.ProxyAtByte(at), Conn: conn})
+				require.NoError(t, r.Connect(opts))
+				for range 3 { // queued while connecting, or sent on the next connection
+					exchange(t, r)
+				}
+				fault.Disarm()
+				if fault.Fired() == 0 { // the stream is shorter: done
+					break
+				}
+			}
+			report, _ := judge(t, r)
+			require.Positive(t, report.Outcomes(oracle.Unknown))
+			require.Greater(t, at, int64(100))
+			t.Logf("%d places", at)
+		})
+	}
+}
+
+// T6: a black hole is noticed, whether the connection is busy or idle.
+func TestT6BlackHole(t *testing.T) {
+	opts := fast()
+	opts.IOTimeout = 400 * time.Millisecond
+	r := newRig(t, RigOpts{Conn: opts})
+	for _, busy := range []bool{false, true} {
+		for _, dirs := range [][]testbed.ProxyDirection{
+			{testbed.ProxyRequests}, {testbed.ProxyReplies}, {testbed.ProxyRequests, testbed.ProxyReplies},
+		} {
+			ctx, stop := context.WithCancel(context.Background())
+			var wg sync.WaitGroup
+			load := r.Load(8, 0)
+			load.Window, load.Pause = 8, time.Millisecond
+			if busy {
+				wg.Go(func() { load.Run(ctx) })
+			}
+			lost := r.Events.Count("LogDisconnected")
+			begin := time.Now()
+			for _, on := range dirs {
+				r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: on, At: testbed.ProxyNow(), Times: -1})
+			}
+			require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > lost },
+				3*opts.IOTimeout+slack, time.Millisecond, "busy %v, %v", busy, dirs)
+			t.Logf("busy %v, %v: noticed after %v", busy, dirs, time.Since(begin))
+			r.Proxy.Heal()
+			_, err := r.WaitConnected(3 * time.Second)
+			require.NoError(t, err)
+			stop()
+			wg.Wait()
+			require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 3*time.Second, time.Millisecond)
+		}
+	}
+	judge(t, r)
+}

@@ -1,0 +1,149 @@
+package torture
+
+import (
+	"context"
+	"crypto/tls"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T7: trickling and delayed streams; a caller's deadline stays absolute.
+func TestT7SlowStreams(t *testing.T) {
+	const deadline = 60 * time.Millisecond
+	both := []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies}
+	for _, tt := range []struct {
+		name  string
+		fault testbed.ProxyFault
+	}{
+		{"byte per 10 ms", testbed.ProxyFault{Do: testbed.ProxyTrickle, Interval: 10 * time.Millisecond}},
+		{"byte per 900 ms", testbed.ProxyFault{Do: testbed.ProxyTrickle, Interval: 900 * time.Millisecond}},
+		{"delay", testbed.ProxyFault{Do: testbed.ProxyDelay, Interval: 100 * time.Millisecond}},
+	} {
+		for _, on := range both {
+			t.Run(tt.name+" of "+on.String(), func(t *testing.T) {
+				opts := fast()
+				r := newRig(t, RigOpts{Conn: opts})
+				fault := tt.fault
+				fault.On, fault.At, fault.Times = on, testbed.ProxyNow(), -1
+				r.Proxy.Arm(fault)
+				var wg sync.WaitGroup
+				var mu sync.Mutex
+				longest := time.Duration(0)
+				for range 20 {
+					wg.Go(func() {
+						for range long(8, 3) {
+							id := r.Ledger.IssueTagged(oracle.IsBulk)
+							ctx, cancel := context.WithTimeout(context.Background(), deadline)
+							begin := time.Now()
+							res := redis.SyncCtx{S: r.Conn}.Do(ctx, "ECHO", r.Ledger.Tag(id))
+							took := time.Since(begin)
+							cancel()
+							r.Ledger.Resolve(res, id)
+							mu.Lock()
+							longest = max(longest, took)
+							mu.Unlock()
+						}
+					})
+				}
+				wg.Wait()
+				t.Logf("longest %v with a deadline of %v", longest, deadline)
+				require.Less(t, longest, deadline+slack)
+				r.Proxy.Heal()
+				_, err := r.WaitConnected(3 * time.Second)
+				require.NoError(t, err)
+				judge(t, r)
+			})
+		}
+	}
+}
+
+// T7: slices of 1 to 1460 bytes change nothing.
+func TestT7Slices(t *testing.T) {
+	r := newRig(t, RigOpts{Conn: redisconn.Opts{IOTimeout: 5 * time.Second}})
+	for _, n := range []int{1, 7, 1460} {
+		r.Proxy.Heal()
+		for _, on := range []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies} {
+			r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySlice, On: on, At: testbed.ProxyNow(), Times: -1, N: n})
+		}
+		load := r.Load(8, long(30, 10))
+		load.Window, load.MaxValue = 8, n*20
+		load.Run(context.Background())
+		require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 20*time.Second, time.Millisecond)
+	}
+	report, _ := judge(t, r)
+	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
+}
+
+// T7: a large value over a slow link lives, since bytes keep coming.
+func TestT7LargeValueOverSlowLink(t *testing.T) {
+	opts := fast()
+	r := newRig(t, RigOpts{Conn: opts})
+	const size = 2 << 20
+	require.NoError(t, redis.AsError(r.Server.Do("SETRANGE", "large", size-1, "x")))
+	r.Proxy.Arm(testbed.ProxyFault{
+		Do: testbed.ProxyTrickle, On: testbed.ProxyReplies, At: testbed.ProxyNow(), Times: -1,
+		N: 32 << 10, Interval: 10 * time.Millisecond,
+	})
+	begin := time.Now()
+	res := redis.SyncCtx{S: r.Conn}.Do(runFor(t, 20*time.Second), "GET", "large")
+	require.NoError(t, redis.AsError(res))
+	require.Len(t, res, size)
+	require.Greater(t, time.Since(begin), opts.IOTimeout)
+}
+
+// T8: whatever stalls the handshake, Close ends it at once.
+func TestT8StalledHandshake(t *testing.T) {
+	silent := testbed.ScriptedReplies("")
+	tarPit := testbed.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
+	for name, tt := range map[string]struct {
+		handler testbed.ScriptedHandler
+		opts    redisconn.Opts
+	}{
+		"silent":   {silent, redisconn.Opts{}},
+		"AUTH":     {silent, redisconn.Opts{Password: "p"}},
+		"SELECT":   {silent, redisconn.Opts{DB: 3}},
+		"HELLO":    {silent, redisconn.Opts{Protocol: 3}},
+		"TLS":      {silent, redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}},
+		"tar pit":  {tarPit, redisconn.Opts{}},
+		"trickles": {testbed.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := oracle.RunningGoroutines()
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: tt.handler})
+			tt.opts.AsyncDial, tt.opts.IOTimeout, tt.opts.Logger = true, 10*time.Second, redisconn.NoopLogger{}
+			conn, err := redisconn.Connect(context.Background(), s.Addr(), tt.opts)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return s.Accepted() > 0 }, 5*time.Second, time.Millisecond)
+			ledger := oracle.NewLedger(t.Name())
+			for range 100 {
+				conn.Send(redis.Req("GET", "a"), ledger, ledger.Issue(nil))
+			}
+			begin := time.Now()
+			conn.Close()
+			report := ledger.Finish(5 * time.Second)
+			took := time.Since(begin)
+			require.Less(t, took, 100*time.Millisecond+slack)
+			before.Settle(report, time.Second, engines...)
+			passes(t, report)
+			require.EqualValues(t, 100, report.Outcomes(oracle.NotSent), "%v", report)
+		})
+	}
+}
+
+// T8: a wrong password is permanent: told at once, and not tried again.
+func TestT8WrongPassword(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{Password: "right"})
+	opts := fast()
+	opts.Password, opts.Logger = "wrong", redisconn.NoopLogger{}
+	_, err := redisconn.Connect(context.Background(), s.Addr(), opts)
+	require.Error(t, err)
+	require.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent), "%+v", err)
+}
