@@ -60,12 +60,8 @@ func (c *Cluster) survey() ([]truth, []opinion, error) {
 	var truths []truth
 	var opinions []opinion
 	for _, n := range c.Nodes() {
-		addr := n.Addr()
-		if n.opts.TLS {
-			addr = n.TLSAddr()
-		}
 		live := n.live()
-		truths = append(truths, truth{n.id, addr, live})
+		truths = append(truths, truth{n.id, n.Addr(), live})
 		if !live {
 			continue
 		}
@@ -138,7 +134,7 @@ func (o opinion) misjudges(truths []truth) error {
 			continue // its slots, if it has any, are missing from owned
 		case p.is("fail") || p.is("fail?") || p.is("handshake") || p.is("noaddr"):
 			return fmt.Errorf("takes %.8s for %s", t.id, flags)
-		case p.addr != t.addr:
+		case p.addr != t.addr && "127.0.0.1"+p.addr != t.addr: // alone, it does not know its host
 			return fmt.Errorf("has %.8s at %s instead of %s", t.id, p.addr, t.addr)
 		case !p.linked && !p.is("myself"):
 			return fmt.Errorf("is not connected to %.8s", t.id)

@@ -14,6 +14,9 @@ import (
 // stopTimeout bounds a graceful shutdown, which may wait 10 s for replicas.
 const stopTimeout = 15 * time.Second
 
+// askTimeout bounds one question whether the server is up; there are more.
+const askTimeout = 500 * time.Millisecond
+
 // errClash: another socket has the port.
 var errClash = errors.New("port is taken")
 
@@ -159,7 +162,7 @@ func (s *Server) startLocked(newPorts bool) error {
 			s.ports = ports
 		}
 		err := s.launchLocked()
-		if !errors.Is(err, errClash) || attempt == startAttempts {
+		if !newPorts || !errors.Is(err, errClash) || attempt == startAttempts {
 			return err
 		}
 	}
@@ -190,17 +193,22 @@ func (s *Server) launchLocked() error {
 		return s.failLocked("start", cause)
 	case !ready:
 		_ = proc.kill()
-		return s.failLocked("start", fmt.Errorf("no answer to PING in %v", s.opts.StartTimeout))
+		return s.failLocked("start", fmt.Errorf("not ready in %v", s.opts.StartTimeout))
 	}
 	return nil
 }
 
-// readyLocked tells whether the server runs commands. One that refuses this
-// PING for want of rights does.
+// readyLocked tells whether the server runs commands, and is ours: another one
+// may have the port. One that refuses INFO for want of rights passes.
 func (s *Server) readyLocked() bool {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
-	err := redis.AsErrorx(s.do(addr, s.opts.StartTimeout, redis.Req("PING")))
-	return err == nil || err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrLoading)
+	res := s.do(addr, askTimeout, redis.Req("INFO"))
+	if err := redis.AsErrorx(res); err != nil {
+		return err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrLoading)
+	}
+	text, _ := res.([]byte)
+	return infoField(string(text), "process_id") == fmt.Sprint(s.proc.os.Pid) &&
+		infoField(string(text), "loading") == "0"
 }
 
 // failLocked says what went wrong, with the end of the log.

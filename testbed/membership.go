@@ -43,16 +43,17 @@ func (c *Cluster) replicate(n, master *Node) error {
 	})
 }
 
-// Failover makes a replica the master of its shard and waits until it is one.
-// It repeats the request when the nodes let it time out, as they do shortly
-// after another failover of the shard.
+// Failover makes a replica the master of its shard and waits until it is one;
+// the other nodes learn it a little later, see WaitAgreed. It repeats the
+// request when the nodes let it time out, as they do shortly after another
+// failover of the shard.
 func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 	var args []any
 	if mode != Graceful {
 		args = append(args, string(mode))
 	}
 	var asked time.Time
-	return c.wait(c.opts.AgreeTimeout, "failover to "+replica.String(), func() error {
+	err := c.wait(c.opts.AgreeTimeout, "failover to "+replica.String(), func() error {
 		role, err := replica.info("INFO replication", "role")
 		if err != nil || role == "master" {
 			return err
@@ -65,6 +66,12 @@ func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 		}
 		return errors.New("still a replica")
 	})
+	if err != nil {
+		return err
+	}
+	// A node that won an election seconds ago wins the next one with the votes,
+	// and the epoch, of the last: too old for the others to believe it.
+	return replica.call("CLUSTER BUMPEPOCH")
 }
 
 // AddMaster starts a node without slots, adds it to the cluster, and waits until
@@ -104,11 +111,8 @@ func (c *Cluster) Remove(n *Node) error {
 		return err
 	}
 	for _, p := range peers {
-		switch {
-		case p.id == n.id && p.slots != "":
-			return fmt.Errorf("testbed: remove %v: it has slots %s", n, p.slots)
-		case p.master == n.id:
-			return fmt.Errorf("testbed: remove %v: it has a replica, %.8s", n, p.id)
+		if p.id == n.id && p.slots != "" || p.master == n.id {
+			return fmt.Errorf("testbed: remove %v: it has slots or a replica: %.8s %s", n, p.id, p.slots)
 		}
 	}
 	c.mu.Lock()

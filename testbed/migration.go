@@ -85,8 +85,15 @@ func (m *Migration) MoveSome(n int) (int, error) {
 func (m *Migration) MoveAll() error { return drain(m.slot, m.from, m.to) }
 
 // Finish gives the slot to its new owner and tells all live masters. All keys
-// have to be moved.
+// have to be moved: the source would lose those that are left.
 func (m *Migration) Finish() error {
+	left, err := m.from.keysInSlot(m.slot, 1)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("testbed: finish the move of slot %d: %v has keys of it", m.slot, m.from)
+	}
 	if err := m.to.setSlot(m.slot, "NODE", m.to.id); err != nil {
 		return err
 	}
@@ -108,13 +115,14 @@ func (m *Migration) Finish() error {
 	return nil
 }
 
-// Abort moves the keys back and ends the half-way state: the slot stays where
-// it was.
+// Abort ends the half-way state and moves the keys back: the slot stays where
+// it was. Until the last one is back, the source has no such key.
 func (m *Migration) Abort() error {
-	if err := drain(m.slot, m.to, m.from); err != nil {
+	// The source would refuse to take back keys of a slot that it gives away.
+	if err := m.from.setSlot(m.slot, "STABLE"); err != nil {
 		return err
 	}
-	if err := m.from.setSlot(m.slot, "STABLE"); err != nil {
+	if err := drain(m.slot, m.to, m.from); err != nil {
 		return err
 	}
 	return m.to.setSlot(m.slot, "STABLE")

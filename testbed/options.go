@@ -35,8 +35,7 @@ type Options struct {
 	Persist bool
 	// Config holds further lines of redis.conf. They come last, and so win.
 	Config []string
-	// StartTimeout bounds each start, from the process to the first PING that
-	// is answered (LOADING is no answer). Default 10 s.
+	// StartTimeout bounds each start, loading of data included. Default 10 s.
 	StartTimeout time.Duration
 
 	// cluster turns cluster mode on; it holds the node time-out.

@@ -16,7 +16,8 @@ import (
 
 // CA is a certificate authority made at run time. All certificates of this
 // package are for 127.0.0.1, ::1 and localhost, and valid for a day, except
-// where a method says otherwise. They work for servers and for clients.
+// where a method says otherwise. They work for servers and for clients. The
+// authority itself is valid for a week.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -33,7 +34,11 @@ type CertSpec struct {
 
 // NewCA makes an authority.
 func NewCA() (*CA, error) {
-	template, err := CertSpec{}.template("testbed CA")
+	// Longer than any certificate it signs, so that a bad one is bad in one way.
+	week := 7 * 24 * time.Hour
+	template, err := CertSpec{
+		NotBefore: time.Now().Add(-week), NotAfter: time.Now().Add(week),
+	}.template("testbed CA")
 	if err != nil {
 		return nil, err
 	}

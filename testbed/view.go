@@ -12,7 +12,7 @@ import (
 // peer is what one node says about one node: a line of CLUSTER NODES.
 type peer struct {
 	id     string
-	addr   string // of the port for plain or TLS clients, whichever nodes go by
+	addr   string // of the port for plain clients, since we are one
 	flags  []string
 	master string // id; empty for a master
 	linked bool

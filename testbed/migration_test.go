@@ -1,0 +1,93 @@
+package testbed
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// fillSlot sets count keys {a}:i and returns their slot and owner.
+func fillSlot(t *testing.T, c *Cluster, count int) (slot int, owner *Node) {
+	t.Helper()
+	slot, err := c.Slot("{a}")
+	require.NoError(t, err)
+	owner, err = c.Owner(slot)
+	require.NoError(t, err)
+	for i := range count {
+		require.Equal(t, "OK", owner.Do("SET", fmt.Sprintf("{a}:%d", i), i))
+	}
+	return slot, owner
+}
+
+// countIn tells how many keys of a slot a node has.
+func countIn(n *Node, slot int) any { return n.Do("CLUSTER COUNTKEYSINSLOT", slot) }
+
+func TestMoveSlot(t *testing.T) {
+	t.Parallel()
+	c := NewCluster(t, ClusterOptions{Replicas: -1})
+	slot, from := fillSlot(t, c, 2*migrateKeys+7)
+	to := c.Node(0)
+	require.NotSame(t, from, to)
+	require.NoError(t, c.MoveSlot(slot, to))
+	require.NoError(t, c.MoveSlot(slot, to), "it is there already")
+	owner, err := c.Owner(slot)
+	require.NoError(t, err)
+	assert.Same(t, to, owner)
+	assert.Equal(t, int64(2*migrateKeys+7), countIn(to, slot))
+	assert.Equal(t, int64(0), countIn(from, slot))
+	assert.Equal(t, []byte("9"), to.Do("GET", "{a}:9"))
+	assert.True(t, redis.AsErrorx(from.Do("GET", "{a}:9")).IsOfType(redis.ErrMoved))
+
+	_, err = c.BeginMigration(slot, to)
+	assert.ErrorContains(t, err, "has it already")
+	requireServes(t, c)
+}
+
+func TestHalfMovedSlot(t *testing.T) {
+	t.Parallel()
+	c := NewCluster(t, ClusterOptions{Replicas: -1})
+	slot, from := fillSlot(t, c, 5)
+	to := c.Node(0)
+	m, err := c.BeginMigration(slot, to)
+	require.NoError(t, err)
+	assert.Equal(t, slot, m.Slot())
+	assert.Same(t, from, m.From())
+	assert.Same(t, to, m.To())
+
+	// No key moved: the source has them, and says ASK for those it has not.
+	assert.Equal(t, []byte("1"), from.Do("GET", "{a}:1"))
+	assert.True(t, redis.AsErrorx(from.Do("GET", "{a}:absent")).IsOfType(redis.ErrAsk))
+	assert.True(t, redis.AsErrorx(to.Do("GET", "{a}:1")).IsOfType(redis.ErrMoved))
+
+	// Some moved.
+	require.NoError(t, m.MoveKeys("{a}:1", "{a}:absent"))
+	assert.True(t, redis.AsErrorx(from.Do("GET", "{a}:1")).IsOfType(redis.ErrAsk))
+	assert.Equal(t, []byte("1"), get(to, "{a}:1"))
+	assert.True(t, redis.AsErrorx(from.Do("MGET", "{a}:1", "{a}:2")).IsOfType(redis.ErrTryAgain))
+	moved, err := m.MoveSome(2)
+	require.NoError(t, err)
+	assert.Equal(t, 2, moved)
+	assert.Equal(t, []any{int64(2), int64(3)}, []any{countIn(from, slot), countIn(to, slot)})
+	assert.Error(t, m.Finish(), "keys are left")
+
+	// Back to where it was.
+	require.NoError(t, m.Abort())
+	require.NoError(t, c.WaitAgreed())
+	assert.Equal(t, []any{int64(5), int64(0)}, []any{countIn(from, slot), countIn(to, slot)})
+	assert.Nil(t, from.Do("GET", "{a}:absent"))
+	owner, err := c.Owner(slot)
+	require.NoError(t, err)
+	assert.Same(t, from, owner)
+
+	// And all the way.
+	m, err = c.BeginMigration(slot, to)
+	require.NoError(t, err)
+	require.NoError(t, m.MoveAll())
+	require.NoError(t, m.Finish())
+	require.NoError(t, c.WaitAgreed())
+	assert.Equal(t, []byte("4"), to.Do("GET", "{a}:4"))
+}
