@@ -11,6 +11,8 @@ FUZZTIME ?= 10s
 # Time for make torture.
 DURATION ?= 10m
 BENCH_FLAGS ?=
+# What make platforms checks; empty means all that scripts/platforms.sh lists.
+PLATFORMS ?=
 
 GOLANGCI_VERSION = v2.15.0
 GOVULNCHECK_VERSION = v1.8.0
@@ -63,7 +65,7 @@ lint-code: $(GOLANGCI) ## the first part of lint
 	@scripts/bench-module.sh $(GO) vet ./...
 
 platforms: ## type-check code and tests for every platform
-	@GO="$(GO)" scripts/platforms.sh
+	@GO="$(GO)" scripts/platforms.sh $(PLATFORMS)
 
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities (needs the network)
 	@scripts/vuln.sh $(GOVULNCHECK) ./...
