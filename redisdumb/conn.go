@@ -26,8 +26,9 @@ const (
 // Conn is a blocking redis.Sender of one socket. Set its fields before the
 // first call. It is safe for use by many goroutines: they take turns.
 //
-// Commands that make a server send what nobody asked for, or no reply at all
-// (SUBSCRIBE, MONITOR, CLIENT REPLY …), do not fit.
+// Blocking commands and those that change the state of the socket are allowed,
+// but not those that break the pairing of requests and replies (SUBSCRIBE,
+// MONITOR, CLIENT REPLY): redis.ErrCommandForbidden.
 type Conn struct {
 	// Addr is host:port, tcp://host:port, unix:///path, or a path that starts
 	// with "." or "/".

@@ -64,6 +64,23 @@ func TestConnResults(t *testing.T) {
 	assert.Equal(t, "PONG", conn.Do("PING"), "a server error leaves the socket alive")
 }
 
+func TestConnRefuses(t *testing.T) {
+	conn := newConn(t, testbed.NewServer(t).Addr())
+	for _, cmd := range []string{"SUBSCRIBE", "monitor", "CLIENT REPLY"} {
+		err := redis.AsErrorx(conn.Do(cmd, "x"))
+		require.NotNil(t, err, cmd)
+		assert.True(t, err.IsOfType(redis.ErrCommandForbidden), "%v", err)
+	}
+	for _, req := range []redis.Request{
+		redis.Req("SELECT", 1), redis.Req("READONLY"), redis.Req("WATCH", "a"), redis.Req("MULTI"), redis.Req("DISCARD"),
+	} {
+		err := redis.AsErrorx(conn.Do(req.Cmd, req.Args...))
+		assert.False(t, err != nil && err.IsOfType(redis.ErrCommandForbidden), "%v", err)
+	}
+	assert.Error(t, redis.AsError(conn.Do("")))
+	assert.Error(t, redis.AsError(conn.Do("GET a b c")))
+}
+
 func TestConnKeepsItsSocket(t *testing.T) {
 	conn := newConn(t, testbed.NewServer(t).Addr())
 	id := conn.Do("CLIENT ID")

@@ -93,7 +93,11 @@ func encode(reqs []redis.Request) (results []any, encoded [][]byte) {
 	encoded = make([][]byte, 0, len(reqs))
 	bad := false
 	for i, r := range reqs {
-		buf, err := redis.AppendRequest(nil, r)
+		var buf []byte
+		err := redis.CheckRequest(r, true)
+		if err == nil {
+			buf, err = redis.AppendRequest(nil, r)
+		}
 		if err != nil {
 			results[i], bad = withRequest(redis.AsErrorx(err), r), true
 			continue
