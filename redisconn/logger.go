@@ -12,7 +12,8 @@ type Logger interface {
 	// Report is called with each change of state, in order.
 	Report(conn *Connection, event LogEvent)
 	// ReqStat is called with each answered request: its result, the
-	// nanoseconds from Send to the answer, and the bytes sent and received.
+	// nanoseconds from Send to the answer, the bytes of the answer (in) and
+	// those of the request (out).
 	// The request's arguments may be strings where other types were given.
 	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
 }
@@ -48,8 +49,8 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future panicked when it was resolved. Only its own request
-// is concerned.
+// LogFuturePanic: a future panicked when it was resolved, or Logger.ReqStat did.
+// Only its own request is concerned.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
