@@ -1,0 +1,262 @@
+package redisconn_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// What is no valid reply ends the socket, with an error of its own for the log
+// and an unknown outcome for all that is in flight. The connection comes back.
+func TestHostileReplies(t *testing.T) {
+	for _, c := range []struct {
+		name, reply string
+		want        *errorx.Type
+	}{
+		{"nothing known", "?\r\n", redis.ErrUnknownHeaderType},
+		{"empty line", "\r\n", redis.ErrHeaderlineEmpty},
+		{"no CR", "+OK\n", redis.ErrNoFinalRN},
+		{"CR within", "+O\rK\r\n", redis.ErrResponseFormat},
+		{"no number", ":\r\n", redis.ErrIntegerParsing},
+		{"word for a number", ":one\r\n", redis.ErrIntegerParsing},
+		{"number too large", ":9223372036854775808\r\n", redis.ErrIntegerParsing},
+		{"space before a number", ": 1\r\n", redis.ErrIntegerParsing},
+		{"bulk without length", "$\r\n", redis.ErrIntegerParsing},
+		{"bulk of a word", "$x\r\n", redis.ErrIntegerParsing},
+		{"bulk of +1", "$+1\r\na\r\n", redis.ErrIntegerParsing},
+		{"bulk of -2", "$-2\r\n", redis.ErrResponseFormat},
+		{"bulk of -0", "$-0\r\n\r\n", redis.ErrResponseFormat},
+		{"largest bulk", "$9223372036854775807\r\n", redis.ErrResponseTooLarge},
+		{"bulk over the limit", "$536870913\r\n", redis.ErrResponseTooLarge},
+		{"bulk longer than its length", "$1\r\nab\r\n", redis.ErrNoFinalRN},
+		{"array of -2", "*-2\r\n", redis.ErrResponseFormat},
+		{"array over the limit", "*2147483647\r\n", redis.ErrResponseTooLarge},
+		{"largest array", "*9223372036854775807\r\n", redis.ErrResponseTooLarge},
+		{"largest map", "%9223372036854775807\r\n", redis.ErrResponseTooLarge},
+		{"largest nested arrays", strings.Repeat("*134217728\r\n", 100) + "?\r\n", redis.ErrUnknownHeaderType},
+		{"deep", strings.Repeat("*1\r\n", 100_000), redis.ErrResponseTooLarge},
+		{"long line", "+" + strings.Repeat("x", 1<<20), redis.ErrHeaderlineTooLarge},
+		{"push within", "*1\r\n>1\r\n+x\r\n", redis.ErrResponseFormat},
+		{"bad boolean", "#x\r\n", redis.ErrResponseFormat},
+		{"bad null", "_x\r\n", redis.ErrResponseFormat},
+		{"bad double", ",one\r\n", redis.ErrResponseFormat},
+		{"bad verbatim string", "=1\r\nx\r\n", redis.ErrResponseFormat},
+		{"map key of an array", "%1\r\n*0\r\n+x\r\n", redis.ErrResponseFormat},
+		{"HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n", redis.ErrUnknownHeaderType},
+		{"zeros", strings.Repeat("\x00", 100) + "\r\n", redis.ErrUnknownHeaderType},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var bad atomic.Bool
+			bad.Store(true)
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(conn *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				reply := "+fine\r\n"
+				if r.Cmd == "BAD" && bad.Swap(false) {
+					reply = c.reply
+				}
+				_, err := io.WriteString(conn, reply)
+				return err
+			}})
+			log := &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+			require.Equal(t, "fine", send(conn, "GOOD").wait(t))
+			both := newOutcomes(2)
+			conn.SendMany([]redis.Request{redis.Req("BAD"), redis.Req("GOOD")}, both, 0)
+			for _, res := range both.wait(t) {
+				requireUnknown(t, res, redis.ErrIO)
+			}
+			eventually(t, "connected again", conn.ConnectedNow)
+			requireType(t, event[redisconn.LogDisconnected](log).Error, c.want)
+			require.Equal(t, "fine", redis.Sync{S: conn}.Do("GOOD"))
+		})
+	}
+}
+
+// What breaks off is an error, however much of it came.
+func TestTruncatedReplies(t *testing.T) {
+	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
+	for n := range len(whole) {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedThenClose(whole[:n])})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+		})
+	}
+}
+
+func TestReplyNobodyAskedFor(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	s.Broadcast([]byte("+surprise\r\n"))
+	eventually(t, "disconnected", func() bool { return log.count("Disconnected") == 1 })
+	requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrResponseUnexpected)
+	eventually(t, "connected again", conn.ConnectedNow)
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
+}
+
+// Pushes answer nothing, wherever they come.
+func TestPushesAreSkipped(t *testing.T) {
+	push := ">3\r\n+message\r\n+channel\r\n$4\r\nbody\r\n"
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{
+		Handler: testbed.ScriptedReplies(push+"+one\r\n"+push, push+"+two\r\n"),
+	})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
+	s.Broadcast([]byte(push))
+	require.Equal(t, "one", redis.Sync{S: conn}.Do("GET", "a"))
+	require.Equal(t, "two", redis.Sync{S: conn}.Do("GET", "a"))
+	require.Zero(t, log.count("Disconnected"))
+}
+
+func TestServerClosesAndResets(t *testing.T) {
+	for name, end := range map[string]func(*testbed.ScriptedConn){
+		"close": (*testbed.ScriptedConn).Close,
+		"reset": (*testbed.ScriptedConn).Reset,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				if r.Cmd == "END" {
+					end(c)
+					return net.ErrClosed
+				}
+				_, err := io.WriteString(c, "+OK\r\n")
+				return err
+			}})
+			log := &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+			requireUnknown(t, send(conn, "END").wait(t), redis.ErrIO)
+			eventually(t, "connected again", conn.ConnectedNow)
+			require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
+			requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrIO)
+		})
+	}
+}
+
+// What a future does is its own affair.
+func TestFuturesThatMisbehave(t *testing.T) {
+	s := testbed.NewServer(t)
+	start := func(t *testing.T) (*redisconn.Connection, *recorder) {
+		log := &recorder{}
+		return connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: 300 * time.Millisecond}), log
+	}
+	// between sends three requests at once, the second with a future of f.
+	between := func(conn *redisconn.Connection, f func(res any)) (*outcome, *outcome) {
+		first, last := newOutcome(), newOutcome()
+		reqs := []redis.Request{redis.Req("ECHO", 1), redis.Req("ECHO", 2), redis.Req("ECHO", 3)}
+		conn.SendMany(reqs, redis.FuncFuture(func(res any, n uint64) {
+			switch n {
+			case 0:
+				first.Resolve(res, 0)
+			case 1:
+				f(res)
+			case 2:
+				last.Resolve(res, 0)
+			}
+		}), 0)
+		return first, last
+	}
+
+	t.Run("panics", func(t *testing.T) {
+		conn, log := start(t)
+		first, last := between(conn, func(any) { panic("on purpose") })
+		require.Equal(t, []byte("1"), first.wait(t))
+		require.Equal(t, []byte("3"), last.wait(t))
+		require.Zero(t, log.count("Disconnected"), "the connection lives")
+		require.Equal(t, 1, log.count("FuturePanic"))
+		require.Equal(t, "on purpose", event[redisconn.LogFuturePanic](log).Value)
+		require.Contains(t, string(event[redisconn.LogFuturePanic](log).Stack), "reader_test.go")
+	})
+	t.Run("panics last", func(t *testing.T) {
+		conn, log := start(t)
+		conn.Send(redis.Req("ECHO", 1), redis.FuncFuture(func(any, uint64) { panic("on purpose") }), 0)
+		require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+		require.Equal(t, []string{"Connecting", "Connected", "FuturePanic"}, log.names())
+	})
+	t.Run("panics on a refusal", func(t *testing.T) {
+		conn, log := start(t)
+		conn.Send(redis.Req("SELECT", 1), redis.FuncFuture(func(any, uint64) { panic("on purpose") }), 0)
+		require.Equal(t, 1, log.count("FuturePanic"))
+	})
+	t.Run("ends its goroutine", func(t *testing.T) {
+		conn, log := start(t)
+		first, last := between(conn, func(any) { runtime.Goexit() })
+		require.Equal(t, []byte("1"), first.wait(t))
+		requireUnknown(t, last.wait(t), redis.ErrIO)
+		eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
+		require.NoError(t, conn.Ping())
+	})
+	t.Run("sends", func(t *testing.T) {
+		conn, _ := start(t)
+		next := newOutcome()
+		_, last := between(conn, func(any) { conn.Send(redis.Req("ECHO", 4), next, 0) })
+		require.Equal(t, []byte("3"), last.wait(t))
+		require.Equal(t, []byte("4"), next.wait(t))
+	})
+	t.Run("closes", func(t *testing.T) {
+		conn, log := start(t)
+		_, last := between(conn, func(any) { conn.Close() })
+		if res := last.wait(t); redis.AsError(res) != nil {
+			requireUnknown(t, res, redis.ErrIO)
+		}
+		eventually(t, "closed", func() bool { return log.count("ContextClosed") == 1 })
+	})
+	t.Run("blocks", func(t *testing.T) {
+		conn, log := start(t)
+		block := make(chan struct{})
+		defer close(block)
+		first, last := between(conn, func(any) { <-block })
+		require.Equal(t, []byte("1"), first.wait(t))
+		requireUnknown(t, last.wait(t), redis.ErrIO) // by IOTimeout
+		eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
+		require.NoError(t, conn.Ping())
+	})
+	t.Run("blocks at the end", func(t *testing.T) {
+		conn, log := start(t)
+		block := make(chan struct{})
+		defer close(block)
+		conn.Send(redis.Req("ECHO", 1), redis.FuncFuture(func(any, uint64) { <-block }), 0)
+		eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
+		require.NoError(t, conn.Ping())
+	})
+}
+
+// A logger that panics must not cost a request its result.
+func TestReqStatThatPanics(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: &panickyLogger{}})
+	require.Equal(t, []byte("1"), send(conn, "ECHO", 1).wait(t))
+	require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+}
+
+type panickyLogger struct{ recorder }
+
+func (*panickyLogger) ReqStat(*redisconn.Connection, redis.Request, any, int64, int64, int64) {
+	panic("on purpose")
+}
+
+func TestLargeReplies(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	sync := redis.Sync{S: conn}
+	for _, size := range []int{1, 32<<10 - 5, 32 << 10, 64<<10 + 1, 5 << 20} {
+		value := strings.Repeat("v", size)
+		require.Equal(t, "OK", sync.Do("SET", "key", value))
+		require.True(t, value == string(sync.Do("GET", "key").([]byte)), "size %d", size)
+	}
+	many := sync.Do("EVAL", "local t={} for i=1,7000 do t[i]=i end return {t,t}", 0).([]any)
+	require.Len(t, many[1], 7000)
+	require.EqualValues(t, 7000, many[1].([]any)[6999])
+}
