@@ -136,3 +136,11 @@ func (before Goroutines) Settle(r *Report, within time.Duration, about ...string
 		r.Violate(Leaked, "%s", stack)
 	}
 }
+
+// TakeAllocated returns the bytes that the process has allocated so far, freed
+// ones included.
+func TakeAllocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
