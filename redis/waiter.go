@@ -80,6 +80,10 @@ func (w *waiter) Cancelled() error {
 // result waits until the request is resolved, or ctx ends. It ends the
 // caller's use of the waiter. What came into the waiter's target is moved to t.
 func (w *waiter) result(ctx context.Context, t *target) any {
+	if leader := w.req.Leader; leader != nil {
+		w.req.Leader = nil
+		leader.Lead(ctx)
+	}
 	if ended := ctx.Done(); ended != nil {
 		select {
 		case <-w.done:
@@ -144,7 +148,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 		return errArgument(cmd, bad)
 	}
 	if encoded, ok := s.(encodedSender); ok {
-		w.req.Cmd = cmd
+		w.req.Cmd, w.req.MayLead = cmd, true
 		w.req.Deadline, _ = ctx.Deadline()
 		if t != nil && t.kind != targetResult {
 			w.req.Typed = true

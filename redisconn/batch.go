@@ -34,8 +34,10 @@ type batch struct {
 	items []item
 	seq   uint64 // the sequence number of items[0]
 
-	withdrawn int  // items to be cut out before writing
-	foreign   bool // has futures whose Cancelled is worth asking
+	withdrawn int // items to be cut out before writing
+	// wakesReader: who writes the batch passes on the right to read.
+	wakesReader bool
+	foreign     bool // has futures whose Cancelled is worth asking
 
 	fence nonce     // of the PING that ends it, with Opts.Integrity
 	taken time.Time // when it went in flight

@@ -215,6 +215,7 @@ func (c *Connection) change(to state, s *session) {
 	var start bool
 	if q.state != stateClosed {
 		q.state, q.session = to, s
+		q.reading = true // the reader of a new session begins with it
 		start = s != nil && q.open != nil && !q.writing
 		q.writing = q.writing || start
 	}

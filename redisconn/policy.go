@@ -19,6 +19,9 @@ func yields(concurrency int) bool {
 	return concurrency >= yieldFrom
 }
 
+// alone tells whether requests come one at a time.
+func alone(concurrency int) bool { return concurrency <= 1 }
+
 // usual follows the time that batches are in flight downwards at once and
 // upwards slowly, so that it is what the network and an idle server take.
 func usual(old, latest time.Duration) time.Duration {

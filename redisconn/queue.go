@@ -30,6 +30,9 @@ type queue struct {
 	// writing is the right to take batches and write them: whoever sets it has
 	// it, and passes it on or clears it.
 	writing bool
+	// reading is the right to read: see lead.go.
+	reading  bool
+	leadable bool // the last request's caller could have read its own reply
 	// released is closed when writing is cleared, if anybody asked.
 	released chan struct{}
 
@@ -131,6 +134,9 @@ func (q *queue) flyLocked(b *batch) {
 	if q.fenced {
 		b.enclose()
 		q.pending++
+	}
+	if !q.reading {
+		q.reading, b.wakesReader = true, true
 	}
 	b.taken = time.Now()
 	if q.tail == nil {

@@ -10,3 +10,5 @@ type rawWriter struct{}
 func newRawWriter(net.Conn) *rawWriter { return nil }
 
 func (*rawWriter) write([]byte) (int, error) { return 0, nil }
+
+func (*rawWriter) peek() (byte, int, error) { return 0, 0, nil }

@@ -18,6 +18,12 @@ type rawWriter struct {
 	buf  []byte
 	n    int
 	err  error
+
+	// The same for peek, which is used by whoever has the right to read.
+	look    func(fd uintptr) bool
+	head    [1]byte
+	seen    int
+	lookErr error
 }
 
 // newRawWriter returns nil for connections that have no socket of their own.
@@ -36,7 +42,7 @@ func newRawWriter(conn net.Conn) *rawWriter {
 		return nil
 	}
 	w := &rawWriter{raw: raw}
-	w.once = w.writeOnce
+	w.once, w.look = w.writeOnce, w.peekOnce
 	return w
 }
 
@@ -68,6 +74,34 @@ func (w *rawWriter) writeOnce(fd uintptr) bool {
 			return true
 		}
 		w.n = n
+		return true
+	}
+}
+
+// peek returns the first byte that can be read at once, if n is 1; it is 0 if
+// there is none. The end of the stream is an error.
+func (w *rawWriter) peek() (head byte, n int, err error) {
+	w.seen, w.lookErr = 0, nil
+	if err := w.raw.Read(w.look); err != nil {
+		return 0, 0, err
+	}
+	return w.head[0], w.seen, w.lookErr
+}
+
+func (w *rawWriter) peekOnce(fd uintptr) bool {
+	for {
+		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return true
+		case err != nil:
+			w.lookErr = err
+		case n == 0:
+			w.lookErr = io.EOF
+		}
+		w.seen = max(n, 0)
 		return true
 	}
 }

@@ -15,13 +15,24 @@ import (
 // readBuffer is the size of a connection's read buffer.
 const readBuffer = 32 << 10
 
-// reader resolves futures in the order of the wire.
+// reader resolves futures in the order of the wire. It is used by whoever has
+// the right to read: see lead.go.
 type reader struct {
 	s   *session
 	dec *redis.Decoder
 	cur *batch // the batch that is being answered
 	// held are the replies of cur so far, with Opts.Integrity.
 	held []reply
+
+	interrupted chan struct{} // see await
+}
+
+func newReader(s *session) *reader {
+	return &reader{
+		s:           s,
+		dec:         redis.NewDecoder(bufio.NewReaderSize(s, readBuffer), s.c.opts.Limits),
+		interrupted: make(chan struct{}, 1),
+	}
 }
 
 // reply is a result with the size that it had on the wire.
@@ -33,10 +44,9 @@ type reply struct {
 // readLoop is the reader goroutine. It is started with the session, owns the
 // receiving half of the socket, and ends when the session fails.
 func (s *session) readLoop() {
-	r := &reader{s: s, dec: redis.NewDecoder(bufio.NewReaderSize(s, readBuffer), s.c.opts.Limits)}
 	// A future may end the goroutine by runtime.Goexit.
 	defer s.fail(redis.ErrIO.New("reader ended"))
-	for r.serve() {
+	for s.reader.serve() {
 	}
 }
 
@@ -49,7 +59,7 @@ func (r *reader) serve() (interrupted bool) {
 			interrupted = true
 		}
 	}()
-	for r.answer() {
+	for r.answer() && r.rest() {
 	}
 	return false
 }
@@ -128,7 +138,13 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 	it.fut.Resolve(got.res, it.n)
 }
 
+// stat tells the logger. If that panics, the request is still to be resolved.
 func (r *reader) stat(b *batch, i int, got reply) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.s.c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
+		}
+	}()
 	begin := 0
 	if i > 0 {
 		begin = b.items[i-1].end

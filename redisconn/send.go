@@ -42,6 +42,7 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	if err == nil {
 		b := q.openLocked()
 		mark := b.mark()
+		q.leadable = false
 		if asking {
 			c.appendLocked(b, reqAsking, nil, 0)
 		}
@@ -78,6 +79,8 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 		c.refuse(cb, err, n)
 		return
 	}
+	q.leadable = r.MayLead
+	lead := r.MayLead && q.leadsLocked()
 	b := q.openLocked()
 	mark := b.mark()
 	r.Ticket = wire.Ticket{Queue: q, Seq: q.seq}
@@ -89,6 +92,10 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	b.items = append(b.items, it)
 	s := q.addedLocked(mark)
 	q.mu.Unlock()
+	if lead {
+		r.Leader = s
+		s.checkQuiet()
+	}
 	if s != nil {
 		s.flush()
 	}

@@ -26,26 +26,33 @@ type session struct {
 	wake chan struct{}
 	rest *batch
 
+	reader *reader // used by whoever has the right to read
+	// readWake passes the right to read to the reader.
+	readWake chan struct{}
+
 	received atomic.Int64 // bytes
 }
 
 func newSession(c *Connection, conn net.Conn) *session {
-	return &session{
-		c:      c,
-		conn:   conn,
-		raw:    newRawWriter(conn),
-		failed: make(chan struct{}),
-		quit:   make(chan struct{}),
-		wake:   make(chan struct{}, 1),
+	s := &session{
+		c:        c,
+		conn:     conn,
+		raw:      newRawWriter(conn),
+		failed:   make(chan struct{}),
+		quit:     make(chan struct{}),
+		wake:     make(chan struct{}, 1),
+		readWake: make(chan struct{}, 1),
 	}
+	s.reader = newReader(s)
+	return s
 }
 
 // fail ends the session, unless it has ended.
 func (s *session) fail(err *errorx.Error) {
 	s.failure.Do(func() {
 		s.err = err
+		s.c.lost() // before the lifecycle goes on: the next session is not lost
 		close(s.failed)
-		s.c.lost()
 		_ = s.conn.Close()
 	})
 }

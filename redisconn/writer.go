@@ -16,7 +16,7 @@ func (s *session) flush() {
 	}
 	s.yield()
 	b, cancelled := s.c.queue.take()
-	if b != nil && s.writeNow(b) && s.c.queue.wrote(b) {
+	if b != nil && s.writeNow(b) && s.wrote(b) {
 		s.wake <- struct{}{}
 	}
 	s.c.resolveCancelled(cancelled)
@@ -73,7 +73,7 @@ func (s *session) writeAll() {
 			s.yield()
 			b, cancelled = s.c.queue.take()
 		}
-		more := b != nil && s.writeBlocking(b) && s.c.queue.wrote(b)
+		more := b != nil && s.writeBlocking(b) && s.wrote(b)
 		s.c.resolveCancelled(cancelled)
 		if !more {
 			return
@@ -99,6 +99,15 @@ func (s *session) writeBlocking(b *batch) bool {
 		return false
 	}
 	return true
+}
+
+// wrote tells that the batch was written in whole; it returns true if the
+// caller still has the right to write, for there is more.
+func (s *session) wrote(b *batch) bool {
+	if b.wakesReader {
+		s.readWake <- struct{}{}
+	}
+	return s.c.queue.wrote(b)
 }
 
 func (s *session) writeFailed(err error) {

@@ -30,6 +30,10 @@ type Request struct {
 	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
 	// for senders that want it.
 	Slot int
+	// MayLead is set if the caller will call Leader, should it be set.
+	MayLead bool
+	// Leader is set by the sender if the caller has to read its own reply.
+	Leader Leader
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
 }
@@ -40,6 +44,13 @@ const (
 	// ManySlots is the Slot of a request whose keys are of several slots.
 	ManySlots = -2
 )
+
+// Leader is a connection on which a caller reads its own reply.
+type Leader interface {
+	// Lead returns when the reply was read, or can't be, or ctx ends. The
+	// result comes through the request's future all the same.
+	Lead(ctx context.Context)
+}
 
 // Ticket names a queued request.
 type Ticket struct {

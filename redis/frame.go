@@ -1,0 +1,62 @@
+package redis
+
+import "bytes"
+
+// Await waits until something can be decoded. It consumes nothing, so that it
+// may be called again after an error that passes, as a time-out.
+func (d *Decoder) Await() error {
+	_, err := d.r.Peek(1)
+	return err
+}
+
+// Complete tells whether the next reply, with the pushes before it, is in the
+// buffer as a whole, so that Decode will not wait.
+func (d *Decoder) Complete() bool {
+	buf, _ := d.r.Peek(d.r.Buffered())
+	for {
+		size, complete := frameSize(buf, d.limits.Depth)
+		if !complete {
+			return false
+		}
+		if kind := buf[0]; kind != '>' && kind != '|' {
+			return true
+		}
+		buf = buf[size:]
+	}
+}
+
+// frameSize returns how many bytes the frame at the start of buf takes, if it
+// is complete. What is malformed counts as complete as far as its first line:
+// decoding it needs no more.
+func frameSize(buf []byte, depth int) (size int, complete bool) {
+	end := bytes.IndexByte(buf, '\n') + 1
+	if end == 0 {
+		return 0, false
+	}
+	switch buf[0] {
+	case '$', '=', '!', '*', '~', '%', '>', '|':
+	default:
+		return end, true
+	}
+	n, ok := parseInt(bytes.TrimRight(buf[1:end], "\r\n"))
+	if !ok || n < 0 {
+		return end, true
+	}
+	switch buf[0] {
+	case '$', '=', '!':
+		return end + int(n) + 2, n <= int64(len(buf)-end-2)
+	case '%', '|':
+		n *= 2
+	}
+	if depth == 0 {
+		return end, true
+	}
+	for ; n > 0; n-- {
+		size, complete := frameSize(buf[end:], depth-1)
+		if !complete {
+			return 0, false
+		}
+		end += size
+	}
+	return end, true
+}

@@ -1,0 +1,125 @@
+package redisconn_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// lone makes a connection on which the next caller reads its own reply.
+func lone(t *testing.T, addr string, opts redisconn.Opts) *redisconn.Connection {
+	opts.Logger = redisconn.NoopLogger{}
+	conn := connect(t, addr, opts)
+	for range 10 {
+		require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("GET", "key")))
+	}
+	return conn
+}
+
+func TestLeadEndsWithItsContext(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
+	for range 3 {
+		require.NoError(t, s.Pause())
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		err := redis.AsErrorx(redis.SyncCtx{S: conn}.Do(ctx, "INCR", "abandoned"))
+		cancel()
+		require.True(t, err.IsOfType(redis.ErrRequestCancelled), "%v", err)
+		require.False(t, err.HasTrait(redis.ErrTraitNotSent))
+		require.ErrorIs(t, err.Cause(), context.DeadlineExceeded)
+		require.NoError(t, s.Resume())
+		require.Equal(t, []byte("x"), redis.Sync{S: conn}.Do("ECHO", "x"))
+	}
+	require.Equal(t, []byte("3"), redis.Sync{S: conn}.Do("GET", "abandoned"))
+}
+
+// A reply that comes in pieces must not hold its caller beyond its context.
+func TestLeadIsNotHeldByPieces(t *testing.T) {
+	release := make(chan struct{})
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		if r.Cmd != "PIECES" {
+			_, err := c.Write([]byte("+OK\r\n"))
+			return err
+		}
+		if _, err := c.Write([]byte("$5\r\nab")); err != nil {
+			return err
+		}
+		<-release
+		_, err := c.Write([]byte("cde\r\n"))
+		return err
+	}})
+	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	err := redis.AsErrorx(redis.SyncCtx{S: conn}.Do(ctx, "PIECES"))
+	require.True(t, err.IsOfType(redis.ErrRequestCancelled), "%v", err)
+	close(release)
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("NEXT"))
+	require.Equal(t, []byte("abcde"), redis.Sync{S: conn}.Do("PIECES"))
+}
+
+// While nobody reads, the server may close the connection: the next request
+// finds that before it is written.
+func TestLeadFindsAClosedConnection(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := lone(t, s.Addr(), redisconn.Opts{})
+	other := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.Equal(t, int64(1), redis.Sync{S: other}.Do("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes"))
+	err := redis.AsErrorx(redis.Sync{S: conn}.Do("SET", "key", "value"))
+	if err != nil {
+		require.True(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+	}
+}
+
+func TestLeadDoesNotTakeAStraysReply(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn := lone(t, s.Addr(), redisconn.Opts{})
+	s.Broadcast([]byte("+STRAY\r\n"))
+	eventually(t, "stray reply ends the connection", func() bool {
+		res := redis.Sync{S: conn}.Do("GET", "key")
+		require.NotEqual(t, "STRAY", res)
+		return redis.AsError(res) != nil || s.Accepted() > 1
+	})
+}
+
+func TestLeadSkipsPushes(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn := lone(t, s.Addr(), redisconn.Opts{})
+	for range 20 {
+		s.Broadcast([]byte(">2\r\n+invalidate\r\n*1\r\n$3\r\nkey\r\n"))
+		require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
+	}
+	require.Equal(t, 1, s.Accepted())
+}
+
+func TestLeadAndFollowByTurns(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := lone(t, s.Addr(), redisconn.Opts{})
+	sender := redis.SyncCtx{S: conn}
+	for round := range 30 {
+		var wg sync.WaitGroup
+		for g := range 1 + round%4*3 {
+			wg.Go(func() {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				for i := range 50 {
+					want := fmt.Sprintf("%d-%d-%d", round, g, i)
+					var got string
+					if err := sender.DoInto(ctx, &got, "ECHO", want); err != nil || got != want {
+						t.Errorf("ECHO %s: %q, %v", want, got, err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
