@@ -1,0 +1,53 @@
+package rediscluster
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// EachShard implements redis.Sender: it calls f for each master with the
+// connection to it, or with an error if there is none.
+func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
+	if c.closed.Load() {
+		f(nil, c.errClosed())
+		return
+	}
+	t := c.topology.Load()
+	for _, s := range t.shards {
+		l := s.master.pick(c.opts.RoundRobinSeed, nil)
+		if l == nil {
+			err := ErrNoAliveConnection.New("the master is not connected").WithProperty(redis.EKAddress, s.master.addr)
+			if !f(nil, c.withCluster(err)) {
+				return
+			}
+			continue
+		}
+		if !f(l.conn, nil) {
+			return
+		}
+	}
+}
+
+// DoEachShard sends a request to every master of a cluster at once, as it is to
+// be done with FLUSHALL, SCRIPT LOAD or FUNCTION LOAD, and returns their results
+// in no particular order; each may be an error. It works on a single connection
+// too. The end of the context ends the wait, and not what was sent.
+func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
+	var waits []func() any
+	s.EachShard(func(shard redis.Sender, err error) bool {
+		if err != nil {
+			waits = append(waits, func() any { return err })
+			return true
+		}
+		done := make(chan any, 1)
+		go func() { done <- redis.SyncCtx{S: shard}.Send(ctx, req) }()
+		waits = append(waits, func() any { return <-done })
+		return true
+	})
+	results := make([]any, len(waits))
+	for i, wait := range waits {
+		results[i] = wait()
+	}
+	return results
+}

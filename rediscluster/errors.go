@@ -1,0 +1,44 @@
+package rediscluster
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+var (
+	// ErrCluster holds errors of the cluster's own, beside those of redis and redisconn.
+	ErrCluster = redis.Errors.NewSubNamespace("cluster")
+	// ErrClusterSlots: no node told the slots.
+	ErrClusterSlots = ErrCluster.NewType("retrieve_slots")
+	// ErrAddressNotResolved: the host of an address has no IP.
+	ErrAddressNotResolved = ErrCluster.NewType("resolve_address")
+	// ErrAddressHostname: an address is not host:port.
+	ErrAddressHostname = ErrCluster.NewType("address_hostname")
+	// ErrClusterConfigEmpty: nodes answer, but no slot belongs to any.
+	ErrClusterConfigEmpty = ErrCluster.NewType("config_empty")
+	// ErrNoAliveConnection: no node that could take the request is connected.
+	// Not sent: retry is safe.
+	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	// ErrShutdown: Shutdown ended before all requests were answered.
+	ErrShutdown = ErrCluster.NewType("shutdown")
+)
+
+var (
+	// EKCluster is the *Cluster that handled the request.
+	EKCluster = errorx.RegisterProperty("cluster")
+	// EKClusterName is its name (string).
+	EKClusterName = errorx.RegisterPrintableProperty("cluster_name")
+	// EKPolicy is the policy of the request (ReplicaPolicyEnum).
+	EKPolicy = errorx.RegisterPrintableProperty("policy")
+)
+
+// withCluster adds the cluster to an error.
+func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
+	return err.WithProperty(EKCluster, c).WithProperty(EKClusterName, c.opts.Name)
+}
+
+// errClosed is what requests get after Close.
+func (c *Cluster) errClosed() *errorx.Error {
+	return c.withCluster(redis.ErrContextClosed.New("cluster is closed"))
+}

@@ -1,0 +1,55 @@
+package rediscluster
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Commands without keys go to any master, but for those of which one master's
+// answer, or effect, is a part of what was meant.
+const (
+	hintEach = "it concerns every shard: use DoEachShard, or EachShard"
+	hintScan = "use Scanner, which walks every shard"
+	hintNode = "it concerns one node: use a connection to that node"
+)
+
+// keylessHint returns why a keyless command of that name is not sent to just
+// any master, or "" if it is.
+func keylessHint(name string) string {
+	switch name {
+	case "FLUSHALL", "FLUSHDB", "DBSIZE", "KEYS",
+		"SCRIPT LOAD", "SCRIPT FLUSH", "SCRIPT EXISTS", "SCRIPT KILL",
+		"FUNCTION LOAD", "FUNCTION DELETE", "FUNCTION FLUSH", "FUNCTION RESTORE", "FUNCTION KILL",
+		"CONFIG SET", "CONFIG REWRITE", "CONFIG RESETSTAT",
+		"ACL SETUSER", "ACL DELUSER", "ACL LOAD", "ACL SAVE":
+		return hintEach
+	case "SCAN":
+		return hintScan
+	case "SHUTDOWN", "FAILOVER", "REPLICAOF", "SLAVEOF", "CLUSTER FAILOVER", "CLUSTER RESET",
+		"CLUSTER REPLICATE", "CLUSTER SETSLOT", "CLUSTER ADDSLOTS", "CLUSTER ADDSLOTSRANGE",
+		"CLUSTER DELSLOTS", "CLUSTER DELSLOTSRANGE", "CLUSTER FLUSHSLOTS", "CLUSTER FORGET",
+		"CLUSTER MEET", "CLUSTER BUMPEPOCH", "CLUSTER SAVECONFIG", "CLUSTER SET-CONFIG-EPOCH":
+		return hintNode
+	}
+	return ""
+}
+
+// keylessRefusal refuses a keyless command that must not go to just any master.
+func keylessRefusal(r *wire.Request) *errorx.Error {
+	info := command.Lookup(r.Cmd)
+	if info.Is(command.Container) && r.Words() > 1 {
+		if sub := command.Lookup(info.Name + " " + string(r.Arg(1))); sub != nil {
+			info = sub
+		}
+	}
+	if info == nil {
+		return nil
+	}
+	if hint := keylessHint(info.Name); hint != "" {
+		return redis.ErrNoSlotKey.New("%s has no key that says which shard is meant: %s", info.Name, hint)
+	}
+	return nil
+}

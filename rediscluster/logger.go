@@ -1,0 +1,150 @@
+package rediscluster
+
+import (
+	"log"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Request is redis.Request.
+type Request = redis.Request
+
+// Future is redis.Future.
+type Future = redis.Future
+
+// Logger gets what happens to a cluster. Its methods may call the cluster; they
+// should be quick, since they run in goroutines of the cluster and its connections.
+type Logger interface {
+	// Report is called with each event.
+	Report(cluster *Cluster, event LogEvent)
+	// ReqStat is called with each answered request, by a connection: see
+	// redisconn.Logger. A request that is redirected is answered several times.
+	ReqStat(cluster *Cluster, conn *redisconn.Connection, req Request, res any, nanos, in, out int64)
+}
+
+// LogEvent is one of the Log… types.
+type LogEvent interface {
+	logEvent()
+}
+
+// LogHostEvent: something happened to a connection.
+type LogHostEvent struct {
+	Conn  *redisconn.Connection
+	Event redisconn.LogEvent
+}
+
+// LogClusterSlotsError: a node did not tell the slots.
+type LogClusterSlotsError struct {
+	Conn  *redisconn.Connection
+	Error error
+}
+
+// LogSlotRangeError: no node told the slots; the last ones known stay in use.
+type LogSlotRangeError struct{}
+
+// LogInitialNodeSkipped: an address that was given can't be used.
+type LogInitialNodeSkipped struct {
+	Address string
+	Error   error
+}
+
+// LogContextClosed: the cluster ended, by Close or with its context.
+type LogContextClosed struct {
+	Error error
+}
+
+// LogFuturePanic: a future panicked when it was resolved. Only its own request
+// is concerned.
+type LogFuturePanic struct {
+	Value any    // what it panicked with
+	Stack []byte // as by debug.Stack
+}
+
+// LogTopologyChanged: slots, nodes or roles have changed.
+type LogTopologyChanged struct {
+	// Masters are the addresses of those that serve slots.
+	Masters []string
+}
+
+func (LogHostEvent) logEvent()          {}
+func (LogClusterSlotsError) logEvent()  {}
+func (LogSlotRangeError) logEvent()     {}
+func (LogInitialNodeSkipped) logEvent() {}
+func (LogContextClosed) logEvent()      {}
+func (LogFuturePanic) logEvent()        {}
+func (LogTopologyChanged) logEvent()    {}
+
+// DefaultLogger writes events with the standard logger. It ignores statistics.
+type DefaultLogger struct{}
+
+// Report implements Logger.
+func (DefaultLogger) Report(cluster *Cluster, event LogEvent) {
+	name := cluster.Name()
+	switch e := event.(type) {
+	case LogHostEvent:
+		redisconn.DefaultLogger{}.Report(e.Conn, e.Event)
+	case LogClusterSlotsError:
+		log.Printf("redispipe: cluster %s: %s does not tell the slots: %v", name, e.Conn.Addr(), e.Error)
+	case LogSlotRangeError:
+		log.Printf("redispipe: cluster %s: no node tells the slots", name)
+	case LogInitialNodeSkipped:
+		log.Printf("redispipe: cluster %s: %s is skipped: %v", name, e.Address, e.Error)
+	case LogContextClosed:
+		log.Printf("redispipe: cluster %s: closed: %v", name, e.Error)
+	case LogFuturePanic:
+		log.Printf("redispipe: cluster %s: future panicked: %v\n%s", name, e.Value, e.Stack)
+	case LogTopologyChanged:
+		log.Printf("redispipe: cluster %s: new topology, masters: %v", name, e.Masters)
+	}
+}
+
+// ReqStat implements Logger.
+func (DefaultLogger) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {}
+
+// NoopLogger ignores everything.
+type NoopLogger struct{}
+
+// Report implements Logger.
+func (NoopLogger) Report(*Cluster, LogEvent) {}
+
+// ReqStat implements Logger.
+func (NoopLogger) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {}
+
+// hostLogger passes what a connection reports to the cluster's logger, and
+// keeps the state of its link.
+type hostLogger struct {
+	link *link
+}
+
+// Report implements redisconn.Logger.
+func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
+	c := h.link.node.c
+	c.opts.Logger.Report(c, LogHostEvent{Conn: conn, Event: event})
+	if user := c.opts.HostOpts.Logger; user != nil {
+		user.Report(conn, event)
+	}
+	h.link.follow(conn, event)
+}
+
+// ReqStat implements redisconn.Logger.
+func (h hostLogger) ReqStat(conn *redisconn.Connection, req Request, res any, nanos, in, out int64) {
+	c := h.link.node.c
+	c.opts.Logger.ReqStat(c, conn, req, res, nanos, in, out)
+	if user := c.opts.HostOpts.Logger; user != nil {
+		user.ReqStat(conn, req, res, nanos, in, out)
+	}
+}
+
+// WantsReqStat tells redisconn whether ReqStat does anything.
+func (h hostLogger) WantsReqStat() bool {
+	c := h.link.node.c
+	if c.opts.HostOpts.Logger != nil {
+		return true
+	}
+	switch c.opts.Logger.(type) {
+	case DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,214 @@
+package rediscluster
+
+import (
+	"crypto/tls"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// node is a server in one of the two roles, with its connections. A server
+// that changes its role becomes another node: connections to replicas are
+// READONLY, those to masters must not be.
+type node struct {
+	c       *Cluster
+	addr    string
+	replica bool
+	links   []*link
+
+	// sync is what a replica last said of its replication.
+	sync atomic.Int32
+	// weight is the node's share in reads, set by the refresher.
+	weight atomic.Uint64
+}
+
+// What a replica says of its replication.
+const (
+	syncNever = iota // or unknown: not read from
+	syncLost         // it has data, but no link to its master: read from if nobody else is there
+	syncLive
+)
+
+// link is a connection of a node.
+type link struct {
+	node *node
+	conn *redisconn.Connection
+	// state follows the connection's events, so that choosing a link takes no lock.
+	state atomic.Int32
+	// queue is the connection's, once it has queued something.
+	queue atomic.Pointer[wire.Ticket]
+	// pending counts the requests that the connection has not answered.
+	pending atomic.Int64
+}
+
+// States of a link.
+const (
+	linkDown       = iota
+	linkConnecting // requests are accepted, and wait
+	linkUp
+)
+
+// newNode makes a node and has its connections dialed.
+func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
+	n := &node{c: c, addr: addr, replica: replica}
+	n.weight.Store(1)
+	opts := c.opts.HostOpts
+	opts.AsyncDial = true
+	opts.ReadOnly = replica
+	opts.TLSConfig = tlsFor(opts, hostname)
+	for i := range c.opts.ConnsPerHost {
+		l := &link{node: n}
+		l.state.Store(linkConnecting)
+		opts.Logger = hostLogger{l}
+		opts.Handle = ClusterHandle{Handle: c.opts.Handle, Address: addr, N: i}
+		conn, err := redisconn.Connect(c.ctx, addr, opts)
+		if err != nil { // the address is malformed, or the cluster closed
+			c.opts.Logger.Report(c, LogInitialNodeSkipped{Address: addr, Error: err})
+			continue
+		}
+		l.conn = conn
+		n.links = append(n.links, l)
+	}
+	return n
+}
+
+// tlsFor returns a configuration that verifies the hostname, where one is known
+// and the user names no other.
+func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
+	if !opts.TLSEnabled || hostname == "" {
+		return opts.TLSConfig
+	}
+	config := opts.TLSConfig.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if config.ServerName == "" {
+		config.ServerName = hostname
+	}
+	return config
+}
+
+// follow keeps state. It runs in the connection's goroutine.
+func (l *link) follow(conn *redisconn.Connection, event redisconn.LogEvent) {
+	switch event.(type) {
+	case redisconn.LogConnecting:
+		l.state.Store(linkConnecting)
+	case redisconn.LogConnected:
+		l.state.Store(linkUp)
+		if l.node.replica {
+			l.node.askSync(conn, nil)
+		}
+	case redisconn.LogConnectFailed, redisconn.LogDisconnected:
+		l.state.Store(linkDown)
+		if l.node.replica {
+			l.node.sync.Store(syncNever)
+		}
+		l.node.c.refresher.force()
+	case redisconn.LogContextClosed:
+		l.state.Store(linkDown)
+	}
+}
+
+// askSync asks a replica how its replication goes. done, if not nil, is called
+// when it has answered.
+func (n *node) askSync(conn *redisconn.Connection, done func()) {
+	conn.Send(redis.Req("INFO", "replication"), redis.FuncFuture(func(res any, _ uint64) {
+		n.sync.Store(syncState(res))
+		if done != nil {
+			done()
+		}
+	}), 0)
+}
+
+// syncState takes apart the answer to INFO replication.
+func syncState(res any) int32 {
+	info, err := redisclusterutil.ParseInfo(res)
+	switch failure := redis.AsErrorx(err); {
+	case failure != nil && strings.HasPrefix(failure.Message(), "NOPERM"):
+		return syncLive // a user who may not ask has to trust
+	case failure != nil:
+		return syncNever
+	case info["role"] == "master", info["master_link_status"] == "up":
+		return syncLive
+	case info["slave_repl_offset"] == "" || info["slave_repl_offset"] == "0" || info["master_sync_in_progress"] == "1":
+		return syncNever
+	}
+	return syncLost
+}
+
+// pick returns a link of the node: one that is up, then one that is connecting;
+// avoid only if there is no other. It returns nil if none accepts requests.
+func (n *node) pick(seed RoundRobinSeed, avoid *link) *link {
+	first := 0
+	if n.c.opts.ConnHostPolicy == ConnHostRoundRobin && len(n.links) > 1 {
+		first = int(seed.Current() % uint32(len(n.links)))
+	}
+	var waiting *link
+	for i := range n.links {
+		l := n.links[(first+i)%len(n.links)]
+		switch state := l.state.Load(); {
+		case l != avoid && state == linkUp:
+			return l
+		case state != linkDown && (waiting == nil || waiting == avoid):
+			waiting = l
+		}
+	}
+	return waiting
+}
+
+// isUp tells whether the node has a connection.
+func (n *node) isUp() bool {
+	for _, l := range n.links {
+		if l.state.Load() == linkUp {
+			return true
+		}
+	}
+	return false
+}
+
+// latency is the least round trip of the node's connections; 0 is unknown.
+func (n *node) latency() time.Duration {
+	var least time.Duration
+	for _, l := range n.links {
+		if trip := l.conn.PingLatency(); trip > 0 && (least == 0 || trip < least) && l.state.Load() == linkUp {
+			least = trip
+		}
+	}
+	return least
+}
+
+// host is the node's without the port.
+func (n *node) host() string {
+	host, _, _ := net.SplitHostPort(n.addr)
+	return host
+}
+
+// own makes the link the one that takes back a request that it has queued, so
+// that it can count.
+func (l *link) own(r *wire.Request) {
+	if r.Ticket.Queue == nil {
+		return
+	}
+	if l.queue.Load() == nil {
+		l.queue.Store(&wire.Ticket{Queue: r.Ticket.Queue})
+	}
+	r.Ticket.Queue = l
+}
+
+// Withdraw implements wire.Withdrawer.
+func (l *link) Withdraw(seq uint64) bool {
+	queue := l.queue.Load()
+	if queue == nil || !queue.Queue.Withdraw(seq) {
+		return false
+	}
+	l.pending.Add(-1)
+	return true
+}
+
+var _ wire.Withdrawer = (*link)(nil)

@@ -1,0 +1,113 @@
+package rediscluster
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Opts are the options of a Cluster. The zero value is fit for production.
+type Opts struct {
+	// HostOpts are the options of each connection. DB, AsyncDial, ReadOnly and
+	// Handle are the cluster's business. ReconnectPause defaults to 200 ms here,
+	// ReconnectPauseMax to 1 s: a cluster has to notice soon that a node is back.
+	HostOpts redisconn.Opts
+	// ConnsPerHost is the number of connections to each node. Default 2.
+	ConnsPerHost int
+	// ConnHostPolicy says how requests are dealt out to the connections of a
+	// node. Default ConnHostPreferFirst.
+	ConnHostPolicy ConnHostPolicyEnum
+
+	// Name is used in logs and errors. Default: the first address.
+	Name string
+	// Handle is whatever the user wants Cluster.Handle to return.
+	Handle any
+	// Logger gets events and statistics. Default DefaultLogger.
+	Logger Logger
+
+	// CheckInterval is how often the slots are read again, beside what failures
+	// and redirects cause. Default 5 s, from 100 ms to 10 min.
+	CheckInterval time.Duration
+	// MovedRetries is how many MOVED and ASK a request follows; the next one is
+	// its result. Default 3, from 1 to 10.
+	MovedRetries int
+	// WaitToMigrate is the pause before a request is repeated that met TRYAGAIN:
+	// its keys are on both sides of a migration. It is repeated up to 50 times.
+	// Default 20 ms, from 100 µs to 1 s.
+	WaitToMigrate time.Duration
+
+	// RoundRobinSeed drives the choice among replicas and connections. Default
+	// DefaultRoundRobinSeed.
+	RoundRobinSeed RoundRobinSeed
+	// LatencyOrientedRR gives nodes that answer sooner a greater share of reads.
+	LatencyOrientedRR bool
+	// ForceMinLatencyReplica sends reads to the node that answers soonest.
+	ForceMinLatencyReplica bool
+	// WeightProvider sets the shares of nodes in reads. Default: all alike.
+	WeightProvider WeightProvider
+
+	// TLSEnabled and TLSConfig are those of HostOpts; what is set here counts.
+	// An empty ServerName means the node's hostname, if it or the address that
+	// was given tells one, and its IP otherwise.
+	TLSEnabled bool
+	TLSConfig  *tls.Config
+}
+
+const (
+	defaultConnsPerHost = 2
+
+	defaultCheckInterval = 5 * time.Second
+	minCheckInterval     = 100 * time.Millisecond
+	maxCheckInterval     = 10 * time.Minute
+
+	defaultMovedRetries = 3
+	maxMovedRetries     = 10
+
+	defaultWaitToMigrate = 20 * time.Millisecond
+	minWaitToMigrate     = 100 * time.Microsecond
+	// A request that waits notices Close only afterwards.
+	maxWaitToMigrate = time.Second
+
+	defaultReconnectPause    = 200 * time.Millisecond
+	defaultReconnectPauseMax = time.Second
+)
+
+// withDefaults returns the options with every default filled in and every
+// bound kept.
+func (o Opts) withDefaults() Opts {
+	if o.ConnsPerHost < 1 {
+		o.ConnsPerHost = defaultConnsPerHost
+	}
+	o.CheckInterval = bounded(o.CheckInterval, defaultCheckInterval, minCheckInterval, maxCheckInterval)
+	o.MovedRetries = bounded(o.MovedRetries, defaultMovedRetries, 1, maxMovedRetries)
+	o.WaitToMigrate = bounded(o.WaitToMigrate, defaultWaitToMigrate, minWaitToMigrate, maxWaitToMigrate)
+	if o.RoundRobinSeed == nil {
+		o.RoundRobinSeed = DefaultRoundRobinSeed()
+	}
+	if o.Logger == nil {
+		o.Logger = DefaultLogger{}
+	}
+	if o.TLSEnabled {
+		o.HostOpts.TLSEnabled = true
+	}
+	if o.TLSConfig != nil {
+		o.HostOpts.TLSConfig = o.TLSConfig
+	}
+	o.HostOpts.AsyncDial, o.HostOpts.ReadOnly = false, false
+	if o.HostOpts.ReconnectPause <= 0 {
+		o.HostOpts.ReconnectPause = defaultReconnectPause
+	}
+	if o.HostOpts.ReconnectPauseMax <= 0 {
+		o.HostOpts.ReconnectPauseMax = max(defaultReconnectPauseMax, o.HostOpts.ReconnectPause)
+	}
+	return o
+}
+
+// bounded returns v within its bounds, and the default for zero and less.
+func bounded[T int | time.Duration](v, def, least, most T) T {
+	if v <= 0 {
+		return def
+	}
+	return min(max(v, least), most)
+}

@@ -1,0 +1,96 @@
+package rediscluster
+
+import "math/bits"
+
+// ReplicaPolicyEnum says which nodes of a shard a request may go to.
+type ReplicaPolicyEnum int8
+
+const (
+	// MasterOnly sends all to the master.
+	MasterOnly ReplicaPolicyEnum = iota
+	// MasterAndSlaves sends reads to the master and its replicas, in even shares.
+	MasterAndSlaves
+	// PreferSlaves sends reads to the master and its replicas; each replica gets
+	// three times the master's share.
+	PreferSlaves
+	// ForceMasterAndSlaves is MasterAndSlaves for what is not known to be a read
+	// too, as a script that reads only.
+	ForceMasterAndSlaves
+	// ForcePreferSlaves is PreferSlaves for what is not known to be a read too.
+	ForcePreferSlaves
+)
+
+// String implements fmt.Stringer.
+func (p ReplicaPolicyEnum) String() string {
+	switch p {
+	case MasterOnly:
+		return "MasterOnly"
+	case MasterAndSlaves:
+		return "MasterAndSlaves"
+	case PreferSlaves:
+		return "PreferSlaves"
+	case ForceMasterAndSlaves:
+		return "ForceMasterAndSlaves"
+	case ForcePreferSlaves:
+		return "ForcePreferSlaves"
+	}
+	return "unknown policy"
+}
+
+// allowsReplica tells whether a request may go to a replica. safe is whether a
+// replica is known to answer it as the master does.
+func (p ReplicaPolicyEnum) allowsReplica(safe bool) bool {
+	return p >= ForceMasterAndSlaves || p > MasterOnly && safe
+}
+
+// preference is the factor of a node's share that comes from the policy.
+func (p ReplicaPolicyEnum) preference(replica bool) uint64 {
+	if replica && (p == PreferSlaves || p == ForcePreferSlaves) {
+		return 3
+	}
+	return 1
+}
+
+// ConnHostPolicyEnum says which connection of a node a request goes to.
+type ConnHostPolicyEnum int8
+
+const (
+	// ConnHostPreferFirst uses the first connection that is up: batches are as
+	// large as can be, the other connections stand by.
+	ConnHostPreferFirst ConnHostPolicyEnum = iota
+	// ConnHostRoundRobin uses all connections in turn.
+	ConnHostRoundRobin
+)
+
+// WeightProvider sets the shares of nodes in reads.
+type WeightProvider interface {
+	// GetWeightByHost returns the weight of a host, or false if it knows none:
+	// the weight is 1 then. It is asked for the host first, and then for
+	// host:port. A node of weight zero is read from only where there is no
+	// other. It is called for all nodes each CheckInterval.
+	GetWeightByHost(host string) (uint32, bool)
+}
+
+// choose returns the index that seed draws, in proportion to the weights. If
+// all are zero, they count as equal. There must be one at least.
+func choose(weights []uint64, seed uint32) int {
+	total := uint64(0)
+	for _, w := range weights {
+		total += w
+	}
+	// Multiplying by the golden ratio spreads seeds that follow each other
+	// evenly over the whole range.
+	spread := uint64(seed) * 0x9E3779B97F4A7C15
+	if total == 0 {
+		i, _ := bits.Mul64(spread, uint64(len(weights)))
+		return int(i)
+	}
+	at, _ := bits.Mul64(spread, total)
+	for i, w := range weights {
+		if at < w {
+			return i
+		}
+		at -= w
+	}
+	return len(weights) - 1
+}

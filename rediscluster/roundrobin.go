@@ -1,0 +1,65 @@
+package rediscluster
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// RoundRobinSeed gives the numbers that nodes and connections are chosen by.
+// It is asked for each request to which there is a choice, by many goroutines.
+type RoundRobinSeed interface {
+	// Current returns the present number. Numbers that follow each other give
+	// nodes their shares exactly.
+	Current() uint32
+}
+
+// FairRoundRobinSeed changes with each request: requests are spread evenly, and
+// batches are smaller. The zero value is ready.
+type FairRoundRobinSeed struct {
+	n atomic.Uint32
+}
+
+// Current implements RoundRobinSeed.
+func (s *FairRoundRobinSeed) Current() uint32 { return s.n.Add(1) }
+
+// TimedRoundRobinSeed changes with time: what is sent within an interval goes
+// the same way, in larger batches.
+type TimedRoundRobinSeed struct {
+	start    time.Time
+	interval time.Duration
+	// stopped is the last number plus one, once Stop was called.
+	stopped atomic.Uint64
+}
+
+// defaultSeedInterval: long enough for batches of thousands of requests, and
+// short enough for shares to be even over any second.
+const defaultSeedInterval = 45 * time.Millisecond
+
+// NewTimedRoundRobinSeed makes a seed that changes each interval, which is at
+// least 1 ms.
+func NewTimedRoundRobinSeed(interval time.Duration) *TimedRoundRobinSeed {
+	return &TimedRoundRobinSeed{start: time.Now(), interval: max(interval, time.Millisecond)}
+}
+
+// Current implements RoundRobinSeed.
+func (s *TimedRoundRobinSeed) Current() uint32 {
+	if last := s.stopped.Load(); last != 0 {
+		return uint32(last - 1)
+	}
+	return s.running()
+}
+
+func (s *TimedRoundRobinSeed) running() uint32 {
+	return uint32(time.Since(s.start) / s.interval)
+}
+
+// Stop keeps the seed at its present number for ever.
+func (s *TimedRoundRobinSeed) Stop() {
+	s.stopped.CompareAndSwap(0, uint64(s.running())+1)
+}
+
+var defaultSeed = NewTimedRoundRobinSeed(defaultSeedInterval)
+
+// DefaultRoundRobinSeed returns the seed that all clusters share by default. It
+// changes each 45 ms. Do not stop it.
+func DefaultRoundRobinSeed() *TimedRoundRobinSeed { return defaultSeed }

@@ -1,0 +1,135 @@
+package rediscluster
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// way is what routing a request goes by.
+type way struct {
+	slot   int // or wire.NoSlot
+	policy ReplicaPolicyEnum
+	// replicas: replicas may answer.
+	replicas bool
+	// avoid is the link that the request has just failed on, if any.
+	avoid *link
+	seed  RoundRobinSeed
+}
+
+// route returns the link for a request, nil if no node that could take it
+// accepts requests. It takes no lock.
+func (t *topology) route(w way) *link {
+	if w.slot < 0 {
+		return t.anyMaster(w)
+	}
+	s := t.shard(w.slot)
+	if s == nil {
+		// Nobody serves the slot as far as is known; a node tells for sure.
+		return t.anyMaster(w)
+	}
+	if !w.replicas || len(s.nodes) == 1 || t.masterOnly.has(w.slot) && w.policy < ForceMasterAndSlaves {
+		return s.master.pick(w.seed, w.avoid)
+	}
+	return s.pick(w)
+}
+
+// anyMaster returns a link of some master, one that is up if there is any.
+func (t *topology) anyMaster(w way) *link {
+	var waiting *link
+	first := int(w.seed.Current() % uint32(len(t.shards)))
+	for i := range t.shards {
+		l := t.shards[(first+i)%len(t.shards)].master.pick(w.seed, w.avoid)
+		if l == nil {
+			continue
+		}
+		if l != w.avoid && l.state.Load() == linkUp {
+			return l
+		}
+		if waiting == nil || waiting == w.avoid {
+			waiting = l
+		}
+	}
+	return waiting
+}
+
+// fewNodes is how many nodes of a shard are chosen among without allocating.
+const fewNodes = 8
+
+// pick returns a link for a request that replicas may answer: of the nodes that
+// are up and live, one by its share; then of any that has data.
+func (s *shard) pick(w way) *link {
+	var room [fewNodes]*node
+	live := room[:0]
+	for _, n := range s.nodes {
+		if n.readable(syncLive) && (w.avoid == nil || w.avoid.node != n) {
+			live = append(live, n)
+		}
+	}
+	if len(live) > 0 {
+		return s.draw(live, w).pick(w.seed, w.avoid)
+	}
+	for _, n := range s.nodes {
+		if n.readable(syncLost) {
+			return n.pick(w.seed, w.avoid)
+		}
+	}
+	return s.master.pick(w.seed, w.avoid)
+}
+
+// readable tells whether the node is up and, if it is a replica, its
+// replication is at least so well.
+func (n *node) readable(least int32) bool {
+	return n.isUp() && (!n.replica || n.sync.Load() >= least)
+}
+
+// draw chooses one of several nodes by their shares.
+func (s *shard) draw(nodes []*node, w way) *node {
+	if len(nodes) == 1 {
+		return nodes[0]
+	}
+	if nodes[0].c.minLatency.Load() {
+		return soonest(nodes)
+	}
+	var room [fewNodes]uint64
+	weights := room[:0]
+	for _, n := range nodes {
+		weights = append(weights, n.weight.Load()*w.policy.preference(n.replica))
+	}
+	return nodes[choose(weights, w.seed.Current())]
+}
+
+// soonest returns the node of the least latency. Those without one yet come last.
+func soonest(nodes []*node) *node {
+	best, least := nodes[0], nodes[0].latency()
+	for _, n := range nodes[1:] {
+		if trip := n.latency(); trip > 0 && (least == 0 || trip < least) {
+			best, least = n, trip
+		}
+	}
+	return best
+}
+
+// errNoLink is what a request gets that cannot be routed.
+func (c *Cluster) errNoLink(w way) *errorx.Error {
+	err := ErrNoAliveConnection.New("no node that could take the request is connected").WithProperty(EKPolicy, w.policy)
+	if w.slot >= 0 {
+		err = err.WithProperty(redis.EKSlot, int64(w.slot))
+		if s := c.topology.Load().shard(w.slot); s != nil {
+			err = err.WithProperty(redis.EKAddress, s.master.addr)
+		}
+	}
+	return c.withCluster(err)
+}
+
+// refusal is why a request can't go by slots at all, nil if it can.
+func refusal(r *wire.Request) *errorx.Error {
+	switch {
+	case r.Slot == wire.ManySlots:
+		return redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH")
+	case r.Slot == wire.NoSlot:
+		return keylessRefusal(r)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package rediscluster
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// seedAnswer is what came of one of the addresses that the user gave.
+type seedAnswer struct {
+	seed string
+	view view
+	err  error
+}
+
+// askSeeds asks all addresses that the user gave, over connections of its own.
+// It returns what they say, or an error if none of them says anything.
+func (r *refresher) askSeeds() ([]view, error) {
+	ctx, cancel := context.WithTimeout(r.c.ctx, r.c.askTimeout())
+	defer cancel()
+	answers := make(chan seedAnswer, len(r.seeds))
+	for _, seed := range r.seeds {
+		go func() { // ends with ctx
+			v, err := r.c.askSeed(ctx, seed)
+			answers <- seedAnswer{seed, v, err}
+		}()
+	}
+	var views []view
+	var failure error
+	late := time.NewTimer(2 * r.c.askTimeout()) // ctx ends the seeds before
+	defer late.Stop()
+	for range r.seeds {
+		select {
+		case a := <-answers:
+			if a.err == nil {
+				if len(views) == 0 {
+					late.Reset(askGrace)
+				}
+				views = append(views, a.view)
+				continue
+			}
+			r.c.opts.Logger.Report(r.c, LogInitialNodeSkipped{Address: a.seed, Error: a.err})
+			failure = worse(failure, a.err)
+		case <-late.C:
+			return views, nil
+		}
+	}
+	return views, failure
+}
+
+// worse returns the error that tells the user more: one that stays.
+func worse(a, b error) error {
+	if a != nil && redis.AsErrorx(a).HasTrait(redisconn.ErrTraitInitPermanent) {
+		return a
+	}
+	return b
+}
+
+// askSeed resolves one address and asks the server there.
+func (c *Cluster) askSeed(ctx context.Context, seed string) (view, error) {
+	if _, _, err := net.SplitHostPort(seed); err != nil {
+		return view{}, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, seed)
+	}
+	addr, err := resolve(ctx, seed)
+	if err != nil {
+		return view{}, err
+	}
+	host, _, _ := net.SplitHostPort(seed)
+	opts := c.opts.HostOpts
+	opts.ReconnectPause = -1
+	opts.TLSConfig = tlsFor(opts, host)
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, addr, opts)
+	if err != nil {
+		return view{}, err
+	}
+	defer conn.Close()
+	answers := make(chan answer, 1)
+	askView(conn, addr, answers)
+	select {
+	case a := <-answers:
+		if a.err != nil {
+			return view{}, ErrClusterSlots.Wrap(a.err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, seed)
+		}
+		return a.view, nil
+	case <-ctx.Done():
+		return view{}, ErrClusterSlots.Wrap(context.Cause(ctx), "no answer").WithProperty(redis.EKAddress, seed)
+	}
+}
+
+// start makes the first topology.
+func (r *refresher) start() error {
+	views, failure := r.askSeeds()
+	if len(views) == 0 {
+		if failure == nil {
+			failure = ErrClusterSlots.New("no answer in time")
+		}
+		return errorx.Decorate(failure, "none of %d addresses of the cluster answers", len(r.seeds))
+	}
+	l := merge(views)
+	if l == nil {
+		return r.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
+	}
+	r.publish(l)
+	// Once more, by all nodes, so that the first requests meet what holds.
+	r.refresh()
+	return nil
+}

@@ -1,0 +1,116 @@
+package rediscluster
+
+import (
+	"context"
+	"strings"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// splitting says how a command is taken apart by the slots of its keys.
+type splitting struct {
+	step int // arguments for a key
+	// join makes one result of those of the parts. where says which keys each
+	// part had.
+	join func(keys int, results []any, where [][]int) any
+}
+
+var splittings = map[string]splitting{
+	"MGET":   {1, joinValues},
+	"MSET":   {2, joinOK},
+	"DEL":    {1, joinCounts},
+	"UNLINK": {1, joinCounts},
+	"EXISTS": {1, joinCounts},
+	"TOUCH":  {1, joinCounts},
+}
+
+// SendSplit sends MGET, MSET, DEL, UNLINK, EXISTS or TOUCH with keys of any
+// slots: a part for each slot, all at once, and their results joined as if the
+// command had run whole. It works on any Sender. Other commands are refused
+// with redis.ErrNoSlotKey.
+//
+// The parts are not atomic: others may see one without the rest. If a part
+// fails, its error is the result, and the other parts have run or not.
+func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
+	how, ok := splittings[strings.ToUpper(req.Cmd)]
+	if !ok {
+		return redis.ErrNoSlotKey.New("only MGET, MSET, DEL, UNLINK, EXISTS and TOUCH can be split").
+			WithProperty(redis.EKRequest, req)
+	}
+	if len(req.Args) == 0 || len(req.Args)%how.step != 0 {
+		return redis.SyncCtx{S: s}.Send(ctx, req) // the server says what is wrong
+	}
+	parts, where, err := split(req, how.step)
+	if err != nil {
+		return err
+	}
+	results := redis.SyncCtx{S: s}.SendMany(ctx, parts)
+	for _, res := range results {
+		if err := redis.AsError(res); err != nil {
+			return err
+		}
+	}
+	return how.join(len(req.Args)/how.step, results, where)
+}
+
+// split makes a request for each slot, in the order in which slots come, and
+// tells which keys each of them has.
+func split(req redis.Request, step int) (parts []redis.Request, where [][]int, err error) {
+	part := make(map[uint16]int)
+	for i := 0; i < len(req.Args); i += step {
+		key, ok := redis.ArgToString(req.Args[i])
+		if !ok {
+			_, err := redis.AppendRequest(nil, req)
+			return nil, nil, err
+		}
+		slot := redisclusterutil.Slot(key)
+		at, known := part[slot]
+		if !known {
+			at = len(parts)
+			part[slot] = at
+			parts = append(parts, redis.Request{Cmd: req.Cmd})
+			where = append(where, nil)
+		}
+		parts[at].Args = append(parts[at].Args, req.Args[i:i+step]...)
+		where[at] = append(where[at], i/step)
+	}
+	return parts, where, nil
+}
+
+// joinValues puts values where their keys were.
+func joinValues(keys int, results []any, where [][]int) any {
+	joined := make([]any, keys)
+	for part, res := range results {
+		values, ok := res.([]any)
+		if !ok || len(values) != len(where[part]) {
+			return unexpectedPart(res)
+		}
+		for i, at := range where[part] {
+			joined[at] = values[i]
+		}
+	}
+	return joined
+}
+
+// joinCounts adds up.
+func joinCounts(_ int, results []any, _ [][]int) any {
+	total := int64(0)
+	for _, res := range results {
+		n, ok := res.(int64)
+		if !ok {
+			return unexpectedPart(res)
+		}
+		total += n
+	}
+	return total
+}
+
+// joinOK is for commands that answer OK or an error.
+func joinOK(_ int, results []any, _ [][]int) any {
+	return results[0]
+}
+
+func unexpectedPart(res any) error {
+	return redis.ErrResponseUnexpected.New("a part was answered with %T", res).WithProperty(redis.EKResponse, res)
+}

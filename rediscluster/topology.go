@@ -1,0 +1,90 @@
+package rediscluster
+
+import (
+	"slices"
+
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// topology is a snapshot of the cluster with its connections. It never changes:
+// requests read it without a lock, and the refresher puts another in its place.
+type topology struct {
+	slots  [redisclusterutil.NumSlots]uint16 // index in shards, or noShard
+	shards []*shard
+	// nodes are those of the shards, and the members that serve no slot.
+	nodes []*node
+	// aliases are further addresses of nodes.
+	aliases map[string]string
+	// masterOnly are the slots that are read from their masters, whatever the policy.
+	masterOnly slotSet
+}
+
+// shard is a master with its replicas.
+type shard struct {
+	master *node
+	// nodes begin with the master.
+	nodes []*node
+}
+
+// slotSet is a set of slots.
+type slotSet [redisclusterutil.NumSlots / 64]uint64
+
+func (s *slotSet) add(slot uint16) { s[slot/64] |= 1 << (slot % 64) }
+
+func (s *slotSet) has(slot int) bool { return s[slot/64]>>(slot%64)&1 != 0 }
+
+// nodeFor is how the refresher gets a node of an address and a role.
+type nodeFor func(addr string, replica bool) *node
+
+// newTopology makes a topology of a layout.
+func newTopology(l *layout, masterOnly map[uint16]struct{}, get nodeFor) *topology {
+	t := &topology{slots: l.slots, aliases: l.aliases}
+	for _, plan := range l.shards {
+		s := &shard{master: get(plan.master, false)}
+		s.nodes = append(s.nodes, s.master)
+		for _, addr := range plan.replicas {
+			s.nodes = append(s.nodes, get(addr, true))
+		}
+		t.shards = append(t.shards, s)
+		t.nodes = append(t.nodes, s.nodes...)
+	}
+	for _, addr := range l.others {
+		t.nodes = append(t.nodes, get(addr, false))
+	}
+	for _, slots := range []map[uint16]struct{}{masterOnly, l.migrating} {
+		for slot := range slots {
+			t.masterOnly.add(slot)
+		}
+	}
+	return t
+}
+
+// equal tells whether there is nothing that a request would notice.
+func (t *topology) equal(o *topology) bool {
+	return t.slots == o.slots && t.masterOnly == o.masterOnly && slices.Equal(t.nodes, o.nodes) &&
+		slices.EqualFunc(t.shards, o.shards, func(a, b *shard) bool { return slices.Equal(a.nodes, b.nodes) })
+}
+
+// shard returns the shard of a slot, or nil if nobody serves it.
+func (t *topology) shard(slot int) *shard {
+	if i := t.slots[slot]; i != noShard {
+		return t.shards[i]
+	}
+	return nil
+}
+
+// find returns the node of an address, or nil if the topology does not have it.
+// A master is preferred to a replica of the same address.
+func (t *topology) find(addr string) *node {
+	var found *node
+	for _, n := range t.nodes {
+		if n.addr != addr && n.addr != t.aliases[addr] {
+			continue
+		}
+		if !n.replica {
+			return n
+		}
+		found = n
+	}
+	return found
+}
