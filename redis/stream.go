@@ -1,0 +1,116 @@
+package redis
+
+import (
+	"io"
+
+	"github.com/joomcode/errorx"
+)
+
+// Stream is an argument that is read while it is sent, for values that should
+// not be held in memory. Only methods that say so take it.
+type Stream struct {
+	// R has to give Size bytes; what comes after them is not read.
+	R io.Reader
+	// Size is the argument's length in bytes.
+	Size int64
+}
+
+// streamChunk is the most of a Stream, in bytes, that is held in memory.
+const streamChunk = 64 << 10
+
+// StreamRequest writes the request to w, reading arguments that are of type
+// Stream as it goes. It returns how many bytes were written. If an argument is
+// of no type that can be sent, nothing was.
+func StreamRequest(w io.Writer, req Request) (written int64, err error) {
+	for i, arg := range req.Args {
+		if stream, ok := arg.(Stream); ok && stream.R != nil && stream.Size >= 0 {
+			continue
+		}
+		if _, ok := appendArg(nil, arg); !ok {
+			return 0, errArgument(req.Cmd, i)
+		}
+	}
+	// Of a request with as many empty arguments, all but those is kept.
+	const empty = "$0\r\n\r\n"
+	buf, _ := appendCommand(nil, req.Cmd, make([]any, len(req.Args)))
+	buf = buf[:len(buf)-len(req.Args)*len(empty)]
+	out := &countingWriter{w: w}
+	for _, arg := range req.Args {
+		if stream, ok := arg.(Stream); ok {
+			if err := stream.writeTo(out, buf); err != nil {
+				return out.n, err
+			}
+			buf = buf[:0]
+			continue
+		}
+		buf, _ = appendArg(buf, arg)
+	}
+	_, err = out.Write(buf)
+	return out.n, err
+}
+
+// writeTo writes what comes before the stream, and the stream as a bulk string.
+func (s Stream) writeTo(w io.Writer, before []byte) error {
+	before = appendLine(append(before, '$'), s.Size)
+	if _, err := w.Write(before); err != nil {
+		return err
+	}
+	n, err := io.CopyBuffer(onlyWriter{w}, io.LimitReader(s.R, s.Size), make([]byte, min(streamChunk, s.Size+1)))
+	switch {
+	case err != nil:
+		return err
+	case n < s.Size:
+		return ErrIO.Wrap(io.ErrUnexpectedEOF, "a stream of %d bytes ended after %d", s.Size, n)
+	}
+	_, err = w.Write([]byte("\r\n"))
+	return err
+}
+
+// onlyWriter hides a ReadFrom, so that io.CopyBuffer uses its buffer.
+type onlyWriter struct{ io.Writer }
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// DecodeTo reads the next reply. If it is a bulk string, the string is written
+// to w as it arrives, and its length is the result (int64); any other reply is
+// returned as by Decode. An error of w is ErrIO, and leaves the stream of no use.
+func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
+	kind, err := d.Next()
+	if err != nil {
+		return nil, err
+	}
+	d.size = 0
+	if kind != '$' {
+		return d.value(0)
+	}
+	line, err := d.line()
+	if err != nil {
+		return nil, err
+	}
+	n, err := d.length(line, d.limits.Bulk)
+	if err != nil || n < 0 {
+		return nil, err
+	}
+	m, err := io.CopyN(w, d.r, int64(n))
+	d.size += int(m)
+	if err != nil {
+		return nil, d.streamError(err)
+	}
+	return int64(n), d.crlf()
+}
+
+func (d *Decoder) streamError(err error) *errorx.Error {
+	if err == io.EOF {
+		return d.ioError(err)
+	}
+	return ErrIO.Wrap(err, "streaming a reply")
+}
