@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/bench/peer"
+)
+
+// kind of a case: which loop runs it.
+type kind string
+
+const (
+	closedLoop kind = "closed"  // every caller sends when its last answer is there
+	openLoop   kind = "open"    // requests come at a fixed rate
+	phases     kind = "phases"  // closed, with callers 1 → Callers → 1
+	idleConns  kind = "idle"    // memory of Callers connections that do nothing
+	waiting    kind = "waiting" // memory of Callers that wait for an answer
+	limit      kind = "limit"   // redis-benchmark, instead of the clients
+)
+
+// Case is something to measure, the same for every client.
+type Case struct {
+	ID   string // what -cases says
+	Text string // what tables say
+	Kind kind
+
+	Callers  int           // goroutines, or connections
+	Size     int           // of values, in bytes
+	Batch    int           // requests in a pipeline; 0: single requests
+	Rate     int           // requests per second, of an open loop
+	Delay    time.Duration // round trip that is added
+	Procs    int           // GOMAXPROCS of the client; 0: as it comes
+	Cluster  bool
+	TLS      bool
+	Cancel   bool // callers pass a context that can be cancelled
+	OnlyFull bool // left out of -quick
+	Tag      string
+}
+
+// concurrencies are those of the plot; the ones that have targets come first in
+// the list of cases and are not repeated.
+var concurrencies = []int{2, 4, 16, 32, 64, 256, 512}
+
+// rates of the open loop in requests per second.
+var rates = []int{5_000, 20_000, 50_000, 100_000, 200_000, 400_000}
+
+// idleCounts are numbers of idle connections.
+var idleCounts = []int{10, 100, 500}
+
+// allCases in the order of the report.
+func allCases() []Case {
+	cases := []Case{
+		{ID: "limit-16", Text: "the server's limit, 16 B", Kind: limit, Size: small},
+		{ID: "limit-1k", Text: "the server's limit, 1 KiB", Kind: limit, Size: 1 << 10, OnlyFull: true},
+		{ID: "limit-16k", Text: "the server's limit, 16 KiB", Kind: limit, Size: 16 << 10, OnlyFull: true},
+		callers(1), callers(8), callers(128), callers(1000),
+		{ID: "1k-c128", Text: "128 callers, 1 KiB", Callers: 128, Size: 1 << 10},
+		{ID: "16k-c64", Text: "64 callers, 16 KiB", Callers: 64, Size: 16 << 10},
+		{ID: "many100-c4", Text: "4 callers, batches of 100", Callers: 4, Batch: 100},
+		{ID: "many100-c16", Text: "16 callers, batches of 100", Callers: 16, Batch: 100, OnlyFull: true},
+		{ID: "cluster-c128", Text: "cluster of 3, 128 callers", Callers: 128, Cluster: true},
+		{ID: "ctx-c1", Text: "1 caller, cancellable context", Callers: 1, Cancel: true, Tag: "ctx", OnlyFull: true},
+		{ID: "ctx-c128", Text: "128 callers, cancellable context", Callers: 128, Cancel: true, Tag: "ctx"},
+		delayed("0.2ms", 200*time.Microsecond), delayed("1ms", time.Millisecond), delayed("10ms", 10*time.Millisecond),
+		{ID: "tls-c1", Text: "TLS, 1 caller", Callers: 1, TLS: true, OnlyFull: true},
+		{ID: "tls-c128", Text: "TLS, 128 callers", Callers: 128, TLS: true},
+		{ID: "phases", Text: "callers 1 → 512 → 1", Kind: phases, Callers: 512},
+		{ID: "waiting", Text: "10,000 waiting callers", Kind: waiting, Callers: 10_000},
+	}
+	for _, n := range []int{1, 2, 4} {
+		cases = append(cases, Case{
+			ID: fmt.Sprintf("procs%d-c128", n), Text: fmt.Sprintf("GOMAXPROCS %d, 128 callers", n),
+			Callers: 128, Procs: n, OnlyFull: true,
+		})
+	}
+	for _, n := range idleCounts {
+		cases = append(cases, Case{
+			ID: fmt.Sprintf("idle-%d", n), Text: fmt.Sprintf("%d idle connections", n),
+			Kind: idleConns, Callers: n, OnlyFull: n != 100,
+		})
+	}
+	for _, n := range rates {
+		cases = append(cases, Case{
+			ID: fmt.Sprintf("rate-%dk", n/1000), Text: fmt.Sprintf("%d,000 requests/s offered", n/1000),
+			Kind: openLoop, Rate: n, Callers: openWorkers, OnlyFull: n != 50_000,
+		})
+	}
+	for _, n := range concurrencies {
+		c := callers(n)
+		c.OnlyFull = true
+		cases = append(cases, c)
+	}
+	for i := range cases {
+		if cases[i].Kind == "" {
+			cases[i].Kind = closedLoop
+		}
+		if cases[i].Size == 0 {
+			cases[i].Size = small
+		}
+	}
+	return cases
+}
+
+// small is the size of most values.
+const small = 16
+
+func callers(n int) Case {
+	c := Case{ID: fmt.Sprintf("c%d", n), Text: fmt.Sprintf("%d callers", n), Callers: n}
+	if n == 1 {
+		c.Text = "1 caller"
+	}
+	return c
+}
+
+func delayed(name string, d time.Duration) Case {
+	return Case{
+		ID: "delay-" + name, Text: fmt.Sprintf("round trip + %v, 128 callers", d), Callers: 128, Delay: d,
+		OnlyFull: d != time.Millisecond,
+	}
+}
+
+// find returns a case by its ID.
+func find(id string) (Case, bool) {
+	all := allCases()
+	i := slices.IndexFunc(all, func(c Case) bool { return c.ID == id })
+	if i < 0 {
+		return Case{}, false
+	}
+	return all[i], true
+}
+
+// selectCases picks those that a comma-separated list of patterns names; the
+// empty list names all that the mode has.
+func selectCases(patterns string, quick bool) ([]Case, error) {
+	return pick(allCases(), patterns, func(c Case) string { return c.ID },
+		func(c Case) bool { return !quick || !c.OnlyFull })
+}
+
+// selectDrivers does the same with clients.
+func selectDrivers(patterns string) ([]peer.Driver, error) {
+	return pick(peer.Drivers(), patterns, func(d peer.Driver) string { return d.Name },
+		func(peer.Driver) bool { return true })
+}
+
+func pick[T any](all []T, patterns string, name func(T) string, unnamed func(T) bool) ([]T, error) {
+	if patterns == "" {
+		return slices.DeleteFunc(all, func(x T) bool { return !unnamed(x) }), nil
+	}
+	chosen := map[string]bool{}
+	for p := range strings.SplitSeq(patterns, ",") {
+		found := false
+		for _, x := range all {
+			ok, err := path.Match(strings.TrimSpace(p), name(x))
+			if err != nil {
+				return nil, fmt.Errorf("pattern %q: %w", p, err)
+			}
+			if ok {
+				chosen[name(x)], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("nothing is called %q", p)
+		}
+	}
+	return slices.DeleteFunc(all, func(x T) bool { return !chosen[name(x)] }), nil
+}
+
+// fits tells whether a client takes part in a case.
+func (c Case) fits(d peer.Driver) bool {
+	switch {
+	case c.Kind == limit:
+		return false
+	case d.OnlyCase != "" && d.OnlyCase != c.Tag,
+		c.Cluster && d.NoCluster,
+		c.TLS && d.NoTLS,
+		c.Batch > 0 && !d.Pipelines:
+		return false
+	case d.MaxCallers > 0 && c.callersOf(d) > d.MaxCallers:
+		return false
+	case d.Floor && c.Kind != closedLoop:
+		return false
+	}
+	return true
+}
+
+// callersOf is Callers, but 1 for the floor behind a delay: there it says what
+// the round trip really is.
+func (c Case) callersOf(d peer.Driver) int {
+	if d.Floor && c.Delay > 0 {
+		return 1
+	}
+	return c.Callers
+}

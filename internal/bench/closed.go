@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/bench/hist"
+	"github.com/joomcode/redispipe/internal/bench/peer"
+)
+
+// sampleAbove callers, only one request in sampleEvery is timed: reading the
+// clock twice costs a tenth of a request at the best rates, and that tenth would
+// hide differences between clients.
+const (
+	sampleAbove = 8
+	sampleEvery = 8
+)
+
+// warmUp is the share of the measured time that runs before it.
+const warmUp = 4
+
+// outcome is what a loop did.
+type outcome struct {
+	ops    float64
+	errors float64
+	first  error
+	hist   *hist.Hist
+	// elapsed is set by the open loop.
+	elapsed time.Duration
+}
+
+// failed tells that a measurement is worthless.
+func (o outcome) failed() error {
+	if o.ops == 0 || o.errors > 0.01*o.ops {
+		return fmt.Errorf("%v of %v requests failed, the first with: %w", o.errors, o.ops+o.errors, o.first)
+	}
+	return nil
+}
+
+func (b *bed) measureClosed(c peer.Client) (values, error) {
+	l := b.loop(c, b.Case.callersOf(b.driver))
+	l.run(b.Duration / warmUp)
+	m := b.meter()
+	if err := m.start(); err != nil {
+		return nil, err
+	}
+	done := l.run(b.Duration)
+	if err := done.failed(); err != nil {
+		return nil, err
+	}
+	v, err := m.stop(done.ops)
+	if err != nil {
+		return nil, err
+	}
+	v.latencies(done.hist)
+	v[failures] = done.errors
+	return v, nil
+}
+
+// measurePhases is the same loop with one caller, many, and one again.
+func (b *bed) measurePhases(c peer.Client) (values, error) {
+	one, many := b.loop(c, 1), b.loop(c, b.Case.Callers)
+	one.run(b.Duration / warmUp)
+	v := values{}
+	for _, phase := range []struct {
+		l *loop
+		m metric
+	}{{one, firstPhase}, {many, middlePhase}, {one, lastPhase}} {
+		begin := time.Now()
+		done := phase.l.run(b.Duration)
+		if err := done.failed(); err != nil {
+			return nil, err
+		}
+		v[phase.m] = float64(time.Since(begin)) / done.ops
+		v[failures] += done.errors
+	}
+	return v, nil
+}
+
+// loop runs callers, each sending a SET and a GET of its own keys in turn.
+type loop struct {
+	client  peer.Client
+	batch   int
+	value   []byte
+	callers []*caller
+	cancel  bool
+}
+
+// caller is one goroutine's state, kept from run to run.
+type caller struct {
+	keys   []string
+	hist   hist.Hist
+	ops    int
+	errors int
+	first  error
+}
+
+func (b *bed) loop(c peer.Client, callers int) *loop {
+	l := &loop{
+		client: c, batch: b.Case.Batch, value: bytes.Repeat([]byte{'v'}, b.Case.Size), cancel: b.Case.Cancel,
+	}
+	for i := range callers {
+		w := &caller{}
+		for k := range max(1, l.batch/2) {
+			w.keys = append(w.keys, fmt.Sprintf("bench:%d:%d", i, k))
+		}
+		l.callers = append(l.callers, w)
+	}
+	return l
+}
+
+// run ends when all callers have had their last answer.
+func (l *loop) run(d time.Duration) outcome {
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for _, w := range l.callers {
+		w.hist, w.ops, w.errors, w.first = hist.Hist{}, 0, 0, nil
+		wg.Go(func() {
+			ctx := context.Background()
+			if l.cancel {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				defer cancel()
+			}
+			if l.batch > 0 {
+				l.batches(ctx, w, &stop)
+			} else {
+				l.singles(ctx, w, &stop)
+			}
+		})
+	}
+	time.Sleep(d)
+	stop.Store(true)
+	wg.Wait()
+	return l.sum()
+}
+
+// sum adds up what the callers did.
+func (l *loop) sum() outcome {
+	total := outcome{hist: &hist.Hist{}}
+	for _, w := range l.callers {
+		total.ops += float64(w.ops)
+		total.errors += float64(w.errors)
+		total.hist.Merge(&w.hist)
+		if total.first == nil {
+			total.first = w.first
+		}
+	}
+	return total
+}
+
+func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
+	every := 1
+	if len(l.callers) > sampleAbove {
+		every = sampleEvery
+	}
+	key := w.keys[0]
+	for i := 0; !stop.Load(); i++ {
+		// i/2 counts pairs, so that SET and GET are timed alike.
+		timed := i/2%every == 0
+		var begin time.Time
+		if timed {
+			begin = time.Now()
+		}
+		if err := l.one(ctx, key, i%2 == 0); err != nil {
+			w.failed(err, 1)
+			continue
+		}
+		if timed {
+			w.hist.Record(time.Since(begin))
+		}
+		w.ops++
+	}
+}
+
+func (l *loop) one(ctx context.Context, key string, set bool) error {
+	if set {
+		return l.client.Set(ctx, key, l.value)
+	}
+	got, err := l.client.Get(ctx, key)
+	if err == nil && len(got) != len(l.value) {
+		err = peer.ErrWrong
+	}
+	return err
+}
+
+func (l *loop) batches(ctx context.Context, w *caller, stop *atomic.Bool) {
+	p := l.client.(peer.Pipeliner)
+	for !stop.Load() {
+		begin := time.Now()
+		right, err := p.Pipeline(ctx, w.keys, l.value)
+		if wrong := 2*len(w.keys) - right; wrong > 0 || err != nil {
+			w.failed(err, wrong)
+		}
+		w.hist.Record(time.Since(begin))
+		w.ops += right
+	}
+}
+
+// failed counts errors. It pauses, lest a client without a server spins.
+func (w *caller) failed(err error, n int) {
+	w.errors += n
+	if w.first == nil {
+		w.first = err
+	}
+	time.Sleep(time.Millisecond)
+}

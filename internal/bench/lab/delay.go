@@ -1,0 +1,159 @@
+package lab
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// delayChunk is the most that is read at once; delayQueue is how many
+	// chunks may be on their way in one direction. Their product is far above
+	// what loopback carries in the longest delay, so they limit nothing.
+	delayChunk = 64 << 10
+	delayQueue = 1 << 16
+	// delaySocket is the sockets' buffer: a write must not have to wait for its
+	// receiver, since all connections share the goroutine that writes.
+	delaySocket = 4 << 20
+)
+
+// Delay is a TCP proxy that hands on every byte a fixed time after it came, as
+// a longer wire would: the bandwidth stays as it is.
+type Delay struct {
+	listener net.Listener
+	target   string
+	oneWay   time.Duration
+	up, down chan parcel
+	done     chan struct{}
+
+	mu    sync.Mutex // guards conns and shut
+	conns map[net.Conn]struct{}
+	shut  bool
+}
+
+// parcel is what one read brought; without bytes it is the end of a stream.
+type parcel struct {
+	due   time.Time
+	to    *net.TCPConn
+	bytes []byte
+}
+
+// ListenDelay starts a proxy in front of target that adds roundTrip to every
+// round trip. Close it.
+//
+// It starts a goroutine that accepts, two per connection that read, and one
+// per direction that writes when the time has come; all end by Close.
+func ListenDelay(target string, roundTrip time.Duration) (*Delay, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	d := &Delay{
+		listener: l, target: target, oneWay: roundTrip / 2,
+		up: make(chan parcel, delayQueue), down: make(chan parcel, delayQueue),
+		done: make(chan struct{}), conns: map[net.Conn]struct{}{},
+	}
+	go d.accept()
+	go d.deliver(d.up)
+	go d.deliver(d.down)
+	return d, nil
+}
+
+// Addr is the address that clients dial.
+func (d *Delay) Addr() string { return d.listener.Addr().String() }
+
+// Close ends the listener and all connections.
+func (d *Delay) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shut {
+		return
+	}
+	d.shut = true
+	close(d.done)
+	_ = d.listener.Close()
+	for c := range d.conns {
+		_ = c.Close()
+	}
+}
+
+func (d *Delay) accept() {
+	for {
+		client, err := d.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", d.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		a, b := client.(*net.TCPConn), server.(*net.TCPConn)
+		if !d.keep(a) || !d.keep(b) {
+			return
+		}
+		go d.read(a, b, d.up)
+		go d.read(b, a, d.down)
+	}
+}
+
+// keep has Close close the connection too; false means that it already has.
+func (d *Delay) keep(c *net.TCPConn) bool {
+	_ = c.SetReadBuffer(delaySocket)
+	_ = c.SetWriteBuffer(delaySocket)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shut {
+		_ = c.Close()
+		return false
+	}
+	d.conns[c] = struct{}{}
+	return true
+}
+
+func (d *Delay) read(from, to *net.TCPConn, queue chan<- parcel) {
+	buf := make([]byte, delayChunk)
+	for {
+		n, err := from.Read(buf)
+		p := parcel{due: time.Now().Add(d.oneWay), to: to}
+		if n > 0 {
+			p.bytes = append(p.bytes, buf[:n]...)
+		}
+		if n > 0 && !d.put(queue, p) {
+			return
+		}
+		if err != nil {
+			d.put(queue, parcel{due: p.due, to: to})
+			return
+		}
+	}
+}
+
+// put returns false when the proxy is closed.
+func (d *Delay) put(queue chan<- parcel, p parcel) bool {
+	select {
+	case queue <- p:
+		return true
+	case <-d.done:
+		return false
+	}
+}
+
+// deliver writes the parcels of one direction. They are due in the order in
+// which they came, all delays being equal.
+func (d *Delay) deliver(queue <-chan parcel) {
+	wait := PreciseSleeper()
+	for {
+		select {
+		case p := <-queue:
+			wait(time.Until(p.due))
+			if p.bytes == nil {
+				_ = p.to.CloseWrite()
+			} else if _, err := p.to.Write(p.bytes); err != nil {
+				_ = p.to.Close()
+			}
+		case <-d.done:
+			return
+		}
+	}
+}

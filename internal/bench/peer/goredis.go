@@ -1,0 +1,117 @@
+package peer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const goRedisModule = "github.com/redis/go-redis/v9"
+
+var goRedisPool = Driver{
+	Name: "go-redis", Module: goRedisModule, How: "pool, default options", Pipelines: true,
+	Open: func(o Options) (Client, error) {
+		c := goRedis(o)
+		return &goRedisClient{cmd: c, close: c.Close}, nil
+	},
+}
+
+var goRedisAuto = Driver{
+	Name: "go-redis auto", Module: goRedisModule, Shared: true,
+	How:  "AutoPipeline, its default options (ordered)",
+	Open: func(o Options) (Client, error) { return openAutoPipeline(o, nil) },
+}
+
+var goRedisParallel = Driver{
+	Name: "go-redis auto ‖", Module: goRedisModule, Shared: true,
+	How: "AutoPipeline, MaxBatchSize 300, MaxConcurrentBatches 80, Unordered: the options of its own benchmark",
+	Open: func(o Options) (Client, error) {
+		return openAutoPipeline(o, &redis.AutoPipelineOptions{
+			MaxBatchSize: 300, MaxConcurrentBatches: 80, Unordered: true,
+		})
+	},
+}
+
+var goRedisDuplex = Driver{
+	Name: "go-redis duplex", Module: goRedisModule, Shared: true,
+	How: "AutoPipeline with FullDuplex, otherwise its default options",
+	Open: func(o Options) (Client, error) {
+		opts := redis.DefaultBlockingAutoPipelineOptions()
+		opts.FullDuplex = true
+		return openAutoPipeline(o, opts)
+	},
+}
+
+// goRedis makes a client of default options: 10 connections for each
+// processor.
+func goRedis(o Options) redis.UniversalClient {
+	if o.Cluster {
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: o.Addrs, TLSConfig: o.TLS})
+	}
+	return redis.NewClient(&redis.Options{Addr: o.Addrs[0], TLSConfig: o.TLS})
+}
+
+// autoPipelined is what both kinds of client have and UniversalClient lacks.
+type autoPipelined interface {
+	AutoPipeline() (*redis.AutoPipeliner, error)
+	AutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
+}
+
+// errNoDuplex keeps a fallback from being measured under a wrong name.
+var errNoDuplex = errors.New("full duplex was asked for and is not in effect")
+
+func openAutoPipeline(o Options, opts *redis.AutoPipelineOptions) (Client, error) {
+	base := goRedis(o)
+	auto := base.(autoPipelined)
+	var p *redis.AutoPipeliner
+	var err error
+	if opts == nil {
+		p, err = auto.AutoPipeline()
+	} else {
+		p, err = auto.AutoPipelineWithOptions(opts)
+	}
+	if err == nil && opts != nil && opts.FullDuplex && !p.Config().FullDuplex {
+		err = errNoDuplex
+	}
+	if err != nil {
+		return nil, errors.Join(err, base.Close())
+	}
+	return &goRedisClient{cmd: p, close: func() error {
+		return errors.Join(p.Close(), base.Close())
+	}}, nil
+}
+
+type goRedisClient struct {
+	cmd   redis.Cmdable
+	close func() error
+}
+
+func (c *goRedisClient) Set(ctx context.Context, key string, value []byte) error {
+	return c.cmd.Set(ctx, key, value, 0).Err()
+}
+
+func (c *goRedisClient) Get(ctx context.Context, key string) ([]byte, error) {
+	return c.cmd.Get(ctx, key).Bytes()
+}
+
+func (c *goRedisClient) Pipeline(ctx context.Context, keys []string, value []byte) (int, error) {
+	p := c.cmd.Pipeline()
+	gets := make([]*redis.StringCmd, len(keys))
+	for i, k := range keys {
+		p.Set(ctx, k, value, 0)
+		gets[i] = p.Get(ctx, k)
+	}
+	if _, err := p.Exec(ctx); err != nil {
+		return 0, err
+	}
+	right := 0
+	for _, g := range gets {
+		if len(g.Val()) == len(value) {
+			right += 2
+		}
+	}
+	return right, nil
+}
+
+func (c *goRedisClient) Close() { _ = c.close() }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/joomcode/redispipe/internal/bench/peer"
+)
+
+// The clients that targets speak of.
+const (
+	ours    = "redispipe"
+	oursCtx = "redispipe-ctx"
+	floor   = "bare socket"
+)
+
+// target is a figure to be reached.
+type target struct {
+	Case  string
+	Text  string
+	Bound float64
+	// AtLeast turns the bound round.
+	AtLeast bool
+	// measure returns the figure and what it was compared with; false if the
+	// runs do not tell.
+	measure func(*Results) (figure float64, beside string, ok bool)
+}
+
+// met tells whether a figure reaches the target.
+func (t target) met(figure float64) bool {
+	if t.AtLeast {
+		return figure >= t.Bound
+	}
+	return figure <= t.Bound
+}
+
+func targets() []target {
+	list := []target{
+		{"c1", "time ÷ bare socket", 1.10, false, ratio("c1", nsPerOp, ours, floor)},
+		{"c1", "time ÷ best peer", 1.00, false, beside("c1", nsPerOp)},
+		{"c8", "time ÷ best peer", 1.00, false, beside("c8", nsPerOp)},
+		{"c128", "time ÷ best peer", 0.80, false, beside("c128", nsPerOp)},
+		{"c1000", "time ÷ best peer", 0.60, false, beside("c1000", nsPerOp)},
+		{"c1000", "rate ÷ redis-benchmark", 0.80, true, rateOfLimit("c1000")},
+		{"1k-c128", "time ÷ best peer", 0.90, false, beside("1k-c128", nsPerOp)},
+		{"16k-c64", "time ÷ best peer", 0.75, false, beside("16k-c64", nsPerOp)},
+		{"many100-c4", "rate ÷ redis-benchmark", 0.90, true, rateOfLimit("many100-c4")},
+		{"cluster-c128", "time ÷ best peer", 0.50, false, beside("cluster-c128", nsPerOp)},
+		{"ctx-c1", "SyncCtx ÷ Sync", 1.10, false, ratio("ctx-c1", nsPerOp, oursCtx, ours)},
+		{"ctx-c128", "SyncCtx ÷ Sync", 1.10, false, ratio("ctx-c128", nsPerOp, oursCtx, ours)},
+		{"delay-1ms", "p50 ÷ round trip", 1.10, false, ratio("delay-1ms", p50, ours, floor)},
+		{"delay-1ms", "rate ÷ (callers ÷ round trip)", 0.95, true, rateOfRoundTrip("delay-1ms", 128)},
+		{"c1", "allocations, SET and GET in turn", 1.01, false, figure("c1", allocsPerOp)},
+		{"phases", "last ÷ first", 1.05, false, lastToFirst},
+		{"idle-100", "KiB per idle connection", 64, false, figure("idle-100", bytesPerConn)},
+		{"waiting", "heap bytes per waiting caller, its stack not counted", 1024, false, figure("waiting", heapPerCall)},
+	}
+	for _, id := range []string{"c8", "c128", "c1000"} {
+		list = append(list, target{id, "Redis CPU ÷ best peer", 1.00, false, beside(id, serverCPU)})
+	}
+	for _, rate := range rates {
+		id := fmt.Sprintf("rate-%dk", rate/1000)
+		list = append(list, target{id, "p99 ÷ best peer", 1.00, false, beside(id, p99)})
+	}
+	return list
+}
+
+// best finds the lowest median of the peers: neither ours nor a floor.
+func (r *Results) best(caseID string, m metric) (value float64, client string, ok bool) {
+	for _, d := range peer.Drivers() {
+		if d.Ours || d.Floor {
+			continue
+		}
+		// A peer that could not keep the pace has no say about latency.
+		if rate, open := r.median(caseID, d.Name, achieved); open && rate < keepsPace {
+			continue
+		}
+		if v, has := r.median(caseID, d.Name, m); has && (!ok || v < value) {
+			value, client, ok = v, d.Name, true
+		}
+	}
+	return value, client, ok
+}
+
+// keepsPace is the share of an offered load, in percent, below which a client
+// does not carry it.
+const keepsPace = 95
+
+func ratio(caseID string, m metric, a, b string) func(*Results) (float64, string, bool) {
+	return func(r *Results) (float64, string, bool) {
+		x, ok := r.median(caseID, a, m)
+		y, has := r.median(caseID, b, m)
+		return x / y, b, ok && has
+	}
+}
+
+func beside(caseID string, m metric) func(*Results) (float64, string, bool) {
+	return func(r *Results) (float64, string, bool) {
+		x, ok := r.median(caseID, ours, m)
+		y, client, has := r.best(caseID, m)
+		return x / y, client, ok && has
+	}
+}
+
+func figure(caseID string, m metric) func(*Results) (float64, string, bool) {
+	return func(r *Results) (float64, string, bool) {
+		x, ok := r.median(caseID, ours, m)
+		return x, "", ok
+	}
+}
+
+func rateOfLimit(caseID string) func(*Results) (float64, string, bool) {
+	return func(r *Results) (float64, string, bool) {
+		x, ok := r.median(caseID, ours, nsPerOp)
+		y, has := r.median("limit-16", limitName, nsPerOp)
+		return y / x, limitName, ok && has
+	}
+}
+
+func rateOfRoundTrip(caseID string, callers float64) func(*Results) (float64, string, bool) {
+	return func(r *Results) (float64, string, bool) {
+		x, ok := r.median(caseID, ours, nsPerOp)
+		trip, has := r.median(caseID, floor, p50)
+		return trip * 1000 / callers / x, floor, ok && has
+	}
+}
+
+func lastToFirst(r *Results) (float64, string, bool) {
+	first, ok := r.median("phases", ours, firstPhase)
+	last, has := r.median("phases", ours, lastPhase)
+	return last / first, "", ok && has
+}
