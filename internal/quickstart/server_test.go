@@ -39,7 +39,7 @@ func connectForTest(t *testing.T, addr string, opts redisconn.Opts) redis.SyncCt
 }
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+)
+
+// clusterUsage is what differs from usage.go when the server is a cluster.
+func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+
+	// Requests go to the node that has their slot. The rest is as on one server.
+	db := redis.SyncCtx{S: cluster}
+	res := db.Do(ctx, "SET", "quickstart:greeting", "hello")
+	if err := redis.AsError(res); err != nil {
+		return err
+	}
+	show("SET", res)
+
+	// Reads may go to replicas, which can lag behind their master.
+	replicas := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
+	show("GET from a replica", replicas.Do(ctx, "GET", "quickstart:greeting"))
+
+	// A transaction takes one slot: what is in braces decides which.
+	results, err := db.SendTransaction(ctx, []redis.Request{
+		redis.Req("INCR", "{quickstart}:counter"),
+		redis.Req("RPUSH", "{quickstart}:list", "a", "b"),
+	})
+	if err != nil {
+		return err
+	}
+	show("SendTransaction", results)
+
+	// Keys of several slots are refused before anything is sent, unless the
+	// command may be split.
+	mget := redis.Req("MGET", "quickstart:greeting", "{quickstart}:counter")
+	if err := redis.AsErrorx(db.Send(ctx, mget)); err.IsOfType(redis.ErrNoSlotKey) {
+		show("MGET, split", rediscluster.SendSplit(ctx, cluster, mget))
+	}
+
+	// Some commands are for every master.
+	cluster.EachShard(func(shard redis.Sender, err error) bool {
+		if err != nil {
+			show("a master is down", err)
+			return true
+		}
+		show("DBSIZE of a master", redis.SyncCtx{S: shard}.Do(ctx, "DBSIZE"))
+		return true
+	})
+	return nil
+}
