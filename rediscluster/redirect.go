@@ -75,7 +75,7 @@ func backoff(retries uint8) time.Duration {
 	if retries == 0 {
 		return 0
 	}
-	return min(backoffFirst<<(retries-1), backoffMost)
+	return min(backoffFirst<<min(retries-1, 10), backoffMost)
 }
 
 // redirect decides what becomes of a request that ended with err. mayRepeat is

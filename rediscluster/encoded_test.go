@@ -1,0 +1,85 @@
+package rediscluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+func TestEncodeDecode(t *testing.T) {
+	long := strings.Repeat("\r\n$1", 1000)
+	foo := int(redisclusterutil.Slot("foo"))
+	cases := []struct {
+		in     redis.Request
+		want   redis.Request
+		slot   int
+		repeat bool
+	}{
+		{redis.Req("GET", "foo"), redis.Req("GET", "foo"), foo, true},
+		{redis.Req("SET", []byte("foo"), 12), redis.Req("SET", "foo", "12"), foo, false},
+		{redis.Req("SET", "foo", long), redis.Req("SET", "foo", long), foo, false},
+		{redis.Req("SET", "foo", nil), redis.Req("SET", "foo", ""), foo, false},
+		{redis.Req("OBJECT ENCODING", "foo"), redis.Req("OBJECT ENCODING", "foo"), foo, true},
+		{redis.Req("OBJECT", "ENCODING", "foo"), redis.Req("OBJECT", "ENCODING", "foo"), foo, true},
+		{redis.Req("GET foo"), redis.Req("GET foo"), foo, true},
+		{redis.Req("PING"), redis.Req("PING"), wire.NoSlot, false},
+		{redis.Req("KEYS", "*"), redis.Req("KEYS", "*"), wire.NoSlot, true},
+		{redis.Req("MGET", "foo", "bar"), redis.Req("MGET", "foo", "bar"), wire.ManySlots, true},
+		{redis.Req("EVAL", "return 1", 1, "foo"), redis.Req("EVAL", "return 1", "1", "foo"), foo, false},
+	}
+	buf := []byte("before")
+	var kept []wire.Request
+	for _, c := range cases {
+		var r wire.Request
+		var err error
+		r, buf, err = encode(buf, c.in)
+		require.NoError(t, err)
+		assert.Equal(t, c.slot, r.Slot, c.in.Cmd)
+		assert.Equal(t, c.repeat, mayRepeat(&r), c.in.Cmd)
+		kept = append(kept, r)
+	}
+	for i, c := range cases {
+		got := decode(&kept[i])
+		assert.Equal(t, c.want.Cmd, got.Cmd)
+		assert.Equal(t, append([]any{}, c.want.Args...), append([]any{}, got.Args...))
+	}
+	_, after, err := encode(buf, redis.Req("SET", "foo", struct{}{}))
+	assert.Error(t, err)
+	assert.Equal(t, buf, after)
+
+	r, _, err := encode(nil, redis.Req(" GET", "foo"))
+	require.NoError(t, err)
+	assert.Equal(t, command.Malformed, r.Shared)
+	assert.Equal(t, wire.NoSlot, r.Slot)
+}
+
+func TestKeylessRefusal(t *testing.T) {
+	for _, req := range []redis.Request{
+		redis.Req("flushall"), redis.Req("SCRIPT LOAD", "return 1"), redis.Req("SCRIPT", "load", "return 1"),
+		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
+		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
+	} {
+		r, _, err := encode(nil, req)
+		require.NoError(t, err)
+		refused := refusal(&r)
+		require.NotNil(t, refused, req.Cmd)
+		assert.True(t, refused.IsOfType(redis.ErrNoSlotKey))
+		assert.True(t, refused.HasTrait(redis.ErrTraitNotSent))
+	}
+	for _, req := range []redis.Request{
+		redis.Req("PING"), redis.Req("time"), redis.Req("INFO"), redis.Req("ECHO", "x"), redis.Req("RANDOMKEY"),
+		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
+		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"),
+	} {
+		r, _, err := encode(nil, req)
+		require.NoError(t, err)
+		assert.Nil(t, refusal(&r), req.Cmd)
+	}
+}

@@ -1,0 +1,141 @@
+package rediscluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+type (
+	slotsRange = redisclusterutil.SlotsRange
+	infos      = redisclusterutil.InstanceInfos
+	info       = redisclusterutil.InstanceInfo
+)
+
+func addrs(a ...string) []string { return a }
+
+func member(id, host string, port int, epoch uint64) info {
+	return info{Uuid: id, IP: host, Port: port, Addr: redisclusterutilAddr(host, port), ConfigEpoch: epoch, Connected: true}
+}
+
+func redisclusterutilAddr(host string, port int) string {
+	r, err := redisclusterutil.ParseSlotsInfo([]any{[]any{int64(0), int64(0), []any{host, int64(port)}}})
+	if err != nil {
+		panic(err)
+	}
+	return r[0].Addrs[0]
+}
+
+func replicaOf(master string, i info) info {
+	i.SlaveOf = master
+	return i
+}
+
+func myself(i info) info {
+	i.MySelf = true
+	return i
+}
+
+func TestMerge(t *testing.T) {
+	l := merge([]view{{
+		asked: "a:1",
+		ranges: []slotsRange{
+			{From: 0, To: 99, Addrs: addrs("a:1", "c:1")},
+			{From: 200, To: 16383, Addrs: addrs("b:1", "d:1", "e:1")},
+			{From: 100, To: 149, Addrs: addrs("a:1", "c:1", "f:1")},
+		},
+	}})
+	require.NotNil(t, l)
+	want := []shardLayout{{"a:1", addrs("c:1", "f:1")}, {"b:1", addrs("d:1", "e:1")}}
+	assert.Equal(t, want, l.shards)
+	for slot, shard := range map[int]uint16{0: 0, 99: 0, 100: 0, 149: 0, 150: noShard, 199: noShard, 200: 1, 16383: 1} {
+		assert.Equal(t, shard, l.slots[slot], "slot %d", slot)
+	}
+	assert.Nil(t, merge(nil))
+	assert.Nil(t, merge([]view{{asked: "a:1"}}))
+}
+
+func TestMergeNewestEpochCounts(t *testing.T) {
+	before := view{
+		asked:  "a:1",
+		ranges: []slotsRange{{From: 0, To: 99, Addrs: addrs("a:1")}, {From: 100, To: 199, Addrs: addrs("b:1")}},
+		nodes:  infos{myself(member("a", "a", 1, 1)), member("b", "b", 1, 2)},
+	}
+	after := view{
+		asked:  "b:1",
+		ranges: []slotsRange{{From: 0, To: 49, Addrs: addrs("a:1")}, {From: 50, To: 199, Addrs: addrs("b:1")}},
+		nodes:  infos{member("a", "a", 1, 1), myself(member("b", "b", 1, 3))},
+	}
+	for _, views := range [][]view{{before, after}, {after, before}} {
+		l := merge(views)
+		require.Len(t, l.shards, 2)
+		assert.Equal(t, "a:1", l.shards[l.slots[49]].master)
+		assert.Equal(t, "b:1", l.shards[l.slots[50]].master)
+		assert.Equal(t, "b:1", l.shards[l.slots[99]].master)
+	}
+}
+
+func TestMergeOwnClaimCountsAmongEqual(t *testing.T) {
+	// Without CLUSTER NODES there are no epochs: what a master says of itself counts.
+	old := view{asked: "c:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a:1")}}}
+	own := view{asked: "b:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("b:1")}}}
+	for _, views := range [][]view{{old, own}, {own, old}} {
+		assert.Equal(t, []shardLayout{{master: "b:1"}}, merge(views).shards)
+	}
+}
+
+func TestMergeEmptyHost(t *testing.T) {
+	l := merge([]view{{
+		asked:  "10.0.0.1:7000",
+		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs(":7000", ":7001"), AddrHostnames: map[string]string{":7000": "x"}}},
+		nodes:  infos{myself(member("a", "", 7000, 1))},
+	}, {
+		asked:  "[::1]:7002",
+		ranges: []slotsRange{{From: 10, To: 19, Addrs: addrs(":7002")}},
+	}})
+	want := []shardLayout{{"10.0.0.1:7000", addrs("10.0.0.1:7001")}, {"[::1]:7002", nil}}
+	assert.Equal(t, want, l.shards)
+	assert.Equal(t, "x", l.hostnames["10.0.0.1:7000"])
+	assert.Empty(t, l.others)
+}
+
+func TestMergeNodes(t *testing.T) {
+	failed := replicaOf("a", member("g", "g", 1, 1))
+	failed.Fail = true
+	stranger := member("h", "h", 1, 0)
+	stranger.Connected = false
+	moving := myself(member("a", "a", 1, 1))
+	moving.Migrating = []redisclusterutil.SlotMigration{{Number: 7, Moving: redisclusterutil.SlotMigrating, Peer: "f"}}
+	l := merge([]view{{
+		asked:  "a:1",
+		ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1", "b:1")}},
+		nodes: infos{
+			moving,
+			replicaOf("a", member("b", "b", 1, 1)),
+			replicaOf("a", member("c", "c", 1, 1)), // has synced nothing yet
+			member("f", "f", 1, 0),                 // has no slots yet
+			failed, stranger,
+		},
+	}})
+	assert.Equal(t, []shardLayout{{"a:1", addrs("b:1", "c:1")}}, l.shards)
+	assert.Equal(t, addrs("f:1"), l.others)
+	assert.Equal(t, map[uint16]struct{}{7: {}}, l.migrating)
+}
+
+func TestMergeHostnames(t *testing.T) {
+	master, replica := myself(member("a", "10.0.0.1", 7000, 1)), replicaOf("a", member("b", "10.0.0.2", 7000, 1))
+	master.Hostname, replica.Hostname = "a.example", "b.example"
+	l := merge([]view{{
+		asked:  "10.0.0.1:7000",
+		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a.example:7000")}},
+		nodes:  infos{master, replica},
+	}})
+	assert.Equal(t, []shardLayout{{"a.example:7000", addrs("b.example:7000")}}, l.shards)
+	assert.Empty(t, l.others, "a node of two names is one node")
+	assert.Equal(t, "a.example", l.hostnames["10.0.0.1:7000"])
+	assert.Equal(t, "a.example:7000", l.aliases["10.0.0.1:7000"])
+	assert.Equal(t, "10.0.0.1:7000", l.aliases["a.example:7000"])
+}

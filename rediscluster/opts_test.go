@@ -1,0 +1,72 @@
+package rediscluster
+
+import (
+	"crypto/tls"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+func TestOptsDefaults(t *testing.T) {
+	o := Opts{}.withDefaults()
+	assert.Equal(t, 2, o.ConnsPerHost)
+	assert.Equal(t, 5*time.Second, o.CheckInterval)
+	assert.Equal(t, 3, o.MovedRetries)
+	assert.Equal(t, 20*time.Millisecond, o.WaitToMigrate)
+	assert.Equal(t, DefaultLogger{}, o.Logger)
+	assert.Equal(t, RoundRobinSeed(DefaultRoundRobinSeed()), o.RoundRobinSeed)
+	assert.Equal(t, 200*time.Millisecond, o.HostOpts.ReconnectPause)
+	assert.Equal(t, time.Second, o.HostOpts.ReconnectPauseMax)
+}
+
+func TestOptsBounds(t *testing.T) {
+	cases := []struct {
+		in, want Opts
+	}{
+		{Opts{CheckInterval: 1}, Opts{CheckInterval: 100 * time.Millisecond}},
+		{Opts{CheckInterval: time.Hour}, Opts{CheckInterval: 10 * time.Minute}},
+		{Opts{CheckInterval: -1}, Opts{CheckInterval: 5 * time.Second}},
+		{Opts{MovedRetries: 11}, Opts{MovedRetries: 10}},
+		{Opts{MovedRetries: -1}, Opts{MovedRetries: 3}},
+		{Opts{MovedRetries: 1}, Opts{MovedRetries: 1}},
+		{Opts{WaitToMigrate: 1}, Opts{WaitToMigrate: 100 * time.Microsecond}},
+		{Opts{WaitToMigrate: time.Hour}, Opts{WaitToMigrate: time.Second}},
+		{Opts{ConnsPerHost: -1}, Opts{ConnsPerHost: 2}},
+		{Opts{ConnsPerHost: 7}, Opts{ConnsPerHost: 7}},
+	}
+	for _, c := range cases {
+		assert.Equal(t, c.want.withDefaults(), c.in.withDefaults())
+	}
+}
+
+func TestOptsHost(t *testing.T) {
+	config := &tls.Config{ServerName: "a", MinVersion: tls.VersionTLS12}
+	o := Opts{
+		TLSEnabled: true,
+		TLSConfig:  config,
+		HostOpts:   redisconn.Opts{AsyncDial: true, ReadOnly: true, ReconnectPause: -1, ReconnectPauseMax: time.Minute},
+	}.withDefaults()
+	assert.True(t, o.HostOpts.TLSEnabled)
+	assert.Same(t, config, o.HostOpts.TLSConfig)
+	assert.False(t, o.HostOpts.AsyncDial)
+	assert.False(t, o.HostOpts.ReadOnly, "masters must not answer as replicas do")
+	assert.Equal(t, 200*time.Millisecond, o.HostOpts.ReconnectPause, "nodes are always dialed again")
+	assert.Equal(t, time.Minute, o.HostOpts.ReconnectPauseMax)
+
+	o = Opts{HostOpts: redisconn.Opts{TLSEnabled: true, TLSConfig: config}}.withDefaults()
+	assert.True(t, o.HostOpts.TLSEnabled)
+	assert.Same(t, config, o.HostOpts.TLSConfig)
+}
+
+func TestTLSFor(t *testing.T) {
+	own := &tls.Config{ServerName: "own", MinVersion: tls.VersionTLS12}
+	assert.Nil(t, tlsFor(redisconn.Opts{}, "a.example"))
+	assert.Equal(t, "a.example", tlsFor(redisconn.Opts{TLSEnabled: true}, "a.example").ServerName)
+	assert.Equal(t, "own", tlsFor(redisconn.Opts{TLSEnabled: true, TLSConfig: own}, "a.example").ServerName)
+	open := &tls.Config{MinVersion: tls.VersionTLS12}
+	assert.Equal(t, "a.example", tlsFor(redisconn.Opts{TLSEnabled: true, TLSConfig: open}, "a.example").ServerName)
+	assert.Empty(t, open.ServerName, "the user's own is left alone")
+}
