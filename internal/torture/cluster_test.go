@@ -1,0 +1,179 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+const nodeTimeout = time.Second
+
+func newClusterRig(t *testing.T, nodes *testbed.Cluster) *ClusterRig {
+	t.Helper()
+	r, err := NewClusterRig(t.Name(), seed, nodes, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		r.Close()
+		passes(t, r.Ledger.Report)
+	})
+	return r
+}
+
+func judgeCluster(t *testing.T, r *ClusterRig) *oracle.Report {
+	t.Helper()
+	report, err := r.Judge(5 * time.Second)
+	require.NoError(t, err)
+	passes(t, report)
+	t.Log(report)
+	return report
+}
+
+// background runs a load until the function returned is called.
+func background(load *Load) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { load.Run(ctx) })
+	return func() { cancel(); wg.Wait() }
+}
+
+// answers waits until a write to every shard succeeds, and returns how long
+// that took.
+func answers(t *testing.T, r *ClusterRig, within time.Duration) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for shard := range 3 {
+		key := []string{"c", "b", "a"}[shard] // slots 7365, 3300, 15495
+		require.Eventually(t, func() bool {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			return redis.AsError(redis.SyncCtx{S: r.Client}.Do(ctx, "SET", "{"+key+"}probe", "1")) == nil
+		}, within, 5*time.Millisecond, "key %s", key)
+	}
+	return time.Since(begin)
+}
+
+// T16: masters fail over, gracefully and killed, under load.
+func TestT16Failover(t *testing.T) {
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: nodeTimeout})
+
+	t.Run("graceful", func(t *testing.T) {
+		r := newClusterRig(t, nodes)
+		load := r.Load(8, 0)
+		load.Pause = time.Millisecond
+		stop := background(load)
+		for i := range long(2, 1) {
+			replicas, err := nodes.Replicas(nodes.Node(i))
+			require.NoError(t, err)
+			require.NoError(t, nodes.Failover(replicas[0], testbed.Graceful))
+			took := answers(t, r, nodeTimeout+time.Second+slack)
+			t.Logf("recovered after %v", took)
+		}
+		stop()
+		report := judgeCluster(t, r)
+		require.Positive(t, report.Outcomes(oracle.Value))
+	})
+
+	t.Run("SIGKILL", func(t *testing.T) {
+		r := newClusterRig(t, nodes)
+		r.Log.Lossy, r.Counter.Lossy = true, true // what was not replicated is lost
+		load := r.Load(8, 0)
+		load.Pause = time.Millisecond
+		stop := background(load)
+		slot, err := nodes.Slot("{a}")
+		require.NoError(t, err)
+		victim, err := nodes.Owner(slot)
+		require.NoError(t, err)
+		begin := time.Now()
+		require.NoError(t, victim.Kill())
+		require.Eventually(t, func() bool {
+			owner, err := nodes.Owner(slot)
+			return err == nil && owner != victim
+		}, 20*time.Second, 10*time.Millisecond)
+		elected := time.Since(begin)
+		took := answers(t, r, nodeTimeout+time.Second+slack)
+		t.Logf("elected after %v, recovered %v later", elected, took)
+		stop()
+		require.NoError(t, victim.Restart())
+		require.NoError(t, nodes.WaitAgreed())
+		judgeCluster(t, r)
+	})
+}
+
+// T17: slots move back and forth under load, transactions included; the caller
+// sees neither that nor MOVED nor ASK.
+func TestT17MovingSlots(t *testing.T) {
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
+	r := newClusterRig(t, nodes)
+	const workers = 6
+	load := r.Load(workers, 0)
+	stop := background(load)
+	for i := range long(12, 4) {
+		slot, err := nodes.Slot(load.newWorker(i % workers).key(""))
+		require.NoError(t, err)
+		owner, err := nodes.Owner(slot)
+		require.NoError(t, err)
+		for shift := range 3 {
+			if to := nodes.Node((i + shift) % 3); to != owner {
+				require.NoError(t, nodes.MoveSlot(slot, to))
+				break
+			}
+		}
+	}
+	stop()
+	report := judgeCluster(t, r)
+	require.Zero(t, report.Outcomes(oracle.ServerError))
+	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
+}
+
+// T18: all nodes are restarted, one after the other.
+func TestT18RollingRestart(t *testing.T) {
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{
+		Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout,
+	})
+	r := newClusterRig(t, nodes)
+	load := r.Load(6, 0)
+	load.Pause = time.Millisecond
+	stop := background(load)
+	for _, node := range nodes.Nodes()[:long(6, 2)] {
+		require.NoError(t, node.Stop())
+		require.NoError(t, node.Restart())
+		require.NoError(t, nodes.WaitAgreed())
+		took := answers(t, r, 2*time.Second+slack)
+		t.Logf("%v: right after %v", node, took)
+	}
+	stop()
+	r.Log.Lossy, r.Counter.Lossy = true, true // a restarted master may have been replaced meanwhile
+	judgeCluster(t, r)
+}
+
+// T14 and T12 on a cluster: contexts that end early, and Close in the middle.
+func TestClusterCancelsAndCloses(t *testing.T) {
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
+	for i := range long(10, 3) {
+		r, err := NewClusterRig(fmt.Sprintf("%s-%d", t.Name(), i), seed, nodes, rediscluster.Opts{})
+		require.NoError(t, err)
+		load := r.Load(16, 0)
+		if i%2 == 0 {
+			load.Timeout = 2 * time.Millisecond
+		}
+		stop := background(load)
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > uint64(500+i*100) }, 10*time.Second, time.Millisecond)
+		r.Client.Close()
+		stop()
+		report, err := r.Judge(time.Second + slack)
+		require.NoError(t, err)
+		passes(t, report)
+		r.Close()
+		passes(t, report)
+	}
+}
