@@ -15,7 +15,7 @@ import (
 // ends with the context. What came of the first attempt is sent to first.
 func (c *Connection) live(first chan<- error) {
 	defer close(c.ended)
-	for failures := 0; ; {
+	for failures, broken := 0, 0; ; {
 		began := time.Now()
 		c.report(LogConnecting{})
 		s, err := c.attempt()
@@ -32,12 +32,19 @@ func (c *Connection) live(first chan<- error) {
 		if s != nil {
 			s.attend()
 			err = s.end()
+			if broken++; time.Since(began) >= c.opts.ReconnectPause {
+				broken = 0
+			}
 		}
 		if c.opts.ReconnectPause < 0 {
 			c.Close()
 		}
-		if failures > 0 && c.ctx.Err() == nil {
+		switch {
+		case c.ctx.Err() != nil:
+		case failures > 0:
 			c.pause(failures, began)
+		case broken > 1:
+			c.pause(min(broken-brokenGrace, 1), began)
 		}
 		if c.ctx.Err() != nil {
 			c.finish(err)
@@ -47,6 +54,11 @@ func (c *Connection) live(first chan<- error) {
 	}
 }
 
+// A session that breaks is replaced at once, so that a lost connection costs
+// no more than it must. When one after the other breaks within ReconnectPause,
+// the pauses grow up to that: the eighth is the first that is as long.
+const brokenGrace = 8
+
 // attempt makes a session, and starts its goroutines.
 func (c *Connection) attempt() (*session, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.opts.DialTimeout)
@@ -55,7 +67,11 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 	if err != nil {
 		err = c.withConn(err)
 		c.disconnected()
-		c.abandon(err, err)
+		unsent := err
+		if c.ctx.Err() != nil {
+			unsent = c.unsentError(err)
+		}
+		c.abandon(unsent, unsent)
 		return nil, err
 	}
 	s := newSession(c, conn)
@@ -183,9 +199,10 @@ func (c *Connection) finish(err *errorx.Error) {
 
 // pause waits before the next attempt, counted from the start of the last.
 // The wait is drawn from all of the interval, so that the clients of a server
-// that comes back do not come all at once.
+// that comes back do not come all at once. With failures below 1 the interval
+// is a half, a quarter and so on of ReconnectPause.
 func (c *Connection) pause(failures int, began time.Time) {
-	longest := c.opts.ReconnectPause << min(failures-1, 10)
+	longest := times(c.opts.ReconnectPause, 1<<max(0, min(failures-1, 10))) >> max(0, 1-failures)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
 	timer := time.NewTimer(rand.N(longest) - time.Since(began))
 	defer timer.Stop()

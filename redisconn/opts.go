@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"crypto/tls"
+	"math"
 	"net"
 	"time"
 
@@ -105,10 +106,10 @@ func (o Opts) withDefaults() Opts {
 		o.DialTimeout = noTimeoutDial
 	}
 	if o.ReconnectPause == 0 {
-		o.ReconnectPause = 2 * o.DialTimeout
+		o.ReconnectPause = times(o.DialTimeout, 2)
 	}
 	if o.ReconnectPauseMax <= 0 {
-		o.ReconnectPauseMax = 8 * o.ReconnectPause
+		o.ReconnectPauseMax = times(o.ReconnectPause, 8)
 	}
 	if o.TCPKeepAlive == 0 && o.IOTimeout > 0 {
 		o.TCPKeepAlive = o.IOTimeout / 3
@@ -124,4 +125,13 @@ func (o Opts) withDefaults() Opts {
 		o.Logger = DefaultLogger{}
 	}
 	return o
+}
+
+// times multiplies, up to the longest duration that there is: users say "never"
+// with it.
+func times(d, n time.Duration) time.Duration {
+	if d > math.MaxInt64/n {
+		return math.MaxInt64
+	}
+	return d * n
 }
