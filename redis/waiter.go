@@ -39,7 +39,7 @@ const (
 
 // A waiter's buffer over this size is left to the garbage collector: one large
 // request must not pin its size for ever.
-const waiterKeptBuffer = 16 << 10
+const waiterKeptBuffer = 64 << 10
 
 var waiters = sync.Pool{New: func() any { return &waiter{done: make(chan struct{}, 1)} }}
 

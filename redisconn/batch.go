@@ -77,6 +77,10 @@ func (b *batch) truncate(m mark) {
 	b.buf, b.items = b.buf[:m.bytes], b.items[:m.items]
 }
 
+func (b *batch) enough(concurrency int) bool {
+	return enough(len(b.items), len(b.buf), concurrency)
+}
+
 // pin makes a transaction of what was added since m.
 func (b *batch) pin(m mark) {
 	for i := m.items; i < len(b.items); i++ {

@@ -39,3 +39,16 @@ func usual(old, latest time.Duration) time.Duration {
 func inTime(oldest, usual, left time.Duration) bool {
 	return left > usual && oldest-usual <= (left-usual)/2
 }
+
+// A batch of a half of what is in flight leaves the server at work on one half
+// while the replies to the other are dealt with; and nothing is gained by
+// making one longer than enoughBytes.
+const (
+	enoughLeast = 16
+	enoughBytes = 64 << 10
+)
+
+// enough decides whether a batch is not to wait for more.
+func enough(items, bytes, concurrency int) bool {
+	return bytes >= enoughBytes || items >= max(enoughLeast, concurrency/2)
+}

@@ -30,6 +30,9 @@ type queue struct {
 	// writing is the right to take batches and write them: whoever sets it has
 	// it, and passes it on or clears it.
 	writing bool
+	// yielding is set while who has the right to write lets others run; it may
+	// be taken over then, by clearing yielding.
+	yielding bool
 	// reading is the right to read: see lead.go.
 	reading  bool
 	leadable bool // the last request's caller could have read its own reply
@@ -95,7 +98,13 @@ func (q *queue) addedLocked(m mark) *session {
 	q.seq += uint64(items)
 	q.pending += items
 	q.bytes += len(q.open.buf) - m.bytes
-	if q.writing || q.session == nil {
+	switch {
+	case q.session == nil:
+		return nil
+	case q.yielding && q.open.enough(q.concurrency):
+		q.yielding = false // the right to write is taken over
+		return q.session
+	case q.writing:
 		return nil
 	}
 	q.writing = true
@@ -201,11 +210,23 @@ func (q *queue) oldest() (taken time.Time, any bool) {
 	return q.head.taken, true
 }
 
-// policyInput returns the concurrency.
-func (q *queue) policyInput() int {
+// yields tells whether to let other goroutines run before the batch is taken.
+// If so, call yielded after that.
+func (q *queue) yields() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return max(q.concurrency, q.pending)
+	n := max(q.concurrency, q.pending)
+	q.yielding = yields(n) && !(q.open != nil && q.open.enough(n))
+	return q.yielding
+}
+
+// yielded tells whether the caller still has the right to write.
+func (q *queue) yielded() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	still := q.yielding
+	q.yielding = false
+	return still
 }
 
 // retire takes the answered batch b, the oldest, out of flight and returns the next.

@@ -14,7 +14,9 @@ func (s *session) flush() {
 		s.wake <- struct{}{}
 		return
 	}
-	s.yield()
+	if !s.yield() {
+		return
+	}
 	b, cancelled := s.c.queue.take()
 	if b != nil && s.writeNow(b) && s.wrote(b) {
 		s.wake <- struct{}{}
@@ -22,11 +24,14 @@ func (s *session) flush() {
 	s.c.resolveCancelled(cancelled)
 }
 
-// yield lets the goroutines that are about to send do so, where that is worth it.
-func (s *session) yield() {
-	if s.c.opts.WritePause >= 0 && yields(s.c.queue.policyInput()) {
-		runtime.Gosched()
+// yield lets the goroutines that are about to send do so, where that is worth
+// it. It returns false if one of them has taken over the right to write.
+func (s *session) yield() bool {
+	if s.c.opts.WritePause < 0 || !s.c.queue.yields() {
+		return true
 	}
+	runtime.Gosched()
+	return s.c.queue.yielded()
 }
 
 // writeNow writes the batch, or what the socket takes of it at once. It
@@ -70,7 +75,9 @@ func (s *session) writeAll() {
 	for {
 		var cancelled []item
 		if b == nil {
-			s.yield()
+			if !s.yield() {
+				return
+			}
 			b, cancelled = s.c.queue.take()
 		}
 		more := b != nil && s.writeBlocking(b) && s.wrote(b)
