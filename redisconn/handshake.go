@@ -153,10 +153,11 @@ func checkOK(_ *Connection, res any) *errorx.Error {
 	return expect("READONLY", res, "OK")
 }
 
-// checkPing accepts a user that may not PING: the server has understood.
+// checkPing accepts a user that may not PING, and a server that answers it with
+// the state of its disk: it has understood.
 func checkPing(_ *Connection, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
-		if strings.HasPrefix(err.Message(), "NOPERM") {
+		if strings.HasPrefix(err.Message(), "NOPERM") || strings.HasPrefix(err.Message(), "MISCONF") {
 			return nil
 		}
 		return refusal(err, ErrInit)

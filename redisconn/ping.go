@@ -44,10 +44,13 @@ func (h *heartbeat) Resolve(res any, _ uint64) {
 // Cancelled implements redis.Future.
 func (h *heartbeat) Cancelled() error { return nil }
 
-// pingRefused tells whether a server that is sane may answer PING so.
+// pingRefused tells whether a server that is sane may answer PING so. MISCONF is
+// how it says that it can't write to its disk; it goes on answering reads.
 func pingRefused(text string) bool {
-	if strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH") {
-		return true
+	for _, code := range []string{"NOPERM", "NOAUTH", "MISCONF"} {
+		if strings.HasPrefix(text, code) {
+			return true
+		}
 	}
 	for _, prefix := range passing {
 		if strings.HasPrefix(text, prefix) {
