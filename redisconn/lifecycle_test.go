@@ -1,0 +1,405 @@
+package redisconn_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// These tests have a clock of their own: they take no time, and what they say
+// of times is exact. redis.Sync is not used in them, since what it pools must
+// not get out of the bubble.
+
+func connectPipes(t *testing.T, p *pipes, opts redisconn.Opts) (*redisconn.Connection, *recorder) {
+	t.Helper()
+	log := &recorder{}
+	opts.Logger, opts.Dialer = log, p.dial
+	conn, err := redisconn.Connect(background, "pipe:1", opts)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		conn.Close()
+		time.Sleep(time.Minute) // lets servers notice; all must have ended then
+	})
+	synctest.Wait()
+	return conn, log
+}
+
+var errRefused = errors.New("refused")
+
+func refuse() error { return errRefused }
+
+func TestBackOffGrowsToItsCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{refuse: refuse}
+		connectPipes(t, p, redisconn.Opts{
+			AsyncDial: true, ReconnectPause: time.Second, ReconnectPauseMax: 4 * time.Second,
+		})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		dials := p.dialed()
+		require.Greater(t, len(dials), 3600/4, "it gave up")
+		require.Less(t, len(dials), 3600, "it does not back off")
+		var longest, total time.Duration
+		for i := 1; i < len(dials); i++ {
+			pause := dials[i].Sub(dials[i-1])
+			bound := min(4*time.Second, time.Second<<min(i-1, 10))
+			require.LessOrEqual(t, pause, bound, "pause %d", i)
+			longest = max(longest, pause)
+			total += pause
+		}
+		// Drawn from all of the interval, 900 times and more.
+		require.Greater(t, longest, 3*time.Second)
+		average := total / time.Duration(len(dials)-1)
+		require.InDelta(t, 2, average.Seconds(), 0.4, "pauses are not spread")
+	})
+}
+
+func TestBackOffStartsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		p := &pipes{refuse: func() error {
+			if down.Load() {
+				return errRefused
+			}
+			return nil
+		}}
+		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second, ReconnectPauseMax: time.Hour})
+		down.Store(true)
+		_ = p.lastConn().Close()
+		time.Sleep(24 * time.Hour)
+		down.Store(false)
+		time.Sleep(time.Hour)
+		require.True(t, conn.ConnectedNow())
+		down.Store(true)
+		_ = p.lastConn().Close()
+		synctest.Wait()
+		failed := log.count("ConnectFailed")
+		down.Store(false)
+		time.Sleep(time.Second)
+		require.Equal(t, failed, log.count("ConnectFailed"))
+		require.True(t, conn.ConnectedNow(), "the pause after the first failure is the shortest again")
+	})
+}
+
+// A server that accepts and drops connections must not be dialed without a pause.
+func TestBackOffFromServerThatDropsConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{}
+		started := time.Now()
+		p.answer = func(args []string) string {
+			if len(args) > 1 { // a heartbeat
+				return "+no\r\n"
+			}
+			go func(conn net.Conn) {
+				time.Sleep(time.Millisecond)
+				_ = conn.Close()
+			}(p.lastConn())
+			return "+PONG\r\n"
+		}
+		conn, _ := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second})
+		time.Sleep(10 * time.Second)
+		conn.Close()
+		time.Sleep(time.Second)
+		require.Less(t, len(p.dialed()), 100, "dials in %v", time.Since(started))
+	})
+}
+
+func TestNoReconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{}
+		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: -1})
+		require.True(t, conn.ConnectedNow())
+		_ = p.lastConn().Close()
+		synctest.Wait()
+		require.Len(t, p.dialed(), 1)
+		require.Error(t, conn.Ctx().Err())
+		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
+		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrContextClosed)
+	})
+}
+
+func TestNoReconnectAfterFirstFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{refuse: refuse}
+		log := &recorder{}
+		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{ReconnectPause: -1, Dialer: p.dial, Logger: log})
+		requireNotSent(t, err, redisconn.ErrDial)
+		require.ErrorContains(t, err, errRefused.Error())
+		synctest.Wait()
+		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.names())
+	})
+}
+
+// A pause that is meant to be for ever must not overflow into none.
+func TestPausesDoNotOverflow(t *testing.T) {
+	for name, opts := range map[string]redisconn.Opts{
+		"ReconnectPause": {ReconnectPause: math.MaxInt64},
+		"IOTimeout":      {IOTimeout: math.MaxInt64},
+		"DialTimeout":    {DialTimeout: math.MaxInt64, IOTimeout: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{refuse: refuse}
+				opts.AsyncDial = true
+				conn, _ := connectPipes(t, p, opts)
+				time.Sleep(time.Hour)
+				require.Less(t, len(p.dialed()), 10)
+				require.NoError(t, conn.Ctx().Err(), "it never reconnects")
+			})
+		})
+	}
+}
+
+// stuck is a dialer that ends with its context.
+func stuck(ctx context.Context, _, _ string) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestDialTimeout(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opts redisconn.Opts
+		want time.Duration
+	}{
+		{"default", redisconn.Opts{}, time.Second},
+		{"set", redisconn.Opts{DialTimeout: 100 * time.Millisecond}, 100 * time.Millisecond},
+		{"IOTimeout", redisconn.Opts{IOTimeout: 3 * time.Second}, 3 * time.Second},
+		{"over IOTimeout", redisconn.Opts{IOTimeout: time.Second, DialTimeout: time.Hour}, time.Second},
+		{"no IOTimeout", redisconn.Opts{IOTimeout: -1}, 5 * time.Second},
+	} {
+		t.Run("dialing, "+c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				c.opts.Dialer, c.opts.Logger, c.opts.ReconnectPause = stuck, redisconn.NoopLogger{}, -1
+				_, err := redisconn.Connect(background, "pipe:1", c.opts)
+				requireNotSent(t, err, redisconn.ErrDial)
+				require.Equal(t, c.want, time.Since(began))
+				synctest.Wait()
+			})
+		})
+		t.Run("handshake, "+c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{answer: func([]string) string { return "" }}
+				began := time.Now()
+				c.opts.Dialer, c.opts.Logger, c.opts.ReconnectPause = p.dial, redisconn.NoopLogger{}, -1
+				_, err := redisconn.Connect(background, "pipe:1", c.opts)
+				requireNotSent(t, err, redisconn.ErrConnSetup)
+				require.Equal(t, c.want, time.Since(began))
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// silentAfter answers the handshake, and then no more.
+func silentAfter(args []string) string {
+	if args[0] == "PING" && len(args) == 1 {
+		return "+PONG\r\n"
+	}
+	return ""
+}
+
+func TestIOTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: silentAfter}
+		conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
+		began := time.Now()
+		err := requireUnknown(t, send(conn, "GET", "a").wait(t), redis.ErrIO)
+		require.True(t, err.HasTrait(redis.ErrTraitConnectivity))
+		require.GreaterOrEqual(t, time.Since(began), 600*time.Millisecond)
+		require.LessOrEqual(t, time.Since(began), 800*time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, 1, log.count("Disconnected"))
+		require.True(t, conn.ConnectedNow(), "at once again")
+	})
+}
+
+// Without requests a dead server is found by the heartbeat.
+func TestIOTimeoutOfHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: silentAfter}
+		_, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
+		time.Sleep(599 * time.Millisecond)
+		require.Zero(t, log.count("Disconnected"))
+		time.Sleep(600 * time.Millisecond)
+		require.Equal(t, 1, log.count("Disconnected"))
+	})
+}
+
+func TestNoIOTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: silentAfter}
+		conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: -1})
+		pending := send(conn, "GET", "a")
+		time.Sleep(time.Hour)
+		require.Zero(t, log.count("Disconnected"))
+		require.Empty(t, pending.result)
+		conn.Close()
+		requireUnknown(t, pending.wait(t), redis.ErrIO)
+	})
+}
+
+// A large value over a slow link lives, a server that trickles bytes does not.
+func TestIOTimeoutIsAboutProgress(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		chunk int
+		every time.Duration
+		lives bool
+	}{
+		{"slow link", 16 << 10, 200 * time.Millisecond, true},
+		{"fast link", 64 << 10, 10 * time.Millisecond, true},
+		{"trickle", 1, 10 * time.Millisecond, false},
+		{"trickle of more", 1 << 10, 100 * time.Millisecond, false},
+		{"link too slow", 8 << 10, 200 * time.Millisecond, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const size = 1 << 20
+				p := &pipes{}
+				p.answer = func(args []string) string {
+					if args[0] == "PING" {
+						return pong(args)
+					}
+					conn, value := p.lastConn(), bulk(string(make([]byte, size)))
+					for len(value) > c.chunk {
+						if _, err := conn.Write([]byte(value[:c.chunk])); err != nil {
+							return ""
+						}
+						value = value[c.chunk:]
+						time.Sleep(c.every)
+					}
+					return value
+				}
+				conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
+				future := send(conn, "GET", "a")
+				res := <-future.result
+				if c.lives {
+					require.Len(t, res, size)
+					require.Zero(t, log.count("Disconnected"))
+				} else {
+					requireUnknown(t, res, redis.ErrIO)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseWhileDialing(t *testing.T) {
+	for name, dialer := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"dialing":   stuck,
+		"handshake": (&pipes{answer: func([]string) string { return "" }}).dial,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &recorder{}
+				conn, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
+					AsyncDial: true, IOTimeout: time.Hour, Dialer: dialer, Logger: log,
+				})
+				require.NoError(t, err)
+				synctest.Wait()
+				require.True(t, conn.MayBeConnected())
+				require.False(t, conn.ConnectedNow())
+				queued := send(conn, "GET", "a")
+				synctest.Wait()
+				require.Empty(t, queued.result, "it waits for the connection")
+				began := time.Now()
+				conn.Close()
+				requireNotSent(t, queued.wait(t), redis.ErrContextClosed)
+				require.LessOrEqual(t, time.Since(began), 100*time.Millisecond)
+				synctest.Wait()
+				names := log.names()
+				require.Equal(t, "ContextClosed", names[len(names)-1])
+			})
+		})
+	}
+}
+
+func TestContextEndsWhileConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(background, time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{IOTimeout: time.Hour, Dialer: stuck, Logger: redisconn.NoopLogger{}})
+		require.Error(t, err)
+		require.Equal(t, time.Second, time.Since(began))
+		synctest.Wait()
+	})
+}
+
+func TestContextEndsTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: silentAfter}
+		ctx, cancel := context.WithCancel(background)
+		log := &recorder{}
+		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log})
+		require.NoError(t, err)
+		inFlight := send(conn, "GET", "a")
+		synctest.Wait()
+		cancel()
+		requireNotSent(t, send(conn, "GET", "b").wait(t), redis.ErrContextClosed)
+		requireUnknown(t, inFlight.wait(t), redis.ErrIO)
+		synctest.Wait()
+		require.False(t, conn.MayBeConnected())
+		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
+		require.ErrorIs(t, event[redisconn.LogContextClosed](log).Error, context.Canceled)
+		requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrContextClosed)
+	})
+}
+
+func TestCloseDuringThePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{refuse: refuse}
+		conn, log := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: 100 * time.Hour})
+		require.False(t, conn.MayBeConnected())
+		requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+		conn.Close()
+		synctest.Wait()
+		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.names())
+		require.Len(t, p.dialed(), 1)
+		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrContextClosed)
+		conn.Close()
+	})
+}
+
+// What was queued while connecting ends with the failure, unsent, or goes out
+// in order.
+func TestQueuedWhileConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		down.Store(true)
+		p := &pipes{refuse: func() error {
+			time.Sleep(100 * time.Millisecond)
+			if down.Load() {
+				return errRefused
+			}
+			return nil
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: time.Second})
+		doomed := send(conn, "GET", "a")
+		err := requireNotSent(t, doomed.wait(t), redisconn.ErrDial)
+		require.ErrorContains(t, err, errRefused.Error())
+		down.Store(false)
+		for !conn.MayBeConnected() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.False(t, conn.ConnectedNow())
+		all := newOutcomes(3)
+		for i := range 3 {
+			conn.Send(redis.Req("GET", i), all, uint64(i))
+		}
+		require.Equal(t, []any{"OK", "OK", "OK"}, all.wait(t))
+		require.Equal(t, []uint64{0, 1, 2}, all.order)
+	})
+}

@@ -1,0 +1,140 @@
+package redisconn_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// beats is a server that counts heartbeats and answers them as told.
+func beats(answer func(nonce string) string) (*pipes, *atomic.Int64) {
+	var count atomic.Int64
+	p := &pipes{answer: func(args []string) string {
+		if args[0] != "PING" {
+			return "+OK\r\n"
+		}
+		if len(args) == 1 {
+			return "+PONG\r\n"
+		}
+		count.Add(1)
+		return answer(args[1])
+	}}
+	return p, &count
+}
+
+func TestHeartbeatRunsThriceATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, count := beats(bulk)
+		_, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
+		time.Sleep(time.Minute)
+		require.InDelta(t, 300, count.Load(), 2)
+		require.Zero(t, log.count("Disconnected"))
+	})
+}
+
+func TestHeartbeatWithoutTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, count := beats(bulk)
+		connectPipes(t, p, redisconn.Opts{IOTimeout: -1})
+		time.Sleep(time.Minute)
+		require.Greater(t, count.Load(), int64(100))
+	})
+}
+
+func TestHeartbeatIsLeftOutOfScriptMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, count := beats(bulk)
+		connectPipes(t, p, redisconn.Opts{ScriptMode: true})
+		time.Sleep(time.Minute)
+		require.Zero(t, count.Load())
+	})
+}
+
+func TestHeartbeatNonceDiffersEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := map[string]bool{}
+		p, _ := beats(func(nonce string) string {
+			if seen[nonce] {
+				t.Errorf("nonce %s was used before", nonce)
+			}
+			seen[nonce] = true
+			return bulk(nonce)
+		})
+		connectPipes(t, p, redisconn.Opts{})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.NotEmpty(t, seen)
+	})
+}
+
+func TestHeartbeatAnsweredWithSomethingElse(t *testing.T) {
+	for name, reply := range map[string]string{
+		"another nonce": bulk("0123456789abcdef"),
+		"PONG":          "+PONG\r\n",
+		"null":          "$-1\r\n",
+		"integer":       ":1\r\n",
+		"array":         "*1\r\n$1\r\na\r\n",
+		"error":         "-ERR something\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := beats(func(string) string { return reply })
+				_, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
+				time.Sleep(600 * time.Millisecond)
+				synctest.Wait()
+				require.NotZero(t, log.count("Disconnected"))
+				requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrPing)
+			})
+		})
+	}
+}
+
+// A server that is sane may refuse PING, and go on answering others.
+func TestHeartbeatRefused(t *testing.T) {
+	for _, reply := range []string{
+		"-NOPERM this user has no permissions to run the 'ping' command\r\n",
+		"-NOAUTH Authentication required.\r\n",
+		"-LOADING Redis is loading the dataset in memory\r\n",
+		"-BUSY Redis is busy running a script.\r\n",
+		"-MASTERDOWN Link with MASTER is down\r\n",
+		"-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.\r\n",
+	} {
+		t.Run(reply[1:8], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, count := beats(func(string) string { return reply })
+				_, log := connectPipes(t, p, redisconn.Opts{})
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.Zero(t, log.count("Disconnected"))
+				require.Greater(t, count.Load(), int64(100))
+			})
+		})
+	}
+}
+
+func TestPingLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var trip atomic.Int64
+		trip.Store(int64(10 * time.Millisecond))
+		p := &pipes{answer: func(args []string) string {
+			time.Sleep(time.Duration(trip.Load()))
+			return pong(args)
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{})
+		require.Equal(t, 10*time.Millisecond, conn.PingLatency())
+		trip.Store(int64(20 * time.Millisecond))
+		time.Sleep(time.Second)
+		smoothed := conn.PingLatency()
+		require.Greater(t, smoothed, 10*time.Millisecond)
+		require.Less(t, smoothed, 20*time.Millisecond)
+		require.Zero(t, smoothed%redisconn.PingLatencyGranularity)
+		time.Sleep(time.Minute)
+		require.InDelta(t, 20, conn.PingLatency().Seconds()*1000, 0.1)
+	})
+}
