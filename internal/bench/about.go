@@ -21,6 +21,9 @@ func (r *runner) about() string {
 		time.Now().UTC().Format("2006-01-02 15:04 MST"), r.rounds, r.duration.Round(time.Millisecond))
 	fmt.Fprintf(&b, "Machine: %s, %d cores, %s/%s. %s. Redis %s on loopback.\n\n",
 		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), r.redisVersion)
+	if r.loadBefore != "" {
+		fmt.Fprintf(&b, "Load average before the run: %s.\n\n", r.loadBefore)
+	}
 	b.WriteString("| client | version | used as |\n|---|---|---|\n")
 	for _, d := range r.drivers {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", d.Name, d.Version(), d.How)
@@ -39,6 +42,17 @@ func cpuModel() string {
 		}
 	}
 	return "unknown processor"
+}
+
+// loadAverage tells how busy the machine was with other things, where the
+// system knows.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
 }
 
 func (r *runner) askVersion() error {

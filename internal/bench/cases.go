@@ -38,6 +38,7 @@ type Case struct {
 	TLS      bool
 	Cancel   bool // callers pass a context that can be cancelled
 	OnlyFull bool // left out of -quick
+	OnlyOurs bool // a way of using this library, beside its plain one
 	Tag      string
 }
 
@@ -65,6 +66,8 @@ func allCases() []Case {
 		{ID: "cluster-c128", Text: "cluster of 3, 128 callers", Callers: 128, Cluster: true},
 		{ID: "ctx-c1", Text: "1 caller, cancellable context", Callers: 1, Cancel: true, Tag: "ctx", OnlyFull: true},
 		{ID: "ctx-c128", Text: "128 callers, cancellable context", Callers: 128, Cancel: true, Tag: "ctx"},
+		{ID: "into-c1", Text: "1 caller, GET into its buffer", Callers: 1, OnlyOurs: true, Tag: "into"},
+		{ID: "fence-c128", Text: "128 callers, integrity fence", Callers: 128, OnlyOurs: true, Tag: "fence"},
 		delayed("0.2ms", 200*time.Microsecond), delayed("1ms", time.Millisecond), delayed("10ms", 10*time.Millisecond),
 		{ID: "tls-c1", Text: "TLS, 1 caller", Callers: 1, TLS: true, OnlyFull: true},
 		{ID: "tls-c128", Text: "TLS, 128 callers", Callers: 128, TLS: true},
@@ -175,6 +178,7 @@ func (c Case) fits(d peer.Driver) bool {
 	case c.Kind == limit:
 		return false
 	case d.OnlyCase != "" && d.OnlyCase != c.Tag,
+		c.OnlyOurs && !d.Ours,
 		c.Cluster && d.NoCluster,
 		c.TLS && d.NoTLS,
 		c.Batch > 0 && !d.Pipelines:

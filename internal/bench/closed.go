@@ -84,6 +84,7 @@ func (b *bed) measurePhases(c peer.Client) (values, error) {
 // loop runs callers, each sending a SET and a GET of its own keys in turn.
 type loop struct {
 	client  peer.Client
+	fill    peer.Filler // nil for most clients
 	batch   int
 	value   []byte
 	callers []*caller
@@ -93,6 +94,7 @@ type loop struct {
 // caller is one goroutine's state, kept from run to run.
 type caller struct {
 	keys   []string
+	buf    []byte
 	hist   hist.Hist
 	ops    int
 	errors int
@@ -103,6 +105,7 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	l := &loop{
 		client: c, batch: b.Case.Batch, value: bytes.Repeat([]byte{'v'}, b.Case.Size), cancel: b.Case.Cancel,
 	}
+	l.fill, _ = c.(peer.Filler)
 	for i := range callers {
 		w := &caller{}
 		for k := range max(1, l.batch/2) {
@@ -158,7 +161,6 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 	if len(l.callers) > sampleAbove {
 		every = sampleEvery
 	}
-	key := w.keys[0]
 	for i := 0; !stop.Load(); i++ {
 		// i/2 counts pairs, so that SET and GET are timed alike.
 		timed := i/2%every == 0
@@ -166,7 +168,7 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 		if timed {
 			begin = time.Now()
 		}
-		if err := l.one(ctx, key, i%2 == 0); err != nil {
+		if err := l.one(ctx, w, i%2 == 0); err != nil {
 			w.failed(err, 1)
 			continue
 		}
@@ -177,12 +179,17 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 	}
 }
 
-func (l *loop) one(ctx context.Context, key string, set bool) error {
+func (l *loop) one(ctx context.Context, w *caller, set bool) error {
 	if set {
-		return l.client.Set(ctx, key, l.value)
+		return l.client.Set(ctx, w.keys[0], l.value)
 	}
-	got, err := l.client.Get(ctx, key)
-	if err == nil && len(got) != len(l.value) {
+	var err error
+	if l.fill != nil {
+		err = l.fill.GetInto(ctx, w.keys[0], &w.buf)
+	} else {
+		w.buf, err = l.client.Get(ctx, w.keys[0])
+	}
+	if err == nil && len(w.buf) != len(l.value) {
 		err = peer.ErrWrong
 	}
 	return err

@@ -92,7 +92,7 @@ func (l *loop) serve(w *caller, queue <-chan time.Time, late *atomic.Bool) {
 		if late.Load() {
 			return
 		}
-		if err := l.one(ctx, w.keys[0], set); err != nil {
+		if err := l.one(ctx, w, set); err != nil {
 			w.failed(err, 1)
 			continue
 		}

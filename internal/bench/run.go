@@ -34,12 +34,14 @@ type runner struct {
 	lab          *lab.Lab
 	delays       map[time.Duration]*delayProcess
 	redisVersion string
+	loadBefore   string
 }
 
 // run repeats all cases. Inside a case the clients take turns at short
 // distance, and each round begins with another one, so that the drift of a
 // machine hits all alike.
 func (r *runner) run() error {
+	r.loadBefore = loadAverage()
 	var err error
 	if r.lab, err = lab.Start(r.needs(false), r.needs(true)); err != nil {
 		return err

@@ -8,9 +8,10 @@ import (
 
 // The clients that targets speak of.
 const (
-	ours    = "redispipe"
-	oursCtx = "redispipe-ctx"
-	floor   = "bare socket"
+	ours     = "redispipe"
+	oursCtx  = "redispipe-ctx"
+	oursInto = "redispipe-into"
+	floor    = "bare socket"
 )
 
 // target is a figure to be reached.
@@ -50,6 +51,7 @@ func targets() []target {
 		{"delay-1ms", "p50 ÷ round trip", 1.10, false, ratio("delay-1ms", p50, ours, floor)},
 		{"delay-1ms", "rate ÷ (callers ÷ round trip)", 0.95, true, rateOfRoundTrip("delay-1ms", 128)},
 		{"c1", "allocations, SET and GET in turn", 1.01, false, figure("c1", allocsPerOp)},
+		{"into-c1", "allocations, GET into the caller's buffer", 0.02, false, figureOf("into-c1", allocsPerOp, oursInto)},
 		{"phases", "last ÷ first", 1.05, false, lastToFirst},
 		{"idle-100", "KiB per idle connection", 64, false, figure("idle-100", bytesPerConn)},
 		{"waiting", "heap bytes per waiting caller, its stack not counted", 1024, false, figure("waiting", heapPerCall)},
@@ -102,8 +104,12 @@ func beside(caseID string, m metric) func(*Results) (float64, string, bool) {
 }
 
 func figure(caseID string, m metric) func(*Results) (float64, string, bool) {
+	return figureOf(caseID, m, ours)
+}
+
+func figureOf(caseID string, m metric, client string) func(*Results) (float64, string, bool) {
 	return func(r *Results) (float64, string, bool) {
-		x, ok := r.median(caseID, ours, m)
+		x, ok := r.median(caseID, client, m)
 		return x, "", ok
 	}
 }

@@ -30,6 +30,12 @@ type Pipeliner interface {
 	Pipeline(ctx context.Context, keys []string, value []byte) (int, error)
 }
 
+// Filler is a client that decodes into the caller's buffer; the loop calls it
+// instead of Get.
+type Filler interface {
+	GetInto(ctx context.Context, key string, buf *[]byte) error
+}
+
 // Options say what to connect to.
 type Options struct {
 	// Addrs are "host:port": one server, or the nodes of a cluster.
@@ -80,7 +86,7 @@ var registered []Driver
 // Drivers lists all of them, ours first.
 func Drivers() []Driver {
 	all := []Driver{
-		redispipeSync, redispipeCtx,
+		redispipeSync, redispipeCtx, redispipeInto, redispipeFence,
 		bare, redigoPool,
 		goRedisPool, goRedisAuto, goRedisParallel, goRedisDuplex,
 		radixPool, rueidisDefault, rueidisDelay,

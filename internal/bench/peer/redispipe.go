@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -28,11 +29,33 @@ var redispipeCtx = Driver{
 	},
 }
 
+var redispipeInto = Driver{
+	Name: "redispipe-into", Module: redispipeModule, How: "redis.Sync, replies decoded into the caller's buffer by DoInto",
+	Ours: true, Shared: true, OnlyCase: "into",
+	Open: func(o Options) (Client, error) {
+		s, err := openRedispipe(o)
+		return redispipeIntoClient{redispipeClient{s: redis.Sync{S: s}}}, err
+	},
+}
+
+var redispipeFence = Driver{
+	Name: "redispipe-fence", Module: redispipeModule, How: "redis.Sync with redisconn.Opts.Integrity",
+	Ours: true, Shared: true, OnlyCase: "fence",
+	Open: func(o Options) (Client, error) {
+		s, err := redisconn.Connect(context.Background(), o.Addrs[0],
+			redisconn.Opts{Logger: redisconn.NoopLogger{}, Integrity: true})
+		return redispipeClient{s: redis.Sync{S: s}}, err
+	},
+}
+
 // openRedispipe connects with the defaults: no knob is turned for any case.
 func openRedispipe(o Options) (redis.Sender, error) {
 	opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, TLSEnabled: o.TLS != nil, TLSConfig: o.TLS}
 	if o.Cluster {
-		return openRedispipeCluster(o, opts)
+		return rediscluster.NewCluster(context.Background(), o.Addrs, rediscluster.Opts{
+			HostOpts: opts, Logger: rediscluster.NoopLogger{},
+			TLSEnabled: opts.TLSEnabled, TLSConfig: opts.TLSConfig,
+		})
 	}
 	return redisconn.Connect(context.Background(), o.Addrs[0], opts)
 }
@@ -51,6 +74,12 @@ func (c redispipeClient) Close() { c.s.S.Close() }
 
 func (c redispipeClient) Pipeline(_ context.Context, keys []string, value []byte) (int, error) {
 	return redispipeCheck(c.s.SendMany(redispipeBatch(keys, value)), len(value))
+}
+
+type redispipeIntoClient struct{ redispipeClient }
+
+func (c redispipeIntoClient) GetInto(_ context.Context, key string, buf *[]byte) error {
+	return c.s.DoInto(buf, "GET", key)
 }
 
 type redispipeCtxClient struct{ s redis.SyncCtx }
