@@ -40,6 +40,8 @@ func (a *attempt) keep(r *wire.Request) {
 	a.buf = append(a.buf[:0], r.Buf...)
 	a.req = *r
 	a.req.Buf, a.req.Ticket = a.buf, wire.Ticket{}
+	// Who sends the copy does not wait for its reply.
+	a.req.MayLead, a.req.Leader = false, nil
 }
 
 // direct sets the way by the request and a policy.
