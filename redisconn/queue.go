@@ -201,7 +201,7 @@ func (q *queue) first(s *session) *batch {
 }
 
 // oldest returns when the oldest batch in flight was taken.
-func (q *queue) oldest() (taken time.Time, any bool) {
+func (q *queue) oldest() (taken time.Time, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.head == nil {

@@ -44,7 +44,7 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 		mark := b.mark()
 		q.leadable = false
 		if asking {
-			c.appendLocked(b, reqAsking, nil, 0)
+			_ = c.appendLocked(b, reqAsking, nil, 0)
 		}
 		if err = c.appendLocked(b, req, cb, n); err != nil {
 			b.truncate(mark)
@@ -160,10 +160,10 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 // the index of the request.
 func (c *Connection) appendBatchLocked(b *batch, reqs []Request, cb Future, start uint64, flags int) (*errorx.Error, int) {
 	if flags&DoAsking != 0 {
-		c.appendLocked(b, reqAsking, nil, 0)
+		_ = c.appendLocked(b, reqAsking, nil, 0)
 	}
 	if flags&DoTransaction != 0 {
-		c.appendLocked(b, reqMulti, nil, 0)
+		_ = c.appendLocked(b, reqMulti, nil, 0)
 	}
 	for i, req := range reqs {
 		if err := c.appendLocked(b, req, cb, start+uint64(i)); err != nil {
@@ -171,12 +171,13 @@ func (c *Connection) appendBatchLocked(b *batch, reqs []Request, cb Future, star
 		}
 	}
 	if flags&DoTransaction != 0 {
-		c.appendLocked(b, reqExec, cb, start+uint64(len(reqs)))
+		_ = c.appendLocked(b, reqExec, cb, start+uint64(len(reqs)))
 	}
 	return nil, -1
 }
 
-// appendLocked encodes one request into the open batch.
+// appendLocked encodes one request into the open batch. It fails on arguments
+// only.
 func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *errorx.Error {
 	begin := len(b.buf)
 	buf, err := redis.AppendRequest(b.buf, req)
