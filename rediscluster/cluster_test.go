@@ -1,0 +1,355 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// patience bounds every wait of these tests.
+const patience = 20 * time.Second
+
+// recorder is a Logger that remembers.
+type recorder struct {
+	mu      sync.Mutex
+	answers map[string]int // by address
+	replies map[string]int // errors by their first word
+	events  []LogEvent
+}
+
+func newRecorder() *recorder {
+	return &recorder{answers: map[string]int{}, replies: map[string]int{}}
+}
+
+func (r *recorder) Report(_ *Cluster, event LogEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, event)
+}
+
+func (r *recorder) ReqStat(_ *Cluster, conn *redisconn.Connection, req Request, res any, _, _, _ int64) {
+	switch req.Cmd {
+	case "PING", "CLUSTER SLOTS", "CLUSTER NODES", "INFO", "SMEMBERS":
+		return // the cluster's own
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers[conn.Addr()]++
+	if err := redis.AsErrorx(res); err != nil {
+		word, _, _ := strings.Cut(err.Message(), " ")
+		r.replies[word]++
+	}
+}
+
+// take returns what was counted, and begins anew.
+func (r *recorder) take() (answers, replies map[string]int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answers, replies = r.answers, r.replies
+	r.answers, r.replies = map[string]int{}, map[string]int{}
+	return answers, replies
+}
+
+// seen tells whether an event fulfils f.
+func (r *recorder) seen(f func(LogEvent) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, event := range r.events {
+		if f(event) {
+			return true
+		}
+	}
+	return false
+}
+
+// connect makes a Cluster with a recorder. When the test is over it is closed,
+// and nothing of it may be left.
+func connect(t testing.TB, addrs []string, opts Opts) (*Cluster, *recorder) {
+	t.Helper()
+	rec := newRecorder()
+	if opts.Logger == nil {
+		opts.Logger = rec
+	}
+	t.Cleanup(func() { noLeaks(t) })
+	c, err := NewCluster(context.Background(), addrs, opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c, rec
+}
+
+// noLeaks waits until no goroutine of the library is left.
+func noLeaks(t testing.TB) {
+	var left string
+	gone := func() bool {
+		buf := make([]byte, 1<<20)
+		left = ""
+		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(g, "redispipe/redisconn.") || strings.Contains(g, "redispipe/rediscluster.(*") {
+				left = g
+			}
+		}
+		return left == ""
+	}
+	if !assert.Eventually(t, gone, patience, 5*time.Millisecond) {
+		t.Log(left)
+	}
+}
+
+// await waits for a condition.
+func await(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, patience, 2*time.Millisecond, what)
+}
+
+// owner returns the slot of a key, and its master.
+func owner(t testing.TB, tb *testbed.Cluster, key string) (slot int, n *testbed.Node) {
+	t.Helper()
+	slot, err := tb.Slot(key)
+	require.NoError(t, err)
+	n, err = tb.Owner(slot)
+	require.NoError(t, err)
+	return slot, n
+}
+
+// another returns a master that is not n.
+func another(t testing.TB, tb *testbed.Cluster, n *testbed.Node) *testbed.Node {
+	t.Helper()
+	masters, err := tb.Masters()
+	require.NoError(t, err)
+	for _, m := range masters {
+		if m != n {
+			return m
+		}
+	}
+	t.Fatal("no other master")
+	return nil
+}
+
+// replica returns a replica of n.
+func replica(t testing.TB, tb *testbed.Cluster, n *testbed.Node) *testbed.Node {
+	t.Helper()
+	replicas, err := tb.Replicas(n)
+	require.NoError(t, err)
+	require.NotEmpty(t, replicas)
+	return replicas[0]
+}
+
+// isType tells whether a result is an error of a type.
+func isType(t testing.TB, want interface{ String() string }, res any) {
+	t.Helper()
+	err := redis.AsErrorx(res)
+	require.NotNil(t, err, "%v is no error", res)
+	assert.Equal(t, want.String(), err.Type().String(), "%v", err)
+}
+
+func TestNewCluster(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs()[:1], Opts{Handle: "mine"})
+	assert.Equal(t, tb.Node(0).Addr(), c.Name())
+	assert.Equal(t, "mine", c.Handle())
+	assert.Contains(t, c.String(), tb.Node(0).Addr())
+	assert.NoError(t, c.Ctx().Err())
+	assert.True(t, rec.seen(func(e LogEvent) bool { _, ok := e.(LogTopologyChanged); return ok }))
+
+	handles := map[ClusterHandle]bool{}
+	c.EachShard(func(s redis.Sender, err error) bool {
+		require.NoError(t, err)
+		handles[s.(*redisconn.Connection).Handle().(ClusterHandle)] = true
+		return true
+	})
+	for _, n := range tb.Nodes()[:3] {
+		assert.True(t, handles[ClusterHandle{Handle: "mine", Address: n.Addr(), N: 0}], n.Addr())
+	}
+}
+
+func TestNewClusterBadInput(t *testing.T) {
+	_, err := NewCluster(nil, []string{"127.0.0.1:1"}, Opts{}) //nolint:staticcheck // a nil context is the case
+	isType(t, redis.ErrContextIsNil, err)
+	_, err = NewCluster(context.Background(), nil, Opts{})
+	isType(t, redis.ErrNoAddressProvided, err)
+	quiet := Opts{Logger: NoopLogger{}}
+	_, err = NewCluster(context.Background(), []string{"no-port"}, quiet)
+	isType(t, ErrAddressHostname, err)
+	_, err = NewCluster(context.Background(), []string{"host.invalid:6379"}, quiet)
+	isType(t, ErrAddressNotResolved, err)
+	_, err = NewCluster(context.Background(), []string{"127.0.0.1:1"}, quiet)
+	isType(t, redisconn.ErrDial, err)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = NewCluster(ctx, []string{"127.0.0.1:1"}, quiet)
+	require.Error(t, err)
+	noLeaks(t)
+}
+
+func TestNotACluster(t *testing.T) {
+	server := testbed.NewServer(t)
+	_, err := NewCluster(context.Background(), []string{server.Addr()}, Opts{Logger: NoopLogger{}})
+	isType(t, ErrClusterSlots, err)
+	assert.Contains(t, err.Error(), "cluster support disabled")
+	noLeaks(t)
+}
+
+func TestCommands(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs(), Opts{})
+	s := redis.Sync{S: c}
+	for i := range 300 {
+		require.Equal(t, "OK", s.Do("SET", fmt.Sprintf("key:%d", i), i))
+	}
+	for i := range 300 {
+		require.Equal(t, fmt.Sprint(i), string(s.Do("GET", fmt.Sprintf("key:%d", i)).([]byte)))
+	}
+	answers, replies := rec.take()
+	assert.Empty(t, replies, "the topology was right from the start")
+	assert.Len(t, answers, 3)
+
+	assert.Equal(t, "PONG", s.Do("PING"))
+	assert.Len(t, s.Do("TIME"), 2)
+	assert.Equal(t, []any{[]byte("1"), []byte("2")}, s.Do("EVAL", "return {ARGV[1], ARGV[2]}", 0, 1, 2))
+	isType(t, redis.ErrNoSlotKey, s.Do("MGET", "key:1", "key:2"))
+	isType(t, redis.ErrNoSlotKey, s.Do("FLUSHALL"))
+	isType(t, redis.ErrArgumentType, s.Do("SET", "key", struct{}{}))
+	isType(t, redis.ErrCommandForbidden, s.Do("BLPOP", "key", 0))
+	isType(t, redis.ErrResult, s.Do("LPUSH", "key:1", "x"))
+
+	var number int64
+	require.NoError(t, s.DoInto(&number, "GET", "key:77"))
+	assert.Equal(t, int64(77), number)
+
+	done := make(chan any, 2)
+	c.Send(redis.Req("GET", "key:5"), redis.FuncFuture(func(res any, n uint64) { done <- res; done <- n }), 42)
+	assert.Equal(t, []byte("5"), <-done)
+	assert.Equal(t, uint64(42), <-done)
+	assert.NotPanics(t, func() { c.Send(redis.Req("GET", "key:5"), nil, 0) })
+	c.Send(redis.Req("SET", "key", struct{}{}), redis.FuncFuture(func(res any, _ uint64) { done <- res }), 0)
+	isType(t, redis.ErrArgumentType, <-done)
+}
+
+// The caller's slices are its own again when Send returns, though the request
+// may have to be sent once more.
+func TestArgumentsAreNotKept(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute})
+	slot, from := owner(t, tb, "kept")
+	m, err := tb.BeginMigration(slot, another(t, tb, from))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Abort()) }()
+
+	val := []byte("right")
+	args := []any{"kept", val}
+	done := make(chan any, 1)
+	future := redis.FuncFuture(func(res any, _ uint64) { done <- res })
+	c.Send(redis.Request{Cmd: "SET", Args: args}, future, 0)
+	copy(val, "wrong")
+	args[0] = "other"
+	require.Equal(t, "OK", <-done)
+	assert.Equal(t, []byte("right"), redis.Sync{S: c}.Do("GET", "kept"))
+}
+
+func TestClose(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), Opts{})
+	require.NoError(t, tb.Node(1).Pause())
+	defer func() { _ = tb.Node(1).Resume() }()
+	const requests = 3000
+	results := make(chan any, requests+1)
+	for i := range requests {
+		c.Send(redis.Req("INCR", fmt.Sprintf("key:%d", i)), redis.FuncFuture(func(res any, _ uint64) { results <- res }), 0)
+	}
+	began := time.Now()
+	c.Close()
+	c.Close()
+	failed := 0
+	for range requests {
+		select {
+		case res := <-results:
+			if err := redis.AsErrorx(res); err != nil {
+				failed++
+				assert.True(t, err.IsOfType(redis.ErrContextClosed) || err.IsOfType(redis.ErrIO), "%v", err)
+			}
+		case <-time.After(patience):
+			t.Fatal("lost")
+		}
+	}
+	assert.Less(t, time.Since(began), time.Second)
+	assert.Positive(t, failed)
+	assert.Error(t, c.Ctx().Err())
+	for _, res := range []any{
+		redis.Sync{S: c}.Do("GET", "x"),
+		redis.Sync{S: c}.Do("PING"),
+		redis.Sync{S: c}.SendMany([]redis.Request{redis.Req("GET", "x"), redis.Req("GET", "y")})[1],
+		redis.AsError(func() any {
+			_, err := redis.Sync{S: c}.SendTransaction([]redis.Request{redis.Req("GET", "x")})
+			return err
+		}()),
+	} {
+		isType(t, redis.ErrContextClosed, res)
+		assert.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent))
+	}
+	await(t, "the event", func() bool {
+		return rec.seen(func(e LogEvent) bool { _, ok := e.(LogContextClosed); return ok })
+	})
+}
+
+func TestContextEnds(t *testing.T) {
+	tb := sharedCluster(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	c, err := NewCluster(ctx, tb.Addrs(), Opts{Logger: NoopLogger{}})
+	require.NoError(t, err)
+	cancel()
+	await(t, "the end", func() bool { return c.closed.Load() })
+	isType(t, redis.ErrContextClosed, redis.Sync{S: c}.Do("PING"))
+	noLeaks(t)
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{Logger: NoopLogger{}})
+	s, val := redis.Sync{S: c}, strings.Repeat("x", 16)
+	s.Do("SET", "key", val)
+	set := testing.AllocsPerRun(2000, func() { s.Do("SET", "key", val) })
+	get := testing.AllocsPerRun(2000, func() { s.Do("GET", "key") })
+	t.Log("SET", set, "GET", get)
+	assert.LessOrEqual(t, set, 1.0)
+	assert.LessOrEqual(t, get, 3.0)
+}
+
+func BenchmarkCluster(b *testing.B) {
+	tb := testbed.NewCluster(b)
+	c, _ := connect(b, tb.Addrs(), Opts{Logger: NoopLogger{}})
+	keys := make([]string, 1024)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key:%d", i)
+	}
+	s := redis.Sync{S: c}
+	for _, goroutines := range []int{1, 8, 128, 1000} {
+		b.Run(fmt.Sprint(goroutines), func(b *testing.B) {
+			b.SetParallelism(max(goroutines/runtime.GOMAXPROCS(0), 1))
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for i := 0; pb.Next(); i++ {
+					if i%2 == 0 {
+						s.Do("SET", keys[i%1024], "0123456789abcdef")
+					} else {
+						s.Do("GET", keys[i%1024])
+					}
+				}
+			})
+		})
+	}
+}

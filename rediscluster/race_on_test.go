@@ -1,0 +1,5 @@
+//go:build race
+
+package rediscluster
+
+const raceEnabled = true
