@@ -37,7 +37,7 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 		t.body, *buf = (*buf)[:0], nil
 	}
 	res := do(ctx, s, cmd, args, &t)
-	if t.filled {
+	if t.filled && AsError(res) == nil {
 		t.store(dst)
 		return nil
 	}
@@ -114,7 +114,7 @@ func (t *target) store(dst any) {
 // DecodeReply implements ReplyDecoder.
 func (w *waiter) DecodeReply(d *Decoder, _ uint64) (any, error) {
 	res, filled, err := d.decodeInto(&w.target)
-	w.target.filled = filled
+	w.target.filled = filled && err == nil
 	return res, err
 }
 
@@ -210,6 +210,9 @@ func (t *target) set(text []byte) (ok bool) {
 	switch t.kind {
 	case targetBytes:
 		t.body, ok = append(t.body[:0], text...), true
+		if t.body == nil { // an empty string is not null
+			t.body = []byte{}
+		}
 	case targetString:
 		t.text, ok = string(text), true
 	case targetInt:

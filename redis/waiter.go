@@ -153,6 +153,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 		if t != nil && t.kind != targetResult {
 			w.req.Typed = true
 			w.target = *t
+			t.body = nil // lent until result takes it back
 		}
 		describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
 		encoded.SendEncoded(&w.req, w, 0)

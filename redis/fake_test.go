@@ -1,0 +1,98 @@
+package redis
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// foreignSender is a Sender as a user may write one: it knows the public
+// interface and no more. What is not set must not be called.
+type foreignSender struct {
+	send        func(r Request, cb Future, n uint64)
+	sendMany    func(r []Request, cb Future, start uint64)
+	transaction func(r []Request, cb Future, start uint64)
+	scanner     func(opts ScanOpts) Scanner
+}
+
+func (f *foreignSender) Send(r Request, cb Future, n uint64)           { f.send(r, cb, n) }
+func (f *foreignSender) SendMany(r []Request, cb Future, start uint64) { f.sendMany(r, cb, start) }
+func (f *foreignSender) SendTransaction(r []Request, cb Future, start uint64) {
+	f.transaction(r, cb, start)
+}
+func (f *foreignSender) Scanner(opts ScanOpts) Scanner { return f.scanner(opts) }
+func (f *foreignSender) EachShard(each func(Sender, error) bool) {
+	each(f, nil)
+}
+func (f *foreignSender) Close() {}
+
+// ownSender takes requests that are encoded, as connections do.
+type ownSender struct {
+	foreignSender
+	encoded func(r *wire.Request, cb Future, n uint64)
+	slots   bool
+}
+
+func (o *ownSender) SendEncoded(r *wire.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
+func (o *ownSender) WantsSlot() bool                                  { return o.slots }
+
+// answering is an ownSender that has each request answered with these bytes.
+func answering(reply string, limits Limits) *ownSender {
+	return &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(reply), 32), limits)
+		res, err := any(nil), error(nil)
+		if r.Typed {
+			res, err = cb.(ReplyDecoder).DecodeReply(d, n)
+		} else {
+			res, err = d.Decode()
+		}
+		if err != nil {
+			res = err
+		}
+		cb.Resolve(res, n)
+	}}
+}
+
+// decode decodes one reply with default limits.
+func decode(text string) (any, int) {
+	return ReadResponse(bufio.NewReader(strings.NewReader(text)))
+}
+
+// encode returns the wire form of a request.
+func encode(t *testing.T, cmd string, args ...any) string {
+	t.Helper()
+	buf, err := AppendRequest(nil, Request{Cmd: cmd, Args: args})
+	require.NoError(t, err)
+	return string(buf)
+}
+
+// words decodes a request that was encoded.
+func words(t testing.TB, encoded []byte) []string {
+	t.Helper()
+	r := bufio.NewReader(bytes.NewReader(encoded))
+	res, n := ReadResponse(r)
+	require.Equal(t, len(encoded), n)
+	require.IsType(t, []any{}, res)
+	var out []string
+	for _, word := range res.([]any) {
+		require.IsType(t, []byte{}, word)
+		out = append(out, string(word.([]byte)))
+	}
+	return out
+}
+
+// assertType asserts that res is an error of exactly that type.
+func assertType(t testing.TB, typ *errorx.Type, res any, what ...any) {
+	t.Helper()
+	err := AsErrorx(res)
+	if assert.NotNil(t, err, what...) {
+		assert.Equal(t, typ.FullName(), err.Type().FullName(), what...)
+	}
+}
