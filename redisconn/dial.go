@@ -64,7 +64,8 @@ func (c *Connection) dial(ctx context.Context) (net.Conn, *errorx.Error) {
 		return nil, ErrDial.Wrap(err, "dialing")
 	}
 	// Closing is what ends a stalled handshake when the context ends.
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	socket := conn
+	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
 	defer stop()
 	if c.opts.TLSEnabled {
 		secured := tls.Client(conn, c.tlsConfig())
@@ -105,16 +106,25 @@ func (c *Connection) tlsConfig() *tls.Config {
 func tlsError(err error) *errorx.Error {
 	var (
 		verification *tls.CertificateVerificationError
-		alert        tls.AlertError
 		record       tls.RecordHeaderError
 		authority    x509.UnknownAuthorityError
 		network      net.Error
 	)
 	switch {
-	case errors.As(err, &verification), errors.As(err, &alert), errors.As(err, &record), errors.As(err, &authority):
+	case errors.As(err, &verification), isAlert(err), errors.As(err, &record), errors.As(err, &authority):
 		return ErrTLS.Wrap(err, "TLS handshake")
 	case errors.As(err, &network), isClosed(err):
 		return ErrDial.Wrap(err, "TLS handshake")
 	}
 	return ErrTLS.Wrap(err, "TLS handshake")
+}
+
+// isAlert tells whether err is a TLS alert. With TLS 1.3 the server's refusal of
+// the client's certificate comes as the answer to the first request.
+func isAlert(err error) bool {
+	if e := errorx.Cast(err); e != nil && e.Cause() != nil {
+		return isAlert(e.Cause())
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
 }

@@ -93,6 +93,9 @@ func (c *Connection) handshake(conn net.Conn) *errorx.Error {
 
 // handshakeError tells a broken connection from a server that is not a Redis.
 func handshakeError(err error) *errorx.Error {
+	if isAlert(err) {
+		return ErrTLS.Wrap(err, "TLS handshake")
+	}
 	if errorx.IsOfType(err, redis.ErrIO) {
 		return ErrConnSetup.Wrap(err, "reading the handshake")
 	}
