@@ -104,3 +104,10 @@ func readCounter(do func(cmd string, args ...any) any, key string) (int64, error
 	b, _ := res.([]byte)
 	return strconv.ParseInt(string(b), 10, 64)
 }
+
+func (p *Precision) add(other Precision) {
+	p.NotSent += other.NotSent
+	p.False += other.False
+	p.Unknown += other.Unknown
+	p.Unseen += other.Unseen
+}

@@ -1,0 +1,51 @@
+// Command torture breaks things under a client for as long as it is told, and
+// prints the totals. It ends with status 1 if a promise was broken.
+//
+//	go run ./internal/torture/cmd/torture -duration 10m
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/torture"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func main() {
+	duration := flag.Duration("duration", 10*time.Minute, "how long to run")
+	round := flag.Duration("round", 20*time.Second, "how long a load runs between two judgements")
+	every := flag.Duration("every", time.Second, "mean pause between two faults")
+	seed := flag.Int64("seed", time.Now().UnixNano(), "seed of all random choices")
+	quiet := flag.Bool("quiet", false, "print the totals only")
+	flag.Parse()
+	testbed.RequireRedis()
+
+	logf := func(format string, args ...any) {
+		fmt.Printf("%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+	}
+	if *quiet {
+		logf = nil
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	fmt.Printf("seed          %d\nstarted       %s, %s, %s/%s, %d CPUs\n", *seed,
+		time.Now().Format(time.DateTime), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	totals, err := torture.Soak(ctx, torture.SoakOpts{
+		Seed: *seed, Duration: *duration, Round: *round, FaultEvery: *every, Logf: logf,
+	})
+	if totals != nil && totals.Rounds > 0 {
+		fmt.Println(totals)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+	}
+	if err != nil || totals.Report.Failed() {
+		os.Exit(1)
+	}
+}

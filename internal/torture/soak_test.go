@@ -1,0 +1,33 @@
+package torture
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+)
+
+// T22: a soak, here of a few seconds; TORTURE_DURATION or cmd/torture make it
+// as long as you like.
+func TestT22Soak(t *testing.T) {
+	o := SoakOpts{
+		Seed: seed, Duration: time.Duration(long(20, 8)) * time.Second,
+		Round: 2 * time.Second, FaultEvery: 200 * time.Millisecond, Logf: t.Logf,
+	}
+	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
+		o.Duration, o.Round, o.FaultEvery = d, 0, 0
+	}
+	totals, err := Soak(context.Background(), o)
+	require.NoError(t, err, "seed %d", seed)
+	t.Logf("\n%v", totals)
+	passes(t, &totals.Report)
+	require.Positive(t, totals.Report.Outcomes(oracle.Value))
+	require.Positive(t, totals.Report.Outcomes(oracle.Unknown))
+	first, last := totals.Samples[len(totals.Samples)/2], totals.Samples[len(totals.Samples)-1]
+	require.LessOrEqual(t, last.Goroutines, first.Goroutines+5)
+	require.Less(t, last.HeapInuse, first.HeapInuse+32<<20)
+}
