@@ -166,7 +166,11 @@ func appendBulkUint(buf []byte, v uint64) []byte {
 }
 
 func appendBulkFloat(buf []byte, v float64, bits int) []byte {
-	if v == math.Trunc(v) && math.Abs(v) < 1<<53 && (v != 0 || !math.Signbit(v)) {
+	exact := float64(1 << 53) // below, the digits of a whole number are its shortest decimal
+	if bits == 32 {
+		exact = 1 << 24
+	}
+	if v == math.Trunc(v) && math.Abs(v) < exact && (v != 0 || !math.Signbit(v)) {
 		return appendBulkInt(buf, int64(v))
 	}
 	var digits [32]byte

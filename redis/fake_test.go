@@ -3,6 +3,7 @@ package redis
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -95,4 +96,16 @@ func assertType(t testing.TB, typ *errorx.Type, res any, what ...any) {
 	if assert.NotNil(t, err, what...) {
 		assert.Equal(t, typ.FullName(), err.Type().FullName(), what...)
 	}
+}
+
+// assertNoSecret asserts that an error does not show an argument "canary" or
+// 12345678, however it is printed.
+func assertNoSecret(t testing.TB, err error) {
+	t.Helper()
+	for _, verb := range []string{"%v", "%+v", "%s", "%#v", "%q"} {
+		text := fmt.Sprintf(verb, err)
+		assert.NotContains(t, text, "canary", verb)
+		assert.NotContains(t, text, "12345678", verb)
+	}
+	assert.NotContains(t, err.Error(), "canary")
 }
