@@ -45,7 +45,7 @@ type decision struct {
 
 // tries counts what was done for a request.
 type tries struct {
-	hops    uint8 // redirects followed
+	hops    uint8 // redirects followed since the last wait for a migration
 	retries uint8 // retries after failures
 	waits   uint8 // repetitions after TRYAGAIN
 }
@@ -140,6 +140,7 @@ func (d decision) count(done tries) tries {
 		done.retries++
 	case awaitMigration:
 		done.waits++
+		done.hops = 0 // the way to where TRYAGAIN came from begins anew
 	}
 	return done
 }

@@ -97,6 +97,7 @@ func TestDecisionCount(t *testing.T) {
 	} {
 		assert.Equal(t, want, decision{action: a}.count(tries{}))
 	}
+	assert.Equal(t, tries{waits: 2, retries: 1}, decision{action: awaitMigration}.count(tries{hops: 3, waits: 1, retries: 1}))
 }
 
 // TestRedirectEnds: whatever a server answers, a request comes to its end.
@@ -118,7 +119,7 @@ func TestRedirectEnds(t *testing.T) {
 			}
 			done = d.count(done)
 			steps++
-			require.LessOrEqual(t, steps, maxMovedRetries+maxRetries+maxWaits)
+			require.LessOrEqual(t, steps, maxMovedRetries*(maxWaits+1)+maxRetries+maxWaits)
 		}
 	}
 }

@@ -1,0 +1,289 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// calm is for tests in which the topology must not be read again by itself.
+var calm = Opts{CheckInterval: time.Minute}
+
+func TestMovedIsFollowed(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	slot, from := owner(t, tb, "key")
+	to := another(t, tb, from)
+	require.NoError(t, tb.MoveSlot(slot, to))
+	rec.take()
+
+	require.Equal(t, []byte("value"), s.Do("GET", "key"))
+	answers, replies := rec.take()
+	assert.Equal(t, map[string]int{"MOVED": 1}, replies)
+	assert.Equal(t, map[string]int{from.Addr(): 1, to.Addr(): 1}, answers)
+
+	// MOVED has the topology read again: the next ones go straight.
+	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == to.Addr() })
+	rec.take()
+	require.Equal(t, []byte("value"), s.Do("GET", "key"))
+	require.Equal(t, "OK", s.Do("SET", "key", "other"))
+	answers, replies = rec.take()
+	assert.Empty(t, replies)
+	assert.Equal(t, map[string]int{to.Addr(): 2}, answers)
+}
+
+func TestAskIsFollowed(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("SET", "{ask}here", 1))
+	require.Equal(t, "OK", s.Do("SET", "{ask}there", 2))
+	slot, from := owner(t, tb, "{ask}")
+	m, err := tb.BeginMigration(slot, another(t, tb, from))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Abort()) }()
+	require.NoError(t, m.MoveKeys("{ask}there"))
+	rec.take()
+
+	assert.Equal(t, []byte("1"), s.Do("GET", "{ask}here"))
+	assert.Equal(t, []byte("2"), s.Do("GET", "{ask}there"))
+	assert.Equal(t, "OK", s.Do("SET", "{ask}new", strings.Repeat("x", 100<<10)))
+	var number int64
+	require.NoError(t, redis.SyncCtx{S: c}.DoInto(context.Background(), &number, "GET", "{ask}there"))
+	assert.Equal(t, int64(2), number)
+	_, replies := rec.take()
+	assert.Equal(t, map[string]int{"ASK": 3}, replies)
+	assert.Equal(t, from.Addr(), c.topology.Load().shard(slot).master.addr, "the slot stays")
+
+	results := s.SendMany([]redis.Request{
+		redis.Req("GET", "{ask}there"), redis.Req("GET", "{ask}here"), redis.Req("INCR", "{ask}there"),
+	})
+	assert.Equal(t, []any{[]byte("2"), []byte("1"), int64(3)}, results)
+}
+
+func TestTryAgainIsWaitedFor(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("MSET", "{try}1", 1, "{try}2", 2))
+	slot, from := owner(t, tb, "{try}")
+	m, err := tb.BeginMigration(slot, another(t, tb, from))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Abort()) }()
+	require.NoError(t, m.MoveKeys("{try}1"))
+
+	done := make(chan any, 1)
+	go func() { done <- s.Do("MGET", "{try}1", "{try}2") }()
+	await(t, "TRYAGAIN", func() bool {
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		return rec.replies["TRYAGAIN"] > 0
+	})
+	require.NoError(t, m.MoveAll())
+	assert.Equal(t, []any{[]byte("1"), []byte("2")}, <-done)
+
+	quick, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, WaitToMigrate: time.Millisecond})
+	require.Equal(t, int64(1), s.Do("DEL", "{try}1")) // now one is there, and one is nowhere
+	isType(t, redis.ErrTryAgain, redis.Sync{S: quick}.Do("MGET", "{try}1", "{try}2"))
+}
+
+// forge has a script answer with an error of any text.
+func forge(s redis.Sync, text string) any {
+	return s.Do("EVAL", "return redis.error_reply(ARGV[1])", 1, "key", text)
+}
+
+func TestForgedRedirects(t *testing.T) {
+	tb := sharedCluster(t)
+	secret, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer secret.Close()
+	var dialed atomic.Int64
+	go func() {
+		for {
+			conn, err := secret.Accept()
+			if err != nil {
+				return
+			}
+			dialed.Add(1)
+			conn.Close()
+		}
+	}()
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, MovedRetries: 4})
+	s := redis.Sync{S: c}
+	slot, n := owner(t, tb, "key")
+	other := another(t, tb, n)
+	_, port, _ := net.SplitHostPort(n.Addr())
+
+	cases := []struct {
+		name, text string
+		want       interface{ String() string }
+		answers    int // that the caller's one request may cause
+	}{
+		{"to itself", fmt.Sprintf("MOVED %d %s", slot, n.Addr()), redis.ErrMoved, 5},
+		{"to the host that answered", fmt.Sprintf("MOVED %d :%s", slot, port), redis.ErrMoved, 5},
+		{"to another", fmt.Sprintf("MOVED %d %s", slot, other.Addr()), redis.ErrMoved, 5},
+		{"to a stranger", fmt.Sprintf("MOVED %d %s", slot, secret.Addr()), redis.ErrMoved, 5},
+		{"ASK a stranger", fmt.Sprintf("ASK %d %s", slot, secret.Addr()), redis.ErrAsk, 5},
+		{"ASK itself", fmt.Sprintf("ASK %d %s", slot, n.Addr()), redis.ErrAsk, 5},
+		{"no port", fmt.Sprintf("MOVED %d foo", slot), redis.ErrMoved, 1},
+		{"ASK without a port", fmt.Sprintf("ASK %d foo", slot), redis.ErrAsk, 1},
+		{"ASK foo", "ASK foo", redis.ErrResponseFormat, 1},
+		{"MOVED x", "MOVED x", redis.ErrResponseFormat, 1},
+		{"a slot too many", "MOVED 16384 127.0.0.1:1", redis.ErrResponseFormat, 1},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			rec.take()
+			isType(t, tc.want, forge(s, tc.text))
+			answers, _ := rec.take()
+			total := 0
+			for _, n := range answers {
+				total += n
+			}
+			// A script that comes to a node which does not serve its key is
+			// answered with a genuine MOVED.
+			assert.LessOrEqual(t, total, tc.answers)
+			assert.Equal(t, n.Addr(), c.topology.Load().shard(slot).master.addr)
+		})
+	}
+	assert.Zero(t, dialed.Load(), "nothing goes to a host that only a redirect named")
+	assert.Equal(t, "OK", s.Do("SET", "key", "value"))
+}
+
+func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	slot, _ := owner(t, tb, "key")
+	seventh, err := tb.AddMaster()
+	require.NoError(t, err)
+	m, err := tb.BeginMigration(slot, seventh)
+	require.NoError(t, err)
+
+	// ASK for a master that nobody has told this client of.
+	require.Nil(t, c.topology.Load().find(seventh.Addr()))
+	assert.Equal(t, "OK", s.Do("SET", "{key}new", "x"))
+	require.NoError(t, m.MoveAll())
+	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
+	require.NoError(t, m.Finish())
+	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
+	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == seventh.Addr() })
+	rec.take()
+	assert.Equal(t, []byte("x"), s.Do("GET", "{key}new"))
+	_, replies := rec.take()
+	assert.Empty(t, replies)
+}
+
+// TestSlotsMoveUnderLoad: the callers see nothing of it, in no half-way state.
+func TestSlotsMoveUnderLoad(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), Opts{})
+	s := redis.Sync{S: c}
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	var sent atomic.Int64
+	for g := range 16 {
+		all.Go(func() {
+			tag := fmt.Sprintf("{%d}", g%4)
+			counter, list := fmt.Sprintf("%scounter:%d", tag, g), fmt.Sprintf("%slist:%d", tag, g)
+			for i := int64(1); ; i += 2 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if res := s.Do("INCR", counter); !assert.Equal(t, i, res) {
+					return
+				}
+				got, err := s.SendTransaction([]redis.Request{redis.Req("INCR", counter), redis.Req("RPUSH", list, i)})
+				if !assert.NoError(t, err) || !assert.Equal(t, []any{i + 1, (i + 1) / 2}, got) {
+					return
+				}
+				if got := s.SendMany([]redis.Request{redis.Req("GET", counter), redis.Req("LLEN", list)}); !assert.Equal(t, []any{[]byte(fmt.Sprint(i + 1)), (i + 1) / 2}, got) {
+					return
+				}
+				sent.Add(1)
+			}
+		})
+	}
+	for round := range 6 {
+		slot, from := owner(t, tb, fmt.Sprintf("{%d}", round%4))
+		m, err := tb.BeginMigration(slot, another(t, tb, from))
+		require.NoError(t, err)
+		for _, step := range []func() error{
+			func() error { _, err := m.MoveSome(3); return err },
+			m.MoveAll,
+			func() error { return drainAll(m) },
+		} {
+			before := sent.Load()
+			await(t, "progress", func() bool { return sent.Load() > before+20 || t.Failed() })
+			require.NoError(t, step())
+		}
+	}
+	close(stop)
+	all.Wait()
+	_, replies := rec.take()
+	t.Log(sent.Load(), "rounds", replies)
+	assert.Positive(t, replies["ASK"]+replies["MOVED"], "it was not tested")
+}
+
+// drainAll moves what has come up meanwhile, and gives the slot over.
+func drainAll(m *testbed.Migration) error {
+	if err := m.MoveAll(); err != nil {
+		return err
+	}
+	return m.Finish()
+}
+
+func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: time.Minute})
+	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, HostOpts: redisconn.Opts{IOTimeout: 200 * time.Millisecond}})
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	_, n := owner(t, tb, "key")
+	require.NoError(t, n.Pause())
+	results := make(chan any, 2)
+	go func() { results <- s.Do("INCR", "{key}counter") }()
+	isType(t, redis.ErrIO, <-results)
+	require.NoError(t, n.Resume())
+	await(t, "recovery", func() bool { return redis.AsError(s.Do("GET", "key")) == nil })
+	assert.Contains(t, []any{nil, []byte("1")}, s.Do("GET", "{key}counter"), "it ran once, or never")
+
+	// A read whose connection is cut goes on by another one.
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for range 8 {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if !assert.Equal(t, []byte("value"), s.Do("GET", "key")) {
+					return
+				}
+			}
+		})
+	}
+	for range 10 {
+		n.Do("CLIENT KILL", "TYPE", "normal")
+	}
+	close(stop)
+	all.Wait()
+}

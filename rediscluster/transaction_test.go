@@ -1,0 +1,150 @@
+package rediscluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestTransaction(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	got, err := s.SendTransaction([]redis.Request{redis.Req("SET", "{t}a", 1), redis.Req("PING"), redis.Req("INCR", "{t}a")})
+	require.NoError(t, err)
+	assert.Equal(t, []any{"OK", "PONG", int64(2)}, got)
+
+	got, err = s.SendTransaction([]redis.Request{redis.Req("PING")})
+	require.NoError(t, err)
+	assert.Equal(t, []any{"PONG"}, got)
+	got, err = s.SendTransaction(nil)
+	require.NoError(t, err)
+	assert.Empty(t, got)
+
+	got, err = s.SendTransaction([]redis.Request{redis.Req("INCR", "{t}a"), redis.Req("LPUSH", "{t}a", 1)})
+	require.NoError(t, err)
+	assert.Equal(t, int64(3), got[0])
+	isType(t, redis.ErrResult, got[1])
+}
+
+func TestTransactionRefused(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	for want, reqs := range map[interface{ String() string }][]redis.Request{
+		redis.ErrNoSlotKey:   {redis.Req("SET", "a", 1), redis.Req("SET", "b", 2)},
+		redis.ErrBatchFormat: {redis.Req("SET", "a", 1), redis.Req("SET", "a", struct{}{})},
+		redis.ErrExecAbort:   {redis.Req("SET", "a", 1), redis.Req("SET", "a")},
+	} {
+		_, err := s.SendTransaction(reqs)
+		isType(t, want, err)
+	}
+	_, err := s.SendTransaction([]redis.Request{redis.Req("FLUSHALL")})
+	isType(t, redis.ErrNoSlotKey, err)
+	_, err = s.SendTransaction([]redis.Request{redis.Req("MGET", "a", "b")})
+	isType(t, redis.ErrNoSlotKey, err)
+	_, replies := rec.take()
+	assert.Equal(t, 1, replies["EXECABORT"], "the others were not sent")
+	assert.Nil(t, s.Do("GET", "a"))
+}
+
+// TestTransactionOfNewKeys: of keys that are nowhere no node can tell where
+// they belong, until the migration is over.
+func TestTransactionOfNewKeys(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, WaitToMigrate: time.Millisecond})
+	slot, from := owner(t, tb, "{n}")
+	m, err := tb.BeginMigration(slot, another(t, tb, from))
+	require.NoError(t, err)
+	s := redis.Sync{S: c}
+	reqs := []redis.Request{redis.Req("INCR", "{n}a"), redis.Req("INCR", "{n}b")}
+	_, err = s.SendTransaction(reqs)
+	isType(t, redis.ErrTryAgain, err)
+	_, replies := rec.take()
+	assert.Positive(t, replies["ASK"])
+	require.NoError(t, m.Finish())
+	got, err := s.SendTransaction(reqs)
+	require.NoError(t, err)
+	assert.Equal(t, []any{int64(1), int64(1)}, got)
+}
+
+// TestTransactionWaitsForMigration goes through the other half-way states.
+func TestTransactionWaitsForMigration(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), calm)
+	s := redis.SyncCtx{S: c}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, key := range []string{"{w}a", "{w}b"} {
+		require.Equal(t, "OK", s.Do(ctx, "SET", key, 1))
+	}
+	slot, from := owner(t, tb, "{w}")
+	m, err := tb.BeginMigration(slot, another(t, tb, from))
+	require.NoError(t, err)
+	reqs := []redis.Request{redis.Req("INCR", "{w}a"), redis.Req("INCR", "{w}b")}
+
+	got, err := s.SendTransaction(ctx, reqs)
+	require.NoError(t, err, "all keys here")
+	require.Equal(t, []any{int64(2), int64(2)}, got)
+
+	require.NoError(t, m.MoveKeys("{w}a"))
+	type outcome struct {
+		got []any
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		got, err := s.SendTransaction(ctx, reqs)
+		done <- outcome{got, err}
+	}()
+	await(t, "TRYAGAIN", func() bool {
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		return rec.replies["TRYAGAIN"] > 0
+	})
+	require.NoError(t, m.MoveAll())
+	out := <-done
+	require.NoError(t, out.err, "half of the keys here")
+	assert.Equal(t, []any{int64(3), int64(3)}, out.got)
+
+	got, err = s.SendTransaction(ctx, reqs)
+	require.NoError(t, err, "all keys there")
+	assert.Equal(t, []any{int64(4), int64(4)}, got)
+	rec.take()
+	require.NoError(t, m.Finish())
+	got, err = s.SendTransaction(ctx, reqs)
+	require.NoError(t, err, "the slot has moved")
+	assert.Equal(t, []any{int64(5), int64(5)}, got)
+	_, replies := rec.take()
+	assert.Positive(t, replies["MOVED"])
+	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == m.To().Addr() })
+}
+
+// The caller's requests are its own again when SendTransaction returns.
+func TestTransactionIsCopied(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	slot, from := owner(t, tb, "{c}")
+	m, err := tb.BeginMigration(slot, another(t, tb, from))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Abort()) }()
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "{c}a", "old"))
+	val := []byte("right")
+	reqs := []redis.Request{redis.Req("SET", "{c}a", val), redis.Req("GET", "{c}a")}
+	done := make(chan any, 1)
+	c.SendTransaction(reqs, redis.FuncFuture(func(res any, _ uint64) { done <- res }), 0)
+	copy(val, "wrong")
+	reqs[1] = redis.Req("FLUSHALL")
+	select {
+	case res := <-done:
+		assert.Equal(t, []any{"OK", []byte("right")}, res)
+	case <-time.After(patience):
+		t.Fatal("lost")
+	}
+}
