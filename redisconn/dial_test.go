@@ -1,0 +1,238 @@
+package redisconn_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestAddresses(t *testing.T) {
+	for addr, want := range map[string]string{
+		"host:6379":           "tcp host:6379",
+		"tcp://host:1":        "tcp host:1",
+		"127.0.0.1:65535":     "tcp 127.0.0.1:65535",
+		"[::1]:6379":          "tcp [::1]:6379",
+		"tcp://[fe80::1%1]:1": "tcp [fe80::1%1]:1",
+		":6379":               "tcp :6379",
+		"unix:///tmp/r.sock":  "unix /tmp/r.sock",
+		"unix://r.sock":       "unix r.sock",
+		"/tmp/r.sock":         "unix /tmp/r.sock",
+		"./r.sock":            "unix ./r.sock",
+		"../r.sock":           "unix ../r.sock",
+		".":                   "unix .",
+		"/":                   "unix /",
+	} {
+		t.Run(addr, func(t *testing.T) {
+			var got string
+			conn, err := redisconn.Connect(background, addr, redisconn.Opts{
+				Logger: redisconn.NoopLogger{},
+				Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
+					got = network + " " + addr
+					return nil, errRefused
+				},
+				ReconnectPause: -1,
+			})
+			require.Nil(t, conn)
+			requireNotSent(t, err, redisconn.ErrDial)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestBadAddresses(t *testing.T) {
+	_, err := redisconn.Connect(background, "", redisconn.Opts{})
+	requireType(t, err, redis.ErrNoAddressProvided)
+	for _, addr := range []string{
+		"host", "host:", "host:0", "host:65536", "host:-1", "host:port", "host: 1", "ho st:1", "host\n:1",
+		"tcp://", "tcp://host", "unix://", "unix://\x00", "/a\x00b", "redis://host:1", "://", "://host:1",
+		"::1:6379", "[::1]", "[::1", "[]:x", "host:1:2", "\x00", "\x7f:1", strings.Repeat("a", 1000), "host:99999999999999999999",
+	} {
+		conn, err := redisconn.Connect(background, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		require.Nil(t, conn, "%q", addr)
+		e := requireType(t, err, redisconn.ErrAddress, addr)
+		require.True(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
+	}
+	// These may be names, but nobody has them.
+	for _, addr := range []string{"user:secret@:1", "/no/such/socket", strings.Repeat("a", 300) + ":1"} {
+		conn, err := redisconn.Connect(background, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
+		require.Nil(t, conn, "%q", addr)
+		require.Error(t, err)
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	f.Add("tcp://[::1%lo]:1")
+	f.Add("unix://\x00")
+	f.Fuzz(func(t *testing.T, addr string) {
+		conn, err := redisconn.Connect(background, addr, redisconn.Opts{
+			Logger:         redisconn.NoopLogger{},
+			Dialer:         func(context.Context, string, string) (net.Conn, error) { return nil, errRefused },
+			ReconnectPause: -1,
+		})
+		require.Nil(t, conn)
+		require.NotNil(t, redis.AsErrorx(err))
+	})
+}
+
+func TestConnectWithoutContext(t *testing.T) {
+	//lint:ignore SA1012 that is what is tested
+	_, err := redisconn.Connect(nil, "host:1", redisconn.Opts{}) //nolint:staticcheck // that is what is tested
+	requireType(t, err, redis.ErrContextIsNil)
+}
+
+func TestUnixSocket(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{Unix: true})
+	for _, addr := range []string{s.UnixPath(), "unix://" + s.UnixPath()} {
+		conn := connect(t, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		require.NoError(t, conn.Ping())
+		require.Equal(t, addr, conn.Addr())
+		require.Equal(t, s.UnixPath(), conn.RemoteAddr())
+	}
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	if relative, err := filepath.Rel(dir, s.UnixPath()); err == nil {
+		require.NoError(t, connect(t, relative, redisconn.Opts{Logger: redisconn.NoopLogger{}}).Ping())
+	}
+}
+
+func TestTLS(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	s := testbed.NewServer(t, testbed.Options{
+		TLS: true, CA: ca, ACL: []string{"alice on >" + canary + " ~* &* +@all"},
+	})
+	trusting := &tls.Config{RootCAs: ca.Pool()}
+	t.Run("good", func(t *testing.T) {
+		conn := connect(t, s.TLSAddr(), redisconn.Opts{TLSEnabled: true, TLSConfig: trusting, Logger: redisconn.NoopLogger{}})
+		sync := redis.Sync{S: conn}
+		value := strings.Repeat("v", 3<<20)
+		require.Equal(t, "OK", sync.Do("SET", "a", value))
+		require.True(t, value == string(sync.Do("GET", "a").([]byte)))
+		require.Empty(t, trusting.ServerName, "the user's configuration is changed")
+	})
+	t.Run("ACL user and DB", func(t *testing.T) {
+		conn := connect(t, s.TLSAddr(), redisconn.Opts{
+			TLSEnabled: true, TLSConfig: trusting, Username: "alice", Password: canary, DB: 2, Logger: redisconn.NoopLogger{},
+		})
+		require.Equal(t, []byte("alice"), redis.Sync{S: conn}.Do("ACL WHOAMI"))
+	})
+	t.Run("verification turned off", func(t *testing.T) {
+		conn := connect(t, s.TLSAddr(), redisconn.Opts{
+			TLSEnabled: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}, Logger: redisconn.NoopLogger{},
+		})
+		require.NoError(t, conn.Ping())
+	})
+	t.Run("system's authorities", func(t *testing.T) {
+		refused(t, s.TLSAddr(), redisconn.Opts{TLSEnabled: true}, redisconn.ErrTLS)
+	})
+	t.Run("other ServerName", func(t *testing.T) {
+		config := &tls.Config{RootCAs: ca.Pool(), ServerName: "elsewhere.example"}
+		refused(t, s.TLSAddr(), redisconn.Opts{TLSEnabled: true, TLSConfig: config}, redisconn.ErrTLS)
+	})
+	t.Run("plain server", func(t *testing.T) {
+		log := &recorder{}
+		_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{TLSEnabled: true, TLSConfig: trusting, Logger: log, ReconnectPause: -1})
+		require.Error(t, err)
+	})
+	t.Run("plain client", func(t *testing.T) {
+		_, err := redisconn.Connect(background, s.TLSAddr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
+		require.Error(t, err)
+	})
+	t.Run("unix socket without a name", func(t *testing.T) {
+		unix := testbed.NewServer(t, testbed.Options{Unix: true})
+		refused(t, unix.UnixPath(), redisconn.Opts{TLSEnabled: true, TLSConfig: trusting}, redisconn.ErrTLS)
+	})
+}
+
+func TestBadCertificates(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	for name, issue := range map[string]func() (tls.Certificate, error){
+		"expired":         ca.Expired,
+		"not yet valid":   ca.NotYetValid,
+		"wrong host":      ca.WrongHost,
+		"other authority": ca.UnknownCA,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cert, err := issue()
+			require.NoError(t, err)
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+			refused(t, s.Addr(), redisconn.Opts{
+				TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, Password: canary,
+			}, redisconn.ErrTLS)
+			require.Empty(t, s.Requests(), "nothing may be said to it")
+		})
+	}
+}
+
+func TestClientCertificates(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	s := testbed.NewServer(t, testbed.Options{TLS: true, CA: ca, ClientCerts: true})
+	config, err := s.ClientTLS()
+	require.NoError(t, err)
+	conn := connect(t, s.TLSAddr(), redisconn.Opts{TLSEnabled: true, TLSConfig: config, Logger: redisconn.NoopLogger{}})
+	require.NoError(t, conn.Ping())
+
+	none := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), MaxVersion: tls.VersionTLS12}}
+	t.Run("none, TLS 1.2", func(t *testing.T) { refused(t, s.TLSAddr(), none, redisconn.ErrTLS) })
+	t.Run("none, TLS 1.3", func(t *testing.T) {
+		none := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, ReconnectPause: -1, Logger: redisconn.NoopLogger{}}
+		// The server's alert is lost if it resets the connection behind it.
+		eventually(t, "an alert", func() bool {
+			_, err := redisconn.Connect(background, s.TLSAddr(), none)
+			require.Error(t, err)
+			return redis.AsErrorx(err).IsOfType(redisconn.ErrTLS)
+		})
+	})
+}
+
+// A server that stalls the TLS handshake holds neither Connect nor Close.
+func TestTLSStall(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	opts := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: x509.NewCertPool()}, Logger: redisconn.NoopLogger{}}
+	opts.DialTimeout = 50 * time.Millisecond
+	opts.ReconnectPause = -1
+	_, err = redisconn.Connect(background, l.Addr().String(), opts)
+	requireNotSent(t, err, redisconn.ErrDial)
+
+	opts.DialTimeout, opts.IOTimeout, opts.ReconnectPause, opts.AsyncDial = time.Minute, time.Minute, 0, true
+	log := &recorder{}
+	opts.Logger = log
+	conn, err := redisconn.Connect(background, l.Addr().String(), opts)
+	require.NoError(t, err)
+	queued := send(conn, "GET", "a")
+	conn.Close()
+	requireNotSent(t, queued.wait(t), redis.ErrContextClosed)
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+}
+
+func TestConnectionRefused(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	_, err = redisconn.Connect(background, addr, redisconn.Opts{ReconnectPause: -1, Logger: redisconn.NoopLogger{}})
+	e := requireNotSent(t, err, redisconn.ErrDial)
+	require.True(t, e.HasTrait(redis.ErrTraitConnectivity))
+	require.False(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
+
+	conn, err := redisconn.Connect(background, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err, "it goes on dialing")
+	defer conn.Close()
+	requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+}

@@ -1,0 +1,221 @@
+package redisconn_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// canary is a password that must not show up anywhere.
+const canary = "canary-3f9c"
+
+// refused connects in vain, and checks that the failure is one for good.
+func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) *errorx.Error {
+	t.Helper()
+	log := &recorder{}
+	opts.Logger = log
+	conn, err := redisconn.Connect(background, addr, opts)
+	if err == nil {
+		conn.Close()
+	}
+	e := requireNotSent(t, err, want)
+	require.True(t, e.HasTrait(redisconn.ErrTraitInitPermanent), "%v", err)
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+	requireSecret(t, err)
+	for _, event := range log.events {
+		requireSecret(t, event)
+	}
+	return e
+}
+
+// requireSecret fails if the canary is to be seen.
+func requireSecret(t *testing.T, v any) {
+	t.Helper()
+	for _, format := range []string{"%v", "%+v"} {
+		require.NotContains(t, fmt.Sprintf(format, v), canary)
+	}
+	if failed, ok := v.(redisconn.LogConnectFailed); ok {
+		requireSecret(t, failed.Error)
+	}
+}
+
+func TestPassword(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{
+		Password: canary,
+		ACL:      []string{"alice on >" + canary + " ~* &* +@all", "mute on >" + canary + " ~* +@all -ping"},
+	})
+	for _, protocol := range []int{0, 2, 3} {
+		good := func(t *testing.T, username, whoami string) {
+			conn := connect(t, s.Addr(), redisconn.Opts{Username: username, Password: canary, Protocol: protocol, Logger: redisconn.NoopLogger{}})
+			require.Equal(t, []byte(whoami), redis.Sync{S: conn}.Do("ACL WHOAMI"))
+		}
+		t.Run(fmt.Sprintf("protocol %d", protocol), func(t *testing.T) {
+			t.Run("default user", func(t *testing.T) { good(t, "", "default") })
+			t.Run("default user, named", func(t *testing.T) { good(t, "default", "default") })
+			t.Run("other user", func(t *testing.T) { good(t, "alice", "alice") })
+			t.Run("user that may not PING", func(t *testing.T) { good(t, "mute", "mute") })
+			t.Run("none", func(t *testing.T) {
+				refused(t, s.Addr(), redisconn.Opts{Protocol: protocol}, redisconn.ErrAuth)
+			})
+			t.Run("wrong", func(t *testing.T) {
+				refused(t, s.Addr(), redisconn.Opts{Password: canary + "!", Protocol: protocol}, redisconn.ErrAuth)
+			})
+			t.Run("wrong user", func(t *testing.T) {
+				refused(t, s.Addr(), redisconn.Opts{Username: "bob", Password: canary, Protocol: protocol}, redisconn.ErrAuth)
+			})
+		})
+	}
+}
+
+// A server that lacks the command quotes its arguments.
+func TestPasswordIsNotQuoted(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{Config: []string{`rename-command AUTH ""`, `rename-command HELLO ""`}})
+	for _, protocol := range []int{2, 3} {
+		opts := redisconn.Opts{Password: canary, Username: "alice", Protocol: protocol, ReconnectPause: -1}
+		log := &recorder{}
+		opts.Logger = log
+		_, err := redisconn.Connect(background, s.Addr(), opts)
+		e := requireNotSent(t, err, map[int]*errorx.Type{2: redisconn.ErrAuth, 3: redisconn.ErrInit}[protocol])
+		require.True(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
+		requireSecret(t, err)
+		require.ErrorContains(t, err, "unknown command")
+		eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+		for _, event := range log.events {
+			requireSecret(t, event)
+		}
+	}
+}
+
+func TestDB(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{DB: 3, Logger: redisconn.NoopLogger{}})
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "a", 1))
+	require.NoError(t, s.Restart())
+	eventually(t, "connected again", func() bool { return conn.Ping() == nil })
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "a", 1))
+	res := s.Do("INFO", "keyspace")
+	require.Contains(t, string(res.([]byte)), "db3:keys=1")
+	require.NotContains(t, string(res.([]byte)), "db0:")
+
+	for _, db := range []int{16, -1, 1 << 30} {
+		err := refused(t, s.Addr(), redisconn.Opts{DB: db}, redisconn.ErrInit)
+		got, _ := err.Property(redisconn.EKDb)
+		require.Equal(t, db, got)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	s := testbed.NewServer(t)
+	refused(t, s.Addr(), redisconn.Opts{ReadOnly: true}, redisconn.ErrInit) // cluster support is disabled
+
+	var said []string
+	fake := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	connect(t, fake.Addr(), redisconn.Opts{ReadOnly: true, DB: 1, Password: canary, Logger: redisconn.NoopLogger{}})
+	for _, r := range fake.Requests() {
+		said = append(said, r.Cmd)
+	}
+	require.Equal(t, []string{"AUTH", "SELECT", "READONLY", "PING"}, said[:4])
+}
+
+func TestProtocol3(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, DB: 1, Logger: redisconn.NoopLogger{}})
+	sync := redis.Sync{S: conn}
+	require.Equal(t, int64(2), sync.Do("HSET", "hash", "a", 1, "b", 2))
+	require.Equal(t, map[string]any{"a": []byte("1"), "b": []byte("2")}, sync.Do("HGETALL", "hash"))
+	require.Equal(t, int64(1), sync.Do("ZADD", "zset", 1.5, "a"))
+	require.Equal(t, 1.5, sync.Do("ZSCORE", "zset", "a"))
+	require.Nil(t, sync.Do("GET", "missing"))
+
+	for _, protocol := range []int{1, 4, -1} {
+		_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{Protocol: protocol})
+		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()), "%v", err)
+	}
+}
+
+func TestHandshakeWithStrangers(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply     string
+		want      *errorx.Type
+		permanent bool
+	}{
+		"HTTP":              {"HTTP/1.1 400 Bad Request\r\n\r\n", redisconn.ErrInit, true},
+		"SSH":               {"SSH-2.0-OpenSSH_9.0\r\n", redisconn.ErrInit, true},
+		"SMTP":              {"220 mail.example ESMTP\r\n", redisconn.ErrInit, true},
+		"zeros":             {strings.Repeat("\x00", 1<<18), redisconn.ErrInit, true},
+		"huge":              {"$9223372036854775807\r\n", redisconn.ErrInit, true},
+		"deep":              {strings.Repeat("*1\r\n", 1000), redisconn.ErrInit, true},
+		"other answer":      {"+OK\r\n", redisconn.ErrInit, true},
+		"more than asked":   {"+PONG\r\n+PONG\r\n", redisconn.ErrInit, true},
+		"error":             {"-ERR unknown command 'PING'\r\n", redisconn.ErrInit, true},
+		"password":          {"-NOAUTH Authentication required.\r\n", redisconn.ErrAuth, true},
+		"loading":           {"-LOADING Redis is loading the dataset in memory\r\n", redisconn.ErrConnSetup, false},
+		"busy":              {"-BUSY Redis is busy running a script.\r\n", redisconn.ErrConnSetup, false},
+		"master down":       {"-MASTERDOWN Link with MASTER is down\r\n", redisconn.ErrConnSetup, false},
+		"clients":           {"-ERR max number of clients reached\r\n", redisconn.ErrConnSetup, false},
+		"closes":            {"", redisconn.ErrConnSetup, false},
+		"closes in a reply": {"+PO", redisconn.ErrConnSetup, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedThenClose(c.reply)})
+			log := &recorder{}
+			conn, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{Logger: log})
+			if !c.permanent {
+				require.NoError(t, err, "it goes on dialing")
+				defer conn.Close()
+				err = event[redisconn.LogConnectFailed](log).Error
+			}
+			e := requireNotSent(t, err, c.want)
+			require.Equal(t, c.permanent, e.HasTrait(redisconn.ErrTraitInitPermanent))
+		})
+	}
+}
+
+// LOADING passes.
+func TestHandshakeWhileLoading(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "+PONG\r\n"
+		switch {
+		case r.Conn < 3:
+			reply = "-LOADING Redis is loading the dataset in memory\r\n"
+		case len(r.Args) > 0:
+			reply = bulk(r.Args[0])
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, ReconnectPause: time.Millisecond})
+	eventually(t, "connected", conn.ConnectedNow)
+	require.Equal(t, []string{"Connecting", "ConnectFailed", "Connecting", "ConnectFailed", "Connecting", "Connected"}, log.names())
+}
+
+// A master that can't save to its disk answers PING with an error, and reads.
+func TestDiskFailure(t *testing.T) {
+	s := testbed.NewServer(t)
+	dir := string(s.Do("CONFIG GET", "dir").([]any)[1].([]byte))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "dump.rdb", "full"), 0o700))
+	require.Equal(t, "OK", s.Do("CONFIG SET", "save", "10000 1"))
+	require.Equal(t, "OK", s.Do("SET", "a", 1))
+	require.NoError(t, redis.AsError(s.Do("BGSAVE")))
+	eventually(t, "PING fails", func() bool { return redis.AsError(s.Do("PING")) != nil })
+
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: 60 * time.Millisecond})
+	require.True(t, conn.ConnectedNow())
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		require.Equal(t, []byte("1"), redis.Sync{S: conn}.Do("GET", "a"))
+	}
+	require.Zero(t, log.count("Disconnected"))
+}
