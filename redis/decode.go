@@ -46,11 +46,13 @@ var (
 	resultQueued any = "QUEUED"
 	resultPong   any = "PONG"
 	resultEmpty  any = []byte{}
+	resultNone   any = []any{}
 )
 
 // A bulk string is read in steps, so that a length alone can't claim memory:
-// the first step is this long, each further one doubles what has arrived.
-const bulkFirstStep = 64 << 10
+// the first step is this long, each further one doubles what has arrived. It
+// is short of 64 KiB, which is what a length may cost with the error it ends in.
+const bulkFirstStep = 56 << 10
 
 // A nested array starts with room for so many elements, for the same reason.
 const nestedFirstStep = 16
@@ -221,10 +223,10 @@ func (d *Decoder) line() ([]byte, error) {
 		return nil, ErrHeaderlineTooLarge.New("header line is longer than %d bytes", d.limits.Line)
 	case err != nil:
 		return nil, d.ioError(err)
-	case len(line) < 2 || line[len(line)-2] != '\r':
-		return nil, ErrNoFinalRN.New("header line does not end in CRLF")
-	case len(line) == 2:
+	case len(line) == 1 || len(line) == 2 && line[0] == '\r':
 		return nil, ErrHeaderlineEmpty.New("header line is empty")
+	case line[len(line)-2] != '\r':
+		return nil, ErrNoFinalRN.New("header line does not end in CRLF")
 	}
 	return line[:len(line)-2], nil
 }
@@ -333,6 +335,9 @@ func (d *Decoder) aggregate(kind byte, line []byte, depth int) (any, error) {
 			return nil, ErrResponseTooLarge.New("map of %d pairs is over the limit of %d elements", n, d.limits.Elements)
 		}
 		n *= 2
+	}
+	if n == 0 && (kind == '*' || kind == '~') {
+		return resultNone, nil
 	}
 	elements, err := d.elements(n, depth)
 	if err != nil {
