@@ -73,6 +73,21 @@ func (r *recorder) seen(f func(LogEvent) bool) bool {
 	return false
 }
 
+// disconnects returns how often connections to addr were lost.
+func (r *recorder) disconnects(addr string) (n int) {
+	r.seen(func(e LogEvent) bool {
+		host, ok := e.(LogHostEvent)
+		if !ok || host.Conn.Addr() != addr {
+			return false
+		}
+		if _, lost := host.Event.(redisconn.LogDisconnected); lost {
+			n++
+		}
+		return false
+	})
+	return n
+}
+
 // checked are the tests that look for leaks already.
 var checked sync.Map
 

@@ -1,0 +1,103 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+func TestSendMany(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs(), Opts{RoundRobinSeed: &FairRoundRobinSeed{}, ConnHostPolicy: ConnHostRoundRobin})
+	s := redis.Sync{S: c}
+	var reqs []redis.Request
+	for i := range 300 {
+		reqs = append(reqs, redis.Req("RPUSH", fmt.Sprintf("list:%d", i%30), i))
+	}
+	for round := range 3 {
+		for i, res := range s.SendMany(reqs) {
+			require.Equal(t, int64(round*10+i/30+1), res, "the order within a shard is kept")
+		}
+	}
+	answers, replies := rec.take()
+	assert.Empty(t, replies)
+	assert.Len(t, answers, 3)
+	assert.Empty(t, s.SendMany(nil))
+	assert.Equal(t, []any{"PONG"}, s.SendMany([]redis.Request{redis.Req("PING")}))
+}
+
+func TestSendManyBadRequests(t *testing.T) {
+	tb := sharedCluster(t)
+	c, rec := connect(t, tb.Addrs(), Opts{})
+	s := redis.Sync{S: c}
+	got := s.SendMany([]redis.Request{redis.Req("SET", "a", 1), redis.Req("MGET", "a", "b"), redis.Req("FLUSHALL"), redis.Req("PING")})
+	assert.Equal(t, "OK", got[0])
+	isType(t, redis.ErrNoSlotKey, got[1])
+	isType(t, redis.ErrNoSlotKey, got[2])
+	assert.Equal(t, "PONG", got[3])
+	rec.take()
+
+	for want, bad := range map[interface{ String() string }]redis.Request{
+		redis.ErrArgumentType:     redis.Req("SET", "b", struct{}{}),
+		redis.ErrCommandForbidden: redis.Req("BLPOP", "b", 1),
+	} {
+		got = s.SendMany([]redis.Request{redis.Req("INCR", "a"), bad, redis.Req("INCR", "c")})
+		isType(t, want, got[1])
+		for _, i := range []int{0, 2} {
+			isType(t, redis.ErrBatchFormat, got[i])
+			assert.True(t, redis.AsErrorx(got[i]).HasTrait(redis.ErrTraitNotSent))
+		}
+	}
+	answers, _ := rec.take()
+	assert.Empty(t, answers, "nothing was sent")
+}
+
+func TestSendSplit(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	conn, err := redisconn.Connect(context.Background(), tb.Node(0).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	ctx := context.Background()
+
+	mset, mget, keys := redis.Request{Cmd: "MSET"}, redis.Request{Cmd: "mget"}, []any{}
+	for i := range 100 {
+		mset.Args = append(mset.Args, fmt.Sprintf("key:%d", i), i)
+		keys = append(keys, fmt.Sprintf("key:%d", i))
+	}
+	mget.Args = append(keys, "missing")
+	assert.Equal(t, "OK", SendSplit(ctx, c, mset))
+	got := SendSplit(ctx, c, mget).([]any)
+	require.Len(t, got, 101)
+	for i := range 100 {
+		assert.Equal(t, []byte(fmt.Sprint(i)), got[i])
+	}
+	assert.Nil(t, got[100])
+	assert.Equal(t, int64(100), SendSplit(ctx, c, redis.Request{Cmd: "EXISTS", Args: mget.Args}))
+	assert.Equal(t, int64(100), SendSplit(ctx, c, redis.Request{Cmd: "TOUCH", Args: mget.Args}))
+	assert.Equal(t, int64(50), SendSplit(ctx, c, redis.Request{Cmd: "DEL", Args: keys[:50]}))
+	assert.Equal(t, int64(50), SendSplit(ctx, c.WithPolicy(PreferSlaves), redis.Request{Cmd: "UNLINK", Args: keys}))
+	isType(t, redis.ErrArgumentType, SendSplit(ctx, c, redis.Req("MGET", "a", struct{}{})))
+	isType(t, redis.ErrResult, SendSplit(ctx, c, redis.Req("MSET", "a")))
+	isType(t, redis.ErrNoSlotKey, SendSplit(ctx, c, redis.Req("RENAME", "a", "b")))
+
+	// A key that the server does not serve fails the whole.
+	isType(t, redis.ErrMoved, SendSplit(ctx, conn, mget))
+}
+
+func TestSendSplitOnOneConnection(t *testing.T) {
+	server := singleServer(t)
+	ctx := context.Background()
+	conn, err := redisconn.Connect(ctx, server, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	assert.Equal(t, "OK", SendSplit(ctx, conn, redis.Req("MSET", "a", 1, "b", 2, "{a}", 3)))
+	assert.Equal(t, []any{[]byte("1"), nil, []byte("2"), []byte("3")}, SendSplit(ctx, conn, redis.Req("MGET", "a", "x", "b", "{a}")))
+	assert.Equal(t, int64(3), SendSplit(ctx, conn, redis.Req("DEL", "a", "x", "b", "{a}")))
+}
