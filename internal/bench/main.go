@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/bench/h2h"
 )
 
 func main() {
@@ -35,6 +37,8 @@ func run() error {
 		out      = flag.String("out", "", "directory for tables, numbers and plots (default: docs/bench for a whole run, else print only)")
 		from     = flag.String("from", "", "draw the report of an earlier results.csv again, measure nothing")
 		list     = flag.Bool("list", false, "list the cases and the clients")
+		faults   = flag.Bool("h2h", false, "head to head: faults instead of speed; -cases takes one pattern such as H4*")
+		player   = flag.Bool("h2h-child", false, "internal: play one client's part in a fault")
 		child    = flag.Bool("child", false, "internal: measure one client in one case")
 		delay    = flag.String("delay", "", "internal: be a proxy with a delay, TARGET/DELAY")
 	)
@@ -42,8 +46,12 @@ func run() error {
 	switch {
 	case *child:
 		return runChild(os.Stdin, os.Stdout)
+	case *player:
+		return h2h.RunChild(os.Stdin, os.Stdout)
 	case *delay != "":
 		return runDelay(*delay)
+	case *faults:
+		return headToHead(*cases, *clients, *duration)
 	}
 	chosenCases, err := selectCases(*cases, *quick)
 	if err != nil {
@@ -78,6 +86,17 @@ func run() error {
 	rep := report{Results: r.results, about: r.about()}
 	fmt.Print(rep.markdown())
 	return rep.write(*out)
+}
+
+// headToHead prints what faults do to each client.
+func headToHead(only, clients string, d time.Duration) error {
+	self, err := h2h.Self("-h2h-child")
+	if err != nil {
+		return err
+	}
+	text, err := h2h.Run(h2h.Config{Child: self, Only: only, Clients: clients, Duration: d, Log: os.Stderr})
+	fmt.Print(text)
+	return err
 }
 
 // redraw makes tables and plots of an earlier run's numbers.
