@@ -16,7 +16,7 @@ type item struct {
 	stat       *stat // where the logger wants statistics
 	typed      bool  // fut is a redis.ReplyDecoder
 	withdrawn  bool
-	pinned     bool // part of a transaction: may not be dropped alone
+	pinned     bool // may not be dropped alone, see pin
 }
 
 // stat is what Logger.ReqStat needs to know of a request.
@@ -81,7 +81,8 @@ func (b *batch) enough(concurrency int) bool {
 	return enough(len(b.items), len(b.buf), concurrency)
 }
 
-// pin makes a transaction of what was added since m.
+// pin keeps together what was added since m: a transaction, or ASKING and what it
+// is for.
 func (b *batch) pin(m mark) {
 	for i := m.items; i < len(b.items); i++ {
 		b.items[i].pinned, b.items[i].start = true, m.bytes

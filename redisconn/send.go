@@ -49,6 +49,9 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 		if err = c.appendLocked(b, req, cb, n); err != nil {
 			b.truncate(mark)
 		} else {
+			if asking {
+				b.pin(mark) // ASKING must not stay without the request
+			}
 			s = q.addedLocked(mark)
 		}
 	}
@@ -140,7 +143,7 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 		if err, failed = c.appendBatchLocked(b, reqs, cb, start, flags); err != nil {
 			b.truncate(mark)
 		} else {
-			if flags&DoTransaction != 0 {
+			if flags != 0 {
 				b.pin(mark)
 			}
 			s = q.addedLocked(mark)
@@ -280,10 +283,14 @@ func (c *Connection) resolve(cb Future, res any, n uint64) {
 	cb.Resolve(res, n)
 }
 
+// resolveCancelled resolves what was dropped. It does not wait for it: the caller
+// may have the right to write.
 func (c *Connection) resolveCancelled(items []item) {
+	l := &leftovers{c: c}
 	for _, it := range items {
-		c.refuse(it.fut, redis.ErrRequestWithdrawn.New("cancelled before it was sent"), it.n)
+		l.items = append(l.items, leftover{it, c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))})
 	}
+	l.resolve()
 }
 
 // decodeRequest makes a request, with strings for arguments, of an encoded one.
