@@ -56,7 +56,7 @@ func (c *Connection) live(first chan<- error) {
 
 // A session that breaks is replaced at once, so that a lost connection costs
 // no more than it must. When one after the other breaks within ReconnectPause,
-// the pauses grow up to that: the eighth is the first that is as long.
+// the pauses grow up to that: the eighth is half as long.
 const brokenGrace = 8
 
 // attempt makes a session, and starts its goroutines.
