@@ -38,11 +38,20 @@ func errorReply(text string) *errorx.Error {
 	return ErrResult.New("%s", text)
 }
 
-// withoutArguments cuts off the argument values that Redis quotes when it does
-// not know a command: errors end up in logs.
+// quotedArguments are how the errors begin, and what in them comes before the
+// argument values that servers quote.
+var quotedArguments = []struct{ prefix, cut string }{
+	{"ERR unknown", ", with args beginning with"},
+	{"ERR Error in ACL SETUSER modifier", " '"}, // a password
+	{"ERR Invalid argument", " '"},              // of CONFIG SET, before Redis 7
+}
+
+// withoutArguments cuts off argument values: errors end up in logs.
 func withoutArguments(text string) string {
-	if strings.HasPrefix(text, "ERR unknown") {
-		text, _, _ = strings.Cut(text, ", with args beginning with")
+	for _, q := range quotedArguments {
+		if strings.HasPrefix(text, q.prefix) {
+			text, _, _ = strings.Cut(text, q.cut)
+		}
 	}
 	return text
 }

@@ -1,0 +1,118 @@
+package redis
+
+import (
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestErrorReplies(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		typ  *errorx.Type
+		move bool
+	}{
+		{"ERR something", ErrResult, false},
+		{"ERR", ErrResult, false},
+		{"", ErrResult, false},
+		{"WRONGTYPE Operation against a key", ErrResult, false},
+		{"NOSCRIPT No matching script", ErrResult, false},
+		{"LOADING Redis is loading", ErrLoading, false},
+		{"LOADINGS", ErrResult, false},
+		{"loading", ErrResult, false},
+		{"CLUSTERDOWN The cluster is down", ErrClusterDown, true},
+		{"TRYAGAIN Multiple keys", ErrTryAgain, true},
+		{"READONLY You can't write", ErrReadOnly, false},
+		{"EXECABORT Transaction discarded", ErrExecAbort, false},
+		{"MOVED 1 127.0.0.1:7000", ErrMoved, true},
+		{"ASK 1 127.0.0.1:7000", ErrAsk, true},
+	} {
+		res, _ := decode("-" + c.text + "\r\n")
+		assertType(t, c.typ, res, c.text)
+		err := AsErrorx(res)
+		assert.True(t, err.IsOfType(ErrResult), c.text)
+		assert.Equal(t, c.move, err.HasTrait(ErrTraitClusterMove), c.text)
+		assert.False(t, err.HasTrait(ErrTraitNotSent), c.text)
+		assert.Equal(t, c.text, err.Message(), c.text)
+	}
+	res, _ := decode("!11\r\nERR a\r\nb %d\r\n")
+	assertType(t, ErrResult, res)
+	assert.Equal(t, "ERR a\r\nb %d", AsErrorx(res).Message())
+	res, _ = decode("*2\r\n:1\r\n-LOADING x\r\n")
+	require.Len(t, res, 2)
+	assertType(t, ErrLoading, res.([]any)[1])
+}
+
+func TestRedirectReplies(t *testing.T) {
+	for text, want := range map[string]struct {
+		slot int64
+		addr string
+	}{
+		"0 127.0.0.1:1":                   {0, "127.0.0.1:1"},
+		"16383 ::1:65535":                 {16383, "::1:65535"},
+		"5 :7000":                         {5, ":7000"},
+		"5 redis.example:1":               {5, "redis.example:1"},
+		"5 2001:db8::1:6379":              {5, "2001:db8::1:6379"},
+		"00005 some.host.in.the.net:6379": {5, "some.host.in.the.net:6379"},
+	} {
+		for code, typ := range map[string]*errorx.Type{"MOVED": ErrMoved, "ASK": ErrAsk} {
+			res, _ := decode("-" + code + " " + text + "\r\n")
+			assertType(t, typ, res, text)
+			slot, _ := AsErrorx(res).Property(EKSlot)
+			addr, _ := AsErrorx(res).Property(EKMovedTo)
+			assert.Equal(t, want.slot, slot)
+			assert.Equal(t, want.addr, addr)
+		}
+	}
+	for _, text := range []string{
+		"", " ", " 1", " foo", " 1 ", " a 127.0.0.1:1", " -1 127.0.0.1:1", " +1 127.0.0.1:1", " 1.0 127.0.0.1:1",
+		" 16384 127.0.0.1:1", " 18446744073709551616 127.0.0.1:1", "  1 127.0.0.1:1", " 1  127.0.0.1:1", " 1 127.0.0.1:1 x",
+	} {
+		for _, code := range []string{"MOVED", "ASK"} {
+			res, _ := decode("-" + code + text + "\r\n")
+			assertType(t, ErrResponseFormat, res, code+text)
+			line, _ := AsErrorx(res).Property(EKLine)
+			assert.Equal(t, code+text, string(line.([]byte)))
+		}
+	}
+}
+
+// Servers quote arguments in some errors. These are what redis-server 7.0 and
+// 6.0 answer.
+func TestErrorRepliesShowNoArguments(t *testing.T) {
+	for text, shown := range map[string]string{
+		"ERR unknown command 'FOO', with args beginning with: 'canary' 'canary' ":                                         "ERR unknown command 'FOO'",
+		"ERR unknown command `FOO`, with args beginning with: `canary`, ":                                                 "ERR unknown command `FOO`",
+		"ERR Error in ACL SETUSER modifier '>canary': Syntax error":                                                       "ERR Error in ACL SETUSER modifier",
+		"ERR Error in ACL SETUSER modifier '<canary': The password you are trying to remove from the user does not exist": "ERR Error in ACL SETUSER modifier",
+		"ERR Invalid argument 'canary' for CONFIG SET 'maxmemory'":                                                        "ERR Invalid argument",
+	} {
+		res, _ := decode("-" + text + "\r\n")
+		assertType(t, ErrResult, res)
+		assert.Equal(t, shown, AsErrorx(res).Message())
+		assertNoSecret(t, AsError(res))
+	}
+}
+
+func TestTransactionResponse(t *testing.T) {
+	list := []any{"OK", int64(1)}
+	res, err := TransactionResponse(list)
+	assert.NoError(t, err)
+	assert.Equal(t, list, res)
+	_, err = TransactionResponse(nil)
+	assertType(t, ErrExecEmpty, err)
+	assert.True(t, AsErrorx(err).IsOfType(ErrResult))
+	failure := ErrIO.New("x")
+	_, err = TransactionResponse(failure)
+	assert.Equal(t, error(failure), err)
+	for _, other := range []any{"canary", []byte("canary"), int64(12345678), map[string]any{"canary": 1}} {
+		res, err = TransactionResponse(other)
+		assert.Nil(t, res)
+		assertType(t, ErrResponseUnexpected, err)
+		assertNoSecret(t, err)
+		kept, _ := AsErrorx(err).Property(EKResponse)
+		assert.Equal(t, other, kept)
+	}
+}
