@@ -51,7 +51,7 @@ type queue struct {
 	draining chan struct{}
 	drained  bool
 
-	room list.List // of chan struct{}: callers that wait for room, oldest first
+	room list.List // of place: callers that wait for room, oldest first
 }
 
 // admitLocked decides whether a number of requests may enter; it returns what is to
@@ -298,16 +298,29 @@ func (q *queue) Withdraw(seq uint64) bool {
 	return true
 }
 
+// room is how many requests a caller waits for room for.
+type room struct {
+	q        *queue
+	requests int
+}
+
+// place is that of a caller that waits for room.
+type place struct {
+	requests int
+	woken    chan struct{}
+}
+
 // AwaitRoom implements wire.Roomer. It also returns when the connection is
 // lost: sending again then tells so.
-func (q *queue) AwaitRoom(ctx context.Context) error {
+func (r room) AwaitRoom(ctx context.Context) error {
+	q := r.q
 	q.mu.Lock()
-	if !q.state.accepts() || q.fitsLocked(1) || q.pending == 0 {
+	if !q.state.accepts() || q.fitsLocked(r.requests) || q.pending == 0 {
 		q.mu.Unlock()
 		return nil
 	}
 	woken := make(chan struct{}, 1)
-	place := q.room.PushBack(woken)
+	waiting := q.room.PushBack(place{r.requests, woken})
 	q.mu.Unlock()
 	select {
 	case <-woken:
@@ -315,7 +328,7 @@ func (q *queue) AwaitRoom(ctx context.Context) error {
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.room.Remove(place)
+		q.room.Remove(waiting)
 		if len(woken) > 0 { // pass on the place that was meant for this caller
 			q.wakeLocked()
 		}
@@ -330,15 +343,18 @@ func (q *queue) wakeLocked() {
 		q.drained = true
 		close(q.draining)
 	}
-	for n := 1; q.room.Len() > 0; n++ {
-		if q.state.accepts() && !q.fitsLocked(n) && (q.pending > 0 || n > 1) {
+	for let := 0; q.room.Len() > 0; {
+		first := q.room.Front().Value.(place)
+		if q.state.accepts() && !q.fitsLocked(let+first.requests) && q.pending+let > 0 {
 			return
 		}
-		q.room.Remove(q.room.Front()).(chan struct{}) <- struct{}{}
+		let += first.requests
+		q.room.Remove(q.room.Front())
+		first.woken <- struct{}{}
 	}
 }
 
 var (
 	_ wire.Withdrawer = (*queue)(nil)
-	_ wire.Roomer     = (*queue)(nil)
+	_ wire.Roomer     = room{}
 )

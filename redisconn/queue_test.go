@@ -228,7 +228,7 @@ func TestQueueAccounting(t *testing.T) {
 // await starts a caller that waits for room.
 func (q *queue) await(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- q.AwaitRoom(ctx) }()
+	go func() { done <- room{q, 1}.AwaitRoom(ctx) }()
 	synctest.Wait()
 	return done
 }

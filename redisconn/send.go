@@ -242,7 +242,9 @@ func (c *Connection) check(req Request, cb Future) *errorx.Error {
 // refuse resolves a request that was not queued.
 func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 	if err.IsOfType(redis.ErrQueueFull) {
-		err = err.WithProperty(wire.EKRoomer, &c.queue)
+		if _, batch := err.Property(wire.EKRoomer); !batch {
+			err = err.WithProperty(wire.EKRoomer, room{&c.queue, 1})
+		}
 	}
 	c.resolve(cb, c.withConn(err), n)
 }
@@ -258,6 +260,9 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 		}
 	}
 	rest = rest.WithProperty(redis.EKRequests, reqs)
+	if rest.IsOfType(redis.ErrQueueFull) {
+		rest = rest.WithProperty(wire.EKRoomer, room{&c.queue, len(reqs)})
+	}
 	for i := range reqs {
 		if i == failed {
 			c.refuse(cb, err, start+uint64(i))
