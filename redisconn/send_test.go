@@ -1,0 +1,534 @@
+package redisconn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func requests(reqs ...redis.Request) []redis.Request { return reqs }
+
+func TestSendMany(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	for name, f := range map[string]func([]redis.Request, redis.Future, uint64){
+		"SendMany":       conn.SendMany,
+		"SendBatch":      conn.SendBatch,
+		"SendBatchFlags": func(r []redis.Request, cb redis.Future, n uint64) { conn.SendBatchFlags(r, cb, n, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := newOutcomes(3)
+			f(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a"), redis.Req("GET", "a")), offset{got, 100}, 100)
+			require.Equal(t, []any{"OK", int64(2), []byte("2")}, got.wait(t))
+			require.Equal(t, []uint64{0, 1, 2}, got.order)
+
+			none := newOutcomes(1)
+			f(nil, none, 0)
+			require.NoError(t, conn.Ping())
+			require.Empty(t, none.results)
+		})
+	}
+}
+
+// offset takes a number off what it is resolved with.
+type offset struct {
+	redis.Future
+	n uint64
+}
+
+// Resolve implements redis.Future.
+func (o offset) Resolve(res any, n uint64) { o.Future.Resolve(res, n-o.n) }
+
+// One malformed request fails its batch, and nothing is sent.
+func TestMalformedBatches(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	good := redis.Req("INCR", "counter")
+	for name, c := range map[string]struct {
+		bad  redis.Request
+		want any
+	}{
+		"argument": {redis.Req("SET", "a", struct{}{}), redis.ErrArgumentType},
+		"command":  {redis.Req("", "a"), redis.ErrCommandFormat},
+		"blocks":   {redis.Req("BLPOP", "a", 0), redis.ErrCommandForbidden},
+	} {
+		for bad := range 3 {
+			reqs := requests(good, good, good)
+			reqs[bad] = c.bad
+			got := newOutcomes(3)
+			conn.SendMany(reqs, got, 0)
+			for i, res := range got.wait(t) {
+				err := redis.AsErrorx(res)
+				require.NotNil(t, err, name)
+				require.True(t, err.HasTrait(redis.ErrTraitNotSent), name)
+				if i == bad {
+					require.Equal(t, c.want, err.Type(), name)
+				} else {
+					requireType(t, res, redis.ErrBatchFormat)
+				}
+			}
+
+			exec := newOutcome()
+			conn.SendTransaction(reqs, exec, 0)
+			requireNotSent(t, exec.wait(t), redis.ErrBatchFormat)
+			flags := newOutcomes(4)
+			conn.SendBatchFlags(reqs, flags, 0, redisconn.DoTransaction|redisconn.DoAsking)
+			requireNotSent(t, flags.wait(t)[3], redis.ErrBatchFormat)
+		}
+		err := requireNotSent(t, send(conn, c.bad.Cmd, c.bad.Args...).wait(t), redis.AsErrorx(redis.CheckRequest(c.bad, false)).Type())
+		request, ok := err.Property(redis.EKRequest)
+		require.True(t, ok)
+		require.Equal(t, c.bad, request)
+	}
+	require.Nil(t, redis.Sync{S: conn}.Do("GET", "counter"), "something was sent")
+}
+
+// Bad arguments of every sort leave no byte behind, whatever surrounds them.
+func TestBadArgumentsSendNothing(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedEcho})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	for _, bad := range []any{struct{}{}, []int{1}, []any{1}, map[string]int{}, 1i, make(chan int), &struct{}{}, time.Now(), errors.New("x")} {
+		err := requireNotSent(t, send(conn, "SET", "key", bad, "x").wait(t), redis.ErrArgumentType)
+		position, _ := err.Property(redis.EKArgPos)
+		require.Equal(t, 1, position)
+		err = requireNotSent(t, redis.Sync{S: conn}.Do("SET", "key", "x", bad), redis.ErrArgumentType)
+		position, _ = err.Property(redis.EKArgPos)
+		require.Equal(t, 2, position)
+		require.Equal(t, []byte("ping"), send(conn, "ECHO", "ping").wait(t))
+	}
+	for _, r := range s.Requests() {
+		require.NotEqual(t, "SET", r.Cmd)
+	}
+}
+
+func TestSendTransaction(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	sync := redis.Sync{S: conn}
+	res, err := sync.SendTransaction(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a"), redis.Req("GET", "a")))
+	require.NoError(t, err)
+	require.Equal(t, []any{"OK", int64(2), []byte("2")}, res)
+
+	exec := newOutcome()
+	conn.SendTransaction(requests(redis.Req("INCR", "a")), exec, 77)
+	require.Equal(t, []any{int64(3)}, exec.wait(t))
+
+	res, err = sync.SendTransaction(requests(redis.Req("INCR", "a"), redis.Req("LPUSH", "a", 1)))
+	require.NoError(t, err)
+	require.Equal(t, int64(4), res[0])
+	requireType(t, res[1], redis.ErrResult)
+
+	_, err = sync.SendTransaction(requests(redis.Req("INCR", "a"), redis.Req("NOSUCHCOMMAND")))
+	requireType(t, err, redis.ErrExecAbort)
+	require.Equal(t, []byte("4"), sync.Do("GET", "a"))
+
+	res, err = sync.SendTransaction(nil)
+	require.NoError(t, err)
+	require.Empty(t, res)
+
+	conn.SendTransaction(requests(redis.Req("INCR", "a")), nil, 0)
+	require.Equal(t, []byte("5"), sync.Do("GET", "a"))
+}
+
+func TestSendBatchFlags(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	got := newOutcomes(3)
+	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), got, 0, redisconn.DoTransaction)
+	require.Equal(t, []any{"QUEUED", "QUEUED", []any{"OK", int64(2)}}, got.wait(t))
+
+	fake := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn = connect(t, fake.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	asked := newOutcomes(3)
+	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), asked, 0, redisconn.DoTransaction|redisconn.DoAsking)
+	asked.wait(t)
+	one := newOutcome()
+	conn.SendAsk(redis.Req("GET", "a"), one, 0, true)
+	one.wait(t)
+	conn.SendAsk(redis.Req("GET", "b"), nil, 0, false)
+	send(conn, "LAST").wait(t)
+	var said []string
+	for _, r := range fake.Requests() {
+		if r.Cmd != "PING" {
+			said = append(said, r.Cmd)
+		}
+	}
+	require.Equal(t, "ASKING MULTI SET INCR EXEC ASKING GET GET LAST", strings.Join(said, " "))
+}
+
+func TestNilFuture(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn.Send(redis.Req("INCR", "a"), nil, 0)
+	conn.SendMany(requests(redis.Req("INCR", "a"), redis.Req("LPUSH", "a", 1)), nil, 0)
+	conn.Send(redis.Req("SELECT", 1), nil, 0)
+	conn.Send(redis.Req("SET", "a", struct{}{}), nil, 0)
+	conn.SendMany(requests(redis.Req("SET", "a", struct{}{})), nil, 0)
+	require.Equal(t, []byte("2"), redis.Sync{S: conn}.Do("GET", "a"))
+	conn.Close()
+	conn.Send(redis.Req("INCR", "a"), nil, 0)
+}
+
+func TestForbiddenCommands(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	single := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ScriptMode: true})
+	for _, c := range []struct {
+		cmd            string
+		args           []any
+		shared, single bool
+	}{
+		{cmd: "GET", shared: true, single: true},
+		{cmd: "XREAD", args: []any{"STREAMS", "a", 0}, shared: true, single: true},
+		{cmd: "XREAD", args: []any{"BLOCK", 0, "STREAMS", "a", 0}, single: true},
+		{cmd: "xreadgroup", args: []any{"GROUP", "g", "c", "block", 0, "STREAMS", "a", ">"}, single: true},
+		{cmd: "BLPOP", single: true}, {cmd: "brpop", single: true}, {cmd: "BRPOPLPUSH", single: true},
+		{cmd: "BLMOVE", single: true}, {cmd: "BLMPOP", single: true}, {cmd: "BZPOPMIN", single: true},
+		{cmd: "BZPOPMAX", single: true}, {cmd: "BZMPOP", single: true}, {cmd: "WAIT", single: true},
+		{cmd: "WAITAOF", single: true}, {cmd: "SAVE", single: true},
+		{cmd: "WATCH", single: true}, {cmd: "MULTI", single: true}, {cmd: "EXEC", single: true}, {cmd: "discard", single: true},
+		{cmd: "SELECT", single: true}, {cmd: "AUTH", single: true}, {cmd: "READONLY", single: true},
+		{cmd: "READWRITE", single: true}, {cmd: "ASKING", single: true}, {cmd: "CLIENT NO-EVICT", single: true},
+		{cmd: "CLIENT", args: []any{"no-evict", "on"}, single: true},
+		{cmd: "SUBSCRIBE"}, {cmd: "PSUBSCRIBE"}, {cmd: "SSUBSCRIBE"}, {cmd: "MONITOR"}, {cmd: "SYNC"}, {cmd: "psync"},
+		{cmd: "RESET"}, {cmd: "QUIT"}, {cmd: "HELLO"}, {cmd: "CLIENT REPLY"}, {cmd: "client", args: []any{[]byte("reply"), "SKIP"}},
+		{cmd: "CLIENT TRACKING"},
+	} {
+		for conn, allowed := range map[*redisconn.Connection]bool{shared: c.shared, single: c.single} {
+			many := newOutcomes(1)
+			conn.SendMany(requests(redis.Req(c.cmd, c.args...)), many, 0)
+			for _, res := range []any{
+				send(conn, c.cmd, c.args...).wait(t),
+				redis.Sync{S: conn}.Do(c.cmd, c.args...),
+				many.wait(t)[0],
+			} {
+				if allowed {
+					require.NoError(t, redis.AsError(res), c.cmd)
+				} else {
+					requireNotSent(t, res, redis.ErrCommandForbidden)
+				}
+			}
+		}
+	}
+}
+
+func TestScriptMode(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ScriptMode: true, IOTimeout: -1})
+	sync := redis.Sync{S: conn}
+	other := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})}
+	blocked := send(conn, "BLPOP", "list", 0)
+	require.Equal(t, int64(1), other.Do("RPUSH", "list", "x"))
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, blocked.wait(t))
+	require.Equal(t, "OK", sync.Do("WATCH", "a"))
+	require.Equal(t, "OK", other.Do("SET", "a", 1))
+	_, err := sync.SendTransaction(requests(redis.Req("SET", "a", 2)))
+	requireType(t, err, redis.ErrExecEmpty)
+	require.Equal(t, "OK", sync.Do("SELECT", 1))
+}
+
+// Replies go to whom they belong, in the order of each goroutine.
+func TestOrder(t *testing.T) {
+	s := testbed.NewServer(t)
+	for name, opts := range map[string]redisconn.Opts{
+		"default": {}, "at once": {WritePause: -1}, "integrity": {Integrity: true}, "paused": {WritePause: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts.Logger = redisconn.NoopLogger{}
+			conn := connect(t, s.Addr(), opts)
+			var wg sync.WaitGroup
+			for g := range 20 {
+				wg.Go(func() {
+					const n = 300
+					got := newOutcomes(n)
+					for i := 0; i < n; {
+						if many := min(n-i, i%7); many > 1 {
+							var reqs []redis.Request
+							for j := range many {
+								reqs = append(reqs, redis.Req("ECHO", fmt.Sprint(g, " ", i+j)))
+							}
+							conn.SendMany(reqs, got, uint64(i))
+							i += many
+							continue
+						}
+						conn.Send(redis.Req("ECHO", fmt.Sprint(g, " ", i)), got, uint64(i))
+						i++
+					}
+					for i, res := range got.wait(t) {
+						if fmt.Sprint(g, " ", i) != fmt.Sprintf("%s", res) {
+							t.Errorf("%d %d got %s", g, i, res)
+						}
+					}
+					for i, n := range got.order {
+						if n != uint64(i) {
+							t.Errorf("%d was resolved as number %d", n, i)
+							break
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// The caller may reuse its slices as soon as Send returns.
+func TestArgumentsAreNotKept(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, s.Pause())
+	value, args := []byte("before"), []any{"a", nil}
+	args[1] = value
+	reqs := requests(redis.Request{Cmd: "SET", Args: args})
+	first := newOutcome()
+	conn.Send(reqs[0], first, 0)
+	second := newOutcomes(1)
+	conn.SendMany(requests(redis.Req("SETNX", "b", value)), second, 0)
+	copy(value, "after!")
+	args[0], reqs[0].Cmd = "other", "DEL"
+	require.NoError(t, s.Resume())
+	require.Equal(t, "OK", first.wait(t))
+	second.wait(t)
+	require.Equal(t, []byte("before"), redis.Sync{S: conn}.Do("GET", "a"))
+	require.Equal(t, []byte("before"), redis.Sync{S: conn}.Do("GET", "b"))
+}
+
+// slowDial is a connection that stays in the state of connecting until told.
+func slowDial(t *testing.T, s *testbed.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
+	t.Helper()
+	ready := make(chan struct{})
+	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout = true, time.Minute, time.Minute
+	if opts.Logger == nil {
+		opts.Logger = redisconn.NoopLogger{}
+	}
+	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	conn := connect(t, s.Addr(), opts)
+	return conn, sync.OnceFunc(func() { close(ready) })
+}
+
+func TestQueueBounds(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	t.Run("requests", func(t *testing.T) {
+		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 3})
+		var queued []*outcome
+		for range 3 {
+			queued = append(queued, send(conn, "GET", "a"))
+		}
+		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrQueueFull)
+		ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
+		defer cancel()
+		err := requireType(t, redis.SyncCtx{S: conn}.Do(ctx, "GET", "a"), redis.ErrQueueFull)
+		require.True(t, err.HasTrait(redis.ErrTraitNotSent))
+		res := make(chan any)
+		go func() { res <- redis.Sync{S: conn}.Do("GET", "a") }()
+		ready()
+		require.Equal(t, "OK", <-res, "it waits for room")
+		for _, o := range queued {
+			require.Equal(t, "OK", o.wait(t))
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
+		first := send(conn, "SET", "a", make([]byte, 2000)) // larger than the bound, but alone
+		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrQueueFull)
+		ready()
+		require.Equal(t, "OK", first.wait(t))
+	})
+	t.Run("a batch that does not fit waits, and does not spin", func(t *testing.T) {
+		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 4})
+		queued := send(conn, "GET", "a")
+		counter := &countingSender{Connection: conn}
+		ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
+		defer cancel()
+		reqs := requests(redis.Req("GET", 1), redis.Req("GET", 2), redis.Req("GET", 3), redis.Req("GET", 4))
+		for _, res := range (redis.SyncCtx{S: counter}).SendMany(ctx, reqs) {
+			require.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent), "%v", res)
+		}
+		require.Less(t, counter.n.Load(), int64(10))
+		ready()
+		queued.wait(t)
+	})
+}
+
+// countingSender counts calls of SendMany.
+type countingSender struct {
+	*redisconn.Connection
+	n atomic.Int64
+}
+
+// SendMany implements redis.Sender.
+func (c *countingSender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	c.n.Add(1)
+	c.Connection.SendMany(reqs, cb, start)
+}
+
+// What is cancelled before it is written is not written.
+func TestCancelledFuturesAreDropped(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn, ready := slowDial(t, s, redisconn.Opts{})
+	kept1, dropped, asked, kept2 := send(conn, "KEPT", 1), send(conn, "DROPPED"), newOutcome(), newOutcome()
+	conn.SendAsk(redis.Req("DROPPED"), asked, 0, true)
+	many := newOutcomes(2)
+	conn.SendMany(requests(redis.Req("DROPPED"), redis.Req("DROPPED")), many, 0)
+	conn.Send(redis.Req("KEPT", 2), kept2, 0)
+	dropped.cancelled.Store(true)
+	many.cancelled.Store(true)
+	early := newOutcome()
+	early.cancelled.Store(true)
+	conn.Send(redis.Req("DROPPED"), early, 0)
+	requireNotSent(t, early.wait(t), redis.ErrRequestWithdrawn)
+	ready()
+	require.Equal(t, "OK", kept1.wait(t))
+	require.Equal(t, "OK", kept2.wait(t))
+	requireNotSent(t, dropped.wait(t), redis.ErrRequestWithdrawn)
+	for _, res := range many.wait(t) {
+		requireNotSent(t, res, redis.ErrRequestWithdrawn)
+	}
+	require.Equal(t, "OK", asked.wait(t))
+	var said []string
+	for _, r := range s.Requests() {
+		if r.Cmd != "PING" {
+			said = append(said, strings.Join(append([]string{r.Cmd}, r.Args...), " "))
+		}
+	}
+	require.Equal(t, []string{"KEPT 1", "ASKING", "DROPPED", "KEPT 2"}, said)
+}
+
+// ASKING concerns the request behind it: it must not stay without it.
+func TestCancelledAfterAsking(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn, ready := slowDial(t, s, redisconn.Opts{})
+	one, many := newOutcome(), newOutcomes(2)
+	conn.SendAsk(redis.Req("ONE"), one, 0, true)
+	conn.SendBatchFlags(requests(redis.Req("TWO"), redis.Req("THREE")), many, 0, redisconn.DoAsking)
+	last := send(conn, "LAST")
+	one.cancelled.Store(true)
+	many.cancelled.Store(true)
+	ready()
+	require.Equal(t, "OK", last.wait(t))
+	asking := false
+	for _, r := range s.Requests() {
+		if r.Cmd == "PING" {
+			continue
+		}
+		if asking {
+			require.Contains(t, []string{"ONE", "TWO"}, r.Cmd, "ASKING was for another request")
+		}
+		asking = r.Cmd == "ASKING"
+	}
+}
+
+// A future of a dropped request may do what it likes, too.
+func TestCancelledFuturesThatMisbehave(t *testing.T) {
+	block := make(chan struct{})
+	defer close(block)
+	for name, f := range map[string]func(){
+		"panics": func() { panic("on purpose") },
+		"exits":  runtime.Goexit,
+		"blocks": func() { <-block },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+			conn, ready := slowDial(t, s, redisconn.Opts{})
+			bad := &misbehaving{f: f}
+			kept := send(conn, "KEPT")
+			conn.Send(redis.Req("DROPPED"), bad, 0)
+			bad.cancelled.Store(true)
+			ready()
+			require.Equal(t, "OK", kept.wait(t))
+			for range 100 {
+				require.Equal(t, "OK", send(conn, "MORE").wait(t))
+			}
+			inFlight := send(conn, "MORE")
+			conn.Close()
+			inFlight.wait(t)
+		})
+	}
+}
+
+type misbehaving struct {
+	cancelled atomic.Bool
+	f         func()
+}
+
+// Resolve implements redis.Future.
+func (m *misbehaving) Resolve(any, uint64) { m.f() }
+
+// Cancelled implements redis.Future.
+func (m *misbehaving) Cancelled() error {
+	if m.cancelled.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// No secret, which arguments may be, in any error.
+func TestErrorsDoNotShowArguments(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: 50 * time.Millisecond})
+	secret := requests(redis.Req("SET", "key", canary), redis.Req("SET", "key", canary, struct{ S string }{canary}))
+	check := func(res any) {
+		t.Helper()
+		require.Error(t, redis.AsError(res))
+		requireSecret(t, res)
+	}
+	check(redis.Sync{S: conn}.Do("SET", "key", canary, struct{ S string }{canary}))
+	check(send(conn, "SELECT", canary).wait(t))
+	check(send(conn, "SE LECT "+canary).wait(t))
+	for _, res := range (redis.Sync{S: conn}).SendMany(secret) {
+		check(res)
+	}
+	_, err := redis.Sync{S: conn}.SendTransaction(secret)
+	check(err)
+	check(send(conn, "NOSUCHCOMMAND", canary).wait(t))
+	require.NoError(t, s.Pause())
+	check(redis.Sync{S: conn}.Do("SET", "key", canary))
+	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	defer cancel()
+	check(redis.SyncCtx{S: conn}.Do(ctx, "SET", "key", canary))
+	require.NoError(t, s.Resume())
+	conn.Close()
+	check(redis.Sync{S: conn}.Do("SET", "key", canary))
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+	for _, event := range log.events {
+		requireSecret(t, event)
+	}
+}
+
+func TestEveryArgumentType(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	args := []any{nil, []byte("b"), "s", 1, int8(-8), int16(16), int32(-32), int64(64), uint(1), uint8(8), uint16(16),
+		uint32(32), uint64(1 << 63), float32(0.1), 0.25, true, false}
+	want := []string{"", "b", "s", "1", "-8", "16", "-32", "64", "1", "8", "16", "32", "9223372036854775808", "0.1", "0.25", "1", "0"}
+	require.Equal(t, "OK", send(conn, "ONE two", args...).wait(t))
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("ONE two", args...))
+	count := 0
+	for _, r := range s.Requests() {
+		if r.Cmd == "ONE" {
+			require.Equal(t, append([]string{"two"}, want...), r.Args)
+			count++
+		}
+	}
+	require.Equal(t, 2, count)
+}
