@@ -1,0 +1,297 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// counters increments counters from several goroutines, one after the other
+// each, until it is stopped, and knows what each of them may be.
+type counters struct {
+	stop  chan struct{}
+	all   sync.WaitGroup
+	acked [16]atomic.Int64
+	// unknown ended so that they may have run, notSent so that they have not.
+	unknown, notSent, other atomic.Int64
+	unknownBy               [16]atomic.Int64
+}
+
+func (k *counters) key(g int) string { return fmt.Sprintf("counter:%d", g) }
+
+func (k *counters) start(s redis.Sender) {
+	k.stop = make(chan struct{})
+	for g := range k.acked {
+		k.all.Go(func() {
+			for {
+				select {
+				case <-k.stop:
+					return
+				default:
+				}
+				k.count(g, redis.Sync{S: s}.Do("INCR", k.key(g)))
+			}
+		})
+	}
+}
+
+func (k *counters) count(g int, res any) {
+	err := redis.AsErrorx(res)
+	switch {
+	case err == nil:
+		k.acked[g].Add(1)
+	case err.HasTrait(redis.ErrTraitNotSent):
+		k.notSent.Add(1)
+	case err.IsOfType(redis.ErrIO):
+		k.unknown.Add(1)
+		k.unknownBy[g].Add(1)
+	default:
+		k.other.Add(1) // the server refused
+	}
+}
+
+func (k *counters) total() (n int64) {
+	for g := range k.acked {
+		n += k.acked[g].Load()
+	}
+	return n
+}
+
+// finish stops, and checks each counter: not less than acknowledged, unless
+// writes may be lost, and not more than acknowledged and unknown together.
+func (k *counters) finish(t *testing.T, s redis.Sender, mayLose bool) {
+	t.Helper()
+	close(k.stop)
+	k.all.Wait()
+	for g := range k.acked {
+		var value int64
+		require.NoError(t, redis.Sync{S: s}.DoInto(&value, "GET", k.key(g)))
+		if !mayLose {
+			assert.GreaterOrEqual(t, value, k.acked[g].Load(), "an acknowledged write is lost")
+		}
+		assert.LessOrEqual(t, value, k.acked[g].Load()+k.unknownBy[g].Load(), "a write ran twice")
+	}
+	t.Logf("%d acknowledged, %d not sent, %d unknown, %d refused", k.total(), k.notSent.Load(), k.unknown.Load(), k.other.Load())
+}
+
+// progress waits until every goroutine gets on again.
+func (k *counters) progress(t *testing.T) {
+	t.Helper()
+	var before [16]int64
+	for g := range k.acked {
+		before[g] = k.acked[g].Load()
+	}
+	await(t, "progress of all", func() bool {
+		for g := range k.acked {
+			if k.acked[g].Load() < before[g]+5 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestGracefulFailover(t *testing.T) {
+	tb := testbed.NewCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	var k counters
+	k.start(c)
+	for i := range 3 {
+		k.progress(t)
+		require.NoError(t, tb.Failover(tb.Node(3+i), testbed.Graceful))
+		k.progress(t)
+		await(t, "new topology", func() bool { return c.topology.Load().find(tb.Node(3+i).Addr()).replica == false })
+	}
+	require.NoError(t, tb.WaitAgreed())
+	k.finish(t, c, false)
+	assert.Zero(t, k.unknown.Load()+k.other.Load(), "the callers notice nothing")
+}
+
+func TestFailoverByKill(t *testing.T) {
+	tb := testbed.NewCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	var k counters
+	k.start(c)
+	k.progress(t)
+	_, master := owner(t, tb, k.key(0))
+	slave := replica(t, tb, master)
+	require.NoError(t, master.Kill())
+	await(t, "new topology", func() bool {
+		n := c.topology.Load().find(slave.Addr())
+		return n != nil && !n.replica
+	})
+	k.progress(t)
+	require.NoError(t, master.Restart())
+	awaitReplica(t, c, master) // the old master is read from as a replica
+	require.NoError(t, tb.WaitAgreed())
+	k.finish(t, c, true)
+}
+
+// Reads go on by replicas while a master is down or frozen.
+func TestReplicaFallback(t *testing.T) {
+	for name, break_ := range map[string]func(*testbed.Node) error{
+		"stopped": func(n *testbed.Node) error { return n.Stop() },
+		"frozen":  func(n *testbed.Node) error { return n.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// No failover, so that it is the replica that answers.
+			tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: time.Minute})
+			c, rec := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: 300 * time.Millisecond}})
+			s := redis.Sync{S: c.WithPolicy(MasterAndSlaves)}
+			require.Equal(t, "OK", s.Do("SET", "key", "value"))
+			_, master := owner(t, tb, "key")
+			slave := replica(t, tb, master)
+			awaitReplica(t, c, slave)
+			await(t, "replication", func() bool {
+				return assert.ObjectsAreEqual([]byte("value"), redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", "key"))
+			})
+			require.NoError(t, break_(master))
+			rec.take()
+			for range 200 {
+				require.Equal(t, []byte("value"), s.Do("GET", "key"))
+			}
+			answers, _ := rec.take()
+			assert.NotZero(t, answers[slave.Addr()])
+			assert.Error(t, redis.AsError(s.Do("SET", "key", "x")), "writes have nowhere to go")
+			_ = master.Resume()
+		})
+	}
+}
+
+// A replica that can't reach its master is not read from while the master can be.
+func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: time.Minute})
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond})
+	s := redis.Sync{S: c.WithPolicy(PreferSlaves)}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	_, master := owner(t, tb, "key")
+	slave := replica(t, tb, master)
+	awaitReplica(t, c, slave)
+	// The master drops its replicas, and lets none in.
+	require.Equal(t, "OK", slave.Do("CONFIG SET", "masterauth", "wrong"))
+	require.Equal(t, "OK", slave.Do("CONFIG SET", "masteruser", "nobody"))
+	master.Do("CLIENT KILL", "TYPE", "replica")
+	await(t, "lost link", func() bool { return c.topology.Load().find(slave.Addr()).sync.Load() != syncLive })
+	rec.take()
+	for range 20 {
+		require.Equal(t, []byte("value"), s.Do("GET", "key"))
+	}
+	answers, _ := rec.take()
+	assert.Equal(t, map[string]int{master.Addr(): 20}, answers)
+	require.Equal(t, "OK", slave.Do("CONFIG SET", "masteruser", ""))
+	require.Equal(t, "OK", slave.Do("CONFIG SET", "masterauth", ""))
+	awaitReplica(t, c, slave)
+}
+
+func TestSyncState(t *testing.T) {
+	for text, want := range map[string]int32{
+		"role:master\r\n": syncLive,
+		"role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:0\r\n":                                 syncLive,
+		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\n":                              syncLost,
+		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\nmaster_sync_in_progress:1\r\n": syncNever,
+		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:0\r\n":                               syncNever,
+		"": syncNever,
+	} {
+		assert.Equal(t, want, syncState([]byte(text)), "%q", text)
+	}
+	assert.Equal(t, int32(syncNever), syncState(redis.ErrLoading.New("LOADING")))
+	assert.Equal(t, int32(syncNever), syncState(redis.ErrIO.New("x")))
+	assert.Equal(t, int32(syncLive), syncState(redis.ErrResult.New("NOPERM x")))
+}
+
+func TestNodeChangesItsAddress(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	slot, n := owner(t, tb, "key")
+	before := n.Addr()
+	old := c.topology.Load().find(before)
+	require.NoError(t, n.RestartElsewhere())
+	require.NotEqual(t, before, n.Addr())
+	require.NoError(t, tb.WaitAgreed())
+	await(t, "new address", func() bool { return c.topology.Load().shard(slot).master.addr == n.Addr() })
+	await(t, "value", func() bool { return assert.ObjectsAreEqual([]byte("value"), s.Do("GET", "key")) })
+	await(t, "the end of the old connections", func() bool {
+		for _, l := range old.links {
+			if l.conn.Ctx().Err() == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// All nodes that are known go away; the seeds lead to the cluster again.
+func TestSeedsAreAskedAgain(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 200 * time.Millisecond})
+	s := redis.Sync{S: c}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	for _, n := range tb.Nodes() {
+		require.NoError(t, n.Kill())
+	}
+	isType(t, ErrNoAliveConnection, func() any {
+		var res any
+		await(t, "no connection", func() bool {
+			res = s.Do("GET", "key")
+			err := redis.AsErrorx(res)
+			return err != nil && err.IsOfType(ErrNoAliveConnection)
+		})
+		return res
+	}())
+	await(t, "the event", func() bool {
+		return rec.seen(func(e LogEvent) bool { _, ok := e.(LogSlotRangeError); return ok })
+	})
+	for _, n := range tb.Nodes() {
+		require.NoError(t, n.Restart())
+	}
+	await(t, "recovery", func() bool { return assert.ObjectsAreEqual([]byte("value"), s.Do("GET", "key")) })
+}
+
+func TestRollingRestart(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}})
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	var k counters
+	k.start(c)
+	for _, n := range tb.Nodes() {
+		require.NoError(t, n.Restart())
+		require.NoError(t, tb.WaitAgreed())
+		k.progress(t)
+	}
+	k.finish(t, c, true)
+}
+
+func TestReleaseAfterTheEnd(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	called := make(chan struct{}, 2)
+	c.refresher.after(func() { called <- struct{}{} })
+	<-called
+	c.Close()
+	<-c.refresher.done
+	c.refresher.after(func() { called <- struct{}{} })
+	<-called
+}
+
+func TestResolveEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := resolve(ctx, "localhost:1")
+	if err != nil { // it may have been quicker
+		isType(t, redis.ErrContextClosed, err)
+	}
+	got, err := resolve(context.Background(), "127.0.0.1:1")
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1:1", got)
+}

@@ -1,0 +1,86 @@
+package rediscluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestBadSeedsAreSkipped(t *testing.T) {
+	tb := sharedCluster(t)
+	frozen, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, says nothing
+	require.NoError(t, err)
+	defer frozen.Close()
+	_, port, _ := net.SplitHostPort(tb.Node(1).Addr())
+	seeds := []string{"host.invalid:6379", "127.0.0.1:1", "nonsense", frozen.Addr().String(), "localhost:" + port}
+	began := time.Now()
+	c, rec := connect(t, seeds, Opts{HostOpts: redisconn.Opts{IOTimeout: 5 * time.Second}})
+	assert.Less(t, time.Since(began), 4*time.Second, "one answer is enough")
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	for _, seed := range seeds[1:3] {
+		assert.True(t, rec.seen(func(e LogEvent) bool {
+			skipped, ok := e.(LogInitialNodeSkipped)
+			return ok && skipped.Address == seed && skipped.Error != nil
+		}), seed)
+	}
+}
+
+func TestWrongPassword(t *testing.T) {
+	const canary = "canary-7f3a"
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Password: "right"}, Replicas: -1})
+	_, err := NewCluster(context.Background(), tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{Password: canary}})
+	isType(t, redisconn.ErrAuth, err)
+	assert.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent))
+	assert.NotContains(t, err.Error(), canary)
+	noLeaks(t)
+
+	c, _ := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{Password: "right"}})
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+}
+
+func TestTLS(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}})
+	config, err := tb.Node(0).ClientTLS()
+	require.NoError(t, err)
+	_, port, _ := net.SplitHostPort(tb.Node(0).TLSAddr())
+	for name, seeds := range map[string][]string{"by IP": tb.TLSAddrs(), "by name": {"localhost:" + port}} {
+		t.Run(name, func(t *testing.T) {
+			c, rec := connect(t, seeds, Opts{TLSEnabled: true, TLSConfig: config})
+			s := redis.Sync{S: c}
+			for _, key := range strings.Split("abcdefgh", "") {
+				require.Equal(t, "OK", s.Do("SET", key, key))
+			}
+			slot, from := owner(t, tb, "a")
+			require.NoError(t, tb.MoveSlot(slot, another(t, tb, from)))
+			assert.Equal(t, []byte("a"), s.Do("GET", "a"))
+			answers, _ := rec.take()
+			for addr := range answers {
+				assert.Contains(t, tb.TLSAddrs(), addr, "the plain port is not used")
+			}
+			for _, n := range tb.Nodes()[3:] {
+				await(t, "replica", func() bool {
+					node := c.topology.Load().find(n.TLSAddr())
+					return node != nil && node.readable(syncLive)
+				})
+			}
+		})
+	}
+	strange := config.Clone()
+	strange.RootCAs = x509.NewCertPool()
+	for _, config := range []*tls.Config{strange, nil} {
+		_, err = NewCluster(context.Background(), tb.TLSAddrs(), Opts{TLSEnabled: true, TLSConfig: config, Logger: NoopLogger{}})
+		require.Error(t, err)
+		assert.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent), "%v", err)
+	}
+}
