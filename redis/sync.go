@@ -50,6 +50,9 @@ func (s SyncIterator) Next() ([]string, error) {
 }
 
 func scanNext(ctx context.Context, s Scanner) ([]string, error) {
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return nil, traced(withdrawn(ctx)).(error)
+	}
 	w := newWaiter()
 	s.Next(w)
 	switch res := w.result(ctx, nil).(type) {

@@ -1,0 +1,92 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+)
+
+func TestErrorTraits(t *testing.T) {
+	type types = []*errorx.Type
+	notSent := types{
+		ErrContextClosed, ErrOverloaded, ErrQueueFull, ErrArgumentType, ErrBatchFormat, ErrNoSlotKey,
+		ErrCommandFormat, ErrCommandForbidden, ErrRequestWithdrawn,
+	}
+	mayHaveRun := types{
+		ErrIO, ErrRequestCancelled, ErrResponseFormat, ErrResponseUnexpected, ErrResponseNil, ErrResponseTooLarge,
+		ErrHeaderlineTooLarge, ErrHeaderlineEmpty, ErrIntegerParsing, ErrNoFinalRN, ErrUnknownHeaderType, ErrPing,
+		ErrResult, ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrExecEmpty, ErrExecAbort,
+	}
+	for _, typ := range notSent {
+		assert.True(t, typ.HasTrait(ErrTraitNotSent), typ.FullName())
+	}
+	for _, typ := range mayHaveRun {
+		assert.False(t, typ.HasTrait(ErrTraitNotSent), typ.FullName())
+	}
+	for _, typ := range append(notSent, mayHaveRun...) {
+		assert.True(t, Errors.IsNamespaceOf(typ), typ.FullName())
+	}
+	assert.True(t, ErrIO.HasTrait(ErrTraitConnectivity))
+	for _, typ := range (types{ErrArgumentType, ErrBatchFormat, ErrNoSlotKey, ErrRequestCancelled, ErrRequestWithdrawn}) {
+		assert.True(t, ErrRequest.IsNamespaceOf(typ), typ.FullName())
+	}
+	for _, typ := range (types{ErrResponseFormat, ErrResponseUnexpected, ErrNoFinalRN, ErrPing, ErrUnknownHeaderType}) {
+		assert.True(t, ErrResponse.IsNamespaceOf(typ), typ.FullName())
+	}
+	for _, typ := range (types{ErrContextIsNil, ErrNoAddressProvided}) {
+		assert.True(t, ErrOpts.IsNamespaceOf(typ), typ.FullName())
+	}
+	for _, typ := range (types{ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrExecEmpty, ErrExecAbort}) {
+		assert.True(t, typ.IsOfType(ErrResult), typ.FullName())
+	}
+	assert.True(t, ErrRequestWithdrawn.IsOfType(ErrRequestCancelled))
+	assert.True(t, ErrResponseNil.IsOfType(ErrResponseUnexpected))
+}
+
+func TestAsError(t *testing.T) {
+	for _, value := range []any{nil, "error", []byte("x"), int64(1), []any{errors.New("inside")}} {
+		assert.NoError(t, AsError(value))
+		assert.Nil(t, AsErrorx(value))
+	}
+	typed := ErrIO.New("x")
+	assert.Equal(t, error(typed), AsError(typed))
+	assert.Same(t, typed, AsErrorx(typed))
+	assert.Same(t, typed, AsErrorx(fmt.Errorf("wrapped: %w", typed)))
+	foreign := errors.New("foreign")
+	assert.Equal(t, foreign, AsError(foreign))
+	assert.Equal(t, foreign, AsErrorx(foreign).Cause())
+}
+
+// Arguments are there for those who ask for them, and print nowhere.
+func TestErrorPropertiesHideArguments(t *testing.T) {
+	req := Req("SET", "canary", []byte("canary"), 12345678)
+	err := ErrIO.New("x").
+		WithProperty(EKRequest, req).
+		WithProperty(EKRequests, []Request{req}).
+		WithProperty(EKVal, "canary").
+		WithProperty(EKResponse, []byte("canary")).
+		WithProperty(EKLine, []byte("canary"))
+	assertNoSecret(t, err)
+	assertNoSecret(t, fmt.Errorf("wrapped: %w", err))
+	assertNoSecret(t, errorx.Decorate(err, "decorated"))
+	assertNoSecret(t, errorx.EnsureStackTrace(err))
+	assert.Contains(t, err.Error(), "SET")
+	got, _ := err.Property(EKRequest)
+	assert.Equal(t, req, got)
+	assert.Contains(t, ErrMoved.New("x").WithProperty(EKMovedTo, "host:1").WithProperty(EKSlot, int64(7)).
+		WithProperty(EKAddress, "from:2").WithProperty(EKArgPos, 3).Error(), "host:1")
+}
+
+func TestCollectTrace(t *testing.T) {
+	s := Sync{answering("-ERR no\r\n", Limits{})}
+	assert.NotContains(t, fmt.Sprintf("%+v", s.Do("GET", "k")), "errors_test.go")
+	CollectTrace = true
+	defer func() { CollectTrace = false }()
+	res := s.Do("GET", "k")
+	assert.Contains(t, fmt.Sprintf("%+v", res), "errors_test.go")
+	assert.True(t, AsErrorx(res).IsOfType(ErrResult))
+	assert.Equal(t, int64(1), Sync{answering(":1\r\n", Limits{})}.Do("GET", "k"))
+}
