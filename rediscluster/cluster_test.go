@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -349,27 +350,41 @@ func TestAllocations(t *testing.T) {
 	assert.LessOrEqual(t, get, 3.0)
 }
 
+// BenchmarkCluster runs the same load on a cluster of three masters and on a
+// single server. What counts is the client's own CPU per request.
 func BenchmarkCluster(b *testing.B) {
 	tb := testbed.NewCluster(b)
 	c, _ := connect(b, tb.Addrs(), Opts{Logger: NoopLogger{}})
+	server := testbed.NewServer(b)
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
 	keys := make([]string, 1024)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("key:%d", i)
 	}
-	s := redis.Sync{S: c}
 	for _, goroutines := range []int{1, 8, 128, 1000} {
-		b.Run(fmt.Sprint(goroutines), func(b *testing.B) {
-			b.SetParallelism(max(goroutines/runtime.GOMAXPROCS(0), 1))
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for i := 0; pb.Next(); i++ {
-					if i%2 == 0 {
-						s.Do("SET", keys[i%1024], "0123456789abcdef")
-					} else {
-						s.Do("GET", keys[i%1024])
-					}
+		for name, s := range map[string]redis.Sync{"cluster": {S: c}, "single": {S: conn}} {
+			b.Run(fmt.Sprintf("%s/%d", name, goroutines), func(b *testing.B) {
+				var next atomic.Int64
+				var all sync.WaitGroup
+				b.ReportAllocs()
+				b.ResetTimer()
+				began := processCPU()
+				for g := range goroutines {
+					all.Go(func() {
+						for i := g; next.Add(1) <= int64(b.N); i++ {
+							if i%2 == 0 {
+								s.Do("SET", keys[i%1024], "0123456789abcdef")
+							} else {
+								s.Do("GET", keys[i%1024])
+							}
+						}
+					})
 				}
+				all.Wait()
+				b.ReportMetric(float64(processCPU()-began)/float64(b.N), "client-ns/op")
 			})
-		})
+		}
 	}
 }
