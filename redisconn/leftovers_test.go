@@ -1,0 +1,89 @@
+package redisconn
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func testConnection() *Connection { return &Connection{opts: Opts{Logger: NoopLogger{}}} }
+
+func TestLeftoversByTheByte(t *testing.T) {
+	unsent, unknown := redis.ErrContextClosed.New("unsent"), redis.ErrIO.New("unknown")
+	for sent, want := range map[int][]error{
+		0:  {unsent, unsent, unsent, unsent},
+		1:  {unknown, unsent, unsent, unsent},
+		3:  {unknown, unsent, unsent, unsent},
+		4:  {unknown, unknown, unknown, unsent}, // the transaction has begun
+		12: {unknown, unknown, unknown, unsent},
+		13: {unknown, unknown, unknown, unknown},
+	} {
+		b := newBatch(0)
+		fill(b, "aaa", "(b)", "(cccc)", "d")
+		require.Len(t, b.buf, 13)
+		b.sent = sent
+		l := &leftovers{c: testConnection()}
+		l.collect(b, unsent, unknown)
+		var got []error
+		for _, it := range l.items {
+			got = append(got, it.err)
+		}
+		require.Equal(t, want, got, "%d bytes sent", sent)
+	}
+}
+
+func TestLeftoversTakeWhatNobodyHasClaimed(t *testing.T) {
+	first, second := newBatch(0), newBatch(3)
+	fill(first, "a", "b", "[c]")
+	fill(second, "d")
+	first.next = second
+	require.True(t, first.claim(0))
+	l := &leftovers{c: testConnection()}
+	l.collect(first, nil, nil)
+	require.Len(t, l.items, 2, "b and d: a is the reader's, c withdrawn")
+	l.collect(first, nil, nil)
+	require.Len(t, l.items, 2, "twice")
+	require.False(t, first.claim(1))
+}
+
+// A future that blocks, panics or ends its goroutine does not keep others from
+// their results, nor is any resolved twice.
+func TestLeftoversOutliveFutures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		resolved := make([]int, 100)
+		order := make(chan int, 100)
+		l := &leftovers{c: testConnection()}
+		for i := range resolved {
+			l.items = append(l.items, leftover{item: item{fut: redis.FuncFuture(func(any, uint64) {
+				resolved[i]++
+				order <- i
+				switch i % 20 {
+				case 5:
+					panic("on purpose")
+				case 10:
+					runtime.Goexit()
+				case 0:
+					<-block
+				}
+			})}})
+		}
+		began := time.Now()
+		l.resolve()
+		for i := range resolved {
+			require.Equal(t, i, <-order)
+		}
+		require.LessOrEqual(t, time.Since(began), time.Second)
+		close(block)
+		time.Sleep(time.Minute)
+		for i, n := range resolved {
+			require.Equal(t, 1, n, "%d", i)
+		}
+		(&leftovers{}).resolve()
+	})
+}

@@ -1,0 +1,150 @@
+package redisconn_test
+
+import (
+	"bytes"
+	"log"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestEventsOfALife(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	local, remote := conn.LocalAddr(), conn.RemoteAddr()
+	require.NoError(t, s.Restart())
+	eventually(t, "connected again", func() bool { return conn.Ping() == nil })
+	conn.Close()
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+
+	names := log.names()
+	require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "Connecting"}, names[:4])
+	for i := 3; i < len(names)-3; i += 2 { // as often as it takes
+		require.Equal(t, "Connecting", names[i])
+		if i+1 < len(names)-3 {
+			require.Equal(t, "ConnectFailed", names[i+1])
+		}
+	}
+	require.Equal(t, []string{"Connected", "Disconnected", "ContextClosed"}, names[len(names)-3:])
+	connected := event[redisconn.LogConnected](log)
+	require.Equal(t, redisconn.LogConnected{LocalAddr: local, RemoteAddr: remote}, connected)
+	require.Equal(t, s.Addr(), remote)
+	lost := event[redisconn.LogDisconnected](log)
+	require.Equal(t, remote, lost.RemoteAddr)
+	require.Equal(t, local, lost.LocalAddr)
+	requireType(t, lost.Error, redis.ErrIO)
+}
+
+func TestReqStat(t *testing.T) {
+	s := testbed.NewServer(t)
+	for name, opts := range map[string]redisconn.Opts{"plain": {}, "integrity": {Integrity: true}} {
+		t.Run(name, func(t *testing.T) {
+			log := &recorder{}
+			opts.Logger = log
+			conn := connect(t, s.Addr(), opts)
+			sync := redis.Sync{S: conn}
+			find := func(cmd string) stat {
+				t.Helper()
+				log.mu.Lock()
+				defer log.mu.Unlock()
+				for _, st := range log.stats {
+					if st.req.Cmd == cmd {
+						require.Positive(t, st.nanos)
+						return st
+					}
+				}
+				t.Fatalf("no statistics of %s", cmd)
+				return stat{}
+			}
+			require.Equal(t, "OK", sync.Do("SET", "key", "value"))
+			st := find("SET")
+			require.Equal(t, "OK", st.res)
+			require.EqualValues(t, len("+OK\r\n"), st.in)
+			require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n"), st.out)
+			require.Equal(t, []any{"key", "value"}, st.req.Args)
+
+			require.Equal(t, []byte("value"), send(conn, "GET", "key").wait(t))
+			st = find("GET")
+			require.EqualValues(t, len("$5\r\nvalue\r\n"), st.in)
+			require.EqualValues(t, len("*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"), st.out)
+
+			require.NoError(t, redis.AsError(s.Do("DEL", "n")))
+			_, err := sync.SendTransaction([]redis.Request{redis.Req("INCR", "n"), redis.Req("INCRBY", "n", 10)})
+			require.NoError(t, err)
+			require.EqualValues(t, len("+QUEUED\r\n"), find("INCRBY").in)
+			require.EqualValues(t, len("*3\r\n$6\r\nINCRBY\r\n$1\r\nn\r\n$2\r\n10\r\n"), find("INCRBY").out)
+			require.EqualValues(t, len("*2\r\n:1\r\n:11\r\n"), find("EXEC").in)
+
+			requireType(t, sync.Do("LPUSH", "key", 1), redis.ErrResult)
+			requireType(t, find("LPUSH").res, redis.ErrResult)
+		})
+	}
+}
+
+// A logger may use the connection.
+type busyLogger struct {
+	recorder
+}
+
+// Report implements redisconn.Logger.
+func (b *busyLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
+	b.recorder.Report(conn, event)
+	conn.Send(redis.Req("GET", "a"), redis.FuncFuture(func(any, uint64) {}), 0)
+	_, _, _ = conn.ConnectedNow(), conn.MayBeConnected(), conn.String()+conn.RemoteAddr()
+	if _, lost := event.(redisconn.LogDisconnected); lost {
+		conn.Close()
+	}
+}
+
+// ReqStat implements redisconn.Logger.
+func (b *busyLogger) ReqStat(conn *redisconn.Connection, req redis.Request, _ any, _, _, _ int64) {
+	if req.Cmd == "ECHO" {
+		conn.Send(redis.Req("GET", "a"), nil, 0)
+	}
+}
+
+func TestLoggerCallsBack(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &busyLogger{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	for range 100 {
+		require.Equal(t, []byte("1"), redis.Sync{S: conn}.Do("ECHO", 1))
+	}
+	require.NoError(t, s.Kill())
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+}
+
+func TestDefaultLogger(t *testing.T) {
+	var out bytes.Buffer
+	old := log.Writer()
+	log.SetOutput(&out)
+	defer log.SetOutput(old)
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	failure := redis.ErrIO.New("on purpose")
+	logger := redisconn.DefaultLogger{}
+	for _, c := range []struct {
+		event redisconn.LogEvent
+		want  string
+	}{
+		{redisconn.LogConnecting{}, "connecting"},
+		{redisconn.LogConnected{LocalAddr: "here", RemoteAddr: "there"}, "here to there"},
+		{redisconn.LogConnectFailed{Error: failure}, "on purpose"},
+		{redisconn.LogDisconnected{Error: failure}, "on purpose"},
+		{redisconn.LogContextClosed{Error: failure}, "on purpose"},
+		{redisconn.LogFuturePanic{Value: "why", Stack: []byte("where")}, "why\nwhere"},
+	} {
+		out.Reset()
+		logger.Report(conn, c.event)
+		require.Contains(t, out.String(), c.want)
+		require.Contains(t, out.String(), s.Addr())
+	}
+	logger.ReqStat(conn, redis.Req("GET"), nil, 0, 0, 0)
+	redisconn.NoopLogger{}.ReqStat(conn, redis.Req("GET"), nil, 0, 0, 0)
+	redisconn.NoopLogger{}.Report(conn, redisconn.LogConnecting{})
+}

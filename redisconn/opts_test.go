@@ -1,0 +1,57 @@
+package redisconn
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDefaults(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		in, want Opts // of which the durations count
+	}{
+		"zero": {Opts{}, Opts{
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second,
+			ReconnectPauseMax: 16 * time.Second, TCPKeepAlive: time.Second / 3,
+		}},
+		"IOTimeout": {Opts{IOTimeout: 300 * ms}, Opts{
+			IOTimeout: 300 * ms, DialTimeout: 300 * ms, ReconnectPause: 600 * ms, ReconnectPauseMax: 4800 * ms, TCPKeepAlive: 100 * ms,
+		}},
+		"no IOTimeout": {Opts{IOTimeout: -1}, Opts{
+			IOTimeout: -1, DialTimeout: 5 * time.Second, ReconnectPause: 10 * time.Second, ReconnectPauseMax: 80 * time.Second,
+		}},
+		"smaller DialTimeout": {Opts{DialTimeout: 100 * ms}, Opts{
+			IOTimeout: time.Second, DialTimeout: 100 * ms, ReconnectPause: 200 * ms, ReconnectPauseMax: 1600 * ms, TCPKeepAlive: time.Second / 3,
+		}},
+		"larger DialTimeout": {Opts{DialTimeout: time.Hour}, Opts{
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second, ReconnectPauseMax: 16 * time.Second, TCPKeepAlive: time.Second / 3,
+		}},
+		"negative": {Opts{ReconnectPause: -1, TCPKeepAlive: -1}, Opts{
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: -1, ReconnectPauseMax: -8, TCPKeepAlive: -1,
+		}},
+	} {
+		got := c.in.withDefaults()
+		want := c.want
+		want.Logger, want.MaxRequests, want.MaxBytes = DefaultLogger{}, defaultMaxRequests, defaultMaxBytes
+		got.Dialer, want.Dialer = nil, nil
+		require.Equal(t, want, got, name)
+	}
+}
+
+// withDefaults is pure, and has nothing to add to what it made.
+func TestDefaultsTwice(t *testing.T) {
+	once := Opts{IOTimeout: 300 * time.Millisecond, MaxRequests: 5, MaxBytes: 6, Logger: NoopLogger{}}.withDefaults()
+	require.Equal(t, once, once.withDefaults())
+	require.Equal(t, 5, once.MaxRequests)
+	require.Equal(t, 6, once.MaxBytes)
+}
+
+func TestTimes(t *testing.T) {
+	require.Equal(t, 8*time.Second, times(time.Second, 8))
+	require.Equal(t, time.Duration(math.MaxInt64), times(math.MaxInt64, 2))
+	require.Equal(t, time.Duration(math.MaxInt64), times(math.MaxInt64/2+1, 2))
+	require.Equal(t, time.Duration(-8), times(-1, 8))
+}

@@ -1,0 +1,319 @@
+package redisconn_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// slowServer shakes hands and then reads nothing, until read is called.
+type slowServer struct {
+	net.Listener
+	conns chan net.Conn
+}
+
+func newSlowServer(t *testing.T, config *tls.Config) *slowServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
+	s := &slowServer{l, make(chan net.Conn, 100)}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			// An unbuffered read of what the handshake is, and no more.
+			if _, err := io.ReadFull(conn, make([]byte, len("*1\r\n$4\r\nPING\r\n"))); err != nil {
+				continue
+			}
+			_, _ = io.WriteString(conn, "+PONG\r\n")
+			s.conns <- conn
+		}
+	}()
+	return s
+}
+
+// begun reads all that has come until the client has closed, and counts the
+// requests that began.
+func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	in := bufio.NewReader(conn)
+	for {
+		if _, err := in.Peek(1); err != nil {
+			return requests, false
+		}
+		requests++
+		if _, err := readRequest(in); err != nil {
+			return requests, true
+		}
+	}
+}
+
+// What is called not sent never reached the server, and what did not begin to
+// be written is called not sent: to the request, wherever the write broke off.
+func TestNotSentIsExact(t *testing.T) {
+	for _, size := range []int{200, 1000, 100_000} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			s := newSlowServer(t, nil)
+			conn := connect(t, s.Addr().String(), redisconn.Opts{
+				IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, MaxRequests: 1 << 24, MaxBytes: 1 << 30,
+			})
+			server := <-s.conns
+			n := (24 << 20) / (size + 30) // more than the kernel takes
+			value := strings.Repeat("v", size)
+			var reqs []redis.Request
+			for range n {
+				reqs = append(reqs, redis.Req("SET", "key", value))
+			}
+			got := newOutcomes(n)
+			conn.SendMany(reqs, got, 0)
+			behind := send(conn, "SET", "key", "behind")
+			conn.Close()
+			results := got.wait(t)
+			requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
+			received, partial := begun(t, server)
+			require.Less(t, received, n, "all was sent")
+			for i, res := range results {
+				err := redis.AsErrorx(res)
+				if err == nil || err.HasTrait(redis.ErrTraitNotSent) != (i >= received) || err.IsOfType(redis.ErrIO) != (i < received) {
+					t.Fatalf("request %d of %d, %d received, the last in part: %v: %v", i, n, received, partial, res)
+				}
+			}
+		})
+	}
+}
+
+// A transaction is sent or not as a whole.
+func TestNotSentOfTransactions(t *testing.T) {
+	s := newSlowServer(t, nil)
+	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
+	server := <-s.conns
+	value := strings.Repeat("v", 20_000)
+	results := newOutcomes(1000)
+	for i := range 1000 {
+		conn.SendTransaction([]redis.Request{redis.Req("SET", "a", value), redis.Req("SET", "b", value)}, results, uint64(i))
+	}
+	conn.Close()
+	all := results.wait(t)
+	received, _ := begun(t, server)
+	for i, res := range all {
+		require.Equal(t, i*4 >= received, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent), "transaction %d, %d requests received", i, received)
+	}
+}
+
+// Over TLS a failed write does not say how far it got.
+func TestNotSentOverTLS(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	cert, err := ca.Server()
+	require.NoError(t, err)
+	s := newSlowServer(t, &tls.Config{Certificates: []tls.Certificate{cert}})
+	conn := connect(t, s.Addr().String(), redisconn.Opts{
+		IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()},
+	})
+	server := <-s.conns
+	const n = 2000
+	var reqs []redis.Request
+	for range n {
+		reqs = append(reqs, redis.Req("SET", "key", strings.Repeat("v", 16_000)))
+	}
+	got := newOutcomes(n)
+	conn.SendMany(reqs, got, 0)
+	// Its batch has been taken when a second one can't be withdrawn into it.
+	buffered := bufio.NewReaderSize(server, 1)
+	_, err = buffered.Peek(1)
+	require.NoError(t, err)
+	behind := send(conn, "SET", "key", "behind")
+	conn.Close()
+	for _, res := range got.wait(t) {
+		requireUnknown(t, res, redis.ErrIO)
+	}
+	requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
+}
+
+// A frozen server holds nobody beyond the caller's own deadline. What is in
+// flight is abandoned; what waits behind a writer that is blocked is withdrawn.
+func TestFrozenServer(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
+	require.NoError(t, conn.Ping())
+	require.NoError(t, s.Pause())
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	sender := redis.SyncCtx{S: signalling{conn, make(chan struct{}, 100)}}
+	do := func(args ...any) chan any {
+		res := make(chan any, 1)
+		go func() { res <- sender.Do(ctx, "SET", args...) }()
+		<-sender.S.(signalling).sent
+		return res
+	}
+	inFlight := do("a", "in flight")
+	// The kernel takes some megabytes; what is behind them waits.
+	large := newOutcomes(40)
+	for i := range 40 {
+		conn.Send(redis.Req("SET", "b", make([]byte, 1<<20)), large, uint64(i))
+	}
+	behind := make([]chan any, 50)
+	for i := range behind {
+		behind[i] = do("c", "behind")
+	}
+	began := time.Now()
+	short, cancelShort := context.WithTimeout(background, 20*time.Millisecond)
+	defer cancelShort()
+	res := redis.SyncCtx{S: conn}.Do(short, "SET", "d", 1)
+	require.Less(t, time.Since(began), 10*time.Second, "it was held")
+	require.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent), "%v", res)
+
+	cancel()
+	requireUnknown(t, <-inFlight, redis.ErrRequestCancelled)
+	for _, res := range behind {
+		requireNotSent(t, <-res, redis.ErrRequestWithdrawn)
+	}
+	require.NoError(t, s.Resume())
+	for _, res := range large.wait(t) {
+		require.Equal(t, "OK", res)
+	}
+	sync := redis.Sync{S: conn}
+	require.Equal(t, []byte("in flight"), sync.Do("GET", "a"))
+	require.Nil(t, sync.Do("GET", "c"), "it was withdrawn, and it ran")
+	require.Nil(t, sync.Do("GET", "d"), "it was withdrawn, and it ran")
+}
+
+// signalling tells when a request has been sent.
+type signalling struct {
+	*redisconn.Connection
+	sent chan struct{}
+}
+
+// SendEncoded is what redis.SyncCtx sends by.
+func (s signalling) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
+	s.Connection.SendEncoded(r, cb, n)
+	s.sent <- struct{}{}
+}
+
+// Send never blocks, whatever the server does.
+func TestSendDoesNotBlock(t *testing.T) {
+	s := newSlowServer(t, nil)
+	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, MaxBytes: 16 << 20})
+	<-s.conns
+	sent := make(chan int)
+	go func() {
+		refused := 0
+		for range 100 {
+			conn.Send(redis.Req("SET", "a", make([]byte, 1<<20)), redis.FuncFuture(func(res any, _ uint64) {
+				if redis.AsErrorx(res).IsOfType(redis.ErrQueueFull) {
+					refused++
+				}
+			}), 0)
+		}
+		sent <- refused
+	}()
+	select {
+	case refused := <-sent:
+		require.NotZero(t, refused, "nothing bounds the queue")
+	case <-time.After(patience):
+		t.Fatal("Send blocks")
+	}
+}
+
+// Many goroutines share writes. Their number shows on the server.
+func TestRequestsPerWrite(t *testing.T) {
+	s := testbed.NewServer(t)
+	reads := func() int {
+		res := s.Do("INFO", "stats")
+		for line := range strings.SplitSeq(string(res.([]byte)), "\r\n") {
+			if value, ok := strings.CutPrefix(line, "total_reads_processed:"); ok {
+				n, err := strconv.Atoi(value)
+				require.NoError(t, err)
+				return n
+			}
+		}
+		t.Fatal("no total_reads_processed")
+		return 0
+	}
+	// Each allows for twice what was measured on two busy processors, and more.
+	for _, c := range []struct{ goroutines, atLeast int }{{1, 1}, {128, 10}, {1000, 40}} {
+		conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		sender := redis.Sync{S: conn}
+		requests := 20_000 / c.goroutines
+		before := reads()
+		var wg sync.WaitGroup
+		for range c.goroutines {
+			wg.Go(func() {
+				for range requests {
+					if err := redis.AsError(sender.Do("SET", "a", 1)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		perRead := float64(requests*c.goroutines) / float64(reads()-before)
+		t.Logf("%d goroutines: %.1f requests per read", c.goroutines, perRead)
+		require.Greater(t, perRead, float64(c.atLeast)*0.9, "%d goroutines", c.goroutines)
+		conn.Close()
+	}
+}
+
+// A connection that breaks a write in the middle.
+type brokenConn struct {
+	net.Conn
+	after int
+}
+
+func (b *brokenConn) Write(p []byte) (int, error) {
+	if b.after < 0 {
+		return 0, errors.New("broken before")
+	}
+	if b.after -= len(p); b.after < 0 {
+		n, _ := b.Conn.Write(p[:len(p)+b.after])
+		return n, errors.New("broken on purpose")
+	}
+	return b.Conn.Write(p)
+}
+
+func TestFailedWriteOfOtherConnections(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{
+		Logger: log, ReconnectPause: -1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			return &brokenConn{conn, 100}, err
+		},
+	})
+	got := newOutcomes(10)
+	var reqs []redis.Request
+	for i := range 10 {
+		reqs = append(reqs, redis.Req("SET", "key", i))
+	}
+	conn.SendMany(reqs, got, 0)
+	for _, res := range got.wait(t) { // how far it got is not believed
+		if redis.AsError(res) != nil {
+			requireUnknown(t, res, redis.ErrIO)
+		}
+	}
+	requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrIO)
+}
