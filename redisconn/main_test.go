@@ -1,13 +1,50 @@
 package redisconn_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestMain(m *testing.M) {
 	testbed.RequireRedis()
-	os.Exit(m.Run())
+	code := m.Run()
+	if left := goroutinesLeft(); code == 0 && left != nil {
+		fmt.Printf("goroutines are left:\n%s\n", left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// goroutinesLeft waits until no goroutine of the package is left, and returns
+// the stack of one that stays.
+func goroutinesLeft() (left []byte) {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		all := make([]byte, 16<<20)
+		all = all[:runtime.Stack(all, true)]
+		left = nil
+		for _, stack := range bytes.Split(all, []byte("\n\n")) {
+			if bytes.Contains(stack, []byte("redispipe/redisconn.")) {
+				left = stack
+			}
+		}
+		if left == nil {
+			return nil
+		}
+	}
+	return left
+}
+
+// resources counts goroutines and the bytes of heap and stacks in use.
+func resources() (goroutines, memory int) {
+	debug.FreeOSMemory()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return runtime.NumGoroutine(), int(stats.HeapAlloc + stats.StackInuse)
 }

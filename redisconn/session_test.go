@@ -1,0 +1,84 @@
+package redisconn_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// Each session fails once, in itself, whoever notices first: the next one must
+// not be touched by what is left of it, and every request gets one outcome.
+func TestSessionsFollowEachOther(t *testing.T) {
+	s := testbed.NewServer(t)
+	var mu sync.Mutex
+	var socket net.Conn
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{
+		Logger: log, ReconnectPause: time.Millisecond, ReconnectPauseMax: time.Millisecond,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			mu.Lock()
+			defer mu.Unlock()
+			socket = conn
+			return conn, err
+		},
+	})
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for !stop.Load() {
+				o := newOutcome()
+				conn.Send(redis.Req("ECHO", "x"), o, 0)
+				if err := redis.AsErrorx(o.wait(t)); err != nil && !err.HasTrait(redis.ErrTraitConnectivity) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+	for lost := 1; lost <= 200; lost++ {
+		mu.Lock()
+		_ = socket.Close()
+		mu.Unlock()
+		eventually(t, "connected again", func() bool { return log.count("Disconnected") >= lost && conn.ConnectedNow() })
+	}
+	stop.Store(true)
+	wg.Wait()
+	eventually(t, "it lives", func() bool { return conn.Ping() == nil })
+	require.Equal(t, log.count("Connected"), log.count("Disconnected")+1)
+}
+
+// A connection costs three goroutines and, idle, little memory; Close ends all.
+func TestIdleConnectionsAreSmall(t *testing.T) {
+	s := testbed.NewServer(t)
+	const n = 100
+	goroutines, heap := resources()
+	var conns []*redisconn.Connection
+	for range n {
+		conns = append(conns, connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}}))
+	}
+	for _, conn := range conns {
+		require.NoError(t, conn.Ping())
+	}
+	moreGoroutines, moreHeap := resources()
+	require.LessOrEqual(t, moreGoroutines-goroutines, 4*n)
+	perConnection := (moreHeap - heap) / n
+	t.Logf("%d bytes per connection", perConnection)
+	require.LessOrEqual(t, perConnection, 64<<10)
+	for _, conn := range conns {
+		conn.Close()
+	}
+	eventually(t, "goroutines end", func() bool {
+		now, _ := resources()
+		return now <= goroutines
+	})
+}
