@@ -1,0 +1,119 @@
+package redisconn_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// exampleServer starts a server for an example.
+func exampleServer() *testbed.Server {
+	s, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+func Example() {
+	server := exampleServer()
+	defer server.Close()
+
+	ctx := context.Background()
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	// One connection serves any number of goroutines.
+	sender := redis.SyncCtx{S: conn}
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			if err := redis.AsError(sender.Do(ctx, "INCR", "counter")); err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Printf("%s\n", sender.Do(ctx, "GET", "counter"))
+	// Output: 100
+}
+
+func ExampleConnect_failure() {
+	_, err := redisconn.Connect(context.Background(), "127.0.0.1:1", redisconn.Opts{
+		Logger:         redisconn.NoopLogger{},
+		ReconnectPause: -1, // otherwise dialing goes on in the background
+	})
+	typed := redis.AsErrorx(err)
+	fmt.Println(typed.IsOfType(redisconn.ErrDial), typed.HasTrait(redisconn.ErrTraitInitPermanent))
+	// Output: true false
+}
+
+func ExampleConnection_Send() {
+	server := exampleServer()
+	defer server.Close()
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	// Send does not wait: results come to the future, in order.
+	done := make(chan struct{})
+	future := redis.FuncFuture(func(res any, n uint64) {
+		fmt.Println(n, res)
+		if n == 2 {
+			close(done)
+		}
+	})
+	conn.Send(redis.Req("SET", "a", 41), future, 1)
+	conn.Send(redis.Req("INCR", "a"), future, 2)
+	<-done
+	// Output:
+	// 1 OK
+	// 2 42
+}
+
+func ExampleConnection_SendTransaction() {
+	server := exampleServer()
+	defer server.Close()
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	res, err := redis.Sync{S: conn}.SendTransaction([]redis.Request{
+		redis.Req("SET", "a", 1),
+		redis.Req("INCRBY", "a", 2),
+	})
+	fmt.Println(res, err)
+	// Output: [OK 3] <nil>
+}
+
+// What may be retried is told by a trait.
+func Example_retry() {
+	server := exampleServer()
+	defer server.Close()
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	conn.Close()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	res := redis.SyncCtx{S: conn}.Do(ctx, "INCR", "counter")
+	if err := redis.AsErrorx(res); err != nil {
+		fmt.Println("may be sent again:", err.HasTrait(redis.ErrTraitNotSent))
+	}
+	// Output: may be sent again: true
+}
