@@ -35,6 +35,8 @@ type course struct {
 	done tries
 	// at is the link that the request is on, or was on last.
 	at *link
+	// failed is when it failed first.
+	failed time.Time
 	// unknown is the first error after which the request may have run.
 	unknown *errorx.Error
 }
@@ -60,6 +62,10 @@ func (k *course) settle(p passenger, err *errorx.Error) {
 		k.end(p, err)
 		return
 	}
+	if k.failed.IsZero() {
+		k.failed = time.Now()
+	}
+	k.done.elapsed = time.Since(k.failed)
 	lost := err.IsOfType(redis.ErrIO)
 	d := redirect(err, k.done, lost && p.mayRepeat(), k.c.limits)
 	if d.refresh {
@@ -82,11 +88,11 @@ func (k *course) settle(p passenger, err *errorx.Error) {
 		k.follow(p, d)
 	case retryElsewhere:
 		k.way.avoid = k.at
-		k.later(p, jittered(d.wait))
+		k.later(p, err, jittered(d.wait))
 	case repeatIt:
-		k.later(p, jittered(d.wait))
+		k.later(p, err, jittered(d.wait))
 	case awaitMigration:
-		k.later(p, d.wait)
+		k.later(p, err, d.wait)
 	}
 }
 
@@ -135,10 +141,18 @@ func (k *course) board(p passenger, n *node, asking bool) {
 	p.sendTo(l, asking)
 }
 
-// later launches it again after a pause.
-func (k *course) later(p passenger, wait time.Duration) {
-	if wait == 0 {
+// maxWaiting bounds the requests that wait for another attempt, so that those
+// who send on and on to a shard that is gone do not fill the memory.
+const maxWaiting = 1 << 16
+
+// later launches it again after a pause, or ends it with err if too many wait.
+func (k *course) later(p passenger, err *errorx.Error, wait time.Duration) {
+	switch {
+	case wait == 0:
 		k.launch(p)
+		return
+	case k.c.waiting.Load() >= maxWaiting:
+		k.end(p, err)
 		return
 	}
 	p.outlive()

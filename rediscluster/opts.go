@@ -11,7 +11,7 @@ import (
 type Opts struct {
 	// HostOpts are the options of each connection. DB, AsyncDial, ReadOnly and
 	// Handle are the cluster's business. ReconnectPause defaults to 200 ms here,
-	// ReconnectPauseMax to 1 s: a cluster has to notice soon that a node is back.
+	// ReconnectPauseMax to 2 s: a cluster has to notice soon that a node is back.
 	HostOpts redisconn.Opts
 	// ConnsPerHost is the number of connections to each node. Default 2.
 	ConnsPerHost int
@@ -69,8 +69,10 @@ const (
 	// A request that waits notices Close only afterwards.
 	maxWaitToMigrate = time.Second
 
-	defaultReconnectPause    = 200 * time.Millisecond
-	defaultReconnectPauseMax = time.Second
+	defaultReconnectPause = 200 * time.Millisecond
+	// Dials are spread over this time, and a node that is back is connected
+	// within it.
+	defaultReconnectPauseMax = 2 * time.Second
 )
 
 // withDefaults returns the options with every default filled in and every

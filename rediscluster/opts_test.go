@@ -19,7 +19,7 @@ func TestOptsDefaults(t *testing.T) {
 	assert.Equal(t, DefaultLogger{}, o.Logger)
 	assert.Equal(t, RoundRobinSeed(DefaultRoundRobinSeed()), o.RoundRobinSeed)
 	assert.Equal(t, 200*time.Millisecond, o.HostOpts.ReconnectPause)
-	assert.Equal(t, time.Second, o.HostOpts.ReconnectPauseMax)
+	assert.Equal(t, 2*time.Second, o.HostOpts.ReconnectPauseMax)
 }
 
 func TestOptsBounds(t *testing.T) {

@@ -48,6 +48,8 @@ type tries struct {
 	hops    uint8 // redirects followed since the last wait for a migration
 	retries uint8 // retries after failures
 	waits   uint8 // repetitions after TRYAGAIN
+	// elapsed is the time since the first failure.
+	elapsed time.Duration
 }
 
 // limits are the options that redirect needs.
@@ -61,6 +63,9 @@ const (
 	// gives up after some 200 ms: enough for a connection to be made again, and
 	// little enough for a caller to hear of a shard that is gone.
 	maxRetries = 8
+	// maxElapsed is after how long a failure is not retried any more: a node
+	// that is frozen takes a time-out for each attempt.
+	maxElapsed = time.Second
 	// maxWaits bounds the repetitions after TRYAGAIN: 1 s at the default pause,
 	// in which a migration moves thousands of keys.
 	maxWaits = 50
@@ -112,7 +117,7 @@ func redirect(err *errorx.Error, done tries, mayRepeat bool, l limits) decision 
 
 // retry returns the decision if the request may be retried once more.
 func retry(done tries, d decision) decision {
-	if done.retries >= maxRetries {
+	if done.retries >= maxRetries || done.elapsed >= maxElapsed {
 		return decision{refresh: d.refresh}
 	}
 	return d

@@ -65,6 +65,7 @@ func TestRedirect(t *testing.T) {
 		{"not connected too often", redisconn.ErrNotConnected.New("x"), spent, false, decision{refresh: true}},
 		{"a read that ended unknown", lost, tries{}, true, elsewhere},
 		{"a read that ended unknown too often", lost, spent, true, decision{refresh: true}},
+		{"a read that ended unknown too late", lost, tries{elapsed: maxElapsed}, true, decision{refresh: true}},
 		{"a write that ended unknown", lost, tries{}, false, decision{refresh: true}},
 
 		{"a server's error", redis.ErrResult.New("ERR x"), tries{}, true, decision{}},

@@ -1,0 +1,51 @@
+package rediscluster_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func Example() {
+	tb, err := testbed.StartCluster(testbed.ClusterOptions{}) // or a cluster of your own
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tb.Close()
+	ctx := context.Background()
+	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close()
+
+	s := redis.SyncCtx{S: cluster}
+	if err := redis.AsError(s.Do(ctx, "SET", "greeting", "hello")); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", s.Do(ctx, "GET", "greeting"))
+
+	// Keys of one slot may share a transaction.
+	res, err := s.SendTransaction(ctx, []redis.Request{
+		redis.Req("INCR", "{user:7}:visits"),
+		redis.Req("SET", "{user:7}:seen", "now"),
+	})
+	fmt.Println(res, err)
+
+	// Keys of several slots are read and written by parts.
+	fmt.Println(rediscluster.SendSplit(ctx, cluster, redis.Req("MSET", "a", 1, "b", 2, "c", 3)))
+	fmt.Printf("%s\n", rediscluster.SendSplit(ctx, cluster, redis.Req("MGET", "a", "b", "c")))
+
+	// Some commands concern every shard.
+	fmt.Println(rediscluster.DoEachShard(ctx, cluster, redis.Req("FLUSHALL")))
+	// Output:
+	// hello
+	// [1 OK] <nil>
+	// OK
+	// [1 2 3]
+	// [OK OK OK]
+}
