@@ -32,9 +32,27 @@ func TestSmoothForgetsABurst(t *testing.T) {
 }
 
 func TestYields(t *testing.T) {
-	require.False(t, yields(0))
-	require.False(t, yields(8))
-	require.True(t, yields(128))
+	for concurrency, want := range map[int]bool{0: false, 1: false, 2: true, 8: true, 128: true} {
+		require.Equal(t, want, yields(concurrency), concurrency)
+		require.Equal(t, !want, alone(concurrency), concurrency)
+	}
+}
+
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		items, bytes, concurrency int
+		want                      bool
+	}{
+		{1, 100, 1, false},
+		{15, 100, 2, false},
+		{16, 100, 2, true},
+		{63, 100, 128, false},
+		{64, 100, 128, true},
+		{1, 64 << 10, 1000, true},
+		{1, 64<<10 - 1, 1000, false},
+	} {
+		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency), "%+v", c)
+	}
 }
 
 func TestUsual(t *testing.T) {

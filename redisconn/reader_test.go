@@ -77,7 +77,7 @@ func TestHostileReplies(t *testing.T) {
 			for _, res := range both.wait(t) {
 				requireUnknown(t, res, redis.ErrIO)
 			}
-			eventually(t, "connected again", conn.ConnectedNow)
+			eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
 			requireType(t, event[redisconn.LogDisconnected](log).Error, c.want)
 			require.Equal(t, "fine", redis.Sync{S: conn}.Do("GOOD"))
 		})
@@ -140,6 +140,7 @@ func TestServerClosesAndResets(t *testing.T) {
 			requireUnknown(t, send(conn, "END").wait(t), redis.ErrIO)
 			eventually(t, "connected again", conn.ConnectedNow)
 			require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
+			eventually(t, "told", func() bool { return log.count("Disconnected") == 1 })
 			requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrIO)
 		})
 	}

@@ -315,5 +315,6 @@ func TestFailedWriteOfOtherConnections(t *testing.T) {
 			requireUnknown(t, res, redis.ErrIO)
 		}
 	}
+	eventually(t, "disconnected", func() bool { return log.count("Disconnected") == 1 })
 	requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrIO)
 }
