@@ -295,3 +295,40 @@ func TestResolveEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:1", got)
 }
+
+// TestEndpointTypes: a cluster may name its nodes by hostnames, or not at all.
+func TestEndpointTypes(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Config: []string{"cluster-announce-hostname localhost"}}})
+	for _, kind := range []string{"hostname", "unknown-endpoint", "ip"} {
+		for _, protocol := range []int{2, 3} {
+			t.Run(fmt.Sprintf("%s, RESP%d", kind, protocol), func(t *testing.T) {
+				for _, n := range tb.Nodes() {
+					require.Equal(t, "OK", n.Do("CONFIG SET", "cluster-preferred-endpoint-type", kind))
+				}
+				c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, HostOpts: redisconn.Opts{Protocol: protocol}})
+				s := redis.Sync{S: c}
+				for i := range 30 {
+					require.Equal(t, "OK", s.Do("SET", fmt.Sprintf("key:%d", i), i))
+				}
+				_, replies := rec.take()
+				assert.Empty(t, replies)
+				nodes := c.topology.Load().nodes
+				assert.Len(t, nodes, 6, "each node once")
+				await(t, "replicas", func() bool {
+					for _, n := range nodes {
+						if !n.readable(syncLive) {
+							return false
+						}
+					}
+					return true
+				})
+				slot, from := owner(t, tb, "key:1")
+				require.NoError(t, tb.MoveSlot(slot, another(t, tb, from)))
+				assert.Equal(t, []byte("1"), s.Do("GET", "key:1"))
+				_, replies = rec.take()
+				assert.Equal(t, map[string]int{"MOVED": 1}, replies)
+				assert.Len(t, scanAll(t, c, redis.ScanOpts{}, func() {}), 30)
+			})
+		}
+	}
+}
