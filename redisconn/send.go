@@ -291,6 +291,9 @@ func (c *Connection) resolve(cb Future, res any, n uint64) {
 // resolveCancelled resolves what was dropped. It does not wait for it: the caller
 // may have the right to write.
 func (c *Connection) resolveCancelled(items []item) {
+	if len(items) == 0 {
+		return
+	}
 	l := &leftovers{c: c}
 	for _, it := range items {
 		l.items = append(l.items, leftover{it, c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))})
