@@ -15,7 +15,7 @@ import (
 // all at once. The one dial that each makes at the moment of the loss is not
 // counted: it is what brings a client back from a loss that was its own.
 func TestT19DialsAreSpread(t *testing.T) {
-	const clients, atOnce = 200, 100 * time.Millisecond
+	const clients, atOnce = 200, 250 * time.Millisecond
 	server := testbed.NewServer(t)
 	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{Seed: seed})
 	opts := redisconn.Opts{

@@ -16,7 +16,7 @@ import (
 )
 
 // slack is what a loaded machine may add to a bound on time.
-const slack = 500 * time.Millisecond
+const slack = time.Second
 
 // T2: the server is frozen, and thousands of callers have 50 ms each.
 func TestT2FrozenServer(t *testing.T) {
