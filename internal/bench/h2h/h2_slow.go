@@ -18,6 +18,10 @@ const (
 	slowDeadline = 50 * time.Millisecond
 	// slowValue is what they fetch.
 	slowValue = 16 << 10
+	// slowBegins is when the fault comes, under full load; slowCounts is when
+	// calls begin to count: none of them was slowed down by mere load.
+	slowBegins = 200 * time.Millisecond
+	slowCounts = 500 * time.Millisecond
 )
 
 var frozen = scenario{
@@ -65,7 +69,7 @@ func slowStage(slow func(*testbed.Server, *testbed.Proxy)) (*stage, error) {
 		addr: proxy.Addr(), direct: server.Addr(),
 		fault: func(done <-chan struct{}) {
 			select {
-			case <-time.After(200 * time.Millisecond): // under full load
+			case <-time.After(slowBegins):
 				slow(server, proxy)
 			case <-done:
 			}
@@ -93,7 +97,7 @@ func callWithDeadlines(a *act) error {
 	}
 	var calls, over, longest, left atomic.Int64
 	value := strings.Repeat("v", slowValue)
-	end := time.Now().Add(a.Duration)
+	counts, end := time.Now().Add(slowCounts), time.Now().Add(slowCounts+a.Duration)
 	var wg sync.WaitGroup
 	for g := range slowCallers {
 		wg.Go(func() {
@@ -109,6 +113,11 @@ func callWithDeadlines(a *act) error {
 				}
 				took := time.Since(begin)
 				cancel()
+				// A client that refuses at once must not make the callers spin.
+				time.Sleep(max(0, 5*time.Millisecond-took))
+				if begin.Before(counts) {
+					continue
+				}
 				calls.Add(1)
 				if took > slowDeadline+20*time.Millisecond {
 					over.Add(1)
@@ -116,8 +125,6 @@ func callWithDeadlines(a *act) error {
 				for old := longest.Load(); int64(took) > old && !longest.CompareAndSwap(old, int64(took)); {
 					old = longest.Load()
 				}
-				// A client that refuses at once must not make the callers spin.
-				time.Sleep(max(0, 5*time.Millisecond-took))
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 package h2h
 
 import (
-	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +41,8 @@ type hostileReply struct {
 	open bool
 }
 
-// hostileReplies are all of them. An empty reply that stays open is the tar pit.
+// hostileReplies are all of them. After the last one, heartbeats are answered:
+// to the client it is a reply that was lost.
 func hostileReplies() []hostileReply {
 	return []hostileReply{
 		{name: "bulk of 2⁶³-1", head: "$9223372036854775807\r\n", open: true},
@@ -91,7 +92,7 @@ func hostileReplies() []hostileReply {
 		{name: "streamed bulk without end", head: "$?\r\n", fill: ";4\r\nabcd\r\n", size: 64 << 20},
 		{name: "streamed array without end", head: "*?\r\n", fill: ":1\r\n", size: 64 << 20},
 		{name: "end before any byte"},
-		{name: "nothing at all", open: true},
+		{name: "nothing, though what follows is answered", open: true},
 	}
 }
 
@@ -127,11 +128,8 @@ func indexOf(args []string) int {
 	if !ok {
 		return -1
 	}
-	n := 0
-	for _, d := range text {
-		n = n*10 + int(d-'0')
-	}
-	if n < 0 || n >= len(hostileReplies()) || n > math.MaxInt16 {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n >= len(hostileReplies()) {
 		return -1
 	}
 	return n

@@ -12,7 +12,17 @@ type tally struct {
 	death    string
 }
 
-func (t *tally) add(o outcome) { t.outcomes = append(t.outcomes, o) }
+// add notes how a case ended. A process that dies of a case after all, when its
+// outcome was already told, has the last word.
+func (t *tally) add(o outcome) {
+	for i := range t.outcomes {
+		if t.outcomes[i].Index == o.Index {
+			t.outcomes[i] = o
+			return
+		}
+	}
+	t.outcomes = append(t.outcomes, o)
+}
 
 // Results of a case of a list.
 const (
@@ -61,5 +71,5 @@ func withNames(names []string) string {
 	if len(names) == 0 || len(names) > 6 {
 		return fmt.Sprint(len(names))
 	}
-	return fmt.Sprintf("%d (%s)", len(names), strings.Join(names, ", "))
+	return fmt.Sprintf("%d (%s)", len(names), strings.Join(names, "; "))
 }

@@ -1,0 +1,137 @@
+package h2h
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/testbed"
+)
+
+const childFlag = "-h2h-child"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == childFlag {
+		if err := RunChild(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	testbed.RequireRedis()
+	os.Exit(m.Run())
+}
+
+// rows runs a scenario and returns the cells of its table.
+func rows(t *testing.T, only, clients string) [][]string {
+	self, err := Self(childFlag)
+	require.NoError(t, err)
+	text, err := Run(Config{Child: self, Only: only, Clients: clients, Duration: time.Second, Log: t.Output()})
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(text, "**"+only+"**")
+	require.True(t, ok)
+	var out [][]string
+	for line := range strings.Lines(table) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| client") {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			out = append(out, cells)
+		}
+	}
+	return out
+}
+
+func TestResetFindsDuplicatesOfAClientThatRetries(t *testing.T) {
+	got := rows(t, "H1", "redispipe,go-redis")
+	require.Len(t, got, 4)
+	for _, row := range got[:2] {
+		assert.Equal(t, "redispipe", row[0])
+		assert.Equal(t, []string{"0", "0", "0"}, row[5:8], "twice, lost, false promises: %v", row)
+		assert.NotEqual(t, "0", row[4], "there were resets: %v", row)
+	}
+	assert.NotEqual(t, "0", got[2][5], "go-redis retries writes by default: %v", got[2])
+}
+
+func TestPoisonFindsWrongAnswers(t *testing.T) {
+	got := rows(t, "H4c", "redispipe,radix")
+	require.Len(t, got, 3)
+	assert.Equal(t, []string{"0", "0", "refused"}, got[0][3:])
+	assert.NotEqual(t, "0", got[2][3], "radix shares its connections: %v", got[2])
+}
+
+func TestRedirects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the same machinery as the others")
+	}
+	for _, id := range []string{"H5d", "H5e", "H5f"} {
+		for _, row := range rows(t, id, "redispipe") {
+			assert.Equal(t, "an error", row[2], "%s %v", id, row)
+		}
+	}
+	assert.Equal(t, "died: panic", rows(t, "H5e", "rueidis")[0][2], "a death is told from an error")
+}
+
+func TestTallyOfAProcessThatDies(t *testing.T) {
+	var sum tally
+	for _, o := range []outcome{{0, asError}, {1, asError}, {1, "died: panic"}, {2, asValue}, {3, asHang}} {
+		sum.add(o)
+	}
+	names := hostileReplies()
+	assert.Equal(t, map[string]string{
+		"replies": "4", "refused": "1",
+		"process died":    "1 (" + names[1].name + ")",
+		"taken as value":  "1 (" + names[2].name + ")",
+		"hung past 2.5 s": "1 (" + names[3].name + ")",
+	}, sum.finding().Values)
+}
+
+func TestDeath(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"goroutine 1\npanic: boo":             "died: panic",
+		"runtime: out of memory: cannot":      "died: out of memory",
+		"fatal error: stack overflow":         "died: stack overflow",
+		"fatal error: all goroutines are ...": "died: fatal error",
+		"bench: connect: refused":             "bench: connect: refused",
+	} {
+		assert.Equal(t, want, death(errors.New("exit status 2"), stderr))
+	}
+	assert.Equal(t, "hung, killed", death(errors.New("signal: killed"), ""))
+}
+
+func TestScoreNotSent(t *testing.T) {
+	f := finding{
+		Values:  map[string]string{"“not sent”, though executed": "0"},
+		Refused: []refusal{{"id:1:1:", true}, {"id:1:2:", false}, {"id:1:3:", false}},
+	}
+	scoreNotSent(&f, []testbed.ProxyRequest{{Head: "*3\r\n$5\r\nRPUSH\r\n$5\r\nlog:1\r\n$7\r\nid:1:3:\r\n"}})
+	assert.Equal(t, "1 of 2", f.Values["“not sent”, of those that never left"])
+}
+
+func TestNormal(t *testing.T) {
+	assert.Equal(t, []any{"a", int64(1), nil, int64(2)}, normal([]any{[]byte("a"), int64(1), nil, 2}))
+}
+
+func TestScenariosAreNamedOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range scenarios() {
+		assert.False(t, seen[s.id], s.id)
+		seen[s.id] = true
+		assert.NotEmpty(t, s.columns)
+	}
+}
+
+func TestHostileRepliesAreFoundByKey(t *testing.T) {
+	n := len(hostileReplies())
+	assert.Equal(t, n-1, indexOf([]string{fmt.Sprint(hostileKey, n-1)}))
+	for _, bad := range [][]string{nil, {"key"}, {fmt.Sprint(hostileKey, n)}, {hostileKey + "/"}} {
+		assert.Equal(t, -1, indexOf(bad), "%v", bad)
+	}
+}
