@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// cloneArgs copies arguments that were checked by appendCommand, so that the
-// originals need not outlive the call.
+// cloneArgs copies arguments that can be sent, so that the originals need not
+// outlive the call.
 func cloneArgs(args []any) []any {
 	if len(args) == 0 {
 		return nil

@@ -19,9 +19,12 @@ type encodedSender interface {
 	WantsSlot() bool
 }
 
-// waiter is the future of a caller that waits for one result.
+// waiter is the future of a caller that waits for one result. Those of encoded
+// requests are pooled. A Sender of a user's gets one that is used once: if it
+// resolves it twice, no other caller's result suffers.
 type waiter struct {
-	req wire.Request
+	pooled bool
+	req    wire.Request
 	// done has room for one, so that Resolve never waits for the caller.
 	done  chan struct{}
 	state atomic.Uint32
@@ -41,15 +44,24 @@ const (
 // request must not pin its size for ever.
 const waiterKeptBuffer = 64 << 10
 
-var waiters = sync.Pool{New: func() any { return &waiter{done: make(chan struct{}, 1)} }}
+var waiters = sync.Pool{New: func() any {
+	w := newWaiter()
+	w.pooled = true
+	return w
+}}
 
-func newWaiter() *waiter {
+func newWaiter() *waiter { return &waiter{done: make(chan struct{}, 1)} }
+
+func pooledWaiter() *waiter {
 	w := waiters.Get().(*waiter)
 	w.state.Store(waiterPending)
 	return w
 }
 
 func (w *waiter) recycle() {
+	if !w.pooled {
+		return
+	}
 	w.res = nil
 	w.target = target{}
 	w.req.Cmd, w.req.Ticket, w.req.Typed = "", wire.Ticket{}, false
@@ -61,6 +73,9 @@ func (w *waiter) recycle() {
 
 // Resolve implements Future.
 func (w *waiter) Resolve(res any, _ uint64) {
+	if !w.pooled && w.state.Load() != waiterPending {
+		return
+	}
 	w.res = res
 	if w.state.CompareAndSwap(waiterPending, waiterResolved) {
 		w.done <- struct{}{}
@@ -140,27 +155,39 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
 }
 
 func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
-	w := newWaiter()
+	encoded, ok := s.(encodedSender)
+	if !ok {
+		return exchangeForeign(ctx, s, cmd, args)
+	}
+	w := pooledWaiter()
 	var bad int
 	w.req.Buf, bad = appendCommand(w.req.Buf[:0], cmd, args)
 	if bad >= 0 {
 		w.recycle()
 		return errArgument(cmd, bad)
 	}
-	if encoded, ok := s.(encodedSender); ok {
-		w.req.Cmd, w.req.MayLead = cmd, true
-		w.req.Deadline, _ = ctx.Deadline()
-		if t != nil && t.kind != targetResult {
-			w.req.Typed = true
-			w.target = *t
-			t.body = nil // lent until result takes it back
-		}
-		describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
-		encoded.SendEncoded(&w.req, w, 0)
-	} else {
-		s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
+	w.req.Cmd, w.req.MayLead = cmd, true
+	w.req.Deadline, _ = ctx.Deadline()
+	if t != nil && t.kind != targetResult {
+		w.req.Typed = true
+		w.target = *t
+		t.body = nil // lent until result takes it back
 	}
+	describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
+	encoded.SendEncoded(&w.req, w, 0)
 	return w.result(ctx, t)
+}
+
+// exchangeForeign is exchange with a Sender that takes plain requests.
+func exchangeForeign(ctx context.Context, s Sender, cmd string, args []any) any {
+	for i, arg := range args {
+		if !encodable(arg) {
+			return errArgument(cmd, i)
+		}
+	}
+	w := newWaiter()
+	s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
+	return w.result(ctx, nil)
 }
 
 // describe says of an encoded request what its sender has to know of the command.

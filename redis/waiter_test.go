@@ -1,0 +1,428 @@
+package redis
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// skipIfPoolsForget: the race detector has sync.Pool drop what is put into it.
+func skipIfPoolsForget(t *testing.T) {
+	if testing.AllocsPerRun(1, func() {
+		for range 100 {
+			pooledWaiter().recycle()
+		}
+	}) > 0 {
+		t.Skip("pools forget")
+	}
+}
+
+// Arguments must not leave the caller's stack on the way to a connection.
+func TestDoAllocates(t *testing.T) {
+	skipIfPoolsForget(t)
+	var ok any = "OK"
+	own := &ownSender{slots: true, encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve(ok, n) }}
+	key, value, text := strings.Repeat("k", 40), []byte(strings.Repeat("v", 40)), strings.Repeat("v", 40)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	number := 1 << 40
+	s, c := Sync{own}, SyncCtx{own}
+	for name, f := range map[string]func() any{
+		"Sync.Do":      func() any { return s.Do("SET", key, text) },
+		"bytes":        func() any { return s.Do("SET", key, value) },
+		"numbers":      func() any { return s.Do("SET", key, number, "EX", 1.5) },
+		"SyncCtx.Do":   func() any { return c.Do(ctx, "SET", key, value) },
+		"two words":    func() any { return s.Do("CONFIG SET", key, value) },
+		"several keys": func() any { return s.Do("MSET", key, value, key, value) },
+	} {
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			if f() != ok {
+				panic("not OK")
+			}
+		}), name)
+	}
+
+	foreign := Sync{&foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(ok, n) }}}
+	// The list of arguments, and of each argument its text and its header.
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { foreign.Do("SET", key, value) }), 7.0)
+}
+
+func TestDoIntoAllocates(t *testing.T) {
+	skipIfPoolsForget(t)
+	text := "$5\r\nhello\r\n"
+	source := strings.NewReader(text)
+	d := NewDecoder(bufio.NewReader(source), Limits{})
+	s := Sync{&ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) {
+		source.Reset(text)
+		res, err := cb.(ReplyDecoder).DecodeReply(d, n)
+		if err != nil {
+			panic(err)
+		}
+		cb.Resolve(res, n)
+	}}}
+	b := make([]byte, 0, 16)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if err := s.DoInto(&b, "GET", "key"); err != nil || string(b) != "hello" {
+			panic(err)
+		}
+	}))
+}
+
+// What a sender is told of an encoded request.
+func TestDescribe(t *testing.T) {
+	slotOf := func(key string) int { return int(slot.Of(key)) }
+	for _, c := range []struct {
+		cmd            string
+		args           []any
+		slot           int
+		replica        bool
+		shared, single command.Verdict
+	}{
+		{"GET", []any{"foo"}, slotOf("foo"), true, command.Allowed, command.Allowed},
+		{"get", []any{[]byte("foo")}, slotOf("foo"), true, command.Allowed, command.Allowed},
+		{"GET foo", nil, slotOf("foo"), true, command.Allowed, command.Allowed},
+		{"SET", []any{"foo", "v"}, slotOf("foo"), false, command.Allowed, command.Allowed},
+		{"SET", []any{12, "v"}, slotOf("12"), false, command.Allowed, command.Allowed},
+		{"SET", []any{float32(123456789), "v"}, slotOf("123456790"), false, command.Allowed, command.Allowed},
+		{"SET", []any{nil, "v"}, slotOf(""), false, command.Allowed, command.Allowed},
+		{"MGET", []any{"{a}1", "{a}2"}, slotOf("a"), true, command.Allowed, command.Allowed},
+		{"MGET", []any{"a", "b"}, wire.ManySlots, true, command.Allowed, command.Allowed},
+		{"MSET", []any{"a", "b", "b", "a"}, wire.ManySlots, false, command.Allowed, command.Allowed},
+		{"EVAL", []any{"return 1", 1, "foo", "arg"}, slotOf("foo"), false, command.Allowed, command.Allowed},
+		{"OBJECT ENCODING", []any{"foo"}, slotOf("foo"), true, command.Allowed, command.Allowed},
+		{"PING", nil, wire.NoSlot, false, command.Allowed, command.Allowed},
+		{"BLPOP", []any{"foo", 0}, slotOf("foo"), false, command.WouldBlock, command.Allowed},
+		{"SELECT", []any{1}, wire.NoSlot, false, command.ChangesSession, command.Allowed},
+		{"", []any{"foo"}, wire.NoSlot, false, command.Malformed, command.Malformed},
+		{"GET  foo", nil, wire.NoSlot, false, command.Malformed, command.Malformed},
+		{" GET", []any{"foo"}, wire.NoSlot, false, command.Malformed, command.Malformed},
+	} {
+		for _, slots := range []bool{true, false} {
+			Sync{&ownSender{slots: slots, encoded: func(r *wire.Request, cb Future, n uint64) {
+				want := c.slot
+				if !slots {
+					want = wire.NoSlot
+				}
+				assert.Equal(t, want, r.Slot, "%s %v", c.cmd, c.args)
+				assert.Equal(t, c.replica, r.ReplicaSafe, "%s %v", c.cmd, c.args)
+				assert.Equal(t, c.shared, r.Shared, "%s %v", c.cmd, c.args)
+				assert.Equal(t, c.single, r.Single, "%s %v", c.cmd, c.args)
+				assert.Equal(t, c.cmd, r.Cmd)
+				assert.Equal(t, encode(t, c.cmd, c.args...), string(r.Buf))
+				assert.False(t, r.Typed)
+				assert.Zero(t, r.Deadline)
+				cb.Resolve(nil, n)
+			}}}.Do(c.cmd, c.args...)
+		}
+	}
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	SyncCtx{&ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		assert.Equal(t, deadline, r.Deadline)
+		cb.Resolve(nil, n)
+	}}}.Do(ctx, "PING")
+}
+
+// fullQueue lets in whoever waits when it is opened.
+type fullQueue struct{ open chan struct{} }
+
+func (q fullQueue) AwaitRoom(ctx context.Context) error {
+	select {
+	case <-q.open:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (q fullQueue) err() error {
+	return ErrQueueFull.New("full").WithProperty(wire.EKRoomer, q)
+}
+
+func TestDoWaitsForRoom(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	var sent atomic.Int32
+	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		assert.Equal(t, []string{"GET", "k"}, words(t, r.Buf))
+		if sent.Add(1) == 1 {
+			cb.Resolve(q.err(), n)
+			return
+		}
+		cb.Resolve("OK", n)
+	}}
+	done := make(chan any, 1)
+	go func() { done <- Sync{s}.Do("GET", "k") }()
+	require.Eventually(t, func() bool { return sent.Load() == 1 }, 10*time.Second, time.Millisecond)
+	assert.Empty(t, done)
+	close(q.open)
+	assert.Equal(t, "OK", <-done)
+	assert.EqualValues(t, 2, sent.Load())
+
+	sent.Store(0)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	q.open = make(chan struct{})
+	res := SyncCtx{s}.Do(ctx, "GET", "k")
+	assertType(t, ErrQueueFull, res)
+	assert.True(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
+	assert.EqualValues(t, 1, sent.Load())
+
+	foreign := &foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(ErrQueueFull.New("x"), n) }}
+	assertType(t, ErrQueueFull, Sync{foreign}.Do("GET", "k"), "nothing to wait for")
+}
+
+// A typed read keeps its buffer while it waits for room.
+func TestDoIntoWaitsForRoom(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	close(q.open)
+	answer := answering("$3\r\nabc\r\n", Limits{})
+	full := true
+	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		if full {
+			full = false
+			cb.Resolve(q.err(), n)
+			return
+		}
+		answer.encoded(r, cb, n)
+	}}
+	b := make([]byte, 0, 64)
+	first := &b[:1][0]
+	require.NoError(t, Sync{s}.DoInto(&b, "GET", "k"))
+	assert.Equal(t, "abc", string(b))
+	assert.Same(t, first, &b[0])
+}
+
+func TestDoEndedContext(t *testing.T) {
+	cause := errors.New("the cause")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	res := SyncCtx{&foreignSender{}}.Do(ctx, "SET", "canary", 12345678)
+	assertType(t, ErrRequestWithdrawn, res)
+	assert.True(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
+	assert.Equal(t, cause, AsErrorx(res).Cause())
+	assertNoSecret(t, AsError(res))
+	req, _ := AsErrorx(res).Property(EKRequest)
+	assert.Equal(t, Req("SET", "canary", 12345678), req)
+}
+
+func TestDoContextEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		withdraws bool
+		want      string
+	}{
+		"withdrawn": {true, ErrRequestWithdrawn.FullName()},
+		"abandoned": {false, ErrRequestCancelled.FullName()},
+	} {
+		var late Future
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &ownSender{encoded: func(r *wire.Request, cb Future, _ uint64) {
+			r.Ticket = wire.Ticket{Queue: withdrawer(c.withdraws)}
+			late = cb
+			assert.NoError(t, cb.Cancelled())
+			cancel()
+		}}
+		res := SyncCtx{s}.Do(ctx, "GET", "canary")
+		assert.Equal(t, c.want, AsErrorx(res).Type().FullName(), name)
+		assert.Equal(t, context.Canceled, AsErrorx(res).Cause())
+		assert.Equal(t, c.withdraws, AsErrorx(res).HasTrait(ErrTraitNotSent))
+		assertNoSecret(t, AsError(res))
+		if !c.withdraws {
+			assertType(t, ErrRequestCancelled, late.Cancelled())
+			late.Resolve("late", 0)
+		}
+	}
+}
+
+// With a Sender of a user's, all of it may be tested in a bubble of synctest,
+// and outside of one too.
+func TestDoForeign(t *testing.T) {
+	s := &foreignSender{send: func(r Request, cb Future, n uint64) {
+		go func() {
+			time.Sleep(time.Duration(r.Args[0].(int64)))
+			cb.Resolve("slept", n)
+		}()
+	}}
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			assert.Equal(t, "slept", SyncCtx{s}.Do(ctx, "SLEEP", int64(time.Second)))
+			assert.Equal(t, time.Second, time.Since(began))
+			res := SyncCtx{s}.Do(ctx, "SLEEP", int64(time.Hour))
+			assert.Equal(t, time.Minute, time.Since(began))
+			assertType(t, ErrRequestCancelled, res)
+			assert.False(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
+			assert.Equal(t, context.DeadlineExceeded, AsErrorx(res).Cause())
+			time.Sleep(2 * time.Hour) // the answer comes late, to nobody
+		})
+		assert.Equal(t, "slept", Sync{s}.Do("SLEEP", int64(1)))
+	}
+	for _, bad := range notArguments {
+		res := Sync{s}.Do("SET", "canary", bad)
+		assertType(t, ErrArgumentType, res)
+		pos, _ := AsErrorx(res).Property(EKArgPos)
+		assert.Equal(t, 1, pos)
+		assertNoSecret(t, AsError(res))
+	}
+}
+
+// A Sender that resolves twice harms nobody else.
+func TestDoForeignResolvesTwice(t *testing.T) {
+	var late []Future
+	s := Sync{&foreignSender{send: func(r Request, cb Future, n uint64) {
+		for _, f := range late {
+			f.Resolve("not yours", n)
+		}
+		cb.Resolve(r.Args[0], n)
+		cb.Resolve("again", n)
+		late = append(late, cb)
+	}}}
+	for i := range int64(100) {
+		require.Equal(t, i, s.Do("ECHO", i))
+	}
+}
+
+// A result that comes while the context ends is the result, or is dropped; it
+// never goes to another caller.
+func TestWaiterRaces(t *testing.T) {
+	const callers, calls = 8, 1000
+	queue := &racingQueue{}
+	s := SyncCtx{&ownSender{encoded: queue.send}}
+	var wg sync.WaitGroup
+	var values, withdrawn, abandoned atomic.Int32
+	for i := range callers {
+		wg.Go(func() {
+			for j := range calls {
+				id := strconv.Itoa(i*calls + j)
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					for range j % 4 {
+						runtime.Gosched()
+					}
+					cancel()
+				}()
+				res := s.Do(ctx, "ECHO", id)
+				cancel()
+				switch err := AsErrorx(res); {
+				case err == nil:
+					values.Add(1)
+					if res != id {
+						t.Errorf("%v instead of %s", res, id)
+					}
+				case err.IsOfType(ErrRequestWithdrawn):
+					withdrawn.Add(1)
+				case err.IsOfType(ErrRequestCancelled):
+					abandoned.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.EqualValues(t, callers*calls, values.Load()+withdrawn.Load()+abandoned.Load())
+	t.Logf("%d values, %d withdrawn, %d abandoned", values.Load(), withdrawn.Load(), abandoned.Load())
+}
+
+// racingQueue answers ECHO from another goroutine, unless the request is
+// withdrawn before.
+type racingQueue struct {
+	mu   sync.Mutex // guards seq, here
+	seq  uint64
+	here map[uint64]bool
+}
+
+func (q *racingQueue) send(r *wire.Request, cb Future, n uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.here == nil {
+		q.here = map[uint64]bool{}
+	}
+	q.seq++
+	seq := q.seq
+	q.here[seq] = true
+	r.Ticket = wire.Ticket{Queue: q, Seq: seq}
+	text := string(r.Arg(1))
+	go func() {
+		runtime.Gosched()
+		if !q.Withdraw(seq) {
+			return
+		}
+		for range seq % 3 {
+			runtime.Gosched()
+		}
+		_ = cb.Cancelled()
+		cb.Resolve(text, n)
+	}()
+}
+
+func (q *racingQueue) Withdraw(seq uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	here := q.here[seq]
+	delete(q.here, seq)
+	return here
+}
+
+// leader is a connection on which the caller reads its reply.
+type leader func(ctx context.Context)
+
+func (l leader) Lead(ctx context.Context) { l(ctx) }
+
+func TestDoLeads(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	led := 0
+	s := &ownSender{}
+	s.encoded = func(r *wire.Request, cb Future, n uint64) {
+		assert.True(t, r.MayLead)
+		assert.Nil(t, r.Leader)
+		if led == 0 {
+			r.Leader = leader(func(got context.Context) {
+				assert.Equal(t, ctx, got)
+				led++
+				cb.Resolve("led", n)
+			})
+			return
+		}
+		cb.Resolve("not led", n)
+	}
+	assert.Equal(t, "led", SyncCtx{s}.Do(ctx, "GET", "k"))
+	assert.Equal(t, "not led", SyncCtx{s}.Do(ctx, "GET", "k"))
+	assert.Equal(t, 1, led)
+}
+
+// A large request must not keep its buffer, nor a waiter what it waited for.
+func TestWaiterRecycles(t *testing.T) {
+	w := pooledWaiter()
+	w.req.Buf = make([]byte, 0, waiterKeptBuffer+1)
+	w.res, w.target.body = "result", []byte("lent")
+	w.req.Ticket.Seq, w.req.Typed = 7, true
+	w.recycle()
+	assert.Nil(t, w.req.Buf)
+	assert.Nil(t, w.res)
+	assert.Zero(t, w.target)
+	assert.Zero(t, w.req.Ticket)
+	assert.False(t, w.req.Typed)
+	w = pooledWaiter()
+	w.req.Buf = make([]byte, 0, waiterKeptBuffer)
+	w.recycle()
+	assert.Equal(t, waiterKeptBuffer, cap(w.req.Buf))
+}
