@@ -63,7 +63,7 @@ func TestBatchDrop(t *testing.T) {
 		{"[a] [b]", "", "", ""},
 	} {
 		t.Run(c.words, func(t *testing.T) {
-			b := newBatch(0)
+			b := &batch{}
 			fill(b, strings.Fields(c.words)...)
 			var dropped []string
 			for _, it := range b.drop() {
@@ -87,7 +87,7 @@ func TestBatchDrop(t *testing.T) {
 }
 
 func TestBatchTruncateForgets(t *testing.T) {
-	b := newBatch(0)
+	b := &batch{}
 	fill(b, "a", "bb")
 	m := b.mark()
 	fill(b, "ccc")
@@ -97,38 +97,48 @@ func TestBatchTruncateForgets(t *testing.T) {
 	require.Nil(t, b.items[:3][2].fut, "a truncated future must not be kept alive")
 }
 
-func TestBatchRecycleForgets(t *testing.T) {
-	b := newBatch(7)
+func TestBatchResetForgets(t *testing.T) {
+	b := &batch{seq: 7, next: &batch{}, foreign: true, written: true, answered: true}
 	fill(b, "a", "BB")
+	b.claimRest()
 	items := b.items
-	b.recycle()
+	b.reset()
 	require.Nil(t, items[0].fut)
 	require.Nil(t, items[1].fut)
-
-	for range 10 { // whatever the pool gives is empty
-		b = newBatch(3)
-		require.Empty(t, b.buf)
-		require.Empty(t, b.items)
-		require.Zero(t, b.claimed.Load())
-		require.Nil(t, b.next)
-		require.False(t, b.foreign || b.written || b.answered)
-		require.EqualValues(t, 3, b.seq)
-	}
+	require.Empty(t, b.items)
+	require.Zero(t, b.claimed.Load())
+	require.Nil(t, b.next)
+	require.False(t, b.foreign || b.written || b.answered)
 }
 
-func TestBatchRecycleKeepsNothingLarge(t *testing.T) {
-	b := &batch{buf: make([]byte, 0, batchKeptBuffer+1)}
-	b.recycle()
-	for range 10 {
-		require.LessOrEqual(t, cap(newBatch(0).buf), batchKeptBuffer)
+func TestQueueKeepsLittle(t *testing.T) {
+	q := &queue{}
+	for range 2 * batchesKept {
+		q.freeLocked(&batch{buf: make([]byte, 0, batchKeptBuffer+1)})
+		q.recycle(&batch{items: make([]item, 0, batchKeptItems+1)})
 	}
+	require.Empty(t, q.spare)
+	require.Empty(t, q.buffers)
+	for range 2 * batchesKept {
+		q.freeLocked(&batch{buf: make([]byte, 0, batchKeptBuffer)})
+		q.recycle(&batch{})
+	}
+	require.Len(t, q.spare, batchesKept)
+	require.Len(t, q.buffers, buffersKept)
+	q.seq = 2
+	q.trim()
+	require.Len(t, q.spare, batchesKept)
+	q.seq++
+	q.trim()
+	require.Empty(t, q.spare, "an idle connection keeps nothing")
+	require.Empty(t, q.buffers)
 }
 
 // Reader and lifecycle claim the same items; each must be claimed once.
 func TestBatchItemsAreClaimedOnce(t *testing.T) {
 	const items = 100
 	for range 50 {
-		b := newBatch(0)
+		b := &batch{}
 		fill(b, strings.Split(strings.Repeat("x", items), "")...)
 		var claims [items]atomic.Int32
 		var wg sync.WaitGroup
@@ -150,7 +160,7 @@ func TestBatchItemsAreClaimedOnce(t *testing.T) {
 }
 
 func TestBatchDropKeepsTheBuffer(t *testing.T) {
-	b := newBatch(0)
+	b := &batch{}
 	fill(b, "A", "bb")
 	before := &b.buf[0]
 	b.drop()

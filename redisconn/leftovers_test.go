@@ -23,7 +23,7 @@ func TestLeftoversByTheByte(t *testing.T) {
 		12: {unknown, unknown, unknown, unsent},
 		13: {unknown, unknown, unknown, unknown},
 	} {
-		b := newBatch(0)
+		b := &batch{}
 		fill(b, "aaa", "(b)", "(cccc)", "d")
 		require.Len(t, b.buf, 13)
 		b.sent = sent
@@ -38,7 +38,7 @@ func TestLeftoversByTheByte(t *testing.T) {
 }
 
 func TestLeftoversTakeWhatNobodyHasClaimed(t *testing.T) {
-	first, second := newBatch(0), newBatch(3)
+	first, second := &batch{}, &batch{seq: 3}
 	fill(first, "a", "b", "[c]")
 	fill(second, "d")
 	first.next = second

@@ -117,7 +117,11 @@ func (s *session) attend() {
 				s.fail(redis.ErrIO.New("no answer within %v", timeout))
 				return
 			}
-			if tick%2 == 0 && !s.c.opts.ScriptMode {
+			if tick%2 != 0 {
+				continue
+			}
+			s.c.queue.trim()
+			if !s.c.opts.ScriptMode {
 				beats.beat()
 			}
 		}

@@ -41,6 +41,10 @@ type queue struct {
 
 	head, tail *batch // in flight
 
+	spare   []*batch // empty, for reuse
+	buffers [][]byte // the same
+	trimmed uint64   // seq at the last trim
+
 	pending     int // requests accepted and not answered
 	bytes       int // bytes accepted and not taken
 	concurrency int // see policy
@@ -86,7 +90,7 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 // openLocked returns the batch that takes requests.
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
-		q.open = newBatch(q.seq)
+		q.open = q.newBatchLocked()
 	}
 	return q.open
 }
@@ -111,6 +115,54 @@ func (q *queue) addedLocked(m mark) *session {
 	return q.session
 }
 
+func (q *queue) newBatchLocked() *batch {
+	var b *batch
+	if n := len(q.spare); n > 0 {
+		b, q.spare = q.spare[n-1], q.spare[:n-1]
+	} else {
+		b = &batch{}
+	}
+	if n := len(q.buffers); n > 0 {
+		b.buf, q.buffers = q.buffers[n-1], q.buffers[:n-1]
+	}
+	b.seq = q.seq
+	return b
+}
+
+// recycle keeps a batch for reuse. Nobody may hold it any more. What it holds
+// is cleared without the lock, since that takes microseconds for a long one.
+func (q *queue) recycle(b *batch) {
+	b.reset()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.recycledLocked(b)
+}
+
+func (q *queue) recycledLocked(b *batch) {
+	if len(q.spare) < batchesKept && cap(b.items) <= batchKeptItems {
+		q.spare = append(q.spare, b)
+	}
+}
+
+// freeLocked keeps the buffer of a batch, which does not need it any more, for reuse.
+func (q *queue) freeLocked(b *batch) {
+	if len(q.buffers) < buffersKept && cap(b.buf) <= batchKeptBuffer {
+		q.buffers = append(q.buffers, b.buf[:0])
+	}
+	b.buf = nil
+}
+
+// trim lets go of what is kept for reuse, if but a heartbeat was sent since
+// the last time.
+func (q *queue) trim() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.seq-q.trimmed <= 1 {
+		q.spare, q.buffers = nil, nil
+	}
+	q.trimmed = q.seq
+}
+
 // take puts the open batch in flight. The caller has the right to write; it
 // loses it when there is nothing to take, and nil is returned. cancelled are
 // items that the caller has to resolve, once it has written.
@@ -132,7 +184,9 @@ func (q *queue) take() (b *batch, cancelled []item) {
 			q.flyLocked(b)
 			return b, cancelled
 		}
-		b.recycle()
+		q.freeLocked(b)
+		b.reset()
+		q.recycledLocked(b)
 	}
 	q.releaseLocked()
 	return nil, cancelled
@@ -178,6 +232,7 @@ func (q *queue) release() {
 func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
+	q.freeLocked(b)
 	both := b.answered
 	more = q.open != nil
 	if !more {
@@ -185,7 +240,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	}
 	q.mu.Unlock()
 	if both {
-		b.recycle()
+		q.recycle(b)
 	}
 	return more
 }
@@ -248,7 +303,7 @@ func (q *queue) retire(b *batch) *batch {
 	q.wakeLocked()
 	q.mu.Unlock()
 	if both {
-		b.recycle()
+		q.recycle(b)
 	}
 	return next
 }
@@ -292,7 +347,9 @@ func (q *queue) Withdraw(seq uint64) bool {
 	if b.withdrawn == len(b.items) { // else nothing would bound what piles up
 		q.bytes -= len(b.buf)
 		q.open = nil
-		b.recycle()
+		q.freeLocked(b)
+		b.reset()
+		q.recycledLocked(b)
 	}
 	q.wakeLocked()
 	return true
