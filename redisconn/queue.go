@@ -32,7 +32,7 @@ type queue struct {
 	writing bool
 	// yielding is set while who has the right to write lets others run; it may
 	// be taken over then, by clearing yielding.
-	yielding bool
+	yielding, turn uint64
 	// reading is the right to read: see lead.go.
 	reading  bool
 	leadable bool // the last request's caller could have read its own reply
@@ -105,8 +105,8 @@ func (q *queue) addedLocked(m mark) *session {
 	switch {
 	case q.session == nil:
 		return nil
-	case q.yielding && q.open.enough(q.concurrency):
-		q.yielding = false // the right to write is taken over
+	case q.yielding != 0 && q.open.enough(q.concurrency):
+		q.yielding = 0 // the right to write is taken over
 		return q.session
 	case q.writing:
 		return nil
@@ -267,21 +267,27 @@ func (q *queue) oldest() (taken time.Time, waits bool) {
 
 // yields tells whether to let other goroutines run before the batch is taken.
 // If so, call yielded after that.
-func (q *queue) yields() bool {
+func (q *queue) yields() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := max(q.concurrency, q.pending)
-	q.yielding = yields(n) && !(q.open != nil && q.open.enough(n))
+	q.yielding = 0
+	if yields(n) && !(q.open != nil && q.open.enough(n)) {
+		q.turn++
+		q.yielding = q.turn
+	}
 	return q.yielding
 }
 
 // yielded tells whether the caller still has the right to write.
-func (q *queue) yielded() bool {
+func (q *queue) yielded(turn uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	still := q.yielding
-	q.yielding = false
-	return still
+	if q.yielding != turn {
+		return false
+	}
+	q.yielding = 0
+	return true
 }
 
 // retire takes the answered batch b, the oldest, out of flight and returns the next.

@@ -27,11 +27,15 @@ func (s *session) flush() {
 // yield lets the goroutines that are about to send do so, where that is worth
 // it. It returns false if one of them has taken over the right to write.
 func (s *session) yield() bool {
-	if s.c.opts.WritePause < 0 || !s.c.queue.yields() {
+	if s.c.opts.WritePause < 0 {
+		return true
+	}
+	turn := s.c.queue.yields()
+	if turn == 0 {
 		return true
 	}
 	runtime.Gosched()
-	return s.c.queue.yielded()
+	return s.c.queue.yielded(turn)
 }
 
 // writeNow writes the batch, or what the socket takes of it at once. It
