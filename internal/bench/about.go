@@ -17,7 +17,7 @@ const aboutFile = "about.md"
 // about tells what was measured, where and when.
 func (r *runner) about() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s, %d rounds of %v a measurement, medians.\n\n",
+	fmt.Fprintf(&b, "Measured on %s; rounds: %d of %v a measurement, medians.\n\n",
 		time.Now().UTC().Format("2006-01-02 15:04 MST"), r.rounds, r.duration.Round(time.Millisecond))
 	fmt.Fprintf(&b, "Machine: %s, %d cores, %s/%s. %s. Redis %s on loopback.\n\n",
 		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), r.redisVersion)

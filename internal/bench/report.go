@@ -76,7 +76,7 @@ func (r report) targetTable() string {
 			verdict = "met"
 		}
 		c, _ := find(g.Case)
-		t = append(t, []string{c.Text, g.Text, beside, sign + " " + number(g.Bound), number(x), verdict})
+		t = append(t, []string{c.Text, g.Text, beside, sign + " " + number(g.Bound), exact(x), verdict})
 	}
 	return t.String()
 }
@@ -171,6 +171,14 @@ func number(x float64) string {
 	default:
 		return fmt.Sprintf("%.2f", x)
 	}
+}
+
+// exact has a digit more, for figures close to their bound.
+func exact(x float64) string {
+	if math.Abs(x) < 10 {
+		return fmt.Sprintf("%.3f", x)
+	}
+	return number(x)
 }
 
 func thousands(n int64) string {
