@@ -120,11 +120,11 @@ type hostLogger struct {
 // Report implements redisconn.Logger.
 func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	c := h.link.node.c
+	h.link.follow(conn, event) // first, so that who sees the event sees its effect
 	c.opts.Logger.Report(c, LogHostEvent{Conn: conn, Event: event})
 	if user := c.opts.HostOpts.Logger; user != nil {
 		user.Report(conn, event)
 	}
-	h.link.follow(conn, event)
 }
 
 // ReqStat implements redisconn.Logger.
