@@ -56,6 +56,9 @@ func frameSize(buf []byte, depth int) (size int, complete bool) {
 		if !complete {
 			return 0, false
 		}
+		if buf[end] == '|' { // an attribute is not an element
+			n++
+		}
 		end += size
 	}
 	return end, true

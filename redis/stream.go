@@ -26,7 +26,7 @@ func StreamRequest(w io.Writer, req Request) (written int64, err error) {
 		if stream, ok := arg.(Stream); ok && stream.R != nil && stream.Size >= 0 {
 			continue
 		}
-		if _, ok := appendArg(nil, arg); !ok {
+		if !encodable(arg) {
 			return 0, errArgument(req.Cmd, i)
 		}
 	}

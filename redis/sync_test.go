@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+func TestSync(t *testing.T) {
+	for name, s := range map[string]Sender{
+		"own":     &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) { cb.Resolve(string(r.Arg(1)), n) }},
+		"foreign": echoing(),
+	} {
+		assert.Equal(t, "a", Sync{s}.Do("ECHO", "a"), name)
+		assert.Equal(t, "a", Sync{s}.Send(Req("ECHO", "a")), name)
+		assert.Equal(t, "a", SyncCtx{s}.Do(t.Context(), "ECHO", "a"), name)
+		assert.Equal(t, "a", SyncCtx{s}.Send(t.Context(), Req("ECHO", "a")), name)
+	}
+}
+
+// A caller may change its arguments as soon as a call has returned, and an
+// abandoned request has copies.
+func TestSyncArgumentsAreCopied(t *testing.T) {
+	var kept Request
+	s := Sync{&foreignSender{send: func(r Request, cb Future, n uint64) {
+		kept = r
+		cb.Resolve(nil, n)
+	}}}
+	b := []byte("value")
+	args := []any{"k", b}
+	s.Do("SET", args...)
+	b[0], args[0] = 'x', "other"
+	assert.Equal(t, Req("SET", "k", []byte("value")), kept)
+}
+
+func TestSyncErrors(t *testing.T) {
+	bad := struct{}{}
+	for name, s := range map[string]Sender{
+		"own":     &ownSender{},
+		"foreign": &foreignSender{},
+	} {
+		res := Sync{s}.Do("SET", "canary", bad)
+		assertType(t, ErrArgumentType, res, name)
+		err := AsErrorx(res)
+		pos, _ := err.Property(EKArgPos)
+		assert.Equal(t, 1, pos, name)
+		assert.True(t, err.HasTrait(ErrTraitNotSent), name)
+		assertNoSecret(t, err)
+		assertNoSecret(t, AsError(Sync{s}.Do("GET canary", bad)))
+	}
+	foreign := errors.New("foreign")
+	s := Sync{&foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(foreign, n) }}}
+	assert.Equal(t, foreign, s.Do("GET", "k"))
+	res := Sync{answering("-ERR no\r\n", Limits{})}.Do("SET", "canary", 12345678)
+	req, _ := AsErrorx(res).Property(EKRequest)
+	assert.Equal(t, Req("SET", "canary", 12345678), req)
+	assertNoSecret(t, AsError(res))
+}
