@@ -63,6 +63,7 @@ const nestedFirstStep = 16
 type Decoder struct {
 	r      *bufio.Reader
 	limits Limits
+	resp2  bool   // refuse the types of RESP3
 	size   int    // bytes consumed by the reply being read
 	long   []byte // a line longer than r's buffer, while it is being used
 }
@@ -71,6 +72,10 @@ type Decoder struct {
 func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 	return &Decoder{r: r, limits: limits.withDefaults()}
 }
+
+// OnlyRESP2 makes the decoder refuse the types of RESP3, which no server sends
+// unless HELLO has asked for them.
+func (d *Decoder) OnlyRESP2() { d.resp2 = true }
 
 // ReadResponse reads one response. It returns the result, or the error that
 // prevented one, and how many bytes were consumed. A header line has to fit
@@ -109,7 +114,7 @@ func (d *Decoder) Next() (byte, error) {
 			d.size = 0
 			return 0, d.ioError(err)
 		}
-		if head[0] != '>' {
+		if head[0] != '>' || d.resp2 {
 			return head[0], nil
 		}
 		if _, err := d.frame(0); err != nil {
@@ -142,7 +147,11 @@ func (d *Decoder) frame(depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch kind := line[0]; kind {
+	kind := line[0]
+	if d.resp2 && bytes.IndexByte([]byte("+-:$*"), kind) < 0 {
+		return nil, errLine(ErrUnknownHeaderType, line)
+	}
+	switch kind {
 	case '+', '-', ':', '_', '#', ',', '(':
 		return oneLine(line)
 	case '$', '=', '!':

@@ -7,7 +7,7 @@ type Future interface {
 	// be quick and must not wait for another reply of the same connection.
 	Resolve(res any, n uint64)
 	// Cancelled returns an error when nobody waits for the result any more: a
-	// request that is not yet written is then not sent.
+	// request that is not yet written is then not sent. It must not block.
 	Cancelled() error
 }
 

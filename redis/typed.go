@@ -127,8 +127,12 @@ func (d *Decoder) decodeInto(t *target) (res any, filled bool, err error) {
 	}
 	d.size = 0
 	switch kind {
-	case '+', ':', ',':
+	case '+', ':':
 		return d.lineInto(t)
+	case ',':
+		if !d.resp2 {
+			return d.lineInto(t)
+		}
 	case '$':
 		return d.bulkInto(t)
 	}

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"sort"
 	"sync/atomic"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 type item struct {
 	fut Future
 	n   uint64
+	seq uint64 // the request's number on its connection
 	// start and end bound the request's bytes in the batch. All requests of a
 	// transaction have the start of the first: they are sent together or not.
 	start, end int
@@ -31,9 +33,9 @@ type stat struct {
 type batch struct {
 	buf   []byte
 	items []item
-	seq   uint64 // the sequence number of items[0]
 
 	withdrawn int // items to be cut out before writing
+	gone      int // their bytes
 	// wakesReader: who writes the batch passes on the right to read.
 	wakesReader bool
 	foreign     bool // has futures whose Cancelled is worth asking
@@ -106,9 +108,14 @@ func (b *batch) drop() (cancelled []item) {
 	if b.foreign {
 		cancelled = b.cancelled()
 	}
-	if b.withdrawn == 0 {
-		return nil
+	if b.withdrawn > 0 {
+		b.cut()
 	}
+	return cancelled
+}
+
+// cut takes out what is withdrawn.
+func (b *batch) cut() {
 	kept, size, end := b.items[:0], 0, 0
 	for _, it := range b.items {
 		begin := end
@@ -123,7 +130,37 @@ func (b *batch) drop() (cancelled []item) {
 	}
 	clear(b.items[len(kept):])
 	b.items, b.buf = kept, b.buf[:size]
-	return cancelled
+	b.withdrawn, b.gone = 0, 0
+}
+
+// withdraw marks the item of a sequence number as withdrawn, if it is there.
+func (b *batch) withdraw(seq uint64) bool {
+	i := sort.Search(len(b.items), func(i int) bool { return b.items[i].seq >= seq })
+	if i == len(b.items) {
+		return false
+	}
+	it := &b.items[i]
+	if it.seq != seq || it.withdrawn || it.pinned {
+		return false
+	}
+	begin := 0
+	if i > 0 {
+		begin = b.items[i-1].end
+	}
+	it.withdrawn, it.fut = true, nil
+	b.withdrawn++
+	b.gone += it.end - begin
+	return true
+}
+
+// goneLeast is how many bytes of withdrawn requests a batch may hold, whatever
+// its size: cutting them out takes a copy of the rest.
+const goneLeast = 64 << 10
+
+// loose tells whether enough of the batch is withdrawn for a copy of the rest to
+// be worth it: there are no more bytes to copy than are won.
+func (b *batch) loose() bool {
+	return b.withdrawn == len(b.items) || b.gone > max(goneLeast, len(b.buf)/2)
 }
 
 // cancelled marks what is cancelled as withdrawn, and returns it.

@@ -98,7 +98,7 @@ func TestBatchTruncateForgets(t *testing.T) {
 }
 
 func TestBatchResetForgets(t *testing.T) {
-	b := &batch{seq: 7, next: &batch{}, foreign: true, written: true, answered: true}
+	b := &batch{next: &batch{}, foreign: true, written: true, answered: true}
 	fill(b, "a", "BB")
 	b.claimRest()
 	items := b.items

@@ -63,6 +63,9 @@ func (c *Connection) dial(ctx context.Context) (net.Conn, *errorx.Error) {
 	if err != nil {
 		return nil, ErrDial.Wrap(err, "dialing")
 	}
+	if conn == nil {
+		return nil, ErrDial.New("Opts.Dialer returned no connection")
+	}
 	// Closing is what ends a stalled handshake when the context ends.
 	socket := conn
 	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })

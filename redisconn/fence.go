@@ -43,12 +43,12 @@ func (r *reader) answerFenced(b *batch) bool {
 	for len(r.held) < len(b.items) {
 		res, err := r.dec.Decode()
 		if err != nil {
-			r.s.fail(readError(err))
+			r.s.fail(redis.AsErrorx(err))
 			return false
 		}
 		r.held = append(r.held, reply{res, r.dec.Size()})
 	}
-	if !b.fence.is(r.held[len(r.held)-1].res) {
+	if echo := r.held[len(r.held)-1].res; !b.fence.is(echo) && !pingRefused(echo) {
 		r.s.fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}

@@ -71,7 +71,7 @@ func (c *Connection) handshake(conn net.Conn) *errorx.Error {
 		return ErrConnSetup.Wrap(err, "writing the handshake")
 	}
 	in := bufio.NewReaderSize(conn, 4<<10)
-	dec := redis.NewDecoder(in, c.opts.Limits)
+	dec := c.newDecoder(in)
 	for _, g := range greetings {
 		res, err := dec.Decode()
 		if err != nil {
@@ -158,8 +158,11 @@ func checkOK(_ *Connection, res any) *errorx.Error {
 
 // checkPing accepts a user that may not PING, and a server that answers it with
 // the state of its disk: it has understood.
-func checkPing(_ *Connection, res any) *errorx.Error {
+func checkPing(c *Connection, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
+		if c.opts.Integrity && strings.HasPrefix(err.Message(), "NOPERM") {
+			return ErrInit.Wrap(err, "Opts.Integrity needs a user that may PING")
+		}
 		if strings.HasPrefix(err.Message(), "NOPERM") || strings.HasPrefix(err.Message(), "MISCONF") {
 			return nil
 		}

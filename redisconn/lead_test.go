@@ -92,7 +92,7 @@ func TestLeadDoesNotTakeAStraysReply(t *testing.T) {
 
 func TestLeadSkipsPushes(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
-	conn := lone(t, s.Addr(), redisconn.Opts{})
+	conn := lone(t, s.Addr(), redisconn.Opts{Protocol: 3})
 	for range 20 {
 		s.Broadcast([]byte(">2\r\n+invalidate\r\n*1\r\n$3\r\nkey\r\n"))
 		require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))

@@ -13,6 +13,8 @@ type leftovers struct {
 	c     *Connection
 	items []leftover
 	next  atomic.Int64
+	ended atomic.Int64  // items that are resolved
+	done  chan struct{} // closed when all are
 }
 
 type leftover struct {
@@ -42,35 +44,66 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 }
 
 // resolve resolves all, in order, in goroutines of its own: a future may block.
-// It returns at once.
+// It waits for them, so that what is sent on the next socket is resolved after
+// them, but no longer than for a future that holds its caller.
 func (l *leftovers) resolve() {
-	if len(l.items) > 0 {
-		l.work(0)
+	if len(l.items) == 0 {
+		return
+	}
+	l.done = make(chan struct{})
+	l.work()
+	go l.watch()
+	select {
+	case <-l.done:
+	case <-time.After(leftoverPatience):
 	}
 }
 
-// work starts a goroutine that resolves until nothing is left, and looks after
-// it: when a future has blocked it, another one goes on.
-func (l *leftovers) work(from int64) {
+// work starts a goroutine that resolves until nothing is left to begin with.
+func (l *leftovers) work() {
 	go func() {
 		for {
 			i := l.next.Add(1) - 1
 			if i >= int64(len(l.items)) {
 				return
 			}
-			it := &l.items[i]
-			l.c.resolve(it.fut, it.err, it.n)
+			l.resolveItem(&l.items[i])
 		}
 	}()
-	time.AfterFunc(leftoverPatience, func() { l.watch(from) })
 }
 
-func (l *leftovers) watch(from int64) {
-	switch at := l.next.Load(); {
-	case at >= int64(len(l.items)):
-	case at == from:
-		l.work(at)
-	default:
-		time.AfterFunc(leftoverPatience, func() { l.watch(at) })
+// resolveItem counts a future as done that ends its goroutine, too.
+func (l *leftovers) resolveItem(it *leftover) {
+	defer func() {
+		if l.ended.Add(1) == int64(len(l.items)) {
+			close(l.done)
+		}
+	}()
+	l.c.resolve(it.fut, it.err, it.n)
+}
+
+// watch is a goroutine that lasts until the last item is begun: when futures
+// hold all that work, others go on, twice as many each time.
+func (l *leftovers) watch() {
+	ticker := time.NewTicker(leftoverPatience)
+	defer ticker.Stop()
+	workers := 1
+	for last := int64(-1); ; {
+		select {
+		case <-l.done:
+			return
+		case <-ticker.C:
+		}
+		at := l.next.Load()
+		if at >= int64(len(l.items)) {
+			return
+		}
+		if at == last {
+			for range workers {
+				l.work()
+			}
+			workers *= 2
+		}
+		last = at
 	}
 }

@@ -38,7 +38,7 @@ func TestLeftoversByTheByte(t *testing.T) {
 }
 
 func TestLeftoversTakeWhatNobodyHasClaimed(t *testing.T) {
-	first, second := &batch{}, &batch{seq: 3}
+	first, second := &batch{}, &batch{}
 	fill(first, "a", "b", "[c]")
 	fill(second, "d")
 	first.next = second

@@ -3,6 +3,8 @@ package redisconn
 import (
 	"context"
 	"math/rand/v2"
+	"net"
+	"runtime/debug"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -32,7 +34,7 @@ func (c *Connection) live(first chan<- error) {
 		if s != nil {
 			s.attend()
 			err = s.end()
-			if broken++; time.Since(began) >= c.opts.ReconnectPause {
+			if broken++; s.wasOfUse(time.Since(began)) {
 				broken = 0
 			}
 		}
@@ -55,9 +57,19 @@ func (c *Connection) live(first chan<- error) {
 }
 
 // A session that breaks is replaced at once, so that a lost connection costs
-// no more than it must. When one after the other breaks within ReconnectPause,
-// the pauses grow up to that: the eighth is half as long.
+// no more than it must. When one after the other was of no use, the pauses grow
+// up to ReconnectPause: the eighth is half as long.
 const brokenGrace = 8
+
+// usefulLeast is the least life of a session that was of use. It bounds how
+// often a server is dialed that answers something and breaks the connection.
+const usefulLeast = 10 * time.Millisecond
+
+// wasOfUse tells whether the session has answered anything, and has not broken
+// as soon as it began.
+func (s *session) wasOfUse(life time.Duration) bool {
+	return s.received.Load() > 0 && life >= usefulLeast || life >= s.c.opts.ReconnectPause
+}
 
 // attempt makes a session, and starts its goroutines.
 func (c *Connection) attempt() (*session, *errorx.Error) {
@@ -75,7 +87,7 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 		return nil, err
 	}
 	s := newSession(c, conn)
-	c.sockets.Store(&socketAddrs{conn.LocalAddr().String(), conn.RemoteAddr().String()})
+	c.sockets.Store(&socketAddrs{addrText(conn.LocalAddr()), addrText(conn.RemoteAddr())})
 	go s.writeLoop()
 	go s.readLoop()
 	c.connected(s)
@@ -102,7 +114,6 @@ func (s *session) attend() {
 	}
 	ticker := time.NewTicker(max(check, time.Millisecond))
 	defer ticker.Stop()
-	beats := &heartbeat{s: s}
 	progress := progress{since: time.Now()}
 	for tick := 1; ; tick++ {
 		select {
@@ -122,7 +133,7 @@ func (s *session) attend() {
 			}
 			s.c.queue.trim()
 			if !s.c.opts.ScriptMode {
-				beats.beat()
+				s.beats.beat()
 			}
 		}
 	}
@@ -255,5 +266,21 @@ func (c *Connection) currentState() state {
 	return c.queue.state
 }
 
-// report passes an event to the logger. It is never called under a lock.
-func (c *Connection) report(event LogEvent) { c.opts.Logger.Report(c, event) }
+// report passes an event to the logger. It is never called under a lock. A
+// logger that panics must not end the process, nor the goroutine that reports.
+func (c *Connection) report(event LogEvent) {
+	defer func() {
+		if v := recover(); v != nil {
+			DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	c.opts.Logger.Report(c, event)
+}
+
+// addrText is the text of an address, which a user's dialer may leave out.
+func addrText(addr net.Addr) string {
+	if addr == nil {
+		return ""
+	}
+	return addr.String()
+}

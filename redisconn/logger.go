@@ -7,7 +7,8 @@ import (
 )
 
 // Logger gets what happens to a connection. Its methods may call the
-// connection; they should be quick, since they run in its goroutines.
+// connection, but not wait for a result of it: they run in its goroutines, so
+// they should be quick.
 type Logger interface {
 	// Report is called with each change of state, in order.
 	Report(conn *Connection, event LogEvent)
@@ -49,8 +50,8 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future panicked when it was resolved, or Logger.ReqStat did.
-// Only its own request is concerned.
+// LogFuturePanic: a future panicked when it was resolved, or the logger did. At
+// most the result of one request is lost.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack

@@ -19,10 +19,11 @@ type heartbeat struct {
 
 // beat sends the next one, unless the last is not answered yet.
 func (h *heartbeat) beat() {
-	if h.waiting.Swap(true) {
+	if h.waiting.Load() {
 		return
 	}
 	h.nonce, h.sent = newNonce(), time.Now()
+	h.waiting.Store(true)
 	h.s.c.Send(redis.Req("PING", h.nonce[:]), h, 0)
 }
 
@@ -34,7 +35,7 @@ func (h *heartbeat) Resolve(res any, _ uint64) {
 		return
 	}
 	if err := redis.AsErrorx(res); err != nil {
-		if !err.IsOfType(redis.ErrResult) || pingRefused(err.Message()) {
+		if !err.IsOfType(redis.ErrResult) || pingRefused(err) {
 			return // not answered, or the server has no echo to give
 		}
 	}
@@ -44,9 +45,20 @@ func (h *heartbeat) Resolve(res any, _ uint64) {
 // Cancelled implements redis.Future.
 func (h *heartbeat) Cancelled() error { return nil }
 
+// strays tells whether res is the echo that the heartbeat waits for, though
+// another future is about to get it.
+func (h *heartbeat) strays(res any, fut Future) bool {
+	return h.waiting.Load() && h.nonce.is(res) && fut != Future(h)
+}
+
 // pingRefused tells whether a server that is sane may answer PING so. MISCONF is
 // how it says that it can't write to its disk; it goes on answering reads.
-func pingRefused(text string) bool {
+func pingRefused(res any) bool {
+	err := redis.AsErrorx(res)
+	if err == nil || !err.IsOfType(redis.ErrResult) {
+		return false
+	}
+	text := err.Message()
 	for _, code := range []string{"NOPERM", "NOAUTH", "MISCONF"} {
 		if strings.HasPrefix(text, code) {
 			return true

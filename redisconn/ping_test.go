@@ -1,6 +1,8 @@
 package redisconn_test
 
 import (
+	"fmt"
+	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // beats is a server that counts heartbeats and answers them as told.
@@ -137,4 +140,24 @@ func TestPingLatency(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.InDelta(t, 20, conn.PingLatency().Seconds()*1000, 0.1)
 	})
+}
+
+// A server that drops a reply answers the request with the heartbeat's.
+func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "+PONG\r\n"
+		switch {
+		case r.Cmd == "GET":
+			return nil
+		case len(r.Args) == 1:
+			reply = fmt.Sprintf("$%d\r\n%s\r\n", len(r.Args[0]), r.Args[0])
+		}
+		_, err := io.WriteString(c, reply)
+		return err
+	}})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+	eventually(t, "disconnected", func() bool { return log.count("Disconnected") == 1 })
+	requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrPing)
 }

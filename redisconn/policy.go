@@ -34,8 +34,14 @@ func usual(old, latest time.Duration) time.Duration {
 // be served the queue grows as fast as it is worked off, so that who enters
 // now waits twice as long.
 func inTime(oldest, usual, left time.Duration) bool {
-	return left > usual && oldest-usual <= (left-usual)/2
+	queued := oldest - usual
+	return left > usual && (queued < overload || queued <= (left-usual)/2)
 }
+
+// overload is the least that the oldest request has waited beyond the usual
+// for the server to count as overloaded: a fork, or a garbage collection of
+// either side, takes some milliseconds and passes.
+const overload = 10 * time.Millisecond
 
 // A batch of a half of what is in flight leaves the server at work on one half
 // while the replies to the other are dealt with; and nothing is gained by

@@ -77,8 +77,9 @@ func TestInTime(t *testing.T) {
 		{0, 0, -ms, false},
 		{ms, ms, 2 * ms, true},
 		{50 * ms, ms, 10 * ms, false},
-		{4 * ms, 0, 10 * ms, true},
-		{6 * ms, 0, 10 * ms, false},
+		{6 * ms, 0, 10 * ms, true},
+		{14 * ms, 0, 30 * ms, true},
+		{16 * ms, 0, 30 * ms, false},
 		{0, 20 * ms, 10 * ms, false},
 	} {
 		require.Equal(t, c.want, inTime(c.oldest, c.usual, c.left), "%+v", c)

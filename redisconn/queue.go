@@ -74,6 +74,9 @@ func (q *queue) admitLocked(requests int) *errorx.Error {
 }
 
 func (q *queue) fitsLocked(requests int) bool {
+	if q.open != nil {
+		requests += q.open.withdrawn // they are there until the batch is taken
+	}
 	return q.pending+requests <= q.maxRequests && q.bytes < q.maxBytes
 }
 
@@ -98,9 +101,11 @@ func (q *queue) openLocked() *batch {
 // addedLocked accounts for what was added to the open batch since m. If the
 // caller is to see to writing, it returns the session.
 func (q *queue) addedLocked(m mark) *session {
-	items := len(q.open.items) - m.items
-	q.seq += uint64(items)
-	q.pending += items
+	for i := m.items; i < len(q.open.items); i++ {
+		q.open.items[i].seq = q.seq
+		q.seq++
+	}
+	q.pending += len(q.open.items) - m.items
 	q.bytes += len(q.open.buf) - m.bytes
 	switch {
 	case q.session == nil:
@@ -125,7 +130,6 @@ func (q *queue) newBatchLocked() *batch {
 	if n := len(q.buffers); n > 0 {
 		b.buf, q.buffers = q.buffers[n-1], q.buffers[:n-1]
 	}
-	b.seq = q.seq
 	return b
 }
 
@@ -340,18 +344,16 @@ func (q *queue) Withdraw(seq uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	b := q.open
-	if b == nil || seq < b.seq || seq >= b.seq+uint64(len(b.items)) {
+	if b == nil || !b.withdraw(seq) {
 		return false
 	}
-	it := &b.items[seq-b.seq]
-	if it.withdrawn || it.pinned {
-		return false
-	}
-	it.withdrawn, it.fut = true, nil
-	b.withdrawn++
 	q.pending--
-	if b.withdrawn == len(b.items) { // else nothing would bound what piles up
+	if b.loose() { // else nothing would bound what piles up
 		q.bytes -= len(b.buf)
+		b.cut()
+		q.bytes += len(b.buf)
+	}
+	if len(b.items) == 0 {
 		q.open = nil
 		q.freeLocked(b)
 		b.reset()

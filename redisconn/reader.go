@@ -2,8 +2,6 @@ package redisconn
 
 import (
 	"bufio"
-	"errors"
-	"io"
 	"runtime/debug"
 	"time"
 
@@ -30,7 +28,7 @@ type reader struct {
 func newReader(s *session) *reader {
 	return &reader{
 		s:           s,
-		dec:         redis.NewDecoder(bufio.NewReaderSize(s, readBuffer), s.c.opts.Limits),
+		dec:         s.c.newDecoder(bufio.NewReaderSize(s, readBuffer)),
 		interrupted: make(chan struct{}, 1),
 	}
 }
@@ -39,6 +37,15 @@ func newReader(s *session) *reader {
 type reply struct {
 	res  any
 	size int
+}
+
+// newDecoder returns a decoder that accepts what the protocol allows.
+func (c *Connection) newDecoder(in *bufio.Reader) *redis.Decoder {
+	dec := redis.NewDecoder(in, c.opts.Limits)
+	if c.opts.Protocol != 3 {
+		dec.OnlyRESP2()
+	}
+	return dec
 }
 
 // readLoop is the reader goroutine. It is started with the session, owns the
@@ -68,7 +75,7 @@ func (r *reader) serve() (interrupted bool) {
 func (r *reader) answer() bool {
 	if len(r.held) == 0 { // else a future has interrupted the release of replies
 		if _, err := r.dec.Next(); err != nil {
-			r.s.fail(readError(err))
+			r.s.fail(redis.AsErrorx(err))
 			return false
 		}
 	}
@@ -91,7 +98,11 @@ func (r *reader) answer() bool {
 	}
 	res, err := r.dec.Decode()
 	if err != nil {
-		r.s.fail(readError(err))
+		r.s.fail(redis.AsErrorx(err))
+		return false
+	}
+	if r.s.beats.strays(res, b.items[next].fut) {
+		r.s.fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}
 	if !b.claim(next) {
@@ -110,7 +121,7 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 	it := b.items[next]
 	res, err := it.fut.(redis.ReplyDecoder).DecodeReply(r.dec, it.n)
 	if err != nil {
-		failure := readError(err)
+		failure := redis.AsErrorx(err)
 		r.s.fail(failure)
 		it.fut.Resolve(r.s.unknownError(), it.n)
 		return false
@@ -153,12 +164,4 @@ func (r *reader) stat(b *batch, i int, got reply) {
 	nanos := time.Since(it.stat.start).Nanoseconds()
 	c := r.s.c
 	c.opts.Logger.ReqStat(c, it.stat.req, got.res, nanos, int64(got.size), int64(it.end-begin))
-}
-
-// readError makes the end of a session of an error of the decoder.
-func readError(err error) *errorx.Error {
-	if errors.Is(err, io.EOF) {
-		return redis.ErrIO.Wrap(err, "the server closed the connection")
-	}
-	return redis.AsErrorx(err)
 }

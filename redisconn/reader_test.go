@@ -70,7 +70,7 @@ func TestHostileReplies(t *testing.T) {
 				return err
 			}})
 			log := &recorder{}
-			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, Protocol: 3})
 			require.Equal(t, "fine", send(conn, "GOOD").wait(t))
 			both := newOutcomes(2)
 			conn.SendMany([]redis.Request{redis.Req("BAD"), redis.Req("GOOD")}, both, 0)
@@ -90,6 +90,19 @@ func TestTruncatedReplies(t *testing.T) {
 	for n := range len(whole) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedThenClose(whole[:n])})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+		})
+	}
+}
+
+// What only RESP3 has is refused where it was not asked for: a push in the place
+// of a number, which is one bit away, would swallow the replies behind it.
+func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
+	for _, reply := range []string{"_\r\n", "#t\r\n", ",5\r\n", "(5\r\n", "=5\r\ntxt:x\r\n", "!3\r\nERR\r\n",
+		"%0\r\n", "~0\r\n", ">1\r\n+x\r\n", "|0\r\n+x\r\n", "*1\r\n,5\r\n"} {
+		t.Run(reply[:1], func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedReplies(reply)})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
 		})

@@ -1,7 +1,9 @@
 package redisconn
 
 import (
+	"bytes"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -193,7 +195,7 @@ func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *e
 		b.foreign = true
 	}
 	if c.wantsStat {
-		it.stat = &stat{req: req, start: time.Now()}
+		it.stat = &stat{req: cloneRequest(req), start: time.Now()}
 	}
 	b.items = append(b.items, it)
 	return nil
@@ -299,6 +301,17 @@ func (c *Connection) resolveCancelled(items []item) {
 		l.items = append(l.items, leftover{it, c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))})
 	}
 	l.resolve()
+}
+
+// cloneRequest copies what the caller may change as soon as its call returns.
+func cloneRequest(req Request) Request {
+	req.Args = slices.Clone(req.Args)
+	for i, arg := range req.Args {
+		if b, ok := arg.([]byte); ok {
+			req.Args[i] = bytes.Clone(b)
+		}
+	}
+	return req
 }
 
 // decodeRequest makes a request, with strings for arguments, of an encoded one.

@@ -30,6 +30,7 @@ type session struct {
 	// readWake passes the right to read to the reader.
 	readWake chan struct{}
 
+	beats    *heartbeat
 	received atomic.Int64 // bytes
 }
 
@@ -44,6 +45,7 @@ func newSession(c *Connection, conn net.Conn) *session {
 		readWake: make(chan struct{}, 1),
 	}
 	s.reader = newReader(s)
+	s.beats = &heartbeat{s: s}
 	return s
 }
 

@@ -62,7 +62,7 @@ func (c *Connection) stream(conn io.ReadWriter, w io.Writer, req redis.Request) 
 	if _, err := redis.StreamRequest(conn, req); err != nil {
 		return nil, err
 	}
-	dec := redis.NewDecoder(bufio.NewReaderSize(conn, readBuffer), c.opts.Limits)
+	dec := c.newDecoder(bufio.NewReaderSize(conn, readBuffer))
 	if w == nil {
 		return dec.Decode()
 	}
