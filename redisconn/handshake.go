@@ -3,6 +3,7 @@ package redisconn
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -68,7 +69,7 @@ func (c *Connection) handshake(conn net.Conn) *errorx.Error {
 	}
 	began := time.Now()
 	if _, err := conn.Write(out); err != nil {
-		return ErrConnSetup.Wrap(err, "writing the handshake")
+		return unwritten(conn, err)
 	}
 	in := bufio.NewReaderSize(conn, 4<<10)
 	dec := c.newDecoder(in)
@@ -89,6 +90,18 @@ func (c *Connection) handshake(conn net.Conn) *errorx.Error {
 		return ErrConnSetup.Wrap(err, "handshake")
 	}
 	return nil
+}
+
+// unwritten tells why the handshake could not be written. A server that refuses
+// the client's certificate may have closed the connection by then; its alert is
+// still there to be read.
+func unwritten(conn net.Conn, err error) *errorx.Error {
+	if _, secured := conn.(*tls.Conn); secured {
+		if _, readErr := conn.Read(make([]byte, 1)); isAlert(readErr) {
+			return ErrTLS.Wrap(readErr, "TLS handshake")
+		}
+	}
+	return ErrConnSetup.Wrap(err, "writing the handshake")
 }
 
 // handshakeError tells a broken connection from a server that is not a Redis.
