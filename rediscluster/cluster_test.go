@@ -335,9 +335,6 @@ func TestContextEnds(t *testing.T) {
 	noLeaks(t)
 }
 
-// statLogger wants statistics and does nothing with them.
-type statLogger struct{ redisconn.NoopLogger }
-
 // TestAllocations: a request costs at most one allocation more than on a single
 // connection.
 func TestAllocations(t *testing.T) {
@@ -346,10 +343,10 @@ func TestAllocations(t *testing.T) {
 	}
 	tb := sharedCluster(t)
 	_, n := owner(t, tb, "key")
-	conn, err := redisconn.Connect(context.Background(), n.Addr(), redisconn.Opts{Logger: statLogger{}})
+	conn, err := redisconn.Connect(context.Background(), n.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
-	c, _ := connect(t, tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{Logger: statLogger{}}})
+	c, _ := connect(t, tb.Addrs(), Opts{Logger: NoopLogger{}})
 	val := strings.Repeat("x", 16)
 	count := func(s redis.Sync) (set, get float64) {
 		s.Do("SET", "key", val)

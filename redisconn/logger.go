@@ -16,6 +16,8 @@ type Logger interface {
 	// nanoseconds from Send to the answer, the bytes of the answer (in) and
 	// those of the request (out).
 	// The request's arguments may be strings where other types were given.
+	// A logger may have a method WantsReqStat() bool, too, which is asked once:
+	// statistics that nobody wants are not collected.
 	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
 }
 
@@ -98,8 +100,12 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
-// wantsStats tells whether a logger does anything with statistics.
+// wantsStats tells whether a logger does anything with statistics. One that has
+// a method WantsReqStat() bool is asked; it saves what they cost to collect.
 func wantsStats(l Logger) bool {
+	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
+		return chooser.WantsReqStat()
+	}
 	switch l.(type) {
 	case DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
 		return false
