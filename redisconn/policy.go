@@ -44,11 +44,12 @@ func inTime(oldest, usual, left time.Duration) bool {
 const overload = 10 * time.Millisecond
 
 // A batch of a half of what is in flight leaves the server at work on one half
-// while the replies to the other are dealt with; and nothing is gained by
-// making one longer than enoughBytes.
+// while the replies to the other are dealt with. Nor is one to be longer than
+// enoughBytes: Redis reads 16 KiB at a time; 64 goroutines with 16 KiB values
+// took 20.6, 23.9 and 22.5 µs per request with 32, 64 and 16 KiB.
 const (
 	enoughLeast = 16
-	enoughBytes = 64 << 10
+	enoughBytes = 32 << 10
 )
 
 // enough decides whether a batch is not to wait for more.
