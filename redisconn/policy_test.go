@@ -48,8 +48,8 @@ func TestEnough(t *testing.T) {
 		{16, 100, 2, true},
 		{63, 100, 128, false},
 		{64, 100, 128, true},
-		{1, 64 << 10, 1000, true},
-		{1, 64<<10 - 1, 1000, false},
+		{1, 32 << 10, 1000, true},
+		{1, 32<<10 - 1, 1000, false},
 	} {
 		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency), "%+v", c)
 	}
