@@ -35,7 +35,7 @@ func errorReply(text string) *errorx.Error {
 			return known.typ.New("%s", text)
 		}
 	}
-	return ErrResult.New("%s", text)
+	return ErrResult.New("%s", withoutArguments(text))
 }
 
 // quotedArguments are how the errors begin, and what in them comes before the
@@ -44,6 +44,15 @@ var quotedArguments = []struct{ prefix, cut string }{
 	{"ERR unknown", ", with args beginning with"},
 	{"ERR Error in ACL SETUSER modifier", " '"}, // a password
 	{"ERR Invalid argument", " '"},              // of CONFIG SET, before Redis 7
+	{"ERR unknown subcommand", " '"},
+	{"ERR Unknown subcommand", " '"}, // before Redis 7
+	{"ERR Unknown option or number of arguments for CONFIG SET", " - '"},
+	{"ERR Unknown category", " '"},    // of ACL CAT
+	{"ERR Unknown client type", " '"}, // of CLIENT LIST and KILL
+	{"ERR User '", " '"},              // of ACL DRYRUN
+	{"ERR No such user", " '"},        // of CLIENT KILL
+	{"ERR Unsupported option", " option "},
+	{"NOGROUP", " '"}, // keys and groups
 }
 
 // withoutArguments cuts off argument values: errors end up in logs.

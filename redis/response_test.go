@@ -88,6 +88,17 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 		"ERR Error in ACL SETUSER modifier '>canary': Syntax error":                                                       "ERR Error in ACL SETUSER modifier",
 		"ERR Error in ACL SETUSER modifier '<canary': The password you are trying to remove from the user does not exist": "ERR Error in ACL SETUSER modifier",
 		"ERR Invalid argument 'canary' for CONFIG SET 'maxmemory'":                                                        "ERR Invalid argument",
+		"ERR unknown subcommand 'canary'. Try OBJECT HELP.":                                                               "ERR unknown subcommand",
+		"ERR unknown subcommand or wrong number of arguments for 'canary'. Try DEBUG HELP.":                               "ERR unknown subcommand or wrong number of arguments for",
+		"ERR Unknown subcommand or wrong number of arguments for 'canary'. Try CLIENT HELP.":                              "ERR Unknown subcommand or wrong number of arguments for",
+		"ERR Unknown option or number of arguments for CONFIG SET - 'canary'":                                             "ERR Unknown option or number of arguments for CONFIG SET",
+		"ERR Unknown category 'canary'":                                                                                   "ERR Unknown category",
+		"ERR Unknown client type 'canary'":                                                                                "ERR Unknown client type",
+		"ERR User 'canary' not found":                                                                                     "ERR User",
+		"ERR No such user 'canary'":                                                                                       "ERR No such user",
+		"ERR Unsupported option canary":                                                                                   "ERR Unsupported",
+		"NOGROUP No such key 'canary' or consumer group 'canary' in XREADGROUP with GROUP option":                         "NOGROUP No such key",
+		"NOGROUP No such consumer group 'canary' for key name 'canary'":                                                   "NOGROUP No such consumer group",
 	} {
 		res, _ := decode("-" + text + "\r\n")
 		assertType(t, ErrResult, res)
