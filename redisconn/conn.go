@@ -105,6 +105,9 @@ func (c *Connection) String() string {
 	return fmt.Sprintf("*redisconn.Connection{addr: %s}", c.addr.text)
 }
 
+// GoString implements fmt.GoStringer, so that %#v does not show the password.
+func (c *Connection) GoString() string { return c.String() }
+
 // ConnectedNow tells whether there is a connection.
 func (c *Connection) ConnectedNow() bool { return c.currentState() == stateConnected }
 

@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ func TestConnectionTellsOfItself(t *testing.T) {
 	require.Equal(t, "value", conn.Ctx().Value(key{}))
 	require.NoError(t, conn.Ctx().Err())
 	require.Contains(t, conn.String(), s.Addr())
+	require.NotContains(t, fmt.Sprintf("%#v", conn), "Password")
 	require.True(t, conn.ConnectedNow())
 	require.True(t, conn.MayBeConnected())
 	require.NoError(t, conn.Ping())
