@@ -35,7 +35,8 @@ type Opts struct {
 	// with each further one, with jitter, up to ReconnectPauseMax.
 	// Default 2 × DialTimeout; negative: never reconnect.
 	ReconnectPause time.Duration
-	// ReconnectPauseMax caps the pause. Default 8 × ReconnectPause.
+	// ReconnectPauseMax caps the pause. Default 2 × ReconnectPause, so that a
+	// server that is back is in use soon.
 	ReconnectPauseMax time.Duration
 	// TCPKeepAlive is the period of keep-alive probes. Default IOTimeout/3;
 	// negative: none.
@@ -109,7 +110,7 @@ func (o Opts) withDefaults() Opts {
 		o.ReconnectPause = times(o.DialTimeout, 2)
 	}
 	if o.ReconnectPauseMax <= 0 {
-		o.ReconnectPauseMax = times(o.ReconnectPause, 8)
+		o.ReconnectPauseMax = times(o.ReconnectPause, 2)
 	}
 	if o.TCPKeepAlive == 0 && o.IOTimeout > 0 {
 		o.TCPKeepAlive = o.IOTimeout / 3

@@ -15,22 +15,22 @@ func TestDefaults(t *testing.T) {
 	}{
 		"zero": {Opts{}, Opts{
 			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second,
-			ReconnectPauseMax: 16 * time.Second, TCPKeepAlive: time.Second / 3,
+			ReconnectPauseMax: 4 * time.Second, TCPKeepAlive: time.Second / 3,
 		}},
 		"IOTimeout": {Opts{IOTimeout: 300 * ms}, Opts{
-			IOTimeout: 300 * ms, DialTimeout: 300 * ms, ReconnectPause: 600 * ms, ReconnectPauseMax: 4800 * ms, TCPKeepAlive: 100 * ms,
+			IOTimeout: 300 * ms, DialTimeout: 300 * ms, ReconnectPause: 600 * ms, ReconnectPauseMax: 1200 * ms, TCPKeepAlive: 100 * ms,
 		}},
 		"no IOTimeout": {Opts{IOTimeout: -1}, Opts{
-			IOTimeout: -1, DialTimeout: 5 * time.Second, ReconnectPause: 10 * time.Second, ReconnectPauseMax: 80 * time.Second,
+			IOTimeout: -1, DialTimeout: 5 * time.Second, ReconnectPause: 10 * time.Second, ReconnectPauseMax: 20 * time.Second,
 		}},
 		"smaller DialTimeout": {Opts{DialTimeout: 100 * ms}, Opts{
-			IOTimeout: time.Second, DialTimeout: 100 * ms, ReconnectPause: 200 * ms, ReconnectPauseMax: 1600 * ms, TCPKeepAlive: time.Second / 3,
+			IOTimeout: time.Second, DialTimeout: 100 * ms, ReconnectPause: 200 * ms, ReconnectPauseMax: 400 * ms, TCPKeepAlive: time.Second / 3,
 		}},
 		"larger DialTimeout": {Opts{DialTimeout: time.Hour}, Opts{
-			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second, ReconnectPauseMax: 16 * time.Second, TCPKeepAlive: time.Second / 3,
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second, ReconnectPauseMax: 4 * time.Second, TCPKeepAlive: time.Second / 3,
 		}},
 		"negative": {Opts{ReconnectPause: -1, TCPKeepAlive: -1}, Opts{
-			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: -1, ReconnectPauseMax: -8, TCPKeepAlive: -1,
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: -1, ReconnectPauseMax: -2, TCPKeepAlive: -1,
 		}},
 	} {
 		got := c.in.withDefaults()
