@@ -48,7 +48,8 @@ func (o *ownSender) WantsSlot() bool                                  { return o
 func answering(reply string, limits Limits) *ownSender {
 	return &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
 		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(reply), 32), limits)
-		res, err := any(nil), error(nil)
+		var res any
+		var err error
 		if r.Typed {
 			res, err = cb.(ReplyDecoder).DecodeReply(d, n)
 		} else {

@@ -32,3 +32,6 @@ func TestSyncCtxResultWins(t *testing.T) {
 		require.Equal(t, "value", SyncCtx{s}.Do(ctx, "GET", "k"))
 	}
 }
+
+// noContext is the nil context that callers should not give.
+var noContext context.Context

@@ -134,7 +134,7 @@ func TestDoIntoMismatch(t *testing.T) {
 	assertType(t, ErrResult, err)
 	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(new(int), "GET", "k"))
 	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(nil, "GET", "k"))
-	assertType(t, ErrContextIsNil, SyncCtx{answering("+OK\r\n", Limits{})}.DoInto(nil, new(string), "GET"))
+	assertType(t, ErrContextIsNil, SyncCtx{answering("+OK\r\n", Limits{})}.DoInto(noContext, new(string), "GET"))
 }
 
 // A reply that breaks off is an error, however much of it came, and wherever

@@ -139,7 +139,7 @@ func TestFailoverByKill(t *testing.T) {
 
 // Reads go on by replicas while a master is down or frozen.
 func TestReplicaFallback(t *testing.T) {
-	for name, break_ := range map[string]func(*testbed.Node) error{
+	for name, harm := range map[string]func(*testbed.Node) error{
 		"stopped": func(n *testbed.Node) error { return n.Stop() },
 		"frozen":  func(n *testbed.Node) error { return n.Pause() },
 	} {
@@ -155,7 +155,7 @@ func TestReplicaFallback(t *testing.T) {
 			await(t, "replication", func() bool {
 				return assert.ObjectsAreEqual([]byte("value"), redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", "key"))
 			})
-			require.NoError(t, break_(master))
+			require.NoError(t, harm(master))
 			rec.take()
 			for range 200 {
 				require.Equal(t, []byte("value"), s.Do("GET", "key"))

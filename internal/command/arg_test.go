@@ -11,7 +11,7 @@ import (
 func TestHostileCountsGiveNoKey(t *testing.T) {
 	for _, count := range []any{
 		nil, "", "-1", -1, int64(math.MinInt64), "0", 0, "+1", " 1", "1 ", "01", "x", "3", 3, "9999999999",
-		"18446744073709551617", uint64(math.MaxUint64), uintptr(1 << 31), math.NaN(), math.Inf(1), 1.5, -0.0, false,
+		"18446744073709551617", uint64(math.MaxUint64), uintptr(1 << 31), math.NaN(), math.Inf(1), 1.5, math.Copysign(0, -1), false,
 		[]byte("1\x00"), []int{1}, struct{}{}, (*int)(nil),
 	} {
 		for _, cmd := range []string{"EVAL", "ZUNIONSTORE", "BLMPOP"} {

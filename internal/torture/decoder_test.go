@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"strings"
 	"testing"
@@ -244,7 +245,7 @@ func FuzzDecoder(f *testing.F) {
 
 func FuzzEncoder(f *testing.F) {
 	f.Add("GET", "key", []byte("value"), int64(1), 1.5, true)
-	f.Add("CLUSTER SLOTS", "", []byte(nil), int64(-1<<63), -0.0, false)
+	f.Add("CLUSTER SLOTS", "", []byte(nil), int64(-1<<63), math.Copysign(0, -1), false)
 	f.Add("ECHO", "\r\n$5\r\n", []byte("*1\r\n\x00\xff"), int64(0), 1e300, true)
 	f.Fuzz(func(t *testing.T, cmd, s string, b []byte, n int64, x float64, truth bool) {
 		args := []any{s, b, n, x, float32(x), truth, uint64(n), int32(n), nil}

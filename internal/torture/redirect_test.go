@@ -21,8 +21,7 @@ import (
 // fakeNodes are scripted servers that pose as a cluster: slots 0 to 8191 are
 // the first one's, the rest the second's. GET is answered by answer.
 type fakeNodes struct {
-	nodes  [2]*testbed.ScriptedServer
-	answer func(node int, key string) string
+	nodes [2]*testbed.ScriptedServer
 }
 
 const canaryPassword = "canary-password-7f3a91"

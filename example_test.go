@@ -1,0 +1,213 @@
+package redispipe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// Visits is a part of a service that keeps its data in Redis.
+type Visits struct {
+	DB redis.SyncCtx
+}
+
+// Count adds a visit of a page and returns how many there were.
+func (v Visits) Count(ctx context.Context, page string) (int64, error) {
+	var n int64
+	err := v.DB.DoInto(ctx, &n, "HINCRBY", "visits", page, 1)
+	return n, err
+}
+
+// Of returns the visits of some pages.
+func (v Visits) Of(ctx context.Context, pages ...string) ([]string, error) {
+	args := []any{"visits"}
+	for _, page := range pages {
+		args = append(args, page)
+	}
+	return redis.As[[]string](v.DB.Do(ctx, "HMGET", args...))
+}
+
+func Example() {
+	s, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	addr := s.Addr()
+
+	ctx := context.Background()
+	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	visits := Visits{DB: redis.SyncCtx{S: conn}}
+
+	// In a service this runs in thousands of goroutines at once; their requests
+	// share the connection and form batches by themselves.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for range 3 {
+		if _, err := visits.Count(ctx, "home"); err != nil {
+			log.Fatal(err)
+		}
+	}
+	counts, err := visits.Of(ctx, "home")
+	fmt.Println(counts, err)
+	// Output: [3] <nil>
+}
+
+func Example_results() {
+	s, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	conn, err := redisconn.Connect(ctx, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	db := redis.SyncCtx{S: conn}
+
+	res := db.Do(ctx, "SET", "key", "value", "EX", 60)
+	if err := redis.AsError(res); err != nil {
+		log.Fatal(err)
+	}
+	switch res := db.Do(ctx, "GET", "key").(type) {
+	case []byte:
+		fmt.Printf("%s\n", res)
+	case nil:
+		fmt.Println("no such key")
+	case error:
+		log.Fatal(res)
+	}
+
+	// Several requests in one batch, with a result for each.
+	for _, res := range db.SendMany(ctx, []redis.Request{
+		redis.Req("INCR", "counter"),
+		redis.Req("INCRBY", "counter", 10),
+	}) {
+		fmt.Println(res)
+	}
+
+	// All or nothing.
+	results, err := db.SendTransaction(ctx, []redis.Request{
+		redis.Req("SET", "a", 1),
+		redis.Req("INCR", "a"),
+	})
+	fmt.Println(results, err)
+
+	// All keys of a pattern.
+	for it := db.Scanner(ctx, redis.ScanOpts{Match: "count*"}); ; {
+		keys, err := it.Next()
+		if err == redis.ScanEOF {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, key := range keys {
+			fmt.Println(key)
+		}
+	}
+	// Output:
+	// value
+	// 1
+	// 11
+	// [OK 2] <nil>
+	// counter
+}
+
+// mayRetry tells whether a write that failed can be sent again.
+func mayRetry(err error) bool {
+	typed := redis.AsErrorx(err)
+	return typed != nil && typed.HasTrait(redis.ErrTraitNotSent) &&
+		!typed.IsOfType(redis.ErrContextClosed)
+}
+
+func Example_retry() {
+	fmt.Println(mayRetry(redis.ErrQueueFull.New("full")), mayRetry(redis.ErrIO.New("broken")))
+	// Output: true false
+}
+
+func clusterOf(ctx context.Context, addrs []string) error {
+	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{})
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	db := redis.SyncCtx{S: cluster}
+	if err := redis.AsError(db.Do(ctx, "SET", "key", "value")); err != nil {
+		return err
+	}
+
+	// Keys of several slots: MGET, MSET, DEL, UNLINK, EXISTS and TOUCH can be split.
+	res := rediscluster.SendSplit(ctx, cluster, redis.Req("MGET", "key", "other"))
+	if err := redis.AsError(res); err != nil {
+		return err
+	}
+
+	// Reads that may be a little behind, from replicas where there are any.
+	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
+	_, err = redis.As[string](reads.Do(ctx, "GET", "key"))
+	return err
+}
+
+func TestClusterExample(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	if err := clusterOf(t.Context(), tb.Addrs()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDocs checks that every Go block of the documentation stands in a test or
+// an example, line by line, so that it is compiled.
+func TestDocs(t *testing.T) {
+	var code strings.Builder
+	for _, name := range []string{"example_test.go", "redisconn/example_security_test.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		code.WriteString(squeeze(string(text)))
+	}
+	for _, name := range []string{"README.md", "docs/security.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := strings.Split(string(text), "```go\n")[1:]
+		if len(blocks) == 0 {
+			t.Errorf("%s has no Go blocks", name)
+		}
+		for _, block := range blocks {
+			block, _, _ = strings.Cut(block, "```")
+			if !strings.Contains(code.String(), squeeze(block)) {
+				t.Errorf("%s: this block is compiled nowhere:\n%s", name, block)
+			}
+		}
+	}
+}
+
+// squeeze drops white space at the ends of lines, and empty lines.
+func squeeze(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
