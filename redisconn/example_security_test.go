@@ -1,0 +1,156 @@
+package redisconn_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// MutualTLS reads the authority that signs the server's certificate, and the
+// client's own certificate with its key, all in PEM.
+func MutualTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, errors.New("no certificate in " + caFile)
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		RootCAs:      roots,
+		Certificates: []tls.Certificate{cert},
+	}, nil
+}
+
+// The certificate is verified for the host of the address.
+func ExampleOpts_tLS() {
+	server, err := testbed.Start(testbed.Options{TLS: true, ClientCerts: true, Password: "s3cret"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	config, err := server.ClientTLS() // a program would call MutualTLS
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+
+	conn, err := redisconn.Connect(ctx, server.TLSAddr(), redisconn.Opts{
+		Password:   "s3cret",
+		TLSEnabled: true,
+		TLSConfig:  config,
+		Logger:     redisconn.NoopLogger{},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "PING"))
+
+	// A server of an authority that is not trusted is refused for good.
+	_, err = redisconn.Connect(ctx, server.TLSAddr(), redisconn.Opts{
+		Password:   "s3cret",
+		TLSEnabled: true,
+		Logger:     redisconn.NoopLogger{},
+	})
+	failure := redis.AsErrorx(err)
+	fmt.Println(failure.IsOfType(redisconn.ErrTLS), failure.HasTrait(redisconn.ErrTraitInitPermanent))
+	// Output:
+	// PONG
+	// true true
+}
+
+// A user that may do what the service does, and PING.
+func ExampleOpts_aCL() {
+	server, err := testbed.Start(testbed.Options{
+		ACL: []string{"visits on >s3cret resetchannels ~visits:* -@all +get +incr +ping"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{
+		Username: "visits",
+		Password: "s3cret",
+		Logger:   redisconn.NoopLogger{},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	client := redis.SyncCtx{S: conn}
+	fmt.Println(client.Do(ctx, "INCR", "visits:home"))
+	err = redis.AsError(client.Do(ctx, "FLUSHALL"))
+	fmt.Println(redis.AsErrorx(err).IsOfType(redis.ErrResult))
+	// Output:
+	// 1
+	// true
+}
+
+// A connection to a server that is not trusted: little is taken from it.
+func ExampleOpts_limits() {
+	server := exampleServer()
+	defer server.Close()
+	ctx := context.Background()
+
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{
+		Integrity: true, // no reply without its batch's fence
+		Limits: redis.Limits{
+			Line: 4 << 10, Bulk: 1 << 20, // bytes
+			Elements: 10_000, // of one array
+			Depth:    8,
+		},
+		MaxRequests: 10_000,
+		MaxBytes:    16 << 20,
+		Logger:      redisconn.NoopLogger{},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	client := redis.SyncCtx{S: conn}
+	fmt.Println(client.Do(ctx, "SETRANGE", "large", 2<<20, "."))
+	failure := redis.AsErrorx(client.Do(ctx, "GET", "large"))
+	fmt.Println(failure.IsOfType(redis.ErrIO), errorx.IsOfType(failure.Cause(), redis.ErrResponseTooLarge))
+	// Output:
+	// 2097153
+	// true true
+}
+
+// An error shows the command and sizes; the request itself is a property.
+func ExampleRequest_secrets() {
+	server := exampleServer()
+	defer server.Close()
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	res := redis.Sync{S: conn}.Do("AUTH", "alice", "s3cret")
+	failure := redis.AsErrorx(res)
+	req, _ := failure.Property(redis.EKRequest)
+	fmt.Println(req)
+	fmt.Println(len(req.(redis.Request).Args), "arguments, for who asks")
+	// Output:
+	// Req("AUTH", 2 args, 0 keys, 15 bytes)
+	// 2 arguments, for who asks
+}
