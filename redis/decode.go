@@ -4,41 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"math"
-	"math/big"
-	"strconv"
 
 	"github.com/joomcode/errorx"
 )
-
-// Limits bound what a Decoder accepts. What is over a bound is an error before
-// anything is allocated for it. A zero field means its default.
-type Limits struct {
-	// Line is the longest header line, in bytes with its CRLF. Default 64 KiB.
-	Line int
-	// Bulk is the longest string, in bytes. Default 512 MiB, which is Redis'
-	// own bound (proto-max-bulk-len).
-	Bulk int
-	// Elements is the greatest number of elements of one array, set, map
-	// (keys and values counted) or push. Default 2^27.
-	Elements int
-	// Depth is how deep aggregates may be nested. Default 128; Lua scripts,
-	// the only source of deep replies, can't pass 200 C calls.
-	Depth int
-}
-
-func (l Limits) withDefaults() Limits {
-	set := func(field *int, def int) {
-		if *field <= 0 {
-			*field = def
-		}
-	}
-	set(&l.Line, 64<<10)
-	set(&l.Bulk, 512<<20)
-	set(&l.Elements, 1<<27)
-	set(&l.Depth, 128)
-	return l
-}
 
 // Results that come often are boxed once.
 var (
@@ -390,71 +358,6 @@ func mapOf(pairs []any) (any, error) {
 		m[key] = pairs[i+1]
 	}
 	return m, nil
-}
-
-func parseBig(text []byte) (*big.Int, bool) {
-	digits := text
-	if len(digits) > 1 && (digits[0] == '-' || digits[0] == '+') {
-		digits = digits[1:]
-	}
-	if !onlyOf(digits, "0123456789") {
-		return nil, false
-	}
-	return new(big.Int).SetString(string(text), 10)
-}
-
-func parseDouble(text []byte) (float64, bool) {
-	switch string(text) {
-	case "inf":
-		return math.Inf(1), true
-	case "-inf":
-		return math.Inf(-1), true
-	case "nan", "-nan":
-		return math.NaN(), true
-	}
-	if !onlyOf(text, "0123456789+-.eE") {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(string(text), 64)
-	return v, err == nil
-}
-
-// onlyOf tells whether text is not empty and made of the given characters.
-func onlyOf(text []byte, chars string) bool {
-	for _, c := range text {
-		if bytes.IndexByte([]byte(chars), c) < 0 {
-			return false
-		}
-	}
-	return len(text) > 0
-}
-
-// parseInt parses a decimal int64 with an optional sign.
-func parseInt(text []byte) (int64, bool) {
-	negative := false
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
-		negative = text[0] == '-'
-		text = text[1:]
-	}
-	if len(text) == 0 {
-		return 0, false
-	}
-	bound := uint64(math.MaxInt64)
-	if negative {
-		bound++
-	}
-	var v uint64
-	for _, c := range text {
-		digit := uint64(c - '0')
-		if digit > 9 || v > (bound-digit)/10 {
-			return 0, false
-		}
-		v = v*10 + digit
-	}
-	if negative {
-		return -int64(v), true
-	}
-	return int64(v), true
 }
 
 // ioError types an error of the reader below. The end of the stream inside of

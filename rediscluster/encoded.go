@@ -1,9 +1,6 @@
 package rediscluster
 
 import (
-	"bytes"
-	"strconv"
-
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -34,18 +31,7 @@ func encode(buf []byte, req redis.Request) (wire.Request, []byte, error) {
 
 // decode makes a request, with strings for arguments, of an encoded one.
 func decode(r *wire.Request) redis.Request {
-	req := redis.Request{Cmd: r.Cmd}
-	skip := 1 + wire.SubcommandWords(r.Cmd)
-	_, rest, _ := bytes.Cut(r.Buf, []byte("\r\n"))
-	for len(rest) > 0 {
-		header, after, _ := bytes.Cut(rest[1:], []byte("\r\n"))
-		n, _ := strconv.Atoi(string(header))
-		if skip--; skip < 0 {
-			req.Args = append(req.Args, string(after[:n]))
-		}
-		rest = after[n+2:]
-	}
-	return req
+	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
 // mayRepeat tells whether the request does no harm if it runs twice.

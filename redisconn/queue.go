@@ -120,53 +120,6 @@ func (q *queue) addedLocked(m mark) *session {
 	return q.session
 }
 
-func (q *queue) newBatchLocked() *batch {
-	var b *batch
-	if n := len(q.spare); n > 0 {
-		b, q.spare = q.spare[n-1], q.spare[:n-1]
-	} else {
-		b = &batch{}
-	}
-	if n := len(q.buffers); n > 0 {
-		b.buf, q.buffers = q.buffers[n-1], q.buffers[:n-1]
-	}
-	return b
-}
-
-// recycle keeps a batch for reuse. Nobody may hold it any more. What it holds
-// is cleared without the lock, since that takes microseconds for a long one.
-func (q *queue) recycle(b *batch) {
-	b.reset()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.recycledLocked(b)
-}
-
-func (q *queue) recycledLocked(b *batch) {
-	if len(q.spare) < batchesKept && cap(b.items) <= batchKeptItems {
-		q.spare = append(q.spare, b)
-	}
-}
-
-// freeLocked keeps the buffer of a batch, which does not need it any more, for reuse.
-func (q *queue) freeLocked(b *batch) {
-	if len(q.buffers) < buffersKept && cap(b.buf) <= batchKeptBuffer {
-		q.buffers = append(q.buffers, b.buf[:0])
-	}
-	b.buf = nil
-}
-
-// trim lets go of what is kept for reuse, if but a heartbeat was sent since
-// the last time.
-func (q *queue) trim() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.seq-q.trimmed <= 1 {
-		q.spare, q.buffers = nil, nil
-	}
-	q.trimmed = q.seq
-}
-
 // take puts the open batch in flight. The caller has the right to write; it
 // loses it when there is nothing to take, and nil is returned. cancelled are
 // items that the caller has to resolve, once it has written.
@@ -361,62 +314,6 @@ func (q *queue) Withdraw(seq uint64) bool {
 	}
 	q.wakeLocked()
 	return true
-}
-
-// room is how many requests a caller waits for room for.
-type room struct {
-	q        *queue
-	requests int
-}
-
-// place is that of a caller that waits for room.
-type place struct {
-	requests int
-	woken    chan struct{}
-}
-
-// AwaitRoom implements wire.Roomer. It also returns when the connection is
-// lost: sending again then tells so.
-func (r room) AwaitRoom(ctx context.Context) error {
-	q := r.q
-	q.mu.Lock()
-	if !q.state.accepts() || q.fitsLocked(r.requests) || q.pending == 0 {
-		q.mu.Unlock()
-		return nil
-	}
-	woken := make(chan struct{}, 1)
-	waiting := q.room.PushBack(place{r.requests, woken})
-	q.mu.Unlock()
-	select {
-	case <-woken:
-		return nil
-	case <-ctx.Done():
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.room.Remove(waiting)
-		if len(woken) > 0 { // pass on the place that was meant for this caller
-			q.wakeLocked()
-		}
-		return context.Cause(ctx)
-	}
-}
-
-// wakeLocked lets in as many of the callers that wait for room as there is
-// room for; all of them, when the connection is lost.
-func (q *queue) wakeLocked() {
-	if q.draining != nil && q.pending == 0 && !q.drained {
-		q.drained = true
-		close(q.draining)
-	}
-	for let := 0; q.room.Len() > 0; {
-		first := q.room.Front().Value.(place)
-		if q.state.accepts() && !q.fitsLocked(let+first.requests) && q.pending+let > 0 {
-			return
-		}
-		let += first.requests
-		q.room.Remove(q.room.Front())
-		first.woken <- struct{}{}
-	}
 }
 
 var (

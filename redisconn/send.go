@@ -92,7 +92,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	b.buf = append(b.buf, r.Buf...)
 	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed && !q.fenced}
 	if c.wantsStat {
-		it.stat = &stat{req: decodeRequest(r), start: time.Now()}
+		it.stat = &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}
 	}
 	b.items = append(b.items, it)
 	s := q.addedLocked(mark)
@@ -314,17 +314,6 @@ func cloneRequest(req Request) Request {
 	return req
 }
 
-// decodeRequest makes a request, with strings for arguments, of an encoded one.
-func decodeRequest(r *wire.Request) Request {
-	words := r.Words()
-	first := 1 + wire.SubcommandWords(r.Cmd)
-	req := Request{Cmd: r.Cmd, Args: make([]any, 0, words-first)}
-	for i := first; i < words; i++ {
-		req.Args = append(req.Args, string(r.Arg(i)))
-	}
-	return req
-}
-
 // checkEncoded is check for a request that is encoded.
 func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
 	verdict := r.Shared
@@ -334,5 +323,5 @@ func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
 	if verdict == command.Allowed {
 		return nil
 	}
-	return redis.AsErrorx(redis.CheckRequest(decodeRequest(r), c.opts.ScriptMode))
+	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, c.opts.ScriptMode))
 }

@@ -79,21 +79,43 @@ type Roomer interface {
 // EKRoomer is the property of a redis.ErrQueueFull that holds the Roomer.
 var EKRoomer = errorx.RegisterProperty("roomer")
 
-// Arg returns the word of index i of the request, the command's name being
-// word 0. Buf has to be what the encoder made.
-func (r *Request) Arg(i int) []byte {
+// All goes over the words of the request, the command's name being word 0. Buf
+// has to be what the encoder made.
+func (r *Request) All(yield func(i int, word []byte) bool) {
 	buf := skipLine(r.Buf)
-	for ; ; i-- {
+	for i := 0; len(buf) > 0; i++ {
 		n := 0
 		for buf = buf[1:]; buf[0] != '\r'; buf = buf[1:] {
 			n = n*10 + int(buf[0]-'0')
 		}
 		buf = buf[2:]
-		if i == 0 {
-			return buf[:n]
+		if !yield(i, buf[:n]) {
+			return
 		}
 		buf = buf[n+2:]
 	}
+}
+
+// Arg returns the word of index i.
+func (r *Request) Arg(i int) []byte {
+	for j, word := range r.All {
+		if j == i {
+			return word
+		}
+	}
+	return nil
+}
+
+// Args returns the arguments, as strings.
+func (r *Request) Args() []any {
+	first := 1 + SubcommandWords(r.Cmd)
+	args := make([]any, 0, r.Words()-first)
+	for i, word := range r.All {
+		if i >= first {
+			args = append(args, string(word))
+		}
+	}
+	return args
 }
 
 // Words returns how many words the request has, the command's name included.

@@ -1,0 +1,30 @@
+package redis
+
+// Limits bound what a Decoder accepts. What is over a bound is an error before
+// anything is allocated for it. A zero field means its default.
+type Limits struct {
+	// Line is the longest header line, in bytes with its CRLF. Default 64 KiB.
+	Line int
+	// Bulk is the longest string, in bytes. Default 512 MiB, which is Redis'
+	// own bound (proto-max-bulk-len).
+	Bulk int
+	// Elements is the greatest number of elements of one array, set, map
+	// (keys and values counted) or push. Default 2^27.
+	Elements int
+	// Depth is how deep aggregates may be nested. Default 128; Lua scripts,
+	// the only source of deep replies, can't pass 200 C calls.
+	Depth int
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(field *int, def int) {
+		if *field <= 0 {
+			*field = def
+		}
+	}
+	set(&l.Line, 64<<10)
+	set(&l.Bulk, 512<<20)
+	set(&l.Elements, 1<<27)
+	set(&l.Depth, 128)
+	return l
+}

@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"bytes"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+func parseBig(text []byte) (*big.Int, bool) {
+	digits := text
+	if len(digits) > 1 && (digits[0] == '-' || digits[0] == '+') {
+		digits = digits[1:]
+	}
+	if !onlyOf(digits, "0123456789") {
+		return nil, false
+	}
+	return new(big.Int).SetString(string(text), 10)
+}
+
+func parseDouble(text []byte) (float64, bool) {
+	switch string(text) {
+	case "inf":
+		return math.Inf(1), true
+	case "-inf":
+		return math.Inf(-1), true
+	case "nan", "-nan":
+		return math.NaN(), true
+	}
+	if !onlyOf(text, "0123456789+-.eE") {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	return v, err == nil
+}
+
+// onlyOf tells whether text is not empty and made of the given characters.
+func onlyOf(text []byte, chars string) bool {
+	for _, c := range text {
+		if bytes.IndexByte([]byte(chars), c) < 0 {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// parseInt parses a decimal int64 with an optional sign.
+func parseInt(text []byte) (int64, bool) {
+	negative := false
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		negative = text[0] == '-'
+		text = text[1:]
+	}
+	if len(text) == 0 {
+		return 0, false
+	}
+	bound := uint64(math.MaxInt64)
+	if negative {
+		bound++
+	}
+	var v uint64
+	for _, c := range text {
+		digit := uint64(c - '0')
+		if digit > 9 || v > (bound-digit)/10 {
+			return 0, false
+		}
+		v = v*10 + digit
+	}
+	if negative {
+		return -int64(v), true
+	}
+	return int64(v), true
+}
