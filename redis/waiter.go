@@ -139,10 +139,10 @@ func abandoned(ctx context.Context) error {
 // do sends one command and waits for its result, which may come into t, if that
 // is not nil. It keeps no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
-	if ctx.Done() != nil && ctx.Err() != nil {
-		return traced(withRequest(withdrawn(ctx), cmd, args))
-	}
 	for {
+		if ctx.Done() != nil && ctx.Err() != nil {
+			return traced(withRequest(withdrawn(ctx), cmd, args))
+		}
 		res := exchange(ctx, s, cmd, args, t)
 		err, failed := res.(error)
 		if !failed {
@@ -215,13 +215,13 @@ func keyWord(cmd string, i int) int {
 	return 1 + wire.SubcommandWords(cmd) + i
 }
 
-// awaitRoom waits, after err, until the request can be sent again; it returns
-// false if err stands.
+// awaitRoom waits, after err, until the request can be sent again, or the
+// context ends; it returns false if err stands.
 func awaitRoom(ctx context.Context, err error) bool {
 	full := AsErrorx(err)
 	if !full.IsOfType(ErrQueueFull) {
 		return false
 	}
 	queue, ok := full.Property(wire.EKRoomer)
-	return ok && queue.(wire.Roomer).AwaitRoom(ctx) == nil
+	return ok && (queue.(wire.Roomer).AwaitRoom(ctx) == nil || ctx.Err() != nil)
 }

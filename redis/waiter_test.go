@@ -179,7 +179,7 @@ func TestDoWaitsForRoom(t *testing.T) {
 	defer cancel()
 	q.open = make(chan struct{})
 	res := SyncCtx{s}.Do(ctx, "GET", "k")
-	assertType(t, ErrQueueFull, res)
+	assertType(t, ErrRequestWithdrawn, res)
 	assert.True(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
 	assert.EqualValues(t, 1, sent.Load())
 

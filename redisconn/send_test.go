@@ -336,7 +336,7 @@ func TestQueueBounds(t *testing.T) {
 		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrQueueFull)
 		ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
 		defer cancel()
-		err := requireType(t, redis.SyncCtx{S: conn}.Do(ctx, "GET", "a"), redis.ErrQueueFull)
+		err := requireType(t, redis.SyncCtx{S: conn}.Do(ctx, "GET", "a"), redis.ErrRequestWithdrawn)
 		require.True(t, err.HasTrait(redis.ErrTraitNotSent))
 		res := make(chan any)
 		go func() { res <- redis.Sync{S: conn}.Do("GET", "a") }()
