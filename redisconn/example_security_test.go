@@ -49,14 +49,15 @@ func ExampleOpts_tLS() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx := context.Background()
+	ctx, password := context.Background(), "s3cret"
 
-	conn, err := redisconn.Connect(ctx, server.TLSAddr(), redisconn.Opts{
-		Password:   "s3cret",
+	opts := redisconn.Opts{
+		Password:   password,
 		TLSEnabled: true,
-		TLSConfig:  config,
-		Logger:     redisconn.NoopLogger{},
-	})
+		TLSConfig:  config, // of MutualTLS
+	}
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, server.TLSAddr(), opts)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,11 +65,8 @@ func ExampleOpts_tLS() {
 	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "PING"))
 
 	// A server of an authority that is not trusted is refused for good.
-	_, err = redisconn.Connect(ctx, server.TLSAddr(), redisconn.Opts{
-		Password:   "s3cret",
-		TLSEnabled: true,
-		Logger:     redisconn.NoopLogger{},
-	})
+	opts.TLSConfig = nil
+	_, err = redisconn.Connect(ctx, server.TLSAddr(), opts)
 	failure := redis.AsErrorx(err)
 	fmt.Println(failure.IsOfType(redisconn.ErrTLS), failure.HasTrait(redisconn.ErrTraitInitPermanent))
 	// Output:
@@ -85,13 +83,14 @@ func ExampleOpts_aCL() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	ctx := context.Background()
+	ctx, password := context.Background(), "s3cret"
 
-	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{
+	opts := redisconn.Opts{
 		Username: "visits",
-		Password: "s3cret",
-		Logger:   redisconn.NoopLogger{},
-	})
+		Password: password,
+	}
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, server.Addr(), opts)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,7 +110,7 @@ func ExampleOpts_limits() {
 	defer server.Close()
 	ctx := context.Background()
 
-	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{
+	opts := redisconn.Opts{
 		Integrity: true, // no reply without its batch's fence
 		Limits: redis.Limits{
 			Line: 4 << 10, Bulk: 1 << 20, // bytes
@@ -120,8 +119,9 @@ func ExampleOpts_limits() {
 		},
 		MaxRequests: 10_000,
 		MaxBytes:    16 << 20,
-		Logger:      redisconn.NoopLogger{},
-	})
+	}
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, server.Addr(), opts)
 	if err != nil {
 		log.Fatal(err)
 	}
