@@ -156,7 +156,7 @@ func oneLine(line []byte) (any, error) {
 			return body[0] == 't', nil
 		}
 	case ',':
-		if v, ok := parseDouble(body); ok {
+		if v, ok := parseDouble(body); ok && pointInside(body) {
 			return v, nil
 		}
 	case '(':
