@@ -40,7 +40,7 @@ func TestDoAllocates(t *testing.T) {
 	key, value, text := strings.Repeat("k", 40), []byte(strings.Repeat("v", 40)), strings.Repeat("v", 40)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	number := 1 << 40
+	number := 1 << 30
 	s, c := Sync{own}, SyncCtx{own}
 	for name, f := range map[string]func() any{
 		"Sync.Do":      func() any { return s.Do("SET", key, text) },
