@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 )
@@ -166,13 +167,26 @@ func scalarText(buf []byte, res any) ([]byte, bool) {
 	case int64:
 		return strconv.AppendInt(buf, v, 10), true
 	case float64:
-		return strconv.AppendFloat(buf, v, 'f', -1, 64), true
+		return appendDouble(buf, v), true
 	case bool:
 		return strconv.AppendBool(buf, v), true
 	case *big.Int:
 		return v.Append(buf, 10), true
 	}
 	return nil, false
+}
+
+// appendDouble appends what parseDouble parses.
+func appendDouble(buf []byte, v float64) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(buf, "inf"...)
+	case math.IsInf(v, -1):
+		return append(buf, "-inf"...)
+	case math.IsNaN(v):
+		return append(buf, "nan"...)
+	}
+	return strconv.AppendFloat(buf, v, 'f', -1, 64)
 }
 
 // parseScalar makes a T of the text of a reply. The text may be reused.

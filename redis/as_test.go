@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -41,6 +42,10 @@ func TestAs(t *testing.T) {
 	as(t, int64(7), bigInt("7"))
 	as(t, 2.5, []byte("2.5"))
 	as(t, 42.0, int64(42))
+	as(t, math.Inf(1), math.Inf(1))
+	as(t, math.Inf(-1), []byte("-inf"))
+	as(t, "inf", math.Inf(1))
+	as(t, "nan", math.NaN())
 	as(t, true, int64(1))
 	as(t, false, []byte("0"))
 	as(t, true, "OK")

@@ -1,0 +1,230 @@
+package redis
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func addReplies(f *testing.F) {
+	for _, c := range validReplies {
+		f.Add(c.text, uint64(len(c.text)))
+	}
+	for i, c := range hostileReplies {
+		f.Add(c.text[:min(len(c.text), 200)], uint64(i))
+	}
+	f.Add("$100\r\n"+strings.Repeat("x", 100)+"\r\n", uint64(1))
+	f.Add("%2\r\n$1\r\na\r\n!5\r\nERR x\r\n+b\r\n-MOVED 1 :1\r\n", uint64(2))
+}
+
+// pieces gives a text in pieces of random sizes.
+type pieces struct {
+	text string
+	rnd  *rand.Rand
+}
+
+func (p *pieces) Read(buf []byte) (int, error) {
+	if p.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(buf, p.text[:min(len(p.text), 1+p.rnd.IntN(20))])
+	p.text = p.text[n:]
+	return n, nil
+}
+
+// FuzzDecode: in whatever pieces a reply comes, through whatever buffer, the
+// same comes out, and what was decoded can be encoded and decoded again.
+func FuzzDecode(f *testing.F) {
+	addReplies(f)
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		limits := Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(text), len(text)+16), limits)
+		res, err := d.Decode()
+		require.LessOrEqual(t, d.Size(), len(text))
+		for range 3 {
+			r := bufio.NewReaderSize(&pieces{text, rnd}, 16+rnd.IntN(400))
+			d2 := NewDecoder(r, limits)
+			res2, err2 := d2.Decode()
+			require.Equal(t, describeReply(res, err), describeReply(res2, err2), "%q", text)
+			if err == nil { // else it depends on the buffer how much of a bad line is read
+				require.Equal(t, d.Size(), d2.Size(), "%q", text)
+			}
+		}
+		if len(text) <= 60<<10 {
+			checkComplete(t, text)
+		}
+		checkTyped(t, text, limits, rnd, res, err)
+		if err == nil {
+			again, n := decodeWhole(t, string(appendReply(nil, res)))
+			require.Equal(t, describeReply(res, nil), describeReply(again, nil), "%q", text)
+			require.Positive(t, n)
+		}
+	})
+}
+
+func decodeWhole(t *testing.T, text string) (any, int) {
+	t.Helper()
+	d := NewDecoder(bufio.NewReader(strings.NewReader(text)), Limits{})
+	res, err := d.Decode()
+	require.NoError(t, err, "%q", text)
+	require.Equal(t, len(text), d.Size())
+	return res, d.Size()
+}
+
+// describeReply makes replies comparable: NaN, and errors.
+func describeReply(res any, err error) string {
+	switch typed := AsErrorx(err); {
+	case typed != nil:
+		return "error " + typed.Type().FullName()
+	case AsErrorx(res) != nil:
+		return "reply " + AsErrorx(res).Error()
+	}
+	switch v := res.(type) {
+	case []any:
+		texts := make([]string, len(v))
+		for i, el := range v {
+			texts[i] = describeReply(el, nil)
+		}
+		return fmt.Sprintf("array %q", texts)
+	case map[string]any:
+		texts := make(map[string]string, len(v))
+		for key, el := range v {
+			texts[key] = describeReply(el, nil)
+		}
+		return fmt.Sprintf("map %q", texts)
+	}
+	return fmt.Sprintf("%T %#v", res, fmt.Sprint(res))
+}
+
+// appendReply encodes a result as a server would.
+func appendReply(buf []byte, res any) []byte {
+	switch v := res.(type) {
+	case nil:
+		return append(buf, "_\r\n"...)
+	case string:
+		if strings.ContainsAny(v, "\r\n") {
+			return fmt.Appendf(buf, "=%d\r\ntxt:%s\r\n", len(v)+4, v)
+		}
+		return fmt.Appendf(buf, "+%s\r\n", v)
+	case []byte:
+		return fmt.Appendf(buf, "$%d\r\n%s\r\n", len(v), v)
+	case int64:
+		return fmt.Appendf(buf, ":%d\r\n", v)
+	case float64:
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			text = strings.TrimPrefix(strings.ToLower(text), "+")
+		}
+		return fmt.Appendf(buf, ",%s\r\n", text)
+	case bool:
+		return fmt.Appendf(buf, "#%.1s\r\n", strconv.FormatBool(v))
+	case *big.Int:
+		return fmt.Appendf(buf, "(%s\r\n", v)
+	case []any:
+		buf = fmt.Appendf(buf, "*%d\r\n", len(v))
+		for _, el := range v {
+			buf = appendReply(buf, el)
+		}
+		return buf
+	case map[string]any:
+		buf = fmt.Appendf(buf, "%%%d\r\n", len(v))
+		for key, el := range v {
+			buf = appendReply(appendReply(buf, []byte(key)), el)
+		}
+		return buf
+	}
+	err := AsErrorx(res)
+	text := err.Message()
+	if line, ok := err.Property(EKLine); ok { // a malformed redirect
+		text = string(line.([]byte))
+	}
+	return fmt.Appendf(buf, "!%d\r\n%s\r\n", len(text), text)
+}
+
+// checkTyped: a reply that is read into a variable is what As makes of it.
+func checkTyped(t *testing.T, text string, limits Limits, rnd *rand.Rand, res any, decodeErr error) {
+	into := func(dst any, value any, asErr error) {
+		w := &waiter{target: target{kind: targetOf(dst), body: make([]byte, 0, rnd.IntN(200))}}
+		d := NewDecoder(bufio.NewReaderSize(&pieces{text, rnd}, 16+rnd.IntN(400)), limits)
+		got, err := w.DecodeReply(d, 0)
+		require.Equal(t, describeReply(nil, decodeErr), describeReply(nil, err), "%q", text)
+		if err != nil {
+			require.False(t, w.target.filled, "%q", text)
+			return
+		}
+		if w.target.filled {
+			require.Nil(t, got)
+			w.target.store(dst)
+		} else {
+			err = assign(dst, got)
+		}
+		require.Equal(t, describeReply(nil, asErr), describeReply(nil, err), "%q", text)
+		if err != nil {
+			return
+		}
+		_, isInt := res.(int64)
+		_, isFloat := res.(float64)
+		switch dst := dst.(type) {
+		case *[]byte:
+			if !isInt && !isFloat { // of a number it is the server's text
+				require.Equal(t, value, *dst, "%q", text)
+			}
+		case *string:
+			if !isInt && !isFloat {
+				require.Equal(t, value, *dst, "%q", text)
+			}
+		case *int64:
+			require.Equal(t, value, *dst, "%q", text)
+		case *bool:
+			require.Equal(t, value, *dst, "%q", text)
+		case *float64:
+			require.Equal(t, fmt.Sprint(value), fmt.Sprint(*dst), "%q", text)
+		}
+	}
+	b, err := As[[]byte](res)
+	into(new([]byte), b, err)
+	s, err := As[string](res)
+	into(new(string), s, err)
+	i, err := As[int64](res)
+	into(new(int64), i, err)
+	x, err := As[float64](res)
+	into(new(float64), x, err)
+	flag, err := As[bool](res)
+	into(new(bool), flag, err)
+}
+
+// FuzzReadResponse: whatever a server sends, the answer is a value or a typed
+// error, and no reply that breaks off is a value.
+func FuzzReadResponse(f *testing.F) {
+	addReplies(f)
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		size := 16 + int(seed%1000)
+		read := func(text string) (any, int) {
+			return ReadResponse(bufio.NewReaderSize(strings.NewReader(text), size))
+		}
+		res, n := read(text)
+		require.LessOrEqual(t, n, len(text))
+		if err := AsError(res); err != nil {
+			require.IsType(t, AsErrorx(res), err)
+			if !AsErrorx(res).IsOfType(ErrResult) {
+				return
+			}
+		}
+		again, m := read(text[:n])
+		require.Equal(t, n, m)
+		require.Equal(t, describeReply(res, nil), describeReply(again, nil))
+		less, _ := read(text[:n-1-int(seed%uint64(n))])
+		assertType(t, ErrIO, less, "%q", text)
+		assert.False(t, AsErrorx(less).HasTrait(ErrTraitNotSent))
+	})
+}
