@@ -35,9 +35,6 @@ var (
 	// ErrIO is a failure to read or write, or a time-out. A request that ends
 	// with it may have run: retry only what may run twice.
 	ErrIO = Errors.NewType("io", ErrTraitConnectivity)
-	// ErrOverloaded resolves a request whose deadline can't be met any more, to
-	// judge by how many are before it and how fast they are answered. Not sent.
-	ErrOverloaded = Errors.NewType("overloaded", ErrTraitNotSent)
 	// ErrQueueFull resolves a request that met the bound of a connection's
 	// queue. Not sent: retry later, or send less.
 	ErrQueueFull = Errors.NewType("queue_full", ErrTraitNotSent)
@@ -67,6 +64,10 @@ var (
 	// ErrRequestWithdrawn is the ErrRequestCancelled of a request taken back
 	// before any of it was written. Not sent: retry is safe.
 	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
+	// ErrOverloaded is the ErrRequestWithdrawn of a request whose deadline can't be
+	// met any more, to judge by how long the server has kept others waiting. It
+	// comes before the deadline. Not sent.
+	ErrOverloaded = ErrRequestWithdrawn.NewSubtype("overloaded")
 )
 
 var (

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"errors"
-	"strconv"
 )
 
 // ScanEOF is what a Scanner's future gets when the iteration is over. It is
@@ -60,9 +59,6 @@ func ScanResponse(res any) (it []byte, keys []string, err error) {
 	it, ok = pair[0].([]byte)
 	if !ok {
 		return nil, nil, unexpected("cursor is not a string")
-	}
-	if _, err := strconv.ParseUint(string(it), 10, 64); err != nil {
-		return nil, nil, unexpected("cursor is not a number")
 	}
 	list, ok := pair[1].([]any)
 	if !ok {

@@ -128,12 +128,12 @@ func (w *waiter) result(ctx context.Context, t *target) any {
 
 // withdrawn is the result of a request that was taken back unsent.
 func withdrawn(ctx context.Context) error {
-	return ErrRequestWithdrawn.Wrap(context.Cause(ctx), "withdrawn before it was sent")
+	return ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 }
 
 // abandoned is the result of a request whose caller went away.
 func abandoned(ctx context.Context) error {
-	return ErrRequestCancelled.Wrap(context.Cause(ctx), "abandoned, it may have been sent")
+	return ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent")
 }
 
 // do sends one command and waits for its result, which may come into t, if that

@@ -215,7 +215,7 @@ func TestDoEndedContext(t *testing.T) {
 	res := SyncCtx{&foreignSender{}}.Do(ctx, "SET", "canary", 12345678)
 	assertType(t, ErrRequestWithdrawn, res)
 	assert.True(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
-	assert.Equal(t, cause, AsErrorx(res).Cause())
+	assert.Equal(t, context.Canceled, AsErrorx(res).Cause())
 	assertNoSecret(t, AsError(res))
 	req, _ := AsErrorx(res).Property(EKRequest)
 	assert.Equal(t, Req("SET", "canary", 12345678), req)

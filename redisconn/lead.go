@@ -16,7 +16,10 @@ import (
 // is a third of the round trip on loopback. As soon as requests overlap, and
 // at each heartbeat, the reader has the right again.
 
-// leads decides whether a request that is about to enter is a lone one whose
+// errStray tells that something came that nobody asked for.
+var errStray = errors.New("a reply that nobody asked for")
+
+// leadsLocked decides whether a request that is about to enter is a lone one whose
 // caller may read its own reply. If so the caller has the right to read.
 func (q *queue) leadsLocked() bool {
 	s := q.session
@@ -53,18 +56,58 @@ func (r *reader) rest() bool {
 	}
 }
 
-// Lead implements wire.Leader: it reads the one reply that is awaited, unless
-// ctx ends first or the reply comes in pieces.
+// Lead implements wire.Leader: it writes the batch, which the caller has the right
+// to, and reads the one reply that is awaited, unless ctx ends first or the reply
+// comes in pieces.
 func (s *session) Lead(ctx context.Context) {
 	r := s.reader
-	if !r.await(ctx) || !r.dec.Complete() {
-		s.readWake <- struct{}{}
-		return
+	b, cancelled := s.c.queue.take()
+	s.c.resolveCancelled(cancelled)
+	s.first = b
+	quick := b != nil && r.await(ctx) && r.dec.Complete()
+	if s.first != nil { // await was interrupted before it wrote
+		s.first = nil
+		s.writeFirst(b)
 	}
-	if r.answer() && r.cur == nil && r.dec.Buffered() == 0 && s.c.queue.passRead(s) {
+	if quick && r.answer() && r.cur == nil && r.dec.Buffered() == 0 && s.c.queue.passRead(s) {
 		return
 	}
 	s.readWake <- struct{}{}
+}
+
+// writeFirst is flush for a batch that is taken already.
+func (s *session) writeFirst(b *batch) {
+	if s.writeNow(b) && s.wrote(b) {
+		s.wake <- struct{}{}
+	}
+}
+
+// firstWritten is called by the raw writer when all of first was written.
+func (s *session) firstWritten() {
+	b := s.first
+	s.first, b.sent = nil, len(b.buf)
+	if s.wrote(b) {
+		s.wake <- struct{}{}
+	}
+}
+
+// readFirst is Read for a caller that leads: it writes first, and then reads.
+func (s *session) readFirst(p []byte) (int, error) {
+	b := s.first
+	n, sent, err := s.raw.exchange(b.buf, p)
+	switch {
+	case sent:
+		return n, err
+	case err == errStray:
+		s.fail(redis.ErrResponseUnexpected.New("%s", errStray.Error()))
+		return 0, err
+	case err != nil && n == 0 || s.hasFailed():
+		return 0, err // nothing is written: Lead sees to first
+	}
+	s.first, b.sent = nil, n
+	s.rest = b
+	s.wake <- struct{}{}
+	return s.conn.Read(p)
 }
 
 // await waits for a reply. It returns false if ctx ends first.
@@ -88,15 +131,4 @@ func (r *reader) await(ctx context.Context) bool {
 func (r *reader) interrupt() {
 	_ = r.s.conn.SetReadDeadline(time.Unix(1, 0))
 	r.interrupted <- struct{}{}
-}
-
-// checkQuiet fails the session if the server has closed the connection, or has
-// sent what nobody asked for, while nobody was reading.
-func (s *session) checkQuiet() {
-	switch head, n, err := s.raw.peek(); {
-	case err != nil:
-		s.fail(redis.ErrIO.Wrap(err, "reading"))
-	case n > 0 && head != '>':
-		s.fail(redis.ErrResponseUnexpected.New("a reply that nobody asked for"))
-	}
 }

@@ -83,7 +83,7 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 		if c.ctx.Err() != nil {
 			unsent = c.unsentError(err)
 		}
-		c.abandon(unsent, unsent)
+		c.abandon(unsent, unsent, nil)
 		return nil, err
 	}
 	s := newSession(c, conn)
@@ -171,7 +171,7 @@ func (s *session) end() *errorx.Error {
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
-	c.abandon(c.unsentError(err), s.unknownError())
+	c.abandon(c.unsentError(err), s.unknownError(), s.badReply)
 	close(s.quit)
 	c.report(LogDisconnected{Error: err, LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	c.sockets.Store(nil)
@@ -195,11 +195,15 @@ func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	return c.withConn(ErrNotConnected.Wrap(err, "connection lost"))
 }
 
-// abandon resolves all that is queued or in flight.
-func (c *Connection) abandon(unsent, unknown *errorx.Error) {
+// abandon resolves all that is queued or in flight. badReply, if not nil, is for
+// the oldest request.
+func (c *Connection) abandon(unsent, unknown, badReply *errorx.Error) {
 	inflight, open := c.queue.abort()
 	l := &leftovers{c: c}
 	l.collect(inflight, unsent, unknown)
+	if badReply != nil && len(l.items) > 0 && l.items[0].err == unknown {
+		l.items[0].err = c.withConn(badReply)
+	}
 	l.collect(open, unsent, unknown)
 	l.resolve()
 }
@@ -208,7 +212,7 @@ func (c *Connection) abandon(unsent, unknown *errorx.Error) {
 func (c *Connection) finish(err *errorx.Error) {
 	c.Close()
 	closed := c.unsentError(err)
-	c.abandon(closed, closed)
+	c.abandon(closed, closed, nil)
 	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 

@@ -5,10 +5,12 @@ package redisconn
 import "net"
 
 // rawWriter does not exist here: all is written by the writer goroutine.
-type rawWriter struct{}
+type rawWriter struct {
+	written func()
+}
 
 func newRawWriter(net.Conn) *rawWriter { return nil }
 
 func (*rawWriter) write([]byte) (int, error) { return 0, nil }
 
-func (*rawWriter) peek() (byte, int, error) { return 0, 0, nil }
+func (*rawWriter) exchange([]byte, []byte) (int, bool, error) { return 0, false, nil }

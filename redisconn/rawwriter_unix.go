@@ -19,11 +19,16 @@ type rawWriter struct {
 	n    int
 	err  error
 
-	// The same for peek, which is used by whoever has the right to read.
-	look    func(fd uintptr) bool
+	// The same for exchange, which is used by whoever has the right to read, too.
+	swap    func(fd uintptr) bool
 	head    [1]byte
-	seen    int
-	lookErr error
+	sent    bool
+	in      []byte
+	got     int
+	readErr error
+	// written is called when exchange has written all. The right to write may
+	// be gone after it.
+	written func()
 }
 
 // newRawWriter returns nil for connections that have no socket of their own.
@@ -42,7 +47,7 @@ func newRawWriter(conn net.Conn) *rawWriter {
 		return nil
 	}
 	w := &rawWriter{raw: raw}
-	w.once, w.look = w.writeOnce, w.peekOnce
+	w.once, w.swap = w.writeOnce, w.swapOnce
 	return w
 }
 
@@ -78,30 +83,85 @@ func (w *rawWriter) writeOnce(fd uintptr) bool {
 	}
 }
 
-// peek returns the first byte that can be read at once, if n is 1; it is 0 if
-// there is none. The end of the stream is an error.
-func (w *rawWriter) peek() (head byte, n int, err error) {
-	w.seen, w.lookErr = 0, nil
-	if err := w.raw.Read(w.look); err != nil {
-		return 0, 0, err
+// exchange looks whether the socket is quiet, writes out, and waits until it can
+// read into in. It saves the read in vain that would come before the wait. If
+// sent is false, n tells how much was written at once, as write does; else it is
+// how much was read.
+func (w *rawWriter) exchange(out, in []byte) (n int, sent bool, err error) {
+	w.buf, w.n, w.err = out, 0, nil
+	w.sent, w.in, w.got, w.readErr = false, in, 0, nil
+	err = w.raw.Read(w.swap)
+	w.in = nil
+	if w.sent {
+		if err == nil {
+			err = w.readErr
+		}
+		return w.got, true, err
 	}
-	return w.head[0], w.seen, w.lookErr
+	w.buf = nil
+	if err == nil {
+		err = w.readErr
+	}
+	if err == nil {
+		err = w.err
+	}
+	return w.n, false, err
 }
 
-func (w *rawWriter) peekOnce(fd uintptr) bool {
+// swapOnce is called first to write, and then whenever there may be something to
+// read. Data that comes after the write is noticed, since waiting for it was
+// prepared before.
+func (w *rawWriter) swapOnce(fd uintptr) bool {
+	if w.sent {
+		return w.readOnce(fd)
+	}
+	if w.readErr = w.quiet(fd); w.readErr != nil {
+		return true
+	}
+	w.writeOnce(fd)
+	if w.err != nil || w.n < len(w.buf) {
+		return true
+	}
+	w.buf, w.sent = nil, true
+	w.written()
+	return false
+}
+
+// quiet returns an error if the server has closed the connection, or has sent
+// something that is no push, while nobody was reading.
+func (w *rawWriter) quiet(fd uintptr) error {
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)
 		switch {
 		case err == syscall.EINTR:
 			continue
 		case err == syscall.EAGAIN:
-			return true
+			return nil
 		case err != nil:
-			w.lookErr = err
+			return err
 		case n == 0:
-			w.lookErr = io.EOF
+			return io.EOF
+		case w.head[0] != '>':
+			return errStray
 		}
-		w.seen = max(n, 0)
+		return nil
+	}
+}
+
+func (w *rawWriter) readOnce(fd uintptr) bool {
+	for {
+		n, err := syscall.Read(int(fd), w.in)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return false
+		case err != nil:
+			w.readErr = err
+		case n == 0:
+			w.readErr = io.EOF
+		}
+		w.got = max(n, 0)
 		return true
 	}
 }

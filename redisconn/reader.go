@@ -98,7 +98,7 @@ func (r *reader) answer() bool {
 	}
 	res, err := r.dec.Decode()
 	if err != nil {
-		r.s.fail(redis.AsErrorx(err))
+		r.s.failReply(redis.AsErrorx(err))
 		return false
 	}
 	if r.s.beats.strays(res, b.items[next].fut) {
@@ -121,9 +121,8 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 	it := b.items[next]
 	res, err := it.fut.(redis.ReplyDecoder).DecodeReply(r.dec, it.n)
 	if err != nil {
-		failure := redis.AsErrorx(err)
-		r.s.fail(failure)
-		it.fut.Resolve(r.s.unknownError(), it.n)
+		r.s.fail(redis.AsErrorx(err))
+		it.fut.Resolve(r.s.c.withConn(redis.AsErrorx(err)), it.n)
 		return false
 	}
 	r.resolve(b, next, reply{res, r.dec.Size()})

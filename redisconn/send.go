@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"bytes"
+	"context"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -77,7 +78,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	q.mu.Lock()
 	err := q.admitLocked(1)
 	if err == nil && !q.inTimeLocked(r.Deadline) {
-		err = redis.ErrOverloaded.New("the deadline can't be met: %d requests are before this one", q.pending)
+		err = redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending)
 	}
 	if err != nil {
 		q.mu.Unlock()
@@ -99,7 +100,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	q.mu.Unlock()
 	if lead {
 		r.Leader = s
-		s.checkQuiet()
+		return
 	}
 	if s != nil {
 		s.flush()

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // session is the life of one socket. It fails once, with the first error, and
@@ -19,7 +21,9 @@ type session struct {
 	failure sync.Once
 	failed  chan struct{} // closed after err is set
 	err     *errorx.Error
-	quit    chan struct{} // closed when the writer is to end
+	// badReply is the result of the oldest request, if its reply does not parse.
+	badReply *errorx.Error
+	quit     chan struct{} // closed when the writer is to end
 
 	// wake passes the right to write to the writer, together with rest, a
 	// batch that is partly written, if not nil.
@@ -27,6 +31,8 @@ type session struct {
 	rest *batch
 
 	reader *reader // used by whoever has the right to read
+	// first is the batch that the caller who leads has taken and not written.
+	first *batch
 	// readWake passes the right to read to the reader.
 	readWake chan struct{}
 
@@ -46,13 +52,28 @@ func newSession(c *Connection, conn net.Conn) *session {
 	}
 	s.reader = newReader(s)
 	s.beats = &heartbeat{s: s}
+	if s.raw != nil {
+		s.raw.written = s.firstWritten
+	}
 	return s
 }
 
 // fail ends the session, unless it has ended.
-func (s *session) fail(err *errorx.Error) {
+func (s *session) fail(err *errorx.Error) { s.failOnce(err, nil) }
+
+// failReply is fail for a reply that can't be read. If it came, and does not parse,
+// its error is the result of the request that it was for, too.
+func (s *session) failReply(err *errorx.Error) {
+	if err.IsOfType(redis.ErrIO) {
+		s.failOnce(err, nil)
+	} else {
+		s.failOnce(err, err)
+	}
+}
+
+func (s *session) failOnce(err, badReply *errorx.Error) {
 	s.failure.Do(func() {
-		s.err = err
+		s.err, s.badReply = err, badReply
 		s.c.lost() // before the lifecycle goes on: the next session is not lost
 		close(s.failed)
 		_ = s.conn.Close()
@@ -70,7 +91,12 @@ func (s *session) hasFailed() bool {
 
 // Read implements io.Reader and counts.
 func (s *session) Read(p []byte) (int, error) {
-	n, err := s.conn.Read(p)
+	n, err := 0, error(nil)
+	if s.first != nil {
+		n, err = s.readFirst(p)
+	} else {
+		n, err = s.conn.Read(p)
+	}
 	s.received.Add(int64(n))
 	return n, err
 }

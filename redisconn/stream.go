@@ -49,7 +49,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 		return res
 	}
 	if ctx.Err() != nil {
-		return redis.ErrRequestCancelled.Wrap(context.Cause(ctx), "streaming, it may have been sent")
+		return redis.ErrRequestCancelled.Wrap(ctx.Err(), "streaming, it may have been sent")
 	}
 	typed := redis.AsErrorx(err)
 	if !typed.IsOfType(redis.ErrIO) && !typed.HasTrait(redis.ErrTraitNotSent) {
