@@ -13,7 +13,7 @@ var (
 	errReference = errors.New("not a reply")
 	signed       = regexp.MustCompile(`^[+-]?[0-9]+$`)
 	unsigned     = regexp.MustCompile(`^[0-9]+$`)
-	decimal      = regexp.MustCompile(`^[-+.eE0-9]+$`)
+	decimal      = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 )
 
 // reference decodes replies slowly, from a string that is there in whole, by
