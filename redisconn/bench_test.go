@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-var benchConcurrency = []int{1, 2, 4, 8, 128, 1000}
+var benchConcurrency = []int{1, 2, 4, 8, 128, 256, 512, 1000}
 
 // BenchmarkSyncSetGet alternates SET and GET of 16 bytes in many goroutines.
 func BenchmarkSyncSetGet(b *testing.B) {
