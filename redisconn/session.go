@@ -91,12 +91,11 @@ func (s *session) hasFailed() bool {
 
 // Read implements io.Reader and counts.
 func (s *session) Read(p []byte) (int, error) {
-	n, err := 0, error(nil)
+	read := s.conn.Read
 	if s.first != nil {
-		n, err = s.readFirst(p)
-	} else {
-		n, err = s.conn.Read(p)
+		read = s.readFirst
 	}
+	n, err := read(p)
 	s.received.Add(int64(n))
 	return n, err
 }
