@@ -58,8 +58,8 @@ func FuzzDecode(f *testing.F) {
 			require.Equal(t, describeReply(res, err), describeReply(res2, err2), "%q", text)
 			if err == nil { // else it depends on the buffer how much of a bad line is read
 				if err == nil {
-				require.Equal(t, d.Size(), d2.Size(), "%q", text)
-			}
+					require.Equal(t, d.Size(), d2.Size(), "%q", text)
+				}
 			}
 		}
 		if len(text) <= 60<<10 {
