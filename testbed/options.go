@@ -78,6 +78,9 @@ func (o Options) config(v version, dir string, ports portSet) string {
 	line("daemonize no")
 	line(`save ""`)
 	line("appendonly", yesNo(o.Persist))
+	// With everysec, the default, Redis puts a write off while an fsync is slow,
+	// and acknowledges what a SIGKILL then loses. The kernel outlives the process.
+	line("appendfsync", "no")
 	line("repl-diskless-sync-delay 0")
 	if v.major >= 7 {
 		line("enable-debug-command local")
