@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"reflect"
 )
 
 // DoInto sends a command and reads its reply into dst, which is a pointer to a
@@ -29,10 +30,12 @@ func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 
 func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
 	t := target{kind: targetOf(dst)}
-	switch t.kind {
-	case targetUnknown:
+	switch {
+	case t.kind == targetUnknown:
 		return ErrArgumentType.New("a reply can't be read into a %T", dst)
-	case targetBytes:
+	case reflect.ValueOf(dst).IsNil():
+		return ErrArgumentType.New("a reply can't be read into a nil %T", dst)
+	case t.kind == targetBytes:
 		buf := dst.(*[]byte)
 		t.body, *buf = (*buf)[:0], nil
 	}

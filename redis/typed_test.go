@@ -134,6 +134,9 @@ func TestDoIntoMismatch(t *testing.T) {
 	assertType(t, ErrResult, err)
 	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(new(int), "GET", "k"))
 	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(nil, "GET", "k"))
+	for _, dst := range []any{(*string)(nil), (*[]byte)(nil), (*int64)(nil), (*[]string)(nil), (*map[string]bool)(nil)} {
+		assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(dst, "GET", "k"))
+	}
 	assertType(t, ErrContextIsNil, SyncCtx{answering("+OK\r\n", Limits{})}.DoInto(noContext, new(string), "GET"))
 }
 
