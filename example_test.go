@@ -130,16 +130,36 @@ func Example_results() {
 	// counter
 }
 
-// mayRetry tells whether a write that failed can be sent again.
+// mayRetry tells whether a request that failed can be sent again, even a write.
 func mayRetry(err error) bool {
-	typed := redis.AsErrorx(err)
-	return typed != nil && typed.HasTrait(redis.ErrTraitNotSent) &&
-		!typed.IsOfType(redis.ErrContextClosed)
+	failure := redis.AsErrorx(err)
+	switch {
+	case failure == nil || !failure.HasTrait(redis.ErrTraitNotSent):
+		return false // it is answered, or may have run
+	case failure.IsOfType(redis.ErrContextClosed):
+		return false // nothing is sent any more
+	case failure.IsOfType(redis.ErrRequestCancelled):
+		return true // with a new context
+	}
+	return !redis.ErrRequest.IsNamespaceOf(failure.Type()) // else it is malformed
 }
 
 func Example_retry() {
-	fmt.Println(mayRetry(redis.ErrQueueFull.New("full")), mayRetry(redis.ErrIO.New("broken")))
-	// Output: true false
+	for _, err := range []error{
+		redis.ErrQueueFull.New("full"),
+		redis.ErrRequestWithdrawn.New("withdrawn"),
+		redis.ErrIO.New("broken"),
+		redis.ErrArgumentType.New("malformed"),
+		redis.ErrContextClosed.New("closed"),
+	} {
+		fmt.Println(mayRetry(err))
+	}
+	// Output:
+	// true
+	// true
+	// false
+	// false
+	// false
 }
 
 func clusterOf(ctx context.Context, addrs []string) error {
@@ -162,11 +182,36 @@ func clusterOf(ctx context.Context, addrs []string) error {
 	// Reads that may be a little behind, from replicas where there are any.
 	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 	_, err = redis.As[string](reads.Do(ctx, "GET", "key"))
-	return err
+	if err != nil {
+		return err
+	}
+	return readByPolicies(ctx, cluster)
+}
+
+// readByPolicies shows each policy at its work.
+func readByPolicies(ctx context.Context, cluster *rediscluster.Cluster) error {
+	strict := redis.SyncCtx{S: cluster} // MasterOnly
+	even := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.MasterAndSlaves)}
+	feeds := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
+	scripts := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.ForceMasterAndSlaves)}
+	reports := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.ForcePreferSlaves)}
+
+	for _, db := range []redis.SyncCtx{strict, even, feeds} {
+		if err := redis.AsError(db.Do(ctx, "EXISTS", "key")); err != nil {
+			return err
+		}
+	}
+	for _, db := range []redis.SyncCtx{scripts, reports} {
+		res := db.Do(ctx, "EVAL", "return redis.call('EXISTS', KEYS[1])", 1, "key")
+		if err := redis.AsError(res); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func TestClusterExample(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := testbed.NewCluster(t)
 	if err := clusterOf(t.Context(), tb.Addrs()); err != nil {
 		t.Fatal(err)
 	}
