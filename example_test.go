@@ -130,6 +130,30 @@ func Example_results() {
 	// counter
 }
 
+func Example_stream() {
+	s, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	conn, err := redisconn.Connect(ctx, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	db := redis.SyncCtx{S: conn}
+	db.Do(ctx, "SET", "film", "a long one")
+	w := os.Stdout
+
+	n := conn.DoStream(ctx, w, "GET", "film")
+	if err := redis.AsError(n); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(":", n, "bytes")
+	// Output: a long one: 10 bytes
+}
+
 // mayRetry tells whether a request that failed can be sent again, even a write.
 func mayRetry(err error) bool {
 	failure := redis.AsErrorx(err)
