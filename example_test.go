@@ -28,13 +28,9 @@ func (v Visits) Count(ctx context.Context, page string) (int64, error) {
 	return n, err
 }
 
-// Of returns the visits of some pages.
-func (v Visits) Of(ctx context.Context, pages ...string) ([]string, error) {
-	args := []any{"visits"}
-	for _, page := range pages {
-		args = append(args, page)
-	}
-	return redis.As[[]string](v.DB.Do(ctx, "HMGET", args...))
+// All returns the visits of all pages.
+func (v Visits) All(ctx context.Context) (map[string]int64, error) {
+	return redis.As[map[string]int64](v.DB.Do(ctx, "HGETALL", "visits"))
 }
 
 func Example() {
@@ -53,18 +49,18 @@ func Example() {
 	defer conn.Close()
 	visits := Visits{DB: redis.SyncCtx{S: conn}}
 
-	// In a service this runs in thousands of goroutines at once; their requests
-	// share the connection and form batches by themselves.
+	// In a handler, which may run in thousands of goroutines at once: their requests
+	// share the connection, and form batches by themselves. The deadline of its
+	// context holds, whatever the server does.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	for range 3 {
-		if _, err := visits.Count(ctx, "home"); err != nil {
-			log.Fatal(err)
-		}
-	}
-	counts, err := visits.Of(ctx, "home")
-	fmt.Println(counts, err)
-	// Output: [3] <nil>
+	n, err := visits.Count(ctx, "home")
+
+	fmt.Println(n, err)
+	fmt.Println(visits.All(ctx))
+	// Output:
+	// 1 <nil>
+	// map[home:1] <nil>
 }
 
 func Example_results() {
