@@ -2,11 +2,9 @@ package redispipe_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -235,44 +233,4 @@ func TestClusterExample(t *testing.T) {
 	if err := clusterOf(t.Context(), tb.Addrs()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestDocs checks that every Go block of the documentation stands in a test or
-// an example, line by line, so that it is compiled.
-func TestDocs(t *testing.T) {
-	var code strings.Builder
-	for _, name := range []string{"example_test.go", "redisconn/example_security_test.go"} {
-		text, err := os.ReadFile(name)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		code.WriteString(squeeze(string(text)))
-	}
-	for _, name := range []string{"README.md", "docs/security.md"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		blocks := strings.Split(string(text), "```go\n")[1:]
-		if len(blocks) == 0 {
-			t.Errorf("%s has no Go blocks", name)
-		}
-		for _, block := range blocks {
-			block, _, _ = strings.Cut(block, "```")
-			if !strings.Contains(code.String(), squeeze(block)) {
-				t.Errorf("%s: this block is compiled nowhere:\n%s", name, block)
-			}
-		}
-	}
-}
-
-// squeeze drops white space at the ends of lines, and empty lines.
-func squeeze(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			out.WriteString(line + "\n")
-		}
-	}
-	return out.String()
 }

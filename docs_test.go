@@ -1,0 +1,132 @@
+package redispipe_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// What the package documentation shows, compiled.
+var (
+	_ = func(ctx context.Context) error {
+		conn, err := redisconn.Connect(ctx, "127.0.0.1:6379", redisconn.Opts{})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		client := redis.SyncCtx{S: conn}
+		res := client.Do(ctx, "SET", "key", "value")
+		if err := redis.AsError(res); err != nil {
+			return err
+		}
+		return nil
+	}
+	_ = func(ctx context.Context, sender redis.Sender) error {
+		client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
+		res := client.Do(ctx, "GET", "key")
+		if err := redis.AsError(res); err != nil {
+			return err
+		}
+		return nil
+	}
+	_ = func(ctx context.Context) error {
+		conn, err := redisconn.Connect(ctx, "127.0.0.1:6379", redisconn.Opts{})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		res := redis.SyncCtx{S: conn}.Do(ctx, "INCR", "counter")
+		return redis.AsError(res)
+	}
+	_ = func(ctx context.Context) error {
+		cluster, err := rediscluster.NewCluster(ctx, []string{"10.0.0.1:7000", "10.0.0.2:7000"}, rediscluster.Opts{})
+		if err != nil {
+			return err
+		}
+		defer cluster.Close()
+		res := redis.SyncCtx{S: cluster}.Do(ctx, "SET", "key", "value")
+		return redis.AsError(res)
+	}
+	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
+		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
+		return reads
+	}
+)
+
+// TestDocs checks that every Go block of the documentation stands in a test or
+// an example, line by line, so that it is compiled.
+func TestDocs(t *testing.T) {
+	var code strings.Builder
+	for _, name := range []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go"} {
+		code.WriteString(squeeze(read(t, name)))
+	}
+	blocks := map[string][]string{}
+	for _, name := range []string{"README.md", "docs/security.md"} {
+		for _, block := range strings.Split(read(t, name), "```go\n")[1:] {
+			block, _, _ = strings.Cut(block, "```")
+			blocks[name] = append(blocks[name], block)
+		}
+	}
+	for _, name := range []string{"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go"} {
+		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
+			if strings.Contains(block, ":=") { // else it is a table
+				blocks[name] = append(blocks[name], strings.ReplaceAll(block, "//\t", ""))
+			}
+		}
+	}
+	if len(blocks) != 6 {
+		t.Errorf("Go blocks in %d documents of 6", len(blocks))
+	}
+	for name, found := range blocks {
+		for _, block := range found {
+			if !strings.Contains(code.String(), squeeze(block)) {
+				t.Errorf("%s: this block is compiled nowhere:\n%s", name, block)
+			}
+		}
+	}
+}
+
+// TestDocLinks checks that what the documentation links to, or shows, is there.
+func TestDocLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+	for _, pattern := range []string{"*.md", "docs/*.md", "internal/bench/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d documents, %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// squeeze drops white space at the ends of lines, and empty lines.
+func squeeze(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
