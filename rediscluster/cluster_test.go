@@ -346,7 +346,9 @@ func TestAllocations(t *testing.T) {
 	conn, err := redisconn.Connect(context.Background(), n.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
-	c, _ := connect(t, tb.Addrs(), Opts{Logger: NoopLogger{}})
+	c, _ := connect(t, tb.Addrs(), Opts{
+		Logger: NoopLogger{}, HostOpts: redisconn.Opts{Logger: redisconn.NoopLogger{}},
+	})
 	val := strings.Repeat("x", 16)
 	count := func(s redis.Sync) (set, get float64) {
 		s.Do("SET", "key", val)

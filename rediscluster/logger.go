@@ -20,6 +20,8 @@ type Logger interface {
 	Report(cluster *Cluster, event LogEvent)
 	// ReqStat is called with each answered request, by a connection: see
 	// redisconn.Logger. A request that is redirected is answered several times.
+	// A logger may have a method WantsReqStat() bool, too, which is asked once
+	// for each connection: statistics that nobody wants are not collected.
 	ReqStat(cluster *Cluster, conn *redisconn.Connection, req Request, res any, nanos, in, out int64)
 }
 
@@ -139,10 +141,14 @@ func (h hostLogger) ReqStat(conn *redisconn.Connection, req Request, res any, na
 // WantsReqStat tells redisconn whether ReqStat does anything.
 func (h hostLogger) WantsReqStat() bool {
 	c := h.link.node.c
-	if c.opts.HostOpts.Logger != nil {
-		return true
+	return wantsReqStat(c.opts.Logger) || redisconn.WantsReqStat(c.opts.HostOpts.Logger)
+}
+
+func wantsReqStat(l Logger) bool {
+	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
+		return chooser.WantsReqStat()
 	}
-	switch c.opts.Logger.(type) {
+	switch l.(type) {
 	case DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
 		return false
 	}

@@ -48,7 +48,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: 2 or 3", opts.Protocol)
 	}
 	opts = opts.withDefaults()
-	c := &Connection{addr: parsed, opts: opts, wantsStat: wantsStats(opts.Logger), ended: make(chan struct{})}
+	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.queue.ctx = c.ctx
 	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes

@@ -100,14 +100,15 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
-// wantsStats tells whether a logger does anything with statistics. One that has
-// a method WantsReqStat() bool is asked; it saves what they cost to collect.
-func wantsStats(l Logger) bool {
+// WantsReqStat tells whether a logger does anything with statistics: one that
+// has a method WantsReqStat() bool is asked, those of this package do not, nor
+// does nil.
+func WantsReqStat(l Logger) bool {
 	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
 		return chooser.WantsReqStat()
 	}
 	switch l.(type) {
-	case DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
+	case nil, DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
 		return false
 	}
 	return true
