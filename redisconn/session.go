@@ -14,9 +14,10 @@ import (
 // everything else follows from that: the socket is closed, reader and writer
 // come to their ends, and the lifecycle resolves what is left.
 type session struct {
-	c    *Connection
-	conn net.Conn
-	raw  *rawWriter // nil if writes of callers could block
+	c      *Connection
+	conn   net.Conn
+	raw    *rawWriter // nil if writes of callers could block
+	ceding *ceding
 
 	failure sync.Once
 	failed  chan struct{} // closed after err is set
@@ -45,6 +46,7 @@ func newSession(c *Connection, conn net.Conn) *session {
 		c:        c,
 		conn:     conn,
 		raw:      newRawWriter(conn),
+		ceding:   newCeding(conn),
 		failed:   make(chan struct{}),
 		quit:     make(chan struct{}),
 		wake:     make(chan struct{}, 1),

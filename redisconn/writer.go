@@ -22,6 +22,7 @@ func (s *session) flush() {
 		s.wake <- struct{}{}
 	}
 	s.c.resolveCancelled(cancelled)
+	s.ceding.cede()
 }
 
 // yield lets the goroutines that are about to send do so, where that is worth
@@ -66,6 +67,7 @@ func (s *session) writeLoop() {
 		select {
 		case <-s.wake:
 			s.writeAll()
+			s.ceding.cede()
 		case <-s.quit:
 			return
 		}
