@@ -50,8 +50,8 @@ func TestEnough(t *testing.T) {
 		{64, 100, 128, true},
 		{127, 100, 1000, false},
 		{128, 100, 1000, true},
-		{1, 32 << 10, 1000, true},
-		{1, 32<<10 - 1, 1000, false},
+		{1, enoughBytes, 1000, true},
+		{1, enoughBytes - 1, 1000, false},
 	} {
 		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency), "%+v", c)
 	}
