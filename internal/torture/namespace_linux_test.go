@@ -1,0 +1,90 @@
+package torture
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inNamespace is set in the environment of the process that has a network of
+// its own.
+const inNamespace = "TORTURE_NAMESPACE"
+
+// T6: the network itself swallows everything. The kernel has no route any more,
+// and no socket is told.
+func TestT6NoRoute(t *testing.T) {
+	if os.Getenv(inNamespace) == "" {
+		runInNamespace(t)
+		return
+	}
+	setLoopback(t, true)
+	opts := fast()
+	opts.IOTimeout = 400 * time.Millisecond
+	r := newRig(t, RigOpts{Conn: opts})
+	for _, busy := range []bool{false, true} {
+		ctx, stop := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		load := r.Load(8, 0)
+		load.Window, load.Pause = 8, time.Millisecond
+		if busy {
+			wg.Go(func() { load.Run(ctx) })
+			require.Eventually(t, func() bool { return r.Ledger.Issued() > 1000 }, 3*time.Second, time.Millisecond)
+		}
+		lost := r.Events.Count("LogDisconnected")
+		begin := time.Now()
+		setLoopback(t, false)
+		require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > lost },
+			3*opts.IOTimeout+slack, time.Millisecond, "busy %v", busy)
+		t.Logf("busy %v: noticed after %v: %s", busy, time.Since(begin), r.Events.Last())
+		setLoopback(t, true)
+		_, err := r.WaitConnected(5 * time.Second)
+		require.NoError(t, err)
+		stop()
+		wg.Wait()
+		require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 3*time.Second, time.Millisecond)
+	}
+	judge(t, r)
+}
+
+// runInNamespace runs the calling test again, in a process that has a network
+// of its own.
+func runInNamespace(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if len(out) == 0 && err != nil {
+		t.Skipf("the system lets nobody make a network namespace: %v", err)
+	}
+	t.Logf("%s", out)
+	require.NoError(t, err)
+}
+
+// setLoopback turns the loopback interface on or off.
+func setLoopback(t *testing.T, up bool) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
+	require.NoError(t, err)
+	defer syscall.Close(fd)
+	request := struct { // struct ifreq of netdevice(7)
+		name  [syscall.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{name: [syscall.IFNAMSIZ]byte{'l', 'o'}}
+	if up {
+		request.flags = syscall.IFF_UP
+	}
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	require.Zero(t, errno, "%v", errno)
+}
