@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/joomcode/errorx"
 )
@@ -341,6 +342,11 @@ func (d *Decoder) elements(n, depth int) ([]any, error) {
 		el, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
+		}
+		if k := len(elements); k == cap(elements) {
+			// append would grow by a quarter at a time, which takes thrice
+			// as much in all.
+			elements = slices.Grow(elements, min(max(k, 1), n-k))
 		}
 		elements = append(elements, el)
 	}

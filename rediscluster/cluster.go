@@ -99,6 +99,9 @@ func (c *Cluster) Handle() any { return c.opts.Handle }
 // String implements fmt.Stringer.
 func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{name: %s}", c.opts.Name) }
 
+// GoString implements fmt.GoStringer: the verb %#v shows no options, and so no password.
+func (c *Cluster) GoString() string { return c.String() }
+
 // ForceReloading has the topology read again soon. It does not wait.
 func (c *Cluster) ForceReloading() { c.refresher.force() }
 

@@ -2,10 +2,12 @@ package rediscluster
 
 import (
 	"crypto/tls"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -69,4 +71,15 @@ func TestTLSFor(t *testing.T) {
 	open := &tls.Config{MinVersion: tls.VersionTLS12}
 	assert.Equal(t, "a.example", tlsFor(redisconn.Opts{TLSEnabled: true, TLSConfig: open}, "a.example").ServerName)
 	assert.Empty(t, open.ServerName, "the user's own is left alone")
+}
+
+func TestNothingPrintsThePassword(t *testing.T) {
+	o := Opts{Name: "orders", HostOpts: redisconn.Opts{Password: "canary"}}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		for _, v := range []any{o, &o, &Cluster{opts: o}} {
+			text := fmt.Sprintf(format, v)
+			require.NotContains(t, text, "canary", "%s of %T", format, v)
+			require.Contains(t, text, "orders", "%s of %T", format, v)
+		}
+	}
 }

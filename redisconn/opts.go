@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"math"
 	"net"
 	"time"
@@ -81,6 +82,18 @@ type Opts struct {
 	// Logger gets events and statistics. Default DefaultLogger.
 	Logger Logger
 }
+
+// String prints the options without the password.
+func (o Opts) String() string {
+	type plain Opts // has no String
+	if o.Password != "" {
+		o.Password = "(hidden)"
+	}
+	return fmt.Sprintf("%+v", plain(o))
+}
+
+// GoString is String: the verb %#v shows no password either.
+func (o Opts) GoString() string { return o.String() }
 
 const (
 	defaultIOTimeout = time.Second

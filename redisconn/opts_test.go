@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -54,4 +55,15 @@ func TestTimes(t *testing.T) {
 	require.Equal(t, time.Duration(math.MaxInt64), times(math.MaxInt64, 2))
 	require.Equal(t, time.Duration(math.MaxInt64), times(math.MaxInt64/2+1, 2))
 	require.Equal(t, time.Duration(-8), times(-1, 8))
+}
+
+func TestOptsHideThePassword(t *testing.T) {
+	o := Opts{Username: "me", Password: "canary"}
+	conn := &Connection{opts: o}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		for _, v := range []any{o, &o, struct{ Host Opts }{o}, conn} {
+			require.NotContains(t, fmt.Sprintf(format, v), "canary", "%s of %T", format, v)
+		}
+		require.Contains(t, fmt.Sprintf(format, o), "me", format)
+	}
 }
