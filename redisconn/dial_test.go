@@ -235,5 +235,6 @@ func TestConnectionRefused(t *testing.T) {
 	conn, err := redisconn.Connect(background, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err, "it goes on dialing")
 	defer conn.Close()
-	requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+	e = requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+	requireType(t, e.Cause(), redisconn.ErrDial)
 }

@@ -16,7 +16,8 @@ var (
 	// ends with one of them was not sent: retry is safe.
 	ErrConnection = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
 	// ErrNotConnected: there was no connection when the request was sent, or
-	// it broke before anything of the request was written.
+	// it broke before anything of the request was written. What ended the last
+	// connection, or the last attempt at one, is its cause.
 	ErrNotConnected = ErrConnection.NewType("not_connected")
 	// ErrDial: the server can't be reached.
 	ErrDial = ErrConnection.NewType("dial")

@@ -78,7 +78,7 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
 		err = c.withConn(err)
-		c.disconnected()
+		c.disconnected(err)
 		unsent := err
 		if c.ctx.Err() != nil {
 			unsent = c.unsentError(err)
@@ -167,7 +167,7 @@ func (p *progress) stalled(now, oldest time.Time, received int64, timeout time.D
 func (s *session) end() *errorx.Error {
 	c := s.c
 	err := c.withConn(s.err)
-	c.disconnected() // it may have failed before it was connected
+	c.disconnected(err) // it may have failed before it was connected
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
@@ -233,24 +233,24 @@ func (c *Connection) pause(failures int, began time.Time) {
 
 // The changes of state.
 
-func (c *Connection) connecting() { c.change(stateConnecting, nil) }
+func (c *Connection) connecting() { c.change(stateConnecting, nil, nil) }
 
-func (c *Connection) disconnected() { c.change(stateDisconnected, nil) }
+func (c *Connection) disconnected(why *errorx.Error) { c.change(stateDisconnected, nil, why) }
 
-func (c *Connection) connected(s *session) { c.change(stateConnected, s) }
+func (c *Connection) connected(s *session) { c.change(stateConnected, s, nil) }
 
-func (c *Connection) closed() { c.change(stateClosed, nil) }
+func (c *Connection) closed() { c.change(stateClosed, nil, nil) }
 
 // lost is called by the session that fails.
-func (c *Connection) lost() { c.change(stateDisconnected, nil) }
+func (c *Connection) lost(why *errorx.Error) { c.change(stateDisconnected, nil, why) }
 
 // change changes the state. Closed is for ever.
-func (c *Connection) change(to state, s *session) {
+func (c *Connection) change(to state, s *session, why *errorx.Error) {
 	q := &c.queue
 	q.mu.Lock()
 	var start bool
 	if q.state != stateClosed {
-		q.state, q.session = to, s
+		q.state, q.session, q.why = to, s, why
 		q.reading = true // the reader of a new session begins with it
 		start = s != nil && q.open != nil && !q.writing
 		q.writing = q.writing || start

@@ -23,7 +23,8 @@ type queue struct {
 	mu sync.Mutex // guards all that follows
 
 	state   state
-	session *session // set while connected
+	session *session      // set while connected
+	why     *errorx.Error // what ended the connection, while disconnected
 
 	open *batch // nil when empty
 	seq  uint64 // sequence number of the next request
@@ -65,7 +66,7 @@ func (q *queue) admitLocked(requests int) *errorx.Error {
 	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil:
 		return redis.ErrContextClosed.New("connection is closed")
 	case q.state == stateDisconnected:
-		return ErrNotConnected.New("not connected")
+		return ErrNotConnected.Wrap(q.why, "not connected")
 	}
 	if q.pending > 0 && !q.fitsLocked(requests) {
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)

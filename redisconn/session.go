@@ -76,7 +76,7 @@ func (s *session) failReply(err *errorx.Error) {
 func (s *session) failOnce(err, badReply *errorx.Error) {
 	s.failure.Do(func() {
 		s.err, s.badReply = err, badReply
-		s.c.lost() // before the lifecycle goes on: the next session is not lost
+		s.c.lost(err) // before the lifecycle goes on: the next session is not lost
 		close(s.failed)
 		_ = s.conn.Close()
 	})
