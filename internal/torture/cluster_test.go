@@ -10,13 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/oracle"
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
-
-const nodeTimeout = time.Second
 
 func newClusterRig(t *testing.T, nodes *testbed.Cluster) *ClusterRig {
 	t.Helper()
@@ -50,16 +47,9 @@ func background(load *Load) (stop func()) {
 // that took.
 func answers(t *testing.T, r *ClusterRig, within time.Duration) time.Duration {
 	t.Helper()
-	begin := time.Now()
-	for shard := range 3 {
-		key := []string{"c", "b", "a"}[shard] // slots 7365, 3300, 15495
-		require.Eventually(t, func() bool {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			return redis.AsError(redis.SyncCtx{S: r.Client}.Do(ctx, "SET", "{"+key+"}probe", "1")) == nil
-		}, within, 5*time.Millisecond, "key %s", key)
-	}
-	return time.Since(begin)
+	took, err := r.WaitAnswers(within)
+	require.NoError(t, err)
+	return took
 }
 
 // T16: masters fail over, gracefully and killed, under load.
@@ -118,7 +108,7 @@ func TestT17MovingSlots(t *testing.T) {
 	load := r.Load(workers, 0)
 	stop := background(load)
 	for i := range long(12, 4) {
-		slot, err := nodes.Slot(load.newWorker(i % workers).key(""))
+		slot, err := nodes.Slot(load.key(i%workers, ""))
 		require.NoError(t, err)
 		owner, err := nodes.Owner(slot)
 		require.NoError(t, err)

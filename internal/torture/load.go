@@ -39,6 +39,10 @@ type Load struct {
 	Pause time.Duration
 	// Calm leaves out what is not a single request of a single reply.
 	Calm bool
+	// Unordered is for a client that promises no order to requests that are in
+	// flight together, as of a cluster, where each may be redirected by itself:
+	// each of them writes to a list of its own.
+	Unordered bool
 }
 
 // refusedPause keeps workers from spinning while everything is refused.
@@ -59,7 +63,14 @@ type worker struct {
 	*Load
 	num    int
 	rnd    *rand.Rand
-	tokens chan struct{}
+	tokens chan *token
+}
+
+// token is the right to have something in flight, and the redis.Future of it if
+// that is one request.
+type token struct {
+	*worker
+	num int
 }
 
 func (l *Load) newWorker(num int) *worker {
@@ -67,10 +78,10 @@ func (l *Load) newWorker(num int) *worker {
 	w := &worker{
 		Load: l, num: num,
 		rnd:    rand.New(rand.NewSource(l.Seed*7919 + int64(num))),
-		tokens: make(chan struct{}, window),
+		tokens: make(chan *token, window),
 	}
-	for range window {
-		w.tokens <- struct{}{}
+	for i := range window {
+		w.tokens <- &token{w, i}
 	}
 	return w
 }
@@ -84,8 +95,8 @@ func (w *worker) run(ctx context.Context) {
 			w.call(ctx)
 		} else {
 			select {
-			case <-w.tokens:
-				w.send()
+			case t := <-w.tokens:
+				t.send()
 			case <-ctx.Done():
 				return
 			}
@@ -97,20 +108,20 @@ func (w *worker) run(ctx context.Context) {
 }
 
 // Resolve implements redis.Future for one request.
-func (w *worker) Resolve(res any, id uint64) {
-	w.Ledger.Resolve(res, id)
-	w.free(res)
+func (t *token) Resolve(res any, id uint64) {
+	t.Ledger.Resolve(res, id)
+	t.free(res)
 }
 
 // Cancelled implements redis.Future.
-func (w *worker) Cancelled() error { return nil }
+func (t *token) Cancelled() error { return nil }
 
 // free lets the worker send the next request, after a rest if this one was
 // refused.
-func (w *worker) free(res any) {
+func (t *token) free(res any) {
 	put := func() {
 		select {
-		case w.tokens <- struct{}{}:
+		case t.tokens <- t:
 		default: // a request resolved twice; the ledger tells
 		}
 	}
@@ -121,9 +132,18 @@ func (w *worker) free(res any) {
 	put()
 }
 
+// list is the key of the execution log for a request, the place of which in its
+// batch is given.
+func (t *token) list(place int) string {
+	if !t.Unordered {
+		return t.key("log")
+	}
+	return t.key(fmt.Sprintf("log%d.%d", t.num, place))
+}
+
 // call sends one request with a deadline.
 func (w *worker) call(ctx context.Context) {
-	req, id := w.request()
+	req, id := w.request(w.key("log"))
 	// Not ctx: its end stops the load, and leaves in peace what is under way.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Timeout)
 	defer cancel()
@@ -135,72 +155,75 @@ func (w *worker) call(ctx context.Context) {
 }
 
 // send sends one request, a batch or a transaction.
-func (w *worker) send() {
-	kind := w.rnd.Intn(20)
-	if w.Calm {
+func (t *token) send() {
+	kind := t.rnd.Intn(20)
+	if t.Calm {
 		kind = 2
 	}
 	switch kind {
 	case 0:
-		w.sendMany()
+		t.sendMany()
 	case 1:
-		w.sendTransaction()
+		t.sendTransaction()
 	default:
-		req, id := w.request()
-		w.Sender.Send(req, w, id)
+		req, id := t.request(t.list(0))
+		t.Sender.Send(req, t, id)
 	}
 }
 
-func (w *worker) sendMany() {
-	n := 1 + w.rnd.Intn(5)
+func (t *token) sendMany() {
+	n := 1 + t.rnd.Intn(5)
 	reqs, ids, left := make([]redis.Request, n), make([]uint64, n), n
 	var mu sync.Mutex // guards left
 	for i := range reqs {
-		reqs[i], ids[i] = w.request()
+		reqs[i], ids[i] = t.request(t.list(i))
 	}
-	w.Sender.SendMany(reqs, redis.FuncFuture(func(res any, i uint64) {
-		w.Ledger.Resolve(res, ids[i])
+	t.Sender.SendMany(reqs, redis.FuncFuture(func(res any, i uint64) {
+		t.Ledger.Resolve(res, ids[i])
 		mu.Lock()
 		left--
 		last := left == 0
 		mu.Unlock()
 		if last {
-			w.free(res)
+			t.free(res)
 		}
 	}), 0)
 }
 
 // sendTransaction sends two writes of the execution log between MULTI and EXEC.
-func (w *worker) sendTransaction() {
+func (t *token) sendTransaction() {
 	reqs, ids := make([]redis.Request, 2), make([]uint64, 2)
 	for i := range reqs {
-		reqs[i], ids[i] = w.Log.Issue(w.key("log"))
+		reqs[i], ids[i] = t.Log.Issue(t.list(0))
 	}
-	w.Sender.SendTransaction(reqs, redis.FuncFuture(func(res any, _ uint64) {
+	t.Sender.SendTransaction(reqs, redis.FuncFuture(func(res any, _ uint64) {
 		results, err := redis.TransactionResponse(res)
 		for i, id := range ids {
 			switch {
 			case err != nil:
-				w.Ledger.Resolve(err, id)
+				t.Ledger.Resolve(err, id)
 			case len(results) != len(ids):
-				w.Ledger.Resolve(fmt.Sprintf("EXEC answered %d results", len(results)), id)
+				t.Ledger.Resolve(fmt.Sprintf("EXEC answered %d results", len(results)), id)
 			default:
-				w.Ledger.Resolve(results[i], id)
+				t.Ledger.Resolve(results[i], id)
 			}
 		}
-		w.free(res)
+		t.free(res)
 	}), 0)
 }
 
-// key is a key of this worker's own; all its keys are in one slot of a cluster.
-func (w *worker) key(kind string) string {
-	return fmt.Sprintf("{%s-%d}%s", w.Name, w.num, kind)
+// key is a key of a worker's own; all its keys are in one slot of a cluster.
+func (l *Load) key(worker int, kind string) string {
+	return fmt.Sprintf("{%s-%d}%s", l.Name, worker, kind)
 }
 
-func (w *worker) request() (redis.Request, uint64) {
+func (w *worker) key(kind string) string { return w.Load.key(w.num, kind) }
+
+// request draws a request. If it is one of the execution log it goes to list.
+func (w *worker) request(list string) (redis.Request, uint64) {
 	switch w.rnd.Intn(6) {
 	case 0:
-		return w.Log.Issue(w.key("log"))
+		return w.Log.Issue(list)
 	case 1:
 		return w.Counter.Issue()
 	case 2:

@@ -29,18 +29,14 @@ type RigOpts struct {
 // Rig is a connection under test with all that judges it: server, proxy,
 // ledger.
 type Rig struct {
-	Name    string
-	Server  *testbed.Server
-	Proxy   *testbed.Proxy
-	Conn    *redisconn.Connection
-	Events  *Events
-	Ledger  *oracle.Ledger
-	Log     *oracle.ExecLog
-	Counter *oracle.Counter
+	Witnesses
+	Server *testbed.Server
+	Proxy  *testbed.Proxy
+	Conn   *redisconn.Connection
+	Events *Events
 
-	opts    RigOpts
-	before  oracle.Goroutines
-	counter string
+	opts   RigOpts
+	before oracle.Goroutines
 }
 
 // NewRig starts a server (if none is given), a proxy before it, and a
@@ -49,7 +45,7 @@ func NewRig(o RigOpts) (*Rig, error) {
 	if o.LogLimit == 0 {
 		o.LogLimit = 4 << 20
 	}
-	r := &Rig{Name: o.Name, opts: o, Server: o.Server, Events: NewEvents(), counter: "counter:" + o.Name}
+	r := &Rig{Witnesses: Witnesses{seed: o.Seed}, opts: o, Server: o.Server, Events: NewEvents()}
 	r.NewLedger(o.Name)
 	var err error
 	if r.Server == nil {
@@ -70,14 +66,6 @@ func NewRig(o RigOpts) (*Rig, error) {
 	return r, nil
 }
 
-// NewLedger begins a new ledger, with its own log and counter.
-func (r *Rig) NewLedger(name string) {
-	r.Name, r.counter = name, "counter:"+name
-	r.Ledger = oracle.NewLedger(name)
-	r.Log = oracle.NewExecLog(r.Ledger)
-	r.Counter = oracle.NewCounter(r.Ledger, r.counter)
-}
-
 // Connect makes the rig's connection, instead of the one it has.
 func (r *Rig) Connect(opts redisconn.Opts) error {
 	if r.Conn != nil {
@@ -93,25 +81,15 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 }
 
 // Load returns a load on the rig's connection, judged by its ledger.
-func (r *Rig) Load(workers, requests int) *Load {
-	return &Load{
-		Sender: r.Conn, Ledger: r.Ledger, Log: r.Log, Counter: r.Counter,
-		Name: r.Name, Seed: r.opts.Seed, Workers: workers, Requests: requests,
-	}
-}
+func (r *Rig) Load(workers, requests int) *Load { return r.load(r.Conn, workers, requests) }
 
 // Judge waits for all requests, at most so long, compares with what the server
 // executed and the proxy saw, and returns the report. The server has to answer.
 func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
-	report := r.Ledger.Finish(within)
-	if err := r.Log.Verify(readList(r.Server.Do)); err != nil {
-		return report, Precision{}, err
-	}
-	value, err := readCounter(r.Server.Do, r.counter)
+	report, err := r.verify(r.Server.Do, within)
 	if err != nil {
 		return report, Precision{}, err
 	}
-	r.Counter.Verify(value)
 	return report, scoreNotSent(r.Ledger, r.Name, r.Proxy.Log()), nil
 }
 

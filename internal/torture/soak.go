@@ -10,13 +10,14 @@ import (
 
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // SoakOpts are the options of Soak.
 type SoakOpts struct {
 	// Seed of all random choices.
 	Seed int64
+	// Cluster has a cluster under load, instead of one connection.
+	Cluster bool
 	// Duration of the whole. Round, default 20 s, is how long a load runs
 	// between two judgements, FaultEvery, default 5 s, the mean pause between
 	// two faults.
@@ -38,78 +39,54 @@ func (o SoakOpts) withDefaults() SoakOpts {
 	return o
 }
 
-// Totals are what a Soak did and found.
-type Totals struct {
-	Report    oracle.Report
-	Precision Precision
-	// Faults counts those that happened, by kind.
-	Faults map[string]int
-	Rounds int
-	Took   time.Duration
-	// Samples are taken after a garbage collection, at the end of each round,
-	// when nothing is in flight.
-	Samples []oracle.Sample
+// stage is what a Soak plays on: servers, a client of theirs, its witnesses,
+// and ways to break things, which draw from random choices and count in totals
+// that are the soak's own.
+type stage interface {
+	// begin prepares a round: a client, with or without the integrity option,
+	// and a new ledger.
+	begin(round int, name string) error
+	// load returns a load on the client.
+	load(workers int) *Load
+	// fault makes one random fault, and undoes it after a while or with ctx.
+	fault(ctx context.Context) error
+	// judge waits until everything works again, and judges the round.
+	judge() (*oracle.Report, error)
+	// clear forgets what the round left on the servers.
+	clear() error
+	// about says what is special of the round.
+	about() string
+	// close closes everything, and returns what was found by that.
+	close() *oracle.Report
 }
 
-// Slopes are the growth of the heap, in bytes, and of goroutines and file
-// descriptors per hour, in the second half of the samples: the first half fills
-// pools and caches.
-func (t *Totals) Slopes() (heap, goroutines, fds float64) {
-	late := t.Samples[len(t.Samples)/2:]
-	return oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.HeapInuse) }),
-		oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.Goroutines) }),
-		oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.FDs) })
-}
-
-// String prints the totals.
-func (t *Totals) String() string {
-	heap, goroutines, fds := t.Slopes()
-	requests := t.Report.Requests()
-	return fmt.Sprintf(`time          %.3f h, %d rounds
-requests      %d (%.0f/s)
-outcomes      %v
-not sent      precision %.4f%%: %d told by the proxy's log, %d false
-faults        %v
-slopes        heap %+.1f KiB/h, goroutines %+.2f/h, descriptors %+.2f/h (%d samples)`,
-		t.Took.Hours(), t.Rounds, requests, float64(requests)/t.Took.Seconds(), &t.Report,
-		100*t.Precision.Share(), t.Precision.NotSent, t.Precision.False,
-		t.Faults, heap/1024, goroutines, fds, len(t.Samples)-len(t.Samples)/2)
-}
-
-// Soak is T22: loads of all shapes on one connection, random faults between it
-// and its server and in the server itself, a judgement after each round. It
-// ends early at the first violation, or with ctx.
+// Soak is T22: loads of all shapes on one connection or a cluster, random faults
+// between the client and its servers and in these, a judgement after each round.
+// It ends early at the first violation, or with ctx.
 func Soak(ctx context.Context, o SoakOpts) (*Totals, error) {
 	o = o.withDefaults()
-	r, err := NewRig(RigOpts{
-		Name: fmt.Sprintf("soak%d", o.Seed), Seed: o.Seed,
-		ServerOpts: testbed.Options{Persist: true},
-		Conn:       soakConn(false),
-	})
-	if err != nil {
+	s := &soak{SoakOpts: o, rnd: rand.New(rand.NewSource(o.Seed)), totals: &Totals{Faults: map[string]int{}}}
+	newStage := newConnStage
+	if o.Cluster {
+		newStage = newClusterStage
+	}
+	var err error
+	if s.stage, err = newStage(s.name(), o.Seed, s.rnd, s.totals); err != nil {
 		return nil, err
 	}
-	s := &soak{SoakOpts: o, rig: r, rnd: rand.New(rand.NewSource(o.Seed)), totals: &Totals{Faults: map[string]int{}}}
 	err = s.run(ctx)
-	r.Close()
-	s.totals.Report.Add(r.Ledger.Report) // goroutines left over
+	s.totals.Report.Add(s.stage.close()) // goroutines left over
 	return s.totals, err
-}
-
-func soakConn(integrity bool) redisconn.Opts {
-	return redisconn.Opts{
-		IOTimeout: 300 * time.Millisecond, DialTimeout: 300 * time.Millisecond,
-		ReconnectPause: 20 * time.Millisecond, ReconnectPauseMax: 200 * time.Millisecond,
-		MaxRequests: 10_000, Integrity: integrity,
-	}
 }
 
 type soak struct {
 	SoakOpts
-	rig    *Rig
+	stage  stage
 	rnd    *rand.Rand
 	totals *Totals
 }
+
+func (s *soak) name() string { return fmt.Sprintf("soak%d", s.Seed) }
 
 func (s *soak) run(ctx context.Context) error {
 	begin := time.Now()
@@ -124,42 +101,42 @@ func (s *soak) run(ctx context.Context) error {
 
 // round runs one load with faults, and judges it.
 func (s *soak) round(ctx context.Context, d time.Duration) error {
-	r, n := s.rig, s.totals.Rounds
-	integrity := n%3 == 2
-	if n%3 != 1 { // rounds with the integrity option are between two without
-		if err := r.Connect(soakConn(integrity)); err != nil {
-			return err
-		}
+	n := s.totals.Rounds
+	if err := s.stage.begin(n, fmt.Sprintf("%s-%d", s.name(), n)); err != nil {
+		return err
 	}
-	r.NewLedger(fmt.Sprintf("soak%d-%d", s.Seed, n))
-	load := s.load()
-	ctx, stop := context.WithTimeout(ctx, d)
-	defer stop()
+	load, before := s.load(), maps.Clone(s.totals.Faults)
+	if err := s.play(ctx, d, load); err != nil {
+		return err
+	}
+	report, err := s.stage.judge()
+	if err != nil {
+		return err
+	}
+	s.Logf("round %d: %d workers, window %d, deadline %v, %s; faults %v: %v",
+		n, load.Workers, load.Window, load.Timeout, s.stage.about(), since(before, s.totals.Faults), report)
+	return s.finish(report)
+}
+
+// play runs a load, and makes faults while it runs.
+func (s *soak) play(ctx context.Context, d time.Duration, load *Load) error {
+	loadCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { load.Run(ctx) })
-	before := maps.Clone(s.totals.Faults)
+	defer wg.Wait()
+	defer stop() // after the last fault, so that what undoes it meets the load
+	wg.Go(func() { load.Run(loadCtx) })
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	for ctx.Err() == nil {
 		wait := time.Duration(s.rnd.Int63n(int64(2 * s.FaultEvery)))
 		select {
 		case <-time.After(wait):
-			if err := s.fault(ctx, integrity); err != nil {
+			if err := s.stage.fault(ctx); err != nil {
 				return err
 			}
 		case <-ctx.Done():
 		}
 	}
-	wg.Wait()
-	r.Proxy.Heal()
-	if _, err := r.WaitConnected(10 * time.Second); err != nil {
-		return err
-	}
-	report, precision, err := r.Judge(5 * time.Second)
-	if err != nil {
-		return err
-	}
-	s.finish(report, precision)
-	s.Logf("round %d: %d workers, window %d, deadline %v, integrity %v; faults %v: %v",
-		n, load.Workers, load.Window, load.Timeout, integrity, since(before, s.totals.Faults), report)
 	return nil
 }
 
@@ -174,19 +151,17 @@ func since(before, after map[string]int) map[string]int {
 }
 
 // finish adds a round to the totals, and forgets what it held.
-func (s *soak) finish(report *oracle.Report, precision Precision) {
+func (s *soak) finish(report *oracle.Report) error {
 	s.totals.Rounds++
 	s.totals.Report.Add(report)
-	s.totals.Precision.add(precision)
-	s.rig.Proxy.TakeLog()
-	s.rig.Server.Do("FLUSHALL")
-	s.rig.NewLedger("idle")
+	err := s.stage.clear()
 	s.totals.Samples = append(s.totals.Samples, oracle.TakeSample(true))
+	return err
 }
 
 // load draws the shape of a load.
 func (s *soak) load() *Load {
-	load := s.rig.Load(1+s.rnd.Intn(32), 0)
+	load := s.stage.load(1 + s.rnd.Intn(32))
 	load.Seed = s.rnd.Int63()
 	load.Window = 1 << s.rnd.Intn(7)
 	load.MaxValue = 64 << s.rnd.Intn(9)
@@ -195,4 +170,28 @@ func (s *soak) load() *Load {
 		load.Timeout = time.Duration(1+s.rnd.Intn(100)) * time.Millisecond
 	}
 	return load
+}
+
+// changes tells whether a round has a new client, and whether that has the
+// integrity option: rounds with it are between two without.
+func changes(round int) (anew, integrity bool) { return round%3 != 1, round%3 == 2 }
+
+func soakConn(integrity bool) redisconn.Opts {
+	return redisconn.Opts{
+		IOTimeout: 300 * time.Millisecond, DialTimeout: 300 * time.Millisecond,
+		ReconnectPause: 20 * time.Millisecond, ReconnectPauseMax: 200 * time.Millisecond,
+		MaxRequests: 10_000, Integrity: integrity,
+	}
+}
+
+// meanwhile does something, waits, and undoes it.
+func meanwhile(ctx context.Context, d time.Duration, do, undo func() error) error {
+	if err := do(); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return undo()
 }

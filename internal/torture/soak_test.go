@@ -14,10 +14,27 @@ import (
 // T22: a soak, here of a few seconds; TORTURE_DURATION or cmd/torture make it
 // as long as you like.
 func TestT22Soak(t *testing.T) {
-	o := SoakOpts{
-		Seed: seed, Duration: time.Duration(long(20, 8)) * time.Second,
-		Round: 2 * time.Second, FaultEvery: 200 * time.Millisecond, Logf: t.Logf,
-	}
+	totals := soakFor(t, SoakOpts{
+		Duration: time.Duration(long(20, 8)) * time.Second,
+		Round:    2 * time.Second, FaultEvery: 200 * time.Millisecond,
+	})
+	require.Positive(t, totals.Report.Outcomes(oracle.Unknown))
+}
+
+// T22 on a cluster: a round in which nothing acknowledged may be missing, and
+// one with masters killed.
+func TestT22SoakCluster(t *testing.T) {
+	totals := soakFor(t, SoakOpts{
+		Cluster: true, Duration: 8 * time.Second,
+		Round: 4 * time.Second, FaultEvery: 200 * time.Millisecond,
+	})
+	require.Less(t, totals.Lossy, totals.Rounds)
+	require.NotEmpty(t, totals.Faults)
+}
+
+func soakFor(t *testing.T, o SoakOpts) *Totals {
+	t.Helper()
+	o.Seed, o.Logf = seed, t.Logf
 	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
 		o.Duration, o.Round, o.FaultEvery = d, 0, 0
 	}
@@ -26,8 +43,8 @@ func TestT22Soak(t *testing.T) {
 	t.Logf("\n%v", totals)
 	passes(t, &totals.Report)
 	require.Positive(t, totals.Report.Outcomes(oracle.Value))
-	require.Positive(t, totals.Report.Outcomes(oracle.Unknown))
 	first, last := totals.Samples[len(totals.Samples)/2], totals.Samples[len(totals.Samples)-1]
 	require.LessOrEqual(t, last.Goroutines, first.Goroutines+5)
 	require.Less(t, last.HeapInuse, first.HeapInuse+32<<20)
+	return totals
 }

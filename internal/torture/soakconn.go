@@ -2,54 +2,110 @@ package torture
 
 import (
 	"context"
+	"fmt"
+	"math/rand"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// faultKinds are the faults of a Soak. Those that change or shift replies are
+// connStage is one connection, with a proxy between it and its server.
+type connStage struct {
+	*Rig
+	rnd       *rand.Rand
+	totals    *Totals
+	integrity bool
+}
+
+func newConnStage(name string, seed int64, rnd *rand.Rand, totals *Totals) (stage, error) {
+	r, err := NewRig(RigOpts{
+		Name: name, Seed: seed, ServerOpts: testbed.Options{Persist: true}, Conn: soakConn(false),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &connStage{Rig: r, rnd: rnd, totals: totals}, nil
+}
+
+func (s *connStage) begin(round int, name string) error {
+	s.NewLedger(name)
+	anew, integrity := changes(round)
+	if !anew {
+		return nil
+	}
+	s.integrity = integrity
+	return s.Connect(soakConn(integrity))
+}
+
+func (s *connStage) load(workers int) *Load { return s.Load(workers, 0) }
+
+func (s *connStage) about() string { return fmt.Sprintf("integrity %v", s.integrity) }
+
+func (s *connStage) judge() (*oracle.Report, error) {
+	s.Proxy.Heal()
+	if _, err := s.WaitConnected(10 * time.Second); err != nil {
+		return nil, err
+	}
+	report, precision, err := s.Judge(5 * time.Second)
+	s.totals.Precision.add(precision)
+	return report, err
+}
+
+func (s *connStage) clear() error {
+	s.Proxy.TakeLog()
+	s.NewLedger("idle")
+	return redis.AsError(s.Server.Do("FLUSHALL"))
+}
+
+func (s *connStage) close() *oracle.Report {
+	s.Close()
+	return s.Ledger.Report
+}
+
+// connFaults are the faults of a connection. Those that change or shift replies are
 // for connections with the integrity option: without it nobody can tell.
-var faultKinds = []testbed.ProxyAction{
+var connFaults = []testbed.ProxyAction{
 	testbed.ProxyCut, testbed.ProxyReset, testbed.ProxyReset, testbed.ProxyHalfClose,
 	testbed.ProxySwallow, testbed.ProxyTrickle, testbed.ProxyDelay, testbed.ProxySlice,
 	"freeze", "kill", "refuse", "bad handshake",
 	testbed.ProxyInsert, testbed.ProxyDelete,
 }
 
-// fault makes one random fault, and undoes it after a while.
-func (s *soak) fault(ctx context.Context, integrity bool) error {
-	kind := faultKinds[s.rnd.Intn(len(faultKinds))]
+func (s *connStage) fault(ctx context.Context) error {
+	kind := connFaults[s.rnd.Intn(len(connFaults))]
 	lasting := time.Duration(s.rnd.Intn(1000)) * time.Millisecond
 	switch kind {
 	case "freeze":
 		s.totals.Faults["freeze"]++
-		return s.meanwhile(ctx, lasting, s.rig.Server.Pause, s.rig.Server.Resume)
+		return meanwhile(ctx, lasting, s.Server.Pause, s.Server.Resume)
 	case "kill":
 		s.totals.Faults["kill"]++
-		return s.meanwhile(ctx, lasting, s.rig.Server.Kill, s.rig.Server.Restart)
+		return meanwhile(ctx, lasting, s.Server.Kill, s.Server.Restart)
 	case "refuse":
 		s.totals.Faults["refuse"]++
-		s.rig.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
-		return s.meanwhile(ctx, lasting, func() error { s.rig.Proxy.Refuse(true); return nil },
-			func() error { s.rig.Proxy.Refuse(false); return nil })
+		s.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
+		return meanwhile(ctx, lasting, func() error { s.Proxy.Refuse(true); return nil },
+			func() error { s.Proxy.Refuse(false); return nil })
 	case "bad handshake": // a reset, and again within the first bytes of the next connections
 		s.totals.Faults["bad handshake"]++
-		s.rig.Proxy.Arm(testbed.ProxyFault{
+		s.Proxy.Arm(testbed.ProxyFault{
 			Do: testbed.ProxyReset, On: s.direction(), At: testbed.ProxyAtRandomByte(200), Times: 3,
 		})
 	default:
-		if (kind == testbed.ProxyInsert || kind == testbed.ProxyDelete) && !integrity {
+		if (kind == testbed.ProxyInsert || kind == testbed.ProxyDelete) && !s.integrity {
 			return nil
 		}
-		armed := s.rig.Proxy.Arm(s.proxyFault(kind))
+		armed := s.Proxy.Arm(s.proxyFault(kind))
 		defer func() { s.totals.Faults[string(kind)] += armed.Fired() }()
 	}
-	return s.meanwhile(ctx, lasting, func() error { return nil }, func() error { s.rig.Proxy.Heal(); return nil })
+	return meanwhile(ctx, lasting, func() error { return nil }, func() error { s.Proxy.Heal(); return nil })
 }
 
-func (s *soak) direction() testbed.ProxyDirection { return testbed.ProxyDirection(s.rnd.Intn(2)) }
+func (s *connStage) direction() testbed.ProxyDirection { return testbed.ProxyDirection(s.rnd.Intn(2)) }
 
-func (s *soak) proxyFault(kind testbed.ProxyAction) testbed.ProxyFault {
+func (s *connStage) proxyFault(kind testbed.ProxyAction) testbed.ProxyFault {
 	f := testbed.ProxyFault{Do: kind, On: s.direction(), Times: 1 + s.rnd.Intn(5)}
 	f.At = []testbed.ProxyPoint{
 		testbed.ProxyNow(), testbed.ProxyAtChance(0.01), testbed.ProxyAtByte(int64(s.rnd.Intn(100_000))),
@@ -63,16 +119,4 @@ func (s *soak) proxyFault(kind testbed.ProxyAction) testbed.ProxyFault {
 		f.Bytes = []byte("$5\r\nwrong\r\n")
 	}
 	return f
-}
-
-// meanwhile does something, waits, and undoes it.
-func (s *soak) meanwhile(ctx context.Context, d time.Duration, do, undo func() error) error {
-	if err := do(); err != nil {
-		return err
-	}
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return undo()
 }

@@ -2,6 +2,7 @@
 // prints the totals. It ends with status 1 if a promise was broken.
 //
 //	go run ./internal/torture/cmd/torture -duration 10m
+//	go run ./internal/torture/cmd/torture -cluster -duration 10m
 package main
 
 import (
@@ -20,11 +21,18 @@ import (
 func main() {
 	duration := flag.Duration("duration", 10*time.Minute, "how long to run")
 	round := flag.Duration("round", 20*time.Second, "how long a load runs between two judgements")
-	every := flag.Duration("every", time.Second, "mean pause between two faults")
+	every := flag.Duration("every", 0, "mean pause between two faults (default 1s, 3s with -cluster)")
+	cluster := flag.Bool("cluster", false, "break a cluster of 3 masters and 3 replicas, instead of one connection")
 	seed := flag.Int64("seed", time.Now().UnixNano(), "seed of all random choices")
 	quiet := flag.Bool("quiet", false, "print the totals only")
 	flag.Parse()
 	testbed.RequireRedis()
+	if *every <= 0 {
+		*every = time.Second
+		if *cluster { // whose faults take some two seconds each, until all nodes agree again
+			*every = 3 * time.Second
+		}
+	}
 
 	logf := func(format string, args ...any) {
 		fmt.Printf("%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
@@ -37,7 +45,7 @@ func main() {
 	fmt.Printf("seed          %d\nstarted       %s, %s, %s/%s, %d CPUs\n", *seed,
 		time.Now().Format(time.DateTime), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	totals, err := torture.Soak(ctx, torture.SoakOpts{
-		Seed: *seed, Duration: *duration, Round: *round, FaultEvery: *every, Logf: logf,
+		Seed: *seed, Cluster: *cluster, Duration: *duration, Round: *round, FaultEvery: *every, Logf: logf,
 	})
 	if totals != nil && totals.Rounds > 0 {
 		fmt.Println(totals)
