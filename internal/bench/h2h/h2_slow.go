@@ -19,7 +19,7 @@ const (
 	// slowValue is what they fetch.
 	slowValue = 16 << 10
 	// slowBegins is when the fault comes, under full load; slowCounts is when
-	// calls begin to count: none of them was slowed down by mere load.
+	// calls begin to count: those that return later than that.
 	slowBegins = 200 * time.Millisecond
 	slowCounts = 500 * time.Millisecond
 )
@@ -115,7 +115,7 @@ func callWithDeadlines(a *act) error {
 				cancel()
 				// A client that refuses at once must not make the callers spin.
 				time.Sleep(max(0, 5*time.Millisecond-took))
-				if begin.Before(counts) {
+				if begin.Add(took).Before(counts) {
 					continue
 				}
 				calls.Add(1)
