@@ -10,6 +10,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -110,35 +111,52 @@ func TestT5CutAtEveryByte(t *testing.T) {
 
 // T6: a black hole is noticed, whether the connection is busy or idle.
 func TestT6BlackHole(t *testing.T) {
-	opts := fast()
-	opts.IOTimeout = 400 * time.Millisecond
-	r := newRig(t, RigOpts{Conn: opts})
+	r := newRig(t, RigOpts{Conn: blackHoleOpts()})
 	for _, busy := range []bool{false, true} {
 		for _, dirs := range [][]testbed.ProxyDirection{
 			{testbed.ProxyRequests}, {testbed.ProxyReplies}, {testbed.ProxyRequests, testbed.ProxyReplies},
 		} {
-			ctx, stop := context.WithCancel(context.Background())
-			var wg sync.WaitGroup
-			load := r.Load(8, 0)
-			load.Window, load.Pause = 8, time.Millisecond
-			if busy {
-				wg.Go(func() { load.Run(ctx) })
-			}
-			lost := r.Events.Count("LogDisconnected")
-			begin := time.Now()
-			for _, on := range dirs {
-				r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: on, At: testbed.ProxyNow(), Times: -1})
-			}
-			require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > lost },
-				3*opts.IOTimeout+slack, time.Millisecond, "busy %v, %v", busy, dirs)
-			t.Logf("busy %v, %v: noticed after %v", busy, dirs, time.Since(begin))
-			r.Proxy.Heal()
-			_, err := r.WaitConnected(3 * time.Second)
-			require.NoError(t, err)
-			stop()
-			wg.Wait()
-			require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 3*time.Second, time.Millisecond)
+			t.Logf("busy %v, %v", busy, dirs)
+			noticesBlackHole(t, r, busy, func() {
+				for _, on := range dirs {
+					r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: on, At: testbed.ProxyNow(), Times: -1})
+				}
+			}, r.Proxy.Heal)
 		}
 	}
 	judge(t, r)
+}
+
+func blackHoleOpts() redisconn.Opts {
+	opts := fast()
+	opts.IOTimeout = 400 * time.Millisecond
+	return opts
+}
+
+// noticesBlackHole requires that the rig's connection, under load or idle,
+// breaks soon after open, and comes back after mend.
+func noticesBlackHole(t *testing.T, r *Rig, busy bool, open, mend func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var wg sync.WaitGroup
+	load := r.Load(8, 0)
+	load.Window, load.Pause = 8, time.Millisecond
+	if busy {
+		before := r.Ledger.Issued()
+		wg.Go(func() { load.Run(ctx) })
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, 3*time.Second, time.Millisecond)
+	}
+	lost := r.Events.Count("LogDisconnected")
+	begin := time.Now()
+	open()
+	require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > lost },
+		3*r.opts.Conn.IOTimeout+slack, time.Millisecond)
+	t.Logf("noticed after %v", time.Since(begin))
+	mend()
+	_, err := r.WaitConnected(5 * time.Second)
+	require.NoError(t, err)
+	stop()
+	wg.Wait()
+	require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 3*time.Second, time.Millisecond)
 }

@@ -1,13 +1,10 @@
 package torture
 
 import (
-	"context"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -25,30 +22,10 @@ func TestT6NoRoute(t *testing.T) {
 		return
 	}
 	setLoopback(t, true)
-	opts := fast()
-	opts.IOTimeout = 400 * time.Millisecond
-	r := newRig(t, RigOpts{Conn: opts})
+	r := newRig(t, RigOpts{Conn: blackHoleOpts()})
 	for _, busy := range []bool{false, true} {
-		ctx, stop := context.WithCancel(context.Background())
-		var wg sync.WaitGroup
-		load := r.Load(8, 0)
-		load.Window, load.Pause = 8, time.Millisecond
-		if busy {
-			wg.Go(func() { load.Run(ctx) })
-			require.Eventually(t, func() bool { return r.Ledger.Issued() > 1000 }, 3*time.Second, time.Millisecond)
-		}
-		lost := r.Events.Count("LogDisconnected")
-		begin := time.Now()
-		setLoopback(t, false)
-		require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > lost },
-			3*opts.IOTimeout+slack, time.Millisecond, "busy %v", busy)
-		t.Logf("busy %v: noticed after %v: %s", busy, time.Since(begin), r.Events.Last())
-		setLoopback(t, true)
-		_, err := r.WaitConnected(5 * time.Second)
-		require.NoError(t, err)
-		stop()
-		wg.Wait()
-		require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 3*time.Second, time.Millisecond)
+		t.Logf("busy %v", busy)
+		noticesBlackHole(t, r, busy, func() { setLoopback(t, false) }, func() { setLoopback(t, true) })
 	}
 	judge(t, r)
 }
