@@ -43,8 +43,12 @@ func newClusterStage(name string, seed int64, rnd *rand.Rand, totals *Totals) (s
 	return &clusterStage{ClusterRig: r, rnd: rnd, totals: totals}, nil
 }
 
+// soakCluster has requests time out while a master is frozen that is not yet
+// held for dead: a write that is sent again then runs twice.
 func soakCluster(integrity bool) rediscluster.Opts {
-	return rediscluster.Opts{HostOpts: soakConn(integrity)}
+	opts := soakConn(integrity)
+	opts.IOTimeout = nodeTimeout / 10
+	return rediscluster.Opts{HostOpts: opts}
 }
 
 func (s *clusterStage) begin(round int, name string) error {
@@ -135,7 +139,7 @@ func (s *clusterStage) fault(ctx context.Context) error {
 	case "freeze":
 		node := []*testbed.Node{master, replica}[s.rnd.Intn(2)]
 		if s.gentle && node == master {
-			lasting %= nodeTimeout / 3 // too short to be replaced
+			lasting %= nodeTimeout / 2 // too short to be replaced
 		}
 		err = meanwhile(ctx, lasting, node.Pause, node.Resume)
 	case "kill master":
