@@ -38,7 +38,7 @@ func (r *splitReader) Read(b []byte) (int, error) {
 // decoder and the reference.
 func differ(in []byte, seed int64) error {
 	rnd := rand.New(rand.NewSource(seed))
-	ref := reference{in: string(in), bulk: small.Bulk, elements: small.Elements, depth: small.Depth}
+	ref := reference{in: string(in), limits: small}
 	dec := redis.NewDecoder(bufio.NewReaderSize(&splitReader{bytes.Clone(in), rnd}, 16+rnd.Intn(300)), small)
 	consumed := 0
 	for len(ref.in) > 0 {
@@ -75,7 +75,7 @@ func TestT11DecoderAgreesWithReference(t *testing.T) {
 			in = appendReply(in, rnd, 0)
 		}
 		in = mutate(in, rnd)
-		ref := reference{in: string(in), bulk: small.Bulk, elements: small.Elements, depth: small.Depth}
+		ref := reference{in: string(in), limits: small}
 		if _, err := ref.reply(); err != nil {
 			refused++
 		}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 var (
@@ -19,8 +21,8 @@ var (
 // reference decodes replies slowly, from a string that is there in whole, by
 // the grammar and nothing else. What is decoded is described as text.
 type reference struct {
-	in                    string
-	bulk, elements, depth int // limits
+	in     string
+	limits redis.Limits
 }
 
 // reply decodes one reply, skipping pushes and attributes before it.
@@ -28,7 +30,7 @@ func (r *reference) reply() (string, error) { return r.value(0) }
 
 func (r *reference) line() (string, error) {
 	line, rest, found := strings.Cut(r.in, "\n")
-	if !found || !strings.HasSuffix(line, "\r") || strings.Count(line, "\r") != 1 || line == "\r" {
+	if !found || len(line)+1 > r.limits.Line || !strings.HasSuffix(line, "\r") || strings.Count(line, "\r") != 1 || line == "\r" {
 		return "", errReference
 	}
 	r.in = rest
@@ -95,7 +97,7 @@ func (r *reference) length(kind byte, text string, limit int) (int, error) {
 }
 
 func (r *reference) text(kind byte, text string) (string, error) {
-	n, err := r.length(kind, text, r.bulk)
+	n, err := r.length(kind, text, r.limits.Bulk)
 	if err != nil || n < 0 {
 		return "nil", err
 	}
@@ -116,14 +118,14 @@ func (r *reference) text(kind byte, text string) (string, error) {
 }
 
 func (r *reference) aggregate(kind byte, text string, depth int) (string, error) {
-	n, err := r.length(kind, text, r.elements)
+	n, err := r.length(kind, text, r.limits.Elements)
 	if err != nil || n < 0 {
 		return "nil", err
 	}
 	if kind == '%' || kind == '|' {
 		n *= 2
 	}
-	if n > r.elements || depth >= r.depth || kind == '>' && depth > 0 {
+	if n > r.limits.Elements || depth >= r.limits.Depth || kind == '>' && depth > 0 {
 		return "", errReference
 	}
 	elements := make([]string, n)
