@@ -40,9 +40,13 @@ const (
 	waiterAbandoned // the caller is gone; the resolver recycles
 )
 
-// A waiter's buffer over this size is left to the garbage collector: one large
-// request must not pin its size for ever.
-const waiterKeptBuffer = 64 << 10
+// encodings are buffers in which requests are encoded. A sender keeps none of
+// them, so that a few, which stay in a processor's cache, do for all callers.
+var encodings = sync.Pool{New: func() any { return new([]byte) }}
+
+// A buffer over this size is left to the garbage collector: one large request
+// must not pin its size for ever.
+const encodingKept = 64 << 10
 
 var waiters = sync.Pool{New: func() any {
 	w := newWaiter()
@@ -65,9 +69,6 @@ func (w *waiter) recycle() {
 	w.res = nil
 	w.target = target{}
 	w.req.Cmd, w.req.Ticket, w.req.Typed = "", wire.Ticket{}, false
-	if cap(w.req.Buf) > waiterKeptBuffer {
-		w.req.Buf = nil
-	}
 	waiters.Put(w)
 }
 
@@ -159,13 +160,15 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	if !ok {
 		return exchangeForeign(ctx, s, cmd, args)
 	}
-	w := pooledWaiter()
+	buf := encodings.Get().(*[]byte)
 	var bad int
-	w.req.Buf, bad = appendCommand(w.req.Buf[:0], cmd, args)
+	*buf, bad = appendCommand((*buf)[:0], cmd, args)
 	if bad >= 0 {
-		w.recycle()
+		encodings.Put(buf)
 		return errArgument(cmd, bad)
 	}
+	w := pooledWaiter()
+	w.req.Buf = *buf
 	w.req.Cmd, w.req.MayLead = cmd, true
 	w.req.Deadline, _ = ctx.Deadline()
 	if t != nil && t.kind != targetResult {
@@ -175,6 +178,10 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	}
 	describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
 	encoded.SendEncoded(&w.req, w, 0)
+	w.req.Buf = nil
+	if cap(*buf) <= encodingKept {
+		encodings.Put(buf)
+	}
 	return w.result(ctx, t)
 }
 

@@ -409,20 +409,29 @@ func TestDoLeads(t *testing.T) {
 	assert.Equal(t, 1, led)
 }
 
-// A large request must not keep its buffer, nor a waiter what it waited for.
+// A waiter must not keep what it waited for.
 func TestWaiterRecycles(t *testing.T) {
 	w := pooledWaiter()
-	w.req.Buf = make([]byte, 0, waiterKeptBuffer+1)
 	w.res, w.target.body = "result", []byte("lent")
 	w.req.Ticket.Seq, w.req.Typed = 7, true
 	w.recycle()
-	assert.Nil(t, w.req.Buf)
 	assert.Nil(t, w.res)
 	assert.Zero(t, w.target)
 	assert.Zero(t, w.req.Ticket)
 	assert.False(t, w.req.Typed)
-	w = pooledWaiter()
-	w.req.Buf = make([]byte, 0, waiterKeptBuffer)
-	w.recycle()
-	assert.Equal(t, waiterKeptBuffer, cap(w.req.Buf))
+}
+
+// A request's buffer goes back as soon as it is sent; that of a large one does
+// not stay.
+func TestEncodingsAreReused(t *testing.T) {
+	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		assert.NotEmpty(t, r.Buf)
+		cb.Resolve(r, n)
+	}}
+	for _, size := range []int{1, encodingKept - 100, encodingKept + 1} {
+		r := Sync{s}.Do("SET", "k", make([]byte, size)).(*wire.Request)
+		assert.Nil(t, r.Buf, size)
+		buf := encodings.Get().(*[]byte)
+		assert.LessOrEqual(t, cap(*buf), encodingKept, size)
+	}
 }
