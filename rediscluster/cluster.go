@@ -124,7 +124,8 @@ func (c *Cluster) SendWithPolicy(policy ReplicaPolicyEnum, req Request, cb Futur
 }
 
 // SendMany implements redis.Sender. The requests to one shard go out as one
-// batch and keep their order; there is none among shards. If one of them is
+// batch and keep their order, but for those that have to be sent again, while
+// slots or masters change; there is none among shards. If one of them is
 // malformed, none is sent.
 func (c *Cluster) SendMany(reqs []Request, cb Future, start uint64) {
 	c.sendMany(MasterOnly, reqs, cb, start)
