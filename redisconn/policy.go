@@ -43,18 +43,6 @@ func inTime(oldest, usual, left time.Duration) bool {
 // either side, takes some milliseconds and passes.
 const overload = 10 * time.Millisecond
 
-// holds decides whether a batch waits while another is in flight, which usually
-// is so for a given time. It is asked for servers on the same machine only: that
-// time is the server's own then, so that waiting for it costs the request
-// nothing, and fewer batches leave more of the machine to the server.
-func holds(items, concurrency int, usual time.Duration) bool {
-	return items < concurrency/2 && 0 < usual && usual < holdMost
-}
-
-// holdMost is where a time in flight is no longer the server's own, but that of
-// a proxy or a tunnel to another machine.
-const holdMost = 250 * time.Microsecond
-
 // A batch of a half of what is in flight leaves the server at work on one half
 // while the replies to the other are dealt with; thirds and all of it were no
 // faster. Nor is one to be longer than enoughBytes: 64 goroutines with 16 KiB

@@ -57,24 +57,6 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-func TestHolds(t *testing.T) {
-	for _, c := range []struct {
-		items, concurrency int
-		usual              time.Duration
-		want               bool
-	}{
-		{1, 0, time.Microsecond, false},
-		{1, 3, time.Microsecond, false},
-		{1, 4, time.Microsecond, true},
-		{63, 128, holdMost - 1, true},
-		{64, 128, time.Microsecond, false},
-		{1, 128, holdMost, false},
-		{1, 128, 0, false},
-	} {
-		require.Equal(t, c.want, holds(c.items, c.concurrency, c.usual), "%+v", c)
-	}
-}
-
 func TestUsual(t *testing.T) {
 	require.Equal(t, time.Millisecond, usual(0, time.Millisecond))
 	require.Equal(t, time.Microsecond, usual(time.Millisecond, time.Microsecond), "downwards at once")

@@ -19,7 +19,6 @@ type queue struct {
 	maxRequests int
 	maxBytes    int
 	fenced      bool // Opts.Integrity
-	patient     bool // batches may wait for more: see holds
 
 	mu sync.Mutex // guards all that follows
 
@@ -115,18 +114,11 @@ func (q *queue) addedLocked(m mark) *session {
 	case q.yielding != 0 && q.open.enough(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
 		return q.session
-	case q.writing || q.holdsLocked():
+	case q.writing:
 		return nil
 	}
 	q.writing = true
 	return q.session
-}
-
-// holdsLocked tells whether the open batch waits for more, or for a batch in
-// flight to be answered.
-func (q *queue) holdsLocked() bool {
-	return q.patient && q.head != nil && q.session != nil && q.session.ceding.local &&
-		holds(len(q.open.items), q.concurrency, q.usual)
 }
 
 // take puts the open batch in flight. The caller has the right to write; it
@@ -200,7 +192,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	b.written = true
 	q.freeLocked(b)
 	both := b.answered
-	more = q.open != nil && !q.holdsLocked()
+	more = q.open != nil
 	if !more {
 		q.releaseLocked()
 	}
@@ -256,8 +248,7 @@ func (q *queue) yielded(turn uint64) bool {
 	return true
 }
 
-// retire takes the answered batch b, the oldest, out of flight and returns the
-// next. If a batch was held back meanwhile, it is passed to the writer.
+// retire takes the answered batch b, the oldest, out of flight and returns the next.
 func (q *queue) retire(b *batch) *batch {
 	q.mu.Lock()
 	if q.head != b { // the session has failed and b was taken over
@@ -274,13 +265,7 @@ func (q *queue) retire(b *batch) *batch {
 	b.answered = true
 	both := b.written
 	q.wakeLocked()
-	s := q.session
-	held := q.open != nil && !q.writing && s != nil
-	q.writing = q.writing || held
 	q.mu.Unlock()
-	if held {
-		s.wake <- struct{}{}
-	}
 	if both {
 		q.recycle(b)
 	}

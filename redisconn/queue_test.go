@@ -90,78 +90,28 @@ func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.Er
 func TestQueueRightToWrite(t *testing.T) {
 	q := newTestQueue(10, 100)
 	q.state, q.session = stateConnected, &session{}
-	require.NotNil(t, q.add())
-	require.Nil(t, q.add(), "somebody else is writing")
+	add := func() *session {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		b := q.openLocked()
+		m := b.mark()
+		b.items = append(b.items, item{})
+		return q.addedLocked(m)
+	}
+	require.NotNil(t, add())
+	require.Nil(t, add(), "somebody else is writing")
 	b, _ := q.take()
 	require.Len(t, b.items, 2)
-	require.Nil(t, q.add())
+	require.Nil(t, add())
 	require.True(t, q.wrote(b), "more is waiting")
 	b, _ = q.take()
 	require.False(t, q.wrote(b))
-	require.NotNil(t, q.add(), "the right was given up")
+	require.NotNil(t, add(), "the right was given up")
 	b, _ = q.take()
 	require.NotNil(t, b)
 	b, _ = q.take()
 	require.Nil(t, b)
-	require.NotNil(t, q.add(), "take gives it up when there is nothing")
-}
-
-// add adds a request, and returns the session if the caller is to write.
-func (q *queue) add() *session {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	b := q.openLocked()
-	m := b.mark()
-	b.items = append(b.items, item{})
-	return q.addedLocked(m)
-}
-
-// A batch that is held back is written as soon as it is half of what is in
-// flight, or when there is an answer.
-func TestQueueHolds(t *testing.T) {
-	s := &session{wake: make(chan struct{}, 1), ceding: &ceding{local: true}}
-	inFlight := func() (*queue, *batch) { // with one batch of 8 requests
-		q := newTestQueue(100, 1000)
-		q.state, q.session, q.patient = stateConnected, s, true
-		require.NotNil(t, q.add(), "there is nothing to wait for")
-		for range 7 {
-			q.add()
-		}
-		b, _ := q.take()
-		q.usual = holdMost / 2
-		require.False(t, q.wrote(b))
-		return q, b
-	}
-
-	q, first := inFlight()
-	for range 3 {
-		require.Nil(t, q.add())
-	}
-	require.NotNil(t, q.add(), "it is long enough")
-	require.Nil(t, q.add())
-	second, _ := q.take()
-	require.Nil(t, q.add())
-	require.False(t, q.wrote(second), "what came during the write is held")
-	require.Same(t, second, q.retire(first))
-	require.Len(t, s.wake, 1, "the writer has it")
-	<-s.wake
-	require.Nil(t, q.add(), "the writer is to write")
-
-	q, first = inFlight()
-	require.Nil(t, q.retire(first))
-	require.Empty(t, s.wake, "nothing was held")
-	require.NotNil(t, q.add())
-
-	for name, change := range map[string]func(*queue){
-		"a server elsewhere":  func(q *queue) { q.session = &session{ceding: &ceding{}} },
-		"a pause of the user": func(q *queue) { q.patient = false },
-		"no experience":       func(q *queue) { q.usual = 0 },
-		"a slow link":         func(q *queue) { q.usual = holdMost },
-	} {
-		q, _ = inFlight()
-		change(q)
-		require.NotNil(t, q.add(), name)
-	}
+	require.NotNil(t, add(), "take gives it up when there is nothing")
 }
 
 func TestQueueFliesInOrder(t *testing.T) {
