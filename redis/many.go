@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -63,14 +64,10 @@ func sendMany(ctx context.Context, s Sender, reqs []Request) []any {
 }
 
 func exchangeMany(ctx context.Context, s Sender, reqs []Request) []any {
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return slices.Repeat([]any{withdrawn(ctx)}, len(reqs))
+	}
 	for {
-		if ctx.Done() != nil && ctx.Err() != nil {
-			results := make([]any, len(reqs))
-			for i := range results {
-				results[i] = withdrawn(ctx)
-			}
-			return results
-		}
 		m := &manyWaiter{
 			done:     make(chan struct{}),
 			results:  make([]any, len(reqs)),
@@ -83,37 +80,48 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request) []any {
 		case <-ctx.Done():
 			m.abandon(abandoned(ctx))
 		}
-		if !allWait(ctx, m.results) {
+		if !allFull(m.results) {
+			return m.results
+		}
+		if again, err := awaitRoom(ctx, AsError(m.results[0])); !again {
+			if ctx.Err() != nil {
+				return slices.Repeat([]any{err}, len(reqs))
+			}
 			return m.results
 		}
 	}
 }
 
-// allWait waits for room if all of the results are for want of it.
-func allWait(ctx context.Context, results []any) bool {
+// allFull tells whether all of the results are for want of room.
+func allFull(results []any) bool {
 	for _, res := range results {
 		err := AsErrorx(res)
 		if err == nil || !err.IsOfType(ErrQueueFull) {
 			return false
 		}
 	}
-	return awaitRoom(ctx, AsError(results[0]))
+	return true
 }
 
 func sendTransaction(ctx context.Context, s Sender, reqs []Request) ([]any, error) {
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return nil, traced(withdrawn(ctx)).(error)
+	}
 	for {
-		if ctx.Done() != nil && ctx.Err() != nil {
-			return nil, traced(withdrawn(ctx)).(error)
-		}
 		w := newWaiter()
 		s.SendTransaction(reqs, w, 0)
 		res := w.result(ctx, nil)
-		if err, failed := res.(error); !failed || !awaitRoom(ctx, err) {
-			results, err := TransactionResponse(res)
-			if err != nil {
-				err = traced(err).(error)
+		if err, failed := res.(error); failed {
+			again, err := awaitRoom(ctx, err)
+			if again {
+				continue
 			}
-			return results, err
+			res = err
 		}
+		results, err := TransactionResponse(res)
+		if err != nil {
+			err = traced(err).(error)
+		}
+		return results, err
 	}
 }

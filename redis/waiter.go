@@ -140,16 +140,17 @@ func abandoned(ctx context.Context) error {
 // do sends one command and waits for its result, which may come into t, if that
 // is not nil. It keeps no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return traced(withRequest(withdrawn(ctx), cmd, args))
+	}
 	for {
-		if ctx.Done() != nil && ctx.Err() != nil {
-			return traced(withRequest(withdrawn(ctx), cmd, args))
-		}
 		res := exchange(ctx, s, cmd, args, t)
 		err, failed := res.(error)
 		if !failed {
 			return res
 		}
-		if !awaitRoom(ctx, err) {
+		again, err := awaitRoom(ctx, err)
+		if !again {
 			return traced(withRequest(err, cmd, args))
 		}
 	}
@@ -222,13 +223,20 @@ func keyWord(cmd string, i int) int {
 	return 1 + wire.SubcommandWords(cmd) + i
 }
 
-// awaitRoom waits, after err, until the request can be sent again, or the
-// context ends; it returns false if err stands.
-func awaitRoom(ctx context.Context, err error) bool {
+// awaitRoom waits, after an error for want of room, until the request can be
+// sent again. Then it has to be sent, even if the context has ended meanwhile:
+// the room is kept for it. Else the result is what the request ends with.
+func awaitRoom(ctx context.Context, err error) (again bool, _ error) {
 	full := AsErrorx(err)
 	if !full.IsOfType(ErrQueueFull) {
-		return false
+		return false, err
 	}
 	queue, ok := full.Property(wire.EKRoomer)
-	return ok && (queue.(wire.Roomer).AwaitRoom(ctx) == nil || ctx.Err() != nil)
+	if !ok {
+		return false, err
+	}
+	if queue.(wire.Roomer).AwaitRoom(ctx) != nil {
+		return false, withdrawn(ctx)
+	}
+	return true, nil
 }

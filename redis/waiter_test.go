@@ -187,6 +187,45 @@ func TestDoWaitsForRoom(t *testing.T) {
 	assertType(t, ErrQueueFull, Sync{foreign}.Do("GET", "k"), "nothing to wait for")
 }
 
+// Who was let in sends, though its context has ended meanwhile: nobody else is
+// let in for it.
+func TestLetInMeansSending(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	close(q.open)
+	for name, call := range map[string]func(context.Context, Sender){
+		"Do":       func(ctx context.Context, s Sender) { SyncCtx{s}.Do(ctx, "GET", "k") },
+		"SendMany": func(ctx context.Context, s Sender) { SyncCtx{s}.SendMany(ctx, []Request{Req("GET", "k")}) },
+		"SendTransaction": func(ctx context.Context, s Sender) {
+			_, _ = SyncCtx{s}.SendTransaction(ctx, []Request{Req("GET", "k")})
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := 0
+		answer := func(cb Future, n uint64) {
+			if sent++; sent > 1 {
+				cb.Resolve("OK", n)
+				return
+			}
+			cancel()
+			cb.Resolve(openedQueue{q}.err(), n)
+		}
+		s := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { answer(cb, n) }}
+		s.sendMany = func(_ []Request, cb Future, n uint64) { answer(cb, n) }
+		s.transaction = func(_ []Request, cb Future, n uint64) { answer(cb, n) }
+		call(ctx, s)
+		assert.Equal(t, 2, sent, name)
+	}
+}
+
+// openedQueue lets in whoever waits, and does not look at the context.
+type openedQueue struct{ fullQueue }
+
+func (openedQueue) AwaitRoom(context.Context) error { return nil }
+
+func (q openedQueue) err() error {
+	return ErrQueueFull.New("full").WithProperty(wire.EKRoomer, q)
+}
+
 // A typed read keeps its buffer while it waits for room.
 func TestDoIntoWaitsForRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}

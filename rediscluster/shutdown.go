@@ -3,6 +3,8 @@ package rediscluster
 import (
 	"context"
 	"time"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // shutdownPoll is how often Shutdown looks whether all is answered: it is
@@ -14,6 +16,9 @@ const shutdownPoll = 2 * time.Millisecond
 // closes the cluster. If some are left then, the error (ErrShutdown) says how
 // many: those with a connection may have run, those between two attempts have not.
 func (c *Cluster) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		return redis.ErrContextIsNil.New("context is nil")
+	}
 	c.draining.Store(true)
 	defer c.Close()
 	poll := time.NewTicker(shutdownPoll)

@@ -30,6 +30,12 @@ func TestShutdown(t *testing.T) {
 	assert.NoError(t, c.Shutdown(context.Background()))
 }
 
+func TestShutdownWithoutContext(t *testing.T) {
+	c := &Cluster{}
+	isType(t, redis.ErrContextIsNil, c.Shutdown(nil)) //nolint:staticcheck // what is tested
+	assert.False(t, c.draining.Load())
+}
+
 func TestShutdownEndsWithContext(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: time.Minute})
 	c, _ := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: time.Minute}})

@@ -34,11 +34,9 @@ type batch struct {
 	buf   []byte
 	items []item
 
-	withdrawn int // items to be cut out before writing
-	gone      int // their bytes
-	// wakesReader: who writes the batch passes on the right to read.
-	wakesReader bool
-	foreign     bool // has futures whose Cancelled is worth asking
+	withdrawn int  // items to be cut out before writing
+	gone      int  // their bytes
+	foreign   bool // has futures whose Cancelled is worth asking
 
 	fence nonce     // of the PING that ends it, with Opts.Integrity
 	taken time.Time // when it went in flight

@@ -78,7 +78,7 @@ func (c *Connection) handshake(conn net.Conn) *errorx.Error {
 		if err != nil {
 			return handshakeError(err)
 		}
-		if err := g.check(c, res); err != nil {
+		if err := g.check(c, c.withoutPassword(res)); err != nil {
 			return err
 		}
 	}
@@ -90,6 +90,16 @@ func (c *Connection) handshake(conn net.Conn) *errorx.Error {
 		return ErrConnSetup.Wrap(err, "handshake")
 	}
 	return nil
+}
+
+// withoutPassword takes the password out of an error that the server has put it
+// into.
+func (c *Connection) withoutPassword(res any) any {
+	err := redis.AsErrorx(res)
+	if err == nil || c.opts.Password == "" || !strings.Contains(err.Message(), c.opts.Password) {
+		return res
+	}
+	return err.Type().New("%s", strings.ReplaceAll(err.Message(), c.opts.Password, "(hidden)"))
 }
 
 // unwritten tells why the handshake could not be written. A server that refuses

@@ -97,6 +97,25 @@ func TestPasswordIsNotQuoted(t *testing.T) {
 	}
 }
 
+// Nor does a server that puts it into an error of its own.
+func TestPasswordIsNotEchoed(t *testing.T) {
+	for _, quoted := range []string{"WRONGPASS invalid %s", "ERR unknown command 'auth' '%s'", "ERR %s %[1]s"} {
+		s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies(
+			fmt.Sprintf("-"+quoted+"\r\n", canary))})
+		for _, protocol := range []int{2, 3} {
+			log := &recorder{}
+			_, err := redisconn.Connect(background, s.Addr(),
+				redisconn.Opts{Password: canary, Protocol: protocol, ReconnectPause: -1, Logger: log})
+			requireSecret(t, err)
+			require.ErrorContains(t, err, "(hidden)")
+			eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+			for _, event := range log.events {
+				requireSecret(t, event)
+			}
+		}
+	}
+}
+
 func TestDB(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{DB: 3, Logger: redisconn.NoopLogger{}})

@@ -13,8 +13,17 @@ import (
 // time. The reader has it, until it has answered a lone caller that waits for
 // its result: then it rests, and the next such caller reads its own reply, as
 // it would on a socket of its own. That saves two changes of goroutine, which
-// is a third of the round trip on loopback. As soon as requests overlap, and
-// at each heartbeat, the reader has the right again.
+// is a third of the round trip on loopback. As soon as requests overlap, at each
+// heartbeat, and when no caller has read for a while, the reader has the right
+// again. Nobody watches the socket while it rests: who writes then looks first
+// whether the server has closed it, or has sent what nobody asked for.
+//
+// With RESP3 the reader never rests, as what has come may begin with a push.
+
+// restMost is how long the reader rests while no caller reads: so much later a
+// connection that the server closes may be noticed. A hundred wake-ups a second
+// beside a lone caller are too few to be measured.
+const restMost = 10 * time.Millisecond
 
 // errStray tells that something came that nobody asked for.
 var errStray = errors.New("a reply that nobody asked for")
@@ -27,6 +36,7 @@ func (q *queue) leadsLocked() bool {
 		return false
 	}
 	q.reading = alone(q.concurrency)
+	q.led = q.led || q.reading
 	return q.reading
 }
 
@@ -35,24 +45,68 @@ func (q *queue) leadsLocked() bool {
 func (q *queue) passRead(s *session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.session != s || q.head != nil || !q.leadable || !alone(q.concurrency) {
+	if q.session != s || q.head != nil || q.open != nil || q.writing || !q.leadable || !alone(q.concurrency) {
 		return false
 	}
 	q.reading = false
 	return true
 }
 
+// takeRead takes the right to read back, if no caller has had it since it was
+// called last.
+func (q *queue) takeRead(s *session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s || q.reading || q.led {
+		q.led = false
+		return false
+	}
+	q.reading = true
+	return true
+}
+
 // rest lets callers read, until the right to read comes back. It returns false
 // if the session has failed.
 func (r *reader) rest() bool {
-	if r.cur != nil || r.s.raw == nil || r.dec.Buffered() > 0 || !r.s.c.queue.passRead(r.s) {
+	if !r.mayRest || r.cur != nil || r.dec.Buffered() > 0 || !r.s.c.queue.passRead(r.s) {
 		return true
 	}
-	select {
-	case <-r.s.readWake:
-		return true
-	case <-r.s.failed:
-		return false
+	r.resting.Reset(restMost)
+	defer r.resting.Stop()
+	for {
+		select {
+		case <-r.s.readWake:
+			return true
+		case <-r.s.failed:
+			return false
+		case <-r.resting.C:
+			if r.s.c.queue.takeRead(r.s) {
+				return true
+			}
+			r.resting.Reset(restMost)
+		}
+	}
+}
+
+// rouse passes the right to read to the reader, for a caller that is about to
+// write. It returns false if the session has failed, and the right to write is gone.
+func (s *session) rouse() bool {
+	s.rouses = false
+	err := s.raw.look()
+	if err != nil {
+		s.failQuiet(err)
+		s.c.queue.release()
+	}
+	s.readWake <- struct{}{}
+	return err == nil
+}
+
+// failQuiet ends a session whose socket was not quiet, though nothing was asked.
+func (s *session) failQuiet(err error) {
+	if err == errStray {
+		s.fail(redis.ErrResponseUnexpected.New("%s", errStray.Error()))
+	} else {
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 }
 
@@ -99,9 +153,9 @@ func (s *session) readFirst(p []byte) (int, error) {
 	case sent:
 		return n, err
 	case err == errStray:
-		s.fail(redis.ErrResponseUnexpected.New("%s", errStray.Error()))
+		s.failQuiet(err)
 		return 0, err
-	case err != nil && n == 0 || s.hasFailed():
+	case err != nil && n == 0:
 		return 0, err // nothing is written: Lead sees to first
 	}
 	s.first, b.sent = nil, n

@@ -3,6 +3,7 @@ package redisconn_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,6 +89,49 @@ func TestLeadDoesNotTakeAStraysReply(t *testing.T) {
 		require.NotEqual(t, "STRAY", res)
 		return redis.AsError(res) != nil || s.Accepted() > 1
 	})
+}
+
+// The same for a caller that does not read by itself.
+func TestWriterLooksWhileTheReaderRests(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	for range 20 {
+		conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
+		s.Broadcast([]byte("+STRAY\r\n"))
+		require.NotEqual(t, "STRAY", send(conn, "GET", "key").wait(t))
+		conn.Close()
+	}
+}
+
+// A reader that rests comes back soon, asked or not.
+func TestReaderRestsForAWhile(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	for _, script := range []bool{false, true} {
+		conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, ScriptMode: script})
+		before := s.Accepted()
+		s.Broadcast([]byte("+STRAY\r\n"))
+		eventually(t, "stray reply ends the connection", func() bool { return s.Accepted() > before })
+		eventually(t, "the next connection", conn.ConnectedNow)
+		require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
+		conn.Close()
+	}
+}
+
+// The reader reads while a batch that is too long for the socket is written: a
+// server that answers one request after another reads no more until it does.
+func TestReaderReadsDuringALongWrite(t *testing.T) {
+	value := strings.Repeat("v", 256<<10)
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, "$%d\r\n%s\r\n", len(value), value)
+		return err
+	}})
+	conn := lone(t, s.Addr(), redisconn.Opts{})
+	reqs := make([]redis.Request, 100)
+	for i := range reqs {
+		reqs[i] = redis.Req("SET", "key", value)
+	}
+	for _, res := range (redis.Sync{S: conn}).SendMany(reqs) {
+		require.NoError(t, redis.AsError(res))
+	}
 }
 
 func TestLeadSkipsPushes(t *testing.T) {

@@ -37,6 +37,7 @@ type queue struct {
 	// reading is the right to read: see lead.go.
 	reading  bool
 	leadable bool // the last request's caller could have read its own reply
+	led      bool // a caller has had the right to read: see takeRead
 	// released is closed when writing is cleared, if anybody asked.
 	released chan struct{}
 
@@ -118,6 +119,9 @@ func (q *queue) addedLocked(m mark) *session {
 		return nil
 	}
 	q.writing = true
+	if !q.reading { // the reader rests
+		q.reading, q.session.rouses = true, true
+	}
 	return q.session
 }
 
@@ -155,9 +159,6 @@ func (q *queue) flyLocked(b *batch) {
 	if q.fenced {
 		b.enclose()
 		q.pending++
-	}
-	if !q.reading {
-		q.reading, b.wakesReader = true, true
 	}
 	b.taken = time.Now()
 	if q.tail == nil {

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"math/rand/v2"
+	"net"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -90,28 +91,81 @@ func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.Er
 func TestQueueRightToWrite(t *testing.T) {
 	q := newTestQueue(10, 100)
 	q.state, q.session = stateConnected, &session{}
-	add := func() *session {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		b := q.openLocked()
-		m := b.mark()
-		b.items = append(b.items, item{})
-		return q.addedLocked(m)
-	}
-	require.NotNil(t, add())
-	require.Nil(t, add(), "somebody else is writing")
+	require.NotNil(t, q.add())
+	require.Nil(t, q.add(), "somebody else is writing")
 	b, _ := q.take()
 	require.Len(t, b.items, 2)
-	require.Nil(t, add())
+	require.Nil(t, q.add())
 	require.True(t, q.wrote(b), "more is waiting")
 	b, _ = q.take()
 	require.False(t, q.wrote(b))
-	require.NotNil(t, add(), "the right was given up")
+	require.NotNil(t, q.add(), "the right was given up")
 	b, _ = q.take()
 	require.NotNil(t, b)
 	b, _ = q.take()
 	require.Nil(t, b)
-	require.NotNil(t, add(), "take gives it up when there is nothing")
+	require.NotNil(t, q.add(), "take gives it up when there is nothing")
+}
+
+// add adds a request, and returns the session if the caller is to write.
+func (q *queue) add() *session {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.openLocked()
+	m := b.mark()
+	b.items = append(b.items, item{})
+	return q.addedLocked(m)
+}
+
+// Who gets the right to write while the reader rests is to rouse it.
+func TestQueueRousesTheReader(t *testing.T) {
+	q := newTestQueue(10, 100)
+	s := &session{}
+	q.state, q.session, q.leadable, q.reading = stateConnected, s, true, true
+	require.True(t, q.passRead(s))
+	require.NotNil(t, q.add())
+	require.True(t, s.rouses)
+	require.True(t, q.reading)
+	require.False(t, q.passRead(s), "somebody writes")
+	b, _ := q.take()
+	require.False(t, q.wrote(b))
+	require.False(t, q.passRead(s), "something is in flight")
+	require.Nil(t, q.retire(b))
+	require.True(t, q.passRead(s))
+
+	q.led = true
+	require.False(t, q.takeRead(s), "a caller has read meanwhile")
+	require.False(t, q.takeRead(&session{}), "of another session")
+	require.True(t, q.takeRead(s))
+	require.False(t, q.takeRead(s), "somebody reads")
+}
+
+// What was written when the session failed is known.
+func TestReadFirstKeepsCount(t *testing.T) {
+	here, there := tcpPair(t)
+	s := newSession(&Connection{}, here)
+	close(s.failed) // as another goroutine does, just before it closes the socket
+	b := &batch{buf: make([]byte, 64<<20)}
+	s.first = b
+	go there.Close() // ends the read
+	_, err := s.readFirst(make([]byte, 1))
+	require.Error(t, err)
+	require.Nil(t, s.first)
+	require.Positive(t, b.sent)
+	require.Same(t, b, s.rest)
+}
+
+func tcpPair(t *testing.T) (here, there net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	here, err = net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	there, err = l.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { here.Close(); there.Close() })
+	return here, there
 }
 
 func TestQueueFliesInOrder(t *testing.T) {

@@ -11,6 +11,8 @@ type rawWriter struct {
 
 func newRawWriter(net.Conn) *rawWriter { return nil }
 
+func (*rawWriter) look() error { return nil }
+
 func (*rawWriter) write([]byte) (int, error) { return 0, nil }
 
 func (*rawWriter) exchange([]byte, []byte) (int, bool, error) { return 0, false, nil }

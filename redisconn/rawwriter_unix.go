@@ -19,8 +19,10 @@ type rawWriter struct {
 	n    int
 	err  error
 
-	// The same for exchange, which is used by whoever has the right to read, too.
+	// The same for exchange and look, which are used by whoever has the right to
+	// read, too.
 	swap    func(fd uintptr) bool
+	peek    func(fd uintptr)
 	head    [1]byte
 	sent    bool
 	in      []byte
@@ -47,7 +49,7 @@ func newRawWriter(conn net.Conn) *rawWriter {
 		return nil
 	}
 	w := &rawWriter{raw: raw}
-	w.once, w.swap = w.writeOnce, w.swapOnce
+	w.once, w.swap, w.peek = w.writeOnce, w.swapOnce, w.peekOnce
 	return w
 }
 
@@ -127,8 +129,18 @@ func (w *rawWriter) swapOnce(fd uintptr) bool {
 	return false
 }
 
+// look returns an error if the socket is not quiet.
+func (w *rawWriter) look() error {
+	if err := w.raw.Control(w.peek); err != nil {
+		return err
+	}
+	return w.readErr
+}
+
+func (w *rawWriter) peekOnce(fd uintptr) { w.readErr = w.quiet(fd) }
+
 // quiet returns an error if the server has closed the connection, or has sent
-// something that is no push, while nobody was reading.
+// something, while nobody was reading.
 func (w *rawWriter) quiet(fd uintptr) error {
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)
@@ -141,10 +153,8 @@ func (w *rawWriter) quiet(fd uintptr) error {
 			return err
 		case n == 0:
 			return io.EOF
-		case w.head[0] != '>':
-			return errStray
 		}
-		return nil
+		return errStray
 	}
 }
 

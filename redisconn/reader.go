@@ -23,14 +23,21 @@ type reader struct {
 	held []reply
 
 	interrupted chan struct{} // see await
+
+	mayRest bool
+	resting *time.Timer // stopped, but in rest
 }
 
 func newReader(s *session) *reader {
-	return &reader{
+	r := &reader{
 		s:           s,
 		dec:         s.c.newDecoder(bufio.NewReaderSize(s, readBuffer)),
 		interrupted: make(chan struct{}, 1),
+		mayRest:     s.raw != nil && s.c.opts.Protocol != 3 && !s.c.opts.Integrity,
+		resting:     time.NewTimer(restMost),
 	}
+	r.resting.Stop()
+	return r
 }
 
 // reply is a result with the size that it had on the wire.

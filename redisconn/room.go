@@ -30,7 +30,7 @@ func (r room) AwaitRoom(ctx context.Context) error {
 	q.mu.Unlock()
 	select {
 	case <-woken:
-		return nil
+		return nil // who is let in has to send, whatever becomes of ctx
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()

@@ -79,6 +79,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	err := q.admitLocked(1)
 	if err == nil && !q.inTimeLocked(r.Deadline) {
 		err = redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending)
+		q.wakeLocked() // this one may have been let in
 	}
 	if err != nil {
 		q.mu.Unlock()
@@ -141,6 +142,7 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 	failed := -1
 	err := q.admitLocked(len(reqs))
 	if err == nil {
+		q.leadable = false
 		b := q.openLocked()
 		mark := b.mark()
 		if err, failed = c.appendBatchLocked(b, reqs, cb, start, flags); err != nil {

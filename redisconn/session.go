@@ -36,6 +36,9 @@ type session struct {
 	first *batch
 	// readWake passes the right to read to the reader.
 	readWake chan struct{}
+	// rouses: who has the right to write is to pass the right to read to the
+	// reader, before it writes.
+	rouses bool
 
 	beats    *heartbeat
 	received atomic.Int64 // bytes

@@ -14,7 +14,7 @@ func (s *session) flush() {
 		s.wake <- struct{}{}
 		return
 	}
-	if !s.yield() {
+	if s.rouses && !s.rouse() || !s.yield() {
 		return
 	}
 	b, cancelled := s.c.queue.take()
@@ -116,12 +116,7 @@ func (s *session) writeBlocking(b *batch) bool {
 
 // wrote tells that the batch was written in whole; it returns true if the
 // caller still has the right to write, for there is more.
-func (s *session) wrote(b *batch) bool {
-	if b.wakesReader {
-		s.readWake <- struct{}{}
-	}
-	return s.c.queue.wrote(b)
-}
+func (s *session) wrote(b *batch) bool { return s.c.queue.wrote(b) }
 
 func (s *session) writeFailed(err error) {
 	s.fail(redis.ErrIO.Wrap(err, "writing"))

@@ -72,7 +72,8 @@ func (t Ticket) Withdraw() bool {
 
 // Roomer is a queue that can be full.
 type Roomer interface {
-	// AwaitRoom waits until the queue has room, or the context ends.
+	// AwaitRoom waits until the queue has room, or the context ends. If it
+	// returns nil the caller has to send: the room is kept for it.
 	AwaitRoom(ctx context.Context) error
 }
 
