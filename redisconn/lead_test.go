@@ -134,7 +134,8 @@ func TestReaderReadsDuringALongWrite(t *testing.T) {
 	}
 }
 
-func TestLeadSkipsPushes(t *testing.T) {
+// With RESP3 nobody leads: what comes may begin with a push.
+func TestPushesBesideALoneCaller(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
 	conn := lone(t, s.Addr(), redisconn.Opts{Protocol: 3})
 	for range 20 {
