@@ -131,7 +131,7 @@ func (s *session) Lead(ctx context.Context) {
 
 // writeFirst is flush for a batch that is taken already.
 func (s *session) writeFirst(b *batch) {
-	if s.writeNow(b) && s.wrote(b) {
+	if s.writeNow(b) && s.c.queue.wrote(b) {
 		s.wake <- struct{}{}
 	}
 }
@@ -140,7 +140,7 @@ func (s *session) writeFirst(b *batch) {
 func (s *session) firstWritten() {
 	b := s.first
 	s.first, b.sent = nil, len(b.buf)
-	if s.wrote(b) {
+	if s.c.queue.wrote(b) {
 		s.wake <- struct{}{}
 	}
 }

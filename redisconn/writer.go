@@ -18,7 +18,7 @@ func (s *session) flush() {
 		return
 	}
 	b, cancelled := s.c.queue.take()
-	if b != nil && s.writeNow(b) && s.wrote(b) {
+	if b != nil && s.writeNow(b) && s.c.queue.wrote(b) {
 		s.wake <- struct{}{}
 	}
 	s.c.resolveCancelled(cancelled)
@@ -86,7 +86,7 @@ func (s *session) writeAll() {
 			}
 			b, cancelled = s.c.queue.take()
 		}
-		more := b != nil && s.writeBlocking(b) && s.wrote(b)
+		more := b != nil && s.writeBlocking(b) && s.c.queue.wrote(b)
 		s.c.resolveCancelled(cancelled)
 		if !more {
 			return
@@ -113,10 +113,6 @@ func (s *session) writeBlocking(b *batch) bool {
 	}
 	return true
 }
-
-// wrote tells that the batch was written in whole; it returns true if the
-// caller still has the right to write, for there is more.
-func (s *session) wrote(b *batch) bool { return s.c.queue.wrote(b) }
 
 func (s *session) writeFailed(err error) {
 	s.fail(redis.ErrIO.Wrap(err, "writing"))
