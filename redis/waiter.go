@@ -48,6 +48,12 @@ var encodings = sync.Pool{New: func() any { return new([]byte) }}
 // must not pin its size for ever.
 const encodingKept = 64 << 10
 
+func keepEncoding(buf *[]byte) {
+	if cap(*buf) <= encodingKept {
+		encodings.Put(buf)
+	}
+}
+
 var waiters = sync.Pool{New: func() any {
 	w := newWaiter()
 	w.pooled = true
@@ -165,7 +171,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	var bad int
 	*buf, bad = appendCommand((*buf)[:0], cmd, args)
 	if bad >= 0 {
-		encodings.Put(buf)
+		keepEncoding(buf)
 		return errArgument(cmd, bad)
 	}
 	w := pooledWaiter()
@@ -180,9 +186,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
 	encoded.SendEncoded(&w.req, w, 0)
 	w.req.Buf = nil
-	if cap(*buf) <= encodingKept {
-		encodings.Put(buf)
-	}
+	keepEncoding(buf)
 	return w.result(ctx, t)
 }
 
