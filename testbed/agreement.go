@@ -31,8 +31,9 @@ type opinion struct {
 // and not paused) sees the cluster as it is: it works; exactly the nodes of
 // Nodes are members, at their present addresses; the live ones are connected
 // and the others held for dead; all slots belong to live masters, the same for
-// everyone; live replicas are in step with their masters. The error says what
-// was still missing.
+// everyone, and by the same claims, each owner with a configuration epoch of its
+// own; live replicas are in step with their masters. The error says what was
+// still missing.
 func (c *Cluster) WaitAgreed() error { return c.WaitAgreedFor(c.opts.AgreeTimeout) }
 
 // WaitAgreedFor is WaitAgreed with another bound.
@@ -120,7 +121,7 @@ func (o opinion) misjudges(truths []truth) error {
 	if len(o.peers) != len(truths) {
 		return fmt.Errorf("knows %d nodes of %d", len(o.peers), len(truths))
 	}
-	owned := 0
+	owned, owners := 0, make(map[string]string) // by epoch
 	for _, t := range truths {
 		i := slices.IndexFunc(o.peers, func(p peer) bool { return p.id == t.id })
 		if i < 0 {
@@ -139,6 +140,12 @@ func (o opinion) misjudges(truths []truth) error {
 		case !p.linked && !p.is("myself"):
 			return fmt.Errorf("is not connected to %.8s", t.id)
 		}
+		if p.slots != "" {
+			if other, taken := owners[p.epoch]; taken {
+				return fmt.Errorf("gives %.8s and %.8s the epoch %s", other, p.id, p.epoch)
+			}
+			owners[p.epoch] = p.id
+		}
 		if err := p.ranges(func(first, last int) { owned += last - first + 1 }); err != nil {
 			return err
 		}
@@ -149,14 +156,19 @@ func (o opinion) misjudges(truths []truth) error {
 	return nil
 }
 
-// summary is what has to be the same for everyone: who is whose replica, and
-// who has which slots.
+// summary is what has to be the same for everyone: who is whose replica, who has
+// which slots, and since which epoch. A node that knew an owner by an older
+// epoch could take a slot with an epoch that the others hold for outdated, and
+// lose it to the next message of its former owner, for ever.
 func summary(peers []peer) string {
 	var lines []string
 	for _, p := range peers {
-		role := "master of " + p.slots
-		if p.master != "" {
+		role := "master"
+		switch {
+		case p.master != "":
 			role = fmt.Sprintf("replica of %.8s", p.master)
+		case p.slots != "":
+			role = fmt.Sprintf("master of %s since epoch %s", p.slots, p.epoch)
 		}
 		lines = append(lines, fmt.Sprintf("%.8s %s", p.id, role))
 	}

@@ -13,8 +13,8 @@ import (
 func twoNodes() ([]truth, []opinion) {
 	peers := func(self string) []peer {
 		list := []peer{
-			{id: "m", addr: "m:1", flags: []string{"master"}, linked: true, slots: "0-16383"},
-			{id: "r", addr: "r:1", flags: []string{"slave"}, linked: true, master: "m"},
+			{id: "m", addr: "m:1", flags: []string{"master"}, epoch: "1", linked: true, slots: "0-16383"},
+			{id: "r", addr: "r:1", flags: []string{"slave"}, epoch: "1", linked: true, master: "m"},
 		}
 		for i := range list {
 			if list[i].id == self {
@@ -66,6 +66,15 @@ func TestDisagreement(t *testing.T) {
 			ts[0].live, os[1].peers[0].flags = false, []string{"master", "fail"}
 			return ts, os[1:]
 		}, "0 of 16384 slots"},
+		"two owners of an epoch": {func(ts []truth, os []opinion) ([]truth, []opinion) {
+			for _, o := range os {
+				o.peers[0].slots = "0-9"
+				o.peers[1].master, o.peers[1].slots = "", "10-16383"
+			}
+			return ts, os
+		}, "gives m and r the epoch 1"},
+		"other epoch": {func(ts []truth, os []opinion) ([]truth, []opinion) { os[1].peers[0].epoch = "2"; return ts, os },
+			"differ"},
 		"other role": {func(ts []truth, os []opinion) ([]truth, []opinion) { os[1].peers[1].master = ""; return ts, os },
 			"differ"},
 	} {

@@ -84,8 +84,9 @@ func (m *Migration) MoveSome(n int) (int, error) {
 // MoveAll moves the keys that are left in the slot.
 func (m *Migration) MoveAll() error { return drain(m.slot, m.from, m.to) }
 
-// Finish gives the slot to its new owner and tells all live masters. All keys
-// have to be moved: the source would lose those that are left.
+// Finish waits until all agree, gives the slot to its new owner and tells all
+// live masters. All keys have to be moved: the source would lose those that are
+// left.
 func (m *Migration) Finish() error {
 	left, err := m.from.keysInSlot(m.slot, 1)
 	if err != nil {
@@ -93,6 +94,10 @@ func (m *Migration) Finish() error {
 	}
 	if len(left) > 0 {
 		return fmt.Errorf("testbed: finish the move of slot %d: %v has keys of it", m.slot, m.from)
+	}
+	// The new owner claims the slot with the newest epoch that it has heard of.
+	if err := m.c.WaitAgreed(); err != nil {
+		return err
 	}
 	if err := m.to.setSlot(m.slot, "NODE", m.to.id); err != nil {
 		return err

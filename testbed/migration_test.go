@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,4 +91,31 @@ func TestHalfMovedSlot(t *testing.T) {
 	require.NoError(t, m.Finish())
 	require.NoError(t, c.WaitAgreed())
 	assert.Equal(t, []byte("4"), to.Do("GET", "{a}:4"))
+}
+
+// A claim older than another is lost to the next message of the former owner.
+func TestFinishClaimsWithNewestEpoch(t *testing.T) {
+	t.Parallel()
+	c := NewCluster(t, ClusterOptions{Replicas: -1})
+	slot, from := fillSlot(t, c, 1)
+	to := c.Node(0)
+	require.NoError(t, to.call("CLUSTER BUMPEPOCH"))
+	require.NoError(t, c.WaitAgreed())
+	m, err := c.BeginMigration(slot, to)
+	require.NoError(t, err)
+	require.NoError(t, from.call("CLUSTER BUMPEPOCH"))
+	require.NoError(t, m.MoveAll())
+	require.NoError(t, m.Finish())
+	assert.Greater(t, ownEpoch(t, to), ownEpoch(t, from))
+	require.NoError(t, c.WaitAgreed())
+}
+
+// ownEpoch returns the configuration epoch that a node has for itself.
+func ownEpoch(t *testing.T, n *Node) int {
+	t.Helper()
+	text, err := n.info("CLUSTER INFO", "cluster_my_epoch")
+	require.NoError(t, err)
+	epoch, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return epoch
 }

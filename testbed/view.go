@@ -15,6 +15,7 @@ type peer struct {
 	addr   string // of the port for plain clients, since we are one
 	flags  []string
 	master string // id; empty for a master
+	epoch  string // configuration epoch; a replica has its master's
 	linked bool
 	slots  string // ranges as the server prints them, migrations left out
 }
@@ -29,7 +30,7 @@ func parsePeers(text string) ([]peer, error) {
 		if len(f) < 8 {
 			return nil, fmt.Errorf("testbed: line of CLUSTER NODES: %q", line)
 		}
-		p := peer{id: f[0], flags: strings.Split(f[2], ","), linked: f[7] == "connected"}
+		p := peer{id: f[0], flags: strings.Split(f[2], ","), epoch: f[6], linked: f[7] == "connected"}
 		// host:port@bus, and since version 7 a comma and a host name.
 		p.addr, _, _ = strings.Cut(f[1], "@")
 		if f[3] != "-" {

@@ -14,9 +14,9 @@ func TestParsePeers(t *testing.T) {
 		"cc :0@0 master,noaddr - 0 0 0 disconnected 5461\n")
 	require.NoError(t, err)
 	assert.Equal(t, []peer{
-		{id: "aa", addr: "127.0.0.1:30001", flags: []string{"myself", "master"}, linked: true, slots: "0-5460 7000"},
-		{id: "bb", addr: "127.0.0.1:30002", flags: []string{"slave", "fail?"}, master: "aa"},
-		{id: "cc", addr: ":0", flags: []string{"master", "noaddr"}, slots: "5461"},
+		{id: "aa", addr: "127.0.0.1:30001", flags: []string{"myself", "master"}, epoch: "1", linked: true, slots: "0-5460 7000"},
+		{id: "bb", addr: "127.0.0.1:30002", flags: []string{"slave", "fail?"}, epoch: "3", master: "aa"},
+		{id: "cc", addr: ":0", flags: []string{"master", "noaddr"}, epoch: "0", slots: "5461"},
 	}, got)
 	assert.False(t, got[1].is("fail"))
 	assert.True(t, got[1].is("fail?"))
