@@ -1,0 +1,13 @@
+package redisconn
+
+// RestMost is restMost.
+const RestMost = restMost
+
+// ReaderRests tells whether the reader rests, and will for RestMost or longer if
+// no request comes.
+func (c *Connection) ReaderRests() bool {
+	q := &c.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.reading && q.led
+}
