@@ -43,6 +43,28 @@ func inTime(oldest, usual, left time.Duration) bool {
 // either side, takes some milliseconds and passes.
 const overload = 10 * time.Millisecond
 
+// holds decides whether a small batch waits while another is in flight, which
+// lately took the given time at the least. It is asked for servers on the same
+// machine only: that time is the server's own then, so that waiting for it costs
+// a request next to nothing, while each batch costs the server as much as some
+// requests do. Two cores, time and Redis' CPU per request in µs, without and with
+// it: 8 goroutines 7.4 and 4.3, 7.3 and 3.6; 16: 4.4 and 3.0, 4.3 and 2.8; 128
+// alike; 128 on a cluster of three 3.2 and 2.9, 3.0 and 2.7. With batches of up to
+// a half of what is in flight held, the server idles: 128 goroutines took 2.5
+// instead of 2.0.
+func holds(items, bytes, concurrency int, usual time.Duration) bool {
+	return items < min(holdItems, concurrency/2) && bytes < holdBytes && 0 < usual && usual < holdMost
+}
+
+const (
+	holdItems = 3
+	// holdBytes is where bytes, and not batches, are what costs.
+	holdBytes = 1 << 10
+	// holdMost is where a time in flight is no longer the server's own, but that of
+	// a proxy or a tunnel to another machine.
+	holdMost = 100 * time.Microsecond
+)
+
 // A batch of a half of what is in flight leaves the server at work on one half
 // while the replies to the other are dealt with; thirds and all of it were no
 // faster. Nor is one to be longer than enoughBytes: 64 goroutines with 16 KiB

@@ -57,6 +57,26 @@ func TestEnough(t *testing.T) {
 	}
 }
 
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		items, bytes, concurrency int
+		usual                     time.Duration
+		want                      bool
+	}{
+		{1, 1, 0, time.Microsecond, false},
+		{1, 1, 3, time.Microsecond, false},
+		{1, 1, 4, time.Microsecond, true},
+		{2, 1, 5, time.Microsecond, false},
+		{holdItems - 1, holdBytes - 1, 1000, holdMost - 1, true},
+		{holdItems, 1, 1000, time.Microsecond, false},
+		{1, holdBytes, 1000, time.Microsecond, false},
+		{1, 1, 1000, holdMost, false},
+		{1, 1, 1000, 0, false},
+	} {
+		require.Equal(t, c.want, holds(c.items, c.bytes, c.concurrency, c.usual), "%+v", c)
+	}
+}
+
 func TestUsual(t *testing.T) {
 	require.Equal(t, time.Millisecond, usual(0, time.Millisecond))
 	require.Equal(t, time.Microsecond, usual(time.Millisecond, time.Microsecond), "downwards at once")

@@ -19,6 +19,7 @@ type queue struct {
 	maxRequests int
 	maxBytes    int
 	fenced      bool // Opts.Integrity
+	holds       bool // small batches may be held back: see holds
 
 	mu sync.Mutex // guards all that follows
 
@@ -115,7 +116,7 @@ func (q *queue) addedLocked(m mark) *session {
 	case q.yielding != 0 && q.open.enough(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
 		return q.session
-	case q.writing:
+	case q.writing || q.holdsLocked():
 		return nil
 	}
 	q.writing = true
@@ -123,6 +124,13 @@ func (q *queue) addedLocked(m mark) *session {
 		q.reading, q.session.rouses = true, true
 	}
 	return q.session
+}
+
+// holdsLocked tells whether the open batch is held back: until it has grown, or a
+// batch in flight is answered.
+func (q *queue) holdsLocked() bool {
+	return q.holds && q.head != nil && q.session != nil && q.session.ceding.local &&
+		holds(len(q.open.items), len(q.open.buf), q.concurrency, q.usual)
 }
 
 // take puts the open batch in flight. The caller has the right to write; it
@@ -193,7 +201,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	b.written = true
 	q.freeLocked(b)
 	both := b.answered
-	more = q.open != nil
+	more = q.open != nil && !q.holdsLocked()
 	if !more {
 		q.releaseLocked()
 	}
@@ -249,7 +257,8 @@ func (q *queue) yielded(turn uint64) bool {
 	return true
 }
 
-// retire takes the answered batch b, the oldest, out of flight and returns the next.
+// retire takes the answered batch b, the oldest, out of flight and returns the
+// next. If a batch was held back meanwhile, it is passed to the writer.
 func (q *queue) retire(b *batch) *batch {
 	q.mu.Lock()
 	if q.head != b { // the session has failed and b was taken over
@@ -266,7 +275,13 @@ func (q *queue) retire(b *batch) *batch {
 	b.answered = true
 	both := b.written
 	q.wakeLocked()
+	s := q.session
+	held := q.open != nil && !q.writing && s != nil
+	q.writing = q.writing || held
 	q.mu.Unlock()
+	if held {
+		s.wake <- struct{}{}
+	}
 	if both {
 		q.recycle(b)
 	}

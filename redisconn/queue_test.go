@@ -117,6 +117,55 @@ func (q *queue) add() *session {
 	return q.addedLocked(m)
 }
 
+// A small batch that is held back is written as soon as it has grown, or when
+// there is an answer.
+func TestQueueHolds(t *testing.T) {
+	s := &session{wake: make(chan struct{}, 1), ceding: &ceding{local: true}}
+	inFlight := func() (*queue, *batch) { // with one batch of 8 requests
+		q := newTestQueue(100, 1000)
+		q.state, q.session, q.holds, q.reading = stateConnected, s, true, true
+		require.NotNil(t, q.add(), "there is nothing to wait for")
+		for range 7 {
+			q.add()
+		}
+		b, _ := q.take()
+		q.usual = holdMost / 2
+		require.False(t, q.wrote(b))
+		return q, b
+	}
+
+	q, first := inFlight()
+	for range holdItems - 1 {
+		require.Nil(t, q.add())
+	}
+	require.NotNil(t, q.add(), "it has grown")
+	require.Nil(t, q.add(), "somebody is writing")
+	second, _ := q.take()
+	require.Nil(t, q.add())
+	require.False(t, q.wrote(second), "what came during the write is held")
+	require.Same(t, second, q.retire(first))
+	require.Len(t, s.wake, 1, "the writer has it")
+	<-s.wake
+	require.Nil(t, q.add(), "the writer is to write")
+
+	q, first = inFlight()
+	require.Nil(t, q.retire(first))
+	require.Empty(t, s.wake, "nothing was held")
+	require.NotNil(t, q.add())
+
+	for name, change := range map[string]func(*queue){
+		"a server elsewhere": func(q *queue) { q.session = &session{ceding: &ceding{}} },
+		"a pause set":        func(q *queue) { q.holds = false },
+		"no experience":      func(q *queue) { q.usual = 0 },
+		"a slow link":        func(q *queue) { q.usual = holdMost },
+		"nothing in flight":  func(q *queue) { q.head, q.tail = nil, nil },
+	} {
+		q, _ = inFlight()
+		change(q)
+		require.NotNil(t, q.add(), name)
+	}
+}
+
 // Who gets the right to write while the reader rests is to rouse it.
 func TestQueueRousesTheReader(t *testing.T) {
 	q := newTestQueue(10, 100)

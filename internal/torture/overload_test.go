@@ -95,6 +95,8 @@ func TestShutdownUnderLoad(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		require.NoError(t, r.Conn.Shutdown(ctx))
 		cancel()
+		late := r.Ledger.Issued()
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > late }, 5*time.Second, 10*time.Microsecond)
 		stop()
 		report, _ := judge(t, r)
 		require.Zero(t, report.Outcomes(oracle.Unknown), "all that was in flight is answered")
