@@ -49,7 +49,11 @@ func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 }
 
 // Load returns a load on the cluster, judged by the rig's ledger.
-func (r *ClusterRig) Load(workers, requests int) *Load { return r.load(r.Client, workers, requests) }
+func (r *ClusterRig) Load(workers, requests int) *Load {
+	l := r.load(r.Client, workers, requests)
+	l.Unordered = true // a batch's requests are sent again each for itself
+	return l
+}
 
 // WaitAnswers waits until a write to every shard succeeds, and returns how long
 // that took.

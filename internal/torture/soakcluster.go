@@ -68,7 +68,7 @@ func (s *clusterStage) load(workers int) *Load {
 		rediscluster.MasterOnly, rediscluster.MasterAndSlaves, rediscluster.PreferSlaves,
 	}[s.rnd.Intn(3)]
 	s.loaded = s.Load(workers, 0)
-	s.loaded.Sender, s.loaded.Unordered = s.Client.WithPolicy(s.policy), true
+	s.loaded.Sender = s.Client.WithPolicy(s.policy)
 	return s.loaded
 }
 
