@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +46,8 @@ func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	wg.Go(func() { load.Run(ctx) })
 	require.Eventually(t, func() bool { return r.Ledger.Issued() > 2000 }, 20*time.Second, time.Millisecond)
 
+	// What is held counts, and not what a collection would free.
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
 	base := oracle.TakeSample(true)
 	watch := oracle.WatchResources(5*time.Millisecond, false)
@@ -63,7 +66,6 @@ func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 	grown := int64(peak) - int64(base.HeapInuse)
 	t.Logf("heap grew by %d MiB", grown>>20)
-	// Twice the value, and what the callers' own garbage may take before a
-	// collection.
-	require.Less(t, grown, int64(2*size+32<<20))
+	// Twice the value, and the halves that are not collected yet: not a third copy.
+	require.Less(t, grown, int64(2*size+48<<20))
 }
