@@ -19,6 +19,9 @@ var (
 	ErrTraitConnectivity = errorx.RegisterTrait("network")
 	// ErrTraitClusterMove marks server errors that come from slots on the move.
 	ErrTraitClusterMove = errorx.RegisterTrait("cluster_move")
+	// ErrTraitTransient marks server errors that pass by themselves, by which the
+	// server says that it did not run the request: sending it again is safe.
+	ErrTraitTransient = errorx.RegisterTrait("transient")
 )
 
 var (
@@ -105,13 +108,22 @@ var (
 	// ErrAsk is ASK: the key is being moved elsewhere (EKMovedTo, EKSlot).
 	ErrAsk = ErrResult.NewSubtype("ask", ErrTraitClusterMove)
 	// ErrClusterDown is CLUSTERDOWN: the cluster does not serve the slot now.
-	ErrClusterDown = ErrResult.NewSubtype("clusterdown", ErrTraitClusterMove)
+	ErrClusterDown = ErrResult.NewSubtype("clusterdown", ErrTraitClusterMove, ErrTraitTransient)
 	// ErrTryAgain is TRYAGAIN: keys of one request are on both sides of a migration.
-	ErrTryAgain = ErrResult.NewSubtype("try_again", ErrTraitClusterMove)
+	ErrTryAgain = ErrResult.NewSubtype("try_again", ErrTraitClusterMove, ErrTraitTransient)
 	// ErrLoading is LOADING: the server reads its data set and ran nothing.
-	ErrLoading = ErrResult.NewSubtype("loading")
+	ErrLoading = ErrResult.NewSubtype("loading", ErrTraitTransient)
 	// ErrReadOnly is READONLY: a write reached a replica and did not run.
-	ErrReadOnly = ErrResult.NewSubtype("readonly")
+	ErrReadOnly = ErrResult.NewSubtype("readonly", ErrTraitTransient)
+	// ErrMasterDown is MASTERDOWN: a replica that has lost its master, and is not
+	// to answer with stale data.
+	ErrMasterDown = ErrResult.NewSubtype("master_down", ErrTraitTransient)
+	// ErrBusy is BUSY: the server runs a script, and nothing else, for longer than
+	// its limit.
+	ErrBusy = ErrResult.NewSubtype("busy", ErrTraitTransient)
+	// ErrMaxClients: the server has as many clients as it may, and refused the
+	// connection.
+	ErrMaxClients = ErrResult.NewSubtype("max_clients", ErrTraitTransient)
 	// ErrExecEmpty: EXEC answered null, as it does when a watched key changed.
 	ErrExecEmpty = ErrResult.NewSubtype("exec_empty")
 	// ErrExecAbort is EXECABORT: a command of the transaction was refused, none ran.

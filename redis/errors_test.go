@@ -18,7 +18,7 @@ func TestErrorTraits(t *testing.T) {
 	mayHaveRun := types{
 		ErrIO, ErrRequestCancelled, ErrResponseFormat, ErrResponseUnexpected, ErrResponseNil, ErrResponseTooLarge,
 		ErrHeaderlineTooLarge, ErrHeaderlineEmpty, ErrIntegerParsing, ErrNoFinalRN, ErrUnknownHeaderType, ErrPing,
-		ErrResult, ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrExecEmpty, ErrExecAbort,
+		ErrResult, ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrMasterDown, ErrBusy, ErrMaxClients, ErrExecEmpty, ErrExecAbort,
 	}
 	for _, typ := range notSent {
 		assert.True(t, typ.HasTrait(ErrTraitNotSent), typ.FullName())
@@ -39,7 +39,7 @@ func TestErrorTraits(t *testing.T) {
 	for _, typ := range (types{ErrContextIsNil, ErrNoAddressProvided}) {
 		assert.True(t, ErrOpts.IsNamespaceOf(typ), typ.FullName())
 	}
-	for _, typ := range (types{ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrExecEmpty, ErrExecAbort}) {
+	for _, typ := range (types{ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrMasterDown, ErrBusy, ErrMaxClients, ErrExecEmpty, ErrExecAbort}) {
 		assert.True(t, typ.IsOfType(ErrResult), typ.FullName())
 	}
 	assert.True(t, ErrRequestWithdrawn.IsOfType(ErrRequestCancelled))

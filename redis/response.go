@@ -7,15 +7,19 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// errorCodes types the errors that callers, or the library itself, act on.
-var errorCodes = []struct {
-	code string
-	typ  *errorx.Type
+// errorTypes types the errors that callers, or the library itself, act on, by the
+// words that they begin with. Which of them are transient is a trait of the type.
+var errorTypes = []struct {
+	words string
+	typ   *errorx.Type
 }{
 	{"LOADING", ErrLoading},
 	{"CLUSTERDOWN", ErrClusterDown},
 	{"TRYAGAIN", ErrTryAgain},
 	{"READONLY", ErrReadOnly},
+	{"MASTERDOWN", ErrMasterDown},
+	{"BUSY", ErrBusy},
+	{"ERR max number of clients", ErrMaxClients},
 	{"EXECABORT", ErrExecAbort},
 }
 
@@ -23,15 +27,13 @@ var errorCodes = []struct {
 func errorReply(text string) *errorx.Error {
 	code, rest, _ := strings.Cut(text, " ")
 	switch code {
-	case "ERR":
-		return ErrResult.New("%s", withoutArguments(text))
 	case "MOVED":
 		return redirectReply(ErrMoved, text, rest)
 	case "ASK":
 		return redirectReply(ErrAsk, text, rest)
 	}
-	for _, known := range errorCodes {
-		if code == known.code {
+	for _, known := range errorTypes {
+		if after, ok := strings.CutPrefix(text, known.words); ok && (after == "" || after[0] == ' ') {
 			return known.typ.New("%s", text)
 		}
 	}

@@ -13,27 +13,34 @@ func TestErrorReplies(t *testing.T) {
 		text string
 		typ  *errorx.Type
 		move bool
+		pass bool
 	}{
-		{"ERR something", ErrResult, false},
-		{"ERR", ErrResult, false},
-		{"", ErrResult, false},
-		{"WRONGTYPE Operation against a key", ErrResult, false},
-		{"NOSCRIPT No matching script", ErrResult, false},
-		{"LOADING Redis is loading", ErrLoading, false},
-		{"LOADINGS", ErrResult, false},
-		{"loading", ErrResult, false},
-		{"CLUSTERDOWN The cluster is down", ErrClusterDown, true},
-		{"TRYAGAIN Multiple keys", ErrTryAgain, true},
-		{"READONLY You can't write", ErrReadOnly, false},
-		{"EXECABORT Transaction discarded", ErrExecAbort, false},
-		{"MOVED 1 127.0.0.1:7000", ErrMoved, true},
-		{"ASK 1 127.0.0.1:7000", ErrAsk, true},
+		{"ERR something", ErrResult, false, false},
+		{"ERR", ErrResult, false, false},
+		{"", ErrResult, false, false},
+		{"WRONGTYPE Operation against a key", ErrResult, false, false},
+		{"NOSCRIPT No matching script", ErrResult, false, false},
+		{"LOADING Redis is loading", ErrLoading, false, true},
+		{"LOADINGS", ErrResult, false, false},
+		{"loading", ErrResult, false, false},
+		{"CLUSTERDOWN The cluster is down", ErrClusterDown, true, true},
+		{"TRYAGAIN Multiple keys", ErrTryAgain, true, true},
+		{"READONLY You can't write", ErrReadOnly, false, true},
+		{"EXECABORT Transaction discarded", ErrExecAbort, false, false},
+		{"MOVED 1 127.0.0.1:7000", ErrMoved, true, false},
+		{"ASK 1 127.0.0.1:7000", ErrAsk, true, false},
+		{"MASTERDOWN Link with MASTER is down", ErrMasterDown, false, true},
+		{"BUSY Redis is busy running a script", ErrBusy, false, true},
+		{"BUSYGROUP Consumer Group name already exists", ErrResult, false, false},
+		{"ERR max number of clients reached", ErrMaxClients, false, true},
+		{"ERR max number of clients + cluster connections reached", ErrMaxClients, false, true},
 	} {
 		res, _ := decode("-" + c.text + "\r\n")
 		assertType(t, c.typ, res, c.text)
 		err := AsErrorx(res)
 		assert.True(t, err.IsOfType(ErrResult), c.text)
 		assert.Equal(t, c.move, err.HasTrait(ErrTraitClusterMove), c.text)
+		assert.Equal(t, c.pass, err.HasTrait(ErrTraitTransient), c.text)
 		assert.False(t, err.HasTrait(ErrTraitNotSent), c.text)
 		assert.Equal(t, c.text, err.Message(), c.text)
 	}

@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"strings"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -102,7 +101,7 @@ func redirect(err *errorx.Error, done tries, mayRepeat bool, l limits) decision 
 		return retry(done, decision{action: repeatIt, wait: backoff(done.retries + 1), refresh: true})
 	case err.IsOfType(redis.ErrLoading):
 		return retry(done, decision{action: retryElsewhere, wait: backoff(done.retries)})
-	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrResult) && strings.HasPrefix(err.Message(), "MASTERDOWN"):
+	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown):
 		return retry(done, decision{action: retryElsewhere, wait: backoff(done.retries), refresh: true, masterOnly: true})
 	case err.IsOfType(redis.ErrContextClosed), err.IsOfType(ErrNoAliveConnection), redisconn.ErrConnection.IsNamespaceOf(err.Type()):
 		return retry(done, decision{action: retryElsewhere, wait: backoff(done.retries), refresh: true})

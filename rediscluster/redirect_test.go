@@ -55,7 +55,7 @@ func TestRedirect(t *testing.T) {
 		{"LOADING again", redis.ErrLoading.New("x"), tries{retries: 3}, false, decision{action: retryElsewhere, wait: 8 * time.Millisecond}},
 		{"LOADING too often", redis.ErrLoading.New("x"), spent, false, decision{}},
 		{"READONLY", redis.ErrReadOnly.New("x"), tries{}, false, decision{action: retryElsewhere, refresh: true, masterOnly: true}},
-		{"MASTERDOWN", redis.ErrResult.New("MASTERDOWN Link with MASTER is down"), tries{}, false, decision{action: retryElsewhere, refresh: true, masterOnly: true}},
+		{"MASTERDOWN", redis.ErrMasterDown.New("x"), tries{}, false, decision{action: retryElsewhere, refresh: true, masterOnly: true}},
 
 		{"not connected", redisconn.ErrNotConnected.New("x"), tries{}, false, elsewhere},
 		{"dialing failed", redisconn.ErrDial.New("x"), tries{}, false, elsewhere},
@@ -69,6 +69,7 @@ func TestRedirect(t *testing.T) {
 		{"a write that ended unknown", lost, tries{}, false, decision{refresh: true}},
 
 		{"a server's error", redis.ErrResult.New("ERR x"), tries{}, true, decision{}},
+		{"BUSY: a script runs for seconds", redis.ErrBusy.New("x"), tries{}, true, decision{}},
 		{"WRONGTYPE", redis.ErrResult.New("WRONGTYPE x"), tries{}, true, decision{}},
 		{"EXECABORT", redis.ErrExecAbort.New("x"), tries{}, true, decision{}},
 		{"argument type", redis.ErrArgumentType.New("x"), tries{}, true, decision{}},
@@ -106,7 +107,8 @@ func TestRedirectEnds(t *testing.T) {
 	l := Opts{MovedRetries: maxMovedRetries}.withDefaults()
 	errs := []*errorx.Error{
 		redirectTo(redis.ErrMoved, "a:1"), redirectTo(redis.ErrAsk, "a:1"), redis.ErrTryAgain.New("x"),
-		redis.ErrClusterDown.New("x"), redis.ErrLoading.New("x"), redis.ErrReadOnly.New("x"), redis.ErrIO.New("x"),
+		redis.ErrClusterDown.New("x"), redis.ErrLoading.New("x"), redis.ErrReadOnly.New("x"), redis.ErrMasterDown.New("x"),
+		redis.ErrIO.New("x"),
 	}
 	var done tries
 	steps := 0

@@ -103,15 +103,11 @@ func (t *transaction) Resolve(res any, n uint64) {
 		t.finish(res)
 		return
 	}
-	if cause := t.refused.Load(); cause != nil && err.IsOfType(redis.ErrExecAbort) && passes(cause) {
+	if cause := t.refused.Load(); cause != nil && err.IsOfType(redis.ErrExecAbort) &&
+		(cause.HasTrait(redis.ErrTraitClusterMove) || cause.HasTrait(redis.ErrTraitTransient)) {
 		err = cause
 	}
 	t.settle(t, err)
-}
-
-// passes tells whether a server refuses with this error for reasons that pass.
-func passes(err *errorx.Error) bool {
-	return err.HasTrait(redis.ErrTraitClusterMove) || err.IsOfType(redis.ErrLoading) || err.IsOfType(redis.ErrReadOnly)
 }
 
 // Cancelled implements redis.Future.

@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,37 @@ func TestTransactionRefused(t *testing.T) {
 	_, replies := rec.take()
 	assert.Equal(t, 1, replies["EXECABORT"], "the others were not sent")
 	assert.Nil(t, s.Do("GET", "a"))
+}
+
+// TestTransactionRefusedForNow: what a server refuses for a reason that passes is
+// sent again, whatever the reason.
+func TestTransactionRefusedForNow(t *testing.T) {
+	for _, refusal := range []string{
+		"MASTERDOWN Link with MASTER is down", "LOADING x", "READONLY x", "CLUSTERDOWN x", "TRYAGAIN x",
+	} {
+		t.Run(refusal, func(t *testing.T) {
+			var tries atomic.Int64
+			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				reply := map[string]string{"MULTI": "+OK\r\n", "SET": "+QUEUED\r\n", "EXEC": "*1\r\n+OK\r\n"}[r.Cmd]
+				if r.Cmd == "MULTI" {
+					tries.Add(1)
+				}
+				switch first := tries.Load() == 1; {
+				case first && r.Cmd == "SET":
+					reply = "-" + refusal + "\r\n"
+				case first && r.Cmd == "EXEC":
+					reply = "-EXECABORT Transaction discarded because of previous errors.\r\n"
+				}
+				_, err := c.Write([]byte(reply))
+				return err
+			})
+			c, _ := connect(t, []string{node.Addr()}, calm)
+			res, err := redis.Sync{S: c}.SendTransaction([]redis.Request{redis.Req("SET", "a", 1)})
+			require.NoError(t, err)
+			assert.Equal(t, []any{"OK"}, res)
+			assert.Equal(t, int64(2), tries.Load())
+		})
+	}
 }
 
 // TestTransactionOfNewKeys: of keys that are nowhere no node can tell where

@@ -130,18 +130,13 @@ func isClosed(err error) bool {
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// passing are the codes of errors that a server mends by itself.
-var passing = []string{"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ERR max number of clients"}
-
 // refusal types an error that the server answered with: what passes by itself
 // is ErrConnSetup, a want of authentication ErrAuth, the rest of type other.
 func refusal(err *errorx.Error, other *errorx.Type) *errorx.Error {
-	text := err.Message()
-	for _, prefix := range passing {
-		if strings.HasPrefix(text, prefix) {
-			return ErrConnSetup.Wrap(err, "handshake")
-		}
+	if err.HasTrait(redis.ErrTraitTransient) {
+		return ErrConnSetup.Wrap(err, "handshake")
 	}
+	text := err.Message()
 	if strings.HasPrefix(text, "NOAUTH") || strings.HasPrefix(text, "WRONGPASS") {
 		return ErrAuth.Wrap(err, "handshake")
 	}

@@ -58,14 +58,12 @@ func pingRefused(res any) bool {
 	if err == nil || !err.IsOfType(redis.ErrResult) {
 		return false
 	}
+	if err.HasTrait(redis.ErrTraitTransient) {
+		return true
+	}
 	text := err.Message()
 	for _, code := range []string{"NOPERM", "NOAUTH", "MISCONF"} {
 		if strings.HasPrefix(text, code) {
-			return true
-		}
-	}
-	for _, prefix := range passing {
-		if strings.HasPrefix(text, prefix) {
 			return true
 		}
 	}

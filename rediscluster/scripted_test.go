@@ -1,0 +1,51 @@
+package rediscluster
+
+import (
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// scriptedNode is a server that plays a cluster of one master, or of whatever
+// slots says.
+type scriptedNode struct {
+	*testbed.ScriptedServer
+	// slots is the answer to CLUSTER SLOTS.
+	slots atomic.Pointer[string]
+	// asked counts how often the slots were asked for.
+	asked atomic.Int64
+}
+
+// newScriptedNode starts one. play answers all but what a cluster asks by itself.
+func newScriptedNode(t testing.TB, play testbed.ScriptedHandler) *scriptedNode {
+	t.Helper()
+	n := &scriptedNode{}
+	n.ScriptedServer = testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := ""
+		switch {
+		case r.Cmd == "CLUSTER" && r.Args[0] == "SLOTS":
+			n.asked.Add(1)
+			reply = *n.slots.Load()
+		case r.Cmd == "CLUSTER":
+			reply = "-NOPERM no\r\n"
+		case r.Cmd == "SMEMBERS":
+			reply = "*0\r\n"
+		default:
+			return play(c, r)
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	n.serve(n.Addr())
+	return n
+}
+
+// serve has the node say that addr serves all slots.
+func (n *scriptedNode) serve(addr string) {
+	host, port, _ := net.SplitHostPort(addr)
+	slots := fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n%s:%s\r\n", testbed.ScriptedBulk(host), port)
+	n.slots.Store(&slots)
+}
