@@ -42,7 +42,10 @@ type ownSender struct {
 }
 
 func (o *ownSender) SendEncoded(r *wire.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
-func (o *ownSender) WantsSlot() bool                                  { return o.slots }
+func (o *ownSender) TakesEncoded(held Sender) (takes, wantsSlot bool) {
+	_, own := held.(*ownSender)
+	return own, o.slots
+}
 
 // answering is an ownSender that has each request answered with these bytes.
 func answering(reply string, limits Limits) *ownSender {

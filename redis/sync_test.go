@@ -59,3 +59,43 @@ func TestSyncErrors(t *testing.T) {
 	assert.Equal(t, Req("SET", "canary", 12345678), req)
 	assertNoSecret(t, AsError(res))
 }
+
+// decorator embeds a sender and adds to Send. So have users written wrappers
+// that measure, log, or put a prefix before each key.
+type decorator struct {
+	*ownSender
+	sent *[]string
+}
+
+func (d decorator) Send(r Request, cb Future, n uint64) {
+	*d.sent = append(*d.sent, r.Cmd)
+	cb.Resolve("decorated", n)
+}
+
+// uncomparable is a decorator whose values must not be compared.
+type uncomparable struct {
+	decorator
+	labels map[string]string
+}
+
+// A decorator's own Send is called, although it has the embedded sender's
+// optional methods.
+func TestDecoratorIsNotBypassed(t *testing.T) {
+	own := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
+	var sent []string
+	d := decorator{own, &sent}
+	for name, s := range map[string]Sender{
+		"value": d, "pointer": &d,
+		"twice": struct{ decorator }{d}, "uncomparable": uncomparable{d, nil}, "pointer to uncomparable": &uncomparable{d, nil},
+	} {
+		sent = nil
+		assert.Equal(t, "decorated", Sync{s}.Do("GET", "k"), name)
+		assert.Equal(t, "decorated", Sync{s}.Send(Req("SET", "k")), name)
+		assert.Equal(t, "decorated", SyncCtx{s}.Do(t.Context(), "INCR", "k"), name)
+		var text string
+		assert.NoError(t, Sync{s}.DoInto(&text, "TTL", "k"), name)
+		assert.Equal(t, "decorated", text, name)
+		assert.Equal(t, []string{"GET", "SET", "INCR", "TTL"}, sent, name)
+	}
+	assert.Equal(t, "bypassed", Sync{own}.Do("GET", "k"), "the sender itself is taken at its word")
+}

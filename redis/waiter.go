@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -15,8 +14,11 @@ import (
 // Connections and clusters have it.
 type encodedSender interface {
 	SendEncoded(r *wire.Request, cb Future, n uint64)
-	// WantsSlot tells whether wire.Request.Slot is to be set.
-	WantsSlot() bool
+	// TakesEncoded reports whether SendEncoded stands for the Send of held. It
+	// does if held is the sender itself, and not if held embeds it: a decorator
+	// has this method by promotion, and a Send of its own. wantsSlot is whether
+	// wire.Request.Slot is to be set.
+	TakesEncoded(held Sender) (takes, wantsSlot bool)
 }
 
 // waiter is the future of a caller that waits for one result. Those of encoded
@@ -163,8 +165,12 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
 }
 
 func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
-	encoded, ok := s.(encodedSender)
-	if !ok {
+	encoded, _ := s.(encodedSender)
+	takes, wantsSlot := false, false
+	if encoded != nil {
+		takes, wantsSlot = encoded.TakesEncoded(s)
+	}
+	if !takes {
 		return exchangeForeign(ctx, s, cmd, args)
 	}
 	buf := encodings.Get().(*[]byte)
@@ -183,7 +189,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 		w.target = *t
 		t.body = nil // lent until result takes it back
 	}
-	describe(&w.req, command.Of(cmd, args), encoded.WantsSlot())
+	w.req.Describe(command.Of(cmd, args), wantsSlot)
 	encoded.SendEncoded(&w.req, w, 0)
 	w.req.Buf = nil
 	keepEncoding(buf)
@@ -200,31 +206,6 @@ func exchangeForeign(ctx context.Context, s Sender, cmd string, args []any) any 
 	w := newWaiter()
 	s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
 	return w.result(ctx, nil)
-}
-
-// describe says of an encoded request what its sender has to know of the command.
-func describe(r *wire.Request, call command.Call, wantsSlot bool) {
-	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
-	r.ReplicaSafe = call.Is(command.ReplicaSafe)
-	r.Slot = wire.NoSlot
-	if wantsSlot && r.Shared != command.Malformed {
-		for i := range call.Keys {
-			s := int(slot.Of(r.Arg(keyWord(r.Cmd, i))))
-			if r.Slot != wire.NoSlot && r.Slot != s {
-				r.Slot = wire.ManySlots
-				return
-			}
-			r.Slot = s
-		}
-	}
-}
-
-// keyWord returns which word of an encoded request the key of index i is.
-func keyWord(cmd string, i int) int {
-	if i == command.InCmd {
-		return 1
-	}
-	return 1 + wire.SubcommandWords(cmd) + i
 }
 
 // awaitRoom waits, after an error for want of room, until the request can be

@@ -141,8 +141,12 @@ func (c *Cluster) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	c.sendEncoded(MasterOnly, r, cb, n)
 }
 
-// WantsSlot is for package redis.
-func (c *Cluster) WantsSlot() bool { return true }
+// TakesEncoded is for package redis: a decorator does not get SendEncoded by
+// embedding the cluster.
+func (c *Cluster) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
+	_, own := held.(*Cluster)
+	return own, true
+}
 
 // WithPolicy returns a Sender with a policy of its own.
 func (c *Cluster) WithPolicy(policy ReplicaPolicyEnum) PolicyMan {
@@ -174,6 +178,12 @@ func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 // SendEncoded is for package redis.
 func (p PolicyMan) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	p.sendEncoded(p.Policy, r, cb, n)
+}
+
+// TakesEncoded is for package redis: see Cluster.TakesEncoded.
+func (p PolicyMan) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
+	_, own := held.(PolicyMan)
+	return own, true
 }
 
 // askTimeout bounds how long nodes are waited for that are asked for slots.

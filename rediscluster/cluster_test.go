@@ -258,6 +258,66 @@ func TestCommands(t *testing.T) {
 	isType(t, redis.ErrArgumentType, <-done)
 }
 
+// counted counts requests on their way into a cluster.
+type counted struct {
+	*Cluster
+	n int
+}
+
+func (c *counted) Send(req Request, cb Future, n uint64) {
+	c.n++
+	c.Cluster.Send(req, cb, n)
+}
+
+// countedReads is counted for a PolicyMan. It is used by value.
+type countedReads struct {
+	PolicyMan
+	n *int
+}
+
+func (c countedReads) Send(req Request, cb Future, n uint64) {
+	*c.n++
+	c.PolicyMan.Send(req, cb, n)
+}
+
+// countedBatches overrides SendMany only.
+type countedBatches struct {
+	*PolicyMan
+	n int
+}
+
+func (c *countedBatches) SendMany(reqs []Request, cb Future, start uint64) {
+	c.n++
+	c.PolicyMan.SendMany(reqs, cb, start)
+}
+
+// A decorator that embeds a cluster, or one with a policy, has its own methods
+// called.
+func TestDecorators(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	man := c.WithPolicy(PreferSlaves)
+	for name, s := range map[string]redis.Sender{"cluster": c, "policy": man, "pointer to policy": &man} {
+		assert.Equal(t, "OK", redis.Sync{S: s}.Do("SET", "decorated", 1), name)
+	}
+
+	whole, n := &counted{Cluster: c}, 0
+	reads := countedReads{man, &n}
+	var number int64
+	for i, s := range []redis.Sender{whole, reads, &reads} {
+		require.NoError(t, redis.Sync{S: s}.DoInto(&number, "INCR", "decorated"), i)
+		assert.Equal(t, int64(2*i+2), number)
+		assert.Equal(t, int64(2*i+3), redis.Sync{S: s}.Do("INCR", "decorated"), i)
+	}
+	assert.Equal(t, 2, whole.n)
+	assert.Equal(t, 4, n)
+
+	batches := &countedBatches{PolicyMan: &man}
+	assert.Equal(t, "OK", redis.Sync{S: batches}.Do("SET", "decorated", 1), "the promoted Send")
+	assert.Equal(t, []any{[]byte("1")}, redis.Sync{S: batches}.SendMany([]Request{redis.Req("GET", "decorated")}))
+	assert.Equal(t, 1, batches.n)
+}
+
 // The caller's slices are its own again when Send returns, though the request
 // may have to be sent once more.
 func TestArgumentsAreNotKept(t *testing.T) {

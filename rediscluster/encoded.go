@@ -4,7 +4,6 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
 // encode encodes the request behind what is in buf, and returns buf with it.
@@ -14,18 +13,8 @@ func encode(buf []byte, req redis.Request) (wire.Request, []byte, error) {
 	if err != nil {
 		return wire.Request{}, buf, err
 	}
-	call := command.Of(req.Cmd, req.Args)
-	r := wire.Request{
-		Cmd:         req.Cmd,
-		Buf:         buf[begin:len(buf):len(buf)],
-		Shared:      call.Verdict(false),
-		Single:      call.Verdict(true),
-		ReplicaSafe: call.Is(command.ReplicaSafe),
-		Slot:        wire.NoSlot,
-	}
-	if r.Shared != command.Malformed {
-		r.Slot = redisclusterutil.KeysSlot(req.Cmd, req.Args)
-	}
+	r := wire.Request{Cmd: req.Cmd, Buf: buf[begin:len(buf):len(buf)]}
+	r.Describe(command.Of(req.Cmd, req.Args), true)
 	return r, buf, nil
 }
 

@@ -88,6 +88,36 @@ func TestEachShard(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
+// A decorator that embeds a connection has its own methods called.
+func TestDecorators(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	value := prefixing{conn}
+	for name, sender := range map[string]redis.Sender{"value": value, "pointer": &value} {
+		wrapped := redis.Sync{S: sender}
+		require.Equal(t, "OK", wrapped.Do("SET", "a", name))
+		require.Equal(t, []byte(name), redis.Sync{S: conn}.Do("GET", "prefix:a"))
+		var got string
+		require.NoError(t, wrapped.DoInto(&got, "GET", "a"))
+		require.Equal(t, name, got)
+	}
+	counter := countingSender{Connection: conn}
+	wrapped := redis.Sync{S: &counter}
+	require.Equal(t, "PONG", wrapped.Do("PING"), "the promoted Send")
+	require.Equal(t, []any{"PONG"}, wrapped.SendMany(requests(redis.Req("PING"))))
+	require.EqualValues(t, 1, counter.n.Load())
+}
+
+// prefixing puts a prefix before each key.
+type prefixing struct{ *redisconn.Connection }
+
+// Send implements redis.Sender.
+func (p prefixing) Send(r redis.Request, cb redis.Future, n uint64) {
+	key, _ := r.Key()
+	r.Args[0] = "prefix:" + key
+	p.Connection.Send(r, cb, n)
+}
+
 func TestScanner(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -108,8 +108,12 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	}
 }
 
-// WantsSlot is for package redis: a connection has no slots.
-func (c *Connection) WantsSlot() bool { return false }
+// TakesEncoded is for package redis: a decorator does not get SendEncoded by
+// embedding the connection. A connection has no slots.
+func (c *Connection) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
+	_, own := held.(*Connection)
+	return own, false
+}
 
 // SendMany implements redis.Sender. The requests go out as one batch; if one
 // of them is malformed, none is sent.

@@ -213,6 +213,11 @@ func (s signalling) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 	s.sent <- struct{}{}
 }
 
+func (s signalling) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
+	_, own := held.(signalling)
+	return own, false
+}
+
 // Send never blocks, whatever the server does.
 func TestSendDoesNotBlock(t *testing.T) {
 	s := newSlowServer(t, nil)

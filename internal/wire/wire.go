@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
 )
 
 // Request is an encoded request. Who sends it may not keep Buf.
@@ -80,20 +81,56 @@ type Roomer interface {
 // EKRoomer is the property of a redis.ErrQueueFull that holds the Roomer.
 var EKRoomer = errorx.RegisterProperty("roomer")
 
+// Describe sets what the sender has to know of the command: Shared, Single and
+// ReplicaSafe, and Slot if it wants that. call is what Buf encodes.
+func (r *Request) Describe(call command.Call, wantsSlot bool) {
+	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
+	r.ReplicaSafe = call.Is(command.ReplicaSafe)
+	r.Slot = NoSlot
+	if wantsSlot {
+		r.Slot = r.keysSlot(call)
+	}
+}
+
+// keysSlot returns the slot that all keys share. Keys come in the order of the
+// words, but for a few commands', so that one walk over the words finds all.
+func (r *Request) keysSlot(call command.Call) int {
+	common := NoSlot
+	var word []byte
+	rest, next := skipLine(r.Buf), 0
+	for i := range call.Keys {
+		at := r.keyWord(i)
+		if at < next {
+			rest, next = skipLine(r.Buf), 0
+		}
+		for ; next <= at; next++ {
+			word, rest = cutWord(rest)
+		}
+		s := int(slot.Of(word))
+		if common != NoSlot && common != s {
+			return ManySlots
+		}
+		common = s
+	}
+	return common
+}
+
+// keyWord returns which word the key is that package command found at i.
+func (r *Request) keyWord(i int) int {
+	if i == command.InCmd {
+		return 1
+	}
+	return 1 + SubcommandWords(r.Cmd) + i
+}
+
 // All goes over the words of the request, the command's name being word 0. Buf
 // has to be what the encoder made.
 func (r *Request) All(yield func(i int, word []byte) bool) {
-	buf := skipLine(r.Buf)
-	for i := 0; len(buf) > 0; i++ {
-		n := 0
-		for buf = buf[1:]; buf[0] != '\r'; buf = buf[1:] {
-			n = n*10 + int(buf[0]-'0')
-		}
-		buf = buf[2:]
-		if !yield(i, buf[:n]) {
+	var word []byte
+	for i, rest := 0, skipLine(r.Buf); len(rest) > 0; i++ {
+		if word, rest = cutWord(rest); !yield(i, word) {
 			return
 		}
-		buf = buf[n+2:]
 	}
 }
 
@@ -138,6 +175,16 @@ func SubcommandWords(cmd string) int {
 		return 1
 	}
 	return 0
+}
+
+// cutWord takes the first word off buf.
+func cutWord(buf []byte) (word, rest []byte) {
+	n, i := 0, 1
+	for ; buf[i] != '\r'; i++ {
+		n = n*10 + int(buf[i]-'0')
+	}
+	buf = buf[i+2:]
+	return buf[:n], buf[n+2:]
 }
 
 func skipLine(buf []byte) []byte {

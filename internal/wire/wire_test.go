@@ -1,12 +1,16 @@
 package wire_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -45,8 +49,97 @@ func TestRequestWords(t *testing.T) {
 }
 
 func TestRequestAllocates(t *testing.T) {
-	r := encoded(t, "SET", "key", "value")
-	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Words(), r.Arg(2) }))
+	args := []any{"key", "value"}
+	r := encoded(t, "SET", args...)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		_, _ = r.Words(), r.Arg(2)
+		r.Describe(command.Of("SET", args), true)
+	}))
+}
+
+func TestDescribe(t *testing.T) {
+	foo := int(slot.Of("foo"))
+	for _, c := range []struct {
+		cmd  string
+		args []any
+		want int
+	}{
+		{"GET", []any{"foo"}, foo},
+		{"get", []any{[]byte("foo")}, foo},
+		{"GET foo", nil, foo},
+		{"GET", []any{12}, int(slot.Of("12"))},
+		{"GET", nil, wire.NoSlot},
+		{"PING", nil, wire.NoSlot},
+		{"RANDOMKEY", nil, wire.NoSlot},
+		{" GET", []any{"foo"}, wire.NoSlot},
+		{"MGET", []any{"foo", "{foo}1", []byte("{foo}2")}, foo},
+		{"MGET", []any{"foo", "bar"}, wire.ManySlots},
+		{"MSET", []any{"foo", "bar", "{foo}", "zap"}, foo},
+		{"MSET", []any{"foo", 1, "bar", 2}, wire.ManySlots},
+		{"EVAL", []any{"return 1", 0, "foo"}, wire.NoSlot},
+		{"EVAL", []any{"return 1", 2, "foo", "{foo}", "bar"}, foo},
+		{"EVAL", []any{"return 1", 2, "foo", "bar"}, wire.ManySlots},
+		{"RENAME", []any{"foo", "bar"}, wire.ManySlots},
+		{"BITOP", []any{"AND", "foo", "{foo}1", "bar"}, wire.ManySlots},
+		{"BITOP", []any{"AND", "foo", "{foo}1", "{foo}2"}, foo},
+		{"OBJECT ENCODING", []any{"foo"}, foo},
+		{"OBJECT", []any{"ENCODING", "foo"}, foo},
+		{"XREAD", []any{"STREAMS", "foo", "{foo}", "0", "0"}, foo},
+		{"ZUNIONSTORE", []any{"{foo}1", 2, "{foo}2", "foo"}, foo},
+	} {
+		r := encoded(t, c.cmd, c.args...)
+		call := command.Of(c.cmd, c.args)
+		r.Describe(call, true)
+		assert.Equal(t, c.want, r.Slot, "%s %v", c.cmd, c.args)
+		assert.Equal(t, call.Is(command.ReplicaSafe), r.ReplicaSafe)
+		assert.Equal(t, call.Verdict(false), r.Shared)
+		assert.Equal(t, call.Verdict(true), r.Single)
+		r.Describe(call, false)
+		assert.Equal(t, wire.NoSlot, r.Slot, "%s %v", c.cmd, c.args)
+	}
+}
+
+// A walk from the start for each key takes minutes here.
+func TestDescribeWalksOnce(t *testing.T) {
+	args := make([]any, 1<<18)
+	for i := range args {
+		args[i] = "{foo}" + strconv.Itoa(i)
+	}
+	r := encoded(t, "MGET", args...)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Describe(command.Of("MGET", args), true)
+	}()
+	select {
+	case <-done:
+		assert.Equal(t, int(slot.Of("foo")), r.Slot)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the walk takes more than one look at each word")
+	}
+}
+
+func FuzzDescribe(f *testing.F) {
+	f.Add("EVAL", "return 1", "2", "foo")
+	f.Add("GET foo", "", "", "")
+	f.Add("XREAD", "STREAMS", "foo", "0")
+	f.Add("MIGRATE", "", "KEYS", "{")
+	f.Add("GEORADIUS", "foo", "STORE", "foo")
+	f.Fuzz(func(t *testing.T, cmd, a, b, c string) {
+		args := []any{a, []byte(b), c}
+		r := encoded(t, cmd, args...)
+		r.Describe(command.Of(cmd, args), true)
+		want := wire.NoSlot
+		for i, key := range redis.Req(cmd, args...).Keys() {
+			s := int(slot.Of(key))
+			if i > 0 && s != want {
+				want = wire.ManySlots
+				break
+			}
+			want = s
+		}
+		require.Equal(t, want, r.Slot)
+	})
 }
 
 type queue map[uint64]bool

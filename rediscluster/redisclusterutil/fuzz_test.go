@@ -62,22 +62,6 @@ func FuzzParseClusterNodes(f *testing.F) {
 	})
 }
 
-func FuzzKeysSlot(f *testing.F) {
-	f.Add("EVAL", "return 1", "2", "foo")
-	f.Add("GET foo", "", "", "")
-	f.Add("XREAD", "STREAMS", "foo", "0")
-	f.Add("MIGRATE", "", "KEYS", "{")
-	f.Fuzz(func(t *testing.T, cmd, a, b, c string) {
-		slot := KeysSlot(cmd, []any{a, []byte(b), c})
-		if slot >= NumSlots || slot < SeveralSlots {
-			t.Fatalf("slot %d", slot)
-		}
-		if text := KeysSlot(cmd, []any{a, b, []byte(c)}); text != slot {
-			t.Fatalf("slot %d as bytes, %d as text", slot, text)
-		}
-	})
-}
-
 func hasDuplicates(infos InstanceInfos) bool {
 	seen := map[string]bool{}
 	for _, i := range infos {

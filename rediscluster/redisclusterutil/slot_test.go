@@ -1,7 +1,6 @@
 package redisclusterutil
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/joomcode/redispipe/redis"
@@ -33,7 +32,6 @@ func TestSlot(t *testing.T) {
 		"\x00\xff{\xfe}tag": CRC16([]byte("\xfe")) % NumSlots,
 	} {
 		assert.Equal(t, want, Slot(key), "%q", key)
-		assert.Equal(t, int(want), KeysSlot("GET", []any{[]byte(key)}), "%q", key)
 	}
 }
 
@@ -86,55 +84,5 @@ func TestBatchSlot(t *testing.T) {
 				assert.Equal(t, Slot(c.key), slot)
 			}
 		})
-	}
-}
-
-func TestKeysSlot(t *testing.T) {
-	foo := int(Slot("foo"))
-	cases := []struct {
-		cmd  string
-		args []any
-		want int
-	}{
-		{"GET", []any{"foo"}, foo},
-		{"get", []any{[]byte("foo")}, foo},
-		{"GET foo", nil, foo},
-		{"GET", []any{12}, int(Slot("12"))},
-		{"GET", nil, NoSlot},
-		{"PING", nil, NoSlot},
-		{"RANDOMKEY", nil, NoSlot},
-		{"MGET", []any{"foo", "{foo}1", []byte("{foo}2")}, foo},
-		{"MGET", []any{"foo", "bar"}, SeveralSlots},
-		{"MSET", []any{"foo", "bar", "{foo}", "zap"}, foo},
-		{"MSET", []any{"foo", 1, "bar", 2}, SeveralSlots},
-		{"EVAL", []any{"return 1", 0, "foo"}, NoSlot},
-		{"EVAL", []any{"return 1", 2, "foo", "{foo}", "bar"}, foo},
-		{"EVAL", []any{"return 1", 2, "foo", "bar"}, SeveralSlots},
-		{"RENAME", []any{"foo", "bar"}, SeveralSlots},
-		{"BITOP", []any{"AND", "foo", "{foo}1", "bar"}, SeveralSlots},
-		{"BITOP", []any{"AND", "foo", "{foo}1", "{foo}2"}, foo},
-		{"OBJECT ENCODING", []any{"foo"}, foo},
-		{"OBJECT", []any{"ENCODING", "foo"}, foo},
-		{"XREAD", []any{"STREAMS", "foo", "{foo}", "0", "0"}, foo},
-	}
-	for _, c := range cases {
-		assert.Equal(t, c.want, KeysSlot(c.cmd, c.args), "%s %v", c.cmd, c.args)
-	}
-}
-
-func TestKeysSlotAllocatesNothing(t *testing.T) {
-	key, val := []byte("somekey"), strings.Repeat("x", 64)
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if KeysSlot("SET", []any{key, val}) != 11058 {
-			t.Fatal("wrong slot")
-		}
-	}))
-}
-
-func BenchmarkKeysSlot(b *testing.B) {
-	key := []byte("key:000123")
-	b.ReportAllocs()
-	for b.Loop() {
-		KeysSlot("SET", []any{key, "value"})
 	}
 }
