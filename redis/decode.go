@@ -66,14 +66,6 @@ func (d *Decoder) Decode() (res any, err error) {
 	return d.value(0)
 }
 
-// ReplyDecoder is a Future that reads its reply by itself, before it is
-// resolved with what it returns.
-type ReplyDecoder interface {
-	Future
-	// DecodeReply reads one reply. An error ends the connection.
-	DecodeReply(d *Decoder, n uint64) (any, error)
-}
-
 // Next waits for a reply to begin, skipping pushes, and returns the type that
 // it begins with ('+', '$', ...). Nothing of the reply is consumed.
 func (d *Decoder) Next() (byte, error) {

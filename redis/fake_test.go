@@ -54,7 +54,7 @@ func answering(reply string, limits Limits) *ownSender {
 		var res any
 		var err error
 		if r.Typed {
-			res, err = cb.(ReplyDecoder).DecodeReply(d, n)
+			res, err = cb.(wire.ReplyDecoder[*Decoder]).DecodeReply(d, n)
 		} else {
 			res, err = d.Decode()
 		}

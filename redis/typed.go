@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"reflect"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // DoInto sends a command and reads its reply into dst, which is a pointer to a
@@ -114,12 +116,14 @@ func (t *target) store(dst any) {
 	}
 }
 
-// DecodeReply implements ReplyDecoder.
+// DecodeReply implements wire.ReplyDecoder.
 func (w *waiter) DecodeReply(d *Decoder, _ uint64) (any, error) {
 	res, filled, err := d.decodeInto(&w.target)
 	w.target.filled = filled && err == nil
 	return res, err
 }
+
+var _ wire.ReplyDecoder[*Decoder] = (*waiter)(nil)
 
 // decodeInto reads one reply into t, if it is a single value, and else returns
 // it as a result.

@@ -69,7 +69,7 @@ func TestDoIntoAllocates(t *testing.T) {
 	d := NewDecoder(bufio.NewReader(source), Limits{})
 	s := Sync{&ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) {
 		source.Reset(text)
-		res, err := cb.(ReplyDecoder).DecodeReply(d, n)
+		res, err := cb.(wire.ReplyDecoder[*Decoder]).DecodeReply(d, n)
 		if err != nil {
 			panic(err)
 		}

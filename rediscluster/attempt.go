@@ -131,9 +131,9 @@ func (a *attempt) Cancelled() error {
 	return a.cb.Cancelled()
 }
 
-// DecodeReply implements redis.ReplyDecoder, for requests whose future does.
+// DecodeReply implements wire.ReplyDecoder, for requests whose future does.
 func (a *attempt) DecodeReply(d *redis.Decoder, _ uint64) (any, error) {
-	return a.cb.(redis.ReplyDecoder).DecodeReply(d, a.n)
+	return a.cb.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d, a.n)
 }
 
 // mayRepeat implements passenger.
@@ -168,4 +168,4 @@ func (a *attempt) recycle() {
 	attempts.Put(a)
 }
 
-var _ redis.ReplyDecoder = (*attempt)(nil)
+var _ wire.ReplyDecoder[*redis.Decoder] = (*attempt)(nil)

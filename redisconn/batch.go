@@ -15,7 +15,7 @@ type item struct {
 	// transaction have the start of the first: they are sent together or not.
 	start, end int
 	stat       *stat // where the logger wants statistics
-	typed      bool  // fut is a redis.ReplyDecoder
+	typed      bool  // fut is a replyDecoder
 	withdrawn  bool
 	pinned     bool // may not be dropped alone, see pin
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -119,6 +120,9 @@ func (r *reader) answer() bool {
 	return true
 }
 
+// replyDecoder is the future of a typed request.
+type replyDecoder = wire.ReplyDecoder[*redis.Decoder]
+
 // answerTyped is for a future that reads the reply by itself. It belongs to the
 // reader while it does so, whatever becomes of the session.
 func (r *reader) answerTyped(b *batch, next int) bool {
@@ -126,7 +130,7 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 		return false
 	}
 	it := b.items[next]
-	res, err := it.fut.(redis.ReplyDecoder).DecodeReply(r.dec, it.n)
+	res, err := it.fut.(replyDecoder).DecodeReply(r.dec, it.n)
 	if err != nil {
 		r.s.fail(redis.AsErrorx(err))
 		it.fut.Resolve(r.s.c.withConn(redis.AsErrorx(err)), it.n)

@@ -24,7 +24,7 @@ type Request struct {
 	Shared, Single command.Verdict
 	// ReplicaSafe is set if a replica may answer the request.
 	ReplicaSafe bool
-	// Typed is set if the future is a redis.ReplyDecoder.
+	// Typed is set if the future is a ReplyDecoder.
 	Typed bool
 	// Deadline is when the caller goes away, if it is known.
 	Deadline time.Time
@@ -37,6 +37,14 @@ type Request struct {
 	Leader Leader
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
+}
+
+// ReplyDecoder is a future that reads its reply by itself, before it is
+// resolved with what it returns. D is *redis.Decoder, which this package can't
+// import. Users' futures are none: they can't set Request.Typed.
+type ReplyDecoder[D any] interface {
+	// DecodeReply reads one reply. An error ends the connection.
+	DecodeReply(d D, n uint64) (any, error)
 }
 
 const (
