@@ -37,6 +37,7 @@ type batch struct {
 	withdrawn int  // items to be cut out before writing
 	gone      int  // their bytes
 	foreign   bool // has futures whose Cancelled is worth asking
+	own       int  // items that are the library's own
 
 	fence nonce     // of the PING that ends it, with Opts.Integrity
 	taken time.Time // when it went in flight
@@ -61,14 +62,14 @@ const (
 )
 
 // mark is a place in an open batch.
-type mark struct{ bytes, items int }
+type mark struct{ bytes, items, own int }
 
-func (b *batch) mark() mark { return mark{len(b.buf), len(b.items)} }
+func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
 
 // truncate takes out what was added since m.
 func (b *batch) truncate(m mark) {
 	clear(b.items[m.items:])
-	b.buf, b.items = b.buf[:m.bytes], b.items[:m.items]
+	b.buf, b.items, b.own = b.buf[:m.bytes], b.items[:m.items], m.own
 }
 
 func (b *batch) enough(concurrency int) bool {

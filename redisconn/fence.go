@@ -35,6 +35,7 @@ func (b *batch) enclose() {
 	b.buf = append(b.buf, b.fence[:]...)
 	b.buf = append(b.buf, '\r', '\n')
 	b.items = append(b.items, item{start: start, end: len(b.buf)})
+	b.own++
 }
 
 // answerFenced reads the replies of a whole batch, and resolves its requests

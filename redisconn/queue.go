@@ -49,12 +49,13 @@ type queue struct {
 	trimmed uint64   // seq at the last trim
 
 	pending     int // requests accepted and not answered
+	own         int // those of pending that the library has sent for itself
 	bytes       int // bytes accepted and not taken
 	concurrency int // see policy
 
 	// usual is the least time that a batch was in flight, lately.
 	usual time.Duration
-	// draining is set by Shutdown, and closed when nothing is pending.
+	// draining is set by Shutdown, and closed when nothing of the users' is pending.
 	draining chan struct{}
 	drained  bool
 
@@ -109,6 +110,7 @@ func (q *queue) addedLocked(m mark) *session {
 		q.seq++
 	}
 	q.pending += len(q.open.items) - m.items
+	q.own += q.open.own - m.own
 	q.bytes += len(q.open.buf) - m.bytes
 	switch {
 	case q.session == nil:
@@ -167,6 +169,7 @@ func (q *queue) flyLocked(b *batch) {
 	if q.fenced {
 		b.enclose()
 		q.pending++
+		q.own++
 	}
 	b.taken = time.Now()
 	if q.tail == nil {
@@ -271,6 +274,7 @@ func (q *queue) retire(b *batch) *batch {
 		q.tail = nil
 	}
 	q.pending -= len(b.items)
+	q.own -= b.own
 	q.usual = usual(q.usual, time.Since(b.taken))
 	b.answered = true
 	both := b.written
@@ -303,7 +307,7 @@ func (q *queue) abort() (inflight, open *batch) {
 	}
 	inflight, open = q.head, q.open
 	q.head, q.tail, q.open = nil, nil, nil
-	q.pending, q.bytes, q.concurrency = 0, 0, 0
+	q.pending, q.own, q.bytes, q.concurrency = 0, 0, 0, 0
 	q.wakeLocked()
 	q.mu.Unlock()
 	return inflight, open

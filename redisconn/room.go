@@ -45,7 +45,7 @@ func (r room) AwaitRoom(ctx context.Context) error {
 // wakeLocked lets in as many of the callers that wait for room as there is
 // room for; all of them, when the connection is lost.
 func (q *queue) wakeLocked() {
-	if q.draining != nil && q.pending == 0 && !q.drained {
+	if q.draining != nil && q.pending == q.own && !q.drained {
 		q.drained = true
 		close(q.draining)
 	}

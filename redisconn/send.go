@@ -47,7 +47,7 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 		mark := b.mark()
 		q.leadable = false
 		if asking {
-			_ = c.appendLocked(b, reqAsking, nil, 0)
+			c.appendOwnLocked(b, reqAsking)
 		}
 		if err = c.appendLocked(b, req, cb, n); err != nil {
 			b.truncate(mark)
@@ -172,10 +172,10 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 // the index of the request.
 func (c *Connection) appendBatchLocked(b *batch, reqs []Request, cb Future, start uint64, flags int) (*errorx.Error, int) {
 	if flags&DoAsking != 0 {
-		_ = c.appendLocked(b, reqAsking, nil, 0)
+		c.appendOwnLocked(b, reqAsking)
 	}
 	if flags&DoTransaction != 0 {
-		_ = c.appendLocked(b, reqMulti, nil, 0)
+		c.appendOwnLocked(b, reqMulti)
 	}
 	for i, req := range reqs {
 		if err := c.appendLocked(b, req, cb, start+uint64(i)); err != nil {
@@ -184,6 +184,9 @@ func (c *Connection) appendBatchLocked(b *batch, reqs []Request, cb Future, star
 	}
 	if flags&DoTransaction != 0 {
 		_ = c.appendLocked(b, reqExec, cb, start+uint64(len(reqs)))
+		if len(reqs) > 0 { // the transaction counts as its requests
+			b.own++
+		}
 	}
 	return nil, -1
 }
@@ -198,7 +201,11 @@ func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *e
 	}
 	b.buf = buf
 	it := item{fut: cb, n: n, start: begin, end: len(buf)}
-	if _, trivial := cb.(redis.FuncFuture); cb != nil && !trivial {
+	switch cb.(type) {
+	case nil, redis.FuncFuture:
+	case *heartbeat, wire.Own:
+		b.own++
+	default:
 		b.foreign = true
 	}
 	if c.wantsStat {
@@ -206,6 +213,12 @@ func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *e
 	}
 	b.items = append(b.items, it)
 	return nil
+}
+
+// appendOwnLocked adds what goes before the user's requests.
+func (c *Connection) appendOwnLocked(b *batch, req Request) {
+	_ = c.appendLocked(b, req, nil, 0)
+	b.own++
 }
 
 // SendTransaction implements redis.Sender: cb is resolved with EXEC's array.

@@ -39,8 +39,15 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	return err
 }
 
+// Pending returns how many requests are not answered, be they written or not.
+// What the library sends for itself, such as heartbeats, is not counted.
+func (c *Connection) Pending() int {
+	unsent, unknown := c.queue.left()
+	return unsent + unknown
+}
+
 // drain lets nothing in any more, and returns what is closed when nothing is
-// pending.
+// pending but the library's own.
 func (q *queue) drain() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,12 +58,12 @@ func (q *queue) drain() <-chan struct{} {
 	return q.draining
 }
 
-// left counts the requests that are pending.
+// left counts the requests that are pending, without the library's own.
 func (q *queue) left() (unsent, unknown int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open != nil {
-		unsent = len(q.open.items) - q.open.withdrawn
+		unsent = len(q.open.items) - q.open.withdrawn - q.open.own
 	}
-	return unsent, q.pending - unsent
+	return unsent, q.pending - q.own - unsent
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,48 @@ func TestShutdownCountsWhatIsLeft(t *testing.T) {
 	left := redis.AsErrorx(future.Value())
 	require.True(t, left.IsOfType(redis.ErrIO), "%v", left)
 	require.False(t, left.HasTrait(redis.ErrTraitNotSent))
+}
+
+// TestShutdownCountsNothingOfItsOwn: a server that answers nothing owes a
+// heartbeat, a fence, MULTI and EXEC, too.
+func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handshake := true
+		p := &pipes{answer: func(args []string) string {
+			if handshake {
+				handshake = false
+				return "+PONG\r\n"
+			}
+			return ""
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute, Integrity: true})
+		time.Sleep(30 * time.Second) // a heartbeat is on its way
+		require.Zero(t, conn.Pending())
+		conn.Send(redis.Req("GET", "a"), nil, 0)
+		conn.SendTransaction([]redis.Request{redis.Req("INCR", "a"), redis.Req("INCR", "b")}, nil, 0)
+		conn.SendAsk(redis.Req("GET", "a"), nil, 0, true)
+		conn.SendBatchFlags([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", struct{}{})}, nil, 0, redisconn.DoAsking)
+		synctest.Wait()
+		require.Equal(t, 4, conn.Pending())
+
+		ctx, cancel := context.WithTimeout(background, time.Second)
+		defer cancel()
+		err := redis.AsErrorx(conn.Shutdown(ctx))
+		require.True(t, err.IsOfType(redisconn.ErrShutdown), "%v", err)
+		unknown, _ := err.Property(redisconn.EKUnknown)
+		require.Equal(t, 4, unknown)
+	})
+}
+
+// TestShutdownDoesNotWaitForItsOwn: nobody needs the answer to a heartbeat.
+func TestShutdownDoesNotWaitForItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, count := beats(func(string) string { return "" })
+		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
+		time.Sleep(30 * time.Second)
+		require.Equal(t, int64(1), count.Load())
+		began := time.Now()
+		require.NoError(t, conn.Shutdown(background))
+		require.Zero(t, time.Since(began))
+	})
 }
