@@ -54,6 +54,18 @@ var (
 		res := redis.SyncCtx{S: cluster}.Do(ctx, "SET", "key", "value")
 		return redis.AsError(res)
 	}
+	_ = func(ctx context.Context, db redis.SyncCtx) {
+		res := db.Do(ctx, "INCR", "counter")
+		if redis.SafeToRetry(redis.AsError(res)) {
+			res = db.Do(ctx, "INCR", "counter") // it did not run, and may do so this time
+		}
+		switch redis.OutcomeOf(res) {
+		case redis.OutcomeValue: // it ran
+		case redis.OutcomeRefused: // the server answered with an error
+		case redis.OutcomeNotSent: // it did not run
+		case redis.OutcomeUnknown: // it may have run
+		}
+	}
 	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
 		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 		return reads

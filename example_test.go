@@ -148,36 +148,20 @@ func Example_stream() {
 	// Output: a long one: 10 bytes
 }
 
-// mayRetry tells whether a request that failed can be sent again, even a write.
-func mayRetry(err error) bool {
-	failure := redis.AsErrorx(err)
-	switch {
-	case failure == nil || !failure.HasTrait(redis.ErrTraitNotSent):
-		return false // it is answered, or may have run
-	case failure.IsOfType(redis.ErrContextClosed):
-		return false // nothing is sent any more
-	case failure.IsOfType(redis.ErrRequestCancelled):
-		return true // with a new context
-	}
-	return !redis.ErrRequest.IsNamespaceOf(failure.Type()) // else it is malformed
-}
-
-func Example_retry() {
-	for _, err := range []error{
+func Example_outcome() {
+	for _, res := range []any{
+		"OK",
+		redis.ErrLoading.New("LOADING Redis is loading the dataset in memory"),
 		redis.ErrQueueFull.New("full"),
-		redis.ErrRequestWithdrawn.New("withdrawn"),
 		redis.ErrIO.New("broken"),
-		redis.ErrArgumentType.New("malformed"),
-		redis.ErrContextClosed.New("closed"),
 	} {
-		fmt.Println(mayRetry(err))
+		fmt.Println(redis.OutcomeOf(res), redis.SafeToRetry(redis.AsError(res)))
 	}
 	// Output:
-	// true
-	// true
-	// false
-	// false
-	// false
+	// value false
+	// refused true
+	// not sent true
+	// unknown false
 }
 
 func clusterOf(ctx context.Context, addrs []string) error {

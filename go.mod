@@ -4,7 +4,7 @@ go 1.25.0
 
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
-	github.com/joomcode/errorx v0.8.0
+	github.com/joomcode/errorx v1.2.0
 	github.com/stretchr/testify v1.12.1
 )
 

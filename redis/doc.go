@@ -32,9 +32,10 @@
 // A failure is a result too: see AsError. Every error of this library is an
 // *errorx.Error under the namespace Errors. Three questions matter to a caller:
 //
-//   - Did the server refuse the request? Then it is ErrResult, or a subtype.
-//   - May it be sent again without running twice? Trait ErrTraitNotSent says so.
-//   - Otherwise (ErrIO, or a bare ErrRequestCancelled) it may have run.
+//   - What became of the request? See OutcomeOf: the server answered or refused
+//     it, it was not sent, or it is unknown whether it ran.
+//   - May it be sent again without running twice? See SafeToRetry.
+//   - What caused it? See CausedBy.
 //
 // Errors print no argument of a request: see EKRequest and Request.String.
 //

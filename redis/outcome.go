@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"errors"
+
+	"github.com/joomcode/errorx"
+)
+
+// Outcome is what became of a request.
+type Outcome uint8
+
+const (
+	// OutcomeValue: the server answered with a value, null included.
+	OutcomeValue Outcome = iota
+	// OutcomeRefused: the server answered with an error (ErrResult).
+	OutcomeRefused
+	// OutcomeNotSent: no byte of the request reached a socket write; it did not run.
+	OutcomeNotSent
+	// OutcomeUnknown: no reply came that can be trusted; it may have run.
+	OutcomeUnknown
+)
+
+// String implements fmt.Stringer.
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeValue:
+		return "value"
+	case OutcomeRefused:
+		return "refused"
+	case OutcomeNotSent:
+		return "not sent"
+	}
+	return "unknown"
+}
+
+// OutcomeOf returns the outcome of a request that ended with res, be it a result
+// or the error that a wrapper has made of one. An error that DoInto or As made of
+// a reply that is not what was asked for counts as a value, since the request
+// ran. Errors that are not of this library are OutcomeUnknown.
+func OutcomeOf(res any) Outcome {
+	err := AsErrorx(res)
+	switch {
+	case err == nil || res == any(ScanEOF):
+		return OutcomeValue
+	case err.IsOfType(ErrResult):
+		return OutcomeRefused
+	case err.HasTrait(ErrTraitNotSent) || ErrOpts.IsNamespaceOf(err.Type()):
+		return OutcomeNotSent
+	case err.IsOfType(ErrResponseNil):
+		return OutcomeValue
+	case err.IsOfType(ErrResponseUnexpected):
+		if _, answered := err.Property(EKResponse); answered {
+			return OutcomeValue
+		}
+	}
+	return OutcomeUnknown
+}
+
+// SafeToRetry reports whether a request that ended with err can be sent again,
+// even if it writes: it did not run, and may do so next time. It did not if it
+// was not sent (ErrTraitNotSent), or if the server refused it for a while
+// (ErrTraitTransient). The answer is false for a request that is malformed, on a
+// connection or cluster that is closed, and for nil.
+//
+// After the end of a context the request needs a new one. Let some time pass
+// between attempts, and bound them.
+func SafeToRetry(err error) bool {
+	failure := AsErrorx(err)
+	switch {
+	case failure == nil, failure.IsOfType(ErrContextClosed):
+		return false
+	case failure.HasTrait(ErrTraitTransient), failure.IsOfType(ErrRequestWithdrawn):
+		return true
+	case ErrRequest.IsNamespaceOf(failure.Type()), ErrOpts.IsNamespaceOf(failure.Type()):
+		return false
+	}
+	return failure.HasTrait(ErrTraitNotSent)
+}
+
+// CausedBy reports whether target is err or among its causes, as errors.Is does
+// for errors that wrap with %w. errors.Is does not see the causes of this
+// library's errors, whose types and traits are not those of what caused them.
+//
+// Of an ErrRequestCancelled the cause is why the caller's context ended:
+// context.Canceled or context.DeadlineExceeded. Other errors may have these for
+// causes too, as a dial that took too long.
+func CausedBy(err, target error) bool {
+	for err != nil {
+		if errors.Is(err, target) {
+			return true
+		}
+		var typed *errorx.Error
+		if !errors.As(err, &typed) {
+			return false
+		}
+		err = typed.Cause()
+	}
+	return false
+}
