@@ -27,6 +27,10 @@ var errorTypes = []struct {
 func errorReply(text string) *errorx.Error {
 	code, rest, _ := strings.Cut(text, " ")
 	switch code {
+	case "ERR":
+		if scriptOnReplica(text) {
+			return ErrReadOnly.New("%s", text)
+		}
 	case "MOVED":
 		return redirectReply(ErrMoved, text, rest)
 	case "ASK":
@@ -38,6 +42,15 @@ func errorReply(text string) *errorx.Error {
 		}
 	}
 	return ErrResult.New("%s", withoutArguments(text))
+}
+
+// scriptOnReplica reports whether a replica refused a write of a script in the
+// words of servers before Redis 7, which put READONLY inside of another error:
+//
+//	ERR Error running script (call to f_6b…b5): @user_script:1: @user_script: 1: -READONLY You can't write …
+func scriptOnReplica(text string) bool {
+	return strings.HasPrefix(text, "ERR Error running script (call to f_") &&
+		strings.Contains(text, ": -READONLY You can't write against a read only ")
 }
 
 // quotedArguments are how the errors begin, and what in them comes before the

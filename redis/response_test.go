@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// scriptError is how servers before Redis 7 begin the errors of scripts.
+const scriptError = "ERR Error running script (call to f_bd6f3018b28bbdb36260f19d3c44afed740db987): @user_script:1: @user_script"
+
 func TestErrorReplies(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -26,6 +29,9 @@ func TestErrorReplies(t *testing.T) {
 		{"CLUSTERDOWN The cluster is down", ErrClusterDown, true, true},
 		{"TRYAGAIN Multiple keys", ErrTryAgain, true, true},
 		{"READONLY You can't write", ErrReadOnly, false, true},
+		{scriptError + ": 1: -READONLY You can't write against a read only replica. ", ErrReadOnly, false, true},
+		{scriptError + ": 1: no READONLY at all", ErrResult, false, false},
+		{"ERR no script: -READONLY You can't write against a read only replica.", ErrResult, false, false},
 		{"EXECABORT Transaction discarded", ErrExecAbort, false, false},
 		{"MOVED 1 127.0.0.1:7000", ErrMoved, true, false},
 		{"ASK 1 127.0.0.1:7000", ErrAsk, true, false},
