@@ -23,7 +23,7 @@ GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
+.PHONY: help run test race servers fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ test: redis-server ## run all tests (installs redis-server when it is missing)
 
 race: redis-server ## run all tests under the race detector; -short lowers iterations
 	$(GO) test -race -short $(TESTFLAGS) $(PKG)
+
+servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip)
+	@GO="$(GO)" scripts/servers.sh $(TESTFLAGS) $(PKG)
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME) $(PKG)

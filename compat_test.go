@@ -175,6 +175,7 @@ func TestCompatConnect(t *testing.T) {
 	async.S.Close()
 	requireErr(t, async.Do("PING"), redis.ErrContextClosed)
 
+	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	server := testbed.NewServer(t, testbed.Options{TLS: true, CA: ca, ClientCerts: true, Unix: true, ACL: []string{"alice on >secret ~* +@all"}})

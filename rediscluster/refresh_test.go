@@ -114,7 +114,12 @@ func TestGracefulFailover(t *testing.T) {
 	}
 	require.NoError(t, tb.WaitAgreed())
 	k.finish(t, c, false)
-	assert.Zero(t, k.unknown.Load()+k.other.Load(), "the callers notice nothing")
+	t.Run("callers notice nothing", func(t *testing.T) {
+		// Before 7.0, a master that handed over goes on to hold back the writes
+		// of its clients for some 10 s: they run into IOTimeout.
+		testbed.Needs(t, testbed.Version(7, 0))
+		assert.Zero(t, k.unknown.Load()+k.other.Load())
+	})
 }
 
 func TestFailoverByKill(t *testing.T) {
@@ -298,6 +303,7 @@ func TestResolveEnds(t *testing.T) {
 
 // TestEndpointTypes: a cluster may name its nodes by hostnames, or not at all.
 func TestEndpointTypes(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Config: []string{"cluster-announce-hostname localhost"}}})
 	for _, kind := range []string{"hostname", "unknown-endpoint", "ip"} {
 		for _, protocol := range []int{2, 3} {

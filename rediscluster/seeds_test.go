@@ -50,6 +50,7 @@ func TestWrongPassword(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}})
 	config, err := tb.Node(0).ClientTLS()
 	require.NoError(t, err)

@@ -108,6 +108,7 @@ func TestUnixSocket(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	s := testbed.NewServer(t, testbed.Options{
@@ -178,6 +179,7 @@ func TestBadCertificates(t *testing.T) {
 }
 
 func TestClientCertificates(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	s := testbed.NewServer(t, testbed.Options{TLS: true, CA: ca, ClientCerts: true})

@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -14,12 +15,33 @@ import (
 
 func TestMain(m *testing.M) {
 	testbed.RequireRedis()
+	if err := skipExamples(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if left := goroutinesLeft(); code == 0 && left != nil {
 		fmt.Printf("goroutines are left:\n%s\n", left)
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// skipExamples skips the examples that need what the server lacks, since an
+// example can't do so itself.
+func skipExamples() error {
+	has, err := testbed.Has(testbed.TLS)
+	if err != nil || has {
+		return err
+	}
+	const name = "ExampleOpts_tLS"
+	fmt.Printf("--- SKIP: %s: the server lacks %v\n", name, testbed.TLS)
+	flag.Parse()
+	skip := "^" + name + "$"
+	if given := flag.Lookup("test.skip").Value.String(); given != "" {
+		skip = given + "|" + skip
+	}
+	return flag.Set("test.skip", skip)
 }
 
 // goroutinesLeft waits until no goroutine of the package is left, and returns

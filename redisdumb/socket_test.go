@@ -74,6 +74,7 @@ func TestServerRestarts(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	server := testbed.NewServer(t, testbed.Options{TLS: true, ClientCerts: true})
 	config, err := server.ClientTLS()
 	require.NoError(t, err)
@@ -84,6 +85,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestTLSRefuses(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	for name, issue := range map[string]func() (tls.Certificate, error){

@@ -73,6 +73,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestClusterTLSAndPassword(t *testing.T) {
+	Needs(t, TLS)
 	t.Parallel()
 	c := NewCluster(t, ClusterOptions{Masters: 2, Replicas: 1, Options: Options{TLS: true, Password: "secret"}})
 	config, err := c.Node(0).ClientTLS()

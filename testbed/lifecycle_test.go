@@ -13,9 +13,11 @@ import (
 )
 
 func TestStopAndRestart(t *testing.T) {
+	withTLS, err := Has(TLS)
+	require.NoError(t, err)
 	for name, down := range map[string]func(*Server) error{"stop": (*Server).Stop, "kill": (*Server).Kill} {
 		t.Run(name, func(t *testing.T) {
-			s := NewServer(t, Options{Persist: true, TLS: true, Unix: true})
+			s := NewServer(t, Options{Persist: true, TLS: withTLS, Unix: true})
 			addr, tlsAddr, pid := s.Addr(), s.TLSAddr(), s.PID()
 			require.NotZero(t, pid)
 			require.Equal(t, "OK", s.Do("SET", "key", "kept"))
@@ -46,6 +48,7 @@ func TestRestartOfARunningServer(t *testing.T) {
 }
 
 func TestRestartElsewhere(t *testing.T) {
+	Needs(t, TLS)
 	s := NewServer(t, Options{TLS: true})
 	addr, tlsAddr := s.Addr(), s.TLSAddr()
 	require.NoError(t, s.RestartElsewhere())

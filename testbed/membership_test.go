@@ -74,6 +74,7 @@ func TestNodeMovesToAnotherPort(t *testing.T) {
 
 func TestAddAndRemove(t *testing.T) {
 	t.Parallel()
+	Needs(t, Version(7, 0)) // see MoveSlot
 	c := NewCluster(t, ClusterOptions{Replicas: -1})
 	master, err := c.AddMaster()
 	require.NoError(t, err)

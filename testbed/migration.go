@@ -23,7 +23,8 @@ type Migration struct {
 }
 
 // MoveSlot moves a slot with its keys and waits until all agree. Moving it to
-// its owner does nothing.
+// its owner does nothing. Before Redis 7.0, a master that gives its last slot away
+// becomes a replica, and MoveSlot fails.
 func (c *Cluster) MoveSlot(slot int, to *Node) error {
 	from, err := c.Owner(slot)
 	if err != nil || from == to {

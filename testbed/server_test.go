@@ -70,6 +70,7 @@ func TestUnix(t *testing.T) {
 }
 
 func TestServerTLS(t *testing.T) {
+	Needs(t, TLS)
 	s := NewServer(t, Options{TLS: true, ClientCerts: true, Password: "secret"})
 	config, err := s.ClientTLS()
 	require.NoError(t, err)
@@ -95,6 +96,10 @@ func TestStartFails(t *testing.T) {
 	_, err = Start(Options{Binary: "/no/such/redis-server"})
 	assert.ErrorIs(t, err, ErrNoBinary)
 
+}
+
+func TestStartTimesOut(t *testing.T) {
+	Needs(t, Version(7, 0)) // the interval below
 	// Loads for a minute: ready is not when the port is open.
 	s := NewServer(t, Options{Persist: true, StartTimeout: 300 * time.Millisecond, Config: []string{"loading-process-events-interval-bytes 1024"}})
 	require.NoError(t, redis.AsError(s.Do("DEBUG POPULATE", 2000, "key", 100)))
@@ -105,7 +110,7 @@ func TestStartFails(t *testing.T) {
 		return infoField(string(info), "aof_rewrite_in_progress") == "0" && strings.Contains(s.Log(), "Background AOF rewrite finished")
 	}), s.Log())
 	s.opts.Config = append(s.opts.Config, "key-load-delay 30000")
-	err = s.Restart()
+	err := s.Restart()
 	assert.ErrorContains(t, err, "not ready in 300ms")
 	assert.ErrorContains(t, err, "its log:")
 	assert.False(t, s.Running(), "a failed start leaves no process")

@@ -40,7 +40,9 @@ func describe(t *testing.T, server *live.Server) (list []described) {
 				arity:    max(fields[1].(int), -fields[1].(int)),
 				readOnly: slices.Contains(fields[2].([]any), "readonly"),
 			})
-			walk(fields[9])
+			if len(fields) > 9 { // since 7.0
+				walk(fields[9])
+			}
 		}
 	}
 	reply, err := server.Do("COMMAND")
@@ -49,10 +51,17 @@ func describe(t *testing.T, server *live.Server) (list []described) {
 	return list
 }
 
+// unlisted are what Redis 6.2 lists and no later server: one command that was
+// given up, and two words that betray a request of HTTP.
+var unlisted = []string{"stralgo", "post", "host:"}
+
 func TestTableHasAllCommandsOfServer(t *testing.T) {
 	list := describe(t, startServer(t))
-	assert.Greater(t, len(list), 300)
+	assert.Greater(t, len(list), 200)
 	for _, d := range list {
+		if slices.Contains(unlisted, d.words[0]) {
+			continue
+		}
 		name := strings.Join(d.words, " ")
 		info := Lookup(name)
 		if assert.NotNil(t, info, name) && info.Is(ReplicaSafe) && !info.Is(Container) {
@@ -69,8 +78,12 @@ var routedByChannel = []string{"spublish", "ssubscribe", "sunsubscribe", "cluste
 // all kinds of arguments, and compares.
 func TestKeysAreThoseOfServer(t *testing.T) {
 	server := startServer(t)
+	list := describe(t, server)
+	if !slices.ContainsFunc(list, func(d described) bool { return len(d.words) > 1 }) {
+		t.Skip("the server lacks version 7.0: it knows neither subcommands nor exactly which arguments are keys")
+	}
 	withKeys := 0
-	for _, d := range describe(t, server) {
+	for _, d := range list {
 		if slices.Contains(routedByChannel, d.words[0]) {
 			continue
 		}

@@ -1,0 +1,79 @@
+package testbed
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Feature is something that not every server has: a [Version], or [TLS]. The
+// server in question is the one that runs when Options.Binary is empty.
+type Feature struct {
+	name string
+	has  func(binary string) (bool, error)
+}
+
+// String names the feature.
+func (f Feature) String() string { return f.name }
+
+// Needs skips the test, and says why, unless the server has all the features.
+// The test fails if that can't be found out.
+func Needs(t testing.TB, features ...Feature) {
+	t.Helper()
+	for _, f := range features {
+		has, err := Has(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !has {
+			t.Skipf("the server lacks %v", f)
+		}
+	}
+}
+
+// Has reports whether the server has the feature.
+func Has(f Feature) (bool, error) {
+	binary, err := lookBinary("")
+	if err != nil {
+		return false, err
+	}
+	return f.has(binary)
+}
+
+// Version is a version of Redis, and all later ones. Valkey, which counts on
+// from Redis 7.2, has all the versions up to its own.
+func Version(major, minor int) Feature {
+	return Feature{fmt.Sprintf("version %d.%d", major, minor), func(binary string) (bool, error) {
+		v, err := versionOf(binary)
+		return v.major > major || v.major == major && v.minor >= minor, err
+	}}
+}
+
+// TLS is a server that was built with TLS. To find out, a server is started,
+// once for each binary.
+var TLS = Feature{"TLS", func(binary string) (bool, error) {
+	once, _ := tlsBuilds.LoadOrStore(binary, sync.OnceValues(func() (bool, error) { return startsWithTLS(binary) }))
+	return once.(func() (bool, error))()
+}}
+
+// tlsBuilds remembers the answers: path of a binary -> func() (bool, error).
+var tlsBuilds sync.Map
+
+// withoutTLS is what servers log that have no TLS: they do not know the
+// directive, or, from 7.2 on, do not implement it.
+var withoutTLS = []string{">>> 'tls-port ", "Failed finding TLS support"}
+
+func startsWithTLS(binary string) (bool, error) {
+	s, err := Start(Options{Binary: binary, TLS: true})
+	if err == nil {
+		s.Close()
+		return true, nil
+	}
+	for _, text := range withoutTLS {
+		if strings.Contains(err.Error(), text) {
+			return false, nil
+		}
+	}
+	return false, err
+}

@@ -1,0 +1,66 @@
+package testbed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// use makes the server of the test a script.
+func use(t *testing.T, script string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "redis-server")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	t.Setenv("REDIS_SERVER", path)
+}
+
+// needy is a test that remembers why it was skipped.
+type needy struct {
+	testing.TB
+	why string
+}
+
+func (n *needy) Skipf(format string, args ...any) { n.why = fmt.Sprintf(format, args...) }
+
+func TestVersionFeature(t *testing.T) {
+	use(t, `echo "Redis server v=7.0.15 sha=00000000:0"`)
+	for f, want := range map[[2]int]bool{{6, 2}: true, {7, 0}: true, {7, 2}: false, {8, 0}: false} {
+		has, err := Has(Version(f[0], f[1]))
+		require.NoError(t, err)
+		assert.Equal(t, want, has, f)
+	}
+	n := &needy{TB: t}
+	Needs(n, Version(6, 2))
+	assert.Empty(t, n.why)
+	Needs(n, Version(6, 2), Version(8, 0))
+	assert.Equal(t, "the server lacks version 8.0", n.why)
+}
+
+// A build without TLS says so in the one way or the other; any other failure is
+// no answer.
+func TestTLSFeature(t *testing.T) {
+	const version = `[ "$1" = --version ] && echo "Redis server v=7.2.0 sha=0" && exit 0; `
+	for _, says := range []string{">>> 'tls-port 1234'", "# Failed finding TLS support."} {
+		use(t, version+`echo "`+says+`"; exit 1`)
+		has, err := Has(TLS)
+		require.NoError(t, err)
+		assert.False(t, has, says)
+	}
+	use(t, version+"echo broken; exit 1")
+	_, err := Has(TLS)
+	assert.ErrorContains(t, err, "broken")
+	t.Setenv("REDIS_SERVER", "/no/such/redis-server")
+	_, err = Has(TLS)
+	assert.ErrorIs(t, err, ErrNoBinary)
+}
+
+// What the server is said to have, it has.
+func TestTLSFeatureOfServer(t *testing.T) {
+	Needs(t, TLS)
+	s := NewServer(t, Options{TLS: true})
+	assert.NotEmpty(t, s.TLSAddr())
+}
