@@ -1,0 +1,72 @@
+package redistest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// answers resolves requests in their order, as the reader of a connection does.
+type answers struct {
+	closed chan struct{} // closed by Mock.Close
+
+	mu      sync.Mutex // guards the rest
+	waiting []answer
+	working bool
+}
+
+type answer struct {
+	outcome
+	got sent
+	cb  redis.Future
+	n   uint64
+}
+
+// add queues an answer. The goroutine that it may start owns the futures of the
+// queue, and ends when the queue is empty.
+func (q *answers) add(a answer) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, a)
+	if !q.working {
+		q.working = true
+		go q.work()
+	}
+}
+
+func (q *answers) work() {
+	for {
+		q.mu.Lock()
+		if len(q.waiting) == 0 {
+			q.working = false
+			q.mu.Unlock()
+			return
+		}
+		a := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		q.mu.Unlock()
+		res := q.result(a)
+		if a.cb != nil {
+			a.cb.Resolve(res, a.n)
+		}
+	}
+}
+
+// result waits as long as the answer is to take, or until Close.
+func (q *answers) result(a answer) any {
+	if a.after > 0 || a.silent {
+		var due <-chan time.Time
+		if !a.silent {
+			timer := time.NewTimer(a.after)
+			defer timer.Stop()
+			due = timer.C
+		}
+		select {
+		case <-due:
+		case <-q.closed:
+			return redis.ErrIO.New("the mock was closed before its answer")
+		}
+	}
+	return a.reply(a.got)
+}

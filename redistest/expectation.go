@@ -1,0 +1,121 @@
+package redistest
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Expectation is one request, or transaction, that a Mock expects. One of Reply,
+// ReplyFunc, ServerError, NotSent, Unknown, Fail and NoReply says how it ends; of
+// several the last one counts.
+type Expectation struct {
+	m     *Mock
+	want  want
+	where string // file:line
+
+	// m.mu guards what follows.
+	outcome     outcome
+	least, most int
+	used        int
+}
+
+// outcome is how a request ends.
+type outcome struct {
+	reply  func(got sent) any
+	after  time.Duration
+	silent bool // nothing is answered
+}
+
+func (e *Expectation) String() string { return fmt.Sprintf("%s (%s)", e.want, e.where) }
+
+// Reply answers with a value, of a type that results have: nil (null), string (a
+// simple string, such as "OK"), []byte (a bulk string), int64 or int, []any, and, as with
+// RESP3, map[string]any, float64, bool and *big.Int; an error stands for one of
+// the server's where it is a part of the value. Any other type fails the test. Each request gets
+// a copy.
+func (e *Expectation) Reply(value any) *Expectation {
+	value, err := copyReply(value)
+	if err != nil {
+		e.m.fail("%s: Reply: %v", e.where, err)
+	}
+	return e.end(func(sent) any {
+		value, _ := copyReply(value)
+		return value
+	})
+}
+
+// ReplyFunc answers with what f returns, which is to be of a type that Reply takes,
+// or an error. f gets a copy of the request, with its arguments as strings, and is
+// called for one request at a time, in their order. Of a transaction it gets the
+// first request.
+func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
+	return e.end(func(got sent) any {
+		value, err := copyReply(f(got.request()))
+		if err != nil {
+			e.m.fail("%s: ReplyFunc: %v", e.where, err)
+			return ErrUnexpected.Wrap(err, "ReplyFunc")
+		}
+		return value
+	})
+}
+
+// ServerError answers with an error of the server, such as "ERR no such key" or
+// "MOVED 1 10.0.0.1:6379". It gets the type that a connection gives to it:
+// redis.ErrResult, or a subtype.
+func (e *Expectation) ServerError(text string) *Expectation {
+	err := ServerError(text)
+	if !err.IsOfType(redis.ErrResult) {
+		e.m.fail("%s: %q is no error of a server: %v", e.where, text, err)
+	}
+	return e.Fail(err)
+}
+
+// NotSent ends the request with [ErrNotSent]: it did not run.
+func (e *Expectation) NotSent() *Expectation {
+	return e.Fail(ErrNotSent.New("not connected"))
+}
+
+// Unknown ends the request with redis.ErrIO: it may have run.
+func (e *Expectation) Unknown() *Expectation {
+	return e.Fail(redis.ErrIO.New("the connection was lost"))
+}
+
+// Fail ends the request with any error.
+func (e *Expectation) Fail(err error) *Expectation {
+	return e.end(func(sent) any { return err })
+}
+
+// NoReply leaves the request, and those behind it, without an answer until Close.
+func (e *Expectation) NoReply() *Expectation {
+	return e.set(func() { e.outcome.reply, e.outcome.silent = nil, true })
+}
+
+// After delays the answer, and with it, as on a connection, those behind it. The
+// delay begins when the answers before are given.
+func (e *Expectation) After(d time.Duration) *Expectation {
+	return e.set(func() { e.outcome.after = d })
+}
+
+// Times makes the mock expect the request n times, with the same answer. Default 1.
+func (e *Expectation) Times(n int) *Expectation {
+	return e.set(func() { e.least, e.most = n, n })
+}
+
+// AnyTimes makes the mock take the request any number of times, or never.
+func (e *Expectation) AnyTimes() *Expectation {
+	return e.set(func() { e.least, e.most = 0, math.MaxInt })
+}
+
+func (e *Expectation) end(reply func(got sent) any) *Expectation {
+	return e.set(func() { e.outcome.reply, e.outcome.silent = reply, false })
+}
+
+func (e *Expectation) set(change func()) *Expectation {
+	e.m.mu.Lock()
+	defer e.m.mu.Unlock()
+	change()
+	return e
+}

@@ -1,0 +1,313 @@
+package redistest
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Mock is a redis.Sender that expects requests. It is safe for concurrent use.
+type Mock struct {
+	t       TB
+	answers answers
+
+	mu       sync.Mutex // guards the rest
+	anyOrder bool
+	script   bool
+	closed   bool
+	expected []*Expectation
+	shards   []redis.Sender
+}
+
+var _ redis.Sender = (*Mock)(nil)
+
+// NewMock makes a Mock that expects requests in the order in which they are
+// declared. It reports to t, and is verified and closed when the test ends. With a
+// nil t it panics instead of reporting; call Verify and Close then.
+func NewMock(t TB) *Mock {
+	m := &Mock{t: t, answers: answers{closed: make(chan struct{})}}
+	if t != nil {
+		t.Cleanup(func() {
+			m.Close()
+			m.Verify()
+		})
+	}
+	return m
+}
+
+// AnyOrder makes the mock take its requests in any order: each is answered by the
+// first expectation that matches and has not been used up. It returns the mock.
+func (m *Mock) AnyOrder() *Mock {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.anyOrder = true
+	return m
+}
+
+// ScriptMode makes the mock accept what only a connection with
+// redisconn.Opts.ScriptMode accepts: blocking commands, WATCH, MULTI. It returns
+// the mock.
+func (m *Mock) ScriptMode() *Mock {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.script = true
+	return m
+}
+
+// Expect adds an expectation of one request, be it sent by Send or as a part of
+// SendMany. Arguments are compared as they are sent, so that 1 matches "1"; they
+// may be a [Matcher] too. How the request ends must be said: see [Expectation].
+func (m *Mock) Expect(cmd string, args ...any) *Expectation {
+	return m.expect(false, redis.Req(cmd, args...))
+}
+
+// ExpectTransaction adds an expectation of one SendTransaction with these requests.
+// It ends with a Reply of a []any, which has a result for each of them, or of nil, as if
+// a watched key had changed.
+func (m *Mock) ExpectTransaction(reqs ...redis.Request) *Expectation {
+	return m.expect(true, reqs...)
+}
+
+// ExpectScan adds an expectation for each step of a whole iteration with opts,
+// answered with these pages. Without pages it is one step with an empty page.
+func (m *Mock) ExpectScan(opts redis.ScanOpts, pages ...[]string) {
+	if len(pages) == 0 {
+		pages = [][]string{nil}
+	}
+	cursor := "0"
+	for i, page := range pages {
+		req := opts.Request([]byte(cursor))
+		if cursor = fmt.Sprint(i + 1); i == len(pages)-1 {
+			cursor = "0"
+		}
+		m.expect(false, req).Reply([]any{[]byte(cursor), Bulks(page...)})
+	}
+}
+
+func (m *Mock) expect(transaction bool, reqs ...redis.Request) *Expectation {
+	e := &Expectation{m: m, want: want{transaction: transaction}, least: 1, most: 1}
+	if _, file, line, ok := runtime.Caller(2); ok {
+		e.where = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	}
+	for _, req := range reqs {
+		p, err := patternOf(req)
+		if err != nil {
+			m.fail("%s: %v", e.where, err)
+		}
+		e.want.requests = append(e.want.requests, p)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.expected = append(m.expected, e)
+	return e
+}
+
+// SetShards makes EachShard give these senders, as if each was a master of a
+// cluster, and not the mock itself. nil is a master without a live connection.
+func (m *Mock) SetShards(shards ...redis.Sender) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shards = slices.Clone(shards)
+}
+
+// Verify reports the expectations that are not met.
+func (m *Mock) Verify() {
+	m.mu.Lock()
+	var unmet []string
+	for _, e := range m.expected {
+		if e.used < e.least {
+			unmet = append(unmet, fmt.Sprintf("\n\twant: %s, %d of %d times", e, e.used, e.least))
+		}
+	}
+	m.mu.Unlock()
+	if len(unmet) > 0 {
+		m.fail("requests that were expected and not sent:%s", list(unmet))
+	}
+}
+
+// fail reports a failure of the test. It must not be called with m.mu held.
+func (m *Mock) fail(format string, args ...any) {
+	text := "redistest: " + fmt.Sprintf(format, args...)
+	if m.t == nil {
+		panic(text)
+	}
+	m.t.Helper()
+	m.t.Errorf("%s", text)
+}
+
+// Send implements redis.Sender.
+func (m *Mock) Send(r redis.Request, cb redis.Future, n uint64) {
+	if err, _ := m.refusal([]redis.Request{r}, cb); err != nil {
+		m.resolve(err, cb, n)
+		return
+	}
+	m.take(false, []redis.Request{r}, cb, n)
+}
+
+// SendMany implements redis.Sender. Each request has an expectation of its own. If
+// one of them is malformed, none is sent.
+func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	err, at := m.refusal(reqs, cb)
+	for i := range reqs {
+		n := start + uint64(i)
+		switch {
+		case err == nil:
+			m.take(false, reqs[i:i+1], cb, n)
+		case at < 0 || at == i:
+			m.resolve(err, cb, n)
+		default:
+			m.resolve(errBatch(err, at), cb, n)
+		}
+	}
+}
+
+// SendTransaction implements redis.Sender.
+func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
+	err, at := m.refusal(reqs, cb)
+	switch {
+	case err == nil:
+		m.take(true, reqs, cb, start)
+	case at < 0:
+		m.resolve(err, cb, start)
+	default:
+		m.resolve(errBatch(err, at), cb, start)
+	}
+}
+
+// refusal returns why a connection would not send the requests, and the index of
+// the malformed one, or -1 if it is not for one of them.
+func (m *Mock) refusal(reqs []redis.Request, cb redis.Future) (*errorx.Error, int) {
+	m.mu.Lock()
+	closed, script := m.closed, m.script
+	m.mu.Unlock()
+	if cb != nil {
+		if err := cb.Cancelled(); err != nil {
+			return redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent"), -1
+		}
+	}
+	for i, req := range reqs {
+		if err := redis.CheckRequest(req, script); err != nil {
+			return redis.AsErrorx(err), i
+		}
+	}
+	if closed {
+		return redis.ErrContextClosed.New("the mock is closed"), -1
+	}
+	return nil, -1
+}
+
+func errBatch(cause *errorx.Error, at int) *errorx.Error {
+	return redis.ErrBatchFormat.Wrap(cause, "request %d of the batch is malformed", at)
+}
+
+// take has the requests answered by the expectation that matches them.
+func (m *Mock) take(transaction bool, reqs []redis.Request, cb redis.Future, n uint64) {
+	got := sent{transaction: transaction}
+	for _, req := range reqs {
+		got.requests = append(got.requests, wordsOf(req))
+	}
+	m.mu.Lock()
+	e, differences := m.matchLocked(got)
+	var o outcome
+	if e != nil {
+		e.used++
+		o = e.outcome
+	}
+	m.mu.Unlock()
+	switch {
+	case e == nil:
+		m.resolve(ErrUnexpected.New("the test expects no such request"), cb, n)
+		m.fail("a request that was not expected:\n\tgot:  %s%s", got, list(differences))
+	case o.reply == nil && !o.silent:
+		m.resolve(ErrUnexpected.New("the test does not say how the request ends"), cb, n)
+		m.fail("%s: nothing says how the expected request ends: %s", e.where, got)
+	default:
+		m.answers.add(answer{outcome: o, got: got, cb: cb, n: n})
+	}
+}
+
+// matchLocked returns the expectation of what was sent, or how it differs from
+// those that it could have met.
+func (m *Mock) matchLocked(got sent) (*Expectation, []string) {
+	var differences []string
+	for _, e := range m.expected {
+		if e.used >= e.most {
+			continue
+		}
+		difference := e.want.difference(got)
+		if difference == "" {
+			return e, nil
+		}
+		differences = append(differences, fmt.Sprintf("\n\twant: %s\n\t      %s", e, difference))
+		if !m.anyOrder && e.used < e.least {
+			break
+		}
+	}
+	if differences == nil {
+		differences = []string{"\n\twant: nothing more"}
+	}
+	return nil, differences
+}
+
+// resolve resolves a request that is not answered.
+func (m *Mock) resolve(res any, cb redis.Future, n uint64) {
+	m.answers.add(answer{outcome: outcome{reply: func(sent) any { return res }}, cb: cb, n: n})
+}
+
+// Scanner implements redis.Sender. Each step is a request, to be expected as such:
+// see ExpectScan.
+func (m *Mock) Scanner(opts redis.ScanOpts) redis.Scanner {
+	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, m: m}
+}
+
+type scanner struct {
+	redis.ScannerBase
+	m *Mock
+}
+
+// Next implements redis.Scanner.
+func (s *scanner) Next(cb redis.Future) {
+	if s.Err == nil && s.IterLast() {
+		s.m.resolve(redis.ScanEOF, cb, 0)
+		return
+	}
+	s.DoNext(cb, s.m)
+}
+
+// EachShard implements redis.Sender: it calls f with the mock, or with what
+// SetShards has set.
+func (m *Mock) EachShard(f func(redis.Sender, error) bool) {
+	m.mu.Lock()
+	shards := m.shards
+	m.mu.Unlock()
+	if shards == nil {
+		f(m, nil)
+		return
+	}
+	for _, shard := range shards {
+		var err error
+		if shard == nil {
+			err = ErrNotSent.New("the master is not connected")
+		}
+		if !f(shard, err) {
+			return
+		}
+	}
+}
+
+// Close implements redis.Sender. Requests that wait for their answer end with
+// redis.ErrIO, later ones with redis.ErrContextClosed. It does not wait.
+func (m *Mock) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.closed = true
+		close(m.answers.closed)
+	}
+}
