@@ -101,7 +101,11 @@ var (
 )
 
 var (
-	// ErrResult is an error that the server answered with.
+	// ErrResult is an error that the server answered with. It shows the server's
+	// text, but for what may be an argument: of the codes ERR and NOGROUP no more
+	// than what comes before the first quotation, colon or number of several
+	// digits. What a script raises, and errors of other codes, are shown whole.
+	// EKText has the whole text.
 	ErrResult = Errors.NewType("result")
 	// ErrMoved is MOVED: the slot lives elsewhere (EKMovedTo, EKSlot).
 	ErrMoved = ErrResult.NewSubtype("moved", ErrTraitClusterMove)
@@ -148,6 +152,9 @@ var (
 	EKRequest = errorx.RegisterPrintableProperty("request")
 	// EKRequests is the batch or transaction that failed ([]Request).
 	EKRequests = errorx.RegisterProperty("requests")
+	// EKText is the whole text of a server's error (string), if the error shows a
+	// part of it only: see ErrResult.
+	EKText = errorx.RegisterProperty("text")
 	// EKResponse is the unexpected response.
 	EKResponse = errorx.RegisterProperty("response")
 	// EKAddress is the address of the server (string).

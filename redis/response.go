@@ -41,7 +41,12 @@ func errorReply(text string) *errorx.Error {
 			return known.typ.New("%s", text)
 		}
 	}
-	return ErrResult.New("%s", withoutArguments(text))
+	shown := withoutArguments(code, text)
+	err := ErrResult.New("%s", shown)
+	if len(shown) != len(text) {
+		err = err.WithProperty(EKText, text)
+	}
+	return err
 }
 
 // scriptOnReplica reports whether a replica refused a write of a script in the
@@ -51,33 +56,6 @@ func errorReply(text string) *errorx.Error {
 func scriptOnReplica(text string) bool {
 	return strings.HasPrefix(text, "ERR Error running script (call to f_") &&
 		strings.Contains(text, ": -READONLY You can't write against a read only ")
-}
-
-// quotedArguments are how the errors begin, and what in them comes before the
-// argument values that servers quote.
-var quotedArguments = []struct{ prefix, cut string }{
-	{"ERR unknown", ", with args beginning with"},
-	{"ERR Error in ACL SETUSER modifier", " '"}, // a password
-	{"ERR Invalid argument", " '"},              // of CONFIG SET, before Redis 7
-	{"ERR unknown subcommand", " '"},
-	{"ERR Unknown subcommand", " '"}, // before Redis 7
-	{"ERR Unknown option or number of arguments for CONFIG SET", " - '"},
-	{"ERR Unknown category", " '"},    // of ACL CAT
-	{"ERR Unknown client type", " '"}, // of CLIENT LIST and KILL
-	{"ERR User '", " '"},              // of ACL DRYRUN
-	{"ERR No such user", " '"},        // of CLIENT KILL
-	{"ERR Unsupported option", " option "},
-	{"NOGROUP", " '"}, // keys and groups
-}
-
-// withoutArguments cuts off argument values: errors end up in logs.
-func withoutArguments(text string) string {
-	for _, q := range quotedArguments {
-		if strings.HasPrefix(text, q.prefix) {
-			text, _, _ = strings.Cut(text, q.cut)
-		}
-	}
-	return text
 }
 
 // redirectReply parses "SLOT ADDRESS". A script can make a server answer with

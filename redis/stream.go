@@ -55,7 +55,7 @@ func (s Stream) writeTo(w io.Writer, before []byte) error {
 	if _, err := w.Write(before); err != nil {
 		return err
 	}
-	n, err := io.CopyBuffer(onlyWriter{w}, io.LimitReader(s.R, s.Size), make([]byte, min(streamChunk, s.Size+1)))
+	n, err := io.CopyBuffer(onlyWriter{w}, io.LimitReader(s.R, s.Size), make([]byte, max(1, min(streamChunk, s.Size))))
 	switch {
 	case err != nil:
 		return err

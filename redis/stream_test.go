@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -114,3 +115,15 @@ func TestDecodeToFails(t *testing.T) {
 type failingWriter struct{ err error }
 
 func (f failingWriter) Write([]byte) (int, error) { return 0, f.err }
+
+// A size without bounds is the server's to refuse.
+func TestStreamOfAnySize(t *testing.T) {
+	var out bytes.Buffer
+	_, err := StreamRequest(&out, Req("SET", "k", Stream{strings.NewReader("v"), math.MaxInt64}))
+	assertType(t, ErrIO, err)
+	assert.Equal(t, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9223372036854775807\r\nv", out.String())
+	out.Reset()
+	_, err = StreamRequest(&out, Req("SET", "k", Stream{strings.NewReader("v"), 0}))
+	assert.NoError(t, err)
+	assert.Equal(t, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n", out.String())
+}

@@ -99,7 +99,7 @@ func TestPasswordIsNotQuoted(t *testing.T) {
 
 // Nor does a server that puts it into an error of its own.
 func TestPasswordIsNotEchoed(t *testing.T) {
-	for _, quoted := range []string{"WRONGPASS invalid %s", "ERR unknown command 'auth' '%s'", "ERR %s %[1]s"} {
+	for _, quoted := range []string{"WRONGPASS invalid %s", "DENIED command 'auth' '%s'", "ERR %s %[1]s"} {
 		s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies(
 			fmt.Sprintf("-"+quoted+"\r\n", canary))})
 		for _, protocol := range []int{2, 3} {

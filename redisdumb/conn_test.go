@@ -213,3 +213,40 @@ func TestConnEachShard(t *testing.T) {
 	})
 	assert.Equal(t, 1, calls)
 }
+
+// What servers quote out of a request's arguments is not in their errors' text.
+func TestConnErrorsShowNoArguments(t *testing.T) {
+	server := testbed.NewServer(t)
+	conn := newConn(t, server.Addr())
+	require.Equal(t, int64(1), conn.Do("GEOADD", "geo", 1, 1, "member"))
+	for _, req := range []redis.Request{
+		redis.Req("GEOADD", "geo", 12345678, 12345678, "canary"),
+		redis.Req("GEOSEARCH", "geo", "FROMLONLAT", 12345678, 1, "BYRADIUS", 1, "m"),
+		redis.Req("GEOSEARCH", "geo", "FROMMEMBER", "canary", "BYRADIUS", 1, "m"),
+		redis.Req("EVAL", "return canary canary", 0),
+		redis.Req("EVAL", "return canary.canary", 0),
+		redis.Req("EVAL", "return redis.call('GEOADD', KEYS[1], ARGV[1], ARGV[1], 'x')", 1, "geo", 12345678),
+		redis.Req("FUNCTION LOAD", "canary"),
+		redis.Req("FUNCTION LOAD", "#!lua name=lib\ncanary canary"),
+		redis.Req("FUNCTION LOAD", "#!canary name=lib\n"),
+		redis.Req("FUNCTION DELETE", "canary"),
+		redis.Req("ACL DRYRUN", "canary", "GET", "k"),
+		redis.Req("ACL DRYRUN", "default", "canary", "k"),
+		redis.Req("ACL SETUSER", "u", ">canary", "canary"),
+		redis.Req("CONFIG SET", "maxmemory", "canary"),
+		redis.Req("CONFIG SET", "canary", "1"),
+		redis.Req("OBJECT", "canary", "k"),
+		redis.Req("XREADGROUP", "GROUP", "canary", "c", "STREAMS", "canary", ">"),
+		redis.Req("SET", "k", "v", "canary"),
+	} {
+		res := conn.Do(req.Cmd, req.Args...)
+		err := redis.AsError(res)
+		if !assert.Error(t, err, "%v: %v", req, res) {
+			continue
+		}
+		for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+			assert.NotContains(t, text, "canary", "%v", req)
+			assert.NotContains(t, text, "12345678", "%v", req)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func (c *Conn) many(reqs []redis.Request) []any {
 	c.mu.Unlock()
 	for i, res := range results {
 		if c.Type == TypeCluster {
-			res = c.redirect(c.Addr, res, func(to *Conn, ask bool) any {
+			res = c.redirect(c.addr(), res, func(to *Conn, ask bool) any {
 				return to.one(reqs[i], ask)
 			})
 		}
@@ -43,7 +43,7 @@ func (c *Conn) one(r redis.Request, ask bool) any {
 func (c *Conn) transaction(reqs []redis.Request) any {
 	res := c.multi(reqs, false)
 	if c.Type == TypeCluster {
-		res = c.redirect(c.Addr, res, func(to *Conn, ask bool) any {
+		res = c.redirect(c.addr(), res, func(to *Conn, ask bool) any {
 			return to.multi(reqs, ask)
 		})
 	}

@@ -39,7 +39,7 @@ func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
 		if err := c.chunkLocked(chunk, results[done:end], last); err != nil {
 			c.dropLocked()
 			fill(results[end:], ErrUnsent.Wrap(err, "connection failed before").
-				WithProperty(redis.EKAddress, c.Addr))
+				WithProperty(redis.EKAddress, c.addr()))
 			return
 		}
 		done = end
@@ -49,14 +49,14 @@ func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
 // chunkLocked writes one chunk and reads its replies.
 func (c *Conn) chunkLocked(chunk []byte, results []any, last bool) error {
 	if _, err := c.sock.Write(chunk); err != nil {
-		failed := redis.ErrIO.Wrap(err, "write").WithProperty(redis.EKAddress, c.Addr)
+		failed := redis.ErrIO.Wrap(err, "write").WithProperty(redis.EKAddress, c.addr())
 		fill(results, failed)
 		return failed
 	}
 	for i := range results {
 		res, _ := redis.ReadResponse(c.sock.r)
 		if broken(res) {
-			failed := redis.AsErrorx(res).WithProperty(redis.EKAddress, c.Addr)
+			failed := redis.AsErrorx(res).WithProperty(redis.EKAddress, c.addr())
 			fill(results[i:], failed)
 			return failed
 		}
@@ -65,7 +65,7 @@ func (c *Conn) chunkLocked(chunk []byte, results []any, last bool) error {
 	if last && c.sock.r.Buffered() > 0 {
 		// One reply too many: there is no telling which of them is the extra one.
 		failed := redis.ErrResponseUnexpected.New("more replies than requests").
-			WithProperty(redis.EKAddress, c.Addr)
+			WithProperty(redis.EKAddress, c.addr())
 		fill(results, failed)
 		return failed
 	}
@@ -77,7 +77,7 @@ func (c *Conn) dialLocked() *errorx.Error {
 	if c.sock != nil && c.sock.life.Err() == nil {
 		return nil
 	}
-	network, address, host := parseAddr(c.Addr)
+	network, address, host := parseAddr(c.addr())
 	if address == "" {
 		return errNoAddress.New("empty address")
 	}
@@ -94,11 +94,19 @@ func (c *Conn) dialLocked() *errorx.Error {
 	conn, err := c.connect(ctx, network, address, host)
 	if err != nil {
 		stop()
-		return ErrDial.Wrap(err, "could not connect").WithProperty(redis.EKAddress, c.Addr)
+		return ErrDial.Wrap(err, "could not connect").WithProperty(redis.EKAddress, c.addr())
 	}
 	context.AfterFunc(life, func() { _ = conn.Close() })
 	c.sock = &socket{Conn: conn, r: bufio.NewReader(conn), life: life}
 	return nil
+}
+
+// addr is the address that is dialed.
+func (c *Conn) addr() string {
+	if c.TLSEnabled && c.TlsAddr != "" {
+		return c.TlsAddr
+	}
+	return c.Addr
 }
 
 // connect dials and, if asked to, makes the TLS handshake.

@@ -84,6 +84,21 @@ func TestTLS(t *testing.T) {
 	assert.Empty(t, config.ServerName, "the caller's config is left alone")
 }
 
+func TestTlsAddr(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{TLS: true})
+	config, err := server.ClientTLS()
+	require.NoError(t, err)
+	conn := newConn(t, server.Addr())
+	conn.TlsAddr, conn.TLSConfig = server.TLSAddr(), config
+	assert.Equal(t, "PONG", conn.Do("PING"), "without TLS it is ignored")
+	conn.Close()
+	conn.TLSEnabled, conn.Addr = true, "127.0.0.1:1"
+	assert.Equal(t, "PONG", conn.Do("PING"))
+	conn.Close()
+	conn.Addr, conn.TlsAddr = conn.TlsAddr, ""
+	assert.Equal(t, "PONG", conn.Do("PING"), "empty, it leaves Addr as it is")
+}
+
 func TestTLSRefuses(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()

@@ -1,0 +1,98 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+)
+
+// withoutArguments returns the part of a server's error that holds no argument:
+// errors end up in logs. Servers quote arguments behind the codes ERR and NOGROUP,
+// as a quotation, after a colon, or as a number, behind a phrase that is fixed.
+// Other codes come with fixed texts, or are those of a user's script or module,
+// whose author has chosen what they say.
+func withoutArguments(code, text string) string {
+	if code != "ERR" && code != "NOGROUP" {
+		return text
+	}
+	for _, raised := range raisedErrors {
+		if strings.HasPrefix(text, raised) {
+			return withoutSource(text)
+		}
+	}
+	for _, bare := range bareArguments {
+		if strings.HasPrefix(text, bare) {
+			return bare
+		}
+	}
+	for i := len(code); i < len(text); i++ {
+		if text[i-1] == ' ' || text[i-1] == '(' {
+			if n := quotedCommand(text[i:]); n > 0 && text[:i] == unknownCommand {
+				return text[:i+n]
+			} else if n > 0 && strings.HasPrefix(text[i+n:], " command") {
+				i += n
+				continue
+			}
+			if isQuote(text[i]) || isNumber(text[i:]) {
+				return strings.TrimRight(text[:i], " -(")
+			}
+		}
+		if text[i] == ':' && (i+1 == len(text) || text[i+1] == ' ') {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// raisedErrors are how errors begin that a script or a function raises.
+var raisedErrors = []string{"ERR user_script:", "ERR user_function:", "ERR @user_", "ERR Error running script"}
+
+// luaPhrases come before parts of a script's source, which Lua quotes.
+var luaPhrases = []string{"attempt to ", "attempted to access ", "bad argument "}
+
+// withoutSource returns what a script raised, without the source that Lua quotes
+// in an error of its own.
+func withoutSource(text string) string {
+	for _, phrase := range luaPhrases {
+		if at := strings.Index(text, phrase); at >= 0 {
+			if quote := strings.IndexAny(text[at:], `'"`+"`"); quote >= 0 {
+				return strings.TrimRight(text[:at+quote], " ")
+			}
+		}
+	}
+	return text
+}
+
+// bareArguments are phrases that an argument follows as it is.
+var bareArguments = []string{
+	"ERR Unsupported option",
+	"ERR Unknown node",
+	"ERR I don't know about node",
+	"ERR Invalid node address specified",
+}
+
+const unknownCommand = "ERR unknown command "
+
+// quotedCommand returns the length of a quotation that text begins with, if it
+// may be shown as a command's name: see commandName.
+func quotedCommand(text string) int {
+	if !isQuote(text[0]) {
+		return 0
+	}
+	name, _, closed := strings.Cut(text[1:], text[:1])
+	call := command.Of(strings.Replace(name, "|", " ", 1), nil)
+	if !closed || name == "" || call.Info == nil && commandName(&call, name) != name {
+		return 0
+	}
+	return len(name) + 2
+}
+
+func isQuote(b byte) bool { return b == '\'' || b == '"' || b == '`' }
+
+// isNumber reports whether text begins with a number that is more than a digit:
+// fixed phrases have single ones.
+func isNumber(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	isDigit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
+	return isDigit(0) && (isDigit(1) || len(text) > 1 && text[1] == '.' && isDigit(2))
+}

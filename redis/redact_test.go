@@ -1,0 +1,77 @@
+package redis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Servers quote arguments in some errors. These are what redis-server 7.0 and
+// 6.0 answer.
+func TestErrorRepliesShowNoArguments(t *testing.T) {
+	for text, shown := range map[string]string{
+		"ERR unknown command 'FOO', with args beginning with: 'canary' 'canary' ":                                          "ERR unknown command 'FOO'",
+		"ERR unknown command `FOO`, with args beginning with: `canary`, ":                                                  "ERR unknown command `FOO`",
+		"ERR Error in ACL SETUSER modifier '>canary': Syntax error":                                                        "ERR Error in ACL SETUSER modifier",
+		"ERR Error in ACL SETUSER modifier '<canary': The password you are trying to remove from the user does not exist":  "ERR Error in ACL SETUSER modifier",
+		"ERR Invalid argument 'canary' for CONFIG SET 'maxmemory'":                                                         "ERR Invalid argument",
+		"ERR unknown subcommand 'canary'. Try OBJECT HELP.":                                                                "ERR unknown subcommand",
+		"ERR unknown subcommand or wrong number of arguments for 'canary'. Try DEBUG HELP.":                                "ERR unknown subcommand or wrong number of arguments for",
+		"ERR Unknown subcommand or wrong number of arguments for 'canary'. Try CLIENT HELP.":                               "ERR Unknown subcommand or wrong number of arguments for",
+		"ERR Unknown option or number of arguments for CONFIG SET - 'canary'":                                              "ERR Unknown option or number of arguments for CONFIG SET",
+		"ERR Unknown category 'canary'":                                                                                    "ERR Unknown category",
+		"ERR Unknown client type 'canary'":                                                                                 "ERR Unknown client type",
+		"ERR User 'canary' not found":                                                                                      "ERR User",
+		"ERR No such user 'canary'":                                                                                        "ERR No such user",
+		"ERR Unsupported option canary":                                                                                    "ERR Unsupported option",
+		"ERR invalid longitude,latitude pair 12345678.000000,10.000000":                                                    "ERR invalid longitude,latitude pair",
+		"ERR invalid longitude,latitude pair -1.500000,10.000000":                                                          "ERR invalid longitude,latitude pair",
+		"ERR Error compiling script (new function): user_script:1: '=' expected near 'canary'":                             "ERR Error compiling script (new function)",
+		"ERR Error compiling function: @user_function: 1: unexpected symbol near 'canary'":                                 "ERR Error compiling function",
+		"ERR Library 'canary' already exists":                                                                              "ERR Library",
+		"ERR Slot 12345678 is already busy":                                                                                "ERR Slot",
+		"ERR Unknown node canary":                                                                                          "ERR Unknown node",
+		"ERR Target instance replied with error: BUSYKEY canary":                                                           "ERR Target instance replied with error",
+		"ERR user_script:1: attempt to call field 'canary' (a nil value) script: a, on @user_script:1.":                    "ERR user_script:1: attempt to call field",
+		"ERR user_script:1: Script attempted to access nonexistent global variable 'canary' script: a, on @user_script:1.": "ERR user_script:1: Script attempted to access nonexistent global variable",
+		"NOGROUP No such key 'canary' or consumer group 'canary' in XREADGROUP with GROUP option":                          "NOGROUP No such key",
+		"NOGROUP No such consumer group 'canary' for key name 'canary'":                                                    "NOGROUP No such consumer group",
+	} {
+		res, _ := decode("-" + text + "\r\n")
+		assertType(t, ErrResult, res)
+		assert.Equal(t, shown, AsErrorx(res).Message())
+		assertNoSecret(t, AsError(res))
+		whole, _ := AsErrorx(res).Property(EKText)
+		assert.Equal(t, text, whole)
+	}
+}
+
+// What holds no argument is shown whole, and so is what a script's author chose.
+func TestErrorRepliesShowFixedPhrases(t *testing.T) {
+	for _, text := range []string{
+		"ERR value is not an integer or out of range",
+		"ERR wrong number of arguments for 'get' command",
+		"ERR wrong number of arguments for 'config|set' command",
+		"ERR invalid expire time in 'set' command",
+		"ERR syntax error",
+		"ERR no such key",
+		"ERR LIMIT can't be negative",
+		"ERR COUNT must be > 0",
+		"ERR The ID specified in XADD is equal or smaller than the target stream top item",
+		"ERR Bit offset is not an integer or out of range",
+		"ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",
+		"ERR unsupported unit provided. please use M, KM, FT, MI",
+		"WRONGTYPE Operation against a key holding the wrong kind of value",
+		"NOSCRIPT No matching script. Please use EVAL.",
+		"NOAUTH Authentication required.",
+		"NOPERM User default has no permissions to run the 'get' command",
+		"MINE 'one' of: 12345 things",
+		"ERR user_script:12: no such 'thing': 42 script: f_1, on @user_script:12.",
+		"ERR Error running script (call to f_1): @user_script:1: user_script:1: no 'thing': 42",
+	} {
+		err := errorReply(text)
+		assert.Equal(t, text, err.Message())
+		_, cut := err.Property(EKText)
+		assert.False(t, cut, text)
+	}
+}
