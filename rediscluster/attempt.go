@@ -71,10 +71,6 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 		a.giveUp(c.withCluster(refused))
 		return
 	}
-	if c.draining.Load() {
-		a.giveUp(c.errClosed())
-		return
-	}
 	a.direct(policy)
 	a.launch(a)
 }
@@ -87,10 +83,6 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 		a.giveUp(c.withCluster(refused))
 		return
 	}
-	if c.draining.Load() {
-		a.giveUp(c.errClosed())
-		return
-	}
 	a.direct(policy)
 	l := c.topology.Load().route(a.way)
 	if l == nil {
@@ -98,14 +90,17 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 		return
 	}
 	a.at = l
-	l.pending.Add(1)
+	a.hold(&l.pending)
+	if c.draining.Load() {
+		a.giveUp(c.errClosed())
+		return
+	}
 	l.conn.SendEncoded(r, a, 0)
 	l.own(r)
 }
 
 // sendTo implements passenger.
 func (a *attempt) sendTo(l *link, asking bool) {
-	l.pending.Add(1)
 	if asking {
 		l.conn.SendAsk(decode(&a.req), a, 0, true)
 		return
@@ -115,7 +110,6 @@ func (a *attempt) sendTo(l *link, asking bool) {
 
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
-	a.at.pending.Add(-1)
 	if err, failed := res.(error); failed {
 		a.settle(a, redis.AsErrorx(err))
 		return
@@ -153,6 +147,7 @@ func (a *attempt) giveUp(err *errorx.Error) {
 // finish resolves the request and ends the attempt.
 func (a *attempt) finish(res any) {
 	cb, n := a.cb, a.n
+	a.hold(nil)
 	a.recycle()
 	if cb != nil {
 		cb.Resolve(res, n)

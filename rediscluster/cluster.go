@@ -28,6 +28,9 @@ type Cluster struct {
 	draining atomic.Bool  // no new requests
 	closed   atomic.Bool  // no attempts
 	waiting  atomic.Int64 // requests that wait for their next attempt
+	// moves counts the requests that went from one counter to another: see
+	// course.hold.
+	moves atomic.Uint64
 }
 
 // ClusterHandle is what Handle of a cluster's connections returns.

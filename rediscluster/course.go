@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime/debug"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -35,25 +36,50 @@ type course struct {
 	done tries
 	// at is the link that the request is on, or was on last.
 	at *link
+	// held is the counter that has the request: that of a link, or of those
+	// that wait.
+	held *atomic.Int64
 	// failed is when it failed first.
 	failed time.Time
 	// unknown is the first error after which the request may have run.
 	unknown *errorx.Error
 }
 
-// launch sends it where the topology says.
-func (k *course) launch(p passenger) {
-	if k.c.closed.Load() {
-		k.end(p, k.c.errClosed())
-		return
+// hold has the request counted by n, and no more by what counted it so far; nil
+// is for the end. One of them counts it at any time, and who has added up all
+// counters sees by moves that it went from one to another meanwhile.
+func (k *course) hold(n *atomic.Int64) {
+	if n != nil {
+		n.Add(1)
 	}
+	if k.held != nil {
+		if n != nil {
+			k.c.moves.Add(1)
+		}
+		k.held.Add(-1)
+	}
+	k.held = n
+}
+
+// launch sends it where the topology says. The first time it is counted before
+// draining is looked at, so that Shutdown either knows of it or has it refused.
+func (k *course) launch(p passenger) {
+	fresh := k.held == nil
 	l := k.c.topology.Load().route(k.way)
 	if l == nil {
-		k.settle(p, k.c.errNoLink(k.way))
-		return
+		k.hold(&k.c.waiting)
+	} else {
+		k.at = l
+		k.hold(&l.pending)
 	}
-	k.at = l
-	p.sendTo(l, false)
+	switch {
+	case k.c.closed.Load(), fresh && k.c.draining.Load():
+		k.end(p, k.c.errClosed())
+	case l == nil:
+		k.settle(p, k.c.errNoLink(k.way))
+	default:
+		p.sendTo(l, false)
+	}
 }
 
 // settle does what is to be done after an error.
@@ -85,7 +111,7 @@ func (k *course) settle(p passenger, err *errorx.Error) {
 	}
 	switch d.action {
 	case followMoved, followAsk:
-		k.follow(p, d)
+		k.follow(p, err, d)
 	case retryElsewhere:
 		k.way.avoid = k.at
 		k.later(p, err, jittered(d.wait))
@@ -107,8 +133,9 @@ func (k *course) end(p passenger, err *errorx.Error) {
 
 // follow sends it to where a redirect leads. An address that the topology does
 // not have is looked for once more after a refresh: nothing is ever sent, and
-// no password, to a host that only a redirect named.
-func (k *course) follow(p passenger, d decision) {
+// no password, to a host that only a redirect named. If too many wait for that,
+// it ends with err.
+func (k *course) follow(p passenger, err *errorx.Error, d decision) {
 	if d.host == "" {
 		d.host = k.at.node.host()
 	}
@@ -117,10 +144,13 @@ func (k *course) follow(p passenger, d decision) {
 		k.board(p, n, d.action == followAsk)
 		return
 	}
+	if !k.mayWait() {
+		k.end(p, err)
+		return
+	}
 	p.outlive()
-	k.c.waiting.Add(1)
+	k.hold(&k.c.waiting)
 	k.c.refresher.after(func() {
-		k.c.waiting.Add(-1)
 		defer k.c.recovered()
 		if n := k.c.topology.Load().find(addr); n != nil && !k.c.closed.Load() {
 			k.board(p, n, d.action == followAsk)
@@ -138,12 +168,19 @@ func (k *course) board(p passenger, n *node, asking bool) {
 		return
 	}
 	k.at = l
+	k.hold(&l.pending)
 	p.sendTo(l, asking)
 }
 
 // maxWaiting bounds the requests that wait for another attempt, so that those
-// who send on and on to a shard that is gone do not fill the memory.
+// who send on and on to a shard that is gone do not fill the memory: 16 MB with
+// small arguments.
 const maxWaiting = 1 << 16
+
+// mayWait reports whether one more request may wait.
+func (k *course) mayWait() bool {
+	return k.held == &k.c.waiting || k.c.waiting.Load() < maxWaiting
+}
 
 // later launches it again after a pause, or ends it with err if too many wait.
 func (k *course) later(p passenger, err *errorx.Error, wait time.Duration) {
@@ -151,14 +188,13 @@ func (k *course) later(p passenger, err *errorx.Error, wait time.Duration) {
 	case wait == 0:
 		k.launch(p)
 		return
-	case k.c.waiting.Load() >= maxWaiting:
+	case !k.mayWait():
 		k.end(p, err)
 		return
 	}
 	p.outlive()
-	k.c.waiting.Add(1)
+	k.hold(&k.c.waiting)
 	time.AfterFunc(wait, func() {
-		k.c.waiting.Add(-1)
 		defer k.c.recovered()
 		k.resume(p)
 	})

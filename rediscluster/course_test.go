@@ -287,3 +287,22 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 	close(stop)
 	all.Wait()
 }
+
+// TestFollowIsBounded: what was redirected to where the topology knows nobody
+// waits for it to be read again, as long as there is room to wait.
+func TestFollowIsBounded(t *testing.T) {
+	node := newScriptedNode(t, testbed.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
+	c, _ := connect(t, []string{node.Addr()}, calm)
+	c.waiting.Store(maxWaiting)
+	defer c.waiting.Store(0)
+	s := redis.Sync{S: c}
+	isType(t, redis.ErrMoved, s.Do("GET", "key"))
+	assert.Equal(t, int64(maxWaiting), c.waiting.Load())
+	sent := 0
+	for _, r := range node.Requests() {
+		if r.Cmd == "GET" {
+			sent++
+		}
+	}
+	assert.Equal(t, 1, sent, "it has waited")
+}

@@ -9,7 +9,7 @@ import (
 // EachShard implements redis.Sender: it calls f for each master with the
 // connection to it, or with an error if there is none.
 func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
-	if c.closed.Load() {
+	if c.draining.Load() {
 		f(nil, c.errClosed())
 		return
 	}

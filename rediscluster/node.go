@@ -43,7 +43,8 @@ type link struct {
 	state atomic.Int32
 	// queue is the connection's, once it has queued something.
 	queue atomic.Pointer[wire.Ticket]
-	// pending counts the requests that the connection has not answered.
+	// pending counts the requests that the cluster has on the connection. What
+	// users send on it directly only the connection knows of: see unanswered.
 	pending atomic.Int64
 }
 
@@ -118,7 +119,7 @@ func (l *link) follow(conn *redisconn.Connection, event redisconn.LogEvent) {
 // askSync asks a replica how its replication goes. done, if not nil, is called
 // when it has answered.
 func (n *node) askSync(conn *redisconn.Connection, done func()) {
-	conn.Send(redis.Req("INFO", "replication"), redis.FuncFuture(func(res any, _ uint64) {
+	conn.Send(redis.Req("INFO", "replication"), wire.Own(func(res any, _ uint64) {
 		n.sync.Store(syncState(res))
 		if done != nil {
 			done()
@@ -209,6 +210,14 @@ func (l *link) Withdraw(seq uint64) bool {
 	}
 	l.pending.Add(-1)
 	return true
+}
+
+// unanswered counts the requests on the link, be they of the cluster, of a
+// scanner or of somebody who got the connection from EachShard. A request of the
+// cluster's counts until it has gone on, though the connection has answered it.
+func (l *link) unanswered() int64 {
+	n := l.pending.Load() // first: it falls only once the connection counts
+	return max(n, int64(l.conn.Pending()))
 }
 
 var _ wire.Withdrawer = (*link)(nil)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -46,7 +47,7 @@ func askView(conn *redisconn.Connection, addr string, answers chan<- answer) {
 	var left atomic.Int32
 	left.Store(int32(len(results)))
 	conn.SendBatch([]redis.Request{redis.Req("CLUSTER SLOTS"), redis.Req("CLUSTER NODES")},
-		redis.FuncFuture(func(res any, n uint64) {
+		wire.Own(func(res any, n uint64) {
 			results[n] = res
 			if left.Add(-1) > 0 {
 				return
@@ -75,7 +76,7 @@ func (q *question) askMasterOnly(n *node) {
 		return
 	}
 	q.beside(func(done func()) {
-		l.conn.Send(redis.Req("SMEMBERS", redisclusterutil.MasterOnlyKey), redis.FuncFuture(func(res any, _ uint64) {
+		l.conn.Send(redis.Req("SMEMBERS", redisclusterutil.MasterOnlyKey), wire.Own(func(res any, _ uint64) {
 			if slots, _, err := redisclusterutil.ParseMasterOnly(res); err == nil {
 				q.mu.Lock()
 				q.masterOnly = slots

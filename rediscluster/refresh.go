@@ -25,8 +25,6 @@ const (
 
 	// retireDelay lets those send who have read the topology before it changed.
 	retireDelay = 100 * time.Millisecond
-	// retirePatience is how often a link is looked at that is to be closed.
-	retirePatience = 20 * time.Millisecond
 )
 
 // refresher is the only one who changes the topology.
@@ -184,13 +182,13 @@ func (r *refresher) publish(l *layout) (changed bool) {
 	if old != nil && old.equal(t) {
 		return false
 	}
-	r.c.topology.Store(t)
 	for key, n := range r.nodes {
 		if _, ok := used[key]; !ok {
 			delete(r.nodes, key)
-			r.retire(n)
+			r.retire(n) // before the topology forgets it: Shutdown knows no others
 		}
 	}
+	r.c.topology.Store(t)
 	masters := make([]string, len(t.shards))
 	for i, s := range t.shards {
 		masters[i] = s.master.addr
@@ -211,12 +209,19 @@ func (r *refresher) retire(n *node) {
 	}
 }
 
+// closeWhenIdle has the connection take nothing more, which then goes elsewhere,
+// and closes it when all is answered.
 func (r *refresher) closeWhenIdle(l *link) {
-	if l.pending.Load() > 0 && l.conn.Ctx().Err() == nil {
-		time.AfterFunc(retirePatience, func() { r.closeWhenIdle(l) })
+	_ = l.conn.Shutdown(r.c.ctx)
+	r.forget(l)
+}
+
+// forget drops a link of which the last answers have gone on.
+func (r *refresher) forget(l *link) {
+	if l.pending.Load() > 0 && r.c.ctx.Err() == nil {
+		time.AfterFunc(shutdownPoll, func() { r.forget(l) })
 		return
 	}
-	l.conn.Close()
 	r.mu.Lock()
 	delete(r.retired, l)
 	r.mu.Unlock()

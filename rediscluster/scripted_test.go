@@ -43,6 +43,19 @@ func newScriptedNode(t testing.TB, play testbed.ScriptedHandler) *scriptedNode {
 	return n
 }
 
+// holding answers nothing before release is closed, and then with reply.
+func holding(reply string) (play testbed.ScriptedHandler, release chan struct{}) {
+	release = make(chan struct{})
+	return func(c *testbed.ScriptedConn, _ testbed.ScriptedRequest) error {
+		select {
+		case <-release:
+		case <-c.Done():
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}, release
+}
+
 // serve has the node say that addr serves all slots.
 func (n *scriptedNode) serve(addr string) {
 	host, port, _ := net.SplitHostPort(addr)

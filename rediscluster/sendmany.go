@@ -87,7 +87,7 @@ func (m *many) groups() (groups []*group) {
 	for i := range m.kept {
 		r := &m.kept[i]
 		var l *link
-		if refusal(r) == nil && !m.c.draining.Load() {
+		if refusal(r) == nil {
 			l = t.route(way{slot: r.Slot, policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
 		}
 		if l == nil {
@@ -129,24 +129,34 @@ func (g *group) send() {
 		}
 	}
 	g.link.pending.Add(int64(len(reqs)))
+	if g.m.c.draining.Load() { // looked at once they are counted, as in course.launch
+		for i := range reqs {
+			g.alone(i).giveUp(g.m.c.errClosed())
+		}
+		return
+	}
 	g.link.conn.SendBatch(reqs, g, 0)
 }
 
 // Resolve implements redis.Future. After an error the request goes on alone.
 func (g *group) Resolve(res any, n uint64) {
-	i := g.index[n]
-	err, failed := res.(error)
-	if !failed {
-		g.link.pending.Add(-1)
-		g.m.resolve(i, res)
+	if err, failed := res.(error); failed {
+		g.alone(int(n)).Resolve(err, 0)
 		return
 	}
+	g.link.pending.Add(-1)
+	g.m.resolve(g.index[n], res)
+}
+
+// alone makes an attempt, on the group's link, of the request of an index.
+func (g *group) alone(n int) *attempt {
+	i := g.index[n]
 	a := g.m.c.newAttempt(g.m.cb, g.m.start+uint64(i))
 	a.keep(&g.m.kept[i])
 	a.plain = true
 	a.direct(g.m.policy)
-	a.at = g.link
-	a.Resolve(err, 0)
+	a.at, a.held = g.link, &g.link.pending
+	return a
 }
 
 // Cancelled implements redis.Future.

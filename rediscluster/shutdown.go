@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
@@ -24,9 +25,14 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()
 	for {
-		sent, waiting := c.refresher.pending(), c.waiting.Load()
-		if sent == 0 && waiting == 0 || c.closed.Load() {
+		moves := c.moves.Load()
+		sent, waiting := c.refresher.unanswered(), c.waiting.Load()
+		// What went from one counter to another meanwhile may have been missed.
+		if c.closed.Load() {
 			return nil
+		}
+		if sent+waiting == 0 && c.moves.Load() == moves {
+			return c.closeLinks(ctx)
 		}
 		select {
 		case <-poll.C:
@@ -37,18 +43,35 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	}
 }
 
-// pending counts the requests that connections have not answered, those of
-// retired nodes included.
-func (r *refresher) pending() (n int64) {
+// unanswered counts the requests on connections, those of retired nodes included.
+func (r *refresher) unanswered() (n int64) {
+	for l := range r.links() {
+		n += l.unanswered()
+	}
+	return n
+}
+
+// closeLinks closes the connections, of which users may have got some from
+// EachShard: each answers what it has taken.
+func (c *Cluster) closeLinks(ctx context.Context) error {
+	for l := range c.refresher.links() {
+		if err := l.conn.Shutdown(ctx); err != nil {
+			return c.withCluster(ErrShutdown.Wrap(err, "one of the connections"))
+		}
+	}
+	return nil
+}
+
+// links returns the links of the topology and of retired nodes.
+func (r *refresher) links() map[*link]struct{} {
+	links := make(map[*link]struct{})
 	for _, node := range r.c.topology.Load().nodes {
 		for _, l := range node.links {
-			n += l.pending.Load()
+			links[l] = struct{}{}
 		}
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for l := range r.retired {
-		n += l.pending.Load()
-	}
-	return n
+	maps.Copy(links, r.retired)
+	r.mu.Unlock()
+	return links
 }

@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,4 +74,139 @@ func TestShutdownAfterWithdrawal(t *testing.T) {
 	within, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	assert.NoError(t, c.Shutdown(within))
+}
+
+// TestShutdownWaitsForAll: whatever way a request has taken to its connection.
+func TestShutdownWaitsForAll(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply string
+		send  func(c *Cluster, cb redis.Future)
+	}{
+		"a scanner's step": {"*2\r\n$1\r\n0\r\n*0\r\n", func(c *Cluster, cb redis.Future) {
+			c.Scanner(redis.ScanOpts{}).Next(cb)
+		}},
+		"EachShard": {"+OK\r\n", func(c *Cluster, cb redis.Future) {
+			c.EachShard(func(s redis.Sender, _ error) bool {
+				s.Send(redis.Req("GET", "key"), cb, 0)
+				return true
+			})
+		}},
+		"DoEachShard": {"+OK\r\n", func(c *Cluster, cb redis.Future) {
+			go func() { cb.Resolve(DoEachShard(context.Background(), c, redis.Req("FLUSHALL"))[0], 0) }()
+		}},
+		"SendMany": {"+OK\r\n", func(c *Cluster, cb redis.Future) {
+			c.SendMany([]redis.Request{redis.Req("SET", "a", 1), redis.Req("SET", "b", 1)}, cb, 0)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play, release := holding(c.reply)
+			node := newScriptedNode(t, play)
+			cluster, _ := connect(t, []string{node.Addr()}, Opts{HostOpts: redisconn.Opts{IOTimeout: time.Minute}})
+			results := make(chan any, 2)
+			c.send(cluster, redis.FuncFuture(func(res any, _ uint64) { results <- res }))
+			await(t, "request", func() bool { return cluster.refresher.unanswered() > 0 })
+			ended := make(chan error, 1)
+			go func() { ended <- cluster.Shutdown(context.Background()) }()
+			await(t, "Shutdown", cluster.draining.Load)
+			isType(t, redis.ErrContextClosed, redis.Sync{S: cluster}.Do("GET", "key"))
+			cluster.EachShard(func(_ redis.Sender, err error) bool {
+				isType(t, redis.ErrContextClosed, err)
+				return true
+			})
+			close(release)
+			require.NoError(t, <-ended)
+			require.NoError(t, redis.AsError(<-results))
+		})
+	}
+}
+
+// TestShutdownCountsWhatUsersSendDirectly: a step and a request that nobody answers.
+func TestShutdownCountsWhatUsersSendDirectly(t *testing.T) {
+	play, release := holding("")
+	defer close(release)
+	node := newScriptedNode(t, play)
+	c, _ := connect(t, []string{node.Addr()}, Opts{HostOpts: redisconn.Opts{IOTimeout: time.Minute}})
+	c.Scanner(redis.ScanOpts{}).Next(redis.FuncFuture(func(any, uint64) {}))
+	c.EachShard(func(s redis.Sender, _ error) bool {
+		s.Send(redis.Req("GET", "key"), nil, 0)
+		return true
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	err := c.Shutdown(ctx)
+	isType(t, ErrShutdown, err)
+	assert.Contains(t, err.Error(), "2 requests are not answered")
+}
+
+// gate is a seed that holds who asks it, once it is shut.
+type gate struct {
+	shut    atomic.Bool
+	reached chan struct{}
+	open    chan struct{}
+}
+
+// Current implements RoundRobinSeed.
+func (g *gate) Current() uint32 {
+	if g.shut.CompareAndSwap(true, false) {
+		close(g.reached)
+		<-g.open
+	}
+	return 0
+}
+
+// TestShutdownBetweenTwoAttempts: a request that was answered with an error, and
+// for which the next link is still being chosen.
+func TestShutdownBetweenTwoAttempts(t *testing.T) {
+	g := &gate{reached: make(chan struct{}), open: make(chan struct{})}
+	var asked atomic.Int64
+	node := newScriptedNode(t, func(c *testbed.ScriptedConn, _ testbed.ScriptedRequest) error {
+		reply := "+OK\r\n"
+		if asked.Add(1) == 1 {
+			reply = "-LOADING x\r\n"
+			g.shut.Store(true)
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	})
+	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute, RoundRobinSeed: g})
+	result := make(chan any, 1)
+	// A request without keys asks the seed.
+	c.Send(redis.Req("TIME"), redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
+	<-g.reached
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	isType(t, ErrShutdown, c.Shutdown(ctx))
+	close(g.open)
+	<-result
+}
+
+// TestHoldIsCountedThroughout: who adds up all counters while a request goes from
+// one to another finds it, or sees that it has to look again.
+func TestHoldIsCountedThroughout(t *testing.T) {
+	c := &Cluster{}
+	var counters [2]atomic.Int64
+	k := &course{c: c}
+	k.hold(&counters[0])
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 1; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				k.hold(&counters[i%2])
+			}
+		}
+	}()
+	for c.moves.Load() < 100_000 {
+		moves := c.moves.Load()
+		if counters[0].Load()+counters[1].Load() == 0 && c.moves.Load() == moves {
+			t.Fatal("the request is counted nowhere")
+		}
+	}
+	close(stop)
+	<-done
+	k.hold(nil)
+	assert.Zero(t, counters[0].Load()+counters[1].Load())
 }

@@ -34,11 +34,8 @@ func (c *Cluster) sendTransaction(policy ReplicaPolicyEnum, reqs []redis.Request
 		return
 	}
 	slot, err := t.keep()
-	if err == nil && c.draining.Load() {
-		err = c.errClosed()
-	}
 	if err != nil {
-		t.giveUp(err.WithProperty(redis.EKRequests, reqs))
+		t.giveUp(err)
 		return
 	}
 	t.way = way{slot: slot, policy: policy, replicas: policy.allowsReplica(false), seed: c.opts.RoundRobinSeed}
@@ -77,16 +74,22 @@ func (t *transaction) sendTo(l *link, asking bool) {
 	if asking {
 		flags |= redisconn.DoAsking
 	}
-	reqs := t.fresh
-	if t.fresh = nil; reqs == nil {
-		reqs = make([]redis.Request, len(t.kept))
-		for i := range t.kept {
-			reqs[i] = decode(&t.kept[i])
-		}
-	}
+	reqs := t.requests()
+	t.fresh = nil
 	t.refused.Store(nil)
-	l.pending.Add(1)
 	l.conn.SendBatchFlags(reqs, t, 0, flags)
+}
+
+// requests returns the requests, the caller's own as long as they may be used.
+func (t *transaction) requests() []redis.Request {
+	if t.fresh != nil {
+		return t.fresh
+	}
+	reqs := make([]redis.Request, len(t.kept))
+	for i := range t.kept {
+		reqs[i] = decode(&t.kept[i])
+	}
+	return reqs
 }
 
 // Resolve implements redis.Future.
@@ -98,7 +101,6 @@ func (t *transaction) Resolve(res any, n uint64) {
 		}
 		return
 	}
-	t.at.pending.Add(-1)
 	if err == nil {
 		t.finish(res)
 		return
@@ -125,9 +127,15 @@ func (t *transaction) mayRepeat() bool { return false }
 func (t *transaction) outlive() { t.fresh = nil }
 
 // giveUp implements passenger.
-func (t *transaction) giveUp(err *errorx.Error) { t.finish(err) }
+func (t *transaction) giveUp(err *errorx.Error) {
+	if _, named := err.Property(redis.EKRequests); !named {
+		err = err.WithProperty(redis.EKRequests, t.requests())
+	}
+	t.finish(err)
+}
 
 func (t *transaction) finish(res any) {
+	t.hold(nil)
 	if t.cb != nil {
 		t.cb.Resolve(res, t.n)
 	}
