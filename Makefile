@@ -60,12 +60,13 @@ cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cove
 fmt: ## gofmt all files
 	gofmt -s -w $$(git ls-files '*.go')
 
-lint: lint-code platforms vuln ## check the code, the import directions, all platforms, known vulnerabilities
+lint: lint-code platforms vuln ## check the code, import directions, the lists of the API, all platforms, known vulnerabilities
 
 lint-code: $(GOLANGCI) ## the first part of lint
 	$(GO) mod tidy -diff
 	$(GOLANGCI) run $(PKG)
 	@scripts/bench-module.sh $(GO) vet ./...
+	$(GO) run ./internal/api
 
 platforms: ## type-check code and tests for every platform
 	@GO="$(GO)" scripts/platforms.sh $(PLATFORMS)
