@@ -11,6 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest"
+	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
 // What the package documentation shows, compiled.
@@ -66,6 +68,20 @@ var (
 		case redis.OutcomeUnknown: // it may have run
 		}
 	}
+	_ = func(ctx context.Context, t *testing.T) (any, any) {
+		mock := redistest.NewMock(t)
+		mock.Expect("GET", "user:1").Reply([]byte("Ann"))
+		mock.Expect("INCR", "visits").NotSent()
+		db := redis.SyncCtx{S: mock}
+		name := db.Do(ctx, "GET", "user:1")
+		visits := db.Do(ctx, "INCR", "visits")
+		return name, visits
+	}
+	_ = func(ctx context.Context, t *testing.T) (*redisconn.Connection, error) {
+		server := memserver.New(t)
+		conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{})
+		return conn, err
+	}
 	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
 		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 		return reads
@@ -76,7 +92,7 @@ var (
 // an example, line by line, so that it is compiled.
 func TestDocs(t *testing.T) {
 	var code strings.Builder
-	for _, name := range []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go"} {
+	for _, name := range []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go", "redistest/example_test.go"} {
 		code.WriteString(squeeze(read(t, name)))
 	}
 	blocks := map[string][]string{}
@@ -86,15 +102,15 @@ func TestDocs(t *testing.T) {
 			blocks[name] = append(blocks[name], block)
 		}
 	}
-	for _, name := range []string{"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go"} {
+	for _, name := range []string{"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redistest/doc.go", "redistest/memserver/memserver.go"} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table
 				blocks[name] = append(blocks[name], strings.ReplaceAll(block, "//\t", ""))
 			}
 		}
 	}
-	if len(blocks) != 6 {
-		t.Errorf("Go blocks in %d documents of 6", len(blocks))
+	if len(blocks) != 8 {
+		t.Errorf("Go blocks in %d documents of 8", len(blocks))
 	}
 	for name, found := range blocks {
 		for _, block := range found {

@@ -31,6 +31,9 @@ var (
 	ErrContextIsNil = ErrOpts.NewType("context_is_nil")
 	// ErrNoAddressProvided is returned by a constructor that got no address.
 	ErrNoAddressProvided = ErrOpts.NewType("no_address")
+	// ErrURL is returned by ParseURL of packages redisconn and rediscluster. It
+	// shows nothing of the URL but the name of a parameter.
+	ErrURL = ErrOpts.NewType("url")
 
 	// ErrContextClosed resolves requests sent after Close, or after the end of
 	// the context that a connection or cluster was made with. Not sent.

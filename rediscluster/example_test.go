@@ -49,3 +49,12 @@ func Example() {
 	// [1 2 3]
 	// [OK OK OK]
 }
+
+func ExampleParseURL() {
+	addrs, opts, err := rediscluster.ParseURL("rediss://me:secret@node1:7000?addr=node2:7000&addr=node3:7000")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(addrs, opts.HostOpts.Username, opts.HostOpts.TLSEnabled)
+	// Output: [node1:7000 node2:7000 node3:7000] me true
+}

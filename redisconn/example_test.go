@@ -117,3 +117,17 @@ func Example_retry() {
 	}
 	// Output: may be sent again: true
 }
+
+func ExampleParseURL() {
+	addr, opts, err := redisconn.ParseURL("redis://me:p%40ss@localhost:6379/3?dial_timeout=3&read_timeout=500ms")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(addr, opts.Username, opts.DB, opts.DialTimeout, opts.IOTimeout)
+
+	_, _, err = redisconn.ParseURL("redis://me:secret@localhost?pool=10")
+	fmt.Println(err)
+	// Output:
+	// localhost:6379 me 3 3s 500ms
+	// redispipe.opts.url: the parameter "pool" is unknown
+}

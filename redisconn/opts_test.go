@@ -1,7 +1,9 @@
 package redisconn
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -60,10 +62,14 @@ func TestTimes(t *testing.T) {
 func TestOptsHideThePassword(t *testing.T) {
 	o := Opts{Username: "me", Password: "canary"}
 	conn := &Connection{opts: o}
-	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		for _, v := range []any{o, &o, struct{ Host Opts }{o}, conn} {
 			require.NotContains(t, fmt.Sprintf(format, v), "canary", "%s of %T", format, v)
 		}
-		require.Contains(t, fmt.Sprintf(format, o), "me", format)
+		require.NotContains(t, fmt.Sprintf(format, o), "63616e617279", "%s: the password in hexadecimal", format)
 	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "opts", o, "at", &o)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "opts", o, "at", &o)
+	require.NotContains(t, log.String(), "canary")
 }

@@ -36,10 +36,8 @@ func TestConformance(t *testing.T) {
 	require.NotContains(t, append(reasons, reasons3...), "", "each has a reason")
 	require.GreaterOrEqual(t, len(same)-len(only3), 300)
 
+	testbed.Needs(t, testbed.Version(7, 0))
 	server := testbed.NewServer(t)
-	if redis.AsError(server.Do("EXPIRETIME", "k")) != nil {
-		t.Skip("the table is that of Redis 7.0 and later")
-	}
 	memory := memserver.New(t)
 	for _, protocol := range []int{2, 3} {
 		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
@@ -163,24 +161,23 @@ func rows(t *testing.T, name string) (table []row, reasons []string) {
 // split splits a command into words, which may be quoted.
 func split(command string) (words []string, err error) {
 	for command = strings.TrimSpace(command); command != ""; command = strings.TrimSpace(command) {
-		word := command
-		if command[0] == '"' {
-			if word, err = strconv.QuotedPrefix(command); err != nil {
-				return nil, err
-			}
-			command = command[len(word):]
-			text, err := strconv.Unquote(word)
-			if err != nil {
-				return nil, err
-			}
-			words = append(words, text)
+		if command[0] != '"' {
+			word, rest, _ := strings.Cut(command, " ")
+			words, command = append(words, word), rest
 			continue
 		}
-		word, command, _ = strings.Cut(command, " ")
-		words = append(words, word)
+		quoted, err := strconv.QuotedPrefix(command)
+		if err != nil {
+			return nil, err
+		}
+		word, err := strconv.Unquote(quoted)
+		if err != nil {
+			return nil, err
+		}
+		words, command = append(words, word), command[len(quoted):]
 	}
 	if len(words) == 0 {
 		return nil, errors.New("an empty command")
 	}
-	return slices.Clip(words), nil
+	return words, nil
 }

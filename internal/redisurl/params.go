@@ -1,0 +1,159 @@
+package redisurl
+
+import (
+	"math"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// param is a parameter of URLs. value is not empty.
+type param func(u *URL, value string) bool
+
+// params are those of go-redis, and the spellings of other clients that do not
+// contradict: redis-py's socket_timeout and socket_connect_timeout, rueidis'
+// master_set, and lettuce's timeout, database and sentinelMasterId.
+var params = map[string]param{
+	"db":       database,
+	"database": database,
+
+	"username":          func(u *URL, v string) bool { u.Username = v; return true },
+	"password":          func(u *URL, v string) bool { u.Password = v; return true },
+	"sentinel_username": func(u *URL, v string) bool { u.SentinelUsername = v; return u.Sentinel },
+	"sentinel_password": func(u *URL, v string) bool { u.SentinelPassword = v; return u.Sentinel },
+	"master_name":       masterName,
+	"master_set":        masterName,
+	"sentinelMasterId":  masterName,
+
+	"protocol": func(u *URL, v string) (ok bool) {
+		u.Protocol, ok = number(v)
+		return ok && (u.Protocol == 2 || u.Protocol == 3)
+	},
+	"max_redirects": func(u *URL, v string) (ok bool) { u.MaxRedirects, ok = number(v); return ok },
+	"read_only":     func(u *URL, v string) (ok bool) { u.ReadOnly, ok = truth(v); return ok },
+	"skip_verify":   func(u *URL, v string) (ok bool) { u.SkipVerify, ok = truth(v); return ok && u.TLS },
+	"ssl_cert_reqs": func(u *URL, v string) bool {
+		u.SkipVerify = v == "none"
+		return u.TLS && (v == "none" || v == "required")
+	},
+
+	"dial_timeout":           dialTimeout,
+	"socket_connect_timeout": dialTimeout,
+	"read_timeout":           readTimeout,
+	"socket_timeout":         readTimeout,
+	"write_timeout":          func(u *URL, v string) (ok bool) { u.WriteTimeout, ok = duration(v); return ok },
+	// Of a number alone lettuce and redis-py say different things.
+	"timeout": func(u *URL, v string) bool {
+		_, bare := number(v)
+		return !bare && readTimeout(u, v)
+	},
+}
+
+func database(u *URL, v string) bool    { return u.setDB(v) == nil }
+func masterName(u *URL, v string) bool  { u.MasterName = v; return u.Sentinel }
+func dialTimeout(u *URL, v string) bool { return setDuration(&u.DialTimeout, v) }
+func readTimeout(u *URL, v string) bool { return setDuration(&u.ReadTimeout, v) }
+
+// withoutEffect are parameters of pools, retries and names, for which there is no
+// option. They change no result, so a URL can be shared with services that use them.
+var withoutEffect = []string{
+	"pool_fifo", "pool_size", "pool_timeout", "min_idle_conns", "max_idle_conns", "max_active_conns",
+	"max_concurrent_dials", "max_connections", "conn_max_idle_time", "idle_timeout", "idle_check_frequency",
+	"conn_max_lifetime", "max_conn_age", "conn_max_lifetime_jitter",
+	"pipeline_pool_size", "pipeline_read_buffer_size", "pipeline_write_buffer_size",
+	"max_retries", "min_retry_backoff", "max_retry_backoff", "dialer_retries", "dialer_retry_timeout",
+	"client_name", "clientName", "libraryName", "libraryVersion",
+	"failing_timeout_seconds", "health_check_interval", "retry_on_timeout", "socket_keepalive",
+}
+
+// setParams applies the parameters; one with an empty value leaves the default.
+func (u *URL) setParams(query url.Values) *errorx.Error {
+	names := make([]string, 0, len(query))
+	for name := range query {
+		names = append(names, name)
+	}
+	sort.Strings(names) // so that of several errors always the same is told
+	for _, name := range names {
+		values := query[name]
+		if name == "addr" && !u.Unix {
+			for _, value := range values {
+				if err := u.addAddr(value); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		set, known := params[name]
+		switch {
+		case !known && !slices.Contains(withoutEffect, name):
+			return redis.ErrURL.New("the parameter %s is unknown", shown(name))
+		case len(values) > 1:
+			return redis.ErrURL.New("the parameter %s is given more than once", name)
+		case !known || values[0] == "":
+		case !set(u, values[0]):
+			return redis.ErrURL.New("the parameter %s has a value that it can't have here", name)
+		}
+	}
+	return nil
+}
+
+// maxShown is over the length of any parameter's name.
+const maxShown = 32
+
+// shown is the name of an unknown parameter, if it looks like one.
+func shown(name string) string {
+	other := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
+	}
+	if len(name) > maxShown || strings.ContainsFunc(name, other) {
+		return "(hidden)"
+	}
+	return strconv.Quote(name)
+}
+
+func number(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+func truth(text string) (value, ok bool) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes":
+		return true, true
+	case "false", "0", "no":
+		return false, true
+	}
+	return false, false
+}
+
+func setDuration(dst *time.Duration, text string) (ok bool) {
+	*dst, ok = duration(text)
+	return ok
+}
+
+// duration reads a time-out: seconds, or a number with a unit. Zero and less is
+// none, -1.
+func duration(text string) (time.Duration, bool) {
+	d, err := time.ParseDuration(text)
+	if seconds, notNumber := strconv.ParseFloat(text, 64); notNumber == nil {
+		const longest = float64(math.MaxInt64 / int64(time.Second))
+		if math.IsNaN(seconds) || math.Abs(seconds) > longest {
+			return 0, false
+		}
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	switch {
+	case err != nil:
+		return 0, false
+	case d <= 0:
+		return -1, true
+	}
+	return d, true
+}

@@ -1,0 +1,209 @@
+// Package redisurl parses URLs of Redis servers, as the clients of many languages
+// write them. No error shows any part of a URL but the name of a parameter.
+package redisurl
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// URL is what a URL says. What it does not say is zero.
+type URL struct {
+	// Addrs are host:port, or one path if Unix is set. There is at least one.
+	Addrs []string
+	Unix  bool
+
+	TLS, SkipVerify    bool
+	Username, Password string
+	DB                 int
+	Protocol           int
+	ReadOnly           bool
+	// A time-out of -1 is none.
+	DialTimeout, ReadTimeout, WriteTimeout time.Duration
+	MaxRedirects                           int
+
+	// Sentinel is set if Addrs are those of sentinels. MasterName is not empty
+	// then; the other two are for the sentinels themselves.
+	Sentinel                           bool
+	MasterName                         string
+	SentinelUsername, SentinelPassword string
+}
+
+// scheme is what a scheme says.
+type scheme struct {
+	unix, tls, sentinel bool
+}
+
+var schemes = map[string]scheme{
+	"redis":           {},
+	"valkey":          {},
+	"rediss":          {tls: true},
+	"valkeys":         {tls: true},
+	"unix":            {unix: true},
+	"redis-socket":    {unix: true},
+	"redis-sentinel":  {sentinel: true},
+	"redis+sentinel":  {sentinel: true},
+	"rediss-sentinel": {sentinel: true, tls: true},
+}
+
+const (
+	defaultHost         = "localhost"
+	defaultPort         = "6379"
+	defaultSentinelPort = "26379"
+)
+
+// Parse parses a URL. Errors are of type redis.ErrURL.
+func Parse(text string) (*URL, error) {
+	u, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+func parse(text string) (*URL, *errorx.Error) {
+	name, rest, found := strings.Cut(text, "://")
+	kind, known := schemes[strings.ToLower(name)]
+	if !found || !known {
+		return nil, redis.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix:// or redis-sentinel://")
+	}
+	u := &URL{Unix: kind.unix, TLS: kind.tls, Sentinel: kind.sentinel}
+	authority, rest := cutAny(rest, "/?#")
+	// A password ends with an @, so one that is not encoded can't be taken for a
+	// parameter or a name, and be shown.
+	if strings.Contains(rest, "@") {
+		return nil, redis.ErrURL.New("there is an @ behind the host: in users, passwords and parameters /, ?, # and @ have to be percent-encoded")
+	}
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		if err := u.setUser(authority[:at]); err != nil {
+			return nil, err
+		}
+		authority = authority[at+1:]
+	}
+	rest, fragment, _ := strings.Cut(rest, "#")
+	path, query, _ := strings.Cut(rest, "?")
+	path, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, redis.ErrURL.New("its path is not percent-encoded well")
+	}
+	params, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, redis.ErrURL.New("its parameters are not percent-encoded well")
+	}
+	if fragment != "" && !u.Sentinel {
+		return nil, redis.ErrURL.New("it has a fragment (#)")
+	}
+	u.MasterName = fragment
+	if err := u.setPlace(authority, path); err != nil {
+		return nil, err
+	}
+	if err := u.setParams(params); err != nil {
+		return nil, err
+	}
+	if u.Sentinel && u.MasterName == "" {
+		return nil, redis.ErrURL.New("it names no master: redis-sentinel://host:port/name, or the parameter master_name")
+	}
+	return u, nil
+}
+
+// cutAny cuts before the first of the bytes.
+func cutAny(text, bytes string) (before, after string) {
+	if i := strings.IndexAny(text, bytes); i >= 0 {
+		return text[:i], text[i:]
+	}
+	return text, ""
+}
+
+func (u *URL) setUser(info string) *errorx.Error {
+	name, password, _ := strings.Cut(info, ":")
+	var err, err2 error
+	u.Username, err = url.PathUnescape(name)
+	u.Password, err2 = url.PathUnescape(password)
+	if err != nil || err2 != nil {
+		return redis.ErrURL.New("its user or password is not percent-encoded well")
+	}
+	return nil
+}
+
+// setPlace sets the addresses and what the path says.
+func (u *URL) setPlace(authority, path string) *errorx.Error {
+	if u.Unix {
+		switch {
+		case authority != "":
+			return redis.ErrURL.New("a unix socket has no host: unix:///path")
+		case strings.Trim(path, "/ ") == "" || strings.ContainsRune(path, 0):
+			return redis.ErrURL.New("a unix socket needs a path: unix:///path")
+		}
+		u.Addrs = []string{path}
+		return nil
+	}
+	for hostPort := range strings.SplitSeq(authority, ",") {
+		if err := u.addAddr(hostPort); err != nil {
+			return err
+		}
+	}
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	if u.Sentinel && len(parts) > 0 {
+		if _, err := strconv.Atoi(parts[0]); err != nil || len(parts) == 2 {
+			u.MasterName, parts = parts[0], parts[1:]
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return u.setDB(parts[0])
+	}
+	return redis.ErrURL.New("its path is not that of a database: redis://host:port/number")
+}
+
+// addAddr adds an address. The port may be missing, and the host too.
+func (u *URL) addAddr(hostPort string) *errorx.Error {
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host, port = hostPort, ""
+		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+			host = host[1 : len(host)-1]
+		} else if strings.Contains(host, ":") {
+			return redis.ErrURL.New("an address is not host:port (of IPv6: [host]:port)")
+		}
+	}
+	if host == "" {
+		host = defaultHost
+	}
+	if port == "" {
+		port = defaultPort
+		if u.Sentinel {
+			port = defaultSentinelPort
+		}
+	}
+	host, err = url.PathUnescape(host) // of IPv6: the zone's %25
+	if err != nil || strings.ContainsFunc(host, notOfHost) {
+		return redis.ErrURL.New("an address has a host that can't be one")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return redis.ErrURL.New("an address has a port that is not from 1 to 65535")
+	}
+	u.Addrs = append(u.Addrs, net.JoinHostPort(host, port))
+	return nil
+}
+
+func notOfHost(r rune) bool {
+	return r <= ' ' || r == 0x7f || strings.ContainsRune(`[]/\@?#"<>`, r)
+}
+
+func (u *URL) setDB(text string) *errorx.Error {
+	db, err := strconv.Atoi(text)
+	if err != nil || db < 0 {
+		return redis.ErrURL.New("its database is not a number from 0 on")
+	}
+	u.DB = db
+	return nil
+}
