@@ -91,6 +91,13 @@ func (b *batch) reset() {
 	*b = batch{items: items[:0]}
 }
 
+// unclaimed returns the index of the oldest item that nobody has claimed. It is not ok
+// if claimRest has taken what was left: the session has failed then.
+func (b *batch) unclaimed() (i int, ok bool) {
+	i = int(b.claimed.Load())
+	return i, i < len(b.items)
+}
+
 // claim claims the item of index next; it returns false if all that are left
 // were claimed by claimRest.
 func (b *batch) claim(next int) bool {

@@ -215,6 +215,23 @@ func event[E redisconn.LogEvent](r *recorder) (e E) {
 	return e
 }
 
+// hooked is a socket whose reads a test looks at. It has none of the library's
+// short cuts for sockets of the system's.
+type hooked struct {
+	net.Conn
+	// read, if set, is called with what was read before that is handed on.
+	read func(got []byte)
+}
+
+// Read implements net.Conn.
+func (h *hooked) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	if h.read != nil && n > 0 {
+		h.read(p[:n])
+	}
+	return n, err
+}
+
 // pipes is a server at the other end of net.Pipe, for tests with a clock of
 // their own. Its zero value answers like a Redis that says OK to everything.
 type pipes struct {

@@ -56,7 +56,11 @@ func (r *reader) answerFenced(b *batch) bool {
 	// A future that panics interrupts this; what is claimed is done. After the
 	// last item the batch is no longer the reader's.
 	size := len(b.items)
-	for next := int(b.claimed.Load()); next < size; next++ {
+	next, ok := b.unclaimed()
+	if !ok {
+		return false
+	}
+	for ; next < size; next++ {
 		if !b.claim(next) {
 			return false
 		}

@@ -1,7 +1,10 @@
 package redisconn_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 
@@ -55,4 +58,28 @@ func TestIntegrityOutlivesPanics(t *testing.T) {
 		require.Equal(t, fmt.Appendf(nil, "%d", i), <-results)
 	}
 	require.NoError(t, conn.Ping())
+}
+
+// The connection is closed, and all is resolved, between the reading of a batch's
+// last reply and its release: the reader has nothing to release, and ends.
+func TestIntegrityCloseBeforeTheRelease(t *testing.T) {
+	s := testbed.NewServer(t)
+	var conn *redisconn.Connection
+	o := newOutcome()
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		socket, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		var all []byte
+		return &hooked{Conn: socket, read: func(got []byte) {
+			all = append(all, got...)
+			_, fence, _ := bytes.Cut(all, []byte("the reply\r\n"))
+			if len(fence) == len("$16\r\n0123456789abcdef\r\n") {
+				conn.Close()
+				o.result <- <-o.result // after it was resolved
+			}
+		}}, err
+	}
+	conn = connect(t, s.Addr(), redisconn.Opts{Integrity: true, Dialer: dial, Logger: redisconn.NoopLogger{}})
+	conn.Send(redis.Req("ECHO", "the reply"), o, 0)
+	requireUnknown(t, o.wait(t), redis.ErrIO)
+	requireNoneLeft(t)
 }

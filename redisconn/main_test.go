@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -42,6 +44,12 @@ func skipExamples() error {
 		skip = given + "|" + skip
 	}
 	return flag.Set("test.skip", skip)
+}
+
+// requireNoneLeft requires that all goroutines of the package's connections end.
+func requireNoneLeft(t testing.TB) {
+	t.Helper()
+	require.Empty(t, string(goroutinesLeft()))
 }
 
 // goroutinesLeft waits until no goroutine of the package is left, and returns

@@ -97,8 +97,8 @@ func (r *reader) answer() bool {
 	if r.s.c.opts.Integrity {
 		return r.answerFenced(b)
 	}
-	next := int(b.claimed.Load())
-	if next >= len(b.items) { // the session has failed, others resolve
+	next, ok := b.unclaimed()
+	if !ok {
 		return false
 	}
 	if b.items[next].typed {

@@ -102,19 +102,26 @@ func RunningGoroutines() Goroutines {
 	return running
 }
 
+// lateSamples is how many samples Left takes after its deadline, a millisecond
+// apart: a process that was stalled until then has to let its goroutines run.
+const lateSamples = 10
+
 // Left returns the stacks of the goroutines that were not in before and still
 // run after the time given. Those of package testing are not counted; where
 // about is given, only those whose stacks hold one of its strings are.
 func (before Goroutines) Left(within time.Duration, about ...string) []string {
 	deadline := time.Now().Add(within)
-	for {
+	for late := 0; ; {
+		if time.Now().After(deadline) {
+			late++
+		}
 		var left []string
 		for number, stack := range RunningGoroutines() {
 			if _, old := before[number]; !old && concerns(stack, about) {
 				left = append(left, stack)
 			}
 		}
-		if len(left) == 0 || time.Now().After(deadline) {
+		if len(left) == 0 || late == lateSamples {
 			return left
 		}
 		time.Sleep(time.Millisecond)
