@@ -92,12 +92,19 @@ func (r *reader) rest() bool {
 // write. It returns false if the session has failed, and the right to write is gone.
 func (s *session) rouse() bool {
 	s.rouses = false
+	quiet := s.look()
+	s.readWake <- struct{}{}
+	return quiet
+}
+
+// look looks at the socket, for who is about to write after nobody was reading. If
+// it is not quiet the session has failed, and the right to write is gone.
+func (s *session) look() (quiet bool) {
 	err := s.raw.look()
 	if err != nil {
 		s.failQuiet(err)
 		s.c.queue.release()
 	}
-	s.readWake <- struct{}{}
 	return err == nil
 }
 
@@ -119,7 +126,7 @@ func (s *session) Lead(ctx context.Context) {
 	s.c.resolveCancelled(cancelled)
 	s.first = b
 	quick := b != nil && r.await(ctx) && r.dec.Complete()
-	if s.first != nil { // await was interrupted before it wrote
+	if s.first != nil { // await was interrupted before it looked and wrote
 		s.first = nil
 		s.writeFirst(b)
 	}
@@ -129,9 +136,9 @@ func (s *session) Lead(ctx context.Context) {
 	s.readWake <- struct{}{}
 }
 
-// writeFirst is flush for a batch that is taken already.
+// writeFirst is flush for a batch that is taken already, while nobody reads.
 func (s *session) writeFirst(b *batch) {
-	if s.writeNow(b) && s.c.queue.wrote(b) {
+	if s.look() && s.writeNow(b) && s.c.queue.wrote(b) {
 		s.wake <- struct{}{}
 	}
 }

@@ -3,8 +3,10 @@ package redisconn_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,6 +152,45 @@ func TestPushesBesideALoneCaller(t *testing.T) {
 		require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
 	}
 	require.Equal(t, 1, s.Accepted())
+}
+
+// A caller whose read is interrupted before it has begun, as by a context that ends
+// just then, looks at the socket before it writes all the same.
+func TestLeadLooksThoughInterrupted(t *testing.T) {
+	var server atomic.Pointer[testbed.ScriptedConn]
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		server.Store(c)
+		return testbed.ScriptedEcho(c, r)
+	}})
+	for name, disturb := range map[string]func(){
+		"a stray": func() { _, _ = server.Load().Write([]byte("+STRAY\r\n")) },
+		"a FIN":   func() { server.Load().Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for led := 0; led < 5; {
+				var socket net.Conn
+				conn := lone(t, s.Addr(), redisconn.Opts{
+					IOTimeout: time.Minute,
+					Dialer: func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
+						if socket == nil {
+							socket, err = (&net.Dialer{}).DialContext(ctx, network, addr)
+						}
+						return socket, err
+					},
+				})
+				began, rests := time.Now(), conn.ReaderRests()
+				_ = socket.SetReadDeadline(time.Unix(1, 0))
+				disturb()
+				res := redis.Sync{S: conn}.Do("GET", "key")
+				conn.Close()
+				// Else the reader may have met the deadline.
+				if rests && time.Since(began) < redisconn.RestMost {
+					led++
+					requireNotSent(t, res, redisconn.ErrNotConnected)
+				}
+			}
+		})
+	}
 }
 
 func TestLeadAndFollowByTurns(t *testing.T) {
