@@ -252,6 +252,7 @@ func (c *Connection) change(to state, s *session, why *errorx.Error) {
 	if q.state != stateClosed {
 		q.state, q.session, q.why = to, s, why
 		q.reading = true // the reader of a new session begins with it
+		q.watching = false
 		start = s != nil && q.open != nil && !q.writing
 		q.writing = q.writing || start
 	}

@@ -56,6 +56,12 @@ func holds(items, bytes, concurrency int, usual time.Duration) bool {
 	return items < min(holdItems, concurrency/2) && bytes < holdBytes && 0 < usual && usual < holdMost
 }
 
+// heldMost is when the writer looks after a batch that is held back: its request
+// may be what a future waits for that holds the reader. So a batch waits no longer
+// than twice that. Two hundred wake-ups a second while batches are held back are
+// too few to be measured.
+const heldMost = 5 * time.Millisecond
+
 const (
 	holdItems = 3
 	// holdBytes is where bytes, and not batches, are what costs.

@@ -39,6 +39,10 @@ type queue struct {
 	reading  bool
 	leadable bool // the last request's caller could have read its own reply
 	led      bool // a caller has had the right to read: see takeRead
+	// watching is set while the writer is to look after batches that are held back,
+	// and watched is the number of the first request that was so.
+	watching bool
+	watched  uint64
 	// released is closed when writing is cleared, if anybody asked.
 	released chan struct{}
 
@@ -118,7 +122,10 @@ func (q *queue) addedLocked(m mark) *session {
 	case q.yielding != 0 && q.open.enough(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
 		return q.session
-	case q.writing || q.holdsLocked():
+	case q.writing:
+		return nil
+	case q.holdsLocked():
+		q.watchLocked()
 		return nil
 	}
 	q.writing = true
@@ -129,10 +136,39 @@ func (q *queue) addedLocked(m mark) *session {
 }
 
 // holdsLocked tells whether the open batch is held back: until it has grown, or a
-// batch in flight is answered.
+// batch in flight is answered. As a future may keep the reader from that, the
+// caller has to see to watchLocked.
 func (q *queue) holdsLocked() bool {
 	return q.holds && q.head != nil && q.session != nil && q.session.ceding.local &&
 		holds(len(q.open.items), len(q.open.buf), q.concurrency, q.usual)
+}
+
+// watchLocked sees to it that the batch that is held back is written some time.
+func (q *queue) watchLocked() {
+	if !q.watching {
+		q.watching, q.watched = true, q.open.items[0].seq
+		q.session.overdue.Reset(heldMost)
+	}
+}
+
+// overdue is called by the writer of s, heldMost after watchLocked. It gives the
+// writer the right to write if a batch has been held back since then.
+func (q *queue) overdue(s *session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s {
+		return false
+	}
+	q.watching = false
+	if q.open == nil || q.writing {
+		return false
+	}
+	if q.open.items[0].seq != q.watched { // another one, which has its time
+		q.watchLocked()
+		return false
+	}
+	q.writing = true
+	return true
 }
 
 // take puts the open batch in flight. The caller has the right to write; it
@@ -204,7 +240,11 @@ func (q *queue) wrote(b *batch) (more bool) {
 	b.written = true
 	q.freeLocked(b)
 	both := b.answered
-	more = q.open != nil && !q.holdsLocked()
+	held := q.open != nil && q.holdsLocked()
+	more = q.open != nil && !held
+	if held {
+		q.watchLocked()
+	}
 	if !more {
 		q.releaseLocked()
 	}

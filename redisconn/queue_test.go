@@ -120,7 +120,7 @@ func (q *queue) add() *session {
 // A small batch that is held back is written as soon as it has grown, or when
 // there is an answer.
 func TestQueueHolds(t *testing.T) {
-	s := &session{wake: make(chan struct{}, 1), ceding: &ceding{local: true}}
+	s := &session{wake: make(chan struct{}, 1), ceding: &ceding{local: true}, overdue: time.NewTimer(time.Hour)}
 	inFlight := func() (*queue, *batch) { // with one batch of 8 requests
 		q := newTestQueue(100, 1000)
 		q.state, q.session, q.holds, q.reading = stateConnected, s, true, true

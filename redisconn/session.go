@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -30,6 +31,9 @@ type session struct {
 	// batch that is partly written, if not nil.
 	wake chan struct{}
 	rest *batch
+	// overdue makes the writer look after batches that are held back. Stopped
+	// unless some are.
+	overdue *time.Timer
 
 	reader *reader // used by whoever has the right to read
 	// first is the batch that the caller who leads has taken and not written.
@@ -54,7 +58,9 @@ func newSession(c *Connection, conn net.Conn) *session {
 		quit:     make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 		readWake: make(chan struct{}, 1),
+		overdue:  time.NewTimer(heldMost),
 	}
+	s.overdue.Stop()
 	s.reader = newReader(s)
 	s.beats = &heartbeat{s: s}
 	if s.raw != nil {

@@ -61,16 +61,21 @@ func (s *session) writeNow(b *batch) bool {
 }
 
 // writeLoop is the writer goroutine. It is started with the session, owns what
-// wake passes to it, and ends with quit.
+// wake passes to it, writes what is held back for too long, and ends with quit.
 func (s *session) writeLoop() {
+	defer s.overdue.Stop()
 	for {
 		select {
 		case <-s.wake:
-			s.writeAll()
-			s.ceding.cede()
+		case <-s.overdue.C:
+			if !s.c.queue.overdue(s) {
+				continue
+			}
 		case <-s.quit:
 			return
 		}
+		s.writeAll()
+		s.ceding.cede()
 	}
 }
 
