@@ -67,6 +67,9 @@ func (c *Connection) dial(ctx context.Context) (net.Conn, *errorx.Error) {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
 	}
 	// Closing is what ends a stalled handshake when the context ends.
+	if secured, ok := conn.(*tls.Conn); ok { // the Dialer's
+		conn = socketCloser{secured}
+	}
 	socket := conn
 	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
 	defer stop()
@@ -76,7 +79,7 @@ func (c *Connection) dial(ctx context.Context) (net.Conn, *errorx.Error) {
 			_ = conn.Close()
 			return nil, tlsError(err)
 		}
-		conn = secured
+		conn = socketCloser{secured}
 	}
 	if err := c.handshake(conn); err != nil {
 		_ = conn.Close()
@@ -84,6 +87,14 @@ func (c *Connection) dial(ctx context.Context) (net.Conn, *errorx.Error) {
 	}
 	return conn, nil
 }
+
+// socketCloser is a TLS connection that is closed by closing its socket. The farewell
+// of tls.Conn.Close may wait for a send buffer that is full: for 5 s, and for ever
+// on a transport without deadlines.
+type socketCloser struct{ *tls.Conn }
+
+// Close implements net.Conn.
+func (s socketCloser) Close() error { return s.NetConn().Close() }
 
 func (c *Connection) dialSocket(ctx context.Context) (net.Conn, error) {
 	if c.opts.Dialer != nil {

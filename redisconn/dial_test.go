@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,6 +225,62 @@ func TestTLSStall(t *testing.T) {
 	requireNotSent(t, queued.wait(t), redis.ErrContextClosed)
 	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
 }
+
+// A server that reads no more, over a transport without deadlines, does not hold up
+// the end of a connection: there is no room for a farewell.
+func TestTLSCloseWithoutRoom(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	cert, err := ca.Server()
+	require.NoError(t, err)
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	trusting := &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"}
+	for name, own := range map[string]bool{"TLSEnabled": false, "the Dialer's": true} {
+		t.Run(name, func(t *testing.T) {
+			var socket *stuckWriter
+			log := &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{
+				TLSEnabled: !own, TLSConfig: trusting, IOTimeout: time.Minute, Logger: log,
+				Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					tcp, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+					socket = &stuckWriter{Conn: tcp, ended: make(chan struct{})}
+					if own {
+						return tls.Client(socket, trusting), err
+					}
+					return socket, err
+				},
+			})
+			require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
+			socket.stuck.Store(true)
+			conn.Close()
+			eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+			requireNoneLeft(t)
+		})
+	}
+}
+
+// stuckWriter is a transport without deadlines, which once stuck takes no byte.
+type stuckWriter struct {
+	net.Conn
+	stuck atomic.Bool
+	once  sync.Once
+	ended chan struct{}
+}
+
+func (s *stuckWriter) Write(p []byte) (int, error) {
+	if s.stuck.Load() {
+		<-s.ended
+	}
+	return s.Conn.Write(p)
+}
+
+func (s *stuckWriter) Close() error {
+	s.once.Do(func() { close(s.ended) })
+	return s.Conn.Close()
+}
+
+func (*stuckWriter) SetDeadline(time.Time) error      { return nil }
+func (*stuckWriter) SetWriteDeadline(time.Time) error { return nil }
 
 func TestConnectionRefused(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

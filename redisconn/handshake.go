@@ -3,7 +3,6 @@ package redisconn
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -106,7 +105,7 @@ func (c *Connection) withoutPassword(res any) any {
 // the client's certificate may have closed the connection by then; its alert is
 // still there to be read.
 func unwritten(conn net.Conn, err error) *errorx.Error {
-	if _, secured := conn.(*tls.Conn); secured {
+	if _, secured := conn.(socketCloser); secured {
 		if _, readErr := conn.Read(make([]byte, 1)); isAlert(readErr) {
 			return ErrTLS.Wrap(readErr, "TLS handshake")
 		}

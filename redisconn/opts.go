@@ -74,7 +74,9 @@ type Opts struct {
 	TLSEnabled bool
 	// TLSConfig refines TLS. An empty ServerName means the host of the address.
 	TLSConfig *tls.Config
-	// Dialer replaces the dialing of addresses. network is "tcp" or "unix".
+	// Dialer replaces the dialing of addresses. network is "tcp" or "unix". To close
+	// what it returns must end reads and writes that wait, and must not wait itself;
+	// of a *tls.Conn the socket is closed.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Handle is whatever the user wants Connection.Handle to return.
