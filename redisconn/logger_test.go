@@ -80,6 +80,11 @@ func TestReqStat(t *testing.T) {
 			require.EqualValues(t, len("*3\r\n$6\r\nINCRBY\r\n$1\r\nn\r\n$2\r\n10\r\n"), find("INCRBY").out)
 			require.EqualValues(t, len("*2\r\n:1\r\n:11\r\n"), find("EXEC").in)
 
+			var body []byte
+			require.NoError(t, sync.DoInto(&body, "GETRANGE", "key", 1, 2))
+			require.Equal(t, "al", string(body))
+			require.Equal(t, []byte("al"), find("GETRANGE").res)
+
 			requireType(t, sync.Do("LPUSH", "key", 1), redis.ErrResult)
 			requireType(t, find("LPUSH").res, redis.ErrResult)
 		})

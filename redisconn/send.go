@@ -92,7 +92,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	mark := b.mark()
 	r.Ticket = wire.Ticket{Queue: q, Seq: q.seq}
 	b.buf = append(b.buf, r.Buf...)
-	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed && !q.fenced}
+	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed && !q.fenced && !c.wantsStat}
 	if c.wantsStat {
 		it.stat = &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}
 	}
