@@ -215,19 +215,32 @@ func event[E redisconn.LogEvent](r *recorder) (e E) {
 	return e
 }
 
-// hooked is a socket whose reads a test looks at. It has none of the library's
-// short cuts for sockets of the system's.
+// hooked is a socket with functions of a test's. It has none of the library's short
+// cuts for sockets of the system's.
 type hooked struct {
 	net.Conn
-	// read, if set, is called with what was read before that is handed on.
-	read func(got []byte)
+	// read, if set, is called with each byte before that is handed on.
+	read func(got byte)
+	// closed, if set, is called when the socket is closed.
+	closed func()
+}
+
+// Close implements net.Conn.
+func (h *hooked) Close() error {
+	if h.closed != nil {
+		h.closed()
+	}
+	return h.Conn.Close()
 }
 
 // Read implements net.Conn.
 func (h *hooked) Read(p []byte) (int, error) {
-	n, err := h.Conn.Read(p)
-	if h.read != nil && n > 0 {
-		h.read(p[:n])
+	if h.read == nil {
+		return h.Conn.Read(p)
+	}
+	n, err := h.Conn.Read(p[:1])
+	if n > 0 {
+		h.read(p[0])
 	}
 	return n, err
 }

@@ -65,21 +65,24 @@ func TestIntegrityOutlivesPanics(t *testing.T) {
 func TestIntegrityCloseBeforeTheRelease(t *testing.T) {
 	s := testbed.NewServer(t)
 	var conn *redisconn.Connection
-	o := newOutcome()
+	o, resolved := newOutcome(), make(chan struct{})
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		socket, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		var all []byte
-		return &hooked{Conn: socket, read: func(got []byte) {
-			all = append(all, got...)
+		return &hooked{Conn: socket, read: func(got byte) {
+			all = append(all, got)
 			_, fence, _ := bytes.Cut(all, []byte("the reply\r\n"))
 			if len(fence) == len("$16\r\n0123456789abcdef\r\n") {
 				conn.Close()
-				o.result <- <-o.result // after it was resolved
+				<-resolved
 			}
 		}}, err
 	}
 	conn = connect(t, s.Addr(), redisconn.Opts{Integrity: true, Dialer: dial, Logger: redisconn.NoopLogger{}})
-	conn.Send(redis.Req("ECHO", "the reply"), o, 0)
+	conn.Send(redis.Req("ECHO", "the reply"), redis.FuncFuture(func(res any, n uint64) {
+		o.Resolve(res, n)
+		close(resolved)
+	}), 0)
 	requireUnknown(t, o.wait(t), redis.ErrIO)
 	requireNoneLeft(t)
 }
