@@ -12,9 +12,12 @@ import (
 type leftovers struct {
 	c     *Connection
 	items []leftover
-	next  atomic.Int64
-	ended atomic.Int64  // items that are resolved
-	done  chan struct{} // closed when all are
+	// badReply, if not nil, is for the oldest request that was written, if anybody
+	// waits for it.
+	badReply *errorx.Error
+	next     atomic.Int64
+	ended    atomic.Int64  // items that are resolved
+	done     chan struct{} // closed when all are
 }
 
 type leftover struct {
@@ -31,14 +34,16 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	for ; b != nil; b = b.next {
 		for i := b.claimRest(); i < len(b.items); i++ {
 			it := b.items[i]
-			if it.fut == nil {
-				continue
-			}
 			err := unsent
 			if it.start < b.sent {
 				err = unknown
+				if l.badReply != nil {
+					err, l.badReply = l.badReply, nil
+				}
 			}
-			l.items = append(l.items, leftover{it, err})
+			if it.fut != nil {
+				l.items = append(l.items, leftover{it, err})
+			}
 		}
 	}
 }

@@ -200,10 +200,10 @@ func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 func (c *Connection) abandon(unsent, unknown, badReply *errorx.Error) {
 	inflight, open := c.queue.abort()
 	l := &leftovers{c: c}
-	l.collect(inflight, unsent, unknown)
-	if badReply != nil && len(l.items) > 0 && l.items[0].err == unknown {
-		l.items[0].err = c.withConn(badReply)
+	if badReply != nil {
+		l.badReply = c.withConn(badReply)
 	}
+	l.collect(inflight, unsent, unknown)
 	l.collect(open, unsent, unknown)
 	l.resolve()
 }
