@@ -48,20 +48,24 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	}
 }
 
-// resolve resolves all, in order, in goroutines of its own: a future may block.
-// It waits for them, so that what is sent on the next socket is resolved after
-// them, but no longer than for a future that holds its caller.
+// resolve resolves all, and waits for that, so that what is sent on the next socket
+// is resolved after them, but no longer than for a future that holds its caller.
 func (l *leftovers) resolve() {
 	if len(l.items) == 0 {
 		return
 	}
-	l.done = make(chan struct{})
-	l.work()
-	go l.watch()
+	l.begin()
 	select {
 	case <-l.done:
 	case <-time.After(leftoverPatience):
 	}
+}
+
+// begin has all resolved, in order, in goroutines of their own: a future may block.
+func (l *leftovers) begin() {
+	l.done = make(chan struct{})
+	l.work()
+	go l.watch()
 }
 
 // work starts a goroutine that resolves until nothing is left to begin with.

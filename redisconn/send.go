@@ -320,7 +320,7 @@ func (c *Connection) resolveCancelled(items []item) {
 	for _, it := range items {
 		l.items = append(l.items, leftover{it, c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))})
 	}
-	l.resolve()
+	l.begin()
 }
 
 // cloneRequest copies what the caller may change as soon as its call returns.

@@ -481,6 +481,64 @@ func (m *misbehaving) Cancelled() error {
 	return nil
 }
 
+// turning is a future that is cancelled from the second question on: when it is
+// about to be written. what is called then.
+type turning struct {
+	redis.Future
+	asked atomic.Int32
+	what  func()
+}
+
+// Cancelled implements redis.Future.
+func (f *turning) Cancelled() error {
+	if f.asked.Add(1) == 1 {
+		return nil
+	}
+	f.what()
+	return context.Canceled
+}
+
+// Who writes does not wait for the future of a dropped request, not for any time.
+func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _ := connectPipes(t, &pipes{}, redisconn.Opts{})
+		block := make(chan struct{})
+		defer close(block)
+		began := time.Now()
+		conn.Send(redis.Req("DROPPED"), &turning{Future: redis.FuncFuture(func(any, uint64) { <-block }), what: func() {}}, 0)
+		synctest.Wait()
+		require.Equal(t, "OK", send(conn, "KEPT").wait(t))
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// A future that ends the goroutine which asks it takes nothing with it, whoever
+// writes: the caller, the writer, or a caller that reads its own reply.
+func TestCancelledThatExits(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"caller": nil,
+		"writer": func(ctx context.Context, network, addr string) (net.Conn, error) {
+			socket, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			return &hooked{Conn: socket}, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dial, Logger: redisconn.NoopLogger{}})
+			for range 20 {
+				exits := newOutcome()
+				go conn.Send(redis.Req("EXITS"), &turning{Future: exits, what: runtime.Goexit}, 0)
+				require.Equal(t, "OK", exits.wait(t), "it was not cancelled, for all that is known")
+				require.Equal(t, "OK", send(conn, "MORE").wait(t))
+			}
+			require.Equal(t, 1, s.Accepted())
+			conn.Close()
+			requireNoneLeft(t)
+		})
+		s = testbed.NewScripted(t, testbed.ScriptedOpts{})
+	}
+}
+
 // No secret, which arguments may be, in any error.
 func TestErrorsDoNotShowArguments(t *testing.T) {
 	s := testbed.NewServer(t)
