@@ -41,6 +41,9 @@ var (
 	EKDb = errorx.RegisterPrintableProperty("db")
 )
 
+// errClosed is what ends a connection that its user has closed.
+func errClosed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }
+
 // withConn adds the connection to an error.
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)

@@ -120,7 +120,7 @@ func (s *session) attend() {
 		case <-s.failed:
 			return
 		case <-s.c.ctx.Done():
-			s.fail(redis.ErrContextClosed.New("connection is closed"))
+			s.fail(errClosed())
 			return
 		case now := <-ticker.C:
 			oldest, waits := s.c.queue.oldest()
@@ -190,7 +190,7 @@ func (s *session) unknownError() *errorx.Error {
 // unsentError is what requests get that were not written when the session failed.
 func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	if c.ctx.Err() != nil {
-		return c.withConn(redis.ErrContextClosed.New("connection is closed"))
+		return c.withConn(errClosed())
 	}
 	return c.withConn(ErrNotConnected.Wrap(err, "connection lost"))
 }

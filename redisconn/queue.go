@@ -71,7 +71,7 @@ type queue struct {
 func (q *queue) admitLocked(requests int) *errorx.Error {
 	switch {
 	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil:
-		return redis.ErrContextClosed.New("connection is closed")
+		return errClosed()
 	case q.state == stateDisconnected:
 		return ErrNotConnected.Wrap(q.why, "not connected")
 	}
@@ -255,14 +255,18 @@ func (q *queue) wrote(b *batch) (more bool) {
 	return more
 }
 
-// first returns the oldest batch in flight, as long as s is the session.
-func (q *queue) first(s *session) *batch {
+// first returns the oldest batch in flight, as long as s is the session. Without one,
+// why says what that means for a reply that has come.
+func (q *queue) first(s *session) (b *batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.session != s {
-		return nil
+	switch {
+	case q.state == stateClosed: // the lifecycle is about to end the session
+		return nil, errClosed()
+	case q.session != s || q.head == nil:
+		return nil, redis.ErrResponseUnexpected.New("%s", errStray.Error())
 	}
-	return q.head
+	return q.head, nil
 }
 
 // oldest returns when the oldest batch in flight was taken.

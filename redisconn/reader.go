@@ -88,8 +88,9 @@ func (r *reader) answer() bool {
 		}
 	}
 	if r.cur == nil {
-		if r.cur = r.s.c.queue.first(r.s); r.cur == nil {
-			r.s.fail(redis.ErrResponseUnexpected.New("a reply that nobody asked for"))
+		var why *errorx.Error
+		if r.cur, why = r.s.c.queue.first(r.s); r.cur == nil {
+			r.s.fail(why)
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 		return err
 	}
 	if c.ctx.Err() != nil {
-		return redis.ErrContextClosed.New("connection is closed")
+		return errClosed()
 	}
 	dialing, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	conn, failure := c.dial(dialing)
