@@ -169,15 +169,18 @@ func (b *batch) loose() bool {
 	return b.withdrawn == len(b.items) || b.gone > max(goneLeast, len(b.buf)/2)
 }
 
-// cancelled marks what is cancelled as withdrawn, and returns it.
+// cancelled marks what is cancelled as withdrawn, and returns it. Nothing is marked
+// before all are asked, as a future may end the goroutine.
 func (b *batch) cancelled() (items []item) {
-	for i := range b.items {
-		it := &b.items[i]
-		if it.withdrawn || it.pinned || it.fut == nil || !isCancelled(it.fut) {
-			continue
+	var at []int
+	for i, it := range b.items {
+		if !it.withdrawn && !it.pinned && it.fut != nil && isCancelled(it.fut) {
+			at = append(at, i)
 		}
-		items = append(items, *it)
-		it.withdrawn = true
+	}
+	for _, i := range at {
+		items = append(items, b.items[i])
+		b.items[i].withdrawn = true
 		b.withdrawn++
 	}
 	return items

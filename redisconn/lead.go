@@ -121,6 +121,12 @@ func (s *session) failQuiet(err error) {
 // to, and reads the one reply that is awaited, unless ctx ends first or the reply
 // comes in pieces.
 func (s *session) Lead(ctx context.Context) {
+	rests := false
+	defer func() {
+		if !rests { // a future or the logger may have ended the goroutine
+			s.readWake <- struct{}{}
+		}
+	}()
 	r := s.reader
 	b, cancelled := s.c.queue.take()
 	s.c.resolveCancelled(cancelled)
@@ -130,10 +136,7 @@ func (s *session) Lead(ctx context.Context) {
 		s.first = nil
 		s.writeFirst(b)
 	}
-	if quick && r.answer() && r.cur == nil && r.dec.Buffered() == 0 && s.c.queue.passRead(s) {
-		return
-	}
-	s.readWake <- struct{}{}
+	rests = quick && r.answer() && r.cur == nil && r.dec.Buffered() == 0 && s.c.queue.passRead(s)
 }
 
 // writeFirst is flush for a batch that is taken already, while nobody reads.

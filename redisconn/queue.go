@@ -177,27 +177,55 @@ func (q *queue) overdue(s *session) bool {
 func (q *queue) take() (b *batch, cancelled []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.open != nil {
-		b, q.open = q.open, nil
-		q.bytes -= len(b.buf)
-		if b.withdrawn > 0 || b.foreign {
-			q.mu.Unlock() // futures are asked without the lock
-			dropped := b.drop()
-			q.mu.Lock()
-			q.pending -= len(dropped)
-			q.wakeLocked()
-			cancelled = append(cancelled, dropped...)
-		}
-		if len(b.items) > 0 {
-			q.flyLocked(b)
-			return b, cancelled
-		}
-		q.freeLocked(b)
-		b.reset()
-		q.recycledLocked(b)
+	if b, q.open = q.open, nil; b == nil {
+		q.releaseLocked()
+		return nil, nil
 	}
-	q.releaseLocked()
+	q.bytes -= len(b.buf)
+	if b.withdrawn > 0 || b.foreign {
+		cancelled = q.dropLocked(b)
+		q.pending -= len(cancelled)
+	}
+	q.wakeLocked()
+	if len(b.items) > 0 {
+		q.flyLocked(b)
+		return b, cancelled
+	}
+	q.freeLocked(b)
+	b.reset()
+	q.recycledLocked(b)
+	q.passLocked(nil)
 	return nil, cancelled
+}
+
+// dropLocked takes out of b what is withdrawn or cancelled. Futures are asked
+// without the lock. If one ends the goroutine, none counts as cancelled, and the
+// writer gets b and the right to write.
+func (q *queue) dropLocked(b *batch) (cancelled []item) {
+	asked := false
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		if !asked {
+			b.cut()
+			q.flyLocked(b)
+			q.passLocked(b)
+		}
+	}()
+	cancelled = b.drop()
+	asked = true
+	return cancelled
+}
+
+// passLocked passes the right to write to the writer, with a batch in flight if not
+// nil, or gives it up if there is nothing to write, or nobody.
+func (q *queue) passLocked(rest *batch) {
+	if q.session == nil || rest == nil && q.open == nil {
+		q.releaseLocked()
+		return
+	}
+	q.session.rest = rest
+	q.session.wake <- struct{}{} // has room: there is one right
 }
 
 // flyLocked puts a batch in flight.

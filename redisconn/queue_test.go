@@ -422,6 +422,15 @@ func TestQueueAwaitRoom(t *testing.T) {
 		require.True(t, q.Withdraw(seq))
 		require.True(t, returned(done))
 	})
+	test("bytes are taken", func(t *testing.T) {
+		q := newTestQueue(10, 10)
+		q.writing = true
+		q.put(10, nil)
+		done := q.await(ctx)
+		require.False(t, returned(done))
+		q.take()
+		require.True(t, returned(done), "an answer may be long in coming")
+	})
 	test("all are dropped", func(t *testing.T) {
 		q := newTestQueue(1, 1000)
 		q.writing = true

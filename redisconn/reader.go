@@ -141,13 +141,21 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 	return true
 }
 
-// resolve resolves the item of index i. The last one of a batch is resolved
-// when the batch is gone already, so that a panic leaves nothing half done.
+// resolve tells the logger, if it wants that, and resolves the item of index i, even
+// if the logger panics or ends the goroutine.
 func (r *reader) resolve(b *batch, i int, got reply) {
-	it := b.items[i]
-	if it.stat != nil {
+	if b.items[i].stat != nil {
+		defer r.finish(b, i, got)
 		r.stat(b, i, got)
+		return
 	}
+	r.finish(b, i, got)
+}
+
+// finish resolves the item of index i. The last one of a batch is resolved when
+// the batch is gone already, so that a panic leaves nothing half done.
+func (r *reader) finish(b *batch, i int, got reply) {
+	it := b.items[i]
 	if i+1 == len(b.items) {
 		r.cur = r.s.c.queue.retire(b)
 	}
@@ -160,7 +168,7 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 	it.fut.Resolve(got.res, it.n)
 }
 
-// stat tells the logger. If that panics, the request is still to be resolved.
+// stat tells the logger.
 func (r *reader) stat(b *batch, i int, got reply) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -1,6 +1,7 @@
 package redisconn_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -261,6 +262,35 @@ func (*panickyLogger) ReqStat(*redisconn.Connection, redis.Request, any, int64, 
 	panic("on purpose")
 }
 
+// A logger that ends the goroutine must not either, nor the right to read where it
+// is a caller's goroutine that reads.
+func TestReqStatThatExits(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, ReconnectPause: time.Millisecond, Logger: &exitingLogger{}})
+	sync := redis.Sync{S: conn}
+	for range 50 {
+		for range 10 { // so that the next caller reads its own reply
+			require.Nil(t, sync.Do("GET", "key"))
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = sync.Do("ECHO", 1) // ends here, or with the reader
+		}()
+		<-ended
+		eventually(t, "answers again", func() bool { return send(conn, "GET", "key").wait(t) == nil })
+	}
+	require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+}
+
+type exitingLogger struct{ recorder }
+
+func (*exitingLogger) ReqStat(_ *redisconn.Connection, req redis.Request, _ any, _, _, _ int64) {
+	if req.Cmd == "ECHO" {
+		runtime.Goexit()
+	}
+}
+
 func TestLargeReplies(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -273,4 +303,75 @@ func TestLargeReplies(t *testing.T) {
 	many := sync.Do("EVAL", "local t={} for i=1,7000 do t[i]=i end return {t,t}", 0).([]any)
 	require.Len(t, many[1], 7000)
 	require.EqualValues(t, 7000, many[1].([]any)[6999])
+}
+
+// A reply that does not parse is the answer to the request that it came for, even
+// if nobody waits for that: the next one is unknown.
+func TestMalformedReplyToNobody(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		if r.Cmd != "GET" { // both are in flight then
+			return nil
+		}
+		_, err := c.Write([]byte("?\r\n"))
+		return err
+	}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	for name, send := range map[string]func(o *outcome){
+		"ASKING": func(o *outcome) { conn.SendAsk(redis.Req("GET", "key"), o, 0, true) },
+		"a request without a future": func(o *outcome) {
+			conn.Send(redis.Req("SET", "key", 1), nil, 0)
+			conn.Send(redis.Req("GET", "key"), o, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eventually(t, "connected", conn.ConnectedNow)
+			o := newOutcome()
+			send(o)
+			requireUnknown(t, o.wait(t), redis.ErrIO)
+		})
+	}
+}
+
+// connectedLogger waits in the report of the connection.
+type connectedLogger struct {
+	recorder
+	wait chan struct{}
+}
+
+// Report implements redisconn.Logger.
+func (l *connectedLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
+	if _, connected := event.(redisconn.LogConnected); connected {
+		<-l.wait
+	}
+	l.recorder.Report(conn, event)
+}
+
+// A reply that comes after Close, but before the lifecycle sees to that, is no
+// reply that nobody asked for.
+func TestReplyAfterClose(t *testing.T) {
+	reply := make(chan struct{})
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, _ testbed.ScriptedRequest) error {
+		<-reply
+		_, err := c.Write([]byte("+OK\r\n"))
+		return err
+	}})
+	log := &connectedLogger{wait: make(chan struct{})}
+	read := make(chan struct{})
+	conn := connect(t, s.Addr(), redisconn.Opts{
+		AsyncDial: true, IOTimeout: time.Minute, Logger: log,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			socket, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			return &hooked{Conn: socket, closed: func() { close(read) }}, err
+		},
+	})
+	o := send(conn, "GET", "key")
+	eventually(t, "it is in flight", func() bool { return len(s.Requests()) > 1 })
+	conn.Close()
+	close(reply)
+	<-read // by the reader, which has ended the session
+	close(log.wait)
+	err := requireUnknown(t, o.wait(t), redis.ErrIO)
+	require.NotContains(t, err.Error(), "nobody asked for")
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+	requireType(t, event[redisconn.LogDisconnected](&log.recorder).Error, redis.ErrContextClosed)
 }

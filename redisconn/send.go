@@ -310,8 +310,8 @@ func (c *Connection) resolve(cb Future, res any, n uint64) {
 	cb.Resolve(res, n)
 }
 
-// resolveCancelled resolves what was dropped. It does not wait for it: the caller
-// may have the right to write.
+// resolveCancelled has resolved what was dropped. It does not wait for that: the
+// caller may be one of Send, and may have the right to write.
 func (c *Connection) resolveCancelled(items []item) {
 	if len(items) == 0 {
 		return

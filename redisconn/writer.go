@@ -63,7 +63,12 @@ func (s *session) writeNow(b *batch) bool {
 // writeLoop is the writer goroutine. It is started with the session, owns what
 // wake passes to it, writes what is held back for too long, and ends with quit.
 func (s *session) writeLoop() {
-	defer s.overdue.Stop()
+	ended := false
+	defer func() {
+		if !ended { // by a future that was asked whether it is cancelled
+			go s.writeLoop()
+		}
+	}()
 	for {
 		select {
 		case <-s.wake:
@@ -72,6 +77,8 @@ func (s *session) writeLoop() {
 				continue
 			}
 		case <-s.quit:
+			ended = true
+			s.overdue.Stop()
 			return
 		}
 		s.writeAll()
