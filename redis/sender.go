@@ -26,6 +26,7 @@ type Sender interface {
 // Scanner iterates in batches.
 type Scanner interface {
 	// Next has cb resolved with the next batch ([]string), with an error, or
-	// with ScanEOF when there is no more. One Next at a time.
+	// with ScanEOF when there is no more. One Next at a time. After an error the
+	// next call repeats the step that failed; after ScanEOF it gives ScanEOF again.
 	Next(cb Future)
 }

@@ -1,13 +1,17 @@
 package rediscluster
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -73,4 +77,48 @@ func TestScanOverFailover(t *testing.T) {
 		})
 	})
 	assert.Len(t, found, 600)
+}
+
+// TestScanAfterAnError: of all senders alike, the next call repeats the step.
+func TestScanAfterAnError(t *testing.T) {
+	play := func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"
+		switch {
+		case r.Cmd == "CLUSTER" || r.Cmd == "INFO":
+			reply = "-ERR no\r\n"
+		case r.Args[0] == "0":
+			reply = "*2\r\n$1\r\n5\r\n*1\r\n$1\r\na\r\n"
+		case r.Index == 1:
+			reply = "-ERR later\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}
+	conn, err := redisconn.Connect(context.Background(), testbed.NewScripted(t, testbed.ScriptedOpts{Handler: play}).Addr(),
+		redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	dumb := &redisdumb.Conn{Addr: testbed.NewScripted(t, testbed.ScriptedOpts{Handler: play}).Addr()}
+	defer dumb.Close()
+	var steps atomic.Int64
+	node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		r.Index = int(steps.Add(1)) - 1
+		return play(c, r)
+	})
+	cluster, _ := connect(t, []string{node.Addr()}, calm)
+	for name, s := range map[string]redis.Sender{"connection": conn, "dumb": dumb, "cluster": cluster} {
+		it := redis.Sync{S: s}.Scanner(redis.ScanOpts{})
+		keys, err := it.Next()
+		require.NoError(t, err, name)
+		assert.Equal(t, []string{"a"}, keys, name)
+		_, err = it.Next()
+		isType(t, redis.ErrResult, err)
+		keys, err = it.Next()
+		require.NoError(t, err, name)
+		assert.Equal(t, []string{"b"}, keys, name)
+		for range 2 {
+			_, err = it.Next()
+			assert.Equal(t, redis.ScanEOF, err, name)
+		}
+	}
 }

@@ -130,7 +130,7 @@ type scanner struct {
 
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
-	if s.Err == nil && s.IterLast() {
+	if s.IterLast() {
 		s.c.resolve(cb, redis.ScanEOF, 0)
 		return
 	}

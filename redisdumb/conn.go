@@ -130,14 +130,11 @@ type scanner struct {
 
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
-	switch {
-	case s.Err != nil:
-		resolve(cb, s.Err, 0)
-	case s.IterLast():
+	if s.IterLast() {
 		resolve(cb, redis.ScanEOF, 0)
-	default:
-		s.DoNext(cb, s.c)
+		return
 	}
+	s.DoNext(cb, s.c)
 }
 
 func resolve(cb redis.Future, res any, n uint64) {
