@@ -25,6 +25,14 @@ type layout struct {
 	migrating map[uint16]struct{}
 }
 
+// noSlots are slots that nobody serves.
+func noSlots() (slots [redisclusterutil.NumSlots]uint16) {
+	for i := range slots {
+		slots[i] = noShard
+	}
+	return slots
+}
+
 type shardLayout struct {
 	master   string
 	replicas []string
@@ -94,6 +102,9 @@ func merge(views []view) *layout {
 		l.learnNodes(v)
 		for j := range v.ranges {
 			r := &v.ranges[j]
+			if !v.namesMaster(r) {
+				continue
+			}
 			c := v.claimOf(r)
 			for slot := r.From; slot <= r.To; slot++ {
 				if c.beats(claims[slot]) {
@@ -116,14 +127,31 @@ func merge(views []view) *layout {
 	return l
 }
 
+// namesMaster reports whether the range begins with its master, of which the view
+// may not know the address.
+func (v view) namesMaster(r *redisclusterutil.SlotsRange) bool {
+	if len(r.Addrs) == 0 {
+		return false
+	}
+	n := v.node(r.Addrs[0])
+	return n == nil || n.IsMaster()
+}
+
+// node returns the node of an address, nil if the view has none.
+func (v view) node(addr string) *redisclusterutil.InstanceInfo {
+	for i := range v.nodes {
+		if n := &v.nodes[i]; n.Addr == addr || n.Hostname != "" && alias(n) == addr {
+			return n
+		}
+	}
+	return nil
+}
+
 // claimOf makes a claim of a range.
 func (v view) claimOf(r *redisclusterutil.SlotsRange) claim {
 	c := claim{r: r, own: r.Addrs[0] == v.asked}
-	for i := range v.nodes {
-		if n := &v.nodes[i]; n.Addr == r.Addrs[0] || n.Hostname != "" && alias(n) == r.Addrs[0] {
-			c.epoch, c.own = n.ConfigEpoch, c.own || n.MySelf
-			break
-		}
+	if n := v.node(r.Addrs[0]); n != nil {
+		c.epoch, c.own = n.ConfigEpoch, c.own || n.MySelf
 	}
 	return c
 }
@@ -145,8 +173,8 @@ func (l *layout) learnNodes(v view) {
 		l.hostnames[n.Addr], l.hostnames[alias(n)] = n.Hostname, n.Hostname
 	}
 	for _, r := range v.ranges {
-		for addr, hostname := range r.AddrHostnames {
-			l.hostnames[addr] = hostname
+		for addr, named := range r.AddrHostnames {
+			l.hostnames[addr], _, _ = net.SplitHostPort(named)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestMergeOwnClaimCountsAmongEqual(t *testing.T) {
 func TestMergeEmptyHost(t *testing.T) {
 	l := merge([]view{{
 		asked:  "10.0.0.1:7000",
-		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs(":7000", ":7001"), AddrHostnames: map[string]string{":7000": "x"}}},
+		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs(":7000", ":7001"), AddrHostnames: map[string]string{":7000": "x:7000"}}},
 		nodes:  infos{myself(member("a", "", 7000, 1))},
 	}, {
 		asked:  "[::1]:7002",
@@ -100,6 +100,19 @@ func TestMergeEmptyHost(t *testing.T) {
 	assert.Equal(t, want, l.shards)
 	assert.Equal(t, "x", l.hostnames["10.0.0.1:7000"])
 	assert.Empty(t, l.others)
+}
+
+// A range may come without its master: what is left is not taken for it.
+func TestMergeWithoutMaster(t *testing.T) {
+	l := merge([]view{{
+		asked:  "10.0.0.1:7000",
+		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("10.0.0.1:7000")}, {From: 10, To: 19, Addrs: addrs("10.0.0.2:7000")}, {From: 20, To: 29}},
+		nodes:  infos{member("a", "10.0.0.1", 7000, 1), replicaOf("x", member("b", "10.0.0.2", 7000, 1))},
+	}})
+	require.Len(t, l.shards, 1)
+	assert.Equal(t, uint16(0), l.slots[9])
+	assert.Equal(t, uint16(noShard), l.slots[10])
+	assert.Equal(t, uint16(noShard), l.slots[20])
 }
 
 func TestMergeNodes(t *testing.T) {

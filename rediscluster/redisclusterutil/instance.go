@@ -132,7 +132,7 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 				if r.AddrHostnames == nil {
 					r.AddrHostnames = make(map[string]string)
 				}
-				r.AddrHostnames[node.Addr] = node.Hostname
+				r.AddrHostnames[node.Addr] = joinHostPort(node.Hostname, node.Port)
 			}
 			ranges = append(ranges, r)
 		}

@@ -41,9 +41,9 @@ func TestHosts(t *testing.T) {
 func TestSlotsRanges(t *testing.T) {
 	want := []SlotsRange{
 		{From: 0, To: 5460, Addrs: []string{"127.0.0.1:30001", "127.0.0.1:30004"}},
-		{From: 5461, To: 10922, Addrs: []string{"127.0.0.1:30002"}, AddrHostnames: map[string]string{"127.0.0.1:30002": "host-2.example"}},
-		{From: 10923, To: 16382, Addrs: []string{"[::1]:60003"}, AddrHostnames: map[string]string{"[::1]:60003": "host-3.example"}},
-		{From: 16383, To: 16383, Addrs: []string{"[::1]:60003"}, AddrHostnames: map[string]string{"[::1]:60003": "host-3.example"}},
+		{From: 5461, To: 10922, Addrs: []string{"127.0.0.1:30002"}, AddrHostnames: map[string]string{"127.0.0.1:30002": "host-2.example:30002"}},
+		{From: 10923, To: 16382, Addrs: []string{"[::1]:60003"}, AddrHostnames: map[string]string{"[::1]:60003": "host-3.example:60003"}},
+		{From: 16383, To: 16383, Addrs: []string{"[::1]:60003"}, AddrHostnames: map[string]string{"[::1]:60003": "host-3.example:60003"}},
 	}
 	assert.Equal(t, want, parsedNodes(t).SlotsRanges())
 }

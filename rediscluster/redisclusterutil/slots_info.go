@@ -14,14 +14,14 @@ type SlotsRange struct {
 	// Addrs are the nodes as host:port, the master first. The host is empty
 	// where the answering node did not name it: it is the host that was asked.
 	Addrs []string
-	// AddrHostnames holds the hostname of an address of Addrs, where the
-	// server told one. It is nil if there is none.
+	// AddrHostnames holds, as host:port, the hostname of an address of Addrs, where
+	// the server's metadata told one. It is nil if there is none.
 	AddrHostnames map[string]string
 }
 
-// ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted, those
-// that no node serves are left out. A node of unknown address ("?", port 0) is
-// left out too; if it is the master, so is its range.
+// ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted. A node of
+// unknown address ("?", port 0, an empty array) is left out of its range, which may
+// have no node then; if it is the master, the first of Addrs is a replica.
 func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
@@ -36,9 +36,7 @@ func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 		if why != "" {
 			return nil, unexpected("CLUSTER SLOTS", why, res)
 		}
-		if len(r.Addrs) != 0 {
-			ranges = append(ranges, r)
-		}
+		ranges = append(ranges, r)
 	}
 	sort.SliceStable(ranges, func(i, j int) bool { return ranges[i].From < ranges[j].From })
 	return ranges, nil
@@ -56,13 +54,10 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 		return r, "a range has no valid bounds"
 	}
 	r.From, r.To = int(from), int(to)
-	for i, cell := range cells[2:] {
+	for _, cell := range cells[2:] {
 		addr, hostname, ok := parseSlotsNode(cell)
 		if !ok {
 			return r, "a node is not an array of host and port"
-		}
-		if addr == "" && i == 0 {
-			return r, ""
 		}
 		if addr == "" {
 			continue
@@ -78,9 +73,13 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 	return r, ""
 }
 
-// parseSlotsNode returns an empty address for a node whose address is unknown.
+// parseSlotsNode returns the address and the one by hostname, both as host:port.
+// They are empty for what is unknown.
 func parseSlotsNode(cell any) (addr, hostname string, ok bool) {
 	node, isArray := cell.([]any)
+	if isArray && len(node) == 0 {
+		return "", "", true
+	}
 	if !isArray || len(node) < 2 {
 		return "", "", false
 	}
@@ -108,8 +107,8 @@ func parseSlotsNode(cell any) (addr, hostname string, ok bool) {
 	if !known || port == 0 {
 		return "", "", true
 	}
-	if hostname == "" && host != "" && !IsIPAddress(host) {
-		hostname = host
+	if hostname != "" {
+		hostname = joinHostPort(hostname, int(port))
 	}
 	return joinHostPort(host, int(port)), hostname, true
 }

@@ -40,12 +40,12 @@ func TestParseSlotsInfo(t *testing.T) {
 		{
 			"hostname beside the IP",
 			[]any{[]any{int64(0), int64(1), slotsNode(b("10.0.0.1"), 7000, id, []any{b("hostname"), b("a.example")}), slotsNode(b("10.0.0.2"), 7000, id, []any{})}},
-			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"10.0.0.1:7000", "10.0.0.2:7000"}, AddrHostnames: map[string]string{"10.0.0.1:7000": "a.example"}}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"10.0.0.1:7000", "10.0.0.2:7000"}, AddrHostnames: map[string]string{"10.0.0.1:7000": "a.example:7000"}}},
 		},
 		{
 			"hostname as endpoint",
 			[]any{[]any{int64(0), int64(1), slotsNode(b("a.example"), 7000, id, []any{b("ip"), b("10.0.0.1")})}},
-			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"a.example:7000"}, AddrHostnames: map[string]string{"a.example:7000": "a.example"}}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"a.example:7000"}}},
 		},
 		{
 			"hostname not announced: the IP stands in",
@@ -55,7 +55,7 @@ func TestParseSlotsInfo(t *testing.T) {
 		{
 			"RESP3 metadata",
 			[]any{[]any{int64(0), int64(1), slotsNode(nil, 7000, id, map[string]any{"hostname": b("a.example")})}},
-			[]SlotsRange{{From: 0, To: 1, Addrs: []string{":7000"}, AddrHostnames: map[string]string{":7000": "a.example"}}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{":7000"}, AddrHostnames: map[string]string{":7000": "a.example:7000"}}},
 		},
 		{
 			"unknown nodes",
@@ -63,8 +63,16 @@ func TestParseSlotsInfo(t *testing.T) {
 				[]any{int64(0), int64(1), slotsNode(b("?"), 7000, id), slotsNode(b("10.0.0.2"), 7000, id)},
 				[]any{int64(2), int64(3), slotsNode(b("10.0.0.3"), 7000, id), slotsNode(b("10.0.0.4"), 0, id)},
 				[]any{int64(4), int64(5)},
+				[]any{int64(6), int64(7), []any{}, slotsNode(b("10.0.0.5"), 7000, id)},
+				[]any{int64(8), int64(9), []any{}},
 			},
-			[]SlotsRange{{From: 2, To: 3, Addrs: []string{"10.0.0.3:7000"}}},
+			[]SlotsRange{
+				{From: 0, To: 1, Addrs: []string{"10.0.0.2:7000"}},
+				{From: 2, To: 3, Addrs: []string{"10.0.0.3:7000"}},
+				{From: 4, To: 5},
+				{From: 6, To: 7, Addrs: []string{"10.0.0.5:7000"}},
+				{From: 8, To: 9},
+			},
 		},
 	}
 	for _, c := range cases {
