@@ -44,6 +44,13 @@ func (a *attempt) keep(r *wire.Request) {
 	a.req.MayLead, a.req.Leader = false, nil
 }
 
+// raw notes that the request did not come from package redis: its future is the
+// user's own.
+func (a *attempt) raw() {
+	_, trivial := a.cb.(redis.FuncFuture)
+	a.plain, a.req.Cancellable = true, a.cb != nil && !trivial
+}
+
 // direct sets the way by the request and a policy.
 func (a *attempt) direct(policy ReplicaPolicyEnum) {
 	a.way = way{
@@ -57,13 +64,14 @@ func (a *attempt) direct(policy ReplicaPolicyEnum) {
 // send is Send with a policy.
 func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Future, n uint64) {
 	a := c.newAttempt(cb, n)
-	a.plain = true
 	if err := a.Cancelled(); err != nil {
 		a.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent"))
 		return
 	}
 	var err error
-	if a.req, a.buf, err = encode(a.buf[:0], req); err != nil {
+	a.req, a.buf, err = encode(a.buf[:0], req)
+	a.raw()
+	if err != nil {
 		a.finish(err)
 		return
 	}

@@ -66,9 +66,11 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.minLatency.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil, nil)) // a logger may call already
 	c.refresher = newRefresher(c, append([]string(nil), addrs...))
 	if err := c.refresher.start(); err != nil {
-		c.cancel()
+		c.Close()
+		c.refresher.release(true)
 		return nil, err
 	}
 	context.AfterFunc(c.ctx, c.ended)
@@ -87,7 +89,7 @@ func (c *Cluster) Close() {
 // ended is called once, when the context has ended.
 func (c *Cluster) ended() {
 	c.Close()
-	c.opts.Logger.Report(c, LogContextClosed{Error: context.Cause(c.ctx)})
+	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 
 // Ctx returns the context of the cluster; it ends with the cluster.
@@ -134,7 +136,8 @@ func (c *Cluster) SendMany(reqs []Request, cb Future, start uint64) {
 	c.sendMany(MasterOnly, reqs, cb, start)
 }
 
-// SendTransaction implements redis.Sender. All keys have to be of one slot.
+// SendTransaction implements redis.Sender. All keys have to be of one slot. Without
+// requests nothing is sent: it is resolved with an empty array at once.
 func (c *Cluster) SendTransaction(reqs []Request, cb Future, start uint64) {
 	c.sendTransaction(MasterOnly, reqs, cb, start)
 }

@@ -220,9 +220,10 @@ func jittered(wait time.Duration) time.Duration {
 	return wait/2 + rand.N(wait)
 }
 
-// recovered reports a panic of a future, in a goroutine that is the cluster's.
+// recovered reports a panic of what is the user's, in a goroutine that is the
+// cluster's.
 func (c *Cluster) recovered() {
 	if v := recover(); v != nil {
-		c.opts.Logger.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
+		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
 	}
 }

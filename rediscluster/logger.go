@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"log"
+	"runtime/debug"
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -56,8 +57,8 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future panicked when it was resolved. Only its own request
-// is concerned.
+// LogFuturePanic: a future panicked when it was resolved, or the logger, the
+// WeightProvider or the RoundRobinSeed did. At most one request is concerned.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
@@ -113,6 +114,17 @@ func (NoopLogger) Report(*Cluster, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {}
 
+// report passes an event to the logger. One that panics must not end the process,
+// nor the goroutine that reports.
+func (c *Cluster) report(event LogEvent) {
+	defer func() {
+		if v := recover(); v != nil {
+			DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	c.opts.Logger.Report(c, event)
+}
+
 // hostLogger passes what a connection reports to the cluster's logger, and
 // keeps the state of its link.
 type hostLogger struct {
@@ -123,7 +135,7 @@ type hostLogger struct {
 func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	c := h.link.node.c
 	h.link.follow(conn, event) // first, so that who sees the event sees its effect
-	c.opts.Logger.Report(c, LogHostEvent{Conn: conn, Event: event})
+	c.report(LogHostEvent{Conn: conn, Event: event})
 	if user := c.opts.HostOpts.Logger; user != nil {
 		user.Report(conn, event)
 	}
@@ -141,6 +153,7 @@ func (h hostLogger) ReqStat(conn *redisconn.Connection, req Request, res any, na
 // WantsReqStat tells redisconn whether ReqStat does anything.
 func (h hostLogger) WantsReqStat() bool {
 	c := h.link.node.c
+	defer c.recovered() // no statistics then
 	return wantsReqStat(c.opts.Logger) || redisconn.WantsReqStat(c.opts.HostOpts.Logger)
 }
 

@@ -70,7 +70,7 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 		opts.Handle = ClusterHandle{Handle: c.opts.Handle, Address: addr, N: i}
 		conn, err := redisconn.Connect(c.ctx, addr, opts)
 		if err != nil { // the address is malformed, or the cluster closed
-			c.opts.Logger.Report(c, LogInitialNodeSkipped{Address: addr, Error: err})
+			c.report(LogInitialNodeSkipped{Address: addr, Error: err})
 			continue
 		}
 		l.conn = conn

@@ -40,7 +40,17 @@ func (p ReplicaPolicyEnum) String() string {
 // allowsReplica tells whether a request may go to a replica. safe is whether a
 // replica is known to answer it as the master does.
 func (p ReplicaPolicyEnum) allowsReplica(safe bool) bool {
-	return p >= ForceMasterAndSlaves || p > MasterOnly && safe
+	switch p {
+	case MasterAndSlaves, PreferSlaves:
+		return safe
+	}
+	return p.forces()
+}
+
+// forces reports whether the policy takes the user's word for it that a replica
+// may answer whatever is sent.
+func (p ReplicaPolicyEnum) forces() bool {
+	return p == ForceMasterAndSlaves || p == ForcePreferSlaves
 }
 
 // preference is the factor of a node's share that comes from the policy.

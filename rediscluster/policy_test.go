@@ -17,6 +17,7 @@ func TestAllowsReplica(t *testing.T) {
 		assert.Equal(t, want, [2]bool{policy.allowsReplica(false), policy.allowsReplica(true)}, policy)
 		assert.NotContains(t, policy.String(), "unknown")
 	}
+	assert.False(t, ReplicaPolicyEnum(99).allowsReplica(true), "unknown policies go to the master")
 	assert.Equal(t, "unknown policy", ReplicaPolicyEnum(99).String())
 }
 

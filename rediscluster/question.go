@@ -106,7 +106,7 @@ func (q *question) await(c *Cluster) (views []view) {
 		case a := <-q.answers:
 			answered++
 			if a.err != nil {
-				c.opts.Logger.Report(c, LogClusterSlotsError{Conn: a.conn, Error: a.err})
+				c.report(LogClusterSlotsError{Conn: a.conn, Error: a.err})
 				continue
 			}
 			if len(views) == 0 {

@@ -149,6 +149,7 @@ func (r *refresher) sleep(d time.Duration) bool {
 // refresh reads the topology again, and tells whether it has changed.
 func (r *refresher) refresh() (changed bool) {
 	defer r.release(false)
+	defer r.c.recovered()
 	views := r.askNodes()
 	if len(views) == 0 {
 		views, _ = r.askSeeds()
@@ -158,7 +159,7 @@ func (r *refresher) refresh() (changed bool) {
 	}
 	l := merge(views)
 	if l == nil {
-		r.c.opts.Logger.Report(r.c, LogSlotRangeError{})
+		r.c.report(LogSlotRangeError{})
 		return false
 	}
 	changed = r.publish(l)
@@ -170,16 +171,16 @@ func (r *refresher) refresh() (changed bool) {
 // does not have.
 func (r *refresher) publish(l *layout) (changed bool) {
 	used := make(map[nodeKey]struct{}, len(r.nodes))
+	seeds := sync.OnceValue(r.seedHosts)
 	t := newTopology(l, r.masterOnly, func(addr string, replica bool) *node {
 		key := nodeKey{addr, replica}
 		used[key] = struct{}{}
 		if r.nodes[key] == nil {
-			r.nodes[key] = r.c.newNode(addr, r.hostname(l, addr), replica)
+			r.nodes[key] = r.c.newNode(addr, r.hostname(l, addr, seeds), replica)
 		}
 		return r.nodes[key]
 	})
-	old := r.c.topology.Load()
-	if old != nil && old.equal(t) {
+	if r.c.topology.Load().equal(t) {
 		return false
 	}
 	for key, n := range r.nodes {
@@ -193,7 +194,7 @@ func (r *refresher) publish(l *layout) (changed bool) {
 	for i, s := range t.shards {
 		masters[i] = s.master.addr
 	}
-	r.c.opts.Logger.Report(r.c, LogTopologyChanged{Masters: masters})
+	r.c.report(LogTopologyChanged{Masters: masters})
 	return true
 }
 
@@ -227,30 +228,45 @@ func (r *refresher) forget(l *link) {
 	r.mu.Unlock()
 }
 
-// hostname is what TLS is to verify for addr: what the nodes tell, or the host
-// of a seed that is the same address.
-func (r *refresher) hostname(l *layout, addr string) string {
-	if hostname := l.hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled {
+// hostname is what TLS is to verify for addr, if that is not its own host: what the
+// nodes tell, or the host of a seed that is the same address.
+func (r *refresher) hostname(l *layout, addr string, seeds func() map[string]string) string {
+	if hostname := l.hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
 		return hostname
 	}
+	return seeds()[addr]
+}
+
+// seedHosts returns the hosts of the seeds that have a name, by the addresses that
+// they resolve to in time.
+func (r *refresher) seedHosts() map[string]string {
+	ctx, cancel := context.WithTimeout(r.c.ctx, r.c.askTimeout())
+	defer cancel()
+	type named struct{ addr, host string }
+	found := make(chan named, len(r.seeds))
 	for _, seed := range r.seeds {
-		host, err := redisclusterutil.GetHost(seed)
-		if err != nil || redisclusterutil.IsIPAddress(host) {
-			continue
-		}
-		if ip, err := resolve(r.c.ctx, seed); err == nil && ip == addr {
-			return host
+		go func() { // ends with ctx
+			host, err := redisclusterutil.GetHost(seed)
+			if err != nil || redisclusterutil.IsIPAddress(host) {
+				found <- named{}
+				return
+			}
+			addr, _ := resolve(ctx, seed)
+			found <- named{addr, host}
+		}()
+	}
+	hosts := make(map[string]string)
+	for range r.seeds {
+		if n := <-found; n.addr != "" {
+			hosts[n.addr] = n.host
 		}
 	}
-	return ""
+	return hosts
 }
 
 // askNodes asks connected nodes what they think, those that answer in time.
 func (r *refresher) askNodes() []view {
 	t := r.c.topology.Load()
-	if t == nil {
-		return nil
-	}
 	nodes := slices.Clone(t.nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	// Masters know their own slots best, and first.
@@ -309,17 +325,20 @@ func latencyShare(least, trip time.Duration) uint64 {
 	return max(uint64(latencyScale*least/trip), 1)
 }
 
-func (r *refresher) userWeight(n *node) uint64 {
+// userWeight is what the WeightProvider says, 1 if it says nothing or panics.
+func (r *refresher) userWeight(n *node) (weight uint64) {
+	weight = 1
 	provider := r.c.opts.WeightProvider
 	if provider == nil {
-		return 1
+		return weight
 	}
+	defer r.c.recovered()
 	for _, host := range []string{n.host(), n.addr} {
 		if w, ok := provider.GetWeightByHost(host); ok {
 			return uint64(w)
 		}
 	}
-	return 1
+	return weight
 }
 
 // resolve resolves an address, no longer than the context lasts.

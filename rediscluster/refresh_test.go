@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -404,4 +405,22 @@ func TestLinksAreNeverForgotten(t *testing.T) {
 	r.mu.Unlock()
 	<-done
 	assert.Same(t, before, now, "the links that it has are not retired yet")
+}
+
+// TestNameResolutionIsBounded: a resolver that never answers does not hold up the
+// topology for longer than a node that never answers.
+func TestNameResolutionIsBounded(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	before := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		asked <- struct{}{}
+		<-t.Context().Done()
+		return nil, t.Context().Err()
+	}}
+	defer func() { net.DefaultResolver = before }()
+	c := &Cluster{opts: Opts{HostOpts: redisconn.Opts{TLSEnabled: true, IOTimeout: 20 * time.Millisecond}}, ctx: context.Background()}
+	r := newRefresher(c, []string{"nowhere.example:1", "elsewhere.example:1", "127.0.0.1:1"})
+	assert.Empty(t, r.hostname(&layout{}, "10.0.0.1:1", r.seedHosts))
+	<-asked
+	assert.Empty(t, r.hostname(&layout{}, "a.example:1", nil), "the address names itself")
 }

@@ -29,7 +29,7 @@ func (t *topology) route(w way) *link {
 		// Nobody serves the slot as far as is known; a node tells for sure.
 		return t.anyMaster(w)
 	}
-	if !w.replicas || len(s.nodes) == 1 || t.masterOnly.has(w.slot) && w.policy < ForceMasterAndSlaves {
+	if !w.replicas || len(s.nodes) == 1 || t.masterOnly.has(w.slot) && !w.policy.forces() {
 		return s.master.pick(w.seed, w.avoid)
 	}
 	return s.pick(w)
@@ -37,6 +37,9 @@ func (t *topology) route(w way) *link {
 
 // anyMaster returns a link of some master, one that is up if there is any.
 func (t *topology) anyMaster(w way) *link {
+	if len(t.shards) == 0 { // while NewCluster is at work
+		return nil
+	}
 	var waiting *link
 	first := int(w.seed.Current() % uint32(len(t.shards)))
 	for i := range t.shards {

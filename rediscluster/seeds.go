@@ -44,7 +44,7 @@ func (r *refresher) askSeeds() ([]view, error) {
 				views = append(views, a.view)
 				continue
 			}
-			r.c.opts.Logger.Report(r.c, LogInitialNodeSkipped{Address: a.seed, Error: a.err})
+			r.c.report(LogInitialNodeSkipped{Address: a.seed, Error: a.err})
 			failure = worse(failure, a.err)
 		case <-late.C:
 			return views, nil

@@ -153,7 +153,7 @@ func (g *group) alone(n int) *attempt {
 	i := g.index[n]
 	a := g.m.c.newAttempt(g.m.cb, g.m.start+uint64(i))
 	a.keep(&g.m.kept[i])
-	a.plain = true
+	a.raw()
 	a.direct(g.m.policy)
 	a.at, a.held = g.link, &g.link.pending
 	return a

@@ -47,6 +47,9 @@ func TestTopology(t *testing.T) {
 	assert.True(t, top.equal(newTopology(l, map[uint16]struct{}{130: {}}, get)))
 	assert.False(t, top.equal(newTopology(l, nil, get)))
 	assert.False(t, top.equal(newTopology(l, map[uint16]struct{}{130: {}}, bareNodes())))
+	other := *l
+	other.aliases = map[string]string{"10.0.0.2:1": "a:1"}
+	assert.False(t, top.equal(newTopology(&other, map[uint16]struct{}{130: {}}, get)), "MOVED may name the alias")
 	l.slots[50] = 1
 	assert.False(t, top.equal(newTopology(l, map[uint16]struct{}{130: {}}, get)))
 }

@@ -28,6 +28,10 @@ type transaction struct {
 
 // sendTransaction is SendTransaction with a policy.
 func (c *Cluster) sendTransaction(policy ReplicaPolicyEnum, reqs []redis.Request, cb redis.Future, n uint64) {
+	if len(reqs) == 0 {
+		wire.ResolveEmpty(cb, n)
+		return
+	}
 	t := &transaction{course: course{c: c}, cb: cb, n: n, fresh: reqs}
 	if err := t.Cancelled(); err != nil {
 		t.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent"))

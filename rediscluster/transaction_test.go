@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -178,5 +180,103 @@ func TestTransactionIsCopied(t *testing.T) {
 		assert.Equal(t, []any{"OK", []byte("right")}, res)
 	case <-time.After(patience):
 		t.Fatal("lost")
+	}
+}
+
+// TestTransactionWithoutRequests: nothing is to be done, and so it is done at once.
+func TestTransactionWithoutRequests(t *testing.T) {
+	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	c, _ := connect(t, []string{node.Addr()}, calm)
+	senders := map[string]redis.Sender{"cluster": c, "policy": c.WithPolicy(PreferSlaves)}
+	c.EachShard(func(s redis.Sender, _ error) bool {
+		senders["connection"] = s
+		return true
+	})
+	for name, s := range senders {
+		var got []any
+		cb := redis.FuncFuture(func(res any, n uint64) { got = append(got, res, n) })
+		s.SendTransaction(nil, cb, 7)
+		assert.Equal(t, []any{[]any{}, uint64(7)}, got, name)
+		s.SendTransaction(nil, nil, 0)
+
+		gone := &lateFuture{}
+		gone.cancelled.Store(true)
+		s.SendTransaction([]redis.Request{}, gone, 0)
+		assert.Equal(t, context.Canceled, gone.res, name)
+	}
+	for _, r := range node.Requests() {
+		assert.NotContains(t, []string{"MULTI", "EXEC"}, r.Cmd)
+	}
+}
+
+// lateFuture may be cancelled at any time.
+type lateFuture struct {
+	cancelled atomic.Bool
+	res       any
+	resolved  chan struct{} // closed when it is, unless nil
+}
+
+func (f *lateFuture) Resolve(res any, _ uint64) {
+	f.res = res
+	if f.resolved != nil {
+		close(f.resolved)
+	}
+}
+
+func (f *lateFuture) Cancelled() error {
+	if f.cancelled.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestCancelledWhileQueued: a request whose future is cancelled before it is
+// written is not sent.
+func TestCancelledWhileQueued(t *testing.T) {
+	node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		if r.Cmd == "SET" {
+			c.Reset()
+			return nil
+		}
+		_, err := c.Write([]byte("+OK\r\n"))
+		return err
+	})
+	var shut atomic.Bool
+	open := make(chan struct{})
+	c, _ := connect(t, []string{node.Addr()}, Opts{ConnsPerHost: 1, HostOpts: redisconn.Opts{
+		IOTimeout: time.Minute,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if shut.Load() {
+				<-open
+			}
+			var d net.Dialer
+			return d.DialContext(ctx, network, addr)
+		},
+	}})
+	l := c.topology.Load().shards[0].master.links[0]
+	await(t, "connection", l.conn.ConnectedNow)
+	shut.Store(true)
+	isType(t, redis.ErrIO, redis.Sync{S: c}.Do("SET", "key", 1))
+	await(t, "dialing", func() bool { return l.state.Load() == linkConnecting })
+	futures := make([]*lateFuture, 3)
+	for i := range futures {
+		futures[i] = &lateFuture{resolved: make(chan struct{})}
+	}
+	c.Send(redis.Req("ECHO", "queued"), futures[0], 0)
+	c.Send(redis.Req("GET", "queued"), futures[1], 0)
+	c.Send(redis.Req("GET", "kept"), futures[2], 0)
+	await(t, "queue", func() bool { return l.pending.Load() == 3 })
+	futures[0].cancelled.Store(true)
+	futures[1].cancelled.Store(true)
+	close(open)
+	for i, f := range futures {
+		<-f.resolved
+		if i < 2 {
+			isType(t, redis.ErrRequestWithdrawn, f.res)
+		}
+	}
+	assert.Equal(t, "OK", futures[2].res)
+	for _, r := range node.Requests() {
+		assert.NotContains(t, r.Args, "queued")
 	}
 }

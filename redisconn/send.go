@@ -92,6 +92,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	mark := b.mark()
 	r.Ticket = wire.Ticket{Queue: q, Seq: q.seq}
 	b.buf = append(b.buf, r.Buf...)
+	b.foreign = b.foreign || r.Cancellable
 	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed && !q.fenced && !c.wantsStat}
 	if c.wantsStat {
 		it.stat = &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}
@@ -222,7 +223,12 @@ func (c *Connection) appendOwnLocked(b *batch, req Request) {
 }
 
 // SendTransaction implements redis.Sender: cb is resolved with EXEC's array.
+// Without requests nothing is sent: it is resolved with an empty array at once.
 func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
+	if len(reqs) == 0 {
+		wire.ResolveEmpty(cb, start)
+		return
+	}
 	c.SendBatchFlags(reqs, &transaction{cb: cb, n: start, exec: uint64(len(reqs))}, 0, DoTransaction)
 }
 

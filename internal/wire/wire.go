@@ -24,6 +24,9 @@ type Request struct {
 	Shared, Single command.Verdict
 	// ReplicaSafe is set if a replica may answer the request.
 	ReplicaSafe bool
+	// Cancellable is set if the future may be cancelled and nobody takes the
+	// request back by its ticket: the future is asked before it is written.
+	Cancellable bool
 	// Typed is set if the future is a ReplyDecoder.
 	Typed bool
 	// Deadline is when the caller goes away, if it is known.
