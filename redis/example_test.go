@@ -3,82 +3,41 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest"
+	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// memory is a Sender without a server, so that the examples print always the
-// same. A program has a redisconn.Connection or a rediscluster.Cluster instead.
-type memory map[string]string
-
-func (m memory) Send(r redis.Request, cb redis.Future, n uint64) {
-	cb.Resolve(m.answer(r), n)
-}
-
-func (m memory) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	for i, r := range reqs {
-		cb.Resolve(m.answer(r), start+uint64(i))
+// memory returns a connection to a server in memory that holds these keys and
+// values. A program has a server, or a cluster, of its own.
+func memory(pairs ...any) redis.Sender {
+	conn := memoryOnce()
+	redis.Sync{S: conn}.Do("FLUSHALL")
+	if len(pairs) > 0 {
+		redis.Sync{S: conn}.Do("MSET", pairs...)
 	}
+	return conn
 }
 
-func (m memory) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	results := make([]any, len(reqs))
-	for i, r := range reqs {
-		results[i] = m.answer(r)
+// memoryOnce starts the server, which ends with the tests.
+var memoryOnce = sync.OnceValue(func() redis.Sender {
+	server, err := memserver.Start()
+	if err != nil {
+		panic(err)
 	}
-	cb.Resolve(results, start)
-}
-
-func (m memory) answer(r redis.Request) any {
-	arg := func(i int) string {
-		text, _ := redis.ArgToString(r.Args[i])
-		return text
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		panic(err)
 	}
-	switch r.Cmd {
-	case "SET":
-		m[arg(0)] = arg(1)
-		return "OK"
-	case "GET":
-		if value, ok := m[arg(0)]; ok {
-			return []byte(value)
-		}
-		return nil
-	case "INCR":
-		return redis.ErrResult.New("ERR value is not an integer or out of range")
-	case "SCAN":
-		if arg(0) == "0" {
-			return []any{[]byte("7"), []any{[]byte("key:1"), []byte("key:2")}}
-		}
-		return []any{[]byte("0"), []any{[]byte("key:3")}}
-	}
-	return redis.ErrResult.New("ERR unknown command '%s'", strings.ToLower(r.Cmd))
-}
-
-func (m memory) Scanner(opts redis.ScanOpts) redis.Scanner {
-	return &scanner{redis.ScannerBase{ScanOpts: opts}, m}
-}
-
-func (m memory) EachShard(f func(redis.Sender, error) bool) { f(m, nil) }
-
-func (m memory) Close() {}
-
-type scanner struct {
-	redis.ScannerBase
-	sender redis.Sender
-}
-
-func (s *scanner) Next(cb redis.Future) {
-	if s.Err != nil || s.IterLast() {
-		cb.Resolve(redis.ScanEOF, 0)
-		return
-	}
-	s.DoNext(cb, s.sender)
-}
+	return conn
+})
 
 func ExampleSync() {
-	sync := redis.Sync{S: memory{}}
+	sync := redis.Sync{S: memory()}
 	fmt.Println(sync.Do("SET", "greeting", "hello"))
 	fmt.Printf("%s\n", sync.Do("GET", "greeting"))
 	fmt.Println(sync.Do("GET", "nothing"))
@@ -96,10 +55,10 @@ func ExampleSync() {
 }
 
 func ExampleSync_SendMany() {
-	sync := redis.Sync{S: memory{}}
+	sync := redis.Sync{S: memory()}
 	for _, res := range sync.SendMany([]redis.Request{
-		redis.Req("SET", "a", 1),
-		redis.Req("INCR", "b"),
+		redis.Req("SET", "a", "one"),
+		redis.Req("INCR", "a"),
 		redis.Req("GET", "a"),
 	}) {
 		if err := redis.AsErrorx(res); err != nil {
@@ -111,11 +70,11 @@ func ExampleSync_SendMany() {
 	// Output:
 	// OK
 	// failed: ERR value is not an integer or out of range
-	// 1
+	// one
 }
 
 func ExampleSync_SendTransaction() {
-	sync := redis.Sync{S: memory{}}
+	sync := redis.Sync{S: memory()}
 	results, err := sync.SendTransaction([]redis.Request{
 		redis.Req("SET", "a", 1),
 		redis.Req("GET", "a"),
@@ -129,7 +88,7 @@ func ExampleSync_SendTransaction() {
 }
 
 func ExampleSync_DoInto() {
-	sync := redis.Sync{S: memory{"visits": "41"}}
+	sync := redis.Sync{S: memory("visits", "41")}
 	var visits int64
 	if err := sync.DoInto(&visits, "GET", "visits"); err != nil {
 		fmt.Println(err)
@@ -141,7 +100,7 @@ func ExampleSync_DoInto() {
 
 func ExampleSyncCtx() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	sync := redis.SyncCtx{S: memory{"greeting": "hello"}}
+	sync := redis.SyncCtx{S: memory("greeting", "hello")}
 	fmt.Printf("%s\n", sync.Do(ctx, "GET", "greeting"))
 
 	cancel()
@@ -153,7 +112,7 @@ func ExampleSyncCtx() {
 }
 
 func ExampleChanFutured() {
-	futured := redis.ChanFutured{S: memory{"a": "1", "b": "2"}}
+	futured := redis.ChanFutured{S: memory("a", "1", "b", "2")}
 	one := futured.Send(redis.Req("GET", "a"))
 	many := futured.SendMany([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b")})
 	// There is time for something else here.
@@ -169,7 +128,9 @@ func ExampleChanFutured() {
 }
 
 func ExampleScanner() {
-	it := redis.Sync{S: memory{}}.Scanner(redis.ScanOpts{Match: "key:*"})
+	mock := redistest.NewMock(nil) // a server chooses its own batches
+	mock.ExpectScan(redis.ScanOpts{Match: "key:*"}, []string{"key:1", "key:2"}, []string{"key:3"})
+	it := redis.Sync{S: mock}.Scanner(redis.ScanOpts{Match: "key:*"})
 	for {
 		keys, err := it.Next()
 		if err == redis.ScanEOF {
@@ -187,7 +148,7 @@ func ExampleScanner() {
 }
 
 func ExampleAs() {
-	sync := redis.Sync{S: memory{"visits": "41"}}
+	sync := redis.Sync{S: memory("visits", "41")}
 	visits, err := redis.As[int64](sync.Do("GET", "visits"))
 	fmt.Println(visits, err)
 	_, err = redis.As[int64](sync.Do("GET", "nothing"))

@@ -36,10 +36,16 @@ func (q *answers) add(a answer) {
 }
 
 func (q *answers) work() {
+	ended := false
+	defer func() {
+		if !ended { // a future has ended the goroutine, as t.FailNow does
+			go q.work()
+		}
+	}()
 	for {
 		q.mu.Lock()
 		if len(q.waiting) == 0 {
-			q.working = false
+			ended, q.working = true, false
 			q.mu.Unlock()
 			return
 		}

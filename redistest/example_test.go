@@ -23,17 +23,14 @@ var errNoUser = errors.New("no such user")
 
 func (n Names) Of(ctx context.Context, user string) (string, error) {
 	var name string
-	err := redis.AsErrorx(n.DB.DoInto(ctx, &name, "GET", "user:"+user))
-	if err != nil && err.HasTrait(redis.ErrTraitNotSent) {
-		err = redis.AsErrorx(n.DB.DoInto(ctx, &name, "GET", "user:"+user))
+	err := n.DB.DoInto(ctx, &name, "GET", "user:"+user)
+	if redis.SafeToRetry(err) {
+		err = n.DB.DoInto(ctx, &name, "GET", "user:"+user)
 	}
-	switch {
-	case err == nil:
-		return name, nil
-	case err.IsOfType(redis.ErrResponseNil):
+	if failure := redis.AsErrorx(err); failure != nil && failure.IsOfType(redis.ErrResponseNil) {
 		return "", errNoUser
 	}
-	return "", err
+	return name, err
 }
 
 func TestNames(t *testing.T) {
@@ -79,12 +76,11 @@ func ExampleMock() {
 	mock.Expect("INCR", "visits").NotSent()
 	db := redis.Sync{S: mock}
 	fmt.Printf("%s\n", db.Do("GET", "user:1"))
-	err := redis.AsErrorx(db.Do("INCR", "visits"))
-	fmt.Println(err.HasTrait(redis.ErrTraitNotSent))
+	fmt.Println(redis.OutcomeOf(db.Do("INCR", "visits")))
 	mock.Verify()
 	// Output:
 	// Ann
-	// true
+	// not sent
 }
 
 func ExampleMock_AnyOrder() {
@@ -107,10 +103,10 @@ func ExampleMock_ExpectTransaction() {
 	db := redis.Sync{S: mock}
 	fmt.Println(db.SendTransaction(transfer))
 	_, err := db.SendTransaction(transfer)
-	fmt.Println(redis.AsErrorx(err).IsOfType(redis.ErrIO))
+	fmt.Println(redis.OutcomeOf(err))
 	// Output:
 	// [4 6] <nil>
-	// true
+	// unknown
 }
 
 func ExampleMock_ExpectScan() {

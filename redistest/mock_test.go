@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +85,17 @@ func TestMockOutcomes(t *testing.T) {
 	assert.False(t, err.HasTrait(redis.ErrTraitNotSent))
 	mock.Expect("GET", "k").Fail(redis.ErrQueueFull.New("full"))
 	assertType(t, redis.ErrQueueFull, db.Do("GET", "k"))
+	for want, end := range map[redis.Outcome]func(e *redistest.Expectation) *redistest.Expectation{
+		redis.OutcomeValue:   func(e *redistest.Expectation) *redistest.Expectation { return e.Reply(nil) },
+		redis.OutcomeRefused: func(e *redistest.Expectation) *redistest.Expectation { return e.ServerError("ERR no") },
+		redis.OutcomeNotSent: (*redistest.Expectation).NotSent,
+		redis.OutcomeUnknown: (*redistest.Expectation).Unknown,
+	} {
+		end(mock.Expect("GET", "k"))
+		res := db.Do("GET", "k")
+		assert.Equal(t, want, redis.OutcomeOf(res))
+		assert.Equal(t, want == redis.OutcomeNotSent, redis.SafeToRetry(redis.AsError(res)))
+	}
 }
 
 func TestMockReplyFuncAndTimes(t *testing.T) {
@@ -313,6 +325,14 @@ func TestMockScriptMode(t *testing.T) {
 	mock := redistest.NewMock(t).ScriptMode()
 	mock.Expect("BLPOP", "list", 0).Reply(nil)
 	assert.Nil(t, redis.Sync{S: mock}.Do("BLPOP", "list", 0))
+}
+
+// A future may call t.FailNow, which ends the goroutine.
+func TestMockOutlivesFutures(t *testing.T) {
+	mock := redistest.NewMock(t)
+	mock.Expect("PING").Reply("PONG").Times(2)
+	mock.Send(redis.Req("PING"), redis.FuncFuture(func(any, uint64) { runtime.Goexit() }), 0)
+	assert.Equal(t, "PONG", redis.Sync{S: mock}.Do("PING"))
 }
 
 // Many goroutines share a mock, as they share a connection.
