@@ -105,6 +105,7 @@ func contractOfSend(t *testing.T, s subject) {
 	assert.Equal(t, map[uint64]any{4: []any{int64(3), []byte("v")}}, gather(1, func(cb redis.Future) {
 		s.SendTransaction(tx, cb, 4)
 	}))
+	assert.Equal(t, map[uint64]any{4: []any{}}, gather(1, func(cb redis.Future) { s.SendTransaction(nil, cb, 4) }))
 	shards := 0
 	s.EachShard(func(shard redis.Sender, err error) bool {
 		shards++
@@ -162,6 +163,9 @@ func contractOfScanner(t *testing.T, s subject) {
 	}
 	it = s.Scanner(redis.ScanOpts{})
 	assertType(t, redis.ErrRequestWithdrawn, gather(1, func(cb redis.Future) { it.Next(cancelled{cb.(redis.FuncFuture)}) })[0])
+	s.scan(redis.ScanOpts{}, "k", "n")
+	again := gather(1, it.Next)[0]
+	assert.ElementsMatch(t, []string{"k", "n"}, again, "the step that failed is repeated")
 }
 
 func contractOfClose(t *testing.T, s subject) {
@@ -174,6 +178,7 @@ func contractOfClose(t *testing.T, s subject) {
 		assertType(t, redis.ErrContextClosed, res)
 		assert.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent))
 	}
-	assertType(t, redis.ErrContextClosed, gather(1, func(cb redis.Future) { s.SendTransaction(nil, cb, 0) })[0])
+	tx := []redis.Request{redis.Req("GET", "k")}
+	assertType(t, redis.ErrContextClosed, gather(1, func(cb redis.Future) { s.SendTransaction(tx, cb, 0) })[0])
 	assertType(t, redis.ErrContextClosed, gather(1, s.Scanner(redis.ScanOpts{}).Next)[0])
 }

@@ -167,10 +167,13 @@ func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 }
 
-// SendTransaction implements redis.Sender.
+// SendTransaction implements redis.Sender. One without requests is not to be
+// expected: its result is an empty array.
 func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	err, at := m.refusal(reqs, cb)
 	switch {
+	case len(reqs) == 0:
+		m.resolve([]any{}, cb, start)
 	case err == nil:
 		m.take(true, reqs, cb, start)
 	case at < 0:
@@ -273,7 +276,7 @@ type scanner struct {
 
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
-	if s.Err == nil && s.IterLast() {
+	if s.IterLast() {
 		s.m.resolve(redis.ScanEOF, cb, 0)
 		return
 	}
