@@ -131,3 +131,62 @@ func ExampleParseURL() {
 	// localhost:6379 me 3 3s 500ms
 	// redispipe.opts.url: the parameter "pool" is unknown
 }
+
+// Shutdown waits for the answers to what was accepted; Close does not.
+func ExampleConnection_Shutdown() {
+	server := exampleServer()
+	defer server.Close()
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close() // does nothing after Shutdown
+
+	answered := redis.ChanFutured{S: conn}.Send(redis.Req("SET", "key", "value"))
+
+	// The end of a program: no request is left behind, unless that takes long.
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := conn.Shutdown(ctx); err != nil {
+		log.Print(err) // says how many requests were left, sent and unsent
+	}
+	fmt.Println(answered.Value())
+	fmt.Println(redis.AsErrorx(redis.Sync{S: conn}.Do("PING")).IsOfType(redis.ErrContextClosed))
+	// Output:
+	// OK
+	// true
+}
+
+// A connection of one goroutine's own, which may block and keep state.
+func ExampleOpts_scriptMode() {
+	server := exampleServer()
+	defer server.Close()
+	ctx := context.Background()
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{
+		ScriptMode: true,
+		IOTimeout:  time.Minute, // more than a command may block
+		Logger:     redisconn.NoopLogger{},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	client := redis.SyncCtx{S: conn}
+
+	// Nothing happens if somebody else changes the balance meanwhile.
+	client.Do(ctx, "SET", "balance", 100)
+	client.Do(ctx, "WATCH", "balance")
+	balance, err := redis.As[int64](client.Do(ctx, "GET", "balance"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	results, err := client.SendTransaction(ctx, []redis.Request{redis.Req("SET", "balance", balance-30)})
+	fmt.Println(results, err)
+
+	// A worker waits for its next job, up to 30 s.
+	client.Do(ctx, "RPUSH", "jobs", "paint")
+	fmt.Printf("%s\n", client.Do(ctx, "BLPOP", "jobs", 30))
+	// Output:
+	// [OK] <nil>
+	// [jobs paint]
+}

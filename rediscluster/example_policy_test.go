@@ -1,0 +1,165 @@
+package rediscluster_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// exampleCluster starts a cluster with a replica for each master.
+func exampleCluster() *testbed.Cluster {
+	tb, err := testbed.StartCluster(testbed.ClusterOptions{Masters: 1, Replicas: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return tb
+}
+
+// traffic is a logger that counts who answers reads.
+type traffic struct {
+	rediscluster.NoopLogger // ignores events
+	master                  string
+	byMaster, byReplica     atomic.Int64
+}
+
+// ReqStat is called with each answered request.
+func (t *traffic) ReqStat(_ *rediscluster.Cluster, conn *redisconn.Connection, req redis.Request, _ any, _, _, _ int64) {
+	switch {
+	case req.Cmd != "GET": // a write, or the cluster's own
+	case conn.Addr() == t.master:
+		t.byMaster.Add(1)
+	default:
+		t.byReplica.Add(1)
+	}
+}
+
+// Whether a read may be a little behind is the caller's to know: each policy is a
+// sender of its own, on the connections of the one cluster.
+func ExampleCluster_WithPolicy() {
+	tb := exampleCluster()
+	defer tb.Close()
+	ctx := context.Background()
+	t := &traffic{master: tb.Node(0).Addr()}
+	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{Logger: t})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close()
+
+	strict := redis.SyncCtx{S: cluster}                                             // all by the master
+	feeds := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}        // reads by replicas, mostly
+	scripts := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.ForcePreferSlaves)} // of scripts that only read
+
+	strict.Do(ctx, "SET", "key", "value")
+	strict.Do(ctx, "GET", "key")
+	fmt.Println("strict:", t.byMaster.Load() > 0, t.byReplica.Load() > 0)
+
+	// A replica is read from once it is connected and in sync.
+	for t.byReplica.Load() == 0 {
+		feeds.Do(ctx, "GET", "key")
+	}
+	fmt.Println("feeds:", feeds.Do(ctx, "SET", "key", "a write goes to the master"))
+
+	// A script that writes after all is refused by the replica, and goes to the
+	// master.
+	fmt.Println("scripts:", scripts.Do(ctx, "EVAL", "return redis.call('SET', KEYS[1], 1)", 1, "key"))
+	// Output:
+	// strict: true false
+	// feeds: OK
+	// scripts: OK
+}
+
+// weights are those of hosts. A host of weight 0 is read from only where there
+// is no other: here, one that is far away.
+type weights map[string]uint32
+
+func (w weights) GetWeightByHost(host string) (uint32, bool) {
+	weight, known := w[host]
+	return weight, known // 1 if it is not known
+}
+
+func ExampleWeightProvider() {
+	tb := exampleCluster()
+	defer tb.Close()
+	ctx := context.Background()
+	near, far := tb.Node(0).Addr(), tb.Node(1).Addr()
+	t := &traffic{master: near}
+	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{
+		WeightProvider: weights{far: 0},
+		Logger:         t,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close()
+
+	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.MasterAndSlaves)}
+	for range 100 {
+		reads.Do(ctx, "GET", "key")
+	}
+	fmt.Println(t.byMaster.Load(), t.byReplica.Load())
+	// Output: 100 0
+}
+
+// Shutdown waits for the answers to what was accepted, redirects and retries
+// included.
+func ExampleCluster_Shutdown() {
+	tb := exampleCluster()
+	defer tb.Close()
+	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close() // does nothing after Shutdown
+	answered := redis.ChanFutured{S: cluster}.Send(redis.Req("SET", "key", "value"))
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := cluster.Shutdown(ctx); err != nil {
+		log.Print(err) // says how many requests were left
+	}
+	fmt.Println(answered.Value())
+	// Output: OK
+}
+
+// events is a logger that tells what happens to a cluster and its connections.
+type events struct {
+	rediscluster.NoopLogger // and no statistics
+	masters                 chan int
+}
+
+func (l events) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
+	switch e := event.(type) {
+	case rediscluster.LogTopologyChanged: // slots, nodes or roles
+		l.masters <- len(e.Masters)
+	case rediscluster.LogHostEvent: // of one connection
+		if lost, ok := e.Event.(redisconn.LogDisconnected); ok {
+			log.Printf("%s is disconnected: %v", e.Conn.Addr(), lost.Error)
+		}
+	case rediscluster.LogClusterSlotsError:
+		log.Printf("%s does not tell the slots: %v", e.Conn.Addr(), e.Error)
+	}
+}
+
+// WantsReqStat spares the cluster statistics that nobody wants.
+func (events) WantsReqStat() bool { return false }
+
+func ExampleLogger() {
+	tb := exampleCluster()
+	defer tb.Close()
+	l := events{masters: make(chan int, 100)} // does not hold up the cluster
+	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: l})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close()
+	fmt.Println("masters:", <-l.masters)
+	// Output: masters: 1
+}
