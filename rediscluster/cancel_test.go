@@ -1,0 +1,166 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// patient are options with which nothing but a context ends a request.
+var patient = Opts{ConnsPerHost: 1, CheckInterval: time.Minute, WaitToMigrate: time.Second, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}
+
+// start does send in a goroutine, and returns its result and how to cancel it.
+func start(send func(context.Context) any) (result chan any, cancel context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	result = make(chan any, 1)
+	go func() { result <- send(ctx) }()
+	return result, cancel
+}
+
+// seen counts the requests of a name that a server has got.
+func seen(s *scriptedNode, cmd string) (n int) {
+	for _, r := range s.Requests() {
+		if r.Cmd == cmd {
+			n++
+		}
+	}
+	return n
+}
+
+// requireCancelled requires the error of a caller whose context has ended.
+func requireCancelled(t *testing.T, res any, notSent bool) {
+	t.Helper()
+	err := redis.AsErrorx(res)
+	require.NotNil(t, err, "%v", res)
+	require.True(t, err.IsOfType(redis.ErrRequestCancelled), "%v", err)
+	assert.Equal(t, notSent, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+	assert.True(t, redis.CausedBy(err, context.Canceled), "%v", err)
+}
+
+// ways are how a caller with a context sends.
+var ways = map[string]func(context.Context, redis.SyncCtx) any{
+	"Do": func(ctx context.Context, s redis.SyncCtx) any { return s.Do(ctx, "INCR", "key") },
+	"SendMany": func(ctx context.Context, s redis.SyncCtx) any {
+		return s.SendMany(ctx, []redis.Request{redis.Req("INCR", "key")})[0]
+	},
+	"SendTransaction": func(ctx context.Context, s redis.SyncCtx) any {
+		_, err := s.SendTransaction(ctx, []redis.Request{redis.Req("INCR", "key")})
+		return err
+	},
+}
+
+// A request that waits behind what the socket does not take is taken back.
+func TestCancelUnsent(t *testing.T) {
+	play, release := holding("+OK\r\n")
+	node := newScriptedNode(t, play)
+	c, _ := connect(t, []string{node.Addr()}, patient)
+	const fillers = 64 // of 1 MiB: more than sockets buffer
+	filled := make(chan any, fillers)
+	value := strings.Repeat("v", 1<<20)
+	for i := range fillers {
+		c.Send(redis.Req("SET", fmt.Sprint(i), value), redis.FuncFuture(func(res any, _ uint64) { filled <- res }), 0)
+	}
+	result, cancel := start(func(ctx context.Context) any { return redis.SyncCtx{S: c}.Do(ctx, "INCR", "key") })
+	await(t, "the request", func() bool { return c.refresher.unanswered() == fillers+1 })
+	cancel()
+	requireCancelled(t, <-result, true)
+	close(release)
+	for range fillers {
+		require.Equal(t, "OK", <-filled)
+	}
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
+	assert.Zero(t, seen(node, "INCR"))
+}
+
+// A request in flight is abandoned: it may have run, and its reply goes to nobody.
+func TestCancelInFlight(t *testing.T) {
+	for name, send := range ways {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				reply := map[string]string{"MULTI": "+OK\r\n", "INCR": ":1\r\n", "EXEC": "*1\r\n:1\r\n", "GET": "$2\r\nok\r\n"}[r.Cmd]
+				if r.Cmd != "GET" {
+					select {
+					case <-release:
+					case <-c.Done():
+					}
+				}
+				_, err := c.Write([]byte(reply))
+				return err
+			})
+			c, _ := connect(t, []string{node.Addr()}, patient)
+			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
+			await(t, "the request", func() bool { return seen(node, "INCR")+seen(node, "MULTI") == 1 })
+			cancel()
+			requireCancelled(t, <-result, false)
+			close(release)
+			assert.Equal(t, []byte("ok"), redis.Sync{S: c}.Do("GET", "key"))
+		})
+	}
+}
+
+// The caller leaves between two attempts: it need not wait for the next one, which
+// is not made.
+func TestCancelBetweenAttempts(t *testing.T) {
+	for name, send := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				reply := "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
+				if r.Cmd == "GET" {
+					reply = "+OK\r\n"
+				}
+				_, err := c.Write([]byte(reply))
+				return err
+			})
+			c, _ := connect(t, []string{node.Addr()}, patient)
+			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
+			await(t, "a pause", func() bool { return c.waiting.Load() == 1 })
+			cancel()
+			requireCancelled(t, <-result, false)
+			await(t, "the end of the pause", func() bool { return c.waiting.Load() == 0 })
+			require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
+			assert.Equal(t, 1, seen(node, "INCR"))
+		})
+	}
+}
+
+// The caller leaves while the node that a redirect named has the request.
+func TestCancelAfterRedirect(t *testing.T) {
+	for _, code := range []string{"MOVED", "ASK"} {
+		for name, send := range ways {
+			t.Run(code+", "+name, func(t *testing.T) {
+				play, release := holding("+OK\r\n")
+				target := newScriptedNode(t, play)
+				source := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+					reply := fmt.Sprintf("-%s %d %s\r\n", code, redisclusterutil.Slot("key"), target.Addr())
+					if r.Cmd == "EXEC" {
+						reply = "-EXECABORT Transaction discarded because of previous errors.\r\n"
+					}
+					_, err := c.Write([]byte(reply))
+					return err
+				})
+				c, _ := connect(t, []string{source.Addr()}, patient)
+				source.serve(target.Addr()) // which confirms the redirect
+				result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
+				arrived := func() int { return seen(target, "INCR") + seen(target, "ASKING") + seen(target, "MULTI") }
+				await(t, "the redirect", func() bool { return arrived() > 0 })
+				cancel()
+				requireCancelled(t, <-result, false)
+				close(release)
+				require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
+				assert.LessOrEqual(t, seen(target, "INCR"), 1)
+			})
+		}
+	}
+}
