@@ -172,7 +172,7 @@ func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	err, at := m.refusal(reqs, cb)
 	switch {
-	case len(reqs) == 0:
+	case len(reqs) == 0 && (err == nil || err.IsOfType(redis.ErrContextClosed)):
 		m.resolve([]any{}, cb, start)
 	case err == nil:
 		m.take(true, reqs, cb, start)
