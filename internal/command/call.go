@@ -125,26 +125,26 @@ func (c *Call) Verdict(singleUser bool) Verdict {
 		return Allowed
 	case c.Class == Session:
 		return ChangesSession
-	case c.Class == BlocksIfAsked && !c.asksToBlock():
+	case c.Class == BlocksIfAsked && c.blockOption() == 0:
 		return Allowed
 	}
 	return WouldBlock
 }
 
-// asksToBlock goes over XREAD's and XREADGROUP's options as the server does:
-// a group that is named BLOCK is not an option.
-func (c *Call) asksToBlock() bool {
+// blockOption returns the position of BLOCK among XREAD's and XREADGROUP's options,
+// or 0. It goes over them as the server does: a group that is named BLOCK is none.
+func (c *Call) blockOption() int {
 	for p := 1; p < c.Words(); p++ {
 		switch {
 		case c.is(p, "BLOCK"):
-			return true
+			return p
 		case c.is(p, "STREAMS"):
-			return false
+			return 0
 		case c.is(p, "COUNT"):
 			p++
 		case c.is(p, "GROUP"):
 			p += 2
 		}
 	}
-	return false
+	return 0
 }
