@@ -47,7 +47,8 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	if opts.Protocol != 0 && opts.Protocol != 2 && opts.Protocol != 3 {
 		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: 2 or 3", opts.Protocol)
 	}
-	opts = opts.withDefaults()
+	given := opts
+	opts = given.withDefaults()
 	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.queue.ctx = c.ctx
@@ -56,7 +57,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 
 	c.connecting()
 	first := make(chan error, 1)
-	go c.live(first)
+	go c.live(first, corrections(given, opts))
 	if opts.AsyncDial {
 		return c, nil
 	}

@@ -15,8 +15,11 @@ import (
 // live is the lifecycle goroutine: it dials, looks after the session, and
 // dials again, until the connection is closed. It is started by Connect and
 // ends with the context. What came of the first attempt is sent to first.
-func (c *Connection) live(first chan<- error) {
+func (c *Connection) live(first chan<- error, corrected []LogOptCorrected) {
 	defer close(c.ended)
+	for _, event := range corrected {
+		c.report(event)
+	}
 	for failures, broken := 0, 0; ; {
 		began := time.Now()
 		c.report(LogConnecting{})
@@ -44,9 +47,9 @@ func (c *Connection) live(first chan<- error) {
 		switch {
 		case c.ctx.Err() != nil:
 		case failures > 0:
-			c.pause(failures, began)
+			c.pause(failures-2, began)
 		case broken > 1:
-			c.pause(min(broken-brokenGrace, 1), began)
+			c.pause(min(broken-brokenGrace-1, 0), began)
 		}
 		if c.ctx.Err() != nil {
 			c.finish(err)
@@ -218,10 +221,10 @@ func (c *Connection) finish(err *errorx.Error) {
 
 // pause waits before the next attempt, counted from the start of the last.
 // The wait is drawn from all of the interval, so that the clients of a server
-// that comes back do not come all at once. With failures below 1 the interval
-// is a half, a quarter and so on of ReconnectPause.
-func (c *Connection) pause(failures int, began time.Time) {
-	longest := times(c.opts.ReconnectPause, 1<<max(0, min(failures-1, 10))) >> max(0, 1-failures)
+// that comes back do not come all at once. The interval is ReconnectPause, so many
+// times doubled or, if that is negative, halved.
+func (c *Connection) pause(doubled int, began time.Time) {
+	longest := times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
 	timer := time.NewTimer(rand.N(longest) - time.Since(began))
 	defer timer.Stop()

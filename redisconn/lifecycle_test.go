@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -52,7 +53,7 @@ func TestBackOffGrowsToItsCap(t *testing.T) {
 		var longest, total time.Duration
 		for i := 1; i < len(dials); i++ {
 			pause := dials[i].Sub(dials[i-1])
-			bound := min(4*time.Second, time.Second<<min(i-1, 10))
+			bound := min(4*time.Second, time.Second/2<<min(i-1, 10))
 			require.LessOrEqual(t, pause, bound, "pause %d", i)
 			longest = max(longest, pause)
 			total += pause
@@ -88,6 +89,42 @@ func TestBackOffStartsAnew(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, failed, log.count("ConnectFailed"))
 		require.True(t, conn.ConnectedNow(), "the pause after the first failure is the shortest again")
+	})
+}
+
+// At the defaults, a server that was down for any time is in use again within half
+// a second.
+func TestBackInUseSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		p := &pipes{refuse: func() error {
+			if down.Load() {
+				return errRefused
+			}
+			return nil
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{})
+		for range 200 {
+			down.Store(true)
+			_ = p.lastConn().Close()
+			time.Sleep(rand.N(time.Minute))
+			down.Store(false)
+			time.Sleep(500 * time.Millisecond)
+			require.True(t, conn.ConnectedNow())
+			time.Sleep(time.Second) // it is of use
+		}
+	})
+}
+
+// What is corrected is reported first, and once.
+func TestCorrectedOptsAreReportedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{}
+		_, log := connectPipes(t, p, redisconn.Opts{DialTimeout: time.Hour})
+		_ = p.lastConn().Close()
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"OptCorrected", "Connecting", "Connected", "Disconnected", "Connecting", "Connected"}, log.names())
+		require.Equal(t, redisconn.LogOptCorrected{Option: "DialTimeout", Given: time.Hour, Used: time.Second}, event[redisconn.LogOptCorrected](log))
 	})
 }
 
@@ -142,18 +179,23 @@ func TestNoReconnectAfterFirstFailure(t *testing.T) {
 
 // A pause that is meant to be for ever must not overflow into none.
 func TestPausesDoNotOverflow(t *testing.T) {
-	for name, opts := range map[string]redisconn.Opts{
-		"ReconnectPause": {ReconnectPause: math.MaxInt64},
-		"IOTimeout":      {IOTimeout: math.MaxInt64},
-		"DialTimeout":    {DialTimeout: math.MaxInt64, IOTimeout: -1},
+	const often = 2 * 3600 * 1000 / 250 // twice as often as at the defaults
+	for name, c := range map[string]struct {
+		opts redisconn.Opts
+		most int
+	}{
+		"ReconnectPause":    {redisconn.Opts{ReconnectPause: math.MaxInt64}, 10},
+		"ReconnectPauseMax": {redisconn.Opts{ReconnectPauseMax: math.MaxInt64}, 100},
+		"IOTimeout":         {redisconn.Opts{IOTimeout: math.MaxInt64}, often},
+		"DialTimeout":       {redisconn.Opts{DialTimeout: math.MaxInt64, IOTimeout: -1}, often},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &pipes{refuse: refuse}
-				opts.AsyncDial = true
-				conn, _ := connectPipes(t, p, opts)
+				c.opts.AsyncDial = true
+				conn, _ := connectPipes(t, p, c.opts)
 				time.Sleep(time.Hour)
-				require.Less(t, len(p.dialed()), 10)
+				require.Less(t, len(p.dialed()), c.most)
 				require.NoError(t, conn.Ctx().Err(), "it never reconnects")
 			})
 		})

@@ -26,6 +26,13 @@ type LogEvent interface {
 	logEvent()
 }
 
+// LogOptCorrected: an option was out of its bounds, and another value is used. It
+// comes before all other events, once for each such option.
+type LogOptCorrected struct {
+	Option      string // the field's name in Opts
+	Given, Used any
+}
+
 // LogConnecting: dialing begins.
 type LogConnecting struct{}
 
@@ -59,6 +66,7 @@ type LogFuturePanic struct {
 	Stack []byte // as by debug.Stack
 }
 
+func (LogOptCorrected) logEvent()  {}
 func (LogConnecting) logEvent()    {}
 func (LogConnected) logEvent()     {}
 func (LogConnectFailed) logEvent() {}
@@ -73,6 +81,8 @@ type DefaultLogger struct{}
 func (DefaultLogger) Report(conn *Connection, event LogEvent) {
 	name := conn.Addr()
 	switch e := event.(type) {
+	case LogOptCorrected:
+		log.Printf("redispipe: %s: option %s is %v instead of %v, which is out of bounds", name, e.Option, e.Used, e.Given)
 	case LogConnecting:
 		log.Printf("redispipe: %s: connecting", name)
 	case LogConnected:

@@ -17,23 +17,23 @@ func TestDefaults(t *testing.T) {
 		in, want Opts // of which the durations count
 	}{
 		"zero": {Opts{}, Opts{
-			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second,
-			ReconnectPauseMax: 4 * time.Second, TCPKeepAlive: time.Second / 3,
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 500 * ms,
+			ReconnectPauseMax: 500 * ms, TCPKeepAlive: time.Second / 3,
 		}},
 		"IOTimeout": {Opts{IOTimeout: 300 * ms}, Opts{
-			IOTimeout: 300 * ms, DialTimeout: 300 * ms, ReconnectPause: 600 * ms, ReconnectPauseMax: 1200 * ms, TCPKeepAlive: 100 * ms,
+			IOTimeout: 300 * ms, DialTimeout: 300 * ms, ReconnectPause: 500 * ms, ReconnectPauseMax: 500 * ms, TCPKeepAlive: 100 * ms,
 		}},
 		"no IOTimeout": {Opts{IOTimeout: -1}, Opts{
-			IOTimeout: -1, DialTimeout: 5 * time.Second, ReconnectPause: 10 * time.Second, ReconnectPauseMax: 20 * time.Second,
+			IOTimeout: -1, DialTimeout: 5 * time.Second, ReconnectPause: 500 * ms, ReconnectPauseMax: 500 * ms,
 		}},
 		"smaller DialTimeout": {Opts{DialTimeout: 100 * ms}, Opts{
-			IOTimeout: time.Second, DialTimeout: 100 * ms, ReconnectPause: 200 * ms, ReconnectPauseMax: 400 * ms, TCPKeepAlive: time.Second / 3,
+			IOTimeout: time.Second, DialTimeout: 100 * ms, ReconnectPause: 200 * ms, ReconnectPauseMax: 200 * ms, TCPKeepAlive: time.Second / 3,
 		}},
 		"larger DialTimeout": {Opts{DialTimeout: time.Hour}, Opts{
-			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 2 * time.Second, ReconnectPauseMax: 4 * time.Second, TCPKeepAlive: time.Second / 3,
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 500 * ms, ReconnectPauseMax: 500 * ms, TCPKeepAlive: time.Second / 3,
 		}},
 		"negative": {Opts{ReconnectPause: -1, TCPKeepAlive: -1}, Opts{
-			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: -1, ReconnectPauseMax: -2, TCPKeepAlive: -1,
+			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: -1, ReconnectPauseMax: -1, TCPKeepAlive: -1,
 		}},
 	} {
 		got := c.in.withDefaults()
@@ -50,6 +50,24 @@ func TestDefaultsTwice(t *testing.T) {
 	require.Equal(t, once, once.withDefaults())
 	require.Equal(t, 5, once.MaxRequests)
 	require.Equal(t, 6, once.MaxBytes)
+}
+
+func TestCorrections(t *testing.T) {
+	for _, good := range []Opts{
+		{},
+		{IOTimeout: -1, DialTimeout: time.Hour, ReconnectPause: -1, TCPKeepAlive: -1, WritePause: -1},
+		{DialTimeout: time.Second, ReconnectPause: time.Minute, ReconnectPauseMax: time.Second, MaxRequests: 1, Integrity: true},
+	} {
+		require.Empty(t, corrections(good, good.withDefaults()))
+	}
+	given := Opts{DialTimeout: time.Hour, ReconnectPauseMax: -1, MaxRequests: -2, MaxBytes: -3, ScriptMode: true, Integrity: true}
+	require.Equal(t, []LogOptCorrected{
+		{"DialTimeout", time.Hour, defaultIOTimeout},
+		{"ReconnectPauseMax", time.Duration(-1), defaultLongestPause},
+		{"MaxRequests", -2, defaultMaxRequests},
+		{"MaxBytes", -3, defaultMaxBytes},
+		{"Integrity", true, false},
+	}, corrections(given, given.withDefaults()))
 }
 
 func TestTimes(t *testing.T) {

@@ -18,10 +18,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 	const clients, atOnce = 200, 250 * time.Millisecond
 	server := testbed.NewServer(t)
 	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{Seed: seed})
-	opts := redisconn.Opts{
-		IOTimeout: time.Second, ReconnectPause: 500 * time.Millisecond, ReconnectPauseMax: 2 * time.Second,
-		Logger: redisconn.NoopLogger{},
-	}
+	opts := redisconn.Opts{Logger: redisconn.NoopLogger{}}
 	conns := make([]*redisconn.Connection, clients)
 	for i := range conns {
 		var err error
