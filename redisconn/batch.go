@@ -41,7 +41,9 @@ type batch struct {
 
 	fence nonce     // of the PING that ends it, with Opts.Integrity
 	taken time.Time // when it went in flight
-	next  *batch    // in flight
+	// blocks is for how long its requests may block, in ScriptMode.
+	blocks time.Duration
+	next   *batch // in flight
 
 	sent    int          // bytes that reached the socket; the writer's until it is done
 	claimed atomic.Int64 // items that somebody resolves or has resolved

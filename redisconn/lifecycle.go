@@ -118,6 +118,7 @@ func (s *session) attend() {
 	ticker := time.NewTicker(max(check, time.Millisecond))
 	defer ticker.Stop()
 	progress := progress{since: time.Now()}
+	script := s.c.opts.ScriptMode
 	for tick := 1; ; tick++ {
 		select {
 		case <-s.failed:
@@ -127,15 +128,19 @@ func (s *session) attend() {
 			return
 		case now := <-ticker.C:
 			oldest, waits := s.c.queue.oldest()
-			if waits && timeout > 0 && progress.stalled(now, oldest, s.received.Load(), timeout) {
-				s.fail(redis.ErrIO.New("no answer within %v", timeout))
+			if script && waits {
+				oldest.taken = progress.servedSince(now, oldest.seq)
+			}
+			patience := plus(timeout, oldest.blocks)
+			if waits && timeout > 0 && progress.stalled(now, oldest.taken, s.received.Load(), patience) {
+				s.fail(redis.ErrIO.New("no answer within %v", patience))
 				return
 			}
 			if tick%2 != 0 {
 				continue
 			}
 			s.c.queue.trim()
-			if !s.c.opts.ScriptMode {
+			if !script {
 				s.beats.beat()
 			}
 		}
@@ -146,6 +151,18 @@ func (s *session) attend() {
 type progress struct {
 	since    time.Time
 	received int64
+	// seq and served are for servedSince.
+	seq    uint64
+	served time.Time
+}
+
+// servedSince returns since when the oldest batch has been so, as far as calls tell:
+// before that the server may have blocked on others.
+func (p *progress) servedSince(now time.Time, seq uint64) time.Time {
+	if p.served.IsZero() || seq != p.seq {
+		p.seq, p.served = seq, now
+	}
+	return p.served
 }
 
 // enoughProgress is what has to come in within a time-out for a connection to

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -336,6 +337,72 @@ func TestIOTimeoutIsAboutProgress(t *testing.T) {
 			})
 		})
 	}
+}
+
+// In ScriptMode a command may block for as long as it asks, and IOTimeout beside,
+// from when those before it are answered.
+func TestIOTimeoutOfBlockingCommands(t *testing.T) {
+	opts := redisconn.Opts{IOTimeout: 600 * time.Millisecond, ScriptMode: true}
+	const late = 200 * time.Millisecond // how much later a time-out may be noticed
+	test := func(name string, f func(t *testing.T, conn *redisconn.Connection, log *recorder)) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{answer: func(args []string) string {
+					if args[0] == "BLPOP" {
+						if seconds, _ := time.ParseDuration(args[2] + "s"); args[1] != "hangs" {
+							time.Sleep(seconds)
+							return "*-1\r\n"
+						}
+						return ""
+					}
+					return silentAfter(args)
+				}}
+				conn, log := connectPipes(t, p, opts)
+				f(t, conn, log)
+			})
+		})
+	}
+	test("blocks", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
+		require.Nil(t, send(conn, "BLPOP", "list", 10).wait(t))
+		require.Zero(t, log.count("Disconnected"))
+	})
+	test("one after the other", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
+		var all []*outcome
+		for _, seconds := range []any{10, "0.5", 5.5} {
+			all = append(all, send(conn, "BLPOP", "list", seconds))
+			synctest.Wait() // batches of their own
+		}
+		many := newOutcomes(3)
+		conn.SendMany(slices.Repeat(requests(redis.Req("BLPOP", "list", 2)), 3), many, 0)
+		for _, o := range all {
+			require.Nil(t, o.wait(t))
+		}
+		require.Equal(t, []any{nil, nil, nil}, many.wait(t))
+		require.Zero(t, log.count("Disconnected"))
+	})
+	test("hangs", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
+		began := time.Now()
+		requireUnknown(t, send(conn, "BLPOP", "hangs", 10).wait(t), redis.ErrIO)
+		require.InDelta(t, 10*time.Second+opts.IOTimeout+late/2, time.Since(began), float64(late/2))
+	})
+	test("for ever", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
+		o := send(conn, "BLPOP", "hangs", 0)
+		time.Sleep(24 * time.Hour)
+		require.Zero(t, log.count("Disconnected"))
+		conn.Close()
+		requireUnknown(t, o.wait(t), redis.ErrIO)
+	})
+	test("does not block", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
+		began := time.Now()
+		requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+		require.InDelta(t, opts.IOTimeout+late/2, time.Since(began), float64(late/2))
+	})
+	test("streams", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
+		require.Nil(t, conn.DoStream(background, nil, "BLPOP", "list", 10))
+		began := time.Now()
+		requireUnknown(t, conn.DoStream(background, nil, "BLPOP", "hangs", 10), redis.ErrIO)
+		require.Equal(t, 10*time.Second+opts.IOTimeout, time.Since(began))
+	})
 }
 
 func TestCloseWhileDialing(t *testing.T) {

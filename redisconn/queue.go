@@ -297,14 +297,22 @@ func (q *queue) first(s *session) (b *batch, why *errorx.Error) {
 	return q.head, nil
 }
 
-// oldest returns when the oldest batch in flight was taken.
-func (q *queue) oldest() (taken time.Time, waits bool) {
+// oldest is what the lifecycle wants to know of the oldest batch in flight.
+type oldest struct {
+	seq    uint64 // of its first request
+	taken  time.Time
+	blocks time.Duration
+}
+
+// oldest describes the oldest batch in flight, if there is one.
+func (q *queue) oldest() (o oldest, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.head == nil {
-		return time.Time{}, false
+	b := q.head
+	if b == nil {
+		return oldest{}, false
 	}
-	return q.head.taken, true
+	return oldest{b.items[0].seq, b.taken, b.blocks}, true
 }
 
 // yields tells whether to let other goroutines run before the batch is taken.

@@ -93,6 +93,7 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	r.Ticket = wire.Ticket{Queue: q, Seq: q.seq}
 	b.buf = append(b.buf, r.Buf...)
 	b.foreign = b.foreign || r.Cancellable
+	c.mayBlockLocked(b, r.Cmd, r.Buf)
 	it := item{fut: cb, n: n, start: mark.bytes, end: len(b.buf), typed: r.Typed && !q.fenced && !c.wantsStat}
 	if c.wantsStat {
 		it.stat = &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}
@@ -201,6 +202,7 @@ func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *e
 		return redis.AsErrorx(err)
 	}
 	b.buf = buf
+	c.mayBlockLocked(b, req.Cmd, buf[begin:])
 	it := item{fut: cb, n: n, start: begin, end: len(buf)}
 	switch cb.(type) {
 	case nil, redis.FuncFuture:
@@ -214,6 +216,19 @@ func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *e
 	}
 	b.items = append(b.items, it)
 	return nil
+}
+
+// mayBlockLocked adds to the batch for how long a request may block.
+func (c *Connection) mayBlockLocked(b *batch, cmd string, encoded []byte) {
+	if c.opts.ScriptMode {
+		r := wire.Request{Cmd: cmd, Buf: encoded}
+		b.blocks = plus(b.blocks, blockTime(cmd, r.Args()))
+	}
+}
+
+func blockTime(cmd string, args []any) time.Duration {
+	call := command.Of(cmd, args)
+	return call.BlockTime()
 }
 
 // appendOwnLocked adds what goes before the user's requests.

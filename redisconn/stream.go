@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -16,9 +17,10 @@ import (
 // result then is its length (int64), else that of any other request.
 //
 // Memory is bounded by a few times 64 KiB. Each read and write of the socket
-// has to come to something within IOTimeout; the reader and the writer that are
-// given may take their time. Dialing anew for each request costs some round
-// trips: use it for values that are large in comparison.
+// has to come to something within IOTimeout, to which a blocking command adds its
+// own timeout; the reader and the writer that are given may take their time. Dialing
+// anew for each request costs some round trips: use it for values that are large in
+// comparison.
 //
 // An error of connecting has ErrTraitNotSent. A request of which not all was
 // written did not run, but since some of it may have been, its error is ErrIO.
@@ -44,7 +46,8 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	defer context.AfterFunc(c.ctx, func() { _ = conn.Close() })()
 
-	res, err := c.stream(&patientConn{conn, c.opts.IOTimeout}, w, req)
+	blocks := blockTime(cmd, plainArgs(args))
+	res, err := c.stream(&patientConn{conn, c.opts.IOTimeout, blocks}, w, req)
 	if err == nil {
 		return res
 	}
@@ -80,24 +83,24 @@ func plainArgs(args []any) []any {
 	return plain
 }
 
-// patientConn gives each read and write the same time.
+// patientConn gives each write the same time, and each read what the server may
+// block beside.
 type patientConn struct {
 	net.Conn
 	timeout time.Duration // none if negative
+	blocks  time.Duration
 }
 
 func (p *patientConn) Read(b []byte) (int, error) {
-	p.extend()
+	if p.timeout > 0 && p.blocks < command.Forever {
+		_ = p.Conn.SetReadDeadline(time.Now().Add(plus(p.timeout, p.blocks)))
+	}
 	return p.Conn.Read(b)
 }
 
 func (p *patientConn) Write(b []byte) (int, error) {
-	p.extend()
-	return p.Conn.Write(b)
-}
-
-func (p *patientConn) extend() {
 	if p.timeout > 0 {
-		_ = p.Conn.SetDeadline(time.Now().Add(p.timeout))
+		_ = p.Conn.SetWriteDeadline(time.Now().Add(p.timeout))
 	}
+	return p.Conn.Write(b)
 }
