@@ -72,9 +72,16 @@ func withRequest(err error, cmd string, args []any) error {
 	return typed.WithProperty(EKRequest, Request{Cmd: cmd, Args: cloneArgs(args)})
 }
 
-func errArgument(cmd string, pos int) *errorx.Error {
+// errArgument says that a request has an argument that can't be sent. It keeps
+// no reference to arg.
+func errArgument(cmd string, pos int, arg any) *errorx.Error {
 	call := command.Of(cmd, nil)
-	return ErrArgumentType.New("%s: the type of argument %d can't be sent", commandName(&call, cmd), pos).
+	name := commandName(&call, cmd)
+	if bad, ok := arg.(badArg); ok {
+		return within(bad.why[0], "%s: argument %d can't be sent", name, pos).
+			WithProperty(EKArgPos, pos)
+	}
+	return ErrArgumentType.New("%s: the type of argument %d can't be sent", name, pos).
 		WithProperty(EKArgPos, pos)
 }
 

@@ -3,6 +3,7 @@ package redis
 import (
 	"math"
 	"math/big"
+	"reflect"
 	"strconv"
 )
 
@@ -13,7 +14,7 @@ type Scalar interface {
 	[]byte | string | int64 | float64 | bool
 }
 
-// Value are the types that As and DoInto make of a reply.
+// Value are the types that As and DoInto make of a reply without reflection.
 type Value interface {
 	Scalar |
 		[][]byte | []string | []int64 | []float64 | []bool |
@@ -21,10 +22,23 @@ type Value interface {
 }
 
 // As makes a T of a result. An error is returned as it is; ErrResponseNil for
-// null, unless T is a slice or a map, which are nil then; ErrResponseUnexpected
-// for what is no T. Maps are made of RESP3 maps and of arrays of keys and
-// values in turn.
-func As[T Value](res any) (T, error) {
+// null, unless T is a slice, a map, a pointer or any, which are nil then;
+// ErrResponseUnexpected for what is no T, or does not fit into it. T is
+//
+//   - of a kind of string, []byte, bool, float or integer, whatever its name is;
+//   - a [ResultUnmarshaler], [encoding.TextUnmarshaler] or
+//     [encoding.BinaryUnmarshaler], in this order;
+//   - a [time.Time], read as RFC 3339; a [time.Duration], read as Go writes it
+//     ("1m30s"), and not as a bare number: see [Seconds] and [Milliseconds];
+//   - a pointer, a slice or a map of such types, or any;
+//   - a struct of such fields: see [Args] for their tags.
+//
+// Maps and structs are made of RESP3 maps, of arrays of names and values in
+// turn, and of arrays of pairs. A field is missing with an ErrResponseNil that
+// names it, unless it has the option omitempty, or is a pointer, a slice, a map
+// or any; names that the struct does not have are passed over. An empty reply
+// counts as null for a struct: that is what HGETALL says of no key.
+func As[T any](res any) (T, error) {
 	var v T
 	err := assign(&v, res)
 	if err != nil {
@@ -71,7 +85,24 @@ func assign(dst, res any) error {
 	case *map[string]bool:
 		return assignMap(dst, res)
 	}
-	return ErrArgumentType.New("a reply can't be read into a %T", dst)
+	return assignPlanned(dst, res)
+}
+
+// assignPlanned is assign for types that take reflection.
+func assignPlanned(dst, res any) error {
+	v := reflect.ValueOf(dst).Elem()
+	p, err := planOf(v.Type())
+	if err != nil {
+		return ErrResponseUnexpected.New("%v", err).WithProperty(EKResponse, res)
+	}
+	err = p.read(v, res)
+	if typed := AsErrorx(err); typed != nil && typed.IsOfType(ErrResponseUnexpected) {
+		// Of whatever depth it is: it says that the request was answered.
+		if _, named := typed.Property(EKResponse); !named {
+			return typed.WithProperty(EKResponse, res)
+		}
+	}
+	return err
 }
 
 func assignScalar[T Scalar](dst *T, res any) error {
@@ -79,14 +110,14 @@ func assignScalar[T Scalar](dst *T, res any) error {
 	text, ok := scalarText(room[:0], res)
 	if res == nil {
 		if _, bytes := any(dst).(*[]byte); !bytes {
-			return ErrResponseNil.New("null can't be read as %T", *dst)
+			return errNull(reflect.TypeFor[T]())
 		}
 	} else if !ok {
-		return mismatch(*dst, res)
+		return mismatch(reflect.TypeOf(*dst), res)
 	}
 	v, ok := parseScalar[T](text, res == nil)
 	if !ok {
-		return mismatch(*dst, res)
+		return mismatch(reflect.TypeOf(*dst), res)
 	}
 	*dst = v
 	return nil
@@ -99,7 +130,7 @@ func assignSlice[T Scalar](dst *[]T, res any) error {
 		return nil
 	}
 	if !ok {
-		return mismatch(*dst, res)
+		return mismatch(reflect.TypeOf(*dst), res)
 	}
 	out := make([]T, len(list))
 	for i, el := range list {
@@ -112,41 +143,31 @@ func assignSlice[T Scalar](dst *[]T, res any) error {
 }
 
 func assignMap[T Scalar](dst *map[string]T, res any) error {
-	switch v := res.(type) {
-	case nil:
+	if res == nil {
 		*dst = nil
 		return nil
-	case map[string]any:
-		out := make(map[string]T, len(v))
-		for key, el := range v {
-			var value T
-			if err := assignElement(&value, el); err != nil {
-				return err
-			}
-			out[key] = value
-		}
-		*dst = out
-		return nil
-	case []any:
-		if len(v)%2 != 0 {
-			return mismatch(*dst, res)
-		}
-		out := make(map[string]T, len(v)/2)
-		for i := 0; i < len(v); i += 2 {
-			key, ok := bytesToString(v[i])
-			if !ok {
-				return mismatch(*dst, res)
-			}
-			var value T
-			if err := assignElement(&value, v[i+1]); err != nil {
-				return err
-			}
-			out[key] = value
-		}
-		*dst = out
-		return nil
 	}
-	return mismatch(*dst, res)
+	n, ok := countPairs(res)
+	if !ok {
+		return mismatch(reflect.TypeOf(*dst), res)
+	}
+	out := make(map[string]T, n)
+	err := eachPair(res, func(k, v any) error {
+		key, ok := bytesToString(k)
+		if !ok {
+			return mismatch(reflect.TypeOf(*dst), res)
+		}
+		var value T
+		if err := assignElement(&value, v); err != nil {
+			return err
+		}
+		out[key] = value
+		return nil
+	})
+	if err == nil {
+		*dst = out
+	}
+	return err
 }
 
 // assignElement is assignScalar for a part of a reply, which may be an error.
@@ -204,7 +225,7 @@ func parseScalar[T Scalar](text []byte, null bool) (v T, ok bool) {
 		*v, ok = parseInt(text)
 		return *any(v).(*T), ok
 	case *float64:
-		*v, ok = parseDouble(text)
+		*v, ok = parseFloat(text)
 		return *any(v).(*T), ok
 	case *bool:
 		*v, ok = parseBool(text)
@@ -224,7 +245,15 @@ func parseBool(text []byte) (value, ok bool) {
 	return false, false
 }
 
-func mismatch(want, res any) error {
-	return ErrResponseUnexpected.New("a reply of type %T can't be read as %T", res, want).
+func mismatch(want reflect.Type, res any) error {
+	return ErrResponseUnexpected.New("a reply of type %T can't be read as %v", res, want).
 		WithProperty(EKResponse, res)
+}
+
+func errNull(want reflect.Type) error {
+	return ErrResponseNil.New("null can't be read as %v", want)
+}
+
+func errRange(want reflect.Type) error {
+	return ErrResponseUnexpected.New("the reply is out of the range of %v", want)
 }

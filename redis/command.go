@@ -57,7 +57,7 @@ func CheckRequest(req Request, singleThreaded bool) error {
 	}
 	for i, arg := range req.Args {
 		if !encodable(arg) {
-			return errArgument(commandName(&call, req.Cmd), i).
+			return errArgument(commandName(&call, req.Cmd), i, arg).
 				WithProperty(EKVal, arg).
 				WithProperty(EKRequest, req)
 		}

@@ -11,7 +11,7 @@ import (
 func AppendRequest(buf []byte, req Request) ([]byte, error) {
 	out, bad := appendCommand(buf, req.Cmd, req.Args)
 	if bad >= 0 {
-		return buf, errArgument(req.Cmd, bad).
+		return buf, errArgument(req.Cmd, bad, req.Args[bad]).
 			WithProperty(EKVal, req.Args[bad]).
 			WithProperty(EKRequest, req)
 	}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/joomcode/errorx"
 )
@@ -160,6 +161,8 @@ var (
 	EKText = errorx.RegisterProperty("text")
 	// EKResponse is the unexpected response.
 	EKResponse = errorx.RegisterProperty("response")
+	// EKCause is the error of a method of the user's, as of MarshalText (error).
+	EKCause = errorx.RegisterProperty("cause")
 	// EKAddress is the address of the server (string).
 	EKAddress = errorx.RegisterPrintableProperty("address")
 )
@@ -187,4 +190,18 @@ func AsErrorx(res any) *errorx.Error {
 		return typed
 	}
 	return ErrResponseUnexpected.WrapWithNoMessage(err)
+}
+
+// within returns an error that says which part of a request or result it is
+// about, and else is like err. It is not wrapped: errorx adds a stack trace to
+// what wraps an error that has none.
+func within(err error, format string, args ...any) *errorx.Error {
+	inner := AsErrorx(err)
+	outer := inner.Type().New("%s: %s", fmt.Sprintf(format, args...), inner.Message())
+	for _, key := range []errorx.Property{EKLine, EKMovedTo, EKSlot, EKVal, EKArgPos, EKRequest, EKRequests, EKResponse, EKCause, EKAddress} {
+		if value, ok := inner.Property(key); ok {
+			outer = outer.WithProperty(key, value)
+		}
+	}
+	return outer
 }

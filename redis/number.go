@@ -18,6 +18,7 @@ func parseBig(text []byte) (*big.Int, bool) {
 	return new(big.Int).SetString(string(text), 10)
 }
 
+// parseDouble parses a number as RESP3 has it.
 func parseDouble(text []byte) (float64, bool) {
 	switch string(text) {
 	case "inf":
@@ -31,6 +32,26 @@ func parseDouble(text []byte) (float64, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
+	return v, err == nil
+}
+
+// parseFloat parses what parseDouble does, and how strconv, with which arguments
+// are made, writes what is not finite.
+func parseFloat(text []byte) (float64, bool) {
+	switch string(text) {
+	case "+Inf", "Inf":
+		return math.Inf(1), true
+	case "-Inf":
+		return math.Inf(-1), true
+	case "NaN":
+		return math.NaN(), true
+	}
+	return parseDouble(text)
+}
+
+// parseUint parses a decimal uint64.
+func parseUint(text []byte) (uint64, bool) {
+	v, err := strconv.ParseUint(string(text), 10, 64)
 	return v, err == nil
 }
 

@@ -27,7 +27,7 @@ func StreamRequest(w io.Writer, req Request) (written int64, err error) {
 			continue
 		}
 		if !encodable(arg) {
-			return 0, errArgument(req.Cmd, i)
+			return 0, errArgument(req.Cmd, i, arg)
 		}
 	}
 	// Of a request with as many empty arguments, all but those is kept.

@@ -9,15 +9,15 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// DoInto sends a command and reads its reply into dst, which is a pointer to a
-// Value: *[]byte (its capacity is used again), *string, *int64, *float64,
-// *bool, or a pointer to a slice or a map of these. A single value is decoded
-// straight out of the read buffer.
+// DoInto sends a command and reads its reply into dst, a pointer to a variable
+// of any type that [As] makes. A *[]byte (its capacity is used again), *string,
+// *int64, *float64 or *bool is decoded straight out of the read buffer. The
+// reply to HMGET is read by the names of the fields that were asked for.
 //
-// The error is that of the request, ErrResponseNil for null (a slice or map is
-// set to nil instead), or ErrResponseUnexpected for a reply that is no such
-// value. After an error dst holds what it held, but for a *[]byte, whose buffer
-// is lent to the connection: it is empty, and nil if the context ended.
+// The error is that of the request, ErrArgumentType for a type that no reply can
+// be read into (nothing is sent), or those of As. After an error dst holds what it
+// held, but for a *[]byte, whose buffer is lent to the connection: it is empty,
+// and nil if the context ended.
 func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 	return doInto(context.Background(), s.S, dst, cmd, args)
 }
@@ -33,8 +33,8 @@ func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
 	t := target{kind: targetOf(dst)}
 	switch {
-	case t.kind == targetUnknown:
-		return ErrArgumentType.New("a reply can't be read into a %T", dst)
+	case t.kind == targetPlanned:
+		return doIntoPlanned(ctx, s, dst, cmd, args)
 	case reflect.ValueOf(dst).IsNil():
 		return ErrArgumentType.New("a reply can't be read into a nil %T", dst)
 	case t.kind == targetBytes:
@@ -49,8 +49,51 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 	if t.kind == targetBytes {
 		*dst.(*[]byte) = t.body[:0]
 	}
-	if err := assign(dst, res); err != nil {
+	return readInto(dst, res, cmd, args)
+}
+
+// doIntoPlanned is doInto for types that take reflection.
+func doIntoPlanned(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
+	if err := checkTarget(dst); err != nil {
+		return err
+	}
+	return readInto(dst, do(ctx, s, cmd, args, nil), cmd, args)
+}
+
+// checkTarget returns ErrArgumentType if no reply can be read into dst.
+func checkTarget(dst any) error {
+	v := reflect.ValueOf(dst)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return errArgType("a reply can't be read into a %T that points nowhere", dst)
+	}
+	if targetOf(dst) != targetPlanned {
+		return nil
+	}
+	if _, err := planOf(v.Type().Elem()); err != nil {
+		return errArgType("%v", err)
+	}
+	return nil
+}
+
+// readInto reads the result of a request into dst, which is left as it was if
+// that fails. The result of HMGET has values alone, the request has their names.
+func readInto(dst, res any, cmd string, args []any) error {
+	v := reflect.ValueOf(dst).Elem()
+	named := v.Kind() == reflect.Map
+	fresh := dst
+	if targetOf(dst) == targetPlanned {
+		p, _ := planOf(v.Type())
+		named = p.named
+		fresh = reflect.New(v.Type()).Interface()
+	}
+	if named && equalFold(cmd, "HMGET") && len(args) > 0 {
+		res = Zip(cloneArgs(args[1:]), res)
+	}
+	if err := assign(fresh, res); err != nil {
 		return traced(withRequest(err, cmd, args)).(error)
+	}
+	if fresh != dst {
+		v.Set(reflect.ValueOf(fresh).Elem())
 	}
 	return nil
 }
@@ -73,9 +116,9 @@ type targetKind uint8
 
 const (
 	targetNone    targetKind = iota
-	targetUnknown            // no Value
+	targetPlanned            // no Value: read by a plan, out of the result
 	targetResult             // a slice or a map, which is made of the result
-	targetBytes
+	targetBytes              // from here on: decoded where the reply is read
 	targetString
 	targetInt
 	targetFloat
@@ -98,7 +141,7 @@ func targetOf(dst any) targetKind {
 		*map[string][]byte, *map[string]string, *map[string]int64, *map[string]float64, *map[string]bool:
 		return targetResult
 	}
-	return targetUnknown
+	return targetPlanned
 }
 
 func (t *target) store(dst any) {
@@ -229,7 +272,7 @@ func (t *target) set(text []byte) (ok bool) {
 	case targetInt:
 		t.num, ok = parseInt(text)
 	case targetFloat:
-		t.float, ok = parseDouble(text)
+		t.float, ok = parseFloat(text)
 	case targetBool:
 		t.truth, ok = parseBool(text)
 	}

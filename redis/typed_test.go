@@ -132,7 +132,7 @@ func TestDoIntoMismatch(t *testing.T) {
 	}
 	err := Sync{answering("-WRONGTYPE no\r\n", Limits{})}.DoInto(new(string), "GET", "k")
 	assertType(t, ErrResult, err)
-	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(new(int), "GET", "k"))
+	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(new(chan int), "GET", "k"))
 	assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(nil, "GET", "k"))
 	for _, dst := range []any{(*string)(nil), (*[]byte)(nil), (*int64)(nil), (*[]string)(nil), (*map[string]bool)(nil)} {
 		assertType(t, ErrArgumentType, Sync{answering("+OK\r\n", Limits{})}.DoInto(dst, "GET", "k"))

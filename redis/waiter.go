@@ -178,13 +178,13 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	*buf, bad = appendCommand((*buf)[:0], cmd, args)
 	if bad >= 0 {
 		keepEncoding(buf)
-		return errArgument(cmd, bad)
+		return errArgument(cmd, bad, args[bad])
 	}
 	w := pooledWaiter()
 	w.req.Buf = *buf
 	w.req.Cmd, w.req.MayLead = cmd, true
 	w.req.Deadline, _ = ctx.Deadline()
-	if t != nil && t.kind != targetResult {
+	if t != nil && t.kind >= targetBytes {
 		w.req.Typed = true
 		w.target = *t
 		t.body = nil // lent until result takes it back
@@ -200,7 +200,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 func exchangeForeign(ctx context.Context, s Sender, cmd string, args []any) any {
 	for i, arg := range args {
 		if !encodable(arg) {
-			return errArgument(cmd, i)
+			return errArgument(cmd, i, arg)
 		}
 	}
 	w := newWaiter()

@@ -1,0 +1,42 @@
+//go:build !race
+
+package redis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// Arguments stay on their caller's stack: strings and slices made there, and
+// numbers that became interfaces.
+func TestArgumentsAreNotAllocated(t *testing.T) {
+	s := Sync{&ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve(resultOK, n) }}}
+	n := 1000
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
+		n++
+		var room [40]byte
+		b := append(room[:0], "of thirty bytes, in all it has"...)
+		b[0] = byte(n)
+		if s.Do("SET", string(b), b, n, float64(n)+0.5) != resultOK {
+			t.Error("not answered")
+		}
+	}))
+}
+
+// What a struct costs beyond its fields: the list of arguments, or the struct.
+func TestStructAllocations(t *testing.T) {
+	u := &benchUser{Name: "a name", Mail: "a@b.c", Age: 1000, Score: 1.5}
+	res := any(hashOf(Args(u)))
+	var args []any
+	var got benchUser
+	var err error
+	assert.EqualValues(t, 1+len(res.([]any))/2, testing.AllocsPerRun(1000, func() { args = Args(u) }))
+	assert.Len(t, args, 8)
+	const ofStrings = 2 // the others are kept in the struct
+	assert.EqualValues(t, 1+ofStrings, testing.AllocsPerRun(1000, func() { got, err = As[benchUser](res) }))
+	assert.NoError(t, err)
+	assert.Equal(t, *u, got)
+}

@@ -1,0 +1,47 @@
+package redis
+
+import "reflect"
+
+// FieldNames returns the names of a struct's fields, in their order, as the
+// arguments of an HMGET into it. If T is no struct, or one that nothing can be
+// read into, a request with what it returns is refused with an ErrArgumentType
+// that says why.
+func FieldNames[T any]() []any {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Struct {
+		return []any{newBadArg(ErrArgumentType.New("%v is no struct", t))}
+	}
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return []any{newBadArg(ErrArgumentType.New("%v", err))}
+	}
+	names := make([]any, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Zip joins names with the values of a result that has them alone and in the
+// same order, as HMGET's and HGETDEL's, so that As can make a struct or a map of
+// it. A result that is an error stays as it is, and one that is no array of that
+// length becomes an ErrResponseUnexpected. DoInto does it for HMGET by itself.
+func Zip(names []any, res any) any {
+	if AsError(res) != nil {
+		return res
+	}
+	values, ok := res.([]any)
+	if !ok || len(values) != len(names) {
+		return ErrResponseUnexpected.New("a reply of type %T is no array of %d values", res, len(names)).
+			WithProperty(EKResponse, res)
+	}
+	pairs := make([]any, 0, 2*len(names))
+	for i, name := range names {
+		text, ok := ArgToString(name)
+		if !ok {
+			return errArgument("HMGET", i, name)
+		}
+		pairs = append(pairs, text, values[i])
+	}
+	return pairs
+}

@@ -1,0 +1,182 @@
+package redis
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// structPlan reads names with values into the fields of a struct.
+type structPlan struct {
+	typ    reflect.Type
+	fields []fieldPlan
+	byName map[string]int // index in fields
+}
+
+type fieldPlan struct {
+	field
+	plan *plan
+}
+
+func (made planner) fillStruct(p *plan, t reflect.Type) error {
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return err
+	}
+	s := &structPlan{typ: t, byName: make(map[string]int, len(fields))}
+	for i, f := range fields {
+		fp := fieldPlan{field: f}
+		if f.unit != nil {
+			fp.plan = unitPlan(f.unit, f.typ)
+		} else if fp.plan, err = made.plan(f.typ); err != nil {
+			return fmt.Errorf("%s: %w", f.label, err)
+		}
+		s.fields = append(s.fields, fp)
+		s.byName[f.name] = i
+	}
+	p.named = true
+	p.read = s.read
+	return nil
+}
+
+// unitPlan is the plan of a time, or duration, with a unit.
+func unitPlan(u *unit, t reflect.Type) *plan {
+	if t.Kind() != reflect.Pointer {
+		return &plan{read: func(dst reflect.Value, res any) error { return readUnit(u, dst, res) }}
+	}
+	elem := unitPlan(u, t.Elem())
+	return &plan{read: func(dst reflect.Value, res any) error { return readPointer(dst, elem, res) }}
+}
+
+// fewFields is how many fields are kept account of without allocating.
+const fewFields = 64
+
+// read sets the fields that have a value. It is an error if one has none that
+// may not be missing.
+func (s *structPlan) read(dst reflect.Value, res any) error {
+	switch n, ok := countPairs(res); {
+	case res == nil, ok && n == 0:
+		return errNull(s.typ)
+	case !ok:
+		return mismatch(s.typ, res)
+	}
+	var room [fewFields]bool
+	seen := room[:]
+	if len(s.fields) > len(room) {
+		seen = make([]bool, len(s.fields))
+	}
+	known := len(s.fields) == 0
+	err := eachPair(res, func(name, value any) error {
+		i, ok := s.find(name)
+		if !ok {
+			return nil
+		}
+		known, seen[i] = true, true
+		return s.fields[i].read(dst, value)
+	})
+	if err != nil {
+		return err
+	}
+	if !known {
+		return ErrResponseUnexpected.New("a reply of type %T has no field of %v", res, s.typ).
+			WithProperty(EKResponse, res)
+	}
+	for i := range s.fields {
+		if f := &s.fields[i]; !seen[i] && !f.mayMiss() {
+			return within(errNull(f.typ), "%s is missing", f.label)
+		}
+	}
+	return nil
+}
+
+func (s *structPlan) find(name any) (i int, ok bool) {
+	switch name := name.(type) {
+	case []byte:
+		i, ok = s.byName[string(name)]
+	case string:
+		i, ok = s.byName[name]
+	}
+	return i, ok
+}
+
+// mayMiss reports whether the field may be absent, or null.
+func (f *fieldPlan) mayMiss() bool {
+	switch f.typ.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	}
+	return f.optional
+}
+
+func (f *fieldPlan) read(s reflect.Value, value any) error {
+	if value == nil && f.mayMiss() {
+		return nil
+	}
+	if err := f.plan.readElement(s.FieldByIndex(f.index), value); err != nil {
+		return within(err, "%s", f.label)
+	}
+	return nil
+}
+
+// isEmpty reports whether a result is an empty list or map, which is what a
+// server says of a key that is not there.
+func isEmpty(res any) bool {
+	n, ok := countPairs(res)
+	return ok && n == 0
+}
+
+// countPairs returns how many names with values a result has: a map, a list of
+// both in turn, or of pairs.
+func countPairs(res any) (n int, ok bool) {
+	switch v := res.(type) {
+	case map[string]any:
+		return len(v), true
+	case []any:
+		if isFlat(v) {
+			return len(v) / 2, len(v)%2 == 0
+		}
+		for _, el := range v {
+			if pair, ok := el.([]any); !ok || len(pair) != 2 {
+				return 0, false
+			}
+		}
+		return len(v), true
+	}
+	return 0, false
+}
+
+// isFlat reports whether a list is not one of lists.
+func isFlat(list []any) bool {
+	if len(list) == 0 {
+		return true
+	}
+	_, nested := list[0].([]any)
+	return !nested
+}
+
+// eachPair calls f with each name and value of what countPairs has counted,
+// until it fails.
+func eachPair(res any, f func(name, value any) error) error {
+	switch v := res.(type) {
+	case map[string]any:
+		for name, value := range v {
+			if err := f(name, value); err != nil {
+				return err
+			}
+		}
+	case []any:
+		step := 1
+		if isFlat(v) {
+			step = 2
+		}
+		for i := 0; i < len(v); i += step {
+			pair := v[i:]
+			if step == 1 {
+				pair = v[i].([]any)
+			}
+			if err := f(pair[0], pair[1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

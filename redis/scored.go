@@ -1,0 +1,75 @@
+package redis
+
+import "reflect"
+
+// Scored is a member of a sorted set with its score. As and DoInto make it, and
+// slices of it, of the replies to ZRANGE with WITHSCORES, ZPOPMIN and their
+// like, be they flat (RESP2) or made of pairs (RESP3). As arguments (see Args) it
+// is a score and a member.
+type Scored[T any] struct {
+	Member T
+	Score  float64
+}
+
+// UnmarshalRedis implements ResultUnmarshaler.
+func (s *Scored[T]) UnmarshalRedis(res any) error {
+	pair, err := asPair(reflect.TypeOf(s).Elem(), res)
+	if err != nil {
+		return err
+	}
+	if err := assign(&s.Member, pair[0]); err != nil {
+		return within(err, "a member")
+	}
+	if err := assign(&s.Score, pair[1]); err != nil {
+		return within(err, "a score")
+	}
+	return nil
+}
+
+func (s *Scored[T]) pair() {}
+
+func (s Scored[T]) flatten(out []any) ([]any, error) {
+	member, err := oneArg(reflect.ValueOf(&s.Member).Elem())
+	if err != nil {
+		return out, within(err, "a member")
+	}
+	return append(out, s.Score, member), nil
+}
+
+// pairType is what Scored implements, so that a flat list is read two by two.
+var pairType = reflect.TypeFor[interface{ pair() }]()
+
+// Entry is an ID with what belongs to it, as the elements of the replies to
+// XRANGE, XCLAIM and their like. XREAD answers with a
+// map[string][]Entry[T]. T is a struct or a map for the fields of a stream; a
+// pointer to it, if entries may have been deleted.
+type Entry[T any] struct {
+	ID    string
+	Value T
+}
+
+// UnmarshalRedis implements ResultUnmarshaler.
+func (e *Entry[T]) UnmarshalRedis(res any) error {
+	pair, err := asPair(reflect.TypeOf(e).Elem(), res)
+	if err != nil {
+		return err
+	}
+	if err := assign(&e.ID, pair[0]); err != nil {
+		return within(err, "an ID")
+	}
+	if err := assign(&e.Value, pair[1]); err != nil {
+		return within(err, "an entry")
+	}
+	return nil
+}
+
+func asPair(want reflect.Type, res any) ([]any, error) {
+	pair, ok := res.([]any)
+	switch {
+	case res == nil:
+		return nil, errNull(want)
+	case !ok || len(pair) != 2:
+		return nil, mismatch(want, res)
+	}
+	return pair, nil
+}

@@ -1,0 +1,29 @@
+package redis
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestUnits(t *testing.T) {
+	for _, u := range units {
+		if u.date {
+			at, ok := u.dateOf(math.MaxInt64)
+			if ok {
+				n, ok := u.countDate(at)
+				assert.True(t, ok)
+				assert.EqualValues(t, math.MaxInt64, n, u.name)
+			}
+			continue
+		}
+		d, ok := u.duration(-3)
+		assert.True(t, ok)
+		n, ok := u.count(d)
+		assert.True(t, ok)
+		assert.EqualValues(t, -3, n)
+		_, ok = u.duration(math.MaxInt64)
+		assert.Equal(t, u.size == 1, ok, u.name)
+	}
+}
