@@ -1,0 +1,74 @@
+package redis
+
+import "fmt"
+
+// Collect reads the results of requests, as SendMany and SendTransaction return
+// them, into the variables that dsts point to, in order; see [As] for their
+// types. A nil among them, or what is behind the last one, takes any result that
+// is no error. All that can be read is read.
+//
+// The error is nil if every result could be, and else a *BatchError, which has
+// the error of each request. It is an ErrResponseUnexpected if there are not as
+// many results as requests, and an ErrArgumentType if there are more variables,
+// or one that no reply can be read into; then nothing is read.
+func Collect(reqs []Request, results []any, dsts ...any) error {
+	switch {
+	case len(results) != len(reqs):
+		return ErrResponseUnexpected.New("%d results of %d requests", len(results), len(reqs))
+	case len(dsts) > len(reqs):
+		return errArgType("%d variables for the results of %d requests", len(dsts), len(reqs))
+	}
+	for i, dst := range dsts {
+		if err := checkTarget(dst); dst != nil && err != nil {
+			return within(err, "variable %d", i)
+		}
+	}
+	var failed *BatchError
+	for i, res := range results {
+		err := AsError(res)
+		switch {
+		case err != nil:
+			err = withRequest(err, reqs[i].Cmd, reqs[i].Args)
+		case i < len(dsts) && dsts[i] != nil:
+			err = readInto(dsts[i], res, reqs[i].Cmd, reqs[i].Args)
+		}
+		if err != nil {
+			if failed == nil {
+				failed = &BatchError{Errors: make([]error, len(reqs))}
+			}
+			failed.Errors[i] = err
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// BatchError is the error of several requests that were sent together.
+type BatchError struct {
+	// Errors has one for each request, in order, which names it (EKRequest): nil
+	// for those that succeeded.
+	Errors []error
+}
+
+// Error implements error. It shows the first error.
+func (b *BatchError) Error() string {
+	failed := b.Unwrap()
+	if len(failed) == 0 {
+		return "no request failed"
+	}
+	return fmt.Sprintf("%d of %d requests failed, first: %v", len(failed), len(b.Errors), failed[0])
+}
+
+// Unwrap returns the errors of the requests that failed, in their order, so that
+// errors.As, and AsErrorx with it, finds the first.
+func (b *BatchError) Unwrap() []error {
+	var failed []error
+	for _, err := range b.Errors {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return failed
+}
