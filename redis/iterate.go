@@ -1,0 +1,90 @@
+package redis
+
+import (
+	"context"
+	"iter"
+)
+
+// Field is a field of a hash with its value.
+type Field[T any] struct {
+	Name  string
+	Value T
+}
+
+// Keys iterates over the keys of a server, or of a whole cluster, as SCAN does:
+// a key that is there all the time comes once at least, any other may come or
+// not. opts.Cmd and opts.Key are not looked at.
+//
+//	for key, err := range redis.Keys(ctx, sender, redis.ScanOpts{Match: "user:*"}) {
+//
+// It sends one request at a time, when the keys of the last one are used up, so
+// no more than a batch is held in memory, and nothing is left behind when the
+// loop is left. An error, which may be the end of ctx, comes with an empty key,
+// and is the last that comes. A second loop begins anew.
+func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
+	opts.Cmd = "SCAN"
+	return elements(ctx, s, opts, 1, func(key *string, batch []string) error {
+		*key = batch[0]
+		return nil
+	})
+}
+
+// Fields iterates over the fields of the hash opts.Key, as HSCAN does. Values are
+// made of what is stored as [As] makes them. For the rest see [Keys].
+func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field[T], error] {
+	opts.Cmd = "HSCAN"
+	return elements(ctx, s, opts, 2, func(f *Field[T], batch []string) error {
+		f.Name = batch[0]
+		return assign(&f.Value, batch[1])
+	})
+}
+
+// Members iterates over the members of the set opts.Key, as SSCAN does. For the
+// rest see [Fields].
+func Members[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[T, error] {
+	opts.Cmd = "SSCAN"
+	return elements(ctx, s, opts, 1, func(member *T, batch []string) error {
+		return assign(member, batch[0])
+	})
+}
+
+// ScoredMembers iterates over the members of the sorted set opts.Key with their
+// scores, as ZSCAN does, in no order. For the rest see [Fields].
+func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Scored[T], error] {
+	opts.Cmd = "ZSCAN"
+	return elements(ctx, s, opts, 2, func(m *Scored[T], batch []string) error {
+		return m.UnmarshalRedis([]any{batch[0], batch[1]})
+	})
+}
+
+// elements iterates over what a scanner finds. Each element is made of so many
+// strings by read.
+func elements[T any](ctx context.Context, s Sender, opts ScanOpts, width int, read func(*T, []string) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		fail := func(err error) { yield(none, traced(withRequest(err, opts.Cmd, nil)).(error)) }
+		for it := (SyncCtx{S: s}).Scanner(ctx, opts); ; {
+			batch, err := it.Next()
+			switch {
+			case err == ScanEOF:
+				return
+			case err != nil:
+				fail(err)
+				return
+			case len(batch)%width != 0:
+				fail(ErrResponseUnexpected.New("scan: an element is cut off").WithProperty(EKResponse, batch))
+				return
+			}
+			for ; len(batch) > 0; batch = batch[width:] {
+				var el T
+				if err := read(&el, batch[:width]); err != nil {
+					fail(err)
+					return
+				}
+				if !yield(el, nil) {
+					return
+				}
+			}
+		}
+	}
+}
