@@ -18,7 +18,10 @@
 //
 // # Results
 //
-// A result is of one of these types; As and DoInto turn it into others.
+// A result is of one of these types; [As] and [Sync.DoInto] turn it into others:
+// numbers of any size, slices, maps, structs, and types that unmarshal themselves.
+// [Args] goes the other way, [Collect] reads the results of several requests, and
+// [Keys], [Fields], [Members] and [ScoredMembers] iterate.
 //
 //	simple string    string
 //	bulk string      []byte
