@@ -24,7 +24,7 @@ func newScriptedNode(t testing.TB, play testbed.ScriptedHandler) *scriptedNode {
 	t.Helper()
 	n := &scriptedNode{}
 	n.ScriptedServer = testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-		reply := ""
+		var reply string
 		switch {
 		case r.Cmd == "CLUSTER" && r.Args[0] == "SLOTS":
 			n.asked.Add(1)

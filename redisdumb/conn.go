@@ -43,7 +43,7 @@ type Conn struct {
 	TLSEnabled bool
 	// TlsAddr is used instead of Addr when TLSEnabled, unless it is empty. A
 	// redirect of TypeCluster is followed to where it points.
-	TlsAddr string //nolint:revive,staticcheck // TLSAddr is not what programs set
+	TlsAddr string //nolint:revive // TLSAddr is not what programs set
 	// TLSConfig is used when TLSEnabled; nil verifies the server against the
 	// system's roots. An empty ServerName stands for the host of the address.
 	TLSConfig *tls.Config
