@@ -1,6 +1,7 @@
 package rediscluster_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,6 +20,10 @@ func TestParseURL(t *testing.T) {
 		HostOpts:     redisconn.Opts{Username: "me", Password: "p@ss", TLSEnabled: true, IOTimeout: 2 * time.Second},
 		MovedRetries: 5,
 	}, opts)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		require.NotContains(t, fmt.Sprintf(format, opts), "p@ss", format)
+		require.NotContains(t, fmt.Sprintf(format, &opts), "p@ss", format)
+	}
 }
 
 func TestParseURLErrors(t *testing.T) {
