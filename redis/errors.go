@@ -152,7 +152,8 @@ var (
 	// EKArgPos is the index of an argument in Request.Args (int).
 	EKArgPos = errorx.RegisterPrintableProperty("argpos")
 	// EKRequest is the request that failed (Request). It prints without
-	// argument values.
+	// argument values. Those that came through Sender.Send and its kin, and not
+	// through Sync or SyncCtx, have their arguments as they were sent: as strings.
 	EKRequest = errorx.RegisterPrintableProperty("request")
 	// EKRequests is the batch or transaction that failed ([]Request).
 	EKRequests = errorx.RegisterProperty("requests")

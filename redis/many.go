@@ -30,6 +30,9 @@ func (m *manyWaiter) Resolve(res any, n uint64) {
 	}
 }
 
+// NamesRequests implements wire.Namer: sendMany does it.
+func (m *manyWaiter) NamesRequests() {}
+
 // Cancelled implements Future.
 func (m *manyWaiter) Cancelled() error {
 	m.mu.Lock()

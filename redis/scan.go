@@ -119,6 +119,10 @@ func (s *ScannerBase) Resolve(res any, _ uint64) {
 	cb := s.cb
 	s.cb = nil
 	it, keys, err := ScanResponse(res)
+	if err != nil {
+		req := s.ScanOpts.Request(s.Iter)
+		err = withRequest(err, req.Cmd, req.Args)
+	}
 	s.Err = err
 	if err != nil {
 		resolve(cb, err, 0)

@@ -100,6 +100,8 @@ func TestScannerBase(t *testing.T) {
 	w.Next(FuncFuture(func(r any, _ uint64) { res = r }))
 	assertType(t, ErrIO, res)
 	assertType(t, ErrIO, w.Err)
+	req, _ := AsErrorx(w.Err).Property(EKRequest)
+	assert.Equal(t, Req("SCAN", []byte("0")), req)
 	assert.False(t, w.IterLast())
 	assert.NoError(t, w.Cancelled())
 

@@ -125,6 +125,9 @@ func (a *attempt) Resolve(res any, _ uint64) {
 	a.finish(res)
 }
 
+// NamesRequests implements wire.Namer.
+func (a *attempt) NamesRequests() {}
+
 // Cancelled implements redis.Future.
 func (a *attempt) Cancelled() error {
 	if a.cb == nil {

@@ -68,7 +68,7 @@ func (m *many) refuse(bad int, err *errorx.Error) {
 		if i == bad {
 			m.resolve(i, err.WithProperty(redis.EKRequest, m.reqs[i]))
 		} else {
-			m.resolve(i, rest)
+			m.resolve(i, rest.WithProperty(redis.EKRequest, m.reqs[i]))
 		}
 	}
 }
@@ -158,6 +158,9 @@ func (g *group) alone(n int) *attempt {
 	a.at, a.held = g.link, &g.link.pending
 	return a
 }
+
+// NamesRequests implements wire.Namer: an attempt does it.
+func (g *group) NamesRequests() {}
 
 // Cancelled implements redis.Future.
 func (g *group) Cancelled() error {

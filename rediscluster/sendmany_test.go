@@ -101,3 +101,28 @@ func TestSendSplitOnOneConnection(t *testing.T) {
 	assert.Equal(t, []any{[]byte("1"), nil, []byte("2"), []byte("3")}, SendSplit(ctx, conn, redis.Req("MGET", "a", "x", "b", "{a}")))
 	assert.Equal(t, int64(3), SendSplit(ctx, conn, redis.Req("DEL", "a", "x", "b", "{a}")))
 }
+
+// Whichever way a request was sent, its error names it.
+func TestErrorsNameTheRequest(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("HSET", "{named}hash", "f", 1)))
+	names := func(res any, cmd string, args ...any) {
+		t.Helper()
+		err := redis.AsErrorx(res)
+		require.NotNil(t, err, "%v", res)
+		req, _ := err.Property(redis.EKRequest)
+		assert.Equal(t, redis.Req(cmd, args...), req)
+	}
+	incr, get := redis.Req("INCR", "{named}hash"), redis.Req("GET", "{named}free")
+	futures := redis.ChanFutured{S: c}
+	names(futures.Send(incr).Value(), "INCR", "{named}hash")
+	names(futures.SendMany([]Request{get, incr, redis.Req("GET", "other")})[1].Value(), "INCR", "{named}hash")
+	results, err := futures.SendTransaction([]Request{get, incr}).Results()
+	require.NoError(t, err)
+	names(results[1], "INCR", "{named}hash")
+	names(futures.SendMany([]Request{get, redis.Req("GET", struct{}{})})[0].Value(), "GET", "{named}free")
+	_, err = redis.Sync{S: c}.Scanner(redis.ScanOpts{Cmd: "SSCAN", Key: "{named}hash"}).Next()
+	names(err, "SSCAN", "{named}hash", "0")
+	names(SendSplit(context.Background(), c, redis.Req("MGET")), "MGET")
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -51,7 +53,11 @@ func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 			return err
 		}
 	}
-	return how.join(len(req.Args)/how.step, results, where)
+	joined := how.join(len(req.Args)/how.step, results, where)
+	if err, failed := joined.(*errorx.Error); failed {
+		return err.WithProperty(redis.EKRequest, req)
+	}
+	return joined
 }
 
 // split makes a request for each slot, in the order in which slots come, and

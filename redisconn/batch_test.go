@@ -125,6 +125,13 @@ func TestQueueKeepsLittle(t *testing.T) {
 	}
 	require.Len(t, q.spare, batchesKept)
 	require.Len(t, q.buffers, buffersKept)
+	q.buffers = nil
+	q.recycle(&batch{})
+	require.Empty(t, q.buffers, "it was freed before")
+	for range 2 * smallBuffers {
+		q.recycle(&batch{buf: make([]byte, 0, smallBuffer), plain: true})
+	}
+	require.Len(t, q.buffers, smallBuffers)
 	q.seq = 2
 	q.trim()
 	require.Len(t, q.spare, batchesKept)

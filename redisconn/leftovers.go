@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // leftovers are the requests of a session, or of an attempt to make one, that
@@ -22,7 +24,8 @@ type leftovers struct {
 
 type leftover struct {
 	item
-	err *errorx.Error
+	err  *errorx.Error
+	sent []byte // the bytes of a plain request
 }
 
 // A future that holds its caller keeps the others waiting no longer than this.
@@ -41,9 +44,14 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 					err, l.badReply = l.badReply, nil
 				}
 			}
-			if it.fut != nil {
-				l.items = append(l.items, leftover{it, err})
+			if it.fut == nil {
+				continue
 			}
+			left := leftover{item: it, err: err}
+			if it.plain {
+				left.sent = b.bytes(i)
+			}
+			l.items = append(l.items, left)
 		}
 	}
 }
@@ -88,7 +96,11 @@ func (l *leftovers) resolveItem(it *leftover) {
 			close(l.done)
 		}
 	}()
-	l.c.resolve(it.fut, it.err, it.n)
+	err := it.err
+	if it.plain {
+		err = err.WithProperty(redis.EKRequest, requestOf(it.sent))
+	}
+	l.c.resolve(it.fut, err, it.n)
 }
 
 // watch is a goroutine that lasts until the last item is begun: when futures

@@ -266,7 +266,9 @@ func (q *queue) release() {
 func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
-	q.freeLocked(b)
+	if !b.plain {
+		q.freeLocked(b)
+	}
 	both := b.answered
 	held := q.open != nil && q.holdsLocked()
 	more = q.open != nil && !held

@@ -156,14 +156,20 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 // the batch is gone already, so that a panic leaves nothing half done.
 func (r *reader) finish(b *batch, i int, got reply) {
 	it := b.items[i]
+	if err, failed := got.res.(*errorx.Error); failed {
+		err = r.s.c.withConn(err)
+		if it.plain {
+			err = err.WithProperty(redis.EKRequest, b.request(i))
+		}
+		got.res = err
+	} else if it.exec {
+		b.nameElements(i, got.res)
+	}
 	if i+1 == len(b.items) {
 		r.cur = r.s.c.queue.retire(b)
 	}
 	if it.fut == nil {
 		return
-	}
-	if err, failed := got.res.(*errorx.Error); failed {
-		got.res = r.s.c.withConn(err)
 	}
 	it.fut.Resolve(got.res, it.n)
 }
@@ -175,12 +181,8 @@ func (r *reader) stat(b *batch, i int, got reply) {
 			r.s.c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
 		}
 	}()
-	begin := 0
-	if i > 0 {
-		begin = b.items[i-1].end
-	}
 	it := &b.items[i]
 	nanos := time.Since(it.stat.start).Nanoseconds()
 	c := r.s.c
-	c.opts.Logger.ReqStat(c, it.stat.req, got.res, nanos, int64(got.size), int64(it.end-begin))
+	c.opts.Logger.ReqStat(c, it.stat.req, got.res, nanos, int64(got.size), int64(it.end-b.begin(i)))
 }

@@ -186,6 +186,7 @@ func (c *Connection) appendBatchLocked(b *batch, reqs []Request, cb Future, star
 	}
 	if flags&DoTransaction != 0 {
 		_ = c.appendLocked(b, reqExec, cb, start+uint64(len(reqs)))
+		b.items[len(b.items)-1].exec = true
 		if len(reqs) > 0 { // the transaction counts as its requests
 			b.own++
 		}
@@ -203,7 +204,9 @@ func (c *Connection) appendLocked(b *batch, req Request, cb Future, n uint64) *e
 	}
 	b.buf = buf
 	c.mayBlockLocked(b, req.Cmd, buf[begin:])
-	it := item{fut: cb, n: n, start: begin, end: len(buf)}
+	_, namer := cb.(wire.Namer)
+	it := item{fut: cb, n: n, start: begin, end: len(buf), plain: cb != nil && !namer}
+	b.plain = b.plain || it.plain
 	switch cb.(type) {
 	case nil, redis.FuncFuture:
 	case *heartbeat, wire.Own:
@@ -310,7 +313,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 		if i == failed {
 			c.refuse(cb, err, start+uint64(i))
 		} else {
-			c.refuse(cb, rest, start+uint64(i))
+			c.refuse(cb, rest.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
 		}
 	}
 	if flags&DoTransaction != 0 {
@@ -339,7 +342,12 @@ func (c *Connection) resolveCancelled(items []item) {
 	}
 	l := &leftovers{c: c}
 	for _, it := range items {
-		l.items = append(l.items, leftover{it, c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))})
+		err := c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))
+		if it.plain {
+			err = err.WithProperty(redis.EKRequest, it.stat.req)
+			it.plain = false
+		}
+		l.items = append(l.items, leftover{item: it, err: err})
 	}
 	l.begin()
 }

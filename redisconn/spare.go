@@ -17,9 +17,12 @@ func (q *queue) newBatchLocked() *batch {
 // recycle keeps a batch for reuse. Nobody may hold it any more. What it holds
 // is cleared without the lock, since that takes microseconds for a long one.
 func (q *queue) recycle(b *batch) {
+	buf := b.buf
 	b.reset()
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	b.buf = buf
+	q.freeLocked(b)
 	q.recycledLocked(b)
 }
 
@@ -31,7 +34,8 @@ func (q *queue) recycledLocked(b *batch) {
 
 // freeLocked keeps the buffer of a batch, which does not need it any more, for reuse.
 func (q *queue) freeLocked(b *batch) {
-	if len(q.buffers) < buffersKept && cap(b.buf) <= batchKeptBuffer {
+	kept, size := len(q.buffers), cap(b.buf)
+	if b.buf != nil && (kept < buffersKept && size <= batchKeptBuffer || kept < smallBuffers && size <= smallBuffer) {
 		q.buffers = append(q.buffers, b.buf[:0])
 	}
 	b.buf = nil

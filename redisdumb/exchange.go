@@ -47,8 +47,13 @@ func (c *Conn) transaction(reqs []redis.Request) any {
 			return to.multi(reqs, ask)
 		})
 	}
-	if err, ok := res.(*errorx.Error); ok {
-		return err.WithProperty(redis.EKRequests, reqs)
+	switch res := res.(type) {
+	case *errorx.Error:
+		return res.WithProperty(redis.EKRequests, reqs)
+	case []any:
+		for i := range min(len(res), len(reqs)) {
+			res[i] = withRequest(res[i], reqs[i])
+		}
 	}
 	return res
 }

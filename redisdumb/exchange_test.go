@@ -161,6 +161,11 @@ func TestTransaction(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []any{int64(1), []byte("x")}, results)
 
+	results, err = tx(redis.Req("SET", "text", "x"), redis.Req("INCR", "text"))
+	require.NoError(t, err)
+	req, _ := redis.AsErrorx(results[1]).Property(redis.EKRequest)
+	assert.Equal(t, redis.Req("INCR", "text"), req)
+
 	results, err = tx()
 	require.NoError(t, err)
 	assert.Empty(t, results)

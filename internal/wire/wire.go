@@ -50,6 +50,10 @@ type ReplyDecoder[D any] interface {
 	DecodeReply(d D, n uint64) (any, error)
 }
 
+// Namer is a future that adds redis.EKRequest to errors by itself. A sender does
+// not have to keep the request for it.
+type Namer interface{ NamesRequests() }
+
 const (
 	// NoSlot is the Slot of a request without keys.
 	NoSlot = -1

@@ -1,0 +1,94 @@
+package redisconn_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// requireNames asserts that an error names its request, and shows none of its
+// arguments.
+func requireNames(t *testing.T, res any, cmd string, args ...any) {
+	t.Helper()
+	err := redis.AsErrorx(res)
+	require.NotNil(t, err, "%v", res)
+	req, named := err.Property(redis.EKRequest)
+	require.True(t, named, "%v", err)
+	require.Equal(t, redis.Req(cmd, args...), req)
+	require.NotContains(t, err.Error(), "secret")
+}
+
+// Whichever way a request was sent, the server's error names it.
+func TestServerErrorsNameTheRequest(t *testing.T) {
+	for _, integrity := range []bool{false, true} {
+		s := testbed.NewServer(t)
+		conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Integrity: integrity})
+		require.Equal(t, int64(1), redis.Sync{S: conn}.Do("RPUSH", "list", 1))
+		incr, get := redis.Req("INCR", "list"), redis.Req("GET", "free")
+
+		args := []any{[]byte("list"), "secret"}
+		raw := send(conn, "SETRANGE", args...)
+		copy(args[0].([]byte), "else")
+		args[1] = "changed"
+		requireNames(t, raw.wait(t), "SETRANGE", "list", "secret")
+
+		requireNames(t, send(conn, "OBJECT", "secret", "list").wait(t), "OBJECT", "secret", "list")
+
+		many := newOutcomes(3)
+		conn.SendMany(requests(get, incr, get), many, 0)
+		results := many.wait(t)
+		require.Nil(t, results[0])
+		requireNames(t, results[1], "INCR", "list")
+
+		futures := redis.ChanFutured{S: conn}
+		requireNames(t, futures.Send(incr).Value(), "INCR", "list")
+		requireNames(t, futures.SendMany(requests(get, incr))[1].Value(), "INCR", "list")
+
+		for _, transact := range []func([]redis.Request) ([]any, error){
+			redis.Sync{S: conn}.SendTransaction,
+			func(reqs []redis.Request) ([]any, error) { return futures.SendTransaction(reqs).Results() },
+		} {
+			results, err := transact(requests(get, incr, get))
+			require.NoError(t, err)
+			requireNames(t, results[1], "INCR", "list")
+		}
+
+		_, err := redis.Sync{S: conn}.Scanner(redis.ScanOpts{Cmd: "HSCAN", Key: "list", Match: "secret"}).Next()
+		requireNames(t, err, "HSCAN", "list", "0", "MATCH", "secret")
+	}
+}
+
+// So do errors of a connection that drops what is cancelled, breaks, refuses a
+// batch, or is closed.
+func TestConnectionErrorsNameTheRequest(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(_ *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		if r.Cmd == "BREAK" {
+			return io.EOF
+		}
+		return nil // no answer
+	}})
+	conn, ready := slowDial(t, s, redisconn.Opts{})
+	first, dropped, breaks := send(conn, "GET", "a", "secret"), send(conn, "GET", "b", "secret"), send(conn, "BREAK", "secret")
+	dropped.cancelled.Store(true)
+	ready()
+	requireNames(t, dropped.wait(t), "GET", "b", "secret")
+	requireNames(t, first.wait(t), "GET", "a", "secret")
+	requireNames(t, breaks.wait(t), "BREAK", "secret")
+
+	malformed := newOutcomes(2)
+	conn.SendMany(requests(redis.Req("GET", "secret"), redis.Req("SET", "k", struct{}{})), malformed, 0)
+	results := malformed.wait(t)
+	requireNames(t, results[0], "GET", "secret")
+	requireNames(t, results[1], "SET", "k", struct{}{})
+
+	conn.Close()
+	requireNames(t, send(conn, "GET", "secret").wait(t), "GET", "secret")
+	closed := newOutcomes(2)
+	conn.SendMany(requests(redis.Req("GET", "a"), redis.Req("GET", "secret")), closed, 0)
+	requireNames(t, closed.wait(t)[1], "GET", "secret")
+}
