@@ -91,12 +91,17 @@ var (
 // TestDocs checks that every Go block of the documentation stands in a test or
 // an example, line by line, so that it is compiled.
 func TestDocs(t *testing.T) {
+	migrations, err := filepath.Glob("internal/bench/migration/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var code strings.Builder
-	for _, name := range []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go", "redistest/example_test.go"} {
+	for _, name := range append(migrations, "example_test.go", "docs_test.go",
+		"redisconn/example_security_test.go", "redistest/example_test.go") {
 		code.WriteString(squeeze(read(t, name)))
 	}
 	blocks := map[string][]string{}
-	for _, name := range []string{"README.md", "docs/security.md"} {
+	for _, name := range []string{"README.md", "docs/security.md", "docs/migration.md"} {
 		for _, block := range strings.Split(read(t, name), "```go\n")[1:] {
 			block, _, _ = strings.Cut(block, "```")
 			blocks[name] = append(blocks[name], block)
@@ -109,8 +114,8 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	if len(blocks) != 8 {
-		t.Errorf("Go blocks in %d documents of 8", len(blocks))
+	if len(blocks) != 9 {
+		t.Errorf("Go blocks in %d documents of 9", len(blocks))
 	}
 	for name, found := range blocks {
 		for _, block := range found {
