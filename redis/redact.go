@@ -17,7 +17,7 @@ func withoutArguments(code, text string) string {
 	}
 	for _, raised := range raisedErrors {
 		if strings.HasPrefix(text, raised) {
-			return withoutSource(text)
+			return withoutSource(withoutCalled(text))
 		}
 	}
 	for _, bare := range bareArguments {
@@ -46,6 +46,19 @@ func withoutArguments(code, text string) string {
 
 // raisedErrors are how errors begin that a script or a function raises.
 var raisedErrors = []string{"ERR user_script:", "ERR user_function:", "ERR @user_", "ERR Error running script"}
+
+// withoutCalled returns what a script raised, without the arguments in the error of
+// a command that it called. Servers before Redis 7 put that error at the end:
+//
+//	ERR Error running script (call to f_6b…b5): @user_script:1: ERR Unknown node …
+func withoutCalled(text string) string {
+	for _, code := range []string{"ERR", "NOGROUP"} {
+		if before, called, ok := strings.Cut(text, ": "+code+" "); ok {
+			return before + ": " + withoutArguments(code, code+" "+called)
+		}
+	}
+	return text
+}
 
 // luaPhrases come before parts of a script's source, which Lua quotes.
 var luaPhrases = []string{"attempt to ", "attempted to access ", "bad argument "}

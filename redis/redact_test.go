@@ -34,6 +34,8 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 		"ERR Target instance replied with error: BUSYKEY canary":                                                           "ERR Target instance replied with error",
 		"ERR user_script:1: attempt to call field 'canary' (a nil value) script: a, on @user_script:1.":                    "ERR user_script:1: attempt to call field",
 		"ERR user_script:1: Script attempted to access nonexistent global variable 'canary' script: a, on @user_script:1.": "ERR user_script:1: Script attempted to access nonexistent global variable",
+		"ERR Error running script (call to f_1): @user_script:1: ERR invalid longitude,latitude pair 12345678.000000,1.0":  "ERR Error running script (call to f_1): @user_script:1: ERR invalid longitude,latitude pair",
+		"ERR Error running script (call to f_1): @user_script:1: NOGROUP No such key 'canary'":                             "ERR Error running script (call to f_1): @user_script:1: NOGROUP No such key",
 		"NOGROUP No such key 'canary' or consumer group 'canary' in XREADGROUP with GROUP option":                          "NOGROUP No such key",
 		"NOGROUP No such consumer group 'canary' for key name 'canary'":                                                    "NOGROUP No such consumer group",
 	} {

@@ -85,6 +85,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestTlsAddr(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	server := testbed.NewServer(t, testbed.Options{TLS: true})
 	config, err := server.ClientTLS()
 	require.NoError(t, err)
