@@ -61,13 +61,17 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 	if opts.Name == "" {
 		opts.Name = addrs[0]
 	}
-	opts = opts.withDefaults()
+	given := opts
+	opts = given.withDefaults()
 	c := &Cluster{opts: opts, limits: limits{opts.MovedRetries, opts.WaitToMigrate}}
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.minLatency.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil, nil)) // a logger may call already
 	c.refresher = newRefresher(c, append([]string(nil), addrs...))
+	for _, event := range corrections(given, opts) {
+		c.report(event)
+	}
 	if err := c.refresher.start(); err != nil {
 		c.Close()
 		c.refresher.release(true)

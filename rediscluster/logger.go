@@ -31,6 +31,13 @@ type LogEvent interface {
 	logEvent()
 }
 
+// LogOptCorrected: an option was out of its bounds, or is the cluster's business, and
+// another value is used. It comes before all other events, once for each such option.
+type LogOptCorrected struct {
+	Option      string // the field's name in Opts
+	Given, Used any
+}
+
 // LogHostEvent: something happened to a connection.
 type LogHostEvent struct {
 	Conn  *redisconn.Connection
@@ -70,6 +77,7 @@ type LogTopologyChanged struct {
 	Masters []string
 }
 
+func (LogOptCorrected) logEvent()       {}
 func (LogHostEvent) logEvent()          {}
 func (LogClusterSlotsError) logEvent()  {}
 func (LogSlotRangeError) logEvent()     {}
@@ -85,6 +93,8 @@ type DefaultLogger struct{}
 func (DefaultLogger) Report(cluster *Cluster, event LogEvent) {
 	name := cluster.Name()
 	switch e := event.(type) {
+	case LogOptCorrected:
+		log.Printf("redispipe: cluster %s: option %s is %v instead of %v", name, e.Option, e.Used, e.Given)
 	case LogHostEvent:
 		redisconn.DefaultLogger{}.Report(e.Conn, e.Event)
 	case LogClusterSlotsError:

@@ -2,6 +2,9 @@ package rediscluster
 
 import (
 	"context"
+	"io"
+	"log"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,6 +42,8 @@ func (r *rude) GetWeightByHost(string) (uint32, bool) {
 }
 
 func TestUserFunctionsMayPanic(t *testing.T) {
+	log.SetOutput(io.Discard) // of the default logger, which is told instead
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
 	var logger, weights rude
 	c, _ := connect(t, []string{node.Addr()}, Opts{Logger: &logger, WeightProvider: &weights, CheckInterval: minCheckInterval})

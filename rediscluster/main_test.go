@@ -1,9 +1,12 @@
 package rediscluster
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/joomcode/redispipe/testbed"
@@ -11,11 +14,29 @@ import (
 
 func TestMain(m *testing.M) {
 	testbed.RequireRedis()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: nameServers.dial}
 	code := m.Run()
 	if shared.cluster != nil {
 		shared.cluster.Close()
 	}
 	os.Exit(code)
+}
+
+// nameServers are asked for names; they may be silent.
+var nameServers resolver
+
+type resolver struct {
+	asked  atomic.Int64
+	silent atomic.Pointer[chan struct{}] // until it is closed
+}
+
+func (r *resolver) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	r.asked.Add(1)
+	if silence := r.silent.Load(); silence != nil {
+		<-*silence
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
 }
 
 // shared is a cluster for tests that leave it as they found it.

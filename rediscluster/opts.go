@@ -7,7 +7,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Opts are the options of a Cluster. The zero value is fit for production.
+// Opts are the options of a Cluster. The zero value is fit for production. An option
+// that is out of its bounds is corrected, and reported by a LogOptCorrected.
 type Opts struct {
 	// HostOpts are the options of each connection. DB, AsyncDial, ReadOnly and
 	// Handle are the cluster's business. ReconnectPause defaults to 200 ms here,
@@ -104,6 +105,23 @@ func (o Opts) withDefaults() Opts {
 		o.HostOpts.ReconnectPauseMax = max(defaultReconnectPauseMax, o.HostOpts.ReconnectPause)
 	}
 	return o
+}
+
+// corrections lists what withDefaults has changed of the options that were given.
+func corrections(given, used Opts) (list []LogOptCorrected) {
+	add := func(option string, isSet bool, given, used any) {
+		if isSet && given != used {
+			list = append(list, LogOptCorrected{option, given, used})
+		}
+	}
+	add("ConnsPerHost", given.ConnsPerHost != 0, given.ConnsPerHost, used.ConnsPerHost)
+	add("CheckInterval", given.CheckInterval != 0, given.CheckInterval, used.CheckInterval)
+	add("MovedRetries", given.MovedRetries != 0, given.MovedRetries, used.MovedRetries)
+	add("WaitToMigrate", given.WaitToMigrate != 0, given.WaitToMigrate, used.WaitToMigrate)
+	add("HostOpts.AsyncDial", given.HostOpts.AsyncDial, true, used.HostOpts.AsyncDial)
+	add("HostOpts.ReadOnly", given.HostOpts.ReadOnly, true, used.HostOpts.ReadOnly)
+	add("HostOpts.ReconnectPause", given.HostOpts.ReconnectPause != 0, given.HostOpts.ReconnectPause, used.HostOpts.ReconnectPause)
+	return list
 }
 
 // bounded returns v within its bounds, and the default for zero and less.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestOptsDefaults(t *testing.T) {
@@ -42,6 +43,28 @@ func TestOptsBounds(t *testing.T) {
 	for _, c := range cases {
 		assert.Equal(t, c.want.withDefaults(), c.in.withDefaults())
 	}
+}
+
+func TestCorrectionsAreReported(t *testing.T) {
+	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	_, rec := connect(t, []string{node.Addr()}, Opts{
+		CheckInterval: time.Millisecond, MovedRetries: 99, WaitToMigrate: time.Second,
+		HostOpts: redisconn.Opts{ReadOnly: true, ReconnectPause: -1},
+	})
+	want := []LogEvent{
+		LogOptCorrected{"CheckInterval", time.Millisecond, minCheckInterval},
+		LogOptCorrected{"MovedRetries", 99, maxMovedRetries},
+		LogOptCorrected{"HostOpts.ReadOnly", true, false},
+		LogOptCorrected{"HostOpts.ReconnectPause", time.Duration(-1), defaultReconnectPause},
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	assert.Equal(t, want, rec.events[:len(want)])
+	for _, event := range rec.events[len(want):] {
+		_, again := event.(LogOptCorrected)
+		assert.False(t, again, "reported once")
+	}
+	assert.Empty(t, corrections(Opts{}, Opts{}.withDefaults()), "defaults are no corrections")
 }
 
 func TestOptsHost(t *testing.T) {

@@ -19,9 +19,11 @@ const (
 	// answered.
 	askGrace = 100 * time.Millisecond
 	// Refreshes that were not due by CheckInterval keep this distance, which
-	// doubles while they find nothing new.
+	// doubles while they find nothing new. At the most that, with the probes in
+	// between, a cluster of six nodes gets 15 commands in a second, and one of
+	// sixteen masters 22.
 	forcedFirst = 50 * time.Millisecond
-	forcedMost  = time.Second
+	forcedMost  = 2 * time.Second
 
 	// retireDelay lets those send who have read the topology before it changed.
 	retireDelay = 100 * time.Millisecond
@@ -102,7 +104,7 @@ func (r *refresher) release(ended bool) {
 func (r *refresher) run() {
 	defer close(r.done)
 	defer r.release(true)
-	pause := forcedFirst
+	pause, news := forcedFirst, false
 	timer := time.NewTimer(r.interval())
 	defer timer.Stop()
 	for {
@@ -122,9 +124,12 @@ func (r *refresher) run() {
 		} else {
 			pause = min(2*pause, forcedMost)
 		}
-		if !r.sleep(pause - time.Since(began)) {
+		// News that came to nothing are not to have all asked again at once.
+		open, told := r.rest(pause-time.Since(began), changed || !news)
+		if !open {
 			return
 		}
+		news = told
 	}
 }
 
