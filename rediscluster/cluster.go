@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,9 @@ type Cluster struct {
 
 	latencyOriented atomic.Bool
 	minLatency      atomic.Bool
+
+	// corrected are the options of connections that were reported as corrected.
+	corrected sync.Map
 
 	draining atomic.Bool  // no new requests
 	closed   atomic.Bool  // no attempts

@@ -144,6 +144,11 @@ type hostLogger struct {
 // Report implements redisconn.Logger.
 func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	c := h.link.node.c
+	if e, ok := event.(redisconn.LogOptCorrected); ok {
+		if _, again := c.corrected.LoadOrStore(e.Option, nil); again {
+			return // all connections have the same options
+		}
+	}
 	h.link.follow(conn, event) // first, so that who sees the event sees its effect
 	c.report(LogHostEvent{Conn: conn, Event: event})
 	if user := c.opts.HostOpts.Logger; user != nil {

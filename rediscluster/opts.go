@@ -12,7 +12,7 @@ import (
 type Opts struct {
 	// HostOpts are the options of each connection. DB, AsyncDial, ReadOnly and
 	// Handle are the cluster's business. ReconnectPause defaults to 200 ms here,
-	// ReconnectPauseMax to 2 s: a cluster has to notice soon that a node is back.
+	// ReconnectPauseMax to 500 ms: a cluster has to notice soon that a node is back.
 	HostOpts redisconn.Opts
 	// ConnsPerHost is the number of connections to each node. Default 2.
 	ConnsPerHost int
@@ -73,7 +73,7 @@ const (
 	defaultReconnectPause = 200 * time.Millisecond
 	// Dials are spread over this time, and a node that is back is connected
 	// within it.
-	defaultReconnectPauseMax = 2 * time.Second
+	defaultReconnectPauseMax = 500 * time.Millisecond
 )
 
 // withDefaults returns the options with every default filled in and every

@@ -22,7 +22,7 @@ func TestOptsDefaults(t *testing.T) {
 	assert.Equal(t, DefaultLogger{}, o.Logger)
 	assert.Equal(t, RoundRobinSeed(DefaultRoundRobinSeed()), o.RoundRobinSeed)
 	assert.Equal(t, 200*time.Millisecond, o.HostOpts.ReconnectPause)
-	assert.Equal(t, 2*time.Second, o.HostOpts.ReconnectPauseMax)
+	assert.Equal(t, 500*time.Millisecond, o.HostOpts.ReconnectPauseMax)
 }
 
 func TestOptsBounds(t *testing.T) {
@@ -49,7 +49,7 @@ func TestCorrectionsAreReported(t *testing.T) {
 	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
 	_, rec := connect(t, []string{node.Addr()}, Opts{
 		CheckInterval: time.Millisecond, MovedRetries: 99, WaitToMigrate: time.Second,
-		HostOpts: redisconn.Opts{ReadOnly: true, ReconnectPause: -1},
+		HostOpts: redisconn.Opts{ReadOnly: true, ReconnectPause: -1, IOTimeout: time.Second, DialTimeout: time.Hour},
 	})
 	want := []LogEvent{
 		LogOptCorrected{"CheckInterval", time.Millisecond, minCheckInterval},
@@ -57,13 +57,32 @@ func TestCorrectionsAreReported(t *testing.T) {
 		LogOptCorrected{"HostOpts.ReadOnly", true, false},
 		LogOptCorrected{"HostOpts.ReconnectPause", time.Duration(-1), defaultReconnectPause},
 	}
+	await(t, "connections", func() bool {
+		up := 0
+		rec.seen(func(e LogEvent) bool {
+			if host, ok := e.(LogHostEvent); ok {
+				if _, connected := host.Event.(redisconn.LogConnected); connected {
+					up++
+				}
+			}
+			return false
+		})
+		return up == defaultConnsPerHost
+	})
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
+	ofConns := 0
 	assert.Equal(t, want, rec.events[:len(want)])
 	for _, event := range rec.events[len(want):] {
 		_, again := event.(LogOptCorrected)
 		assert.False(t, again, "reported once")
+		if host, ok := event.(LogHostEvent); ok {
+			if _, ok := host.Event.(redisconn.LogOptCorrected); ok {
+				ofConns++
+			}
+		}
 	}
+	assert.Equal(t, 1, ofConns, "DialTimeout, by one of the connections")
 	assert.Empty(t, corrections(Opts{}, Opts{}.withDefaults()), "defaults are no corrections")
 }
 
