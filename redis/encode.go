@@ -4,6 +4,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // AppendRequest appends the request in RESP to buf. If an argument has a type
@@ -16,6 +19,18 @@ func AppendRequest(buf []byte, req Request) ([]byte, error) {
 			WithProperty(EKRequest, req)
 	}
 	return out, nil
+}
+
+// EncodeRequest appends the request to buf and returns what connections and clusters
+// send, with buf. It is for packages redisconn and rediscluster.
+func EncodeRequest(buf []byte, req Request, wantsSlot bool) (wire.Request, []byte, error) {
+	out, err := AppendRequest(buf, req)
+	if err != nil {
+		return wire.Request{}, buf, err
+	}
+	r := wire.Request{Cmd: req.Cmd, Buf: out[len(buf):len(out):len(out)]}
+	r.Describe(command.Of(req.Cmd, req.Args), wantsSlot)
+	return r, out, nil
 }
 
 // appendCommand appends the command to buf. When an argument can't be encoded

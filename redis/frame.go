@@ -2,14 +2,17 @@ package redis
 
 import "bytes"
 
-// Await waits until something can be decoded. It consumes nothing, so that it
-// may be called again after an error that passes, as a time-out.
-func (d *Decoder) Await() error {
-	_, err := d.r.Peek(1)
+// AwaitMore waits until more has come. It consumes nothing, so that it may be
+// called again after an error that passes, as a time-out.
+func (d *Decoder) AwaitMore() error {
+	_, err := d.r.Peek(d.r.Buffered() + 1)
 	return err
 }
 
-// Complete tells whether the next reply, with the pushes before it, is in the
+// Full reports whether the buffer is full, so that AwaitMore can't do anything.
+func (d *Decoder) Full() bool { return d.r.Buffered() == d.r.Size() }
+
+// Complete reports whether the next reply, with the pushes before it, is in the
 // buffer as a whole, so that Decode will not wait.
 func (d *Decoder) Complete() bool {
 	buf, _ := d.r.Peek(d.r.Buffered())

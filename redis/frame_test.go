@@ -20,7 +20,7 @@ func buffered(t testing.TB, text string) *Decoder {
 	r := bufio.NewReaderSize(io.MultiReader(strings.NewReader(text), waitingReader{}), 64<<10)
 	d := NewDecoder(r, Limits{})
 	if text != "" {
-		require.NoError(t, d.Await())
+		require.NoError(t, d.AwaitMore())
 		require.Equal(t, len(text), d.Buffered())
 	}
 	return d
@@ -38,7 +38,21 @@ func TestDecoderComplete(t *testing.T) {
 			assert.False(t, buffered(t, c.text[:n]).Complete(), "%q", c.text[:n])
 		}
 	}
-	assert.Equal(t, errWouldWait, buffered(t, "").Await())
+	assert.Equal(t, errWouldWait, buffered(t, "").AwaitMore())
+}
+
+// A reply that does not fit into the buffer can't be waited for in whole.
+func TestDecoderFull(t *testing.T) {
+	d := NewDecoder(bufio.NewReaderSize(strings.NewReader("$100\r\n"+strings.Repeat("x", 100)+"\r\n"), 64), Limits{})
+	for !d.Full() {
+		require.False(t, d.Complete())
+		require.NoError(t, d.AwaitMore())
+	}
+	require.Equal(t, 64, d.Buffered())
+	require.False(t, d.Complete())
+	res, err := d.Decode()
+	require.NoError(t, err)
+	require.Len(t, res, 100)
 }
 
 // checkComplete: what is complete is decoded without waiting.

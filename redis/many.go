@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // manyWaiter is the future of a caller that waits for several results.
 type manyWaiter struct {
-	done chan struct{} // closed when all is resolved
+	call
 
 	mu        sync.Mutex // guards what follows
 	results   []any
@@ -26,7 +28,7 @@ func (m *manyWaiter) Resolve(res any, n uint64) {
 	}
 	m.results[n], m.resolved[n] = res, true
 	if m.left--; m.left == 0 {
-		close(m.done)
+		m.resolve()
 	}
 }
 
@@ -72,15 +74,13 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request) []any {
 	}
 	for {
 		m := &manyWaiter{
-			done:     make(chan struct{}),
+			call:     newCall(),
 			results:  make([]any, len(reqs)),
 			resolved: make([]bool, len(reqs)),
 			left:     len(reqs),
 		}
 		s.SendMany(reqs, m, 0)
-		select {
-		case <-m.done:
-		case <-ctx.Done():
+		if m.wait(ctx, wire.Ticket{}) == endAbandoned {
 			m.abandon(abandoned(ctx))
 		}
 		if !allFull(m.results) {

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -25,35 +24,12 @@ type encodedSender interface {
 // requests are pooled. A Sender of a user's gets one that is used once: if it
 // resolves it twice, no other caller's result suffers.
 type waiter struct {
+	call
 	pooled bool
 	req    wire.Request
-	// done has room for one, so that Resolve never waits for the caller.
-	done  chan struct{}
-	state atomic.Uint32
-	res   any
+	res    any
 	// target is where DecodeReply puts the reply, if req.Typed is set.
 	target target
-}
-
-// Who of the caller and the resolver comes second recycles the waiter.
-const (
-	waiterPending   = iota
-	waiterResolved  // the result is there; the caller recycles
-	waiterAbandoned // the caller is gone; the resolver recycles
-)
-
-// encodings are buffers in which requests are encoded. A sender keeps none of
-// them, so that a few, which stay in a processor's cache, do for all callers.
-var encodings = sync.Pool{New: func() any { return new([]byte) }}
-
-// A buffer over this size is left to the garbage collector: one large request
-// must not pin its size for ever.
-const encodingKept = 64 << 10
-
-func keepEncoding(buf *[]byte) {
-	if cap(*buf) <= encodingKept {
-		encodings.Put(buf)
-	}
 }
 
 var waiters = sync.Pool{New: func() any {
@@ -62,11 +38,11 @@ var waiters = sync.Pool{New: func() any {
 	return w
 }}
 
-func newWaiter() *waiter { return &waiter{done: make(chan struct{}, 1)} }
+func newWaiter() *waiter { return &waiter{call: newCall()} }
 
 func pooledWaiter() *waiter {
 	w := waiters.Get().(*waiter)
-	w.state.Store(waiterPending)
+	w.state.Store(callPending)
 	return w
 }
 
@@ -82,20 +58,18 @@ func (w *waiter) recycle() {
 
 // Resolve implements Future.
 func (w *waiter) Resolve(res any, _ uint64) {
-	if !w.pooled && w.state.Load() != waiterPending {
+	if !w.pooled && w.state.Load() == callResolved {
 		return
 	}
 	w.res = res
-	if w.state.CompareAndSwap(waiterPending, waiterResolved) {
-		w.done <- struct{}{}
-		return
+	if !w.resolve() {
+		w.recycle()
 	}
-	w.recycle()
 }
 
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
-	if w.state.Load() == waiterAbandoned {
+	if w.state.Load() == callAbandoned {
 		return ErrRequestCancelled.New("the caller's context ended")
 	}
 	return nil
@@ -104,32 +78,16 @@ func (w *waiter) Cancelled() error {
 // result waits until the request is resolved, or ctx ends. It ends the
 // caller's use of the waiter. What came into the waiter's target is moved to t.
 func (w *waiter) result(ctx context.Context, t *target) any {
-	if leader := w.req.Leader; leader != nil {
-		w.req.Leader = nil
-		leader.Lead(ctx)
+	end := w.wait(ctx, w.req.Ticket)
+	if end == endAbandoned {
+		return abandoned(ctx) // whoever resolves the waiter recycles it
 	}
-	if ended := ctx.Done(); ended != nil {
-		select {
-		case <-w.done:
-		case <-ended:
-			if w.req.Ticket.Withdraw() {
-				if w.req.Typed {
-					*t = w.target
-				}
-				w.recycle()
-				return withdrawn(ctx)
-			}
-			if w.state.CompareAndSwap(waiterPending, waiterAbandoned) {
-				return abandoned(ctx)
-			}
-			<-w.done
-		}
-	} else {
-		<-w.done
-	}
-	res := w.res
 	if w.req.Typed {
 		*t = w.target
+	}
+	res := w.res
+	if end == endWithdrawn {
+		res = withdrawn(ctx)
 	}
 	w.recycle()
 	return res
@@ -173,16 +131,16 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	if !takes {
 		return exchangeForeign(ctx, s, cmd, args)
 	}
-	buf := encodings.Get().(*[]byte)
+	buf := wire.GetBuffer()
 	var bad int
-	*buf, bad = appendCommand((*buf)[:0], cmd, args)
+	*buf, bad = appendCommand(*buf, cmd, args)
 	if bad >= 0 {
-		keepEncoding(buf)
+		wire.PutBuffer(buf)
 		return errArgument(cmd, bad, args[bad])
 	}
 	w := pooledWaiter()
 	w.req.Buf = *buf
-	w.req.Cmd, w.req.MayLead = cmd, true
+	w.req.Cmd, w.req.Waits = cmd, true
 	w.req.Deadline, _ = ctx.Deadline()
 	if t != nil && t.kind >= targetBytes {
 		w.req.Typed = true
@@ -192,7 +150,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	w.req.Describe(command.Of(cmd, args), wantsSlot)
 	encoded.SendEncoded(&w.req, w, 0)
 	w.req.Buf = nil
-	keepEncoding(buf)
+	wire.PutBuffer(buf)
 	return w.result(ctx, t)
 }
 

@@ -40,15 +40,12 @@ func (a *attempt) keep(r *wire.Request) {
 	a.buf = append(a.buf[:0], r.Buf...)
 	a.req = *r
 	a.req.Buf, a.req.Ticket = a.buf, wire.Ticket{}
-	// Who sends the copy does not wait for its reply.
-	a.req.MayLead, a.req.Leader = false, nil
 }
 
 // raw notes that the request did not come from package redis: its future is the
 // user's own.
 func (a *attempt) raw() {
-	_, trivial := a.cb.(redis.FuncFuture)
-	a.plain, a.req.Cancellable = true, a.cb != nil && !trivial
+	a.plain, a.req.Waits = true, wire.Waits(a.cb)
 }
 
 // direct sets the way by the request and a policy.
@@ -69,7 +66,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 		return
 	}
 	var err error
-	a.req, a.buf, err = encode(a.buf[:0], req)
+	a.req, a.buf, err = redis.EncodeRequest(a.buf[:0], req, true)
 	a.raw()
 	if err != nil {
 		a.finish(err)
@@ -136,13 +133,19 @@ func (a *attempt) Cancelled() error {
 	return a.cb.Cancelled()
 }
 
+// Waits implements wire.Caller.
+func (a *attempt) Waits() bool { return wire.Waits(a.cb) }
+
+// GiveRead implements wire.Caller.
+func (a *attempt) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(a.cb, r) }
+
 // DecodeReply implements wire.ReplyDecoder, for requests whose future does.
 func (a *attempt) DecodeReply(d *redis.Decoder, _ uint64) (any, error) {
 	return a.cb.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d, a.n)
 }
 
 // mayRepeat implements passenger.
-func (a *attempt) mayRepeat() bool { return mayRepeat(&a.req) }
+func (a *attempt) mayRepeat() bool { return a.req.ReadOnly }
 
 // outlive implements passenger: the request is a copy already.
 func (a *attempt) outlive() {}

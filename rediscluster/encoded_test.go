@@ -39,10 +39,10 @@ func TestEncodeDecode(t *testing.T) {
 	for _, c := range cases {
 		var r wire.Request
 		var err error
-		r, buf, err = encode(buf, c.in)
+		r, buf, err = redis.EncodeRequest(buf, c.in, true)
 		require.NoError(t, err)
 		assert.Equal(t, c.slot, r.Slot, c.in.Cmd)
-		assert.Equal(t, c.repeat, mayRepeat(&r), c.in.Cmd)
+		assert.Equal(t, c.repeat, r.ReadOnly, c.in.Cmd)
 		kept = append(kept, r)
 	}
 	for i, c := range cases {
@@ -50,11 +50,11 @@ func TestEncodeDecode(t *testing.T) {
 		assert.Equal(t, c.want.Cmd, got.Cmd)
 		assert.Equal(t, append([]any{}, c.want.Args...), append([]any{}, got.Args...))
 	}
-	_, after, err := encode(buf, redis.Req("SET", "foo", struct{}{}))
+	_, after, err := redis.EncodeRequest(buf, redis.Req("SET", "foo", struct{}{}), true)
 	assert.Error(t, err)
 	assert.Equal(t, buf, after)
 
-	r, _, err := encode(nil, redis.Req(" GET", "foo"))
+	r, _, err := redis.EncodeRequest(nil, redis.Req(" GET", "foo"), true)
 	require.NoError(t, err)
 	assert.Equal(t, command.Malformed, r.Shared)
 	assert.Equal(t, wire.NoSlot, r.Slot)
@@ -66,7 +66,7 @@ func TestKeylessRefusal(t *testing.T) {
 		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
 		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
 	} {
-		r, _, err := encode(nil, req)
+		r, _, err := redis.EncodeRequest(nil, req, true)
 		require.NoError(t, err)
 		refused := refusal(&r)
 		require.NotNil(t, refused, req.Cmd)
@@ -78,7 +78,7 @@ func TestKeylessRefusal(t *testing.T) {
 		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
 		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"),
 	} {
-		r, _, err := encode(nil, req)
+		r, _, err := redis.EncodeRequest(nil, req, true)
 		require.NoError(t, err)
 		assert.Nil(t, refusal(&r), req.Cmd)
 	}

@@ -48,7 +48,7 @@ func (m *many) keep() (int, *errorx.Error) {
 	m.kept = make([]wire.Request, len(m.reqs))
 	for i, req := range m.reqs {
 		var err error
-		if m.kept[i], buf, err = encode(buf, req); err != nil {
+		if m.kept[i], buf, err = redis.EncodeRequest(buf, req, true); err != nil {
 			return i, redis.AsErrorx(err)
 		}
 		if r := &m.kept[i]; r.Shared != command.Allowed || r.Single != command.Allowed {
@@ -161,6 +161,12 @@ func (g *group) alone(n int) *attempt {
 
 // NamesRequests implements wire.Namer: an attempt does it.
 func (g *group) NamesRequests() {}
+
+// Waits implements wire.Caller.
+func (g *group) Waits() bool { return wire.Waits(g.m.cb) }
+
+// GiveRead implements wire.Caller.
+func (g *group) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(g.m.cb, r) }
 
 // Cancelled implements redis.Future.
 func (g *group) Cancelled() error {

@@ -53,7 +53,7 @@ func (t *transaction) keep() (int, *errorx.Error) {
 	t.kept = make([]wire.Request, len(t.fresh))
 	for i, req := range t.fresh {
 		var err error
-		if t.kept[i], buf, err = encode(buf, req); err != nil {
+		if t.kept[i], buf, err = redis.EncodeRequest(buf, req, true); err != nil {
 			return 0, redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
 		s := t.kept[i].Slot
@@ -115,6 +115,12 @@ func (t *transaction) Resolve(res any, n uint64) {
 	}
 	t.settle(t, err)
 }
+
+// Waits implements wire.Caller.
+func (t *transaction) Waits() bool { return wire.Waits(t.cb) }
+
+// GiveRead implements wire.Caller.
+func (t *transaction) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(t.cb, r) }
 
 // Cancelled implements redis.Future.
 func (t *transaction) Cancelled() error {

@@ -4,6 +4,9 @@ import (
 	"sort"
 	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // item is one request of a batch.
@@ -16,6 +19,7 @@ type item struct {
 	start, end int
 	stat       *stat // where the logger wants statistics
 	typed      bool  // fut is a replyDecoder
+	waits      bool  // fut is a wire.Caller
 	withdrawn  bool
 	pinned     bool // may not be dropped alone, see pin
 	// plain requests are named by the connection in their errors: see named.go.
@@ -28,6 +32,14 @@ type item struct {
 type stat struct {
 	req   Request
 	start time.Time
+}
+
+// newStat returns nil if the logger wants no statistics.
+func (c *Connection) newStat(r *wire.Request) *stat {
+	if !c.wantsStat {
+		return nil
+	}
+	return &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}
 }
 
 // batch is the unit of work: encoded requests and the futures that wait for
@@ -77,10 +89,37 @@ type mark struct{ bytes, items, own int }
 
 func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
 
-// truncate takes out what was added since m.
-func (b *batch) truncate(m mark) {
-	clear(b.items[m.items:])
-	b.buf, b.items, b.own = b.buf[:m.bytes], b.items[:m.items], m.own
+// add adds a request.
+func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
+	start := len(b.buf)
+	b.buf = append(b.buf, r.Buf...)
+	b.items = append(b.items, item{fut: fut, n: n, start: start, end: len(b.buf), stat: st, typed: r.Typed, waits: r.Waits, plain: r.Plain})
+	b.plain = b.plain || r.Plain
+	if r.Waits || fut == nil {
+		return // who waits takes its request back by itself
+	}
+	switch fut.(type) {
+	case redis.FuncFuture:
+	case *heartbeat, wire.Own:
+		b.own++
+	default:
+		b.foreign = true
+	}
+}
+
+// addOwn adds a request of the library's own.
+func (b *batch) addOwn(r *wire.Request, fut Future, n uint64, st *stat) {
+	b.add(r, fut, n, st)
+	b.items[len(b.items)-1].waits = wire.Waits(fut)
+	b.own++
+}
+
+// addExec adds EXEC, whose result is that of the transaction.
+func (b *batch) addExec(fut Future, n uint64, st *stat) {
+	b.addOwn(exec, fut, n, st)
+	it := &b.items[len(b.items)-1]
+	it.exec, it.plain = true, fut != nil
+	b.plain = b.plain || it.plain
 }
 
 func (b *batch) enough(concurrency int) bool {
@@ -93,6 +132,15 @@ func (b *batch) pin(m mark) {
 	for i := m.items; i < len(b.items); i++ {
 		b.items[i].pinned, b.items[i].start = true, m.bytes
 	}
+}
+
+// lastOf returns the sequence number of the last of the requests from item i on
+// that one caller waits for.
+func (b *batch) lastOf(i int) uint64 {
+	for i+1 < len(b.items) && b.items[i+1].fut == b.items[i].fut {
+		i++
+	}
+	return b.items[i].seq
 }
 
 // reset empties the batch, which has no buffer any more.

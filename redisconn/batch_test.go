@@ -86,17 +86,6 @@ func TestBatchDrop(t *testing.T) {
 	}
 }
 
-func TestBatchTruncateForgets(t *testing.T) {
-	b := &batch{}
-	fill(b, "a", "bb")
-	m := b.mark()
-	fill(b, "ccc")
-	b.truncate(m)
-	require.Equal(t, "abb", string(b.buf))
-	require.Len(t, b.items, 2)
-	require.Nil(t, b.items[:3][2].fut, "a truncated future must not be kept alive")
-}
-
 func TestBatchResetForgets(t *testing.T) {
 	b := &batch{next: &batch{}, foreign: true, written: true, answered: true}
 	fill(b, "a", "BB")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-var benchConcurrency = []int{1, 2, 4, 8, 128, 256, 512, 1000}
+var benchConcurrency = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 
 // BenchmarkSyncSetGet alternates SET and GET of 16 bytes in many goroutines.
 func BenchmarkSyncSetGet(b *testing.B) {
@@ -82,6 +83,8 @@ func BenchmarkBareSocket(b *testing.B) {
 func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 	b.ReportAllocs()
 	before, _ := s.CPU()
+	var own syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
 	b.ResetTimer()
 	var wg sync.WaitGroup
 	for g := range n {
@@ -100,6 +103,9 @@ func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 	}
 	wg.Wait()
 	b.StopTimer()
+	began := own.Utime.Nano() + own.Stime.Nano()
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+	b.ReportMetric(float64(own.Utime.Nano()+own.Stime.Nano()-began)/float64(b.N), "client-ns/op")
 	if after, err := s.CPU(); err == nil {
 		b.ReportMetric(float64((after-before).Nanoseconds())/float64(b.N), "redis-ns/op")
 	}

@@ -53,7 +53,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.queue.ctx = c.ctx
 	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes
-	c.queue.fenced, c.queue.holds = opts.Integrity, opts.WritePause == 0
+	c.queue.fenced = opts.Integrity
 
 	c.connecting()
 	first := make(chan error, 1)

@@ -9,5 +9,5 @@ func (c *Connection) ReaderRests() bool {
 	q := &c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.reading && q.led
+	return q.reading == readNobody && q.read
 }

@@ -271,8 +271,7 @@ func (c *Connection) change(to state, s *session, why *errorx.Error) {
 	var start bool
 	if q.state != stateClosed {
 		q.state, q.session, q.why = to, s, why
-		q.reading = true // the reader of a new session begins with it
-		q.watching = false
+		q.reading = readLoop // the loop of a new session begins with it
 		start = s != nil && q.open != nil && !q.writing
 		q.writing = q.writing || start
 	}

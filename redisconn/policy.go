@@ -9,14 +9,18 @@ func smooth(concurrency, pending int) int {
 	return max(pending, concurrency-(concurrency+7)/8)
 }
 
-// yields decides whether a writer lets other goroutines run, once, by
-// runtime.Gosched, before it takes the batch: those that the last replies woke
-// are about to send their next requests. With and without it, two cores and
-// Redis on loopback, µs per request: 2 goroutines 22.8 and 27.3, 8: 8.5 and
-// 12.7, 128: 3.1 and 5.8, 1000: 2.1 and 3.5. A lone goroutine waits for nobody.
-func yields(concurrency int) bool { return !alone(concurrency) }
+// yieldFrom is how many requests make a writer yield. Two callers wait for each other
+// less if none does. With and without yielding, two cores, µs per request: 8
+// goroutines 8.5 and 12.7, 128: 3.1 and 5.8, 1000: 2.1 and 3.5; at 4, yielding from
+// 3 on instead of from 2 on took 12.7 instead of 16.3.
+const yieldFrom = 3
 
-// alone tells whether requests come one at a time.
+// yields decides whether a writer lets other goroutines run, once, by
+// runtime.Gosched, before it takes the batch: those that the last replies woke are
+// about to send their next requests.
+func yields(concurrency int) bool { return concurrency >= yieldFrom }
+
+// alone reports whether requests come one at a time.
 func alone(concurrency int) bool { return concurrency <= 1 }
 
 // usual follows the time that batches are in flight downwards at once and
@@ -43,34 +47,6 @@ func inTime(oldest, usual, left time.Duration) bool {
 // either side, takes some milliseconds and passes.
 const overload = 10 * time.Millisecond
 
-// holds decides whether a small batch waits while another is in flight, which
-// lately took the given time at the least. It is asked for servers on the same
-// machine only: that time is the server's own then, so that waiting for it costs
-// a request next to nothing, while each batch costs the server as much as some
-// requests do. Two cores, time and Redis' CPU per request in µs, without and with
-// it: 8 goroutines 7.4 and 4.3, 7.3 and 3.6; 16: 4.4 and 3.0, 4.3 and 2.8; 128
-// alike; 128 on a cluster of three 3.2 and 2.9, 3.0 and 2.7. With batches of up to
-// a half of what is in flight held, the server idles: 128 goroutines took 2.5
-// instead of 2.0.
-func holds(items, bytes, concurrency int, usual time.Duration) bool {
-	return items < min(holdItems, concurrency/2) && bytes < holdBytes && 0 < usual && usual < holdMost
-}
-
-// heldMost is when the writer looks after a batch that is held back: its request
-// may be what a future waits for that holds the reader. So a batch waits no longer
-// than twice that. Two hundred wake-ups a second while batches are held back are
-// too few to be measured.
-const heldMost = 5 * time.Millisecond
-
-const (
-	holdItems = 3
-	// holdBytes is where bytes, and not batches, are what costs.
-	holdBytes = 1 << 10
-	// holdMost is where a time in flight is no longer the server's own, but that of
-	// a proxy or a tunnel to another machine.
-	holdMost = 100 * time.Microsecond
-)
-
 // A batch of a half of what is in flight leaves the server at work on one half
 // while the replies to the other are dealt with; thirds and all of it were no
 // faster. Nor is one to be longer than enoughBytes: 64 goroutines with 16 KiB
@@ -88,3 +64,15 @@ const (
 func enough(items, bytes, concurrency int) bool {
 	return bytes >= enoughBytes || items >= min(enoughMost, max(enoughLeast, concurrency/2))
 }
+
+// From so many concurrent requests on, whoever reads resolves for the others what has
+// come already; below, each reads its own. Passing the right on for every reply keeps
+// the client busy with one goroutine after another while the server waits for the
+// next batch. Two cores, µs per request, each its own and all that has come: 4
+// goroutines 12.1 and 14.0, 8: 7.7 and 9.2, 128: 1.57 and 1.05, 1000: 1.19 and 0.75.
+const extraFrom = 24
+
+// extraReplies reports whether a caller that has read its own reply reads those of
+// others, too, as long as they have come already, before it passes the right to read
+// on.
+func extraReplies(concurrency int) bool { return concurrency >= extraFrom }

@@ -32,9 +32,21 @@ func TestSmoothForgetsABurst(t *testing.T) {
 }
 
 func TestYields(t *testing.T) {
-	for concurrency, want := range map[int]bool{0: false, 1: false, 2: true, 8: true, 128: true} {
-		require.Equal(t, want, yields(concurrency), concurrency)
-		require.Equal(t, !want, alone(concurrency), concurrency)
+	for _, c := range []struct {
+		concurrency          int
+		alone, yields, extra bool
+	}{
+		{0, true, false, false},
+		{1, true, false, false},
+		{2, false, false, false},
+		{3, false, true, false},
+		{23, false, true, false},
+		{24, false, true, true},
+		{1000, false, true, true},
+	} {
+		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
+		require.Equal(t, c.yields, yields(c.concurrency), "%+v", c)
+		require.Equal(t, c.extra, extraReplies(c.concurrency), "%+v", c)
 	}
 }
 
@@ -54,26 +66,6 @@ func TestEnough(t *testing.T) {
 		{1, enoughBytes - 1, 1000, false},
 	} {
 		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency), "%+v", c)
-	}
-}
-
-func TestHolds(t *testing.T) {
-	for _, c := range []struct {
-		items, bytes, concurrency int
-		usual                     time.Duration
-		want                      bool
-	}{
-		{1, 1, 0, time.Microsecond, false},
-		{1, 1, 3, time.Microsecond, false},
-		{1, 1, 4, time.Microsecond, true},
-		{2, 1, 5, time.Microsecond, false},
-		{holdItems - 1, holdBytes - 1, 1000, holdMost - 1, true},
-		{holdItems, 1, 1000, time.Microsecond, false},
-		{1, holdBytes, 1000, time.Microsecond, false},
-		{1, 1, 1000, holdMost, false},
-		{1, 1, 1000, 0, false},
-	} {
-		require.Equal(t, c.want, holds(c.items, c.bytes, c.concurrency, c.usual), "%+v", c)
 	}
 }
 

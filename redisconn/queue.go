@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -19,7 +20,6 @@ type queue struct {
 	maxRequests int
 	maxBytes    int
 	fenced      bool // Opts.Integrity
-	holds       bool // small batches may be held back: see holds
 
 	mu sync.Mutex // guards all that follows
 
@@ -29,22 +29,7 @@ type queue struct {
 
 	open *batch // nil when empty
 	seq  uint64 // sequence number of the next request
-	// writing is the right to take batches and write them: whoever sets it has
-	// it, and passes it on or clears it.
-	writing bool
-	// yielding is set while who has the right to write lets others run; it may
-	// be taken over then, by clearing yielding.
-	yielding, turn uint64
-	// reading is the right to read: see lead.go.
-	reading  bool
-	leadable bool // the last request's caller could have read its own reply
-	led      bool // a caller has had the right to read: see takeRead
-	// watching is set while the writer is to look after batches that are held back,
-	// and watched is the number of the first request that was so.
-	watching bool
-	watched  uint64
-	// released is closed when writing is cleared, if anybody asked.
-	released chan struct{}
+	rights
 
 	head, tail *batch // in flight
 
@@ -56,6 +41,8 @@ type queue struct {
 	own         int // those of pending that the library has sent for itself
 	bytes       int // bytes accepted and not taken
 	concurrency int // see policy
+	// load is concurrency, for who has not the lock.
+	load atomic.Int64
 
 	// usual is the least time that a batch was in flight, lately.
 	usual time.Duration
@@ -66,17 +53,19 @@ type queue struct {
 	room list.List // of place: callers that wait for room, oldest first
 }
 
-// admitLocked decides whether a number of requests may enter; it returns what is to
-// be said if not. A batch larger than the bounds may enter an empty queue.
-func (q *queue) admitLocked(requests int) *errorx.Error {
+// admitLocked decides whether requests may enter; it returns what is to be said if
+// not. A batch larger than the bounds may enter an empty queue.
+func (q *queue) admitLocked(reqs []*wire.Request) *errorx.Error {
 	switch {
 	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil:
 		return errClosed()
 	case q.state == stateDisconnected:
 		return ErrNotConnected.Wrap(q.why, "not connected")
-	}
-	if q.pending > 0 && !q.fitsLocked(requests) {
+	case q.pending > 0 && !q.fitsLocked(len(reqs)):
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
+	case len(reqs) == 1 && !q.inTimeLocked(reqs[0].Deadline):
+		q.wakeLocked() // this one may have been let in
+		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending)
 	}
 	return nil
 }
@@ -106,69 +95,20 @@ func (q *queue) openLocked() *batch {
 	return q.open
 }
 
-// addedLocked accounts for what was added to the open batch since m. If the
-// caller is to see to writing, it returns the session.
-func (q *queue) addedLocked(m mark) *session {
+// enteredLocked accounts for what was added to the open batch since m, and says what
+// its sender has to do.
+func (q *queue) enteredLocked(m mark) duty {
 	for i := m.items; i < len(q.open.items); i++ {
-		q.open.items[i].seq = q.seq
+		it := &q.open.items[i]
+		// A logger wants the result; and with the fence replies are held back.
+		it.typed = it.typed && !q.fenced && it.stat == nil
+		it.seq = q.seq
 		q.seq++
 	}
 	q.pending += len(q.open.items) - m.items
 	q.own += q.open.own - m.own
 	q.bytes += len(q.open.buf) - m.bytes
-	switch {
-	case q.session == nil:
-		return nil
-	case q.yielding != 0 && q.open.enough(q.concurrency):
-		q.yielding = 0 // the right to write is taken over
-		return q.session
-	case q.writing:
-		return nil
-	case q.holdsLocked():
-		q.watchLocked()
-		return nil
-	}
-	q.writing = true
-	if !q.reading { // the reader rests
-		q.reading, q.session.rouses = true, true
-	}
-	return q.session
-}
-
-// holdsLocked tells whether the open batch is held back: until it has grown, or a
-// batch in flight is answered. As a future may keep the reader from that, the
-// caller has to see to watchLocked.
-func (q *queue) holdsLocked() bool {
-	return q.holds && q.head != nil && q.session != nil && q.session.ceding.local &&
-		holds(len(q.open.items), len(q.open.buf), q.concurrency, q.usual)
-}
-
-// watchLocked sees to it that the batch that is held back is written some time.
-func (q *queue) watchLocked() {
-	if !q.watching {
-		q.watching, q.watched = true, q.open.items[0].seq
-		q.session.overdue.Reset(heldMost)
-	}
-}
-
-// overdue is called by the writer of s, heldMost after watchLocked. It gives the
-// writer the right to write if a batch has been held back since then.
-func (q *queue) overdue(s *session) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.session != s {
-		return false
-	}
-	q.watching = false
-	if q.open == nil || q.writing {
-		return false
-	}
-	if q.open.items[0].seq != q.watched { // another one, which has its time
-		q.watchLocked()
-		return false
-	}
-	q.writing = true
-	return true
+	return q.dutyLocked(m.items)
 }
 
 // take puts the open batch in flight. The caller has the right to write; it
@@ -243,22 +183,7 @@ func (q *queue) flyLocked(b *batch) {
 	}
 	q.tail = b
 	q.concurrency = smooth(q.concurrency, q.pending)
-}
-
-// releaseLocked gives up the right to write.
-func (q *queue) releaseLocked() {
-	q.writing = false
-	if q.released != nil {
-		close(q.released)
-		q.released = nil
-	}
-}
-
-// release gives up the right to write.
-func (q *queue) release() {
-	q.mu.Lock()
-	q.releaseLocked()
-	q.mu.Unlock()
+	q.load.Store(int64(q.concurrency))
 }
 
 // wrote tells that a batch was written in whole. If more is waiting the caller
@@ -270,11 +195,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 		q.freeLocked(b)
 	}
 	both := b.answered
-	held := q.open != nil && q.holdsLocked()
-	more = q.open != nil && !held
-	if held {
-		q.watchLocked()
-	}
+	more = q.open != nil
 	if !more {
 		q.releaseLocked()
 	}
@@ -317,33 +238,7 @@ func (q *queue) oldest() (o oldest, waits bool) {
 	return oldest{b.items[0].seq, b.taken, b.blocks}, true
 }
 
-// yields tells whether to let other goroutines run before the batch is taken.
-// If so, call yielded after that.
-func (q *queue) yields() uint64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := max(q.concurrency, q.pending)
-	q.yielding = 0
-	if yields(n) && !(q.open != nil && q.open.enough(n)) {
-		q.turn++
-		q.yielding = q.turn
-	}
-	return q.yielding
-}
-
-// yielded tells whether the caller still has the right to write.
-func (q *queue) yielded(turn uint64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.yielding != turn {
-		return false
-	}
-	q.yielding = 0
-	return true
-}
-
-// retire takes the answered batch b, the oldest, out of flight and returns the
-// next. If a batch was held back meanwhile, it is passed to the writer.
+// retire takes the answered batch b, the oldest, out of flight and returns the next.
 func (q *queue) retire(b *batch) *batch {
 	q.mu.Lock()
 	if q.head != b { // the session has failed and b was taken over
@@ -361,13 +256,7 @@ func (q *queue) retire(b *batch) *batch {
 	b.answered = true
 	both := b.written
 	q.wakeLocked()
-	s := q.session
-	held := q.open != nil && !q.writing && s != nil
-	q.writing = q.writing || held
 	q.mu.Unlock()
-	if held {
-		s.wake <- struct{}{}
-	}
 	if both {
 		q.recycle(b)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -22,7 +23,7 @@ func newTestQueue(maxRequests, maxBytes int) *queue {
 func (q *queue) put(size int, fut Future) (seq uint64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.admitLocked(1) != nil {
+	if q.admitLocked(requests(1)) != nil {
 		return 0, false
 	}
 	b := q.openLocked()
@@ -33,8 +34,17 @@ func (q *queue) put(size int, fut Future) (seq uint64, ok bool) {
 	if fut != nil {
 		b.foreign = true
 	}
-	q.addedLocked(m)
+	q.enteredLocked(m)
 	return seq, true
+}
+
+// requests returns requests of any kind.
+func requests(n int) []*wire.Request {
+	reqs := make([]*wire.Request, n)
+	for i := range reqs {
+		reqs[i] = &wire.Request{}
+	}
+	return reqs
 }
 
 func (q *queue) room1() bool {
@@ -71,7 +81,7 @@ func TestQueueAdmits(t *testing.T) {
 			if c.ctx != nil {
 				q.ctx = c.ctx
 			}
-			err := q.admitLocked(c.requests)
+			err := q.admitLocked(requests(c.requests))
 			if c.want == nil {
 				require.Nil(t, err)
 				return
@@ -114,96 +124,10 @@ func (q *queue) add() *session {
 	b := q.openLocked()
 	m := b.mark()
 	b.items = append(b.items, item{})
-	return q.addedLocked(m)
-}
-
-// A small batch that is held back is written as soon as it has grown, or when
-// there is an answer.
-func TestQueueHolds(t *testing.T) {
-	s := &session{wake: make(chan struct{}, 1), ceding: &ceding{local: true}, overdue: time.NewTimer(time.Hour)}
-	inFlight := func() (*queue, *batch) { // with one batch of 8 requests
-		q := newTestQueue(100, 1000)
-		q.state, q.session, q.holds, q.reading = stateConnected, s, true, true
-		require.NotNil(t, q.add(), "there is nothing to wait for")
-		for range 7 {
-			q.add()
-		}
-		b, _ := q.take()
-		q.usual = holdMost / 2
-		require.False(t, q.wrote(b))
-		return q, b
+	if d := q.enteredLocked(m); d.write {
+		return d.s
 	}
-
-	q, first := inFlight()
-	for range holdItems - 1 {
-		require.Nil(t, q.add())
-	}
-	require.NotNil(t, q.add(), "it has grown")
-	require.Nil(t, q.add(), "somebody is writing")
-	second, _ := q.take()
-	require.Nil(t, q.add())
-	require.False(t, q.wrote(second), "what came during the write is held")
-	require.Same(t, second, q.retire(first))
-	require.Len(t, s.wake, 1, "the writer has it")
-	<-s.wake
-	require.Nil(t, q.add(), "the writer is to write")
-
-	q, first = inFlight()
-	require.Nil(t, q.retire(first))
-	require.Empty(t, s.wake, "nothing was held")
-	require.NotNil(t, q.add())
-
-	for name, change := range map[string]func(*queue){
-		"a server elsewhere": func(q *queue) { q.session = &session{ceding: &ceding{}} },
-		"a pause set":        func(q *queue) { q.holds = false },
-		"no experience":      func(q *queue) { q.usual = 0 },
-		"a slow link":        func(q *queue) { q.usual = holdMost },
-		"nothing in flight":  func(q *queue) { q.head, q.tail = nil, nil },
-	} {
-		q, _ = inFlight()
-		change(q)
-		require.NotNil(t, q.add(), name)
-	}
-}
-
-// Who gets the right to write while the reader rests is to rouse it.
-func TestQueueRousesTheReader(t *testing.T) {
-	q := newTestQueue(10, 100)
-	s := &session{}
-	q.state, q.session, q.leadable, q.reading = stateConnected, s, true, true
-	require.True(t, q.passRead(s))
-	require.NotNil(t, q.add())
-	require.True(t, s.rouses)
-	require.True(t, q.reading)
-	require.False(t, q.passRead(s), "somebody writes")
-	b, _ := q.take()
-	require.False(t, q.wrote(b))
-	require.False(t, q.passRead(s), "something is in flight")
-	require.Nil(t, q.retire(b))
-	require.True(t, q.passRead(s))
-
-	q.led = true
-	require.False(t, q.takeRead(s), "a caller has read meanwhile")
-	require.False(t, q.takeRead(&session{}), "of another session")
-	require.True(t, q.takeRead(s))
-	require.False(t, q.takeRead(s), "somebody reads")
-}
-
-// What was written when the session failed is known.
-func TestReadFirstKeepsCount(t *testing.T) {
-	here, there := tcpPair(t)
-	s := newSession(&Connection{}, here)
-	close(s.failed) // as another goroutine does, just before it closes the socket
-	b := &batch{buf: make([]byte, 64<<20)}
-	s.first = b
-	go func() {
-		_, _ = there.Read(make([]byte, 1)) // something is written
-		there.Close()                      // ends the read
-	}()
-	_, err := s.readFirst(make([]byte, 1))
-	require.Error(t, err)
-	require.True(t, s.first == nil && s.rest == b, "it is the writer's")
-	require.Positive(t, b.sent)
+	return nil
 }
 
 func tcpPair(t *testing.T) (here, there net.Conn) {

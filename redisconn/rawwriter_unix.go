@@ -25,8 +25,6 @@ type rawWriter struct {
 	peek    func(fd uintptr)
 	head    [1]byte
 	sent    bool
-	in      []byte
-	got     int
 	readErr error
 	// written is called when exchange has written all. The right to write may
 	// be gone after it.
@@ -85,20 +83,14 @@ func (w *rawWriter) writeOnce(fd uintptr) bool {
 	}
 }
 
-// exchange looks whether the socket is quiet, writes out, and waits until it can
-// read into in. It saves the read in vain that would come before the wait. If
-// sent is false, n tells how much was written at once, as write does; else it is
-// how much was read.
-func (w *rawWriter) exchange(out, in []byte) (n int, sent bool, err error) {
-	w.buf, w.n, w.err = out, 0, nil
-	w.sent, w.in, w.got, w.readErr = false, in, 0, nil
+// exchange looks whether the socket is quiet, writes out, and waits until there is
+// something to read. n is how much was written at once, as by write; it waits only
+// if that was all, and has called written before.
+func (w *rawWriter) exchange(out []byte) (n int, err error) {
+	w.buf, w.n, w.err, w.readErr, w.sent = out, 0, nil, nil, false
 	err = w.raw.Read(w.swap)
-	w.in = nil
 	if w.sent {
-		if err == nil {
-			err = w.readErr
-		}
-		return w.got, true, err
+		return len(out), err
 	}
 	w.buf = nil
 	if err == nil {
@@ -107,15 +99,15 @@ func (w *rawWriter) exchange(out, in []byte) (n int, sent bool, err error) {
 	if err == nil {
 		err = w.err
 	}
-	return w.n, false, err
+	return w.n, err
 }
 
-// swapOnce is called first to write, and then whenever there may be something to
-// read. Data that comes after the write is noticed, since waiting for it was
-// prepared before.
+// swapOnce is called first to write, and again when there may be something to read.
+// Data that comes after the write is noticed, since waiting for it was prepared
+// before.
 func (w *rawWriter) swapOnce(fd uintptr) bool {
 	if w.sent {
-		return w.readOnce(fd)
+		return true
 	}
 	if w.readErr = w.quiet(fd); w.readErr != nil {
 		return true
@@ -155,23 +147,5 @@ func (w *rawWriter) quiet(fd uintptr) error {
 			return io.EOF
 		}
 		return errStray
-	}
-}
-
-func (w *rawWriter) readOnce(fd uintptr) bool {
-	for {
-		n, err := syscall.Read(int(fd), w.in)
-		switch {
-		case err == syscall.EINTR:
-			continue
-		case err == syscall.EAGAIN:
-			return false
-		case err != nil:
-			w.readErr = err
-		case n == 0:
-			w.readErr = io.EOF
-		}
-		w.got = max(n, 0)
-		return true
 	}
 }

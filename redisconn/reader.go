@@ -2,6 +2,8 @@ package redisconn
 
 import (
 	"bufio"
+	"crypto/tls"
+	"net"
 	"runtime/debug"
 	"time"
 
@@ -15,30 +17,44 @@ import (
 const readBuffer = 32 << 10
 
 // reader resolves futures in the order of the wire. It is used by whoever has
-// the right to read: see lead.go.
+// the right to read.
 type reader struct {
 	s   *session
 	dec *redis.Decoder
 	cur *batch // the batch that is being answered
 	// held are the replies of cur so far, with Opts.Integrity.
 	held []reply
+	// answered is the sequence number behind that of the last answered request.
+	answered uint64
 
-	interrupted chan struct{} // see await
-
-	mayRest bool
-	resting *time.Timer // stopped, but in rest
+	// mayPass: callers may read. mayRest: nobody needs to, when nothing is pending.
+	mayPass, mayRest bool
+	resting          *time.Timer // stopped, but while the loop waits for the right
 }
 
 func newReader(s *session) *reader {
 	r := &reader{
-		s:           s,
-		dec:         s.c.newDecoder(bufio.NewReaderSize(s, readBuffer)),
-		interrupted: make(chan struct{}, 1),
-		mayRest:     s.raw != nil && s.c.opts.Protocol != 3 && !s.c.opts.Integrity,
-		resting:     time.NewTimer(restMost),
+		s:       s,
+		dec:     s.c.newDecoder(bufio.NewReaderSize(s, readBuffer)),
+		mayPass: interruptible(s.conn) && !s.c.opts.Integrity,
+		resting: time.NewTimer(restMost),
 	}
+	r.mayRest = r.mayPass && s.raw != nil && s.c.opts.Protocol != 3
 	r.resting.Stop()
 	return r
+}
+
+// interruptible reports whether a read of conn can be ended and taken up again:
+// what a user's Dialer returns need not know deadlines.
+func interruptible(conn net.Conn) bool {
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	switch conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
 }
 
 // reply is a result with the size that it had on the wire.
@@ -74,9 +90,51 @@ func (r *reader) serve() (interrupted bool) {
 			interrupted = true
 		}
 	}()
-	for r.answer() && r.rest() {
+	for r.answer() && r.handOver() {
 	}
 	return false
+}
+
+// handOver passes the right to read on when all that has come is read, and waits
+// until it is the loop's again. It returns false if the session has failed.
+func (r *reader) handOver() bool {
+	if r.dec.Buffered() > 0 || r.s.c.queue.passRead(r.s) {
+		return true
+	}
+	r.resting.Reset(restMost)
+	defer r.resting.Stop()
+	for {
+		select {
+		case <-r.s.readWake:
+			return true
+		case <-r.s.failed:
+			return false
+		case <-r.resting.C:
+			if r.s.c.queue.takeRead(r.s) {
+				return true
+			}
+			r.resting.Reset(restMost)
+		}
+	}
+}
+
+// nextWaits reports whether the next reply is for a caller that waits, or nobody.
+func (r *reader) nextWaits() bool {
+	b, _ := r.current()
+	if b == nil {
+		return false
+	}
+	next, ok := b.unclaimed()
+	return ok && (b.items[next].waits || b.items[next].fut == nil)
+}
+
+// current returns the batch that is being answered. If none is in flight, why says
+// what that means for a reply that has come.
+func (r *reader) current() (b *batch, why *errorx.Error) {
+	if r.cur == nil {
+		r.cur, why = r.s.c.queue.first(r.s)
+	}
+	return r.cur, why
 }
 
 // answer reads one reply and resolves its request with it.
@@ -87,14 +145,11 @@ func (r *reader) answer() bool {
 			return false
 		}
 	}
-	if r.cur == nil {
-		var why *errorx.Error
-		if r.cur, why = r.s.c.queue.first(r.s); r.cur == nil {
-			r.s.fail(why)
-			return false
-		}
+	b, why := r.current()
+	if b == nil {
+		r.s.fail(why)
+		return false
 	}
-	b := r.cur
 	if r.s.c.opts.Integrity {
 		return r.answerFenced(b)
 	}
@@ -165,6 +220,7 @@ func (r *reader) finish(b *batch, i int, got reply) {
 	} else if it.exec {
 		b.nameElements(i, got.res)
 	}
+	r.answered = max(r.answered, it.seq+1)
 	if i+1 == len(b.items) {
 		r.cur = r.s.c.queue.retire(b)
 	}

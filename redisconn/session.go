@@ -4,7 +4,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -31,18 +30,17 @@ type session struct {
 	// batch that is partly written, if not nil.
 	wake chan struct{}
 	rest *batch
-	// overdue makes the writer look after batches that are held back. Stopped
-	// unless some are.
-	overdue *time.Timer
 
 	reader *reader // used by whoever has the right to read
-	// first is the batch that the caller who leads has taken and not written.
-	first *batch
-	// readWake passes the right to read to the reader.
+	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
-	// rouses: who has the right to write is to pass the right to read to the
-	// reader, before it writes.
-	rouses bool
+	// interrupted: see interruptibly.
+	interrupted chan struct{}
+	// unwritten: the caller that has been given the right to read has the right to
+	// write, too, and is to use it first.
+	unwritten bool
+	// exchanged is the batch that exchange has not written yet.
+	exchanged *batch
 
 	beats    *heartbeat
 	received atomic.Int64 // bytes
@@ -58,13 +56,13 @@ func newSession(c *Connection, conn net.Conn) *session {
 		quit:     make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 		readWake: make(chan struct{}, 1),
-		overdue:  time.NewTimer(heldMost),
+
+		interrupted: make(chan struct{}, 1),
 	}
-	s.overdue.Stop()
 	s.reader = newReader(s)
 	s.beats = &heartbeat{s: s}
 	if s.raw != nil {
-		s.raw.written = s.firstWritten
+		s.raw.written = s.exchangeWritten
 	}
 	return s
 }
@@ -102,11 +100,7 @@ func (s *session) hasFailed() bool {
 
 // Read implements io.Reader and counts.
 func (s *session) Read(p []byte) (int, error) {
-	read := s.conn.Read
-	if s.first != nil {
-		read = s.readFirst
-	}
-	n, err := read(p)
+	n, err := s.conn.Read(p)
 	s.received.Add(int64(n))
 	return n, err
 }

@@ -6,23 +6,39 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// flush sees to it that the open batch is written. The caller has the right to
-// write, and is not held by a socket that takes no bytes: what can't be written
-// at once is left to the writer.
-func (s *session) flush() {
+// flush does what the sender of a request has to do. It is not held by a socket
+// that takes no bytes: what can't be written at once is left to the writer.
+func (s *session) flush(d duty) {
+	if d.look && !s.look() {
+		return
+	}
+	if d.wake { // before the write: a server may read no more until its replies are read
+		s.readWake <- struct{}{}
+	}
+	if !d.write {
+		return
+	}
 	if s.raw == nil {
 		s.wake <- struct{}{}
 		return
 	}
-	if s.rouses && !s.rouse() || !s.yield() {
+	if !s.yield() {
 		return
 	}
 	b, cancelled := s.c.queue.take()
-	if b != nil && s.writeNow(b) && s.c.queue.wrote(b) {
-		s.wake <- struct{}{}
+	if b != nil {
+		s.writeBatch(b)
 	}
 	s.c.resolveCancelled(cancelled)
 	s.ceding.cede()
+}
+
+// writeBatch writes a batch that the caller has taken, and gives up the right to
+// write, or leaves it to the writer with what is left to write.
+func (s *session) writeBatch(b *batch) {
+	if s.writeNow(b) && s.c.queue.wrote(b) {
+		s.wake <- struct{}{}
+	}
 }
 
 // yield lets the goroutines that are about to send do so, where that is worth
@@ -61,7 +77,7 @@ func (s *session) writeNow(b *batch) bool {
 }
 
 // writeLoop is the writer goroutine. It is started with the session, owns what
-// wake passes to it, writes what is held back for too long, and ends with quit.
+// wake passes to it, and ends with quit.
 func (s *session) writeLoop() {
 	ended := false
 	defer func() {
@@ -72,13 +88,8 @@ func (s *session) writeLoop() {
 	for {
 		select {
 		case <-s.wake:
-		case <-s.overdue.C:
-			if !s.c.queue.overdue(s) {
-				continue
-			}
 		case <-s.quit:
 			ended = true
-			s.overdue.Stop()
 			return
 		}
 		s.writeAll()

@@ -15,18 +15,16 @@ import (
 	"github.com/joomcode/redispipe/internal/slot"
 )
 
-// Request is an encoded request. Who sends it may not keep Buf.
+// Request is an encoded request. A sender must not retain Buf.
 type Request struct {
 	Cmd string // as in redis.Request
 	Buf []byte // RESP
 	// Shared and Single are whether the request may be sent on a connection
 	// that is shared, and on one of a single user.
 	Shared, Single command.Verdict
-	// ReplicaSafe is set if a replica may answer the request.
-	ReplicaSafe bool
-	// Cancellable is set if the future may be cancelled and nobody takes the
-	// request back by its ticket: the future is asked before it is written.
-	Cancellable bool
+	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if it
+	// changes nothing.
+	ReplicaSafe, ReadOnly bool
 	// Typed is set if the future is a ReplyDecoder.
 	Typed bool
 	// Deadline is when the caller goes away, if it is known.
@@ -34,10 +32,11 @@ type Request struct {
 	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
 	// for senders that want it.
 	Slot int
-	// MayLead is set if the caller will call Leader, should it be set.
-	MayLead bool
-	// Leader is set by the sender if the caller has to read its own reply.
-	Leader Leader
+	// Plain is set if the connection is to name the request in errors, as whoever
+	// has sent it does not.
+	Plain bool
+	// Waits is set if the future is a Caller.
+	Waits bool
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
 }
@@ -61,11 +60,46 @@ const (
 	ManySlots = -2
 )
 
-// Leader is a connection on which a caller reads its own reply.
-type Leader interface {
-	// Lead returns when the reply was read, or can't be, or ctx ends. The
-	// result comes through the request's future all the same.
-	Lead(ctx context.Context)
+// Caller is the future of a caller that waits for it and can read replies
+// meanwhile. It may be resolved in any goroutine.
+type Caller interface {
+	// Waits reports whether anybody waits at all: a future that passes results on
+	// answers for the one that it passes them to.
+	Waits() bool
+	// GiveRead gives the caller the right to read. It returns false, and does
+	// nothing, if nobody waits any more or the caller reads elsewhere. It never
+	// blocks, and may be called under a lock.
+	GiveRead(r ReadRight) bool
+}
+
+// Waits reports whether fut is the future of a caller that waits.
+func Waits(fut any) bool {
+	caller, ok := fut.(Caller)
+	return ok && caller.Waits()
+}
+
+// GiveRead gives the right to read to fut, if that is the future of a caller that
+// waits.
+func GiveRead(fut any, r ReadRight) bool {
+	caller, ok := fut.(Caller)
+	return ok && caller.GiveRead(r)
+}
+
+// ReadRight is the right to read the replies of a connection.
+type ReadRight struct {
+	Reader Reader
+	// Last is the last request that the caller is to read the reply of.
+	Last uint64
+}
+
+// Reader is a connection whose replies are read by callers.
+type Reader interface {
+	// ReadUntil reads replies up to that of the request last, and passes the
+	// right on. If ctx ends first it returns false, and the right is still the
+	// caller's, which has to pass it on.
+	ReadUntil(ctx context.Context, last uint64) (passed bool)
+	// PassRead passes the right to read on.
+	PassRead()
 }
 
 // Ticket names a queued request.
@@ -96,11 +130,12 @@ type Roomer interface {
 // EKRoomer is the property of a redis.ErrQueueFull that holds the Roomer.
 var EKRoomer = errorx.RegisterProperty("roomer")
 
-// Describe sets what the sender has to know of the command: Shared, Single and
-// ReplicaSafe, and Slot if it wants that. call is what Buf encodes.
+// Describe sets what the sender has to know of the command: Shared, Single,
+// ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.
 func (r *Request) Describe(call command.Call, wantsSlot bool) {
 	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
 	r.ReplicaSafe = call.Is(command.ReplicaSafe)
+	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
 	r.Slot = NoSlot
 	if wantsSlot {
 		r.Slot = r.keysSlot(call)

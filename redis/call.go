@@ -1,0 +1,115 @@
+package redis
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// call is a wait of one caller, for one result or for several. While it waits it
+// may be given the right to read the replies of a connection: it reads until its own
+// is there, and passes the right on. Every wrapper waits here, and here only is a
+// context known.
+type call struct {
+	state atomic.Uint32
+	// signals brings an empty right when the call is resolved. It has room for that
+	// and for a right to read, so that nobody ever waits for the caller.
+	signals chan wire.ReadRight
+}
+
+// The states of a call. Whoever comes second, of its caller and its resolver,
+// disposes of it.
+const (
+	callPending   = iota
+	callReading   // it has the right to read, or will find it in signals
+	callResolved  // what it waits for is there
+	callAbandoned // the caller has gone
+)
+
+// ending is how a wait has ended.
+type ending uint8
+
+const (
+	endResolved  ending = iota
+	endWithdrawn        // taken back unsent; it will not be resolved
+	endAbandoned        // the caller goes; it will be resolved
+)
+
+func newCall() call { return call{signals: make(chan wire.ReadRight, 2)} }
+
+// resolve tells the caller that what it waits for is there. It returns false if the
+// caller has gone, or was told before.
+func (c *call) resolve() bool {
+	for {
+		state := c.state.Load()
+		if state == callResolved || state == callAbandoned {
+			return false
+		}
+		if c.state.CompareAndSwap(state, callResolved) {
+			c.signals <- wire.ReadRight{}
+			return true
+		}
+	}
+}
+
+// Waits implements wire.Caller.
+func (c *call) Waits() bool { return true }
+
+// GiveRead implements wire.Caller.
+func (c *call) GiveRead(r wire.ReadRight) bool {
+	if !c.state.CompareAndSwap(callPending, callReading) {
+		return false
+	}
+	c.signals <- r
+	return true
+}
+
+// wait waits until the call is resolved, or ctx ends. t is the ticket of its one
+// request, if it has one.
+func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
+	ended := ctx.Done()
+	for {
+		var r wire.ReadRight
+		if ended == nil {
+			r = <-c.signals
+		} else {
+			select {
+			case r = <-c.signals:
+			case <-ended:
+				return c.leave(t, wire.ReadRight{})
+			}
+		}
+		if r.Reader == nil {
+			return endResolved
+		}
+		if !r.Reader.ReadUntil(ctx, r.Last) {
+			return c.leave(t, r)
+		}
+		c.state.CompareAndSwap(callReading, callPending)
+	}
+}
+
+// leave ends a wait because ctx has ended. If r is not empty, the caller has the
+// right to read.
+func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
+	end := endAbandoned
+	if t.Withdraw() {
+		end = endWithdrawn
+	}
+	if r.Reader == nil && !c.state.CompareAndSwap(callPending, callAbandoned) {
+		r = <-c.signals
+	}
+	if r.Reader == nil {
+		if c.state.Load() == callResolved {
+			return endResolved
+		}
+		return end
+	}
+	if !c.state.CompareAndSwap(callReading, callAbandoned) {
+		<-c.signals
+		end = endResolved
+	}
+	r.Reader.PassRead()
+	return end
+}

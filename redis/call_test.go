@@ -1,0 +1,121 @@
+package redis
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// scriptedReader is a connection whose replies a caller reads.
+type scriptedReader struct {
+	read   func(ctx context.Context, last uint64) (passed bool)
+	passed int
+}
+
+func (r *scriptedReader) ReadUntil(ctx context.Context, last uint64) bool { return r.read(ctx, last) }
+func (r *scriptedReader) PassRead()                                       { r.passed++ }
+
+type withdrawal bool
+
+func (w withdrawal) Withdraw(uint64) bool { return bool(w) }
+
+func endedContext() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// A caller that has the right to read reads up to its own reply.
+func TestCallReads(t *testing.T) {
+	c := newCall()
+	r := &scriptedReader{read: func(_ context.Context, last uint64) bool {
+		assert.Equal(t, uint64(7), last)
+		assert.False(t, c.GiveRead(wire.ReadRight{}), "it reads already")
+		assert.True(t, c.resolve())
+		return true
+	}}
+	require.True(t, c.GiveRead(wire.ReadRight{Reader: r, Last: 7}))
+	require.Equal(t, endResolved, c.wait(context.Background(), wire.Ticket{}))
+	require.Zero(t, r.passed, "ReadUntil has passed it on")
+	require.False(t, c.GiveRead(wire.ReadRight{Reader: r}))
+	require.False(t, c.resolve(), "twice")
+}
+
+// A request that has moved to another connection may be read there.
+func TestCallReadsElsewhere(t *testing.T) {
+	c := newCall()
+	there := &scriptedReader{read: func(context.Context, uint64) bool { return c.resolve() }}
+	here := &scriptedReader{read: func(context.Context, uint64) bool { return true }}
+	require.True(t, c.GiveRead(wire.ReadRight{Reader: here}))
+	go func() {
+		for !c.GiveRead(wire.ReadRight{Reader: there}) {
+			runtime.Gosched() // until it has read here
+		}
+	}()
+	require.Equal(t, endResolved, c.wait(context.Background(), wire.Ticket{}))
+}
+
+// However the end of the context meets a result and the right to read, the right is
+// passed on once, and the wait ends as it should.
+func TestCallLeaves(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		give, resolve     bool
+		withdrawn         bool
+		resolveWhileReads bool
+		want              ending
+	}{
+		{name: "alone", want: endAbandoned},
+		{name: "withdrawn", withdrawn: true, want: endWithdrawn},
+		{name: "with the right on its way", give: true, want: endAbandoned},
+		{name: "with the right on its way, withdrawn", give: true, withdrawn: true, want: endWithdrawn},
+		{name: "resolved", resolve: true, want: endResolved},
+		{name: "given the right, and resolved", give: true, resolve: true, want: endResolved},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			call := newCall()
+			r := &scriptedReader{read: func(context.Context, uint64) bool { return false }}
+			if c.give {
+				require.True(t, call.GiveRead(wire.ReadRight{Reader: r}))
+			}
+			if c.resolve {
+				require.True(t, call.resolve())
+			}
+			ticket := wire.Ticket{Queue: withdrawal(c.withdrawn)}
+			// As wait does when it finds ctx ended first.
+			require.Equal(t, c.want, call.leave(ticket, wire.ReadRight{}))
+			require.Empty(t, call.signals)
+			require.False(t, call.GiveRead(wire.ReadRight{Reader: r}))
+			want := 0
+			if c.give {
+				want = 1
+			}
+			require.Equal(t, want, r.passed)
+		})
+	}
+}
+
+// A caller whose context ends while it reads passes the right on.
+func TestCallLeavesWhileItReads(t *testing.T) {
+	for _, resolved := range []bool{false, true} {
+		c := newCall()
+		r := &scriptedReader{}
+		r.read = func(context.Context, uint64) bool {
+			if resolved {
+				require.True(t, c.resolve())
+			}
+			return false
+		}
+		require.True(t, c.GiveRead(wire.ReadRight{Reader: r}))
+		got := c.wait(context.Background(), wire.Ticket{Queue: withdrawal(false)})
+		require.Equal(t, map[bool]ending{false: endAbandoned, true: endResolved}[resolved], got)
+		require.Equal(t, 1, r.passed)
+		require.Empty(t, c.signals)
+	}
+	require.Equal(t, endAbandoned, func() ending { c := newCall(); return c.wait(endedContext(), wire.Ticket{}) }())
+}

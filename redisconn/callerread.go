@@ -1,0 +1,187 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// errStray says that something came that nobody asked for.
+var errStray = errors.New("a reply that nobody asked for")
+
+// ReadUntil implements wire.Reader. It reads and resolves what is in flight in the
+// goroutine of a caller, up to the caller's own last request.
+func (s *session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
+	r := s.reader
+	finished := false
+	defer func() { // a logger may panic, or end the goroutine
+		if !finished {
+			s.readWake <- struct{}{}
+		}
+	}()
+	if s.unwritten && !s.exchange(ctx) {
+		finished = true
+		return false
+	}
+	for r.answered <= last {
+		switch r.awaitReply(ctx) {
+		case replyTooLarge: // waiting for it can't be interrupted
+			return true
+		case replyNever:
+			finished = true
+			return false
+		}
+		if !r.answer() {
+			finished = true // the session has failed
+			return true
+		}
+	}
+	for extraReplies(int(s.c.queue.load.Load())) && r.dec.Complete() && r.nextWaits() {
+		if !r.answer() {
+			break
+		}
+	}
+	finished = true
+	s.PassRead()
+	return true
+}
+
+// PassRead implements wire.Reader.
+func (s *session) PassRead() {
+	if s.unwritten { // the caller has not come to write
+		s.unwritten = false
+		s.flush(duty{s: s, look: true, write: true})
+	}
+	if s.c.queue.passRead(s) {
+		s.readWake <- struct{}{}
+	}
+}
+
+// replyState is what became of waiting for a reply.
+type replyState uint8
+
+const (
+	replyReady    replyState = iota
+	replyNever               // the context has ended
+	replyTooLarge            // it does not fit into the buffer
+)
+
+// awaitReply waits until the next reply can be decoded without waiting. Nothing is
+// consumed meanwhile, so that the wait can be interrupted and taken up again. With a
+// context that can't end there is nothing to wait for.
+func (r *reader) awaitReply(ctx context.Context) replyState {
+	if ctx.Done() == nil {
+		return replyReady
+	}
+	for !r.dec.Complete() {
+		if r.dec.Full() {
+			return replyTooLarge
+		}
+		if !r.s.interruptibly(ctx, r.dec.AwaitMore) {
+			return replyNever
+		}
+		if r.s.hasFailed() {
+			return replyReady // decoding it fails at once
+		}
+	}
+	return replyReady
+}
+
+// interruptibly calls wait, which reads from the socket, and ends it when ctx does.
+// It returns false if it was ended so. Other errors end the session.
+func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
+	var stop func() bool
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, s.interrupt)
+	}
+	err := wait()
+	if stop != nil && !stop() {
+		<-s.interrupted
+		_ = s.conn.SetReadDeadline(time.Time{})
+	}
+	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	if err != nil {
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+	return true
+}
+
+// interrupt ends a wait.
+func (s *session) interrupt() {
+	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+	s.interrupted <- struct{}{}
+}
+
+// exchange writes the batch of a caller that has both rights, and waits for the
+// answer to begin: a wait that is prepared before the write saves the read in vain
+// that would come before it. It returns false if ctx ended, and the session lives.
+func (s *session) exchange(ctx context.Context) bool {
+	s.unwritten = false
+	b, cancelled := s.c.queue.take()
+	defer s.c.resolveCancelled(cancelled)
+	if b == nil {
+		return true
+	}
+	s.exchanged = b
+	ok := s.interruptibly(ctx, s.waitExchanged)
+	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
+		s.exchanged = nil
+		if err := s.raw.look(); err != nil {
+			s.failQuiet(err)
+		}
+		s.writeBatch(b)
+	}
+	return ok || s.hasFailed()
+}
+
+// waitExchanged is exchange's wait.
+func (s *session) waitExchanged() error {
+	b := s.exchanged
+	n, err := s.raw.exchange(b.buf)
+	switch {
+	case s.exchanged == nil: // all of it was written
+		return err
+	case err == errStray:
+		s.failQuiet(err)
+		return nil
+	case err != nil && n == 0:
+		return err
+	}
+	s.exchanged, b.sent, s.rest = nil, n, b
+	s.wake <- struct{}{}
+	return nil
+}
+
+// exchangeWritten is called when all of the batch was written, before the wait.
+func (s *session) exchangeWritten() {
+	b := s.exchanged
+	s.exchanged, b.sent = nil, len(b.buf)
+	if s.c.queue.wrote(b) {
+		s.wake <- struct{}{}
+	}
+}
+
+// look ends the session if its socket is not quiet. The caller has the right to
+// write; it loses it with the session.
+func (s *session) look() bool {
+	err := s.raw.look()
+	if err != nil {
+		s.failQuiet(err)
+		s.c.queue.release()
+	}
+	return err == nil
+}
+
+// failQuiet ends a session whose socket was not quiet, though nothing was asked.
+func (s *session) failQuiet(err error) {
+	if err == errStray {
+		s.fail(redis.ErrResponseUnexpected.New("%s", errStray.Error()))
+	} else {
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+}

@@ -1,0 +1,210 @@
+package redisconn
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// A connection has two rights, each with one holder at a time. Who holds one is
+// known under queue.mu; the holder acts without the lock, and passes the right on.
+//
+// The right to write is the right to take the open batch and write it. It goes to
+// the sender that finds it free, who writes without blocking; what the socket does
+// not take at once, and what has come meanwhile, goes with the right to the writer
+// goroutine. A sender that lets others run first (yields) can lose it to one whose
+// request fills the batch.
+//
+// The right to read goes to the oldest request that waits for its reply: its caller
+// reads, in its own goroutine, up to its own reply, and passes the right to the
+// oldest request that is left (see [session.ReadUntil]). So each caller decodes its
+// own reply, and at low concurrency nobody runs but callers.
+//
+//	              ┌── the oldest is a caller's ──► caller ──┐
+//	nobody ──► a request comes                       │      │ its reply is read, or its
+//	   ▲          └── it is another future's ──► loop │      │ context has ended
+//	   │                                          ▲   └──────┤
+//	   └──────── nothing is pending ──────────────┴──────────┘
+//
+// The reader goroutine (loop) has it when the oldest request has a future of the
+// user's, which must not run in a caller's goroutine, or when nobody waits for the
+// oldest; with Opts.Integrity always. When nothing is pending nobody has it: waking
+// the loop for each lone request would cost a third of its time. Then whoever writes
+// next looks first whether the server has closed the socket or has sent what nobody
+// asked for, and the loop takes the right if nobody else did for restMost. Where the
+// socket can't be looked at, and with RESP3, which has pushes, the loop has the right
+// instead of nobody.
+//
+// If nobody reads, nothing is pending and nobody writes. So a request that finds the
+// right to read free finds both free, and its sender looks, writes and then reads.
+type rights struct {
+	writing bool
+	// yielding is the number of the turn in which who has the right to write lets
+	// others run; it may be taken over then, by clearing yielding.
+	yielding, turn uint64
+	// released is closed when writing is cleared, if anybody asked.
+	released chan struct{}
+
+	reading readHolder
+	// read is set when anybody has read, and cleared by takeRead.
+	read bool
+}
+
+// readHolder is who has the right to read.
+type readHolder uint8
+
+const (
+	readNobody readHolder = iota
+	readLoop
+	readCaller
+)
+
+// duty is what the sender of a request that has entered has to do.
+type duty struct {
+	s     *session // nil if nothing
+	look  bool     // before it writes: nobody has read since the last reply
+	wake  bool     // pass the right to read to the loop, before it writes
+	write bool
+}
+
+// dutyLocked gives the rights that are free to the sender of the requests from item i
+// of the open batch on.
+func (q *queue) dutyLocked(i int) (d duty) {
+	if q.session == nil {
+		return duty{}
+	}
+	d.s = q.session
+	switch {
+	case q.yielding != 0 && q.open.enough(q.concurrency):
+		q.yielding = 0 // the right to write is taken over
+		d.write = true
+	case !q.writing:
+		q.writing = true
+		d.write = true
+	}
+	if q.reading != readNobody {
+		return d
+	}
+	d.look = true
+	last := &q.open.items[len(q.open.items)-1]
+	if last.waits && wire.GiveRead(last.fut, wire.ReadRight{Reader: q.session, Last: last.seq}) {
+		q.reading, q.read = readCaller, true
+		if i == 0 && alone(q.concurrency) {
+			q.session.unwritten = true // it writes and waits in one
+			return duty{}
+		}
+		return d
+	}
+	q.reading, d.wake = readLoop, true
+	return d
+}
+
+// passRead passes the right to read of a session on. It returns true if the loop
+// has it, and is to be woken if the right was not its own.
+func (q *queue) passRead(s *session) (loop bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s {
+		return false // a session that has failed has nothing to read
+	}
+	q.reading = q.nextReaderLocked(s)
+	q.read = q.read || q.reading == readCaller
+	return q.reading == readLoop
+}
+
+// offersMost bounds how many requests are looked at for the next to read: so many
+// callers whose contexts have ended are passed over.
+const offersMost = 32
+
+// nextReaderLocked finds who is to read next, and gives the right to a caller.
+func (q *queue) nextReaderLocked(s *session) readHolder {
+	b := q.head
+	if b == nil {
+		b = q.open
+	}
+	if b == nil {
+		if s.reader.mayRest && !q.writing {
+			return readNobody
+		}
+		return readLoop
+	}
+	if !s.reader.mayPass {
+		return readLoop
+	}
+	offers := 0
+	for ; b != nil; b = b.next {
+		for i := int(b.claimed.Load()); i < len(b.items) && offers < offersMost; i++ {
+			offers++
+			it := &b.items[i]
+			if it.fut == nil {
+				continue // anybody may resolve nothing
+			}
+			if !it.waits {
+				return readLoop
+			}
+			if wire.GiveRead(it.fut, wire.ReadRight{Reader: s, Last: b.lastOf(i)}) {
+				return readCaller
+			}
+		}
+	}
+	return readLoop
+}
+
+// takeRead takes the right to read for the loop, if nobody has had it since it
+// was called last.
+func (q *queue) takeRead(s *session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s || q.reading != readNobody || q.read {
+		q.read = false
+		return false
+	}
+	q.reading = readLoop
+	return true
+}
+
+// yields reports whether to let other goroutines run before the batch is taken.
+// If so, call yielded after that.
+func (q *queue) yields() (turn uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := max(q.concurrency, q.pending)
+	q.yielding = 0
+	if yields(n) && !(q.open != nil && q.open.enough(n)) {
+		q.turn++
+		q.yielding = q.turn
+	}
+	return q.yielding
+}
+
+// yielded reports whether the caller still has the right to write.
+func (q *queue) yielded(turn uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.yielding != turn {
+		return false
+	}
+	q.yielding = 0
+	return true
+}
+
+// releaseLocked gives up the right to write.
+func (q *queue) releaseLocked() {
+	q.writing = false
+	if q.released != nil {
+		close(q.released)
+		q.released = nil
+	}
+}
+
+// release gives up the right to write.
+func (q *queue) release() {
+	q.mu.Lock()
+	q.releaseLocked()
+	q.mu.Unlock()
+}
+
+// restMost is how long nobody reads an idle socket at the most: so much later may
+// a connection that the server closes be noticed. A hundred wake-ups a second
+// beside a lone caller are too few to be measured.
+const restMost = 10 * time.Millisecond

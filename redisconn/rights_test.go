@@ -1,0 +1,322 @@
+package redisconn
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// modelCaller is a caller that waits for one request.
+type modelCaller struct {
+	reads    bool // it has the right to read, up to last
+	last     uint64
+	gone     bool
+	resolved bool
+}
+
+func (c *modelCaller) Waits() bool         { return true }
+func (c *modelCaller) Resolve(any, uint64) { c.resolved = true }
+func (c *modelCaller) Cancelled() error    { return nil }
+func (c *modelCaller) GiveRead(r wire.ReadRight) bool {
+	if c.gone || c.resolved || c.reads {
+		return false
+	}
+	c.reads, c.last = true, r.Last
+	return true
+}
+
+// modelFuture is a future of the user's.
+type modelFuture struct{ resolved bool }
+
+func (f *modelFuture) Resolve(any, uint64) { f.resolved = true }
+func (f *modelFuture) Cancelled() error    { return nil }
+
+// rightsModel drives the rights of a queue as connections, callers and the two
+// goroutines of a session do, one step at a time.
+type rightsModel struct {
+	q       *queue
+	s       *session
+	callers []*modelCaller
+	futures []*modelFuture
+
+	writer  bool   // somebody has the right to write
+	turn    uint64 // and yields, if not 0
+	writing *batch // and writes this
+	loop    bool   // the loop has the right to read
+	ticked  bool
+}
+
+func newRightsModel(mayRest bool) *rightsModel {
+	q := newTestQueue(100, 1<<20)
+	s := &session{reader: &reader{mayPass: true, mayRest: mayRest}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
+	q.state, q.session, q.reading = stateConnected, s, readLoop
+	return &rightsModel{q: q, s: s, loop: true}
+}
+
+// readers returns how many have the right to read, and the caller that has it.
+func (m *rightsModel) readers() (n int, caller *modelCaller) {
+	if m.loop {
+		n++
+	}
+	for _, c := range m.callers {
+		if c.reads {
+			n, caller = n+1, c
+		}
+	}
+	return n, caller
+}
+
+// steps returns what may happen next. Requests are few, so that the states are.
+func (m *rightsModel) steps() (steps []string) {
+	if len(m.callers)+len(m.futures) < 4 {
+		steps = append(steps, "call", "send")
+	}
+	switch {
+	case m.writing != nil:
+		steps = append(steps, "wrote")
+	case m.turn != 0:
+		steps = append(steps, "run") // who yields runs again
+	case m.writer:
+		steps = append(steps, "take", "yield")
+	}
+	n, caller := m.readers()
+	ready := !m.s.unwritten
+	if n > 0 && ready && m.q.head != nil {
+		steps = append(steps, "answer")
+	}
+	if m.s.unwritten {
+		steps = append(steps, "exchange")
+	}
+	if m.loop && m.s.reader.mayRest && m.q.head == nil && m.q.open == nil {
+		steps = append(steps, "rest")
+	}
+	if n == 0 && !m.ticked {
+		steps = append(steps, "tick")
+	}
+	for i, c := range m.callers {
+		if !c.gone && !c.resolved && (c == caller || i == 0) {
+			steps = append(steps, fmt.Sprint("leave ", i))
+		}
+	}
+	return steps
+}
+
+func (m *rightsModel) do(step string) {
+	m.ticked = step == "tick"
+	var i int
+	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {
+	case "call":
+		c := &modelCaller{}
+		m.callers = append(m.callers, c)
+		m.enter(c, true)
+	case "send":
+		f := &modelFuture{}
+		m.futures = append(m.futures, f)
+		m.enter(f, false)
+	case "take":
+		m.take()
+	case "yield":
+		m.turn = m.q.yields()
+		if m.turn == 0 {
+			m.take()
+		}
+	case "run":
+		if m.q.yielded(m.turn) {
+			m.turn = 0
+			m.take()
+		} // else somebody has taken the right over, and has it from enter
+	case "exchange":
+		m.s.unwritten = false
+		m.writer = true
+		m.take()
+	case "wrote":
+		m.writer = m.q.wrote(m.writing)
+		m.writing = nil
+	case "answer":
+		m.answer()
+	case "rest":
+		m.pass()
+	case "tick":
+		m.loop = m.q.takeRead(m.s)
+	case "leave":
+		c := m.callers[i]
+		c.gone = true
+		if c.reads {
+			c.reads = false
+			if m.s.unwritten { // as PassRead
+				m.s.unwritten, m.writer = false, true
+			}
+			m.pass()
+		}
+	}
+}
+
+func (m *rightsModel) enter(fut Future, waits bool) {
+	q := m.q
+	b := q.openLocked()
+	mk := b.mark()
+	b.add(&wire.Request{Buf: []byte("x"), Waits: waits}, fut, 0, nil)
+	d := q.enteredLocked(mk)
+	if d.write {
+		if m.turn != 0 {
+			m.turn = 0 // taken over
+		}
+		m.writer = true
+	}
+	if d.wake {
+		m.loop = true
+	}
+}
+
+func (m *rightsModel) take() {
+	b, _ := m.q.take()
+	if b == nil {
+		m.writer = false
+		return
+	}
+	m.writing = b
+}
+
+// answer reads one reply, as reader.answer and what follows do.
+func (m *rightsModel) answer() {
+	b := m.q.head
+	i := int(b.claimed.Load())
+	b.claim(i)
+	it := b.items[i]
+	if i+1 == len(b.items) {
+		m.q.retire(b)
+	}
+	it.fut.Resolve(nil, 0)
+	_, caller := m.readers()
+	switch {
+	case caller == nil:
+		m.pass() // nothing more is buffered
+	case it.seq == caller.last:
+		caller.reads = false
+		m.pass()
+	}
+}
+
+func (m *rightsModel) pass() { m.loop = m.q.passRead(m.s) }
+
+// check returns what must never be.
+func (m *rightsModel) check() error {
+	q := m.q
+	n, caller := m.readers()
+	want := readNobody
+	switch {
+	case m.loop:
+		want = readLoop
+	case caller != nil:
+		want = readCaller
+	}
+	pending := q.head != nil || q.open != nil
+	switch {
+	case n > 1:
+		return fmt.Errorf("%d have the right to read", n)
+	case q.reading != want:
+		return fmt.Errorf("reading is %d instead of %d", q.reading, want)
+	case q.reading == readNobody && (pending || q.writing):
+		return fmt.Errorf("nobody reads, but something is pending")
+	case q.writing != (m.writer || m.s.unwritten):
+		return fmt.Errorf("writing is %v", q.writing)
+	case q.open != nil && !q.writing:
+		return fmt.Errorf("nobody writes the open batch")
+	case caller != nil && m.wouldResolveForeign(caller):
+		return fmt.Errorf("a user's future comes before the reply of the caller that reads")
+	case !pending && len(m.unresolved()) > 0:
+		return fmt.Errorf("lost: %v", m.unresolved())
+	}
+	return nil
+}
+
+// wouldResolveForeign reports whether caller comes upon a user's future before its
+// own reply.
+func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
+	for b := m.q.head; b != nil; b = b.next {
+		for _, it := range b.items[b.claimed.Load():] {
+			if it.seq >= caller.last {
+				return false
+			}
+			if _, foreign := it.fut.(*modelFuture); foreign {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *rightsModel) unresolved() (left []string) {
+	for i, c := range m.callers {
+		if !c.resolved && !c.gone {
+			left = append(left, fmt.Sprint("caller ", i))
+		}
+	}
+	for i, f := range m.futures {
+		if !f.resolved {
+			left = append(left, fmt.Sprint("future ", i))
+		}
+	}
+	return left
+}
+
+// key tells states apart that may go on differently.
+func (m *rightsModel) key() string {
+	var k strings.Builder
+	q := m.q
+	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, m.turn != 0, m.turn == q.yielding, q.read, m.s.unwritten, m.loop, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
+	for _, b := range []*batch{q.head, q.open} {
+		for ; b != nil; b = b.next {
+			fmt.Fprint(&k, b == m.writing, b.written, b.claimed.Load())
+			for _, it := range b.items {
+				switch f := it.fut.(type) {
+				case *modelCaller:
+					fmt.Fprint(&k, "c", f.reads, f.gone, f.resolved, f.last == it.seq)
+				case *modelFuture:
+					fmt.Fprint(&k, "f", f.resolved)
+				}
+			}
+			k.WriteByte(';')
+		}
+		k.WriteByte('|')
+	}
+	return k.String()
+}
+
+// Every order of steps is explored, over all states that there are with up to four
+// requests: nothing is lost, nobody waits for ever, and each right has one holder.
+func TestRightsModel(t *testing.T) {
+	for _, mayRest := range []bool{true, false} {
+		seen := map[string]bool{}
+		paths := [][]string{nil}
+		ends := 0
+		for len(paths) > 0 {
+			path := paths[len(paths)-1]
+			paths = paths[:len(paths)-1]
+			m := newRightsModel(mayRest)
+			for _, step := range path {
+				m.do(step)
+			}
+			require.NoError(t, m.check(), "%v", path)
+			key := m.key()
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			steps := m.steps()
+			if len(steps) == 0 {
+				ends++
+				require.Empty(t, m.unresolved(), "%v", path)
+			}
+			for _, step := range steps {
+				paths = append(paths, append(path[:len(path):len(path)], step))
+			}
+		}
+		t.Logf("%d states, %d ends", len(seen), ends)
+		require.Positive(t, ends)
+	}
+}

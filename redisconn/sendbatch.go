@@ -1,0 +1,110 @@
+package redisconn
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+const (
+	// DoAsking makes SendBatchFlags send ASKING first.
+	DoAsking = 1 << iota
+	// DoTransaction makes SendBatchFlags wrap the requests into MULTI and EXEC.
+	DoTransaction
+)
+
+// SendMany implements redis.Sender. The requests go out as one batch; if one
+// of them is malformed, none is sent.
+func (c *Connection) SendMany(reqs []Request, cb Future, start uint64) {
+	c.SendBatch(reqs, cb, start)
+}
+
+// SendBatch sends requests in order, as one batch. If one of them is malformed,
+// it ends with its own error, the rest with redis.ErrBatchFormat.
+func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
+	c.SendBatchFlags(reqs, cb, start, 0)
+}
+
+// SendBatchFlags is SendBatch with DoAsking and DoTransaction. With
+// DoTransaction, cb is resolved for each request with what MULTI made of it
+// ("QUEUED"), and with start+len(reqs) for what EXEC answered.
+func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, flags int) {
+	if len(reqs) == 0 && flags&DoTransaction == 0 {
+		return
+	}
+	buf := wire.GetBuffer()
+	defer wire.PutBuffer(buf)
+	encoded := make([]wire.Request, len(reqs))
+	refs := make([]*wire.Request, len(reqs))
+	for i, req := range reqs {
+		var err *errorx.Error
+		if encoded[i], err = c.encode(buf, req, cb); err != nil {
+			c.refuseBatch(reqs, cb, start, flags, err, i)
+			return
+		}
+		refs[i] = &encoded[i]
+	}
+	if err := c.enqueue(refs, cb, start, flags); err != nil {
+		c.refuseBatch(reqs, cb, start, flags, err, -1)
+	}
+}
+
+// SendEncodedBatch is SendBatchFlags for package rediscluster.
+func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
+	var err *errorx.Error
+	failed := -1
+	for i, r := range reqs {
+		if err = c.checkEncoded(r); err != nil {
+			failed = i
+			break
+		}
+	}
+	if err == nil {
+		err = c.enqueue(reqs, cb, start, flags)
+	}
+	if err != nil {
+		plain := make([]Request, len(reqs))
+		for i, r := range reqs {
+			plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
+		}
+		c.refuseBatch(plain, cb, start, flags, err, failed)
+	}
+}
+
+// SendTransaction implements redis.Sender: cb is resolved with EXEC's array.
+// Without requests nothing is sent: it is resolved with an empty array at once.
+func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
+	if len(reqs) == 0 {
+		wire.ResolveEmpty(cb, start)
+		return
+	}
+	c.SendBatchFlags(reqs, &transaction{cb: cb, n: start, exec: uint64(len(reqs))}, 0, DoTransaction)
+}
+
+// transaction passes on what EXEC answered, and drops the rest.
+type transaction struct {
+	cb   Future
+	n    uint64
+	exec uint64
+}
+
+// Resolve implements redis.Future.
+func (t *transaction) Resolve(res any, n uint64) {
+	if n == t.exec && t.cb != nil {
+		t.cb.Resolve(res, t.n)
+	}
+}
+
+// Cancelled implements redis.Future.
+func (t *transaction) Cancelled() error {
+	if t.cb == nil {
+		return nil
+	}
+	return t.cb.Cancelled()
+}
+
+// Waits implements wire.Caller.
+func (t *transaction) Waits() bool { return wire.Waits(t.cb) }
+
+// GiveRead implements wire.Caller.
+func (t *transaction) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(t.cb, r) }
