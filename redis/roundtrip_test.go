@@ -49,44 +49,44 @@ type (
 	}
 	// every has every kind of field that goes both ways.
 	every struct {
-		String   string
-		Named    named `redis:"named"`
-		Bytes    []byte
-		Bool     bool
-		Int      int
-		Int8     level
-		Int16    int16
-		Int32    int32
-		Int64    int64
-		Uint     uint
-		Uint8    uint8
-		Uint16   uint16
-		Uint32   uint32
-		Uint64   uint64
-		Uintptr  uintptr
-		Float32  float32
-		Float64  float64
-		Pointer  *string       `redis:"pointer"`
-		Deep     **int         `redis:"deep"`
-		Optional int           `redis:"optional,omitempty"`
-		Text     time.Duration `redis:"text"`
-		InS      time.Duration `redis:",s"`
-		InMs     time.Duration `redis:",ms"`
-		InUs     time.Duration `redis:",us"`
-		InNs     time.Duration `redis:",ns"`
-		Moment   time.Time
-		Unix     time.Time  `redis:",unix"`
-		Milli    time.Time  `redis:",unixmilli"`
-		Micro    time.Time  `redis:",unixmicro"`
-		Nano     *time.Time `redis:",unixnano"`
-		Never    time.Time  `redis:",unix,omitempty"`
-		TTL      Seconds
-		PTTL     *Milliseconds
-		Addr     netip.Addr
-		Big      big.Int
-		URL      *url.URL
-		Initial  initial
-		Inlined  inner `redis:",inline"`
+		String     string
+		Named      named `redis:"named"`
+		Bytes      []byte
+		Bool       bool
+		Int        int
+		Int8       level
+		Int16      int16
+		Int32      int32
+		Int64      int64
+		Uint       uint
+		Uint8      uint8
+		Uint16     uint16
+		Uint32     uint32
+		Uint64     uint64
+		Uintptr    uintptr
+		Float32    float32
+		Float64    float64
+		Pointer    *string       `redis:"pointer"`
+		Deep       **int         `redis:"deep"`
+		Optional   int           `redis:"optional,omitempty"`
+		Text       time.Duration `redis:"text"`
+		Whole      time.Duration `redis:",s"`
+		Thousandth time.Duration `redis:",ms"`
+		Millionth  time.Duration `redis:",us"`
+		Billionth  time.Duration `redis:",ns"`
+		Moment     time.Time
+		Unix       time.Time  `redis:",unix"`
+		Milli      time.Time  `redis:",unixmilli"`
+		Micro      time.Time  `redis:",unixmicro"`
+		Nano       *time.Time `redis:",unixnano"`
+		Never      time.Time  `redis:",unix,omitempty"`
+		TTL        Seconds
+		PTTL       *Milliseconds
+		Addr       netip.Addr
+		Big        big.Int
+		URL        *url.URL
+		Initial    initial
+		Inlined    inner `redis:",inline"`
 		Embedded
 		Left chan int `redis:"-"`
 		Dash string   `redis:"-,"`
@@ -138,7 +138,7 @@ func (s sample) every() every {
 		Uint: uint(s.U), Uint8: uint8(s.I8), Uint16: s.U16, Uint32: uint32(s.I32), Uint64: s.U, Uintptr: uintptr(s.U),
 		Float32: s.F32, Float64: s.F64, Optional: int(s.I8) / 64,
 		Pointer: &s.S3, Deep: &numberAt,
-		Text: time.Duration(s.I), InS: d * time.Second, InMs: d * time.Millisecond, InUs: d * time.Microsecond, InNs: d,
+		Text: time.Duration(s.I), Whole: d * time.Second, Thousandth: d * time.Millisecond, Millionth: d * time.Microsecond, Billionth: d,
 		Moment: moment, Unix: moment.Truncate(time.Second), Milli: moment.Truncate(time.Millisecond),
 		Micro: moment.Truncate(time.Microsecond), Nano: &moment,
 		TTL: Seconds(d * time.Second), PTTL: &ptt,

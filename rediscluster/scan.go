@@ -2,89 +2,208 @@ package rediscluster
 
 import (
 	"strings"
+	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // Scanner implements redis.Sender. SCAN walks every master, one after the
-// other; a key is returned once at least if it is there all the time and its
-// slot does not move. After an error Next may be called again: it repeats the
-// step. HSCAN, SSCAN and ZSCAN walk the key.
+// other; a key is returned once at least if it is there all the time, though
+// its slot moves meanwhile: what is not covered by a walk is walked again where
+// it is then, and of that only the keys are returned that may not have come. A
+// key whose slot moves more than once during a single walk may be missed. After
+// an error Next may be called again: it repeats the step. HSCAN, SSCAN and ZSCAN
+// walk the key.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
-	s := &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, c: c}
+	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
-		s.single = true
-		return s
+		return &keyScanner{ScannerBase: base, c: c}
 	}
-	t := c.topology.Load()
-	seen := make([]bool, len(t.shards))
-	for slot, i := range t.slots {
-		if i != noShard && !seen[i] {
-			seen[i] = true
-			s.slots = append(s.slots, slot)
-		}
-	}
-	return s
+	return &scanner{ScannerBase: base, c: c, coverage: newCoverage(c.topology.Load())}
 }
 
-// scanner walks shard after shard. A shard is known by one of its slots, since
-// its master may change: a new one is walked from the start, as cursors of
-// another server are worth nothing.
-type scanner struct {
+// keyScanner walks a single key.
+type keyScanner struct {
 	redis.ScannerBase
-	c      *Cluster
-	single bool // one key is walked
-	slots  []int
-	at     int   // in slots
-	master *node // that the cursor is of
+	c *Cluster
 }
 
 // Next implements redis.Scanner.
-func (s *scanner) Next(cb redis.Future) {
-	if s.IterLast() {
-		s.at++
-		s.Iter = nil
-		if s.single {
-			s.at = len(s.slots) + 1
-		}
-	}
-	switch {
-	case s.single && s.at == 0:
+func (s *keyScanner) Next(cb redis.Future) {
+	if !s.IterLast() {
 		s.DoNext(cb, s.c)
-	case s.at >= len(s.slots):
-		if cb != nil {
-			cb.Resolve(redis.ScanEOF, 0)
-		}
-	default:
-		s.DoNext(cb, shardSender{s.c, s})
+	} else if cb != nil {
+		cb.Resolve(redis.ScanEOF, 0)
 	}
 }
 
-// shardSender sends a scanner's steps to the master of its shard.
-type shardSender struct {
-	*Cluster
-	s *scanner
+// scanMostFruitless is how many rounds in a row may bring a scan no further.
+// Each one waits for the topology to be read, 50 ms to a second.
+const scanMostFruitless = 10
+
+// scanner walks master after master, until the coverage is complete.
+type scanner struct {
+	redis.ScannerBase
+	c        *Cluster
+	coverage *coverage
+
+	node *node // being walked, nil between two walks
+	slot int   // for which it is
+	// before are the node's when the walk began, nil if it did not say.
+	before atomic.Pointer[holdings]
+	// progress: the round has covered something; fruitless counts rounds without.
+	progress  bool
+	fruitless int
+	ended     bool
 }
 
-// Send implements redis.Sender.
-func (ss shardSender) Send(_ redis.Request, cb redis.Future, n uint64) {
-	c, s := ss.Cluster, ss.s
-	w := way{slot: s.slots[s.at], seed: c.opts.RoundRobinSeed}
-	sh := c.topology.Load().shard(w.slot)
-	var l *link
-	if sh != nil && !c.draining.Load() {
-		if s.master != sh.master {
-			s.master, s.Iter = sh.master, nil
+// Next implements redis.Scanner. It calls itself again when a node has said which
+// slots it has, and when the topology was read.
+func (s *scanner) Next(cb redis.Future) {
+	if cb != nil {
+		if err := cb.Cancelled(); err != nil {
+			s.fail(cb, err)
+			return
 		}
-		l = sh.master.pick(c.opts.RoundRobinSeed, nil)
+	}
+	t := s.c.topology.Load()
+	if s.node != nil && t.find(s.node.addr) != s.node {
+		s.leave() // it is no master any more: its cursor is worth nothing
 	}
 	switch {
-	case c.draining.Load():
-		cb.Resolve(c.errClosed(), n)
-	case l == nil:
-		c.refresher.force()
-		cb.Resolve(c.errNoLink(w), n)
-	default:
-		l.conn.Send(s.ScanOpts.Request(s.Iter), cb, n)
+	case s.c.draining.Load():
+		s.fail(cb, s.c.errClosed())
+		return
+	case s.ended:
+		s.resolve(cb, redis.ScanEOF)
+		return
+	case s.node == nil && !s.choose(t):
+		s.nextRound(cb)
+		return
 	}
+	switch l := s.node.pick(s.c.opts.RoundRobinSeed, nil); {
+	case l == nil:
+		s.leave()
+		s.c.refresher.force()
+		s.fail(cb, s.c.errNoLink(way{slot: s.slot}))
+	case s.IterLast():
+		s.ask(l.conn, func(h *holdings, err error) {
+			if err != nil {
+				s.fail(cb, err)
+				return
+			}
+			if before := s.before.Load(); before != nil && s.coverage.walked(s.c.topology.Load(), s.node, before, h) {
+				s.progress = true
+			}
+			s.node = nil
+			s.Next(cb)
+		})
+	default:
+		if s.Iter == nil { // the answer comes before that to the first step
+			s.ask(l.conn, func(h *holdings, _ error) { s.before.Store(h) })
+		}
+		s.DoNext(uncovered{s, cb}, l.conn)
+	}
+}
+
+// choose begins a walk of the next node, or returns false at the end of a round.
+func (s *scanner) choose(t *topology) bool {
+	s.slot, s.node = s.coverage.target(t)
+	s.Iter = nil
+	s.before.Store(nil)
+	return s.node != nil
+}
+
+// leave ends a walk that has covered nothing. Its slot is chosen again.
+func (s *scanner) leave() {
+	s.node = nil
+	s.coverage.tried.remove(uint16(s.slot))
+}
+
+// nextRound ends the scan, or begins another round when the topology was read.
+func (s *scanner) nextRound(cb redis.Future) {
+	if s.coverage.newRound() {
+		s.ended = true
+		s.resolve(cb, redis.ScanEOF)
+		return
+	}
+	if s.fruitless++; s.progress {
+		s.fruitless = 0
+	}
+	s.progress = false
+	if s.fruitless > scanMostFruitless {
+		s.fruitless = 0
+		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or none for as long as a walk takes")))
+		return
+	}
+	s.c.refresher.after(func() { s.Next(cb) })
+}
+
+// ask asks the node that is walked which slots it has. On an error done gets nil.
+func (s *scanner) ask(conn *redisconn.Connection, done func(*holdings, error)) {
+	n := s.node
+	conn.Send(redis.Req("CLUSTER NODES"), wire.Own(func(res any, _ uint64) {
+		nodes, err := redisclusterutil.ParseClusterNodes(res)
+		switch failure := redis.AsErrorx(err); {
+		case err == nil:
+			done(newHoldings(nodes), nil)
+		case failure.IsOfType(redis.ErrResult): // a user without the right to ask has to trust
+			done(s.c.topology.Load().holdings(n), nil)
+		default:
+			done(nil, err)
+		}
+	}), 0)
+}
+
+// holdings are the slots of a node as far as the topology knows.
+func (t *topology) holdings(n *node) *holdings {
+	h := &holdings{}
+	for slot := range t.slots {
+		if s := t.shard(slot); s != nil && s.master == n {
+			h.owned.add(uint16(slot))
+		}
+	}
+	return h
+}
+
+func (s *scanner) fail(cb redis.Future, err error) {
+	s.Err = err
+	s.resolve(cb, err)
+}
+
+func (s *scanner) resolve(cb redis.Future, res any) {
+	if cb != nil {
+		cb.Resolve(res, 0)
+	}
+}
+
+// uncovered passes those keys of a batch on whose slots are not covered.
+type uncovered struct {
+	s  *scanner
+	cb redis.Future
+}
+
+// Cancelled implements redis.Future.
+func (u uncovered) Cancelled() error {
+	if u.cb == nil {
+		return nil
+	}
+	return u.cb.Cancelled()
+}
+
+// Resolve implements redis.Future.
+func (u uncovered) Resolve(res any, _ uint64) {
+	if keys, ok := res.([]string); ok {
+		left := keys[:0]
+		for _, key := range keys {
+			if u.s.coverage.left.has(int(redisclusterutil.Slot(key))) {
+				left = append(left, key)
+			}
+		}
+		res = left
+	}
+	u.s.resolve(u.cb, res)
 }

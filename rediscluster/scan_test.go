@@ -3,6 +3,9 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/testbed"
@@ -121,4 +125,73 @@ func TestScanAfterAnError(t *testing.T) {
 			assert.Equal(t, redis.ScanEOF, err, name)
 		}
 	}
+}
+
+// scanKeys is how many keys a scan meets while slots move: SCAN_KEYS=1000000 sets it.
+func scanKeys() int {
+	if n, err := strconv.Atoi(os.Getenv("SCAN_KEYS")); err == nil {
+		return n
+	}
+	return 6000
+}
+
+// While a scan goes on, half of the slots move: first those of masters that are
+// still to be walked to one that has been, then others, and one is left half-way.
+func TestScanOverMigration(t *testing.T) {
+	tb := testbed.NewCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	total := scanKeys()
+	const tags = 60 // one slot each
+	var reqs []redis.Request
+	for i := range total {
+		reqs = append(reqs, redis.Req("SET", fmt.Sprintf("{tag%d}:%d", i%tags, i), i))
+		if len(reqs) == 1000 || i == total-1 {
+			for _, res := range (redis.Sync{S: c}).SendMany(reqs) {
+				require.NoError(t, redis.AsError(res))
+			}
+			reqs = reqs[:0]
+		}
+	}
+	moving := make(chan int, tags)
+	for tag := range tags / 2 {
+		moving <- int(redisclusterutil.Slot(fmt.Sprintf("{tag%d}", tag)))
+	}
+	close(moving)
+	moveOne := func() {
+		slot, ok := <-moving
+		if !ok {
+			return
+		}
+		from, err := tb.Owner(slot)
+		require.NoError(t, err)
+		masters, err := tb.Masters()
+		require.NoError(t, err)
+		to := masters[(slices.Index(masters, from)+1+slot%2)%len(masters)]
+		if slot%7 == 0 { // it stays half-way
+			m, err := tb.BeginMigration(slot, to)
+			require.NoError(t, err)
+			_, err = m.MoveSome(total / tags / 2)
+			require.NoError(t, err)
+			return
+		}
+		require.NoError(t, tb.MoveSlot(slot, to))
+	}
+	seen := make([]bool, total)
+	returned, steps := 0, 0
+	for key, err := range redis.Keys(t.Context(), c, redis.ScanOpts{Count: max(10, total/1000)}) {
+		require.NoError(t, err)
+		var tag, i int
+		_, err = fmt.Sscanf(key, "{tag%d}:%d", &tag, &i)
+		require.NoError(t, err)
+		seen[i] = true
+		if returned++; returned%(total/tags) == 0 {
+			steps++
+			moveOne()
+		}
+	}
+	for i, s := range seen {
+		require.True(t, s, "key %d was there all the time", i)
+	}
+	require.GreaterOrEqual(t, steps, tags/2)
+	t.Logf("%d keys, %d returned", total, returned)
 }

@@ -32,6 +32,8 @@ type slotSet [redisclusterutil.NumSlots / 64]uint64
 
 func (s *slotSet) add(slot uint16) { s[slot/64] |= 1 << (slot % 64) }
 
+func (s *slotSet) remove(slot uint16) { s[slot/64] &^= 1 << (slot % 64) }
+
 func (s *slotSet) has(slot int) bool { return s[slot/64]>>(slot%64)&1 != 0 }
 
 // nodeFor is how the refresher gets a node of an address and a role.
