@@ -100,7 +100,7 @@ func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
 	err := wait()
 	if stop != nil && !stop() {
 		<-s.interrupted
-		_ = s.conn.SetReadDeadline(time.Time{})
+		_ = s.SetReadDeadline(time.Time{})
 	}
 	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
@@ -113,7 +113,7 @@ func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
 
 // interrupt ends a wait.
 func (s *session) interrupt() {
-	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+	_ = s.SetReadDeadline(time.Unix(1, 0))
 	s.interrupted <- struct{}{}
 }
 

@@ -57,46 +57,8 @@ func parseAddress(text string) (address, error) {
 	return a, nil
 }
 
-// dial connects and shakes hands. ctx bounds all of it.
-func (c *Connection) dial(ctx context.Context) (net.Conn, *errorx.Error) {
-	conn, err := c.dialSocket(ctx)
-	if err != nil {
-		return nil, ErrDial.Wrap(err, "dialing")
-	}
-	if conn == nil {
-		return nil, ErrDial.New("Opts.Dialer returned no connection")
-	}
-	// Closing is what ends a stalled handshake when the context ends.
-	if secured, ok := conn.(*tls.Conn); ok { // the Dialer's
-		conn = socketCloser{secured}
-	}
-	socket := conn
-	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
-	defer stop()
-	if c.opts.TLSEnabled {
-		secured := tls.Client(conn, c.tlsConfig())
-		if err := secured.HandshakeContext(ctx); err != nil {
-			_ = conn.Close()
-			return nil, tlsError(err)
-		}
-		conn = socketCloser{secured}
-	}
-	if err := c.handshake(conn); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return conn, nil
-}
-
-// socketCloser is a TLS connection that is closed by closing its socket. The farewell
-// of tls.Conn.Close may wait for a send buffer that is full: for 5 s, and for ever
-// on a transport without deadlines.
-type socketCloser struct{ *tls.Conn }
-
-// Close implements net.Conn.
-func (s socketCloser) Close() error { return s.NetConn().Close() }
-
-func (c *Connection) dialSocket(ctx context.Context) (net.Conn, error) {
+// dial connects, and no more.
+func (c *Connection) dial(ctx context.Context) (net.Conn, error) {
 	if c.opts.Dialer != nil {
 		return c.opts.Dialer(ctx, c.addr.network, c.addr.addr)
 	}

@@ -17,7 +17,7 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	c := testConnection()
 	client, server := net.Pipe()
 	defer server.Close()
-	s := newSession(c, client)
+	s := newSession(c, &socket{Conn: client})
 	c.connected(s)
 	c.queue.mu.Lock()
 	done := make(chan struct{})
@@ -36,7 +36,7 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	require.True(t, s.hasFailed())
 	require.Equal(t, stateDisconnected, c.currentState())
 
-	next := newSession(c, client)
+	next := newSession(c, &socket{Conn: client})
 	c.connected(next)
 	s.fail(redis.ErrIO.New("again"))
 	require.Equal(t, stateConnected, c.currentState(), "only once")

@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -14,17 +13,17 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// greeting is a request of the handshake, with what its answer means.
-type greeting struct {
+// step is a request of the handshake, with what its answer means.
+type step struct {
 	req   redis.Request
 	check func(c *Connection, res any) *errorx.Error
 }
 
-// greetings lists what is to be said to a new connection, in order.
-func (c *Connection) greetings() []greeting {
-	var list []greeting
+// steps lists what is to be said to a new connection, in order.
+func (c *Connection) steps() []step {
+	var list []step
 	add := func(check func(*Connection, any) *errorx.Error, cmd string, args ...any) {
-		list = append(list, greeting{redis.Req(cmd, args...), check})
+		list = append(list, step{redis.Req(cmd, args...), check})
 	}
 	o := &c.opts
 	auth := []any{o.Password}
@@ -54,38 +53,35 @@ func (c *Connection) greetings() []greeting {
 	return list
 }
 
-// handshake prepares a new connection: all requests at once, then all answers.
-// It is bounded by whoever closes conn, and by DialTimeout.
-func (c *Connection) handshake(conn net.Conn) *errorx.Error {
-	_ = conn.SetDeadline(time.Now().Add(c.opts.DialTimeout))
-	greetings := c.greetings()
+// handshake greets the server: all requests at once, then all answers. It is bounded
+// by whoever closes the socket, and by DialTimeout.
+func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
+	_ = s.SetDeadline(time.Now().Add(c.opts.DialTimeout))
 	var out []byte
-	for _, g := range greetings {
+	for _, step := range steps {
 		var err error
-		if out, err = redis.AppendRequest(out, g.req); err != nil {
+		if out, err = redis.AppendRequest(out, step.req); err != nil {
 			return ErrInit.Wrap(err, "handshake")
 		}
 	}
 	began := time.Now()
-	if _, err := conn.Write(out); err != nil {
-		return unwritten(conn, err)
+	if _, err := s.Write(out); err != nil {
+		return unwritten(s.Conn, err)
 	}
-	in := bufio.NewReaderSize(conn, 4<<10)
-	dec := c.newDecoder(in)
-	for _, g := range greetings {
-		res, err := dec.Decode()
+	for _, step := range steps {
+		res, err := s.dec.Decode()
 		if err != nil {
 			return handshakeError(err)
 		}
-		if err := g.check(c, c.withoutPassword(res)); err != nil {
+		if err := step.check(c, c.withoutPassword(res)); err != nil {
 			return err
 		}
 	}
-	if in.Buffered() > 0 {
+	if s.dec.Buffered() > 0 {
 		return ErrInit.New("the server sent more than was asked for")
 	}
 	c.measured(time.Since(began))
-	if err := conn.SetDeadline(time.Time{}); err != nil {
+	if err := s.SetDeadline(time.Time{}); err != nil {
 		return ErrConnSetup.Wrap(err, "handshake")
 	}
 	return nil

@@ -76,9 +76,7 @@ func (s *session) wasOfUse(life time.Duration) bool {
 
 // attempt makes a session, and starts its goroutines.
 func (c *Connection) attempt() (*session, *errorx.Error) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.opts.DialTimeout)
-	defer cancel()
-	conn, err := c.dial(ctx)
+	sock, err := c.open(c.ctx)
 	if err != nil {
 		err = c.withConn(err)
 		c.disconnected(err)
@@ -89,8 +87,8 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 		c.abandon(unsent, unsent, nil)
 		return nil, err
 	}
-	s := newSession(c, conn)
-	c.sockets.Store(&socketAddrs{addrText(conn.LocalAddr()), addrText(conn.RemoteAddr())})
+	s := newSession(c, sock)
+	c.sockets.Store(&socketAddrs{addrText(sock.LocalAddr()), addrText(sock.RemoteAddr())})
 	go s.writeLoop()
 	go s.readLoop()
 	c.connected(s)

@@ -1,9 +1,6 @@
 package redisconn
 
 import (
-	"bufio"
-	"crypto/tls"
-	"net"
 	"runtime/debug"
 	"time"
 
@@ -12,9 +9,6 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
-
-// readBuffer is the size of a connection's read buffer.
-const readBuffer = 32 << 10
 
 // reader resolves futures in the order of the wire. It is used by whoever has
 // the right to read.
@@ -35,8 +29,8 @@ type reader struct {
 func newReader(s *session) *reader {
 	r := &reader{
 		s:       s,
-		dec:     s.c.newDecoder(bufio.NewReaderSize(s, readBuffer)),
-		mayPass: interruptible(s.conn) && !s.c.opts.Integrity,
+		dec:     s.dec,
+		mayPass: s.interruptible() && !s.c.opts.Integrity,
 		resting: time.NewTimer(restMost),
 	}
 	r.mayRest = r.mayPass && s.raw != nil && s.c.opts.Protocol != 3
@@ -44,32 +38,10 @@ func newReader(s *session) *reader {
 	return r
 }
 
-// interruptible reports whether a read of conn can be ended and taken up again:
-// what a user's Dialer returns need not know deadlines.
-func interruptible(conn net.Conn) bool {
-	if secured, ok := conn.(*tls.Conn); ok {
-		conn = secured.NetConn()
-	}
-	switch conn.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		return true
-	}
-	return false
-}
-
 // reply is a result with the size that it had on the wire.
 type reply struct {
 	res  any
 	size int
-}
-
-// newDecoder returns a decoder that accepts what the protocol allows.
-func (c *Connection) newDecoder(in *bufio.Reader) *redis.Decoder {
-	dec := redis.NewDecoder(in, c.opts.Limits)
-	if c.opts.Protocol != 3 {
-		dec.OnlyRESP2()
-	}
-	return dec
 }
 
 // readLoop is the reader goroutine. It is started with the session, owns the

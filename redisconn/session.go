@@ -1,9 +1,7 @@
 package redisconn
 
 import (
-	"net"
 	"sync"
-	"sync/atomic"
 
 	"github.com/joomcode/errorx"
 
@@ -14,8 +12,8 @@ import (
 // everything else follows from that: the socket is closed, reader and writer
 // come to their ends, and the lifecycle resolves what is left.
 type session struct {
+	*socket
 	c      *Connection
-	conn   net.Conn
 	raw    *rawWriter // nil if writes of callers could block
 	ceding *ceding
 
@@ -42,16 +40,15 @@ type session struct {
 	// exchanged is the batch that exchange has not written yet.
 	exchanged *batch
 
-	beats    *heartbeat
-	received atomic.Int64 // bytes
+	beats *heartbeat
 }
 
-func newSession(c *Connection, conn net.Conn) *session {
+func newSession(c *Connection, sock *socket) *session {
 	s := &session{
+		socket:   sock,
 		c:        c,
-		conn:     conn,
-		raw:      newRawWriter(conn),
-		ceding:   newCeding(conn),
+		raw:      newRawWriter(sock.Conn),
+		ceding:   newCeding(sock.Conn),
 		failed:   make(chan struct{}),
 		quit:     make(chan struct{}),
 		wake:     make(chan struct{}, 1),
@@ -85,7 +82,7 @@ func (s *session) failOnce(err, badReply *errorx.Error) {
 		s.err, s.badReply = err, badReply
 		s.c.lost(err) // before the lifecycle goes on: the next session is not lost
 		close(s.failed)
-		_ = s.conn.Close()
+		_ = s.Close()
 	})
 }
 
@@ -96,11 +93,4 @@ func (s *session) hasFailed() bool {
 	default:
 		return false
 	}
-}
-
-// Read implements io.Reader and counts.
-func (s *session) Read(p []byte) (int, error) {
-	n, err := s.conn.Read(p)
-	s.received.Add(int64(n))
-	return n, err
 }

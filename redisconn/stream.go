@@ -1,13 +1,9 @@
 package redisconn
 
 import (
-	"bufio"
 	"context"
 	"io"
-	"net"
-	"time"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -35,19 +31,17 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	if c.ctx.Err() != nil {
 		return errClosed()
 	}
-	dialing, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
-	conn, failure := c.dial(dialing)
-	cancel()
+	sock, failure := c.open(ctx)
 	if failure != nil {
 		return c.withConn(failure)
 	}
-	defer conn.Close()
+	defer sock.Close()
 	// Whichever of the contexts ends first ends the exchange.
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	defer context.AfterFunc(c.ctx, func() { _ = conn.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = sock.Close() })()
+	defer context.AfterFunc(c.ctx, func() { _ = sock.Close() })()
 
-	blocks := blockTime(cmd, plainArgs(args))
-	res, err := c.stream(&patientConn{conn, c.opts.IOTimeout, blocks}, w, req)
+	sock.timeout, sock.blocks = c.opts.IOTimeout, blockTime(cmd, plainArgs(args))
+	res, err := sock.stream(w, req)
 	if err == nil {
 		return res
 	}
@@ -61,15 +55,14 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	return c.withConn(typed)
 }
 
-func (c *Connection) stream(conn io.ReadWriter, w io.Writer, req redis.Request) (any, error) {
-	if _, err := redis.StreamRequest(conn, req); err != nil {
+func (s *socket) stream(w io.Writer, req redis.Request) (any, error) {
+	if _, err := redis.StreamRequest(s, req); err != nil {
 		return nil, err
 	}
-	dec := c.newDecoder(bufio.NewReaderSize(conn, readBuffer))
 	if w == nil {
-		return dec.Decode()
+		return s.dec.Decode()
 	}
-	return dec.DecodeTo(w)
+	return s.dec.DecodeTo(w)
 }
 
 // plainArgs has empty arguments in the place of streams.
@@ -81,26 +74,4 @@ func plainArgs(args []any) []any {
 		}
 	}
 	return plain
-}
-
-// patientConn gives each write the same time, and each read what the server may
-// block beside.
-type patientConn struct {
-	net.Conn
-	timeout time.Duration // none if negative
-	blocks  time.Duration
-}
-
-func (p *patientConn) Read(b []byte) (int, error) {
-	if p.timeout > 0 && p.blocks < command.Forever {
-		_ = p.Conn.SetReadDeadline(time.Now().Add(plus(p.timeout, p.blocks)))
-	}
-	return p.Conn.Read(b)
-}
-
-func (p *patientConn) Write(b []byte) (int, error) {
-	if p.timeout > 0 {
-		_ = p.Conn.SetWriteDeadline(time.Now().Add(p.timeout))
-	}
-	return p.Conn.Write(b)
 }

@@ -125,7 +125,7 @@ func (s *session) writeBlocking(b *batch) bool {
 		s.c.queue.release()
 		return false
 	}
-	n, err := s.conn.Write(b.buf[b.sent:])
+	n, err := s.Conn.Write(b.buf[b.sent:])
 	if err != nil && s.raw == nil {
 		n = len(b.buf) // how much of it left is anybody's guess
 	}

@@ -1,0 +1,110 @@
+package redisconn
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// readBuffer is the size of a socket's read buffer.
+const readBuffer = 32 << 10
+
+// socket is a connection to a server: dialed, secured, greeted, with the decoder of
+// what comes. Whatever talks to a server is made of one. It has no goroutine and no
+// lock of its own: one goroutine at a time reads, and one writes.
+type socket struct {
+	net.Conn
+	dec      *redis.Decoder
+	received atomic.Int64 // bytes
+
+	// timeout bounds each read and write, if it is positive. A read has the time for
+	// which the server may block beside.
+	timeout, blocks time.Duration
+}
+
+// open dials, secures and greets. After the steps of every connection it takes those
+// that are given. ctx, and DialTimeout, bound all of it.
+func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.Error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
+	defer cancel()
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, ErrDial.Wrap(err, "dialing")
+	}
+	if conn == nil {
+		return nil, ErrDial.New("Opts.Dialer returned no connection")
+	}
+	if secured, ok := conn.(*tls.Conn); ok { // the Dialer's
+		conn = socketCloser{secured}
+	}
+	// Closing is what ends a stalled handshake when the context ends.
+	dialed := conn
+	stop := context.AfterFunc(ctx, func() { _ = dialed.Close() })
+	defer stop()
+	if c.opts.TLSEnabled {
+		secured := tls.Client(conn, c.tlsConfig())
+		if err := secured.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+			return nil, tlsError(err)
+		}
+		conn = socketCloser{secured}
+	}
+	s := &socket{Conn: conn}
+	s.dec = redis.NewDecoder(bufio.NewReaderSize(s, readBuffer), c.opts.Limits)
+	if c.opts.Protocol != 3 {
+		s.dec.OnlyRESP2()
+	}
+	if err := c.handshake(s, append(c.steps(), steps...)); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Read implements io.Reader.
+func (s *socket) Read(p []byte) (int, error) {
+	if s.timeout > 0 && s.blocks < command.Forever {
+		_ = s.SetReadDeadline(time.Now().Add(plus(s.timeout, s.blocks)))
+	}
+	n, err := s.Conn.Read(p)
+	s.received.Add(int64(n))
+	return n, err
+}
+
+// Write implements io.Writer.
+func (s *socket) Write(p []byte) (int, error) {
+	if s.timeout > 0 {
+		_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+	}
+	return s.Conn.Write(p)
+}
+
+// socketCloser is a TLS connection that is closed by closing its socket. The farewell
+// of tls.Conn.Close may wait for a send buffer that is full: for 5 s, and for ever
+// on a transport without deadlines.
+type socketCloser struct{ *tls.Conn }
+
+// Close implements net.Conn.
+func (s socketCloser) Close() error { return s.NetConn().Close() }
+
+// interruptible reports whether a read can be ended and taken up again: what a user's
+// Dialer returns need not know deadlines.
+func (s *socket) interruptible() bool {
+	conn := s.Conn
+	if secured, ok := conn.(socketCloser); ok {
+		conn = secured.NetConn()
+	}
+	switch conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
+}
