@@ -87,14 +87,18 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	}
 	d.look = true
 	last := &q.open.items[len(q.open.items)-1]
+	// A caller that is alone writes and waits in one; it may begin as soon as it has
+	// the right.
+	alone := i == 0 && alone(q.concurrency)
+	q.session.unwritten = alone
 	if last.waits && wire.GiveRead(last.fut, wire.ReadRight{Reader: q.session, Last: last.seq}) {
 		q.reading, q.read = readCaller, true
-		if i == 0 && alone(q.concurrency) {
-			q.session.unwritten = true // it writes and waits in one
+		if alone {
 			return duty{}
 		}
 		return d
 	}
+	q.session.unwritten = false
 	q.reading, d.wake = readLoop, true
 	return d
 }
