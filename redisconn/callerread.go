@@ -55,7 +55,7 @@ func (s *session) PassRead() {
 		s.unwritten = false
 		s.flush(duty{s: s, look: true, write: true})
 	}
-	if s.c.queue.passRead(s) {
+	if s.c.queue.passRead(s, s.reader.quiet()) {
 		s.readWake <- struct{}{}
 	}
 }
@@ -131,7 +131,7 @@ func (s *session) exchange(ctx context.Context) bool {
 	ok := s.interruptibly(ctx, s.waitExchanged)
 	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
 		s.exchanged = nil
-		if err := s.raw.look(); err != nil {
+		if err := s.peek.look(); err != nil {
 			s.failQuiet(err)
 		}
 		s.writeBatch(b)
@@ -166,10 +166,13 @@ func (s *session) exchangeWritten() {
 	}
 }
 
-// look ends the session if its socket is not quiet. The caller has the right to
-// write; it loses it with the session.
+// look ends the session if its socket is not quiet. The caller has both rights; it
+// loses that to write with the session.
 func (s *session) look() bool {
-	err := s.raw.look()
+	err := s.peek.look()
+	if err == errStray && s.raw == nil {
+		err = s.readRecords(recordsWait)
+	}
 	if err != nil {
 		s.failQuiet(err)
 		s.c.queue.release()
@@ -184,4 +187,43 @@ func (s *session) failQuiet(err error) {
 	} else {
 		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
+}
+
+// recordsWait is how long look waits for the rest of a TLS record that has begun to
+// come. Records without data come after a handshake, and when keys change.
+const recordsWait = time.Millisecond
+
+// readRecords reads TLS records for a time, or those that are buffered already if it is
+// negative. It returns errStray if one of them has data.
+func (s *session) readRecords(wait time.Duration) error {
+	_ = s.SetReadDeadline(time.Now().Add(wait))
+	err := s.dec.AwaitMore()
+	_ = s.SetReadDeadline(time.Time{})
+	switch {
+	case err == nil:
+		return errStray
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return err
+}
+
+// quiet reports whether nobody needs to read while nothing is pending: look finds what
+// comes later. What has come already, though nothing is pending, ends the session.
+func (r *reader) quiet() bool {
+	if !r.mayRest {
+		return false
+	}
+	buffered := r.dec.Buffered() > 0
+	if r.s.raw != nil && !buffered || !r.s.c.queue.idle() {
+		return !buffered
+	}
+	err := errStray
+	if !buffered {
+		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
+	}
+	if err != nil {
+		r.s.failQuiet(err)
+	}
+	return true
 }

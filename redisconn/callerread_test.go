@@ -1,8 +1,11 @@
 package redisconn_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -215,4 +218,109 @@ func TestLeadAndFollowByTurns(t *testing.T) {
 		}
 		wg.Wait()
 	}
+}
+
+// corked is a connection that holds back what is written until it is let go.
+type corked struct {
+	net.Conn
+	held []byte
+	cork bool
+}
+
+func (c *corked) Write(p []byte) (int, error) {
+	if c.cork {
+		c.held = append(c.held, p...)
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *corked) release() {
+	_, _ = c.Conn.Write(c.held)
+	c.held, c.cork = nil, false
+}
+
+// straying answers requests, and LAST with a stray reply behind its own: in a write,
+// and so a TLS record, of its own, but one segment of the network.
+func straying(t *testing.T, config *tls.Config) (addr string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	serve := func(tcp net.Conn) {
+		defer tcp.Close()
+		cork := &corked{Conn: tcp}
+		conn := net.Conn(cork)
+		if config != nil {
+			conn = tls.Server(cork, config)
+		}
+		in := bufio.NewReader(conn)
+		for {
+			args, err := readRequest(in)
+			if err != nil {
+				return
+			}
+			reply := "+OK\r\n"
+			if args[0] == "PING" {
+				reply = pong(args)
+			}
+			cork.cork = args[0] == "LAST"
+			_, _ = io.WriteString(conn, reply)
+			if cork.cork {
+				_, _ = io.WriteString(conn, "+STRAY\r\n")
+				cork.release()
+			}
+		}
+	}
+	go func() {
+		for {
+			tcp, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go serve(tcp)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// A stray reply that comes right behind the one that was asked for is in a buffer of
+// the client's when nobody reads any more. It answers nobody.
+func TestStrayBehindAReply(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	cert, err := ca.Server()
+	require.NoError(t, err)
+	for name, opts := range map[string]redisconn.Opts{
+		"plain": {},
+		"TLS":   {TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var config *tls.Config
+			if opts.TLSEnabled {
+				config = &tls.Config{Certificates: []tls.Certificate{cert}}
+			}
+			addr := straying(t, config)
+			opts.IOTimeout = time.Minute
+			for range 50 {
+				conn := lone(t, addr, opts)
+				require.Equal(t, "OK", redis.Sync{S: conn}.Do("LAST"))
+				require.NotEqual(t, "STRAY", redis.Sync{S: conn}.Do("GET", "key"))
+				conn.Close()
+			}
+		})
+	}
+}
+
+// With TLS, too, a lone caller reads its own reply.
+func TestLoneCallerReadsTLS(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	cert, err := ca.Server()
+	require.NoError(t, err)
+	addr := straying(t, &tls.Config{Certificates: []tls.Certificate{cert}})
+	conn := lone(t, addr, redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"}})
+	eventually(t, "nobody reads", func() bool {
+		_ = redis.Sync{S: conn}.Do("GET", "key")
+		return conn.ReaderRests()
+	})
 }

@@ -33,7 +33,7 @@ func newReader(s *session) *reader {
 		mayPass: s.interruptible() && !s.c.opts.Integrity,
 		resting: time.NewTimer(restMost),
 	}
-	r.mayRest = r.mayPass && s.raw != nil && s.c.opts.Protocol != 3
+	r.mayRest = r.mayPass && s.peek != nil && s.c.opts.Protocol != 3
 	r.resting.Stop()
 	return r
 }
@@ -70,7 +70,10 @@ func (r *reader) serve() (interrupted bool) {
 // handOver passes the right to read on when all that has come is read, and waits
 // until it is the loop's again. It returns false if the session has failed.
 func (r *reader) handOver() bool {
-	if r.dec.Buffered() > 0 || r.s.c.queue.passRead(r.s) {
+	if r.cur != nil && r.dec.Buffered() > 0 {
+		return true
+	}
+	if quiet := r.quiet(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.c.queue.passRead(r.s, quiet) {
 		return true
 	}
 	r.resting.Reset(restMost)

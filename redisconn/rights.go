@@ -65,6 +65,7 @@ type duty struct {
 	look  bool     // before it writes: nobody has read since the last reply
 	wake  bool     // pass the right to read to the loop, before it writes
 	write bool
+	first bool // nothing is in flight: all that was written before has been read
 }
 
 // dutyLocked gives the rights that are free to the sender of the requests from item i
@@ -73,7 +74,7 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	if q.session == nil {
 		return duty{}
 	}
-	d.s = q.session
+	d.s, d.first = q.session, q.head == nil
 	switch {
 	case q.yielding != 0 && q.open.enough(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
@@ -89,7 +90,7 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	last := &q.open.items[len(q.open.items)-1]
 	// A caller that is alone writes and waits in one; it may begin as soon as it has
 	// the right.
-	alone := i == 0 && alone(q.concurrency)
+	alone := i == 0 && alone(q.concurrency) && q.session.raw != nil
 	q.session.unwritten = alone
 	if last.waits && wire.GiveRead(last.fut, wire.ReadRight{Reader: q.session, Last: last.seq}) {
 		q.reading, q.read = readCaller, true
@@ -103,15 +104,16 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	return d
 }
 
-// passRead passes the right to read of a session on. It returns true if the loop
-// has it, and is to be woken if the right was not its own.
-func (q *queue) passRead(s *session) (loop bool) {
+// passRead passes the right to read of a session on; quiet is whether nobody needs to
+// have it when nothing is pending. It returns true if the loop has it, and is to be
+// woken if the right was not its own.
+func (q *queue) passRead(s *session, quiet bool) (loop bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.session != s {
 		return false // a session that has failed has nothing to read
 	}
-	q.reading = q.nextReaderLocked(s)
+	q.reading = q.nextReaderLocked(s, quiet)
 	q.read = q.read || q.reading == readCaller
 	return q.reading == readLoop
 }
@@ -121,13 +123,13 @@ func (q *queue) passRead(s *session) (loop bool) {
 const offersMost = 32
 
 // nextReaderLocked finds who is to read next, and gives the right to a caller.
-func (q *queue) nextReaderLocked(s *session) readHolder {
+func (q *queue) nextReaderLocked(s *session, quiet bool) readHolder {
 	b := q.head
 	if b == nil {
 		b = q.open
 	}
 	if b == nil {
-		if s.reader.mayRest && !q.writing {
+		if quiet && !q.writing {
 			return readNobody
 		}
 		return readLoop
@@ -152,6 +154,13 @@ func (q *queue) nextReaderLocked(s *session) readHolder {
 		}
 	}
 	return readLoop
+}
+
+// idle reports whether nothing is pending.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.head == nil && q.open == nil
 }
 
 // takeRead takes the right to read for the loop, if nobody has had it since it

@@ -52,7 +52,7 @@ type rightsModel struct {
 
 func newRightsModel(mayRest bool) *rightsModel {
 	q := newTestQueue(100, 1<<20)
-	s := &session{reader: &reader{mayPass: true, mayRest: mayRest}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
+	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, mayRest: mayRest}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
 	q.state, q.session, q.reading = stateConnected, s, readLoop
 	return &rightsModel{q: q, s: s, loop: true}
 }
@@ -201,7 +201,7 @@ func (m *rightsModel) answer() {
 	}
 }
 
-func (m *rightsModel) pass() { m.loop = m.q.passRead(m.s) }
+func (m *rightsModel) pass() { m.loop = m.q.passRead(m.s, m.s.reader.mayRest) }
 
 // check returns what must never be.
 func (m *rightsModel) check() error {

@@ -15,6 +15,7 @@ type session struct {
 	*socket
 	c      *Connection
 	raw    *rawWriter // nil if writes of callers could block
+	peek   *rawWriter // looks at the socket, also at that under TLS; nil if that can't be
 	ceding *ceding
 
 	failure sync.Once
@@ -55,6 +56,9 @@ func newSession(c *Connection, sock *socket) *session {
 		readWake: make(chan struct{}, 1),
 
 		interrupted: make(chan struct{}, 1),
+	}
+	if s.peek = s.raw; s.raw == nil {
+		s.peek = newRawWriter(sock.bare())
 	}
 	s.reader = newReader(s)
 	s.beats = &heartbeat{s: s}

@@ -95,14 +95,18 @@ type socketCloser struct{ *tls.Conn }
 // Close implements net.Conn.
 func (s socketCloser) Close() error { return s.NetConn().Close() }
 
+// bare returns the connection under TLS, or the socket's own without TLS.
+func (s *socket) bare() net.Conn {
+	if secured, ok := s.Conn.(socketCloser); ok {
+		return secured.NetConn()
+	}
+	return s.Conn
+}
+
 // interruptible reports whether a read can be ended and taken up again: what a user's
 // Dialer returns need not know deadlines.
 func (s *socket) interruptible() bool {
-	conn := s.Conn
-	if secured, ok := conn.(socketCloser); ok {
-		conn = secured.NetConn()
-	}
-	switch conn.(type) {
+	switch s.bare().(type) {
 	case *net.TCPConn, *net.UnixConn:
 		return true
 	}

@@ -18,7 +18,7 @@ func (s *session) flush(d duty) {
 	if !d.write {
 		return
 	}
-	if s.raw == nil {
+	if s.raw == nil && !(d.first && s.peek != nil) {
 		s.wake <- struct{}{}
 		return
 	}
@@ -36,7 +36,16 @@ func (s *session) flush(d duty) {
 // writeBatch writes a batch that the caller has taken, and gives up the right to
 // write, or leaves it to the writer with what is left to write.
 func (s *session) writeBatch(b *batch) {
-	if s.writeNow(b) && s.c.queue.wrote(b) {
+	write := s.writeNow
+	if s.raw == nil {
+		if len(b.buf) > securedNow {
+			s.rest = b
+			s.wake <- struct{}{}
+			return
+		}
+		write = s.writeBlocking
+	}
+	if write(b) && s.c.queue.wrote(b) {
 		s.wake <- struct{}{}
 	}
 }
@@ -75,6 +84,11 @@ func (s *session) writeNow(b *batch) bool {
 	}
 	return true
 }
+
+// securedNow is how many bytes a caller writes to a TLS connection by itself, if
+// nothing is in flight: all that was written before has been read then, so that as much
+// as the least send buffer of a system takes does not hold the caller.
+const securedNow = 4 << 10
 
 // writeLoop is the writer goroutine. It is started with the session, owns what
 // wake passes to it, and ends with quit.
