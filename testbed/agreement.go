@@ -38,22 +38,13 @@ func (c *Cluster) WaitAgreed() error { return c.WaitAgreedFor(c.opts.AgreeTimeou
 
 // WaitAgreedFor is WaitAgreed with another bound.
 func (c *Cluster) WaitAgreedFor(timeout time.Duration) error {
-	return c.wait(timeout, "agreement of the cluster", func() error {
+	return waitUntil(timeout, "agreement of the cluster", func() error {
 		truths, opinions, err := c.survey()
 		if err != nil {
 			return err
 		}
 		return disagreement(truths, opinions)
 	})
-}
-
-// wait polls until missing returns nil.
-func (c *Cluster) wait(timeout time.Duration, what string, missing func() error) error {
-	var last error
-	if waitFor(timeout, agreeEvery, func() bool { last = missing(); return last == nil }) {
-		return nil
-	}
-	return fmt.Errorf("testbed: no %s in %v: %w", what, timeout, last)
 }
 
 // survey looks at all nodes and asks the live ones.

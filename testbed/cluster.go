@@ -251,8 +251,6 @@ func (c *Cluster) anyLive() (*Node, error) {
 	return nil, errors.New("testbed: no node of the cluster is up")
 }
 
-func (n *Node) live() bool { return n.Running() && !n.Paused() }
-
 // call runs a command for its effect.
 func (n *Node) call(cmd string, args ...any) error {
 	if err := redis.AsError(n.Do(cmd, args...)); err != nil {

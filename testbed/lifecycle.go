@@ -161,22 +161,29 @@ func (s *Server) startLocked(newPorts bool) error {
 			s.ports.releaseAll()
 			s.ports = ports
 		}
-		err := s.launchLocked()
+		err := s.launchLocked(newPorts || !s.opts.keepConfig)
 		if !newPorts || !errors.Is(err, errClash) || attempt == startAttempts {
 			return err
 		}
 	}
 }
 
-// launchLocked makes one attempt to start, and leaves no process if it fails.
-func (s *Server) launchLocked() error {
+// launchLocked makes one attempt to start, with a new redis.conf if configure is set,
+// and leaves no process if it fails.
+func (s *Server) launchLocked(configure bool) error {
 	conf, logPath := filepath.Join(s.dir, confName), filepath.Join(s.dir, logName)
-	text := s.opts.config(s.version, s.dir, s.ports)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		return s.failLocked("start", err)
+	if configure {
+		text := s.opts.config(s.version, s.dir, s.ports)
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			return s.failLocked("start", err)
+		}
 	}
 	s.logFrom, s.paused = fileSize(logPath), false
-	proc, err := spawn(logPath, s.dir, s.opts.Binary, conf)
+	args := []string{conf}
+	if s.opts.sentinel != nil {
+		args = append(args, "--sentinel")
+	}
+	proc, err := spawn(logPath, s.dir, s.opts.Binary, args...)
 	if err != nil {
 		return err
 	}
@@ -208,7 +215,7 @@ func (s *Server) readyLocked() bool {
 	}
 	text, _ := res.([]byte)
 	return infoField(string(text), "process_id") == fmt.Sprint(s.proc.os.Pid) &&
-		infoField(string(text), "loading") == "0"
+		infoField(string(text), "loading") != "1" // a sentinel loads nothing, and does not say so
 }
 
 // failLocked says what went wrong, with the end of the log.

@@ -38,7 +38,7 @@ func (n *Node) meet(other *Node) error {
 
 // replicate makes n a replica, once it has heard of its master.
 func (c *Cluster) replicate(n, master *Node) error {
-	return c.wait(c.opts.AgreeTimeout, "replica of "+master.String(), func() error {
+	return waitUntil(c.opts.AgreeTimeout, "replica of "+master.String(), func() error {
 		return n.call("CLUSTER REPLICATE", master.id)
 	})
 }
@@ -53,7 +53,7 @@ func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 		args = append(args, string(mode))
 	}
 	var asked time.Time
-	err := c.wait(c.opts.AgreeTimeout, "failover to "+replica.String(), func() error {
+	err := waitUntil(c.opts.AgreeTimeout, "failover to "+replica.String(), func() error {
 		role, err := replica.info("INFO replication", "role")
 		if err != nil || role == "master" {
 			return err

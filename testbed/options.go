@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,6 +41,10 @@ type Options struct {
 
 	// cluster turns cluster mode on; it holds the node time-out.
 	cluster time.Duration
+	// sentinel makes the server a sentinel, by these lines of its configuration.
+	sentinel []string
+	// keepConfig leaves redis.conf over restarts as the server has rewritten it.
+	keepConfig bool
 }
 
 // withDefaults fills in what can be told without a server.
@@ -76,21 +81,17 @@ func (o Options) config(v version, dir string, ports portSet) string {
 	line("port", fmt.Sprint(ports.plain.num))
 	line("dir", quote(dir))
 	line("daemonize no")
-	line(`save ""`)
-	line("appendonly", yesNo(o.Persist))
-	// With everysec, the default, Redis puts a write off while an fsync is slow,
-	// and acknowledges what a SIGKILL then loses. The kernel outlives the process.
-	line("appendfsync", "no")
-	line("repl-diskless-sync-delay 0")
-	if v.major >= 7 {
-		line("enable-debug-command local")
+	if o.sentinel == nil {
+		o.dataConfig(line, v)
 	}
 	if o.Unix {
 		line("unixsocket", quote(filepath.Join(dir, unixName)))
 	}
 	if o.Password != "" {
 		line("requirepass", quote(o.Password))
-		line("masterauth", quote(o.Password))
+		if o.sentinel == nil {
+			line("masterauth", quote(o.Password))
+		}
 	}
 	for _, rule := range o.ACL {
 		line("user", rule)
@@ -105,10 +106,23 @@ func (o Options) config(v version, dir string, ports portSet) string {
 	if o.cluster > 0 {
 		o.clusterConfig(line, v, ports)
 	}
-	for _, extra := range o.Config {
+	for _, extra := range slices.Concat(o.Config, o.sentinel) {
 		line(extra)
 	}
 	return b.String()
+}
+
+// dataConfig adds what is for servers that hold data.
+func (o Options) dataConfig(line func(...string), v version) {
+	line(`save ""`)
+	line("appendonly", yesNo(o.Persist))
+	// With everysec, the default, Redis puts a write off while an fsync is slow,
+	// and acknowledges what a SIGKILL then loses. The kernel outlives the process.
+	line("appendfsync", "no")
+	line("repl-diskless-sync-delay 0")
+	if v.major >= 7 {
+		line("enable-debug-command local")
+	}
 }
 
 // clusterConfig adds what makes a server a node.

@@ -1,0 +1,281 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// GroupOptions says how to run a master with replicas, and sentinels that watch
+// them. The zero value runs one master, two replicas and no sentinel.
+type GroupOptions struct {
+	// Options are those of the master and the replicas. With TLS they replicate
+	// over TLS, and sentinels know their TLS ports.
+	Options
+	// Replicas is their number. Default 2; negative: none.
+	Replicas int
+	// Sentinels is their number. Default none.
+	Sentinels int
+	// MasterName is what the sentinels call the master. Default "mymaster".
+	MasterName string
+	// SentinelOptions are those of the sentinels. TLS, CA and Certificate are
+	// those of Options.
+	SentinelOptions Options
+	// DownAfter is how long a sentinel waits for an answer before it holds a
+	// server for dead. Default 1 s: less makes a busy machine look like a failure.
+	DownAfter time.Duration
+	// Timeout bounds each wait for the group. Default 30 s.
+	Timeout time.Duration
+}
+
+func (o GroupOptions) withDefaults() (GroupOptions, error) {
+	if o.Replicas == 0 {
+		o.Replicas = 2
+	}
+	o.Replicas = max(o.Replicas, 0)
+	if o.MasterName == "" {
+		o.MasterName = "mymaster"
+	}
+	if o.DownAfter <= 0 {
+		o.DownAfter = time.Second
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	// Servers change their own roles in redis.conf, and have to find them again.
+	o.Options.keepConfig, o.SentinelOptions.keepConfig = true, true
+	if o.TLS {
+		o.Options.Config = append(slices.Clone(o.Options.Config), "tls-replication yes")
+	}
+	var err error
+	if o.Options, err = o.Options.withDefaults(); err != nil {
+		return o, err
+	}
+	o.SentinelOptions.TLS, o.SentinelOptions.CA, o.SentinelOptions.Certificate = o.TLS, o.CA, o.Certificate
+	if o.SentinelOptions.Binary == "" {
+		o.SentinelOptions.Binary = o.Binary
+	}
+	o.SentinelOptions, err = o.SentinelOptions.withDefaults()
+	return o, err
+}
+
+// Group is a master with replicas, and the sentinels that watch them. Servers
+// keep their indexes while roles change: ask Master and Replicas.
+type Group struct {
+	opts      GroupOptions
+	servers   []*Server
+	sentinels []*Server
+}
+
+// NewGroup starts a group for a test, which fails if that fails, and closes it
+// when the test is over; the logs are shown if the test failed. Without opts it
+// has the defaults; more than one is a mistake.
+func NewGroup(t testing.TB, opts ...GroupOptions) *Group {
+	t.Helper()
+	if len(opts) > 1 {
+		t.Fatal("testbed: NewGroup takes one GroupOptions at most")
+	}
+	var o GroupOptions
+	if len(opts) == 1 {
+		o = opts[0]
+	}
+	g, err := StartGroup(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, s := range append(g.Servers(), g.sentinels...) {
+				t.Logf("log of the server at %s:\n%s", s.Addr(), s.Log())
+			}
+		}
+		g.Close()
+	})
+	return g
+}
+
+// StartGroup starts a group and returns when the replicas are in step and the
+// sentinels know each other and all servers. Close it.
+func StartGroup(opts GroupOptions) (*Group, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{opts: o}
+	if err := g.create(); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *Group) create() error {
+	master, err := Start(g.opts.Options)
+	if err != nil {
+		return err
+	}
+	g.servers = append(g.servers, master)
+	replica := g.opts.Options
+	replica.Config = append(slices.Clone(replica.Config), "replicaof "+g.hostPort(master))
+	if err := startAll(&g.servers, g.opts.Replicas, replica); err != nil {
+		return err
+	}
+	if err := g.WaitReplicas(master); err != nil || g.opts.Sentinels <= 0 {
+		return err
+	}
+	sentinel := g.opts.SentinelOptions
+	sentinel.sentinel = g.sentinelConfig(master)
+	if err := startAll(&g.sentinels, g.opts.Sentinels, sentinel); err != nil {
+		return err
+	}
+	return g.WaitSentinels(master)
+}
+
+// startAll starts count more servers at once.
+func startAll(servers *[]*Server, count int, o Options) error {
+	started, errs := make([]*Server, count), make([]error, count)
+	var all sync.WaitGroup
+	for i := range count {
+		all.Go(func() { started[i], errs[i] = Start(o) })
+	}
+	all.Wait()
+	*servers = append(*servers, slices.DeleteFunc(started, func(s *Server) bool { return s == nil })...)
+	return errors.Join(errs...)
+}
+
+// addr is where clients and the other servers find a server.
+func (g *Group) addr(s *Server) string {
+	if g.opts.TLS {
+		return s.TLSAddr()
+	}
+	return s.Addr()
+}
+
+// hostPort is addr as configuration files and SENTINEL have it.
+func (g *Group) hostPort(s *Server) string { return strings.Replace(g.addr(s), ":", " ", 1) }
+
+// Servers returns the master and the replicas, in the order in which they were
+// started: the master of the beginning first.
+func (g *Group) Servers() []*Server { return slices.Clone(g.servers) }
+
+// Addrs returns the addresses of Servers, with TLS those of their TLS ports.
+func (g *Group) Addrs() []string { return g.addrs(g.servers) }
+
+func (g *Group) addrs(servers []*Server) (addrs []string) {
+	for _, s := range servers {
+		addrs = append(addrs, g.addr(s))
+	}
+	return addrs
+}
+
+// Master returns the server that live replicas, or the sentinels, follow: of the
+// live servers that say they are a master the one that most others name.
+func (g *Group) Master() (*Server, error) {
+	votes := make(map[string]int)
+	for _, s := range g.servers {
+		if s.live() {
+			if info := s.replication(); info("role") == "slave" {
+				votes[info("master_host")+":"+info("master_port")]++
+			}
+		}
+	}
+	var master *Server
+	for _, s := range g.servers {
+		if s.live() && s.replication()("role") == "master" && (master == nil || votes[g.addr(s)] > votes[g.addr(master)]) {
+			master = s
+		}
+	}
+	if master == nil {
+		return nil, errors.New("testbed: the group has no live master")
+	}
+	return master, nil
+}
+
+// Replicas returns the servers other than the master.
+func (g *Group) Replicas(master *Server) []*Server {
+	return slices.DeleteFunc(g.Servers(), func(s *Server) bool { return s == master })
+}
+
+// WaitReplicas waits until all live servers but the master replicate from it, and
+// have all that it had when they were asked.
+func (g *Group) WaitReplicas(master *Server) error {
+	return g.wait("replication from "+g.addr(master), func() error {
+		offset := master.replication()("master_repl_offset")
+		for _, s := range g.Replicas(master) {
+			if !s.live() {
+				continue
+			}
+			info := s.replication()
+			switch {
+			case info("role") != "slave", info("master_host")+":"+info("master_port") != g.addr(master):
+				return fmt.Errorf("%s does not follow it", g.addr(s))
+			case info("master_link_status") != "up":
+				return fmt.Errorf("%s is not connected to it", g.addr(s))
+			case len(info("slave_repl_offset")) < len(offset), len(info("slave_repl_offset")) == len(offset) && info("slave_repl_offset") < offset:
+				return fmt.Errorf("%s is behind", g.addr(s))
+			}
+		}
+		return nil
+	})
+}
+
+func (g *Group) wait(what string, missing func() error) error {
+	return waitUntil(g.opts.Timeout, what, missing)
+}
+
+// Promote makes a replica the master, as an operator does without sentinels: the
+// other live servers follow it, the old master too.
+func (g *Group) Promote(replica *Server) error {
+	host, port, _ := strings.Cut(g.addr(replica), ":")
+	if err := replica.follow("NO", "ONE"); err != nil {
+		return err
+	}
+	for _, s := range g.Replicas(replica) {
+		if s.live() {
+			if err := s.follow(host, port); err != nil {
+				return err
+			}
+		}
+	}
+	return g.WaitReplicas(replica)
+}
+
+// Close kills all servers and removes their directories.
+func (g *Group) Close() {
+	var all sync.WaitGroup
+	for _, s := range append(g.Servers(), g.sentinels...) {
+		all.Go(s.Close)
+	}
+	all.Wait()
+}
+
+func (s *Server) live() bool { return s.Running() && !s.Paused() }
+
+// call runs a command for its effect.
+func (s *Server) call(cmd string, args ...any) error {
+	if err := redis.AsError(s.Do(cmd, args...)); err != nil {
+		return fmt.Errorf("testbed: %s at %s: %w", cmd, s.Addr(), err)
+	}
+	return nil
+}
+
+// follow makes the server a replica of another, or the master, for good.
+func (s *Server) follow(host, port string) error {
+	if err := s.call("REPLICAOF", host, port); err != nil {
+		return err
+	}
+	return s.call("CONFIG REWRITE")
+}
+
+// replication returns the fields of INFO replication; of a server that does not
+// answer, empty ones.
+func (s *Server) replication() func(field string) string {
+	info, _ := s.Do("INFO", "replication").([]byte)
+	return func(field string) string { return infoField(string(info), field) }
+}

@@ -1,0 +1,49 @@
+package testbed
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestGroupReplicatesAndPromotes(t *testing.T) {
+	g := NewGroup(t, GroupOptions{Options: Options{Password: "secret", Persist: true}, Replicas: 2})
+	master, err := g.Master()
+	require.NoError(t, err)
+	require.Same(t, g.Servers()[0], master)
+	require.Equal(t, "OK", master.Do("SET", "key", "value"))
+	require.NoError(t, g.WaitReplicas(master))
+
+	replica := g.Replicas(master)[0]
+	require.Equal(t, []byte("value"), replica.Do("GET", "key"))
+	require.NoError(t, g.Promote(replica))
+	promoted, err := g.Master()
+	require.NoError(t, err)
+	require.Same(t, replica, promoted)
+
+	require.NoError(t, promoted.Restart())
+	require.NoError(t, g.WaitReplicas(promoted), "a restarted server keeps its data, and its replicas")
+	require.Equal(t, []byte("value"), promoted.Do("GET", "key"))
+}
+
+func TestSentinelsFailOver(t *testing.T) {
+	g := NewGroup(t, GroupOptions{
+		Options: Options{Password: "secret", Persist: true}, SentinelOptions: Options{Password: "other"},
+		Replicas: 1, Sentinels: 3, DownAfter: 500 * time.Millisecond,
+	})
+	old := g.Servers()[0]
+	require.Equal(t, "OK", old.Do("SET", "key", "value"))
+	promoted, err := g.Failover(Graceful)
+	require.NoError(t, err)
+	require.Same(t, g.Servers()[1], promoted)
+	require.Equal(t, []byte("value"), promoted.Do("GET", "key"))
+
+	require.NoError(t, g.Sentinels()[0].Restart(), "a sentinel keeps what it knows")
+	require.NoError(t, g.WaitSentinels(promoted))
+
+	require.NoError(t, promoted.Kill())
+	next, err := g.WaitPromoted(promoted)
+	require.NoError(t, err)
+	require.Same(t, old, next)
+}

@@ -1,0 +1,207 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// sentinelConfig returns what makes a server watch the group's master.
+func (g *Group) sentinelConfig(master *Server) []string {
+	name := g.opts.MasterName
+	lines := []string{
+		fmt.Sprintf("sentinel monitor %s %s %d", name, g.hostPort(master), g.opts.Sentinels/2+1),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", name, g.opts.DownAfter.Milliseconds()),
+		// An attempt that fails, or one that others have begun, holds up the next for
+		// twice as long.
+		fmt.Sprintf("sentinel failover-timeout %s %d", name, 4*g.opts.DownAfter.Milliseconds()),
+		fmt.Sprintf("sentinel parallel-syncs %s 5", name),
+	}
+	if g.opts.Password != "" {
+		lines = append(lines, fmt.Sprintf("sentinel auth-pass %s %s", name, g.opts.Password))
+	}
+	if g.opts.TLS {
+		lines = append(lines, "tls-replication yes")
+	}
+	if g.opts.SentinelOptions.Password != "" {
+		lines = append(lines, "sentinel sentinel-pass "+g.opts.SentinelOptions.Password)
+	}
+	return lines
+}
+
+// MasterName returns what the sentinels call the master.
+func (g *Group) MasterName() string { return g.opts.MasterName }
+
+// Sentinels returns the sentinels, in the order in which they were started. They
+// keep what they know over Restart.
+func (g *Group) Sentinels() []*Server { return slices.Clone(g.sentinels) }
+
+// SentinelAddrs returns the addresses of Sentinels, with TLS those of their TLS ports.
+func (g *Group) SentinelAddrs() []string { return g.addrs(g.sentinels) }
+
+// WaitSentinels waits until all live sentinels name master, know each other and all
+// servers of the group, hold no live one for dead, and have no failover under way.
+func (g *Group) WaitSentinels(master *Server) error {
+	return g.wait("agreement of the sentinels", func() error {
+		for _, s := range g.sentinels {
+			if !s.live() {
+				continue
+			}
+			if err := g.missing(s, master); err != nil {
+				return fmt.Errorf("sentinel %s: %w", g.addr(s), err)
+			}
+		}
+		return nil
+	})
+}
+
+// missing says what a sentinel does not know yet.
+func (g *Group) missing(sentinel, master *Server) error {
+	m, err := fields(sentinel.Do("SENTINEL MASTER", g.opts.MasterName))
+	if err != nil {
+		return err
+	}
+	switch {
+	case m["ip"]+":"+m["port"] != g.addr(master):
+		return fmt.Errorf("the master is %s:%s", m["ip"], m["port"])
+	case m["flags"] != "master":
+		return fmt.Errorf("the master is %s", m["flags"])
+	case m["num-slaves"] != fmt.Sprint(len(g.servers)-1):
+		return fmt.Errorf("it knows %s replicas", m["num-slaves"])
+	case m["num-other-sentinels"] != fmt.Sprint(len(g.sentinels)-1):
+		return fmt.Errorf("it knows %s other sentinels", m["num-other-sentinels"])
+	}
+	replicas, _ := sentinel.Do("SENTINEL REPLICAS", g.opts.MasterName).([]any)
+	for _, replica := range replicas {
+		r, err := fields(replica)
+		if err != nil {
+			return err
+		}
+		for _, s := range g.Replicas(master) {
+			if s.live() && g.addr(s) == r["ip"]+":"+r["port"] && (r["flags"] != "slave" || r["master-link-status"] != "ok") {
+				return fmt.Errorf("replica %s is %s, its link %s", g.addr(s), r["flags"], r["master-link-status"])
+			}
+		}
+	}
+	return nil
+}
+
+// fields makes a map of names and values in turn.
+func fields(res any) (map[string]string, error) {
+	list, ok := res.([]any)
+	if !ok {
+		return nil, fmt.Errorf("answer is %v", res)
+	}
+	m := make(map[string]string)
+	for i := 0; i+1 < len(list); i += 2 {
+		m[fmt.Sprintf("%s", list[i])] = fmt.Sprintf("%s", list[i+1])
+	}
+	return m, nil
+}
+
+// Failover has the sentinels promote a replica, and returns the new master when
+// they and the other live servers have settled. With Graceful no acknowledged
+// write is lost: the old master answers no write from before the promotion on
+// until it is a replica, and its clients are disconnected then (version 6.2 or
+// later). With Forced it goes on as a master, and what it acknowledges meanwhile is
+// lost: that is what SENTINEL FAILOVER does.
+func (g *Group) Failover(mode FailoverMode) (*Server, error) {
+	old, err := g.Master()
+	if err != nil {
+		return nil, err
+	}
+	if mode == Graceful {
+		if err := old.call("CLIENT PAUSE", g.opts.Timeout.Milliseconds(), "WRITE"); err != nil {
+			return nil, err
+		}
+		if err := g.WaitReplicas(old); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.askFailover(); err != nil {
+		return nil, err
+	}
+	promoted, err := g.WaitPromoted(old)
+	if err != nil {
+		return nil, err
+	}
+	if mode == Graceful {
+		host, port, _ := strings.Cut(g.addr(promoted), ":")
+		for _, step := range []redis.Request{
+			redis.Req("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes"),
+			redis.Req("REPLICAOF", host, port),
+			redis.Req("CLIENT UNPAUSE"),
+		} {
+			if err := old.call(step.Cmd, step.Args...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return promoted, g.WaitSettled(promoted)
+}
+
+// askFailover asks one sentinel after the other: one refuses that has just seen a
+// failover.
+func (g *Group) askFailover() error {
+	return g.wait("failover", func() error {
+		err := errors.New("no sentinel is up")
+		for _, s := range g.sentinels {
+			if s.live() {
+				if err = s.call("SENTINEL FAILOVER", g.opts.MasterName); err == nil {
+					return nil
+				}
+			}
+		}
+		return err
+	})
+}
+
+// WaitPromoted waits until the live sentinels name another master than old, all the
+// same, and returns it.
+func (g *Group) WaitPromoted(old *Server) (promoted *Server, err error) {
+	err = g.wait("another master than "+g.addr(old), func() error {
+		promoted = nil
+		for _, s := range g.sentinels {
+			if !s.live() {
+				continue
+			}
+			addr, _ := s.Do("SENTINEL GET-MASTER-ADDR-BY-NAME", g.opts.MasterName).([]any)
+			if len(addr) != 2 {
+				return fmt.Errorf("sentinel %s names none", g.addr(s))
+			}
+			named := fmt.Sprintf("%s:%s", addr...)
+			i := slices.IndexFunc(g.servers, func(s *Server) bool { return g.addr(s) == named })
+			if i < 0 || g.servers[i] == old || promoted != nil && g.servers[i] != promoted {
+				return fmt.Errorf("sentinel %s names %s", g.addr(s), named)
+			}
+			promoted = g.servers[i]
+		}
+		if promoted == nil {
+			return errors.New("no sentinel is up")
+		}
+		return nil
+	})
+	return promoted, err
+}
+
+// WaitSettled waits until all live servers follow the master, and the sentinels
+// agree. A former master that comes back is made a replica some ten seconds later.
+func (g *Group) WaitSettled(master *Server) error {
+	if err := g.WaitReplicas(master); err != nil {
+		return err
+	}
+	return g.WaitSentinels(master)
+}
+
+// waitUntil polls until missing returns nil.
+func waitUntil(timeout time.Duration, what string, missing func() error) error {
+	var last error
+	if waitFor(timeout, agreeEvery, func() bool { last = missing(); return last == nil }) {
+		return nil
+	}
+	return fmt.Errorf("testbed: no %s in %v: %w", what, timeout, last)
+}
