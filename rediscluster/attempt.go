@@ -9,18 +9,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// attempt is a request on its way: the future that a connection sees. It keeps
-// the request encoded, for the case that it has to be sent again. It is
-// recycled when the request is resolved.
+// attempt is a single request: the future that a connection sees. It keeps the
+// request encoded, so that it can be sent again. It is recycled when the request
+// is resolved.
 type attempt struct {
-	course
+	retrier
 	cb  redis.Future
 	n   uint64
 	req wire.Request
 	buf []byte // the attempt's own; req.Buf is in it
-	// plain: the request did not come from package redis, which adds the
-	// request to errors by itself.
-	plain bool
+	// named is set if the attempt adds the request to errors. Package redis does
+	// it for the requests that it sends.
+	named bool
 }
 
 // An attempt's buffer over this size is left to the garbage collector: one
@@ -35,22 +35,21 @@ func (c *Cluster) newAttempt(cb redis.Future, n uint64) *attempt {
 	return a
 }
 
-// keep copies a request that is encoded.
-func (a *attempt) keep(r *wire.Request) {
+// copyRequest copies an encoded request.
+func (a *attempt) copyRequest(r *wire.Request) {
 	a.buf = append(a.buf[:0], r.Buf...)
 	a.req = *r
 	a.req.Buf, a.req.Ticket = a.buf, wire.Ticket{}
 }
 
-// raw notes that the request did not come from package redis: its future is the
-// user's own.
-func (a *attempt) raw() {
-	a.plain, a.req.Waits = true, wire.Waits(a.cb)
+// ofUser prepares a request that has not come from package redis.
+func (a *attempt) ofUser() {
+	a.named, a.req.Waits = true, wire.Waits(a.cb)
 }
 
-// direct sets the way by the request and a policy.
-func (a *attempt) direct(policy ReplicaPolicyEnum) {
-	a.way = way{
+// setSpec says how to route the request.
+func (a *attempt) setSpec(policy ReplicaPolicyEnum) {
+	a.spec = routeSpec{
 		slot:     a.req.Slot,
 		policy:   policy,
 		replicas: policy.allowsReplica(a.req.ReplicaSafe),
@@ -62,68 +61,59 @@ func (a *attempt) direct(policy ReplicaPolicyEnum) {
 func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Future, n uint64) {
 	a := c.newAttempt(cb, n)
 	if err := a.Cancelled(); err != nil {
-		a.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent"))
+		a.fail(errCancelled(err).WithProperty(redis.EKRequest, req))
 		return
 	}
 	var err error
 	a.req, a.buf, err = redis.EncodeRequest(a.buf[:0], req, true)
-	a.raw()
+	a.ofUser()
 	if err != nil {
 		a.finish(err)
 		return
 	}
-	if refused := refusal(&a.req); refused != nil {
-		a.giveUp(c.withCluster(refused))
+	if err := checkKeys(&a.req); err != nil {
+		a.fail(c.withCluster(err))
 		return
 	}
-	a.direct(policy)
-	a.launch(a)
+	a.setSpec(policy)
+	a.dispatch(a)
 }
 
 // sendEncoded is send for package redis.
 func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redis.Future, n uint64) {
 	a := c.newAttempt(cb, n)
-	a.keep(r)
-	if refused := refusal(r); refused != nil {
-		a.giveUp(c.withCluster(refused))
+	a.copyRequest(r)
+	if err := checkKeys(r); err != nil {
+		a.fail(c.withCluster(err))
 		return
 	}
-	a.direct(policy)
-	l := c.topology.Load().route(a.way)
+	a.setSpec(policy)
+	l := c.topology.Load().route(a.spec)
 	if l == nil {
-		a.launch(a)
+		a.dispatch(a)
 		return
 	}
-	a.at = l
-	a.hold(&l.pending)
+	a.link = l
+	a.countIn(&l.pending)
 	if c.draining.Load() {
-		a.giveUp(c.errClosed())
+		a.fail(c.errClosed())
 		return
 	}
 	l.conn.SendEncoded(r, a, 0)
 	l.own(r)
 }
 
-// sendTo implements passenger.
-func (a *attempt) sendTo(l *link, asking bool) {
-	if asking {
-		l.conn.SendAsk(decode(&a.req), a, 0, true)
-		return
-	}
-	l.conn.SendEncoded(&a.req, a, 0)
-}
+// sendTo implements retryable.
+func (a *attempt) sendTo(l *link, asking bool) { l.conn.SendEncodedAsk(&a.req, a, 0, asking) }
 
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
-		a.settle(a, redis.AsErrorx(err))
+		a.handleError(a, redis.AsErrorx(err))
 		return
 	}
 	a.finish(res)
 }
-
-// NamesRequests implements wire.Namer.
-func (a *attempt) NamesRequests() {}
 
 // Cancelled implements redis.Future.
 func (a *attempt) Cancelled() error {
@@ -144,15 +134,12 @@ func (a *attempt) DecodeReply(d *redis.Decoder, _ uint64) (any, error) {
 	return a.cb.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d, a.n)
 }
 
-// mayRepeat implements passenger.
-func (a *attempt) mayRepeat() bool { return a.req.ReadOnly }
+// idempotent implements retryable.
+func (a *attempt) idempotent() bool { return a.req.ReadOnly }
 
-// outlive implements passenger: the request is a copy already.
-func (a *attempt) outlive() {}
-
-// giveUp implements passenger.
-func (a *attempt) giveUp(err *errorx.Error) {
-	if _, named := err.Property(redis.EKRequest); a.plain && !named && len(a.req.Buf) > 0 {
+// fail implements retryable.
+func (a *attempt) fail(err *errorx.Error) {
+	if _, known := err.Property(redis.EKRequest); a.named && !known {
 		err = err.WithProperty(redis.EKRequest, decode(&a.req))
 	}
 	a.finish(err)
@@ -161,7 +148,7 @@ func (a *attempt) giveUp(err *errorx.Error) {
 // finish resolves the request and ends the attempt.
 func (a *attempt) finish(res any) {
 	cb, n := a.cb, a.n
-	a.hold(nil)
+	a.countIn(nil)
 	a.recycle()
 	if cb != nil {
 		cb.Resolve(res, n)

@@ -33,7 +33,7 @@ type Cluster struct {
 	closed   atomic.Bool  // no attempts
 	waiting  atomic.Int64 // requests that wait for their next attempt
 	// moves counts the requests that went from one counter to another: see
-	// course.hold.
+	// retrier.countIn.
 	moves atomic.Uint64
 }
 

@@ -9,16 +9,16 @@
 //	defer cluster.Close()
 //	res := redis.SyncCtx{S: cluster}.Do(ctx, "SET", "key", "value")
 //
-// # The way of a request
+// # The path of a request
 //
 //	Send → encode → route → link → redisconn → answer ────────────────► Future
 //	                  ▲                           └► redirect ► decision
-//	                  └──────────────── course ◄───────────────────┘
+//	                  └──────────────── retrier ◄──────────────────┘
 //
 // An attempt keeps the request encoded, so that it can be sent again. Routing
 // reads a topology, which is an immutable snapshot behind an atomic pointer: no
-// lock, no map. After an error the pure function redirect decides, and course
-// does it, for single requests and transactions alike. The refresher is the
+// lock, no map. After an error the pure function redirect decides, and the
+// retrier does it, for single requests and transactions alike. The refresher is the
 // only goroutine that replaces the topology. It asks the nodes, of contradicting
 // answers takes the one of the greater configuration epoch, and does so each
 // Opts.CheckInterval, and soon after a redirect or a lost connection.

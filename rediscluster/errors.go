@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -41,4 +42,15 @@ func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 // errClosed is what requests get after Close.
 func (c *Cluster) errClosed() *errorx.Error {
 	return c.withCluster(redis.ErrContextClosed.New("cluster is closed"))
+}
+
+// errCancelled is what a request gets whose future is cancelled before it is sent.
+func errCancelled(cause error) *errorx.Error {
+	return redis.ErrRequestWithdrawn.Wrap(cause, "cancelled before it was sent")
+}
+
+// decode makes a request, with strings for arguments, of an encoded one, so that
+// an error can name it.
+func decode(r *wire.Request) redis.Request {
+	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }

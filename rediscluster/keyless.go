@@ -16,6 +16,17 @@ const (
 	hintNode = "it concerns one node: use a connection to that node"
 )
 
+// checkKeys refuses a request that can't be routed by its keys.
+func checkKeys(r *wire.Request) *errorx.Error {
+	switch r.Slot {
+	case wire.ManySlots:
+		return redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH")
+	case wire.NoSlot:
+		return checkKeyless(r)
+	}
+	return nil
+}
+
 // keylessHint returns why a keyless command of that name is not sent to just
 // any master, or "" if it is.
 func keylessHint(name string) string {
@@ -37,8 +48,8 @@ func keylessHint(name string) string {
 	return ""
 }
 
-// keylessRefusal refuses a keyless command that must not go to just any master.
-func keylessRefusal(r *wire.Request) *errorx.Error {
+// checkKeyless refuses a keyless command that must not go to just any master.
+func checkKeyless(r *wire.Request) *errorx.Error {
 	info := command.Lookup(r.Cmd)
 	if info.Is(command.Container) && r.Words() > 1 {
 		if sub := command.Lookup(info.Name + " " + string(r.Arg(1))); sub != nil {

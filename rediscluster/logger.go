@@ -149,7 +149,7 @@ func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent)
 			return // all connections have the same options
 		}
 	}
-	h.link.follow(conn, event) // first, so that who sees the event sees its effect
+	h.link.update(conn, event) // first, so that who sees the event sees its effect
 	c.report(LogHostEvent{Conn: conn, Event: event})
 	if user := c.opts.HostOpts.Logger; user != nil {
 		user.Report(conn, event)

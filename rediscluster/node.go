@@ -95,8 +95,8 @@ func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	return config
 }
 
-// follow keeps state. It runs in the connection's goroutine.
-func (l *link) follow(conn *redisconn.Connection, event redisconn.LogEvent) {
+// update keeps state up to date. It runs in the connection's goroutine.
+func (l *link) update(conn *redisconn.Connection, event redisconn.LogEvent) {
 	switch event.(type) {
 	case redisconn.LogConnecting:
 		l.state.Store(linkConnecting)

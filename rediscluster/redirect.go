@@ -82,14 +82,14 @@ func backoff(retries uint8) time.Duration {
 	return min(backoffFirst<<min(retries-1, 10), backoffMost)
 }
 
-// redirect decides what becomes of a request that ended with err. mayRepeat is
+// redirect decides what becomes of a request that ended with err. idempotent is
 // whether the request does no harm if it runs twice. It does nothing.
-func redirect(err *errorx.Error, done tries, mayRepeat bool, l limits) decision {
+func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision {
 	switch {
 	case err.IsOfType(redis.ErrMoved):
-		return follow(err, done, l, decision{action: followMoved, refresh: true})
+		return redirected(err, done, l, decision{action: followMoved, refresh: true})
 	case err.IsOfType(redis.ErrAsk):
-		return follow(err, done, l, decision{action: followAsk})
+		return redirected(err, done, l, decision{action: followAsk})
 	case err.IsOfType(redis.ErrTryAgain):
 		if done.waits >= maxWaits {
 			return decision{}
@@ -106,7 +106,7 @@ func redirect(err *errorx.Error, done tries, mayRepeat bool, l limits) decision 
 	case err.IsOfType(redis.ErrContextClosed), err.IsOfType(ErrNoAliveConnection), redisconn.ErrConnection.IsNamespaceOf(err.Type()):
 		return retry(done, decision{action: retryElsewhere, wait: backoff(done.retries), refresh: true})
 	case err.IsOfType(redis.ErrIO):
-		if !mayRepeat {
+		if !idempotent {
 			return decision{refresh: true}
 		}
 		return retry(done, decision{action: retryElsewhere, wait: backoff(done.retries), refresh: true})
@@ -122,9 +122,9 @@ func retry(done tries, d decision) decision {
 	return d
 }
 
-// follow adds to the decision where the redirect leads. One that is malformed,
+// redirected adds to the decision where the redirect leads. One that is malformed,
 // or one too many, is the result.
-func follow(err *errorx.Error, done tries, l limits, d decision) decision {
+func redirected(err *errorx.Error, done tries, l limits, d decision) decision {
 	to, _ := err.Property(redis.EKMovedTo)
 	endpoint, _ := to.(string)
 	host, port, ok := redisclusterutil.ParseEndpoint(endpoint)
@@ -144,7 +144,7 @@ func (d decision) count(done tries) tries {
 		done.retries++
 	case awaitMigration:
 		done.waits++
-		done.hops = 0 // the way to where TRYAGAIN came from begins anew
+		done.hops = 0 // redirects to where TRYAGAIN came from count anew
 	}
 	return done
 }

@@ -25,11 +25,11 @@ func TestRedirect(t *testing.T) {
 	spent := tries{retries: maxRetries}
 	lost := redis.ErrIO.New("x")
 	cases := []struct {
-		name      string
-		err       *errorx.Error
-		done      tries
-		mayRepeat bool
-		want      decision
+		name       string
+		err        *errorx.Error
+		done       tries
+		idempotent bool
+		want       decision
 	}{
 		{"MOVED", redirectTo(redis.ErrMoved, "10.0.0.1:7000"), tries{}, false, moved},
 		{"MOVED, last hop", redirectTo(redis.ErrMoved, "10.0.0.1:7000"), tries{hops: 2}, false, moved},
@@ -83,7 +83,7 @@ func TestRedirect(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.want, redirect(c.err, c.done, c.mayRepeat, l))
+			assert.Equal(t, c.want, redirect(c.err, c.done, c.idempotent, l))
 		})
 	}
 }

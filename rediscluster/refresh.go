@@ -72,9 +72,9 @@ func (r *refresher) force() {
 	}
 }
 
-// after has f called, in a goroutine of its own, when the topology was read
+// afterRefresh has f called, in a goroutine of its own, when the topology was read
 // again, or the cluster is closed.
-func (r *refresher) after(f func()) {
+func (r *refresher) afterRefresh(f func()) {
 	r.mu.Lock()
 	ended := r.ended
 	if !ended {
@@ -256,7 +256,7 @@ func (r *refresher) seedHosts() map[string]string {
 				found <- named{}
 				return
 			}
-			addr, _ := resolve(ctx, seed)
+			addr, _ := lookUp(ctx, seed)
 			found <- named{addr, host}
 		}()
 	}
@@ -276,20 +276,20 @@ func (r *refresher) askNodes() []view {
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	// Masters know their own slots best, and first.
 	slices.SortStableFunc(nodes, func(a, b *node) int { return boolToInt(a.replica) - boolToInt(b.replica) })
-	q := newQuestion()
+	p := newPoll()
 	for _, n := range nodes {
-		if l := n.pick(r.c.opts.RoundRobinSeed, nil); l != nil && len(q.asked) < askAtMost {
-			q.ask(l)
+		if l := n.pick(r.c.opts.RoundRobinSeed, nil); l != nil && len(p.asked) < askAtMost {
+			p.ask(l)
 		}
 		if n.replica {
-			q.askSync(n)
+			p.askSync(n)
 		}
 	}
 	if s := t.shard(int(redisclusterutil.Slot(redisclusterutil.MasterOnlyKey))); s != nil {
-		q.askMasterOnly(s.master)
+		p.askMasterOnly(s.master)
 	}
-	views := q.await(r.c)
-	if slots, ok := q.masterOnlySlots(); ok {
+	views := p.await(r.c)
+	if slots, ok := p.masterOnlySlots(); ok {
 		r.masterOnly = slots
 	}
 	return views
@@ -346,8 +346,8 @@ func (r *refresher) userWeight(n *node) (weight uint64) {
 	return weight
 }
 
-// resolve resolves an address, no longer than the context lasts.
-func resolve(ctx context.Context, addr string) (string, error) {
+// lookUp resolves the host of an address, no longer than the context lasts.
+func lookUp(ctx context.Context, addr string) (string, error) {
 	type result struct {
 		addr string
 		err  error

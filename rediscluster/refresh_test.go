@@ -283,22 +283,22 @@ func TestReleaseAfterTheEnd(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
 	called := make(chan struct{}, 2)
-	c.refresher.after(func() { called <- struct{}{} })
+	c.refresher.afterRefresh(func() { called <- struct{}{} })
 	<-called
 	c.Close()
 	<-c.refresher.done
-	c.refresher.after(func() { called <- struct{}{} })
+	c.refresher.afterRefresh(func() { called <- struct{}{} })
 	<-called
 }
 
 func TestResolveEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := resolve(ctx, "localhost:1")
+	_, err := lookUp(ctx, "localhost:1")
 	if err != nil { // it may have been quicker
 		isType(t, redis.ErrContextClosed, err)
 	}
-	got, err := resolve(context.Background(), "127.0.0.1:1")
+	got, err := lookUp(context.Background(), "127.0.0.1:1")
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:1", got)
 }
@@ -417,6 +417,6 @@ func TestNameResolutionIsBounded(t *testing.T) {
 	c := &Cluster{opts: Opts{HostOpts: redisconn.Opts{TLSEnabled: true, IOTimeout: 20 * time.Millisecond}}, ctx: context.Background()}
 	r := newRefresher(c, []string{"nowhere.example:1", "elsewhere.example:1", "127.0.0.1:1"})
 	assert.Empty(t, r.hostname(&layout{}, "10.0.0.1:1", r.seedHosts))
-	await(t, "question", func() bool { return nameServers.asked.Load() > asked })
+	await(t, "poll", func() bool { return nameServers.asked.Load() > asked })
 	assert.Empty(t, r.hostname(&layout{}, "a.example:1", nil), "the address names itself")
 }

@@ -3,12 +3,11 @@ package rediscluster
 import (
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// way is what routing a request goes by.
-type way struct {
+// routeSpec is what a request is routed by.
+type routeSpec struct {
 	slot   int // or wire.NoSlot
 	policy ReplicaPolicyEnum
 	// replicas: replicas may answer.
@@ -20,37 +19,37 @@ type way struct {
 
 // route returns the link for a request, nil if no node that could take it
 // accepts requests. It takes no lock.
-func (t *topology) route(w way) *link {
-	if w.slot < 0 {
-		return t.anyMaster(w)
+func (t *topology) route(spec routeSpec) *link {
+	if spec.slot < 0 {
+		return t.anyMaster(spec)
 	}
-	s := t.shard(w.slot)
+	s := t.shard(spec.slot)
 	if s == nil {
 		// Nobody serves the slot as far as is known; a node tells for sure.
-		return t.anyMaster(w)
+		return t.anyMaster(spec)
 	}
-	if !w.replicas || len(s.nodes) == 1 || t.masterOnly.has(w.slot) && !w.policy.forces() {
-		return s.master.pick(w.seed, w.avoid)
+	if !spec.replicas || len(s.nodes) == 1 || t.masterOnly.has(spec.slot) && !spec.policy.forces() {
+		return s.master.pick(spec.seed, spec.avoid)
 	}
-	return s.pick(w)
+	return s.pick(spec)
 }
 
 // anyMaster returns a link of some master, one that is up if there is any.
-func (t *topology) anyMaster(w way) *link {
+func (t *topology) anyMaster(spec routeSpec) *link {
 	if len(t.shards) == 0 { // while NewCluster is at work
 		return nil
 	}
 	var waiting *link
-	first := int(w.seed.Current() % uint32(len(t.shards)))
+	first := int(spec.seed.Current() % uint32(len(t.shards)))
 	for i := range t.shards {
-		l := t.shards[(first+i)%len(t.shards)].master.pick(w.seed, w.avoid)
+		l := t.shards[(first+i)%len(t.shards)].master.pick(spec.seed, spec.avoid)
 		if l == nil {
 			continue
 		}
-		if l != w.avoid && l.state.Load() == linkUp {
+		if l != spec.avoid && l.state.Load() == linkUp {
 			return l
 		}
-		if waiting == nil || waiting == w.avoid {
+		if waiting == nil || waiting == spec.avoid {
 			waiting = l
 		}
 	}
@@ -62,23 +61,23 @@ const fewNodes = 8
 
 // pick returns a link for a request that replicas may answer: of the nodes that
 // are up and live, one by its share; then of any that has data.
-func (s *shard) pick(w way) *link {
+func (s *shard) pick(spec routeSpec) *link {
 	var room [fewNodes]*node
 	live := room[:0]
 	for _, n := range s.nodes {
-		if n.readable(syncLive) && (w.avoid == nil || w.avoid.node != n) {
+		if n.readable(syncLive) && (spec.avoid == nil || spec.avoid.node != n) {
 			live = append(live, n)
 		}
 	}
 	if len(live) > 0 {
-		return s.draw(live, w).pick(w.seed, w.avoid)
+		return s.draw(live, spec).pick(spec.seed, spec.avoid)
 	}
 	for _, n := range s.nodes {
 		if n.readable(syncLost) {
-			return n.pick(w.seed, w.avoid)
+			return n.pick(spec.seed, spec.avoid)
 		}
 	}
-	return s.master.pick(w.seed, w.avoid)
+	return s.master.pick(spec.seed, spec.avoid)
 }
 
 // readable tells whether the node is up and, if it is a replica, its
@@ -88,7 +87,7 @@ func (n *node) readable(least int32) bool {
 }
 
 // draw chooses one of several nodes by their shares.
-func (s *shard) draw(nodes []*node, w way) *node {
+func (s *shard) draw(nodes []*node, spec routeSpec) *node {
 	if len(nodes) == 1 {
 		return nodes[0]
 	}
@@ -98,9 +97,9 @@ func (s *shard) draw(nodes []*node, w way) *node {
 	var room [fewNodes]uint64
 	weights := room[:0]
 	for _, n := range nodes {
-		weights = append(weights, n.weight.Load()*w.policy.preference(n.replica))
+		weights = append(weights, n.weight.Load()*spec.policy.preference(n.replica))
 	}
-	return nodes[choose(weights, w.seed.Current())]
+	return nodes[choose(weights, spec.seed.Current())]
 }
 
 // soonest returns the node of the least latency. Those without one yet come last.
@@ -115,24 +114,13 @@ func soonest(nodes []*node) *node {
 }
 
 // errNoLink is what a request gets that cannot be routed.
-func (c *Cluster) errNoLink(w way) *errorx.Error {
-	err := ErrNoAliveConnection.New("no node that could take the request is connected").WithProperty(EKPolicy, w.policy)
-	if w.slot >= 0 {
-		err = err.WithProperty(redis.EKSlot, int64(w.slot))
-		if s := c.topology.Load().shard(w.slot); s != nil {
+func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
+	err := ErrNoAliveConnection.New("no node that could take the request is connected").WithProperty(EKPolicy, spec.policy)
+	if spec.slot >= 0 {
+		err = err.WithProperty(redis.EKSlot, int64(spec.slot))
+		if s := c.topology.Load().shard(spec.slot); s != nil {
 			err = err.WithProperty(redis.EKAddress, s.master.addr)
 		}
 	}
 	return c.withCluster(err)
-}
-
-// refusal is why a request can't go by slots at all, nil if it can.
-func refusal(r *wire.Request) *errorx.Error {
-	switch {
-	case r.Slot == wire.ManySlots:
-		return redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH")
-	case r.Slot == wire.NoSlot:
-		return keylessRefusal(r)
-	}
-	return nil
 }

@@ -44,7 +44,7 @@ func draws(top *topology, policy ReplicaPolicyEnum, safe bool) map[string]int {
 	counts := map[string]int{}
 	var seed FairRoundRobinSeed
 	for range 700 {
-		w := way{policy: policy, replicas: policy.allowsReplica(safe), seed: &seed}
+		w := routeSpec{policy: policy, replicas: policy.allowsReplica(safe), seed: &seed}
 		if l := top.route(w); l != nil {
 			counts[l.node.addr]++
 		}
@@ -117,7 +117,7 @@ func TestRouteAvoids(t *testing.T) {
 	_, top := bareCluster(0)
 	n := top.nodes[0]
 	seed := fixedSeed(0)
-	w := way{seed: seed}
+	w := routeSpec{seed: seed}
 	assert.Same(t, n.links[0], top.route(w))
 	w.avoid = n.links[0]
 	assert.Same(t, n.links[1], top.route(w))
@@ -128,8 +128,8 @@ func TestRouteAvoids(t *testing.T) {
 
 	n.links[0].state.Store(linkConnecting)
 	n.links[1].state.Store(linkUp)
-	assert.Same(t, n.links[1], top.route(way{seed: seed}))
-	assert.Same(t, n.links[1], top.route(way{seed: seed, slot: -1}))
+	assert.Same(t, n.links[1], top.route(routeSpec{seed: seed}))
+	assert.Same(t, n.links[1], top.route(routeSpec{seed: seed, slot: -1}))
 }
 
 func TestConnHostRoundRobin(t *testing.T) {

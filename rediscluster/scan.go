@@ -88,7 +88,7 @@ func (s *scanner) Next(cb redis.Future) {
 	case l == nil:
 		s.leave()
 		s.c.refresher.force()
-		s.fail(cb, s.c.errNoLink(way{slot: s.slot}))
+		s.fail(cb, s.c.errNoLink(routeSpec{slot: s.slot}))
 	case s.IterLast():
 		s.ask(l.conn, func(h *holdings, err error) {
 			if err != nil {
@@ -139,7 +139,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or none for as long as a walk takes")))
 		return
 	}
-	s.c.refresher.after(func() { s.Next(cb) })
+	s.c.refresher.afterRefresh(func() { s.Next(cb) })
 }
 
 // ask asks the node that is walked which slots it has. On an error done gets nil.

@@ -45,7 +45,7 @@ func (r *refresher) askSeeds() ([]view, error) {
 				continue
 			}
 			r.c.report(LogInitialNodeSkipped{Address: a.seed, Error: a.err})
-			failure = worse(failure, a.err)
+			failure = preferPermanent(failure, a.err)
 		case <-late.C:
 			return views, nil
 		}
@@ -53,12 +53,13 @@ func (r *refresher) askSeeds() ([]view, error) {
 	return views, failure
 }
 
-// worse returns the error that tells the user more: one that stays.
-func worse(a, b error) error {
-	if a != nil && redis.AsErrorx(a).HasTrait(redisconn.ErrTraitInitPermanent) {
-		return a
+// preferPermanent returns the error that tells the user more: one that dialing again
+// will not mend, and else the latest.
+func preferPermanent(old, latest error) error {
+	if old != nil && redis.AsErrorx(old).HasTrait(redisconn.ErrTraitInitPermanent) {
+		return old
 	}
-	return b
+	return latest
 }
 
 // askSeed resolves one address and asks the server there.
@@ -66,7 +67,7 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (view, error) {
 	if _, _, err := net.SplitHostPort(seed); err != nil {
 		return view{}, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, seed)
 	}
-	addr, err := resolve(ctx, seed)
+	addr, err := lookUp(ctx, seed)
 	if err != nil {
 		return view{}, err
 	}

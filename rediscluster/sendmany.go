@@ -8,18 +8,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// many is one call of SendMany.
+// many is one call of SendMany. It keeps the requests encoded, so that each can
+// be sent again.
 type many struct {
 	c      *Cluster
 	policy ReplicaPolicyEnum
-	reqs   []redis.Request // the caller's, until SendMany returns
-	kept   []wire.Request
+	reqs   []wire.Request
 	cb     redis.Future
 	start  uint64
 }
 
-// group is those requests of a call that go to one link, as one batch. It is
-// the future of the batch.
+// group holds the requests of a call that go to one link, as one batch. It is the
+// future of the batch.
 type group struct {
 	m     *many
 	link  *link
@@ -32,9 +32,13 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		c.send(policy, reqs[0], cb, start)
 		return
 	}
-	m := &many{c: c, policy: policy, reqs: reqs, cb: cb, start: start}
-	if i, err := m.keep(); err != nil {
-		m.refuse(i, err)
+	m := &many{c: c, policy: policy, cb: cb, start: start}
+	if err := m.Cancelled(); err != nil {
+		m.reject(reqs, errCancelled(err), -1)
+		return
+	}
+	if bad, err := m.encode(reqs); err != nil {
+		m.reject(reqs, err, bad)
 		return
 	}
 	for _, g := range m.groups() {
@@ -42,34 +46,40 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 	}
 }
 
-// keep encodes the requests. Of one that is malformed it returns the index.
-func (m *many) keep() (int, *errorx.Error) {
+// encode encodes the requests. If one is malformed, it returns its index.
+func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 	var buf []byte
-	m.kept = make([]wire.Request, len(m.reqs))
-	for i, req := range m.reqs {
+	m.reqs = make([]wire.Request, len(reqs))
+	for i, req := range reqs {
+		r := &m.reqs[i]
 		var err error
-		if m.kept[i], buf, err = redis.EncodeRequest(buf, req, true); err != nil {
+		if *r, buf, err = redis.EncodeRequest(buf, req, true); err != nil {
 			return i, redis.AsErrorx(err)
 		}
-		if r := &m.kept[i]; r.Shared != command.Allowed || r.Single != command.Allowed {
+		if r.Shared != command.Allowed || r.Single != command.Allowed {
 			if err := redis.CheckRequest(req, m.c.opts.HostOpts.ScriptMode); err != nil {
 				return i, redis.AsErrorx(err)
 			}
 		}
+		r.Waits = m.Waits()
 	}
 	return 0, nil
 }
 
-// refuse resolves all, since the request of an index is malformed.
-func (m *many) refuse(bad int, err *errorx.Error) {
-	rest := redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad).
-		WithProperty(redis.EKRequests, m.reqs)
-	for i := range m.reqs {
+// reject resolves all requests with err. If one of them is malformed, bad is its
+// index, and the others get an error that says so.
+func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
+	others := err
+	if bad >= 0 {
+		others = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
+	}
+	others = others.WithProperty(redis.EKRequests, reqs)
+	for i, req := range reqs {
+		of := others
 		if i == bad {
-			m.resolve(i, err.WithProperty(redis.EKRequest, m.reqs[i]))
-		} else {
-			m.resolve(i, rest.WithProperty(redis.EKRequest, m.reqs[i]))
+			of = err
 		}
+		m.resolve(i, of.WithProperty(redis.EKRequest, req))
 	}
 }
 
@@ -79,19 +89,32 @@ func (m *many) resolve(i int, res any) {
 	}
 }
 
-// groups deals the requests out to links, in their order. Those that can't be
-// sent at once go their own ways.
+// Cancelled returns why nobody waits for the results any more.
+func (m *many) Cancelled() error {
+	if m.cb == nil {
+		return nil
+	}
+	return m.cb.Cancelled()
+}
+
+// Waits implements wire.Caller.
+func (m *many) Waits() bool { return wire.Waits(m.cb) }
+
+// groups assigns the requests to links, in order. Those that can't be sent at once
+// go on alone.
 func (m *many) groups() (groups []*group) {
 	seed := fixedSeed(m.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.c.topology.Load()
-	for i := range m.kept {
-		r := &m.kept[i]
-		var l *link
-		if refusal(r) == nil {
-			l = t.route(way{slot: r.Slot, policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
+	for i := range m.reqs {
+		r := &m.reqs[i]
+		if err := checkKeys(r); err != nil {
+			m.alone(i).fail(m.c.withCluster(err))
+			continue
 		}
+		l := t.route(routeSpec{slot: r.Slot, policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
 		if l == nil {
-			m.c.send(m.policy, m.reqs[i], m.cb, m.start+uint64(i))
+			a := m.alone(i)
+			a.dispatch(a)
 			continue
 		}
 		g := findGroup(groups, l)
@@ -102,6 +125,15 @@ func (m *many) groups() (groups []*group) {
 		g.index = append(g.index, i)
 	}
 	return groups
+}
+
+// alone makes an attempt of the request of index i.
+func (m *many) alone(i int) *attempt {
+	a := m.c.newAttempt(m.cb, m.start+uint64(i))
+	a.copyRequest(&m.reqs[i])
+	a.ofUser()
+	a.setSpec(m.policy)
+	return a
 }
 
 func findGroup(groups []*group, l *link) *group {
@@ -121,21 +153,18 @@ func (s fixedSeed) Current() uint32 { return uint32(s) }
 
 // send sends the group as one batch.
 func (g *group) send() {
-	reqs := g.m.reqs
-	if len(g.index) != len(reqs) {
-		reqs = make([]redis.Request, len(g.index))
-		for i, at := range g.index {
-			reqs[i] = g.m.reqs[at]
-		}
-	}
-	g.link.pending.Add(int64(len(reqs)))
-	if g.m.c.draining.Load() { // looked at once they are counted, as in course.launch
-		for i := range reqs {
-			g.alone(i).giveUp(g.m.c.errClosed())
+	g.link.pending.Add(int64(len(g.index)))
+	if g.m.c.draining.Load() { // read after they are counted, as in retrier.dispatch
+		for i := range g.index {
+			g.alone(i).fail(g.m.c.errClosed())
 		}
 		return
 	}
-	g.link.conn.SendBatch(reqs, g, 0)
+	reqs := make([]*wire.Request, len(g.index))
+	for i, at := range g.index {
+		reqs[i] = &g.m.reqs[at]
+	}
+	g.link.conn.SendEncodedBatch(reqs, g, 0, 0)
 }
 
 // Resolve implements redis.Future. After an error the request goes on alone.
@@ -148,30 +177,18 @@ func (g *group) Resolve(res any, n uint64) {
 	g.m.resolve(g.index[n], res)
 }
 
-// alone makes an attempt, on the group's link, of the request of an index.
+// alone makes an attempt, on the group's link, of the group's request n.
 func (g *group) alone(n int) *attempt {
-	i := g.index[n]
-	a := g.m.c.newAttempt(g.m.cb, g.m.start+uint64(i))
-	a.keep(&g.m.kept[i])
-	a.raw()
-	a.direct(g.m.policy)
-	a.at, a.held = g.link, &g.link.pending
+	a := g.m.alone(g.index[n])
+	a.link, a.counter = g.link, &g.link.pending
 	return a
 }
 
-// NamesRequests implements wire.Namer: an attempt does it.
-func (g *group) NamesRequests() {}
+// Cancelled implements redis.Future.
+func (g *group) Cancelled() error { return g.m.Cancelled() }
 
 // Waits implements wire.Caller.
-func (g *group) Waits() bool { return wire.Waits(g.m.cb) }
+func (g *group) Waits() bool { return g.m.Waits() }
 
 // GiveRead implements wire.Caller.
 func (g *group) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(g.m.cb, r) }
-
-// Cancelled implements redis.Future.
-func (g *group) Cancelled() error {
-	if g.m.cb == nil {
-		return nil
-	}
-	return g.m.cb.Cancelled()
-}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestSendMany(t *testing.T) {
@@ -125,4 +127,29 @@ func TestErrorsNameTheRequest(t *testing.T) {
 	_, err = redis.Sync{S: c}.Scanner(redis.ScanOpts{Cmd: "SSCAN", Key: "{named}hash"}).Next()
 	names(err, "SSCAN", "{named}hash", "0")
 	names(SendSplit(context.Background(), c, redis.Req("MGET")), "MGET")
+}
+
+// What is cancelled before it is sent is not sent, and its errors name it.
+func TestSendCancelled(t *testing.T) {
+	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	c, _ := connect(t, []string{node.Addr()}, calm)
+	one, other := redis.Req("SET", "{c}a", 1), redis.Req("SET", "{c}b", 2)
+	gone := &lateFuture{}
+	gone.cancelled.Store(true)
+	check := func(property errorx.Property, want any) {
+		t.Helper()
+		isType(t, redis.ErrRequestWithdrawn, gone.res)
+		assert.True(t, redis.CausedBy(gone.res.(error), context.Canceled))
+		got, _ := redis.AsErrorx(gone.res).Property(property)
+		assert.Equal(t, want, got)
+	}
+	c.Send(one, gone, 0)
+	check(redis.EKRequest, one)
+	c.SendMany([]redis.Request{one, other}, gone, 0)
+	check(redis.EKRequest, other)
+	c.SendTransaction([]redis.Request{one, other}, gone, 0)
+	check(redis.EKRequests, []redis.Request{one, other})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "{c}a"))
+	assert.Zero(t, seen(node, "SET"))
+	assert.Zero(t, seen(node, "MULTI"))
 }

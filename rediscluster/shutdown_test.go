@@ -185,8 +185,8 @@ func TestShutdownBetweenTwoAttempts(t *testing.T) {
 func TestHoldIsCountedThroughout(t *testing.T) {
 	c := &Cluster{}
 	var counters [2]atomic.Int64
-	k := &course{c: c}
-	k.hold(&counters[0])
+	k := &retrier{c: c}
+	k.countIn(&counters[0])
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -195,7 +195,7 @@ func TestHoldIsCountedThroughout(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				k.hold(&counters[i%2])
+				k.countIn(&counters[i%2])
 			}
 		}
 	}()
@@ -207,6 +207,6 @@ func TestHoldIsCountedThroughout(t *testing.T) {
 	}
 	close(stop)
 	<-done
-	k.hold(nil)
+	k.countIn(nil)
 	assert.Zero(t, counters[0].Load()+counters[1].Load())
 }

@@ -10,17 +10,13 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// transaction is MULTI, requests and EXEC on their way, which is always taken
-// by all of them. As a future it gets what became of each request, and last
-// what EXEC answered.
+// transaction is MULTI, encoded requests and EXEC, which are always sent together.
+// As a future it gets what became of each request, and last what EXEC answered.
 type transaction struct {
-	course
-	cb redis.Future
-	n  uint64
-	// fresh are the caller's requests, which may be used until the first
-	// sending; later ones use kept.
-	fresh []redis.Request
-	kept  []wire.Request
+	retrier
+	cb   redis.Future
+	n    uint64
+	reqs []*wire.Request
 	// refused is the first error with which a request was not queued by the
 	// server, and so the reason why EXEC answers EXECABORT.
 	refused atomic.Pointer[errorx.Error]
@@ -32,74 +28,62 @@ func (c *Cluster) sendTransaction(policy ReplicaPolicyEnum, reqs []redis.Request
 		wire.ResolveEmpty(cb, n)
 		return
 	}
-	t := &transaction{course: course{c: c}, cb: cb, n: n, fresh: reqs}
-	if err := t.Cancelled(); err != nil {
-		t.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent"))
-		return
-	}
-	slot, err := t.keep()
+	t := &transaction{retrier: retrier{c: c}, cb: cb, n: n}
+	slot, err := t.prepare(reqs)
 	if err != nil {
-		t.giveUp(err)
+		t.fail(err.WithProperty(redis.EKRequests, reqs))
 		return
 	}
-	t.way = way{slot: slot, policy: policy, replicas: policy.allowsReplica(false), seed: c.opts.RoundRobinSeed}
-	t.launch(t)
+	t.spec = routeSpec{slot: slot, policy: policy, replicas: policy.allowsReplica(false), seed: c.opts.RoundRobinSeed}
+	t.dispatch(t)
 }
 
-// keep encodes the requests and finds the slot of their keys.
-func (t *transaction) keep() (int, *errorx.Error) {
+// prepare encodes the requests, and returns the slot of their keys.
+func (t *transaction) prepare(reqs []redis.Request) (slot int, _ *errorx.Error) {
+	if err := t.Cancelled(); err != nil {
+		return 0, errCancelled(err)
+	}
 	var buf []byte
-	slot := wire.NoSlot
-	t.kept = make([]wire.Request, len(t.fresh))
-	for i, req := range t.fresh {
+	slot = wire.NoSlot
+	encoded := make([]wire.Request, len(reqs))
+	t.reqs = make([]*wire.Request, len(reqs))
+	for i, req := range reqs {
+		r := &encoded[i]
 		var err error
-		if t.kept[i], buf, err = redis.EncodeRequest(buf, req, true); err != nil {
+		if *r, buf, err = redis.EncodeRequest(buf, req, true); err != nil {
 			return 0, redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
-		s := t.kept[i].Slot
-		if s == wire.ManySlots || s != wire.NoSlot && slot != wire.NoSlot && s != slot {
+		if r.Slot == wire.ManySlots || r.Slot != wire.NoSlot && slot != wire.NoSlot && r.Slot != slot {
 			return 0, t.c.withCluster(redis.ErrNoSlotKey.New("the transaction has keys of several slots: give them a common {hash tag}"))
 		}
-		if s != wire.NoSlot {
-			slot = s
+		if r.Slot != wire.NoSlot {
+			slot = r.Slot
 		}
+		r.Waits, r.Plain = t.Waits(), true // the connection names those that fail in EXEC
+		t.reqs[i] = r
 	}
-	for i := range t.kept {
-		if refused := keylessRefusal(&t.kept[i]); slot == wire.NoSlot && refused != nil {
-			return 0, t.c.withCluster(refused)
+	for _, r := range t.reqs {
+		if err := checkKeyless(r); slot == wire.NoSlot && err != nil {
+			return 0, t.c.withCluster(err)
 		}
 	}
 	return slot, nil
 }
 
-// sendTo implements passenger.
+// sendTo implements retryable.
 func (t *transaction) sendTo(l *link, asking bool) {
 	flags := redisconn.DoTransaction
 	if asking {
 		flags |= redisconn.DoAsking
 	}
-	reqs := t.requests()
-	t.fresh = nil
 	t.refused.Store(nil)
-	l.conn.SendBatchFlags(reqs, t, 0, flags)
-}
-
-// requests returns the requests, the caller's own as long as they may be used.
-func (t *transaction) requests() []redis.Request {
-	if t.fresh != nil {
-		return t.fresh
-	}
-	reqs := make([]redis.Request, len(t.kept))
-	for i := range t.kept {
-		reqs[i] = decode(&t.kept[i])
-	}
-	return reqs
+	l.conn.SendEncodedBatch(t.reqs, t, 0, flags)
 }
 
 // Resolve implements redis.Future.
 func (t *transaction) Resolve(res any, n uint64) {
 	err := redis.AsErrorx(res)
-	if n < uint64(len(t.kept)) {
+	if n < uint64(len(t.reqs)) {
 		if err != nil {
 			t.refused.CompareAndSwap(nil, err)
 		}
@@ -113,7 +97,7 @@ func (t *transaction) Resolve(res any, n uint64) {
 		(cause.HasTrait(redis.ErrTraitClusterMove) || cause.HasTrait(redis.ErrTraitTransient)) {
 		err = cause
 	}
-	t.settle(t, err)
+	t.handleError(t, err)
 }
 
 // Waits implements wire.Caller.
@@ -130,22 +114,23 @@ func (t *transaction) Cancelled() error {
 	return t.cb.Cancelled()
 }
 
-// mayRepeat implements passenger.
-func (t *transaction) mayRepeat() bool { return false }
+// idempotent implements retryable.
+func (t *transaction) idempotent() bool { return false }
 
-// outlive implements passenger.
-func (t *transaction) outlive() { t.fresh = nil }
-
-// giveUp implements passenger.
-func (t *transaction) giveUp(err *errorx.Error) {
-	if _, named := err.Property(redis.EKRequests); !named {
-		err = err.WithProperty(redis.EKRequests, t.requests())
+// fail implements retryable.
+func (t *transaction) fail(err *errorx.Error) {
+	if _, known := err.Property(redis.EKRequests); !known {
+		reqs := make([]redis.Request, len(t.reqs))
+		for i, r := range t.reqs {
+			reqs[i] = decode(r)
+		}
+		err = err.WithProperty(redis.EKRequests, reqs)
 	}
 	t.finish(err)
 }
 
 func (t *transaction) finish(res any) {
-	t.hold(nil)
+	t.countIn(nil)
 	if t.cb != nil {
 		t.cb.Resolve(res, t.n)
 	}

@@ -59,27 +59,3 @@ func TestEncodeDecode(t *testing.T) {
 	assert.Equal(t, command.Malformed, r.Shared)
 	assert.Equal(t, wire.NoSlot, r.Slot)
 }
-
-func TestKeylessRefusal(t *testing.T) {
-	for _, req := range []redis.Request{
-		redis.Req("flushall"), redis.Req("SCRIPT LOAD", "return 1"), redis.Req("SCRIPT", "load", "return 1"),
-		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
-		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
-	} {
-		r, _, err := redis.EncodeRequest(nil, req, true)
-		require.NoError(t, err)
-		refused := refusal(&r)
-		require.NotNil(t, refused, req.Cmd)
-		assert.True(t, refused.IsOfType(redis.ErrNoSlotKey))
-		assert.True(t, refused.HasTrait(redis.ErrTraitNotSent))
-	}
-	for _, req := range []redis.Request{
-		redis.Req("PING"), redis.Req("time"), redis.Req("INFO"), redis.Req("ECHO", "x"), redis.Req("RANDOMKEY"),
-		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
-		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"),
-	} {
-		r, _, err := redis.EncodeRequest(nil, req, true)
-		require.NoError(t, err)
-		assert.Nil(t, refusal(&r), req.Cmd)
-	}
-}

@@ -11,13 +11,13 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// question is one round of asking nodes for the topology.
-type question struct {
+// poll is one round of asking nodes for the topology.
+type poll struct {
 	asked []*link
-	// answers gets one for each of the asked, other counts what is asked beside.
+	// answers gets one for each of the asked, extra counts what else is asked.
 	answers chan answer
-	other   chan struct{}
-	others  int
+	extra   chan struct{}
+	extras  int
 
 	mu         sync.Mutex // guards masterOnly
 	masterOnly map[uint16]struct{}
@@ -30,15 +30,15 @@ type answer struct {
 	err  error
 }
 
-func newQuestion() *question {
+func newPoll() *poll {
 	// Room for all, so that answers which come too late hold nobody.
-	return &question{answers: make(chan answer, askAtMost), other: make(chan struct{}, 1<<10)}
+	return &poll{answers: make(chan answer, askAtMost), extra: make(chan struct{}, 1<<10)}
 }
 
-// ask sends the question to a node.
-func (q *question) ask(l *link) {
-	q.asked = append(q.asked, l)
-	askView(l.conn, l.node.addr, q.answers)
+// ask asks a node for the topology.
+func (p *poll) ask(l *link) {
+	p.asked = append(p.asked, l)
+	askView(l.conn, l.node.addr, p.answers)
 }
 
 // askView asks one server; the answer goes to answers.
@@ -60,50 +60,50 @@ func askView(conn *redisconn.Connection, addr string, answers chan<- answer) {
 }
 
 // askSync has a replica tell how its replication goes.
-func (q *question) askSync(n *node) {
+func (p *poll) askSync(n *node) {
 	for _, l := range n.links {
 		if l.state.Load() == linkUp {
-			q.beside(func(done func()) { n.askSync(l.conn, done) })
+			p.askExtra(func(done func()) { n.askSync(l.conn, done) })
 			return
 		}
 	}
 }
 
 // askMasterOnly asks for the slots that are read from masters only.
-func (q *question) askMasterOnly(n *node) {
+func (p *poll) askMasterOnly(n *node) {
 	l := n.pick(n.c.opts.RoundRobinSeed, nil)
 	if l == nil {
 		return
 	}
-	q.beside(func(done func()) {
+	p.askExtra(func(done func()) {
 		l.conn.Send(redis.Req("SMEMBERS", redisclusterutil.MasterOnlyKey), wire.Own(func(res any, _ uint64) {
 			if slots, _, err := redisclusterutil.ParseMasterOnly(res); err == nil {
-				q.mu.Lock()
-				q.masterOnly = slots
-				q.mu.Unlock()
+				p.mu.Lock()
+				p.masterOnly = slots
+				p.mu.Unlock()
 			}
 			done()
 		}), 0)
 	})
 }
 
-// beside counts what is asked beside the topology.
-func (q *question) beside(ask func(done func())) {
-	if q.others == cap(q.other) {
+// askExtra counts what is asked beside the topology.
+func (p *poll) askExtra(ask func(done func())) {
+	if p.extras == cap(p.extra) {
 		return
 	}
-	q.others++
-	ask(func() { q.other <- struct{}{} })
+	p.extras++
+	ask(func() { p.extra <- struct{}{} })
 }
 
 // await returns the views of those that answer: all of them, or those that do
 // so within a grace after the first.
-func (q *question) await(c *Cluster) (views []view) {
+func (p *poll) await(c *Cluster) (views []view) {
 	late := time.NewTimer(c.askTimeout())
 	defer late.Stop()
-	for answered, others := 0, 0; answered < len(q.asked) || others < q.others; {
+	for answered, extras := 0, 0; answered < len(p.asked) || extras < p.extras; {
 		select {
-		case a := <-q.answers:
+		case a := <-p.answers:
 			answered++
 			if a.err != nil {
 				c.report(LogClusterSlotsError{Conn: a.conn, Error: a.err})
@@ -113,8 +113,8 @@ func (q *question) await(c *Cluster) (views []view) {
 				late.Reset(askGrace)
 			}
 			views = append(views, a.view)
-		case <-q.other:
-			others++
+		case <-p.extra:
+			extras++
 		case <-late.C:
 			return views
 		case <-c.ctx.Done():
@@ -125,8 +125,8 @@ func (q *question) await(c *Cluster) (views []view) {
 }
 
 // masterOnlySlots returns the slots, if they were told.
-func (q *question) masterOnlySlots() (map[uint16]struct{}, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.masterOnly, q.masterOnly != nil
+func (p *poll) masterOnlySlots() (map[uint16]struct{}, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.masterOnly, p.masterOnly != nil
 }

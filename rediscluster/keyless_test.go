@@ -1,0 +1,34 @@
+package rediscluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func TestCheckKeys(t *testing.T) {
+	for _, req := range []redis.Request{
+		redis.Req("flushall"), redis.Req("SCRIPT LOAD", "return 1"), redis.Req("SCRIPT", "load", "return 1"),
+		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
+		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
+	} {
+		r, _, failed := redis.EncodeRequest(nil, req, true)
+		require.NoError(t, failed)
+		err := checkKeys(&r)
+		require.NotNil(t, err, req.Cmd)
+		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
+		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
+	}
+	for _, req := range []redis.Request{
+		redis.Req("PING"), redis.Req("time"), redis.Req("INFO"), redis.Req("ECHO", "x"), redis.Req("RANDOMKEY"),
+		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
+		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"),
+	} {
+		r, _, failed := redis.EncodeRequest(nil, req, true)
+		require.NoError(t, failed)
+		assert.Nil(t, checkKeys(&r), req.Cmd)
+	}
+}

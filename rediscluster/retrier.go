@@ -1,0 +1,224 @@
+package rediscluster
+
+import (
+	"math/rand/v2"
+	"net"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// retryable is what can be sent several times: an attempt or a transaction. Once
+// it is sent or resolved it may be in other hands: nobody touches it then.
+type retryable interface {
+	// sendTo sends it to the link, after ASKING if so asked.
+	sendTo(l *link, asking bool)
+	// fail resolves it with an error.
+	fail(err *errorx.Error)
+	// idempotent reports whether it does no harm if it runs twice.
+	idempotent() bool
+	// Cancelled returns why nobody waits for the result any more.
+	Cancelled() error
+}
+
+// retrier sends a retryable until it is resolved: it knows what was tried, and
+// does what redirect decides.
+type retrier struct {
+	c     *Cluster
+	spec  routeSpec
+	tries tries
+	// link is where the request is, or was last.
+	link *link
+	// counter is the one that counts the request: that of a link, or of those
+	// that wait.
+	counter *atomic.Int64
+	// failed is when it failed first.
+	failed time.Time
+	// unknown is the first error after which the request may have run.
+	unknown *errorx.Error
+}
+
+// countIn has the request counted by n, and no more by what counted it so far; nil
+// is for the end. One of them counts it at any time, and who has added up all
+// counters sees by moves that it went from one to another meanwhile.
+func (k *retrier) countIn(n *atomic.Int64) {
+	if n != nil {
+		n.Add(1)
+	}
+	if k.counter != nil {
+		if n != nil {
+			k.c.moves.Add(1)
+		}
+		k.counter.Add(-1)
+	}
+	k.counter = n
+}
+
+// dispatch sends it where the topology says. The first time it is counted before
+// draining is read, so that Shutdown either knows of it or has it refused.
+func (k *retrier) dispatch(r retryable) {
+	first := k.counter == nil
+	l := k.c.topology.Load().route(k.spec)
+	if l == nil {
+		k.countIn(&k.c.waiting)
+	} else {
+		k.link = l
+		k.countIn(&l.pending)
+	}
+	switch {
+	case k.c.closed.Load(), first && k.c.draining.Load():
+		k.giveUp(r, k.c.errClosed())
+	case l == nil:
+		k.handleError(r, k.c.errNoLink(k.spec))
+	default:
+		r.sendTo(l, false)
+	}
+}
+
+// handleError does what is to be done after an error.
+func (k *retrier) handleError(r retryable, err *errorx.Error) {
+	if k.c.closed.Load() {
+		k.giveUp(r, err)
+		return
+	}
+	if k.failed.IsZero() {
+		k.failed = time.Now()
+	}
+	k.tries.elapsed = time.Since(k.failed)
+	lost := err.IsOfType(redis.ErrIO)
+	d := redirect(err, k.tries, lost && r.idempotent(), k.c.limits)
+	if d.refresh {
+		k.c.refresher.force()
+	}
+	if lost && k.unknown == nil {
+		k.unknown = err
+	}
+	if d.action == resolveIt {
+		k.giveUp(r, err)
+		return
+	}
+	k.tries = d.count(k.tries)
+	k.spec.avoid = nil
+	if d.masterOnly {
+		k.spec.replicas = false
+	}
+	switch d.action {
+	case followMoved, followAsk:
+		k.sendToTarget(r, err, d)
+	case retryElsewhere:
+		k.spec.avoid = k.link
+		k.retryAfter(r, err, jittered(d.wait))
+	case repeatIt:
+		k.retryAfter(r, err, jittered(d.wait))
+	case awaitMigration:
+		k.retryAfter(r, err, d.wait)
+	}
+}
+
+// giveUp resolves it with an error, which does not say "not sent" if an earlier
+// one left that unknown.
+func (k *retrier) giveUp(r retryable, err *errorx.Error) {
+	if k.unknown != nil && err.HasTrait(redis.ErrTraitNotSent) {
+		err = k.unknown
+	}
+	r.fail(err)
+}
+
+// sendToTarget sends it to where a redirect leads. An address that the topology
+// does not have is looked for once more after a refresh: nothing is ever sent, and
+// no password, to a host that only a redirect named. If too many wait for that,
+// it ends with err.
+func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
+	if d.host == "" {
+		d.host = k.link.node.host()
+	}
+	addr := net.JoinHostPort(d.host, strconv.Itoa(d.port))
+	if n := k.c.topology.Load().find(addr); n != nil {
+		k.sendToNode(r, n, d.action == followAsk)
+		return
+	}
+	if !k.mayWait() {
+		k.giveUp(r, err)
+		return
+	}
+	k.countIn(&k.c.waiting)
+	k.c.refresher.afterRefresh(func() {
+		defer k.c.recovered()
+		if n := k.c.topology.Load().find(addr); n != nil && !k.c.closed.Load() {
+			k.sendToNode(r, n, d.action == followAsk)
+			return
+		}
+		k.resume(r)
+	})
+}
+
+func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
+	l := n.pick(k.spec.seed, nil)
+	if l == nil {
+		k.handleError(r, k.c.errNoLink(k.spec))
+		return
+	}
+	k.link = l
+	k.countIn(&l.pending)
+	r.sendTo(l, asking)
+}
+
+// maxWaiting bounds the requests that wait for another attempt, so that those
+// who send on and on to a shard that is gone do not fill the memory: 16 MB with
+// small arguments.
+const maxWaiting = 1 << 16
+
+// mayWait reports whether one more request may wait.
+func (k *retrier) mayWait() bool {
+	return k.counter == &k.c.waiting || k.c.waiting.Load() < maxWaiting
+}
+
+// retryAfter dispatches it again after a pause, or ends it with err if too many wait.
+func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration) {
+	switch {
+	case pause == 0:
+		k.dispatch(r)
+		return
+	case !k.mayWait():
+		k.giveUp(r, err)
+		return
+	}
+	k.countIn(&k.c.waiting)
+	time.AfterFunc(pause, func() {
+		defer k.c.recovered()
+		k.resume(r)
+	})
+}
+
+// resume dispatches it after a pause, in which its caller may have gone.
+func (k *retrier) resume(r retryable) {
+	if err := r.Cancelled(); err != nil {
+		// It was sent to somebody, or there was nobody to send it to; only
+		// after the latter it is certain that no byte was written.
+		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts"))
+		return
+	}
+	k.dispatch(r)
+}
+
+// jittered draws from around a pause, so that those who failed together do not
+// come again together.
+func jittered(pause time.Duration) time.Duration {
+	if pause == 0 {
+		return 0
+	}
+	return pause/2 + rand.N(pause)
+}
+
+// recovered reports a panic of what is the user's, in a goroutine that is the
+// cluster's.
+func (c *Cluster) recovered() {
+	if v := recover(); v != nil {
+		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
+	}
+}
