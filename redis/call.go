@@ -13,9 +13,10 @@ import (
 // context known.
 type call struct {
 	state atomic.Uint32
-	// signals brings an empty right when the call is resolved. It has room for that
-	// and for a right to read, so that nobody ever waits for the caller.
-	signals chan wire.ReadRight
+	// signals tells that right is set, or else that the call is resolved. It has room
+	// for both, so that nobody ever waits for the caller.
+	signals chan struct{}
+	right   wire.ReadRight
 }
 
 // The states of a call. Whoever comes second, of its caller and its resolver,
@@ -36,7 +37,7 @@ const (
 	endAbandoned        // the caller goes; it will be resolved
 )
 
-func newCall() call { return call{signals: make(chan wire.ReadRight, 2)} }
+func newCall() call { return call{signals: make(chan struct{}, 2)} }
 
 // resolve tells the caller that what it waits for is there. It returns false if the
 // caller has gone, or was told before.
@@ -47,7 +48,7 @@ func (c *call) resolve() bool {
 			return false
 		}
 		if c.state.CompareAndSwap(state, callResolved) {
-			c.signals <- wire.ReadRight{}
+			c.signals <- struct{}{}
 			return true
 		}
 	}
@@ -61,7 +62,8 @@ func (c *call) GiveRead(r wire.ReadRight) bool {
 	if !c.state.CompareAndSwap(callPending, callReading) {
 		return false
 	}
-	c.signals <- r
+	c.right = r
+	c.signals <- struct{}{}
 	return true
 }
 
@@ -70,16 +72,16 @@ func (c *call) GiveRead(r wire.ReadRight) bool {
 func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
 	ended := ctx.Done()
 	for {
-		var r wire.ReadRight
 		if ended == nil {
-			r = <-c.signals
+			<-c.signals
 		} else {
 			select {
-			case r = <-c.signals:
+			case <-c.signals:
 			case <-ended:
 				return c.leave(t, wire.ReadRight{})
 			}
 		}
+		r := c.taken()
 		if r.Reader == nil {
 			return endResolved
 		}
@@ -90,6 +92,12 @@ func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
 	}
 }
 
+// taken returns the right to read, if that is what the last signal brought.
+func (c *call) taken() (r wire.ReadRight) {
+	r, c.right = c.right, r
+	return r
+}
+
 // leave ends a wait because ctx has ended. If r is not empty, the caller has the
 // right to read.
 func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
@@ -98,7 +106,8 @@ func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
 		end = endWithdrawn
 	}
 	if r.Reader == nil && !c.state.CompareAndSwap(callPending, callAbandoned) {
-		r = <-c.signals
+		<-c.signals
+		r = c.taken()
 	}
 	if r.Reader == nil {
 		if c.state.Load() == callResolved {

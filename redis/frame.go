@@ -41,7 +41,10 @@ func frameSize(buf []byte, depth int) (size int, complete bool) {
 	default:
 		return end, true
 	}
-	n, ok := parseInt(bytes.TrimRight(buf[1:end], "\r\n"))
+	n, ok := int64(0), false
+	if end > 2 && buf[end-2] == '\r' {
+		n, ok = parseInt(buf[1 : end-2])
+	}
 	if !ok || n < 0 {
 		return end, true
 	}

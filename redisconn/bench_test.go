@@ -54,6 +54,27 @@ func BenchmarkSyncCtxSetGet(b *testing.B) {
 	}
 }
 
+// BenchmarkTLS is the same with TLS.
+func BenchmarkTLS(b *testing.B) {
+	s := testbed.NewServer(b, testbed.Options{TLS: true})
+	trust, err := s.ClientTLS()
+	if err != nil {
+		b.Fatal(err)
+	}
+	conn := connect(b, s.TLSAddr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, TLSEnabled: true, TLSConfig: trust})
+	sync := redis.Sync{S: conn}
+	for _, n := range []int{1, 8, 128} {
+		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
+			benchmark(b, s, n, func(i int) error {
+				if i%2 == 0 {
+					return redis.AsError(sync.Do("SET", "key", "0123456789abcdef"))
+				}
+				return redis.AsError(sync.Do("GET", "key"))
+			})
+		})
+	}
+}
+
 // BenchmarkBareSocket is the floor for one goroutine: a write and a read.
 func BenchmarkBareSocket(b *testing.B) {
 	s := testbed.NewServer(b)
