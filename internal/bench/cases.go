@@ -44,7 +44,7 @@ type Case struct {
 
 // concurrencies are those of the plot; the ones that have targets come first in
 // the list of cases and are not repeated.
-var concurrencies = []int{2, 4, 16, 32, 64, 256, 512}
+var concurrencies = []int{16, 32, 64, 256, 512}
 
 // rates of the open loop in requests per second.
 var rates = []int{5_000, 20_000, 50_000, 100_000, 200_000, 400_000}
@@ -58,18 +58,21 @@ func allCases() []Case {
 		{ID: "limit-16", Text: "the server's limit, 16 B", Kind: limit, Size: small},
 		{ID: "limit-1k", Text: "the server's limit, 1 KiB", Kind: limit, Size: 1 << 10, OnlyFull: true},
 		{ID: "limit-16k", Text: "the server's limit, 16 KiB", Kind: limit, Size: 16 << 10, OnlyFull: true},
-		callers(1), callers(8), callers(128), callers(1000),
+		callers(1), callers(2), callers(4), callers(8), callers(128), callers(1000),
 		{ID: "1k-c128", Text: "128 callers, 1 KiB", Callers: 128, Size: 1 << 10},
 		{ID: "16k-c64", Text: "64 callers, 16 KiB", Callers: 64, Size: 16 << 10},
 		{ID: "many100-c4", Text: "4 callers, batches of 100", Callers: 4, Batch: 100},
 		{ID: "many100-c16", Text: "16 callers, batches of 100", Callers: 16, Batch: 100, OnlyFull: true},
+		{ID: "cluster-c8", Text: "cluster of 3, 8 callers", Callers: 8, Cluster: true, OnlyFull: true},
 		{ID: "cluster-c128", Text: "cluster of 3, 128 callers", Callers: 128, Cluster: true},
+		{ID: "cluster-c1000", Text: "cluster of 3, 1000 callers", Callers: 1000, Cluster: true, OnlyFull: true},
 		{ID: "ctx-c1", Text: "1 caller, cancellable context", Callers: 1, Cancel: true, Tag: "ctx", OnlyFull: true},
 		{ID: "ctx-c128", Text: "128 callers, cancellable context", Callers: 128, Cancel: true, Tag: "ctx"},
 		{ID: "into-c1", Text: "1 caller, GET into its buffer", Callers: 1, OnlyOurs: true, Tag: "into"},
 		{ID: "fence-c128", Text: "128 callers, integrity fence", Callers: 128, OnlyOurs: true, Tag: "fence"},
 		delayed("0.2ms", 200*time.Microsecond), delayed("1ms", time.Millisecond), delayed("10ms", 10*time.Millisecond),
 		{ID: "tls-c1", Text: "TLS, 1 caller", Callers: 1, TLS: true, OnlyFull: true},
+		{ID: "tls-c8", Text: "TLS, 8 callers", Callers: 8, TLS: true, OnlyFull: true},
 		{ID: "tls-c128", Text: "TLS, 128 callers", Callers: 128, TLS: true},
 		{ID: "phases", Text: "callers 1 → 512 → 1", Kind: phases, Callers: 512},
 		{ID: "waiting", Text: "10,000 waiting callers", Kind: waiting, Callers: 10_000},
