@@ -86,7 +86,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request) []any {
 		if !allFull(m.results) {
 			return m.results
 		}
-		if again, err := awaitRoom(ctx, AsError(m.results[0])); !again {
+		if again, err := awaitCapacity(ctx, AsError(m.results[0])); !again {
 			if ctx.Err() != nil {
 				return slices.Repeat([]any{err}, len(reqs))
 			}
@@ -115,7 +115,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request) ([]any, erro
 		s.SendTransaction(reqs, w, 0)
 		res := w.result(ctx, nil)
 		if err, failed := res.(error); failed {
-			again, err := awaitRoom(ctx, err)
+			again, err := awaitCapacity(ctx, err)
 			if again {
 				continue
 			}

@@ -163,4 +163,4 @@ func TestSendTransactionWaitsForRoom(t *testing.T) {
 	assert.Equal(t, 2, times)
 }
 
-var _ wire.Roomer = fullQueue{}
+var _ wire.CapacityWaiter = fullQueue{}

@@ -115,7 +115,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
 		if !failed {
 			return res
 		}
-		again, err := awaitRoom(ctx, err)
+		again, err := awaitCapacity(ctx, err)
 		if !again {
 			return traced(withRequest(err, cmd, args))
 		}
@@ -129,7 +129,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 		takes, wantsSlot = encoded.TakesEncoded(s)
 	}
 	if !takes {
-		return exchangeForeign(ctx, s, cmd, args)
+		return exchangePlain(ctx, s, cmd, args)
 	}
 	buf := wire.GetBuffer()
 	var bad int
@@ -154,8 +154,8 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	return w.result(ctx, t)
 }
 
-// exchangeForeign is exchange with a Sender that takes plain requests.
-func exchangeForeign(ctx context.Context, s Sender, cmd string, args []any) any {
+// exchangePlain is exchange with a Sender that takes plain requests.
+func exchangePlain(ctx context.Context, s Sender, cmd string, args []any) any {
 	for i, arg := range args {
 		if !encodable(arg) {
 			return errArgument(cmd, i, arg)
@@ -166,19 +166,19 @@ func exchangeForeign(ctx context.Context, s Sender, cmd string, args []any) any 
 	return w.result(ctx, nil)
 }
 
-// awaitRoom waits, after an error for want of room, until the request can be
+// awaitCapacity waits, after an error for want of room, until the request can be
 // sent again. Then it has to be sent, even if the context has ended meanwhile:
 // the room is kept for it. Else the result is what the request ends with.
-func awaitRoom(ctx context.Context, err error) (again bool, _ error) {
+func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	full := AsErrorx(err)
 	if !full.IsOfType(ErrQueueFull) {
 		return false, err
 	}
-	queue, ok := full.Property(wire.EKRoomer)
+	queue, ok := full.Property(wire.EKCapacity)
 	if !ok {
 		return false, err
 	}
-	if queue.(wire.Roomer).AwaitRoom(ctx) != nil {
+	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
 		return false, withdrawn(ctx)
 	}
 	return true, nil

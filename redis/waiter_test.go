@@ -142,7 +142,7 @@ func TestDescribe(t *testing.T) {
 // fullQueue lets in whoever waits when it is opened.
 type fullQueue struct{ open chan struct{} }
 
-func (q fullQueue) AwaitRoom(ctx context.Context) error {
+func (q fullQueue) AwaitCapacity(ctx context.Context) error {
 	select {
 	case <-q.open:
 		return nil
@@ -152,7 +152,7 @@ func (q fullQueue) AwaitRoom(ctx context.Context) error {
 }
 
 func (q fullQueue) err() error {
-	return ErrQueueFull.New("full").WithProperty(wire.EKRoomer, q)
+	return ErrQueueFull.New("full").WithProperty(wire.EKCapacity, q)
 }
 
 func TestDoWaitsForRoom(t *testing.T) {
@@ -220,10 +220,10 @@ func TestLetInMeansSending(t *testing.T) {
 // openedQueue lets in whoever waits, and does not look at the context.
 type openedQueue struct{ fullQueue }
 
-func (openedQueue) AwaitRoom(context.Context) error { return nil }
+func (openedQueue) AwaitCapacity(context.Context) error { return nil }
 
 func (q openedQueue) err() error {
-	return ErrQueueFull.New("full").WithProperty(wire.EKRoomer, q)
+	return ErrQueueFull.New("full").WithProperty(wire.EKCapacity, q)
 }
 
 // A typed read keeps its buffer while it waits for room.

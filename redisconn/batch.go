@@ -50,11 +50,11 @@ type batch struct {
 	buf   []byte
 	items []item
 
-	withdrawn int  // items to be cut out before writing
-	gone      int  // their bytes
-	foreign   bool // has futures whose Cancelled is worth asking
-	own       int  // items that are the library's own
-	plain     bool // has plain items: buf is kept until they are answered
+	withdrawn     int  // items to be removed before it is written
+	gone          int  // their bytes
+	customFutures bool // has futures whose Cancelled is worth asking
+	own           int  // items that are the library's own
+	plain         bool // has plain items: buf is kept until they are answered
 
 	fence nonce     // of the PING that ends it, with Opts.Integrity
 	taken time.Time // when it went in flight
@@ -103,7 +103,7 @@ func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
 	case *heartbeat, wire.Own:
 		b.own++
 	default:
-		b.foreign = true
+		b.customFutures = true
 	}
 }
 
@@ -167,20 +167,20 @@ func (b *batch) claim(next int) bool {
 // of the first.
 func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
 
-// drop cuts out what was withdrawn, and what is cancelled, before the batch is
+// drop removes what was withdrawn, and what is cancelled, before the batch is
 // written. It returns the cancelled items, which are to be resolved.
 func (b *batch) drop() (cancelled []item) {
-	if b.foreign {
+	if b.customFutures {
 		cancelled = b.cancelled()
 	}
 	if b.withdrawn > 0 {
-		b.cut()
+		b.compact()
 	}
 	return cancelled
 }
 
-// cut takes out what is withdrawn.
-func (b *batch) cut() {
+// compact removes what is withdrawn.
+func (b *batch) compact() {
 	kept, size, end := b.items[:0], 0, 0
 	for _, it := range b.items {
 		begin := end
@@ -215,12 +215,12 @@ func (b *batch) withdraw(seq uint64) bool {
 }
 
 // goneLeast is how many bytes of withdrawn requests a batch may hold, whatever
-// its size: cutting them out takes a copy of the rest.
+// its size: removing them takes a copy of the rest.
 const goneLeast = 64 << 10
 
-// loose tells whether enough of the batch is withdrawn for a copy of the rest to
-// be worth it: there are no more bytes to copy than are won.
-func (b *batch) loose() bool {
+// worthCompacting reports whether enough of the batch is withdrawn for a copy of the
+// rest to be worth it: no more bytes are copied than are freed.
+func (b *batch) worthCompacting() bool {
 	return b.withdrawn == len(b.items) || b.gone > max(goneLeast, len(b.buf)/2)
 }
 
@@ -235,7 +235,7 @@ func (b *batch) cancelled() (items []item) {
 	}
 	for _, i := range at {
 		gone := b.items[i]
-		if gone.plain && gone.stat == nil { // its bytes are cut out
+		if gone.plain && gone.stat == nil { // its bytes are removed
 			gone.stat = &stat{req: b.request(i)}
 		}
 		items = append(items, gone)

@@ -47,7 +47,7 @@ func fill(b *batch, words ...string) {
 		it.end = len(b.buf)
 		b.items = append(b.items, it)
 	}
-	b.foreign = true
+	b.customFutures = true
 }
 
 func TestBatchDrop(t *testing.T) {
@@ -87,7 +87,7 @@ func TestBatchDrop(t *testing.T) {
 }
 
 func TestBatchResetForgets(t *testing.T) {
-	b := &batch{next: &batch{}, foreign: true, written: true, answered: true}
+	b := &batch{next: &batch{}, customFutures: true, written: true, answered: true}
 	fill(b, "a", "BB")
 	b.claimRest()
 	items := b.items
@@ -97,7 +97,7 @@ func TestBatchResetForgets(t *testing.T) {
 	require.Empty(t, b.items)
 	require.Zero(t, b.claimed.Load())
 	require.Nil(t, b.next)
-	require.False(t, b.foreign || b.written || b.answered)
+	require.False(t, b.customFutures || b.written || b.answered)
 }
 
 func TestQueueKeepsLittle(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// errStray says that something came that nobody asked for.
-var errStray = errors.New("a reply that nobody asked for")
+// errUnsolicited says that something came that nobody asked for.
+var errUnsolicited = errors.New("a reply that nobody asked for")
 
 // ReadUntil implements wire.Reader. It reads and resolves what is in flight in the
 // goroutine of a caller, up to the caller's own last request.
@@ -53,9 +53,9 @@ func (s *session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
 func (s *session) PassRead() {
 	if s.unwritten { // the caller has not come to write
 		s.unwritten = false
-		s.flush(duty{s: s, look: true, write: true})
+		s.flush(duty{s: s, check: true, write: true})
 	}
-	if s.c.queue.passRead(s, s.reader.quiet()) {
+	if s.c.queue.passRead(s, s.reader.mayIdle()) {
 		s.readWake <- struct{}{}
 	}
 }
@@ -131,8 +131,8 @@ func (s *session) exchange(ctx context.Context) bool {
 	ok := s.interruptibly(ctx, s.waitExchanged)
 	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
 		s.exchanged = nil
-		if err := s.peek.look(); err != nil {
-			s.failQuiet(err)
+		if err := s.checker.connCheck(); err != nil {
+			s.failCheck(err)
 		}
 		s.writeBatch(b)
 	}
@@ -146,13 +146,13 @@ func (s *session) waitExchanged() error {
 	switch {
 	case s.exchanged == nil: // all of it was written
 		return err
-	case err == errStray:
-		s.failQuiet(err)
+	case err == errUnsolicited:
+		s.failCheck(err)
 		return nil
 	case err != nil && n == 0:
 		return err
 	}
-	s.exchanged, b.sent, s.rest = nil, n, b
+	s.exchanged, b.sent, s.partial = nil, n, b
 	s.wake <- struct{}{}
 	return nil
 }
@@ -166,64 +166,65 @@ func (s *session) exchangeWritten() {
 	}
 }
 
-// look ends the session if its socket is not quiet. The caller has both rights; it
+// connCheck ends the session if the server has closed the connection, or has sent
+// something that nobody asked for. The caller has both rights; it
 // loses that to write with the session.
-func (s *session) look() bool {
-	err := s.peek.look()
-	if err == errStray && s.raw == nil {
+func (s *session) connCheck() bool {
+	err := s.checker.connCheck()
+	if err == errUnsolicited && s.raw == nil {
 		err = s.readRecords(recordsWait)
 	}
 	if err != nil {
-		s.failQuiet(err)
+		s.failCheck(err)
 		s.c.queue.release()
 	}
 	return err == nil
 }
 
-// failQuiet ends a session whose socket was not quiet, though nothing was asked.
-func (s *session) failQuiet(err error) {
-	if err == errStray {
-		s.fail(redis.ErrResponseUnexpected.New("%s", errStray.Error()))
+// failCheck ends a session with what connCheck has found.
+func (s *session) failCheck(err error) {
+	if err == errUnsolicited {
+		s.fail(redis.ErrResponseUnexpected.New("%s", errUnsolicited.Error()))
 	} else {
 		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 }
 
-// recordsWait is how long look waits for the rest of a TLS record that has begun to
+// recordsWait is how long connCheck waits for the rest of a TLS record that has begun to
 // come. Records without data come after a handshake, and when keys change.
 const recordsWait = time.Millisecond
 
 // readRecords reads TLS records for a time, or those that are buffered already if it is
-// negative. It returns errStray if one of them has data.
+// negative. It returns errUnsolicited if one of them has data.
 func (s *session) readRecords(wait time.Duration) error {
 	_ = s.SetReadDeadline(time.Now().Add(wait))
 	err := s.dec.AwaitMore()
 	_ = s.SetReadDeadline(time.Time{})
 	switch {
 	case err == nil:
-		return errStray
+		return errUnsolicited
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	}
 	return err
 }
 
-// quiet reports whether nobody needs to read while nothing is pending: look finds what
-// comes later. What has come already, though nothing is pending, ends the session.
-func (r *reader) quiet() bool {
-	if !r.mayRest {
+// mayIdle reports whether nobody needs to read while nothing is pending: connCheck
+// finds what comes later. What has come already, though nothing is pending, ends the session.
+func (r *reader) mayIdle() bool {
+	if !r.canIdle {
 		return false
 	}
 	buffered := r.dec.Buffered() > 0
 	if r.s.raw != nil && !buffered || !r.s.c.queue.idle() {
 		return !buffered
 	}
-	err := errStray
+	err := errUnsolicited
 	if !buffered {
 		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
 	}
 	if err != nil {
-		r.s.failQuiet(err)
+		r.s.failCheck(err)
 	}
 	return true
 }

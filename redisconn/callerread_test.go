@@ -83,7 +83,7 @@ func TestLeadFindsAClosedConnection(t *testing.T) {
 		require.Equal(t, int64(1), redis.Sync{S: other}.Do("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes"))
 		err := redis.AsErrorx(redis.Sync{S: conn}.Do("SET", "key", "value"))
 		conn.Close()
-		if rested = rests && time.Since(began) < redisconn.RestMost; rested && err != nil {
+		if rested = rests && time.Since(began) < redisconn.IdleMost; rested && err != nil {
 			require.True(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestStrayWhileTheReaderRests(t *testing.T) {
 				res := get(conn)
 				conn.Close()
 				// Else the reader may have read before there was a request, or after.
-				if rests && time.Since(began) < redisconn.RestMost {
+				if rests && time.Since(began) < redisconn.IdleMost {
 					rested++
 					require.NotEqual(t, "STRAY", res)
 				}
@@ -187,7 +187,7 @@ func TestLeadLooksThoughInterrupted(t *testing.T) {
 				res := redis.Sync{S: conn}.Do("GET", "key")
 				conn.Close()
 				// Else the reader may have met the deadline.
-				if rests && time.Since(began) < redisconn.RestMost {
+				if rests && time.Since(began) < redisconn.IdleMost {
 					led++
 					requireNotSent(t, res, redisconn.ErrNotConnected)
 				}

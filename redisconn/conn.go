@@ -56,12 +56,12 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	c.queue.fenced = opts.Integrity
 
 	c.connecting()
-	first := make(chan error, 1)
-	go c.live(first, corrections(given, opts))
+	result := make(chan error, 1)
+	go c.run(result, corrections(given, opts))
 	if opts.AsyncDial {
 		return c, nil
 	}
-	if err := <-first; err != nil {
+	if err := <-result; err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -132,7 +132,7 @@ type scanner struct {
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
 	if s.IterLast() {
-		s.c.resolve(cb, redis.ScanEOF, 0)
+		s.c.resolveFuture(cb, redis.ScanEOF, 0)
 		return
 	}
 	s.DoNext(cb, s.c)

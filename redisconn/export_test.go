@@ -1,9 +1,9 @@
 package redisconn
 
-// RestMost is restMost.
-const RestMost = restMost
+// IdleMost is idleMost.
+const IdleMost = idleMost
 
-// ReaderRests tells whether the reader rests, and will for RestMost or longer if
+// ReaderRests tells whether the reader rests, and will for IdleMost or longer if
 // no request comes.
 func (c *Connection) ReaderRests() bool {
 	q := &c.queue

@@ -125,9 +125,9 @@ func isClosed(err error) bool {
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// refusal types an error that the server answered with: what passes by itself
+// refusedWith types an error that the server answered with: what passes by itself
 // is ErrConnSetup, a want of authentication ErrAuth, the rest of type other.
-func refusal(err *errorx.Error, other *errorx.Type) *errorx.Error {
+func refusedWith(err *errorx.Error, other *errorx.Type) *errorx.Error {
 	if err.HasTrait(redis.ErrTraitTransient) {
 		return ErrConnSetup.Wrap(err, "handshake")
 	}
@@ -140,14 +140,14 @@ func refusal(err *errorx.Error, other *errorx.Type) *errorx.Error {
 
 func checkAuth(_ *Connection, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
-		return refusal(err, ErrAuth)
+		return refusedWith(err, ErrAuth)
 	}
 	return expect("AUTH", res, "OK")
 }
 
 func checkHello(_ *Connection, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
-		return refusal(err, ErrInit)
+		return refusedWith(err, ErrInit)
 	}
 	if _, ok := res.(map[string]any); !ok {
 		return ErrInit.New("HELLO was answered with %T", res)
@@ -157,14 +157,14 @@ func checkHello(_ *Connection, res any) *errorx.Error {
 
 func checkSelect(c *Connection, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
-		return refusal(err, ErrInit).WithProperty(EKDb, c.opts.DB)
+		return refusedWith(err, ErrInit).WithProperty(EKDb, c.opts.DB)
 	}
 	return expect("SELECT", res, "OK")
 }
 
 func checkOK(_ *Connection, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
-		return refusal(err, ErrInit)
+		return refusedWith(err, ErrInit)
 	}
 	return expect("READONLY", res, "OK")
 }
@@ -179,7 +179,7 @@ func checkPing(c *Connection, res any) *errorx.Error {
 		if strings.HasPrefix(err.Message(), "NOPERM") || strings.HasPrefix(err.Message(), "MISCONF") {
 			return nil
 		}
-		return refusal(err, ErrInit)
+		return refusedWith(err, ErrInit)
 	}
 	return expect("PING", res, "PONG")
 }

@@ -56,9 +56,9 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	}
 }
 
-// resolve resolves all, and waits for that, so that what is sent on the next socket
+// resolveAll resolves all, and waits for that, so that what is sent on the next socket
 // is resolved after them, but no longer than for a future that holds its caller.
-func (l *leftovers) resolve() {
+func (l *leftovers) resolveAll() {
 	if len(l.items) == 0 {
 		return
 	}
@@ -100,7 +100,7 @@ func (l *leftovers) resolveItem(it *leftover) {
 	if it.plain {
 		err = err.WithProperty(redis.EKRequest, requestOf(it.sent))
 	}
-	l.c.resolve(it.fut, err, it.n)
+	l.c.resolveFuture(it.fut, err, it.n)
 }
 
 // watch is a goroutine that lasts until the last item is begun: when futures

@@ -74,7 +74,7 @@ func TestLeftoversOutliveFutures(t *testing.T) {
 			})}})
 		}
 		began := time.Now()
-		l.resolve()
+		l.resolveAll()
 		require.Equal(t, 0, <-order, "the first has blocked all")
 		for range len(resolved) - 1 {
 			<-order
@@ -85,6 +85,6 @@ func TestLeftoversOutliveFutures(t *testing.T) {
 		for i, n := range resolved {
 			require.Equal(t, 1, n, "%d", i)
 		}
-		(&leftovers{}).resolve()
+		(&leftovers{}).resolveAll()
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// live is the lifecycle goroutine: it dials, looks after the session, and
+// run is the lifecycle goroutine: it dials, looks after the session, and
 // dials again, until the connection is closed. It is started by Connect and
-// ends with the context. What came of the first attempt is sent to first.
-func (c *Connection) live(first chan<- error, corrected []LogOptCorrected) {
+// ends with the context. What came of the first attempt is sent to result.
+func (c *Connection) run(result chan<- error, corrected []LogOptCorrected) {
 	defer close(c.ended)
 	for _, event := range corrected {
 		c.report(event)
@@ -30,12 +30,12 @@ func (c *Connection) live(first chan<- error, corrected []LogOptCorrected) {
 		} else {
 			failures = 0
 		}
-		if first != nil {
-			first <- c.firstOutcome(err)
-			first = nil
+		if result != nil {
+			result <- c.connectResult(err)
+			result = nil
 		}
 		if s != nil {
-			s.attend()
+			s.monitor()
 			err = s.end()
 			if broken++; s.wasOfUse(time.Since(began)) {
 				broken = 0
@@ -96,8 +96,8 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 	return s, nil
 }
 
-// firstOutcome is what Connect is to return after the first attempt.
-func (c *Connection) firstOutcome(err *errorx.Error) error {
+// connectResult is what Connect is to return after the first attempt.
+func (c *Connection) connectResult(err *errorx.Error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -107,8 +107,8 @@ func (c *Connection) firstOutcome(err *errorx.Error) error {
 	return nil
 }
 
-// attend looks after the session until it fails or the context ends.
-func (s *session) attend() {
+// monitor watches the session until it fails or the context ends.
+func (s *session) monitor() {
 	check, timeout := s.c.opts.IOTimeout/6, s.c.opts.IOTimeout
 	if timeout < 0 {
 		check = defaultIOTimeout / 6
@@ -223,7 +223,7 @@ func (c *Connection) abandon(unsent, unknown, badReply *errorx.Error) {
 	}
 	l.collect(inflight, unsent, unknown)
 	l.collect(open, unsent, unknown)
-	l.resolve()
+	l.resolveAll()
 }
 
 // finish ends a connection whose context has ended.
@@ -274,7 +274,7 @@ func (c *Connection) change(to state, s *session, why *errorx.Error) {
 		q.writing = q.writing || start
 	}
 	if !q.state.accepts() {
-		q.wakeLocked()
+		q.admitWaitersLocked()
 	}
 	q.mu.Unlock()
 	if start {

@@ -45,9 +45,9 @@ func (h *heartbeat) Resolve(res any, _ uint64) {
 // Cancelled implements redis.Future.
 func (h *heartbeat) Cancelled() error { return nil }
 
-// strays tells whether res is the echo that the heartbeat waits for, though
+// misdirected reports whether res is the echo that the heartbeat waits for, though
 // another future is about to get it.
-func (h *heartbeat) strays(res any, fut Future) bool {
+func (h *heartbeat) misdirected(res any, fut Future) bool {
 	return h.waiting.Load() && h.nonce.is(res) && fut != Future(h)
 }
 

@@ -15,17 +15,17 @@ func smooth(concurrency, pending int) int {
 // 3 on instead of from 2 on took 12.7 instead of 16.3.
 const yieldFrom = 3
 
-// yields decides whether a writer lets other goroutines run, once, by
+// worthYielding decides whether a writer lets other goroutines run, once, by
 // runtime.Gosched, before it takes the batch: those that the last replies woke are
 // about to send their next requests.
-func yields(concurrency int) bool { return concurrency >= yieldFrom }
+func worthYielding(concurrency int) bool { return concurrency >= yieldFrom }
 
 // alone reports whether requests come one at a time.
 func alone(concurrency int) bool { return concurrency <= 1 }
 
-// usual follows the time that batches are in flight downwards at once and
+// leastInFlight follows the time that batches are in flight downwards at once and
 // upwards slowly, so that it is what the network and an idle server take.
-func usual(old, latest time.Duration) time.Duration {
+func leastInFlight(old, latest time.Duration) time.Duration {
 	if old == 0 {
 		return latest
 	}

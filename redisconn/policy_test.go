@@ -24,7 +24,7 @@ func TestSmooth(t *testing.T) {
 
 func TestSmoothForgetsABurst(t *testing.T) {
 	concurrency, batches := 100_000, 0
-	for ; yields(concurrency); batches++ {
+	for ; worthYielding(concurrency); batches++ {
 		require.Less(t, batches, 100, "a lone goroutine is still taken for many")
 		concurrency = smooth(concurrency, 1)
 	}
@@ -45,7 +45,7 @@ func TestYields(t *testing.T) {
 		{1000, false, true, true},
 	} {
 		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
-		require.Equal(t, c.yields, yields(c.concurrency), "%+v", c)
+		require.Equal(t, c.yields, worthYielding(c.concurrency), "%+v", c)
 		require.Equal(t, c.extra, extraReplies(c.concurrency), "%+v", c)
 	}
 }
@@ -70,11 +70,11 @@ func TestEnough(t *testing.T) {
 }
 
 func TestUsual(t *testing.T) {
-	require.Equal(t, time.Millisecond, usual(0, time.Millisecond))
-	require.Equal(t, time.Microsecond, usual(time.Millisecond, time.Microsecond), "downwards at once")
+	require.Equal(t, time.Millisecond, leastInFlight(0, time.Millisecond))
+	require.Equal(t, time.Microsecond, leastInFlight(time.Millisecond, time.Microsecond), "downwards at once")
 	slow := time.Millisecond
 	for range 64 {
-		slow = usual(slow, time.Second)
+		slow = leastInFlight(slow, time.Second)
 	}
 	require.Greater(t, slow, 2*time.Millisecond, "upwards")
 	require.Less(t, slow, 4*time.Millisecond, "slowly")

@@ -50,7 +50,7 @@ type queue struct {
 	draining chan struct{}
 	drained  bool
 
-	room list.List // of place: callers that wait for room, oldest first
+	waiters list.List // of capacityWaiter: callers that wait for room, oldest first
 }
 
 // admitLocked decides whether requests may enter; it returns what is to be said if
@@ -64,7 +64,7 @@ func (q *queue) admitLocked(reqs []*wire.Request) *errorx.Error {
 	case q.pending > 0 && !q.fitsLocked(len(reqs)):
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
 	case len(reqs) == 1 && !q.inTimeLocked(reqs[0].Deadline):
-		q.wakeLocked() // this one may have been let in
+		q.admitWaitersLocked() // this one may have been let in
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending)
 	}
 	return nil
@@ -122,11 +122,11 @@ func (q *queue) take() (b *batch, cancelled []item) {
 		return nil, nil
 	}
 	q.bytes -= len(b.buf)
-	if b.withdrawn > 0 || b.foreign {
+	if b.withdrawn > 0 || b.customFutures {
 		cancelled = q.dropLocked(b)
 		q.pending -= len(cancelled)
 	}
-	q.wakeLocked()
+	q.admitWaitersLocked()
 	if len(b.items) > 0 {
 		q.flyLocked(b)
 		return b, cancelled
@@ -147,7 +147,7 @@ func (q *queue) dropLocked(b *batch) (cancelled []item) {
 	defer func() {
 		q.mu.Lock()
 		if !asked {
-			b.cut()
+			b.compact()
 			q.flyLocked(b)
 			q.passLocked(b)
 		}
@@ -159,12 +159,12 @@ func (q *queue) dropLocked(b *batch) (cancelled []item) {
 
 // passLocked passes the right to write to the writer, with a batch in flight if not
 // nil, or gives it up if there is nothing to write, or nobody.
-func (q *queue) passLocked(rest *batch) {
-	if q.session == nil || rest == nil && q.open == nil {
+func (q *queue) passLocked(partial *batch) {
+	if q.session == nil || partial == nil && q.open == nil {
 		q.releaseLocked()
 		return
 	}
-	q.session.rest = rest
+	q.session.partial = partial
 	q.session.wake <- struct{}{} // has room: there is one right
 }
 
@@ -206,16 +206,16 @@ func (q *queue) wrote(b *batch) (more bool) {
 	return more
 }
 
-// first returns the oldest batch in flight, as long as s is the session. Without one,
+// oldestBatch returns the oldest batch in flight, as long as s is the session. Without one,
 // why says what that means for a reply that has come.
-func (q *queue) first(s *session) (b *batch, why *errorx.Error) {
+func (q *queue) oldestBatch(s *session) (b *batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.state == stateClosed: // the lifecycle is about to end the session
 		return nil, errClosed()
 	case q.session != s || q.head == nil:
-		return nil, redis.ErrResponseUnexpected.New("%s", errStray.Error())
+		return nil, redis.ErrResponseUnexpected.New("%s", errUnsolicited.Error())
 	}
 	return q.head, nil
 }
@@ -252,10 +252,10 @@ func (q *queue) retire(b *batch) *batch {
 	}
 	q.pending -= len(b.items)
 	q.own -= b.own
-	q.usual = usual(q.usual, time.Since(b.taken))
+	q.usual = leastInFlight(q.usual, time.Since(b.taken))
 	b.answered = true
 	both := b.written
-	q.wakeLocked()
+	q.admitWaitersLocked()
 	q.mu.Unlock()
 	if both {
 		q.recycle(b)
@@ -279,7 +279,7 @@ func (q *queue) abort() (inflight, open *batch) {
 	inflight, open = q.head, q.open
 	q.head, q.tail, q.open = nil, nil, nil
 	q.pending, q.own, q.bytes, q.concurrency = 0, 0, 0, 0
-	q.wakeLocked()
+	q.admitWaitersLocked()
 	q.mu.Unlock()
 	return inflight, open
 }
@@ -293,9 +293,9 @@ func (q *queue) Withdraw(seq uint64) bool {
 		return false
 	}
 	q.pending--
-	if b.loose() { // else nothing would bound what piles up
+	if b.worthCompacting() { // else nothing would bound what piles up
 		q.bytes -= len(b.buf)
-		b.cut()
+		b.compact()
 		q.bytes += len(b.buf)
 	}
 	if len(b.items) == 0 {
@@ -304,11 +304,11 @@ func (q *queue) Withdraw(seq uint64) bool {
 		b.reset()
 		q.recycledLocked(b)
 	}
-	q.wakeLocked()
+	q.admitWaitersLocked()
 	return true
 }
 
 var (
-	_ wire.Withdrawer = (*queue)(nil)
-	_ wire.Roomer     = room{}
+	_ wire.Withdrawer     = (*queue)(nil)
+	_ wire.CapacityWaiter = capacity{}
 )

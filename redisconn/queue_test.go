@@ -32,7 +32,7 @@ func (q *queue) put(size int, fut Future) (seq uint64, ok bool) {
 	b.buf = append(b.buf, make([]byte, size)...)
 	b.items = append(b.items, item{fut: fut, start: m.bytes, end: len(b.buf)})
 	if fut != nil {
-		b.foreign = true
+		b.customFutures = true
 	}
 	q.enteredLocked(m)
 	return seq, true
@@ -145,7 +145,7 @@ func tcpPair(t *testing.T) (here, there net.Conn) {
 
 // oldestOf is first without its reason.
 func (q *queue) oldestOf(s *session) *batch {
-	b, _ := q.first(s)
+	b, _ := q.oldestBatch(s)
 	return b
 }
 
@@ -263,7 +263,7 @@ func TestQueueAccounting(t *testing.T) {
 // await starts a caller that waits for room.
 func (q *queue) await(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- room{q, 1}.AwaitRoom(ctx) }()
+	go func() { done <- capacity{q, 1}.AwaitCapacity(ctx) }()
 	synctest.Wait()
 	return done
 }
@@ -316,7 +316,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		require.ErrorIs(t, <-q.await(ctx), context.DeadlineExceeded)
-		require.Zero(t, q.room.Len())
+		require.Zero(t, q.waiters.Len())
 	})
 	test("a place is passed on", func(t *testing.T) {
 		// The first is woken and gives up at once: whichever of the two it
@@ -328,11 +328,11 @@ func TestQueueAwaitRoom(t *testing.T) {
 			cancel()
 			q.mu.Lock()
 			q.pending--
-			q.wakeLocked()
+			q.admitWaitersLocked()
 			q.mu.Unlock()
 			if <-one == nil { // it uses its room, and gives it up again
 				q.mu.Lock()
-				q.wakeLocked()
+				q.admitWaitersLocked()
 				q.mu.Unlock()
 			}
 			require.True(t, returned(two))
@@ -370,7 +370,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		one, two := q.await(ctx), q.await(ctx)
 		q.mu.Lock()
 		q.state = stateDisconnected
-		q.wakeLocked()
+		q.admitWaitersLocked()
 		q.mu.Unlock()
 		require.True(t, returned(one))
 		require.True(t, returned(two))

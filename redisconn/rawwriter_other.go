@@ -11,7 +11,7 @@ type rawWriter struct {
 
 func newRawWriter(net.Conn) *rawWriter { return nil }
 
-func (*rawWriter) look() error { return nil }
+func (*rawWriter) connCheck() error { return nil }
 
 func (*rawWriter) write([]byte) (int, error) { return 0, nil }
 

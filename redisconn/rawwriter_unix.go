@@ -19,10 +19,10 @@ type rawWriter struct {
 	n    int
 	err  error
 
-	// The same for exchange and look, which are used by whoever has the right to
+	// The same for exchange and connCheck, which are used by whoever has the right to
 	// read, too.
 	swap    func(fd uintptr) bool
-	peek    func(fd uintptr)
+	check   func(fd uintptr)
 	head    [1]byte
 	sent    bool
 	readErr error
@@ -47,7 +47,7 @@ func newRawWriter(conn net.Conn) *rawWriter {
 		return nil
 	}
 	w := &rawWriter{raw: raw}
-	w.once, w.swap, w.peek = w.writeOnce, w.swapOnce, w.peekOnce
+	w.once, w.swap, w.check = w.writeOnce, w.swapOnce, w.checkOnce
 	return w
 }
 
@@ -83,7 +83,7 @@ func (w *rawWriter) writeOnce(fd uintptr) bool {
 	}
 }
 
-// exchange looks whether the socket is quiet, writes out, and waits until there is
+// exchange checks the socket as connCheck does, writes out, and waits until there is
 // something to read. n is how much was written at once, as by write; it waits only
 // if that was all, and has called written before.
 func (w *rawWriter) exchange(out []byte) (n int, err error) {
@@ -109,7 +109,7 @@ func (w *rawWriter) swapOnce(fd uintptr) bool {
 	if w.sent {
 		return true
 	}
-	if w.readErr = w.quiet(fd); w.readErr != nil {
+	if w.readErr = w.checkFD(fd); w.readErr != nil {
 		return true
 	}
 	w.writeOnce(fd)
@@ -121,19 +121,19 @@ func (w *rawWriter) swapOnce(fd uintptr) bool {
 	return false
 }
 
-// look returns an error if the socket is not quiet.
-func (w *rawWriter) look() error {
-	if err := w.raw.Control(w.peek); err != nil {
+// connCheck returns an error if the server has closed the connection, or has sent
+// something, while nobody was reading.
+func (w *rawWriter) connCheck() error {
+	if err := w.raw.Control(w.check); err != nil {
 		return err
 	}
 	return w.readErr
 }
 
-func (w *rawWriter) peekOnce(fd uintptr) { w.readErr = w.quiet(fd) }
+func (w *rawWriter) checkOnce(fd uintptr) { w.readErr = w.checkFD(fd) }
 
-// quiet returns an error if the server has closed the connection, or has sent
-// something, while nobody was reading.
-func (w *rawWriter) quiet(fd uintptr) error {
+// checkFD is connCheck with the file descriptor.
+func (w *rawWriter) checkFD(fd uintptr) error {
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)
 		switch {
@@ -146,6 +146,6 @@ func (w *rawWriter) quiet(fd uintptr) error {
 		case n == 0:
 			return io.EOF
 		}
-		return errStray
+		return errUnsolicited
 	}
 }

@@ -21,20 +21,20 @@ type reader struct {
 	// answered is the sequence number behind that of the last answered request.
 	answered uint64
 
-	// mayPass: callers may read. mayRest: nobody needs to, when nothing is pending.
-	mayPass, mayRest bool
-	resting          *time.Timer // stopped, but while the loop waits for the right
+	// mayPass: callers may read. canIdle: nobody needs to, when nothing is pending.
+	mayPass, canIdle bool
+	idleTimer        *time.Timer // stopped, but while the loop waits for the right
 }
 
 func newReader(s *session) *reader {
 	r := &reader{
-		s:       s,
-		dec:     s.dec,
-		mayPass: s.interruptible() && !s.c.opts.Integrity,
-		resting: time.NewTimer(restMost),
+		s:         s,
+		dec:       s.dec,
+		mayPass:   s.interruptible() && !s.c.opts.Integrity,
+		idleTimer: time.NewTimer(idleMost),
 	}
-	r.mayRest = r.mayPass && s.peek != nil && s.c.opts.Protocol != 3
-	r.resting.Stop()
+	r.canIdle = r.mayPass && s.checker != nil && s.c.opts.Protocol != 3
+	r.idleTimer.Stop()
 	return r
 }
 
@@ -73,22 +73,22 @@ func (r *reader) handOver() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
 	}
-	if quiet := r.quiet(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.c.queue.passRead(r.s, quiet) {
+	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.c.queue.passRead(r.s, mayIdle) {
 		return true
 	}
-	r.resting.Reset(restMost)
-	defer r.resting.Stop()
+	r.idleTimer.Reset(idleMost)
+	defer r.idleTimer.Stop()
 	for {
 		select {
 		case <-r.s.readWake:
 			return true
 		case <-r.s.failed:
 			return false
-		case <-r.resting.C:
+		case <-r.idleTimer.C:
 			if r.s.c.queue.takeRead(r.s) {
 				return true
 			}
-			r.resting.Reset(restMost)
+			r.idleTimer.Reset(idleMost)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (r *reader) nextWaits() bool {
 // what that means for a reply that has come.
 func (r *reader) current() (b *batch, why *errorx.Error) {
 	if r.cur == nil {
-		r.cur, why = r.s.c.queue.first(r.s)
+		r.cur, why = r.s.c.queue.oldestBatch(r.s)
 	}
 	return r.cur, why
 }
@@ -140,7 +140,7 @@ func (r *reader) answer() bool {
 		r.s.failReply(redis.AsErrorx(err))
 		return false
 	}
-	if r.s.beats.strays(res, b.items[next].fut) {
+	if r.s.beats.misdirected(res, b.items[next].fut) {
 		r.s.fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}

@@ -12,41 +12,41 @@ import (
 // refuse resolves a request that was not queued.
 func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 	if err.IsOfType(redis.ErrQueueFull) {
-		if _, batch := err.Property(wire.EKRoomer); !batch {
-			err = err.WithProperty(wire.EKRoomer, room{&c.queue, 1})
+		if _, batch := err.Property(wire.EKCapacity); !batch {
+			err = err.WithProperty(wire.EKCapacity, capacity{&c.queue, 1})
 		}
 	}
-	c.resolve(cb, c.withConn(err), n)
+	c.resolveFuture(cb, c.withConn(err), n)
 }
 
 // refuseBatch resolves the requests of a batch that was not queued. The one of
 // index failed has the error; if it is malformed, others are so by it.
 func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags int, err *errorx.Error, failed int) {
-	rest := err
+	others := err
 	if failed >= 0 {
 		err = err.WithProperty(redis.EKRequest, reqs[failed])
 		if !err.IsOfType(redis.ErrRequestCancelled) {
-			rest = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", failed)
+			others = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", failed)
 		}
 	}
-	rest = rest.WithProperty(redis.EKRequests, reqs)
-	if rest.IsOfType(redis.ErrQueueFull) {
-		rest = rest.WithProperty(wire.EKRoomer, room{&c.queue, len(reqs)})
+	others = others.WithProperty(redis.EKRequests, reqs)
+	if others.IsOfType(redis.ErrQueueFull) {
+		others = others.WithProperty(wire.EKCapacity, capacity{&c.queue, len(reqs)})
 	}
 	for i := range reqs {
 		if i == failed {
 			c.refuse(cb, err, start+uint64(i))
 		} else {
-			c.refuse(cb, rest.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
+			c.refuse(cb, others.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
 		}
 	}
 	if flags&DoTransaction != 0 {
-		c.refuse(cb, rest, start+uint64(len(reqs)))
+		c.refuse(cb, others, start+uint64(len(reqs)))
 	}
 }
 
-// resolve resolves a future in another place than the reader.
-func (c *Connection) resolve(cb Future, res any, n uint64) {
+// resolveFuture resolves a future in another place than the reader.
+func (c *Connection) resolveFuture(cb Future, res any, n uint64) {
 	if cb == nil {
 		return
 	}

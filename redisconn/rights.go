@@ -31,7 +31,7 @@ import (
 // oldest; with Opts.Integrity always. When nothing is pending nobody has it: waking
 // the loop for each lone request would cost a third of its time. Then whoever writes
 // next looks first whether the server has closed the socket or has sent what nobody
-// asked for, and the loop takes the right if nobody else did for restMost. Where the
+// asked for, and the loop takes the right if nobody else did for idleMost. Where the
 // socket can't be looked at, and with RESP3, which has pushes, the loop has the right
 // instead of nobody.
 //
@@ -62,10 +62,10 @@ const (
 // duty is what the sender of a request that has entered has to do.
 type duty struct {
 	s     *session // nil if nothing
-	look  bool     // before it writes: nobody has read since the last reply
+	check bool     // before it writes: nobody has read since the last reply
 	wake  bool     // pass the right to read to the loop, before it writes
 	write bool
-	first bool // nothing is in flight: all that was written before has been read
+	idle  bool // nothing is in flight: all that was written before has been read
 }
 
 // dutyLocked gives the rights that are free to the sender of the requests from item i
@@ -74,7 +74,7 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	if q.session == nil {
 		return duty{}
 	}
-	d.s, d.first = q.session, q.head == nil
+	d.s, d.idle = q.session, q.head == nil
 	switch {
 	case q.yielding != 0 && q.open.enough(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
@@ -86,7 +86,7 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	if q.reading != readNobody {
 		return d
 	}
-	d.look = true
+	d.check = true
 	last := &q.open.items[len(q.open.items)-1]
 	// A caller that is alone writes and waits in one; it may begin as soon as it has
 	// the right.
@@ -104,16 +104,16 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	return d
 }
 
-// passRead passes the right to read of a session on; quiet is whether nobody needs to
+// passRead passes the right to read of a session on; mayIdle is whether nobody needs to
 // have it when nothing is pending. It returns true if the loop has it, and is to be
 // woken if the right was not its own.
-func (q *queue) passRead(s *session, quiet bool) (loop bool) {
+func (q *queue) passRead(s *session, mayIdle bool) (loop bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.session != s {
 		return false // a session that has failed has nothing to read
 	}
-	q.reading = q.nextReaderLocked(s, quiet)
+	q.reading = q.nextReaderLocked(s, mayIdle)
 	q.read = q.read || q.reading == readCaller
 	return q.reading == readLoop
 }
@@ -123,13 +123,13 @@ func (q *queue) passRead(s *session, quiet bool) (loop bool) {
 const offersMost = 32
 
 // nextReaderLocked finds who is to read next, and gives the right to a caller.
-func (q *queue) nextReaderLocked(s *session, quiet bool) readHolder {
+func (q *queue) nextReaderLocked(s *session, mayIdle bool) readHolder {
 	b := q.head
 	if b == nil {
 		b = q.open
 	}
 	if b == nil {
-		if quiet && !q.writing {
+		if mayIdle && !q.writing {
 			return readNobody
 		}
 		return readLoop
@@ -176,22 +176,22 @@ func (q *queue) takeRead(s *session) bool {
 	return true
 }
 
-// yields reports whether to let other goroutines run before the batch is taken.
-// If so, call yielded after that.
-func (q *queue) yields() (turn uint64) {
+// startYield reports whether to let other goroutines run before the batch is taken.
+// If so, call endYield after that.
+func (q *queue) startYield() (turn uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := max(q.concurrency, q.pending)
 	q.yielding = 0
-	if yields(n) && !(q.open != nil && q.open.enough(n)) {
+	if worthYielding(n) && !(q.open != nil && q.open.enough(n)) {
 		q.turn++
 		q.yielding = q.turn
 	}
 	return q.yielding
 }
 
-// yielded reports whether the caller still has the right to write.
-func (q *queue) yielded(turn uint64) bool {
+// endYield reports whether the caller still has the right to write.
+func (q *queue) endYield(turn uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.yielding != turn {
@@ -217,7 +217,7 @@ func (q *queue) release() {
 	q.mu.Unlock()
 }
 
-// restMost is how long nobody reads an idle socket at the most: so much later may
+// idleMost is how long nobody reads an idle socket at the most: so much later may
 // a connection that the server closes be noticed. A hundred wake-ups a second
 // beside a lone caller are too few to be measured.
-const restMost = 10 * time.Millisecond
+const idleMost = 10 * time.Millisecond

@@ -50,9 +50,9 @@ type rightsModel struct {
 	ticked  bool
 }
 
-func newRightsModel(mayRest bool) *rightsModel {
+func newRightsModel(mayIdle bool) *rightsModel {
 	q := newTestQueue(100, 1<<20)
-	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, mayRest: mayRest}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
+	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, canIdle: mayIdle}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
 	q.state, q.session, q.reading = stateConnected, s, readLoop
 	return &rightsModel{q: q, s: s, loop: true}
 }
@@ -91,7 +91,7 @@ func (m *rightsModel) steps() (steps []string) {
 	if m.s.unwritten {
 		steps = append(steps, "exchange")
 	}
-	if m.loop && m.s.reader.mayRest && m.q.head == nil && m.q.open == nil {
+	if m.loop && m.s.reader.canIdle && m.q.head == nil && m.q.open == nil {
 		steps = append(steps, "rest")
 	}
 	if n == 0 && !m.ticked {
@@ -120,12 +120,12 @@ func (m *rightsModel) do(step string) {
 	case "take":
 		m.take()
 	case "yield":
-		m.turn = m.q.yields()
+		m.turn = m.q.startYield()
 		if m.turn == 0 {
 			m.take()
 		}
 	case "run":
-		if m.q.yielded(m.turn) {
+		if m.q.endYield(m.turn) {
 			m.turn = 0
 			m.take()
 		} // else somebody has taken the right over, and has it from enter
@@ -201,7 +201,7 @@ func (m *rightsModel) answer() {
 	}
 }
 
-func (m *rightsModel) pass() { m.loop = m.q.passRead(m.s, m.s.reader.mayRest) }
+func (m *rightsModel) pass() { m.loop = m.q.passRead(m.s, m.s.reader.canIdle) }
 
 // check returns what must never be.
 func (m *rightsModel) check() error {
@@ -290,14 +290,14 @@ func (m *rightsModel) key() string {
 // Every order of steps is explored, over all states that there are with up to four
 // requests: nothing is lost, nobody waits for ever, and each right has one holder.
 func TestRightsModel(t *testing.T) {
-	for _, mayRest := range []bool{true, false} {
+	for _, mayIdle := range []bool{true, false} {
 		seen := map[string]bool{}
 		paths := [][]string{nil}
 		ends := 0
 		for len(paths) > 0 {
 			path := paths[len(paths)-1]
 			paths = paths[:len(paths)-1]
-			m := newRightsModel(mayRest)
+			m := newRightsModel(mayIdle)
 			for _, step := range path {
 				m.do(step)
 			}

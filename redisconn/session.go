@@ -13,10 +13,10 @@ import (
 // come to their ends, and the lifecycle resolves what is left.
 type session struct {
 	*socket
-	c      *Connection
-	raw    *rawWriter // nil if writes of callers could block
-	peek   *rawWriter // looks at the socket, also at that under TLS; nil if that can't be
-	ceding *ceding
+	c         *Connection
+	raw       *rawWriter // nil if writes of callers could block
+	checker   *rawWriter // checks the socket, or that under TLS; nil if that is not possible
+	processor *processor
 
 	failure sync.Once
 	failed  chan struct{} // closed after err is set
@@ -25,10 +25,10 @@ type session struct {
 	badReply *errorx.Error
 	quit     chan struct{} // closed when the writer is to end
 
-	// wake passes the right to write to the writer, together with rest, a
+	// wake passes the right to write to the writer, together with partial, a
 	// batch that is partly written, if not nil.
-	wake chan struct{}
-	rest *batch
+	wake    chan struct{}
+	partial *batch
 
 	reader *reader // used by whoever has the right to read
 	// readWake passes the right to read to the reader goroutine.
@@ -46,19 +46,19 @@ type session struct {
 
 func newSession(c *Connection, sock *socket) *session {
 	s := &session{
-		socket:   sock,
-		c:        c,
-		raw:      newRawWriter(sock.Conn),
-		ceding:   newCeding(sock.Conn),
-		failed:   make(chan struct{}),
-		quit:     make(chan struct{}),
-		wake:     make(chan struct{}, 1),
-		readWake: make(chan struct{}, 1),
+		socket:    sock,
+		c:         c,
+		raw:       newRawWriter(sock.Conn),
+		processor: newProcessor(sock.Conn),
+		failed:    make(chan struct{}),
+		quit:      make(chan struct{}),
+		wake:      make(chan struct{}, 1),
+		readWake:  make(chan struct{}, 1),
 
 		interrupted: make(chan struct{}, 1),
 	}
-	if s.peek = s.raw; s.raw == nil {
-		s.peek = newRawWriter(sock.bare())
+	if s.checker = s.raw; s.raw == nil {
+		s.checker = newRawWriter(sock.bare())
 	}
 	s.reader = newReader(s)
 	s.beats = &heartbeat{s: s}

@@ -54,7 +54,7 @@ func (q *queue) drain() <-chan struct{} {
 	if q.draining == nil {
 		q.draining = make(chan struct{})
 	}
-	q.wakeLocked()
+	q.admitWaitersLocked()
 	return q.draining
 }
 

@@ -9,7 +9,7 @@ import (
 // flush does what the sender of a request has to do. It is not held by a socket
 // that takes no bytes: what can't be written at once is left to the writer.
 func (s *session) flush(d duty) {
-	if d.look && !s.look() {
+	if d.check && !s.connCheck() {
 		return
 	}
 	if d.wake { // before the write: a server may read no more until its replies are read
@@ -18,7 +18,7 @@ func (s *session) flush(d duty) {
 	if !d.write {
 		return
 	}
-	if s.raw == nil && !(d.first && s.peek != nil) {
+	if s.raw == nil && !(d.idle && s.checker != nil) {
 		s.wake <- struct{}{}
 		return
 	}
@@ -30,7 +30,7 @@ func (s *session) flush(d duty) {
 		s.writeBatch(b)
 	}
 	s.c.resolveCancelled(cancelled)
-	s.ceding.cede()
+	s.processor.yield()
 }
 
 // writeBatch writes a batch that the caller has taken, and gives up the right to
@@ -39,7 +39,7 @@ func (s *session) writeBatch(b *batch) {
 	write := s.writeNow
 	if s.raw == nil {
 		if len(b.buf) > securedNow {
-			s.rest = b
+			s.partial = b
 			s.wake <- struct{}{}
 			return
 		}
@@ -56,12 +56,12 @@ func (s *session) yield() bool {
 	if s.c.opts.WritePause < 0 {
 		return true
 	}
-	turn := s.c.queue.yields()
+	turn := s.c.queue.startYield()
 	if turn == 0 {
 		return true
 	}
 	runtime.Gosched()
-	return s.c.queue.yielded(turn)
+	return s.c.queue.endYield(turn)
 }
 
 // writeNow writes the batch, or what the socket takes of it at once. It
@@ -78,7 +78,7 @@ func (s *session) writeNow(b *batch) bool {
 		s.writeFailed(err)
 		return false
 	case n < len(b.buf):
-		s.rest = b
+		s.partial = b
 		s.wake <- struct{}{}
 		return false
 	}
@@ -107,14 +107,14 @@ func (s *session) writeLoop() {
 			return
 		}
 		s.writeAll()
-		s.ceding.cede()
+		s.processor.yield()
 	}
 }
 
 // writeAll writes until nothing is left to write.
 func (s *session) writeAll() {
-	b := s.rest
-	s.rest = nil
+	b := s.partial
+	s.partial = nil
 	for {
 		var cancelled []item
 		if b == nil {

@@ -120,15 +120,15 @@ func (t Ticket) Withdraw() bool {
 	return t.Queue != nil && t.Queue.Withdraw(t.Seq)
 }
 
-// Roomer is a queue that can be full.
-type Roomer interface {
-	// AwaitRoom waits until the queue has room, or the context ends. If it
+// CapacityWaiter is a queue that can be full.
+type CapacityWaiter interface {
+	// AwaitCapacity waits until the queue has room, or the context ends. If it
 	// returns nil the caller has to send: the room is kept for it.
-	AwaitRoom(ctx context.Context) error
+	AwaitCapacity(ctx context.Context) error
 }
 
-// EKRoomer is the property of a redis.ErrQueueFull that holds the Roomer.
-var EKRoomer = errorx.RegisterProperty("roomer")
+// EKCapacity is the property of a redis.ErrQueueFull that holds the CapacityWaiter.
+var EKCapacity = errorx.RegisterProperty("capacity")
 
 // Describe sets what the sender has to know of the command: Shared, Single,
 // ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.

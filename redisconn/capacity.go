@@ -4,29 +4,29 @@ import (
 	"context"
 )
 
-// room is how many requests a caller waits for room for.
-type room struct {
+// capacity is how many requests a caller waits for room for.
+type capacity struct {
 	q        *queue
 	requests int
 }
 
-// place is that of a caller that waits for room.
-type place struct {
+// capacityWaiter is a caller that waits for room.
+type capacityWaiter struct {
 	requests int
 	woken    chan struct{}
 }
 
-// AwaitRoom implements wire.Roomer. It also returns when the connection is
+// AwaitCapacity implements wire.CapacityWaiter. It also returns when the connection is
 // lost: sending again then tells so.
-func (r room) AwaitRoom(ctx context.Context) error {
-	q := r.q
+func (c capacity) AwaitCapacity(ctx context.Context) error {
+	q := c.q
 	q.mu.Lock()
-	if !q.state.accepts() || q.fitsLocked(r.requests) || q.pending == 0 {
+	if !q.state.accepts() || q.fitsLocked(c.requests) || q.pending == 0 {
 		q.mu.Unlock()
 		return nil
 	}
 	woken := make(chan struct{}, 1)
-	waiting := q.room.PushBack(place{r.requests, woken})
+	waiting := q.waiters.PushBack(capacityWaiter{c.requests, woken})
 	q.mu.Unlock()
 	select {
 	case <-woken:
@@ -34,28 +34,28 @@ func (r room) AwaitRoom(ctx context.Context) error {
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.room.Remove(waiting)
+		q.waiters.Remove(waiting)
 		if len(woken) > 0 { // pass on the place that was meant for this caller
-			q.wakeLocked()
+			q.admitWaitersLocked()
 		}
 		return context.Cause(ctx)
 	}
 }
 
-// wakeLocked lets in as many of the callers that wait for room as there is
+// admitWaitersLocked lets in as many of the callers that wait for room as there is
 // room for; all of them, when the connection is lost.
-func (q *queue) wakeLocked() {
+func (q *queue) admitWaitersLocked() {
 	if q.draining != nil && q.pending == q.own && !q.drained {
 		q.drained = true
 		close(q.draining)
 	}
-	for let := 0; q.room.Len() > 0; {
-		first := q.room.Front().Value.(place)
+	for let := 0; q.waiters.Len() > 0; {
+		first := q.waiters.Front().Value.(capacityWaiter)
 		if q.state.accepts() && !q.fitsLocked(let+first.requests) && q.pending+let > 0 {
 			return
 		}
 		let += first.requests
-		q.room.Remove(q.room.Front())
+		q.waiters.Remove(q.waiters.Front())
 		first.woken <- struct{}{}
 	}
 }

@@ -14,7 +14,7 @@ func TestCedingLosesLittle(t *testing.T) {
 		foreign = 3 * time.Millisecond
 		span    = 10 * time.Second
 	)
-	c := &ceding{local: true}
+	c := &processor{local: true}
 	var now, lost time.Duration
 	for now < span {
 		now += own
@@ -24,15 +24,15 @@ func TestCedingLosesLittle(t *testing.T) {
 			c.account(now, foreign)
 		}
 	}
-	require.Greater(t, lost, foreignCredit, "it never cedes")
-	require.Less(t, lost, span/foreignPrice+2*foreignCredit)
+	require.Greater(t, lost, slowYieldCredit, "it never yields")
+	require.Less(t, lost, span/slowYieldPrice+2*slowYieldCredit)
 }
 
 func TestCedingToTheServerIsFree(t *testing.T) {
-	c := &ceding{local: true}
-	for now := time.Duration(0); now < time.Second; now += foreignTurn {
+	c := &processor{local: true}
+	for now := time.Duration(0); now < time.Second; now += slowYield {
 		require.True(t, c.may(now))
-		c.account(now, foreignTurn-1)
+		c.account(now, slowYield-1)
 	}
 	for range 3 { // the server, too, takes longer now and then
 		c.account(time.Second, 3*time.Millisecond)
@@ -40,7 +40,7 @@ func TestCedingToTheServerIsFree(t *testing.T) {
 	}
 	c.account(time.Second, 3*time.Millisecond)
 	require.False(t, c.may(time.Second))
-	require.True(t, c.may(2*time.Second), "it never cedes again")
+	require.True(t, c.may(2*time.Second), "it never yields again")
 }
 
 func TestIsLocal(t *testing.T) {
