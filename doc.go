@@ -63,5 +63,5 @@
 //     replaces it.
 //   - A redirect is MOVED (the slot lives elsewhere) or ASK (the key has moved
 //     on already); both are followed.
-//   - The policy of a request tells whether a replica may answer it.
+//   - The policy of a request decides whether a replica may answer it.
 package redispipe

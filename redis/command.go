@@ -5,14 +5,14 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// Blocking tells whether the command may keep its connection, and with it the
+// Blocking reports whether the command may keep its connection, and with it the
 // requests behind it, waiting: BLPOP, WAIT, SAVE. By the name alone that is so
 // of XREAD and XREADGROUP too; CheckRequest looks whether they have BLOCK.
 func Blocking(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.Blocking)
 }
 
-// Dangerous tells whether the command changes, or leaves, the state of its
+// Dangerous reports whether the command changes, or leaves, the state of its
 // connection, on which others may depend: WATCH, SELECT, SUBSCRIBE,
 // "CLIENT REPLY". Of a command with subcommands it needs both words.
 func Dangerous(cmd string) bool {
@@ -20,7 +20,7 @@ func Dangerous(cmd string) bool {
 	return call.Info != nil && (call.Class == command.Session || call.Class == command.Protocol)
 }
 
-// ReplicaSafe tells whether the command reads keys and nothing else, and a
+// ReplicaSafe reports whether the command reads keys and nothing else, and a
 // replica answers it as its master does, but for what has not reached it yet.
 // So it is false for commands without keys (DBSIZE, KEYS), for those that may
 // write (SORT, GETEX), for TOUCH, and for SCAN and its like, whose cursor one
@@ -65,7 +65,7 @@ func CheckRequest(req Request, singleThreaded bool) error {
 	return nil
 }
 
-// encodable tells whether appendArg takes the argument.
+// encodable reports whether appendArg takes the argument.
 func encodable(arg any) bool {
 	switch arg.(type) {
 	case nil, string, []byte, bool, float32, float64,

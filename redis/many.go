@@ -95,7 +95,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request) []any {
 	}
 }
 
-// allFull tells whether all of the results are for want of room.
+// allFull reports whether all of the results are for want of room.
 func allFull(results []any) bool {
 	for _, res := range results {
 		err := AsErrorx(res)

@@ -55,7 +55,7 @@ func parseUint(text []byte) (uint64, bool) {
 	return v, err == nil
 }
 
-// pointInside tells whether the decimal point, if there is one, stands between
+// pointInside reports whether the decimal point, if there is one, stands between
 // digits, as RESP3 wants it.
 func pointInside(text []byte) bool {
 	digit := func(i int) bool { return 0 <= i && i < len(text) && text[i]-'0' <= 9 }
@@ -63,7 +63,7 @@ func pointInside(text []byte) bool {
 	return point < 0 || digit(point-1) && digit(point+1)
 }
 
-// onlyOf tells whether text is not empty and made of the given characters.
+// onlyOf reports whether text is not empty and made of the given characters.
 func onlyOf(text []byte, chars string) bool {
 	for _, c := range text {
 		if bytes.IndexByte([]byte(chars), c) < 0 {

@@ -101,7 +101,7 @@ func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	snd.Send(s.ScanOpts.Request(s.Iter), s, 0)
 }
 
-// IterLast tells whether the last step ended the iteration.
+// IterLast reports whether the last step ended the iteration.
 func (s *ScannerBase) IterLast() bool {
 	return len(s.Iter) == 1 && s.Iter[0] == '0'
 }

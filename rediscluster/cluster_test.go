@@ -62,7 +62,7 @@ func (r *recorder) take() (answers, replies map[string]int) {
 	return answers, replies
 }
 
-// seen tells whether an event fulfils f.
+// seen reports whether an event fulfils f.
 func (r *recorder) seen(f func(LogEvent) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func replica(t testing.TB, tb *testbed.Cluster, n *testbed.Node) *testbed.Node {
 	return replicas[0]
 }
 
-// isType tells whether a result is an error of a type.
+// isType reports whether a result is an error of a type.
 func isType(t testing.TB, want interface{ String() string }, res any) {
 	t.Helper()
 	err := redis.AsErrorx(res)

@@ -254,7 +254,7 @@ func (l *layout) addOthers(nodes redisclusterutil.InstanceInfos) {
 	slices.Sort(l.others)
 }
 
-// has tells whether an address belongs to a shard.
+// has reports whether an address belongs to a shard.
 func (l *layout) has(addr string) bool {
 	for _, s := range l.shards {
 		if s.master == addr || slices.Contains(s.replicas, addr) {

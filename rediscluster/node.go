@@ -163,7 +163,7 @@ func (n *node) pick(seed RoundRobinSeed, avoid *link) *link {
 	return waiting
 }
 
-// isUp tells whether the node has a connection.
+// isUp reports whether the node has a connection.
 func (n *node) isUp() bool {
 	for _, l := range n.links {
 		if l.state.Load() == linkUp {

@@ -37,7 +37,7 @@ func (p ReplicaPolicyEnum) String() string {
 	return "unknown policy"
 }
 
-// allowsReplica tells whether a request may go to a replica. safe is whether a
+// allowsReplica reports whether a request may go to a replica. safe is whether a
 // replica is known to answer it as the master does.
 func (p ReplicaPolicyEnum) allowsReplica(safe bool) bool {
 	switch p {

@@ -151,7 +151,7 @@ func (r *refresher) sleep(d time.Duration) bool {
 	}
 }
 
-// refresh reads the topology again, and tells whether it has changed.
+// refresh reads the topology again, and reports whether it has changed.
 func (r *refresher) refresh() (changed bool) {
 	defer r.release(false)
 	defer r.c.recovered()

@@ -80,7 +80,7 @@ func (s *shard) pick(spec routeSpec) *link {
 	return s.master.pick(spec.seed, spec.avoid)
 }
 
-// readable tells whether the node is up and, if it is a replica, its
+// readable reports whether the node is up and, if it is a replica, its
 // replication is at least so well.
 func (n *node) readable(least int32) bool {
 	return n.isUp() && (!n.replica || n.sync.Load() >= least)

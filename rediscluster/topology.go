@@ -62,7 +62,7 @@ func newTopology(l *layout, masterOnly map[uint16]struct{}, get nodeFor) *topolo
 	return t
 }
 
-// equal tells whether there is nothing that a request would notice.
+// equal reports whether there is nothing that a request would notice.
 func (t *topology) equal(o *topology) bool {
 	return t.slots == o.slots && t.masterOnly == o.masterOnly && maps.Equal(t.aliases, o.aliases) && slices.Equal(t.nodes, o.nodes) &&
 		slices.EqualFunc(t.shards, o.shards, func(a, b *shard) bool { return slices.Equal(a.nodes, b.nodes) })

@@ -109,10 +109,10 @@ func (c *Connection) String() string {
 // GoString implements fmt.GoStringer, so that %#v does not show the password.
 func (c *Connection) GoString() string { return c.String() }
 
-// ConnectedNow tells whether there is a connection.
+// ConnectedNow reports whether there is a connection.
 func (c *Connection) ConnectedNow() bool { return c.currentState() == stateConnected }
 
-// MayBeConnected tells whether there is a connection or one is being made, so
+// MayBeConnected reports whether there is a connection or one is being made, so
 // that requests are accepted.
 func (c *Connection) MayBeConnected() bool { return c.currentState().accepts() }
 

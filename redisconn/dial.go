@@ -95,7 +95,7 @@ func tlsError(err error) *errorx.Error {
 	return ErrTLS.Wrap(err, "TLS handshake")
 }
 
-// isAlert tells whether err is a TLS alert. With TLS 1.3 the server's refusal of
+// isAlert reports whether err is a TLS alert. With TLS 1.3 the server's refusal of
 // the client's certificate comes as the answer to the first request.
 func isAlert(err error) bool {
 	if e := errorx.Cast(err); e != nil && e.Cause() != nil {

@@ -3,7 +3,7 @@ package redisconn
 // IdleMost is idleMost.
 const IdleMost = idleMost
 
-// ReaderRests tells whether the reader rests, and will for IdleMost or longer if
+// ReaderRests reports whether the reader rests, and will for IdleMost or longer if
 // no request comes.
 func (c *Connection) ReaderRests() bool {
 	q := &c.queue

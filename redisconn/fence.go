@@ -19,7 +19,7 @@ func newNonce() (n nonce) {
 	return n
 }
 
-// is tells whether res echoes the nonce.
+// is reports whether res echoes the nonce.
 func (n *nonce) is(res any) bool {
 	echo, ok := res.([]byte)
 	return ok && string(echo) == string(n[:])

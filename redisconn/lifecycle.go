@@ -68,7 +68,7 @@ const brokenGrace = 8
 // often a server is dialed that answers something and breaks the connection.
 const usefulLeast = 10 * time.Millisecond
 
-// wasOfUse tells whether the session has answered anything, and has not broken
+// wasOfUse reports whether the session has answered anything, and has not broken
 // as soon as it began.
 func (s *session) wasOfUse(life time.Duration) bool {
 	return s.received.Load() > 0 && life >= usefulLeast || life >= s.c.opts.ReconnectPause
@@ -168,7 +168,7 @@ func (p *progress) servedSince(now time.Time, seq uint64) time.Time {
 // slower than this, 64 KiB/s by default, is of no use.
 const enoughProgress = 64 << 10
 
-// stalled tells whether the oldest request has waited for the time-out with
+// stalled reports whether the oldest request has waited for the time-out with
 // too little coming in.
 func (p *progress) stalled(now, oldest time.Time, received int64, timeout time.Duration) bool {
 	if received-p.received >= enoughProgress {

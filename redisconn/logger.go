@@ -110,7 +110,7 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
-// WantsReqStat tells whether a logger does anything with statistics: one that
+// WantsReqStat reports whether a logger does anything with statistics: one that
 // has a method WantsReqStat() bool is asked, those of this package do not, nor
 // does nil.
 func WantsReqStat(l Logger) bool {

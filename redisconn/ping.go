@@ -51,7 +51,7 @@ func (h *heartbeat) misdirected(res any, fut Future) bool {
 	return h.waiting.Load() && h.nonce.is(res) && fut != Future(h)
 }
 
-// pingRefused tells whether a server that is sane may answer PING so. MISCONF is
+// pingRefused reports whether a server that is sane may answer PING so. MISCONF is
 // how it says that it can't write to its disk; it goes on answering reads.
 func pingRefused(res any) bool {
 	err := redis.AsErrorx(res)

@@ -77,7 +77,7 @@ func (q *queue) fitsLocked(requests int) bool {
 	return q.pending+requests <= q.maxRequests && q.bytes < q.maxBytes
 }
 
-// inTimeLocked tells whether a request that enters now can be expected to be
+// inTimeLocked reports whether a request that enters now can be expected to be
 // answered before its deadline.
 func (q *queue) inTimeLocked(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {

@@ -14,7 +14,7 @@ var (
 	errNoAddress = redis.ErrNoAddressProvided.NewSubtype("dumb", redis.ErrTraitNotSent)
 )
 
-// broken tells whether res leaves the stream in doubt: any error except one
+// broken reports whether res leaves the stream in doubt: any error except one
 // that the server answered with.
 func broken(res any) bool {
 	err := redis.AsErrorx(res)

@@ -30,10 +30,10 @@ func (s *Server) PID() int {
 	return s.proc.os.Pid
 }
 
-// Running tells whether the server is up. A paused one is.
+// Running reports whether the server is up. A paused one is.
 func (s *Server) Running() bool { return s.PID() != 0 }
 
-// Paused tells whether the server is up and frozen by Pause.
+// Paused reports whether the server is up and frozen by Pause.
 func (s *Server) Paused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Server) launchLocked(configure bool) error {
 	return nil
 }
 
-// readyLocked tells whether the server runs commands, and is ours: another one
+// readyLocked reports whether the server runs commands, and is ours: another one
 // may have the port. One that refuses INFO for want of rights passes.
 func (s *Server) readyLocked() bool {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)

@@ -46,7 +46,7 @@ func reserve(num int) (port, error) {
 	return port{num: inet.Port, release: release}, nil
 }
 
-// frozen tells whether SIGSTOP has taken effect.
+// frozen reports whether SIGSTOP has taken effect.
 func frozen(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -50,7 +50,7 @@ func spawn(logPath, dir, binary string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// running tells whether the process has not ended yet.
+// running reports whether the process has not ended yet.
 func (p *process) running() bool {
 	select {
 	case <-p.done:

@@ -33,7 +33,7 @@ func (p *proxyPump) fire(chunk []byte) bool {
 	return true
 }
 
-// due tells whether a's point is reached; counted, that a message begins.
+// due reports whether a's point is reached; counted, that a message begins.
 func (p *proxyPump) due(a *ProxyArmed, counted bool) bool {
 	switch at := a.fault.At; at.kind {
 	case proxyAtByte, proxyAtRandom:
@@ -74,7 +74,7 @@ func (p *proxyPump) untilByteFault(n int) int {
 	return n
 }
 
-// matching tells whether a fault waits for a request of this link.
+// matching reports whether a fault waits for a request of this link.
 func (p *proxyPump) matching() bool {
 	for _, a := range *p.link.proxy.armed.Load() {
 		if a.fault.At.kind == proxyAtRequest && a.left.Load() != 0 &&

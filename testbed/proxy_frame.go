@@ -20,7 +20,7 @@ type proxyFramer struct {
 	line   []byte // the header line so far
 }
 
-// boundary tells whether the next byte begins a message.
+// boundary reports whether the next byte begins a message.
 func (f *proxyFramer) boundary() bool { return !f.begun && !f.broken }
 
 // feed takes bytes up to the end of the current message: how many it took,

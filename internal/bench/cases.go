@@ -175,7 +175,7 @@ func pick[T any](all []T, patterns string, name func(T) string, unnamed func(T) 
 	return slices.DeleteFunc(all, func(x T) bool { return !chosen[name(x)] }), nil
 }
 
-// fits tells whether a client takes part in a case.
+// fits reports whether a client takes part in a case.
 func (c Case) fits(d peer.Driver) bool {
 	switch {
 	case c.Kind == limit:

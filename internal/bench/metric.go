@@ -77,7 +77,7 @@ func (r *Results) median(caseID, client string, m metric) (float64, bool) {
 	return (all[middle-1] + all[middle]) / 2, true
 }
 
-// has tells whether there are any results of a case.
+// has reports whether there are any results of a case.
 func (r *Results) has(caseID string) bool {
 	for k := range r.runs {
 		if k.Case == caseID {

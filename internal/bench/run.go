@@ -66,7 +66,7 @@ func (r *runner) run() error {
 	return nil
 }
 
-// runCase tells whether to stop.
+// runCase reports whether to stop.
 func (r *runner) runCase(c Case, round int) bool {
 	if c.Kind == limit {
 		v, err := r.redisBenchmark(c)
@@ -162,7 +162,7 @@ func (r *runner) servers(c Case) []string {
 	return []string{r.lab.Server()}
 }
 
-// needs tells whether any case runs on a cluster, or on the single server.
+// needs reports whether any case runs on a cluster, or on the single server.
 func (r *runner) needs(cluster bool) bool {
 	return slices.ContainsFunc(r.cases, func(c Case) bool { return c.Cluster == cluster })
 }

@@ -26,7 +26,7 @@ type target struct {
 	measure func(*Results) (figure float64, beside string, ok bool)
 }
 
-// met tells whether a figure reaches the target.
+// met reports whether a figure reaches the target.
 func (t target) met(figure float64) bool {
 	if t.AtLeast {
 		return figure >= t.Bound

@@ -92,7 +92,7 @@ func wellFormed(cmd string) bool {
 	return spaces <= 1
 }
 
-// Verdict tells whether a call may be sent, and if not, why.
+// Verdict reports whether a call may be sent, and if not, why.
 type Verdict uint8
 
 const (

@@ -53,7 +53,7 @@ type Info struct {
 	keys  [maxSpecs]spec
 }
 
-// Is tells whether any of the flags is set. It is false for a nil Info.
+// Is reports whether any of the flags is set. It is false for a nil Info.
 func (i *Info) Is(f Flags) bool {
 	return i != nil && i.Flags&f != 0
 }

@@ -210,7 +210,7 @@ func (l *Ledger) IssueTagged(check func(tag string) Check) (id uint64) {
 	return id
 }
 
-// Tagged tells whether a request carries its tag.
+// Tagged reports whether a request carries its tag.
 func (l *Ledger) Tagged(id uint64) bool { return l.slot(id).tagged }
 
 // Ignore takes a request's check away, for tests that damage its value.

@@ -78,7 +78,7 @@ func (r *Report) Count(v Violation) int64 {
 	return r.violations[v]
 }
 
-// Failed tells whether any promise was broken.
+// Failed reports whether any promise was broken.
 func (r *Report) Failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

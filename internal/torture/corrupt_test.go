@@ -23,7 +23,7 @@ type damage struct {
 	at, bit int
 }
 
-// inValue tells whether the damage is within the value. RESP has no checksum,
+// inValue reports whether the damage is within the value. RESP has no checksum,
 // so nobody can notice that.
 func (d damage) inValue() bool {
 	reply := testbed.ScriptedBulk(d.tag)

@@ -172,7 +172,7 @@ func (s *soak) load() *Load {
 	return load
 }
 
-// changes tells whether a round has a new client, and whether that has the
+// changes reports whether a round has a new client, and whether that has the
 // integrity option: rounds with it are between two without.
 func changes(round int) (anew, integrity bool) { return round%3 != 1, round%3 == 2 }
 

@@ -34,7 +34,7 @@ func GetHost(addr string) (string, error) {
 	return host, err
 }
 
-// IsIPAddress tells whether addr, or its host if it is host:port, is an IP.
+// IsIPAddress reports whether addr, or its host if it is host:port, is an IP.
 func IsIPAddress(addr string) bool {
 	if host, err := GetHost(addr); err == nil {
 		addr = host

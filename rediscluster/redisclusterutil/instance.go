@@ -56,13 +56,13 @@ type InstanceInfo struct {
 	Migrating []SlotMigration
 }
 
-// HasAddr tells whether the answering node knows an address of this one.
+// HasAddr reports whether the answering node knows an address of this one.
 func (i InstanceInfo) HasAddr() bool { return !i.NoAddr && i.Port != 0 }
 
-// AddrValid tells whether Addr has a host and a port to dial.
+// AddrValid reports whether Addr has a host and a port to dial.
 func (i InstanceInfo) AddrValid() bool { return i.HasAddr() && i.IP != "" }
 
-// IsMaster tells whether the node is a master.
+// IsMaster reports whether the node is a master.
 func (i InstanceInfo) IsMaster() bool { return i.SlaveOf == "" }
 
 // InstanceInfos are the nodes of a cluster, as one or several of them see it.

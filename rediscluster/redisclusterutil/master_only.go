@@ -24,7 +24,7 @@ func masterOnlyKey(stub string) string {
 }
 
 // RequestMasterOnly asks for the slots that SetMasterOnly marked with the same
-// stub. The flag tells whether there are any.
+// stub. The flag reports whether there are any.
 func RequestMasterOnly(s redis.Sender, stub string) (map[uint16]struct{}, bool, error) {
 	return ParseMasterOnly(redis.Sync{S: s}.Do("SMEMBERS", masterOnlyKey(stub)))
 }
@@ -57,7 +57,7 @@ func changeMasterOnly(s redis.Sender, cmd, stub string, slots []uint16) error {
 }
 
 // ParseMasterOnly parses the slots: a set, or a string of numbers between
-// commas or spaces. The flag tells whether there are any.
+// commas or spaces. The flag reports whether there are any.
 func ParseMasterOnly(res any) (map[uint16]struct{}, bool, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, false, err

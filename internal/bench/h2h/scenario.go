@@ -94,7 +94,7 @@ func (a *act) ready() error { return a.out.Encode(event{Ready: true}) }
 
 func (a *act) found(f finding) error { return a.out.Encode(event{Finding: &f}) }
 
-// promised tells whether an error promises that nothing was sent.
+// promised reports whether an error promises that nothing was sent.
 func (a *act) promised(err error) bool { return a.entry.notSent != nil && a.entry.notSent(err) }
 
 const (

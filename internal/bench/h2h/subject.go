@@ -25,7 +25,7 @@ type entry struct {
 	// safest describes the settings that target.Safest asks for; empty if there
 	// are none to be had.
 	safest string
-	// notSent tells whether an error promises that nothing was sent; nil if the
+	// notSent reports whether an error promises that nothing was sent; nil if the
 	// client makes no such promise.
 	notSent func(error) bool
 	// cluster is set if it is a client for clusters too.

@@ -125,7 +125,7 @@ func (c *merged) class(name string) string {
 	return ""
 }
 
-// replicaSafe tells whether a command may be sent to a replica by its name
+// replicaSafe reports whether a command may be sent to a replica by its name
 // alone: it reads, and it has a key. Of a container so have all subcommands.
 func (m *merger) replicaSafe(name string) bool {
 	c := m.commands[name]
