@@ -11,23 +11,39 @@ import (
 // manyWaiter is the future of a caller that waits for several results.
 type manyWaiter struct {
 	call
+	placed
 
-	mu        sync.Mutex // guards what follows
-	results   []any
-	resolved  []bool
-	left      int
+	mu sync.Mutex // guards what follows
+	results
 	abandoned error
+}
+
+// results are those of several requests.
+type results struct {
+	all      []any
+	resolved []bool
+	left     int
+}
+
+func newResults(n int) results {
+	return results{all: make([]any, n), resolved: make([]bool, n), left: n}
+}
+
+// set sets one result, unless it has one. It reports whether that was the last.
+func (r *results) set(res any, n uint64) (last bool) {
+	if r.resolved[n] {
+		return false
+	}
+	r.all[n], r.resolved[n] = res, true
+	r.left--
+	return r.left == 0
 }
 
 // Resolve implements Future.
 func (m *manyWaiter) Resolve(res any, n uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.abandoned != nil || m.resolved[n] {
-		return
-	}
-	m.results[n], m.resolved[n] = res, true
-	if m.left--; m.left == 0 {
+	if m.abandoned == nil && m.set(res, n) {
 		m.resolve()
 	}
 }
@@ -50,16 +66,19 @@ func (m *manyWaiter) abandon(err error) {
 	m.abandoned = err
 	for i, resolved := range m.resolved {
 		if !resolved {
-			m.results[i] = err
+			m.all[i] = err
 		}
 	}
 }
 
-func sendMany(ctx context.Context, s Sender, reqs []Request) []any {
+func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
 	if len(reqs) == 0 {
 		return nil
 	}
-	m := exchangeMany(ctx, s, reqs)
+	if h, ok := s.(*hooked); ok {
+		return h.doMany(ctx, reqs, seen)
+	}
+	m := exchangeMany(ctx, s, reqs, seen)
 	for i, res := range m {
 		if err, failed := res.(error); failed {
 			m[i] = traced(withRequest(err, reqs[i].Cmd, reqs[i].Args))
@@ -68,29 +87,27 @@ func sendMany(ctx context.Context, s Sender, reqs []Request) []any {
 	return m
 }
 
-func exchangeMany(ctx context.Context, s Sender, reqs []Request) []any {
+func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return slices.Repeat([]any{withdrawn(ctx)}, len(reqs))
 	}
 	for {
-		m := &manyWaiter{
-			call:     newCall(),
-			results:  make([]any, len(reqs)),
-			resolved: make([]bool, len(reqs)),
-			left:     len(reqs),
-		}
+		m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
 		s.SendMany(reqs, m, 0)
 		if m.wait(ctx, wire.Ticket{}) == endAbandoned {
 			m.abandon(abandoned(ctx))
 		}
-		if !allFull(m.results) {
-			return m.results
+		if seen != nil {
+			*seen = m.last()
 		}
-		if again, err := awaitCapacity(ctx, AsError(m.results[0])); !again {
+		if !allFull(m.all) {
+			return m.all
+		}
+		if again, err := awaitCapacity(ctx, AsError(m.all[0])); !again {
 			if ctx.Err() != nil {
 				return slices.Repeat([]any{err}, len(reqs))
 			}
-			return m.results
+			return m.all
 		}
 	}
 }
@@ -106,14 +123,18 @@ func allFull(results []any) bool {
 	return true
 }
 
-func sendTransaction(ctx context.Context, s Sender, reqs []Request) ([]any, error) {
+func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) ([]any, error) {
+	if h, ok := s.(*hooked); ok {
+		return h.doTransaction(ctx, reqs, seen)
+	}
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, traced(withdrawn(ctx)).(error)
 	}
 	for {
 		w := newWaiter()
+		w.req.Observed = seen != nil
 		s.SendTransaction(reqs, w, 0)
-		res := w.result(ctx, nil)
+		res := w.result(ctx, nil, seen)
 		if err, failed := res.(error); failed {
 			again, err := awaitCapacity(ctx, err)
 			if again {

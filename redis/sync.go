@@ -1,6 +1,10 @@
 package redis
 
-import "context"
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
 
 // Sync wraps a Sender so that a call waits for its result. It is safe for use
 // by many goroutines; that is what fills the batches.
@@ -11,18 +15,18 @@ type Sync struct {
 // Do sends a command and returns its result, which is an *errorx.Error if the
 // request failed: see AsError. Arguments are not kept.
 func (s Sync) Do(cmd string, args ...any) any {
-	return do(context.Background(), s.S, cmd, args, nil)
+	return do(context.Background(), s.S, cmd, args, nil, nil)
 }
 
 // Send sends a request and returns its result.
 func (s Sync) Send(r Request) any {
-	return do(context.Background(), s.S, r.Cmd, r.Args, nil)
+	return do(context.Background(), s.S, r.Cmd, r.Args, nil, nil)
 }
 
 // SendMany sends requests at once and returns their results in order. Each
 // result is to be checked for an error of its own.
 func (s Sync) SendMany(reqs []Request) []any {
-	return sendMany(context.Background(), s.S, reqs)
+	return sendMany(context.Background(), s.S, reqs, nil)
 }
 
 // SendTransaction sends requests between MULTI and EXEC and returns their
@@ -30,7 +34,7 @@ func (s Sync) SendMany(reqs []Request) []any {
 // ErrTraitNotSent, or of type ErrExecAbort, nothing ran; after ErrIO the
 // transaction ran whole or not at all.
 func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
-	return sendTransaction(context.Background(), s.S, reqs)
+	return sendTransaction(context.Background(), s.S, reqs, nil)
 }
 
 // Scanner returns an iterator over keys, or over the elements of a key.
@@ -46,16 +50,20 @@ type SyncIterator struct {
 // Next returns the next batch, which may be empty; ScanEOF as the error tells
 // the end.
 func (s SyncIterator) Next() ([]string, error) {
-	return scanNext(context.Background(), s.s)
+	return scanNext(context.Background(), s.s, nil)
 }
 
-func scanNext(ctx context.Context, s Scanner) ([]string, error) {
+func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error) {
+	if h, ok := s.(*hookedScanner); ok {
+		return h.wait(ctx)
+	}
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, traced(withdrawn(ctx)).(error)
 	}
 	w := newWaiter()
+	w.req.Observed = seen != nil
 	s.Next(w)
-	switch res := w.result(ctx, nil).(type) {
+	switch res := w.result(ctx, nil, seen).(type) {
 	case []string:
 		return res, nil
 	case error:

@@ -18,7 +18,7 @@ func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
 	if ctx == nil {
 		return errContextIsNil()
 	}
-	return do(ctx, s.S, cmd, args, nil)
+	return do(ctx, s.S, cmd, args, nil, nil)
 }
 
 // Send sends a request and returns its result.
@@ -26,7 +26,7 @@ func (s SyncCtx) Send(ctx context.Context, r Request) any {
 	if ctx == nil {
 		return errContextIsNil()
 	}
-	return do(ctx, s.S, r.Cmd, r.Args, nil)
+	return do(ctx, s.S, r.Cmd, r.Args, nil, nil)
 }
 
 // SendMany sends requests at once and returns their results in order. When the
@@ -39,7 +39,7 @@ func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 		}
 		return results
 	}
-	return sendMany(ctx, s.S, reqs)
+	return sendMany(ctx, s.S, reqs, nil)
 }
 
 // SendTransaction is Sync.SendTransaction with a context. When the context
@@ -48,7 +48,7 @@ func (s SyncCtx) SendTransaction(ctx context.Context, reqs []Request) ([]any, er
 	if ctx == nil {
 		return nil, errContextIsNil()
 	}
-	return sendTransaction(ctx, s.S, reqs)
+	return sendTransaction(ctx, s.S, reqs, nil)
 }
 
 // Scanner returns an iterator that ends with the context.
@@ -68,7 +68,7 @@ func (s SyncCtxIterator) Next() ([]string, error) {
 	if s.ctx == nil {
 		return nil, errContextIsNil()
 	}
-	return scanNext(s.ctx, s.s)
+	return scanNext(s.ctx, s.s, nil)
 }
 
 func errContextIsNil() error { return ErrContextIsNil.New("context is nil") }

@@ -41,7 +41,7 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 		buf := dst.(*[]byte)
 		t.body, *buf = (*buf)[:0], nil
 	}
-	res := do(ctx, s, cmd, args, &t)
+	res := do(ctx, s, cmd, args, &t, nil)
 	if t.filled && AsError(res) == nil {
 		t.store(dst)
 		return nil
@@ -57,7 +57,7 @@ func doIntoPlanned(ctx context.Context, s Sender, dst any, cmd string, args []an
 	if err := checkTarget(dst); err != nil {
 		return err
 	}
-	return readInto(dst, do(ctx, s, cmd, args, nil), cmd, args)
+	return readInto(dst, do(ctx, s, cmd, args, nil, nil), cmd, args)
 }
 
 // checkTarget returns ErrArgumentType if no reply can be read into dst.

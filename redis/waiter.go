@@ -28,6 +28,7 @@ type waiter struct {
 	pooled bool
 	req    wire.Request
 	res    any
+	place  wire.Place // where the answer came from, if req.Observed is set
 	// target is where DecodeReply puts the reply, if req.Typed is set.
 	target target
 }
@@ -52,7 +53,8 @@ func (w *waiter) recycle() {
 	}
 	w.res = nil
 	w.target = target{}
-	w.req.Cmd, w.req.Ticket, w.req.Typed = "", wire.Ticket{}, false
+	w.place = wire.Place{}
+	w.req.Cmd, w.req.Ticket, w.req.Typed, w.req.Observed = "", wire.Ticket{}, false, false
 	waiters.Put(w)
 }
 
@@ -67,6 +69,12 @@ func (w *waiter) Resolve(res any, _ uint64) {
 	}
 }
 
+// Observes implements wire.Observer.
+func (w *waiter) Observes() bool { return w.req.Observed }
+
+// AnsweredBy implements wire.Observer.
+func (w *waiter) AnsweredBy(p wire.Place) { w.place = p }
+
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
 	if w.state.Load() == callAbandoned {
@@ -76,14 +84,18 @@ func (w *waiter) Cancelled() error {
 }
 
 // result waits until the request is resolved, or ctx ends. It ends the
-// caller's use of the waiter. What came into the waiter's target is moved to t.
-func (w *waiter) result(ctx context.Context, t *target) any {
+// caller's use of the waiter. What came into the waiter's target is moved to t, and
+// where the answer came from to seen.
+func (w *waiter) result(ctx context.Context, t *target, seen *wire.Place) any {
 	end := w.wait(ctx, w.req.Ticket)
 	if end == endAbandoned {
 		return abandoned(ctx) // whoever resolves the waiter recycles it
 	}
 	if w.req.Typed {
 		*t = w.target
+	}
+	if seen != nil {
+		*seen = w.place
 	}
 	res := w.res
 	if end == endWithdrawn {
@@ -104,13 +116,17 @@ func abandoned(ctx context.Context) error {
 }
 
 // do sends one command and waits for its result, which may come into t, if that
-// is not nil. It keeps no reference to args.
-func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
+// is not nil; where the answer came from goes to seen, if that is not nil. It keeps
+// no reference to args.
+func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
+	if h, ok := s.(*hooked); ok {
+		return h.do(ctx, cmd, args, t, seen)
+	}
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return traced(withRequest(withdrawn(ctx), cmd, args))
 	}
 	for {
-		res := exchange(ctx, s, cmd, args, t)
+		res := exchange(ctx, s, cmd, args, t, seen)
 		err, failed := res.(error)
 		if !failed {
 			return res
@@ -122,14 +138,14 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
 	}
 }
 
-func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) any {
+func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	encoded, _ := s.(encodedSender)
 	takes, wantsSlot := false, false
 	if encoded != nil {
 		takes, wantsSlot = encoded.TakesEncoded(s)
 	}
 	if !takes {
-		return exchangePlain(ctx, s, cmd, args)
+		return exchangePlain(ctx, s, cmd, args, seen)
 	}
 	buf := wire.GetBuffer()
 	var bad int
@@ -140,7 +156,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	}
 	w := pooledWaiter()
 	w.req.Buf = *buf
-	w.req.Cmd, w.req.Waits = cmd, true
+	w.req.Cmd, w.req.Waits, w.req.Observed = cmd, true, seen != nil
 	w.req.Deadline, _ = ctx.Deadline()
 	if t != nil && t.kind >= targetBytes {
 		w.req.Typed = true
@@ -151,19 +167,20 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target) 
 	encoded.SendEncoded(&w.req, w, 0)
 	w.req.Buf = nil
 	wire.PutBuffer(buf)
-	return w.result(ctx, t)
+	return w.result(ctx, t, seen)
 }
 
 // exchangePlain is exchange with a Sender that takes plain requests.
-func exchangePlain(ctx context.Context, s Sender, cmd string, args []any) any {
+func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire.Place) any {
 	for i, arg := range args {
 		if !encodable(arg) {
 			return errArgument(cmd, i, arg)
 		}
 	}
 	w := newWaiter()
+	w.req.Observed = seen != nil
 	s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
-	return w.result(ctx, nil)
+	return w.result(ctx, nil, seen)
 }
 
 // awaitCapacity waits, after an error for want of room, until the request can be

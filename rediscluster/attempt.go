@@ -44,7 +44,7 @@ func (a *attempt) copyRequest(r *wire.Request) {
 
 // ofUser prepares a request that has not come from package redis.
 func (a *attempt) ofUser() {
-	a.named, a.req.Waits = true, wire.Waits(a.cb)
+	a.named, a.req.Waits, a.req.Observed = true, wire.Waits(a.cb), wire.Observes(a.cb)
 }
 
 // setSpec says how to route the request.
@@ -122,6 +122,12 @@ func (a *attempt) Cancelled() error {
 	}
 	return a.cb.Cancelled()
 }
+
+// Observes implements wire.Observer.
+func (a *attempt) Observes() bool { return wire.Observes(a.cb) }
+
+// AnsweredBy implements wire.Observer.
+func (a *attempt) AnsweredBy(p wire.Place) { wire.AnsweredBy(a.cb, p) }
 
 // Waits implements wire.Caller.
 func (a *attempt) Waits() bool { return wire.Waits(a.cb) }

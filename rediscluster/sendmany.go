@@ -187,6 +187,12 @@ func (g *group) alone(n int) *attempt {
 // Cancelled implements redis.Future.
 func (g *group) Cancelled() error { return g.m.Cancelled() }
 
+// Observes implements wire.Observer.
+func (g *group) Observes() bool { return wire.Observes(g.m.cb) }
+
+// AnsweredBy implements wire.Observer.
+func (g *group) AnsweredBy(p wire.Place) { wire.AnsweredBy(g.m.cb, p) }
+
 // Waits implements wire.Caller.
 func (g *group) Waits() bool { return g.m.Waits() }
 

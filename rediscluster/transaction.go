@@ -100,6 +100,12 @@ func (t *transaction) Resolve(res any, n uint64) {
 	t.handleError(t, err)
 }
 
+// Observes implements wire.Observer.
+func (t *transaction) Observes() bool { return wire.Observes(t.cb) }
+
+// AnsweredBy implements wire.Observer.
+func (t *transaction) AnsweredBy(p wire.Place) { wire.AnsweredBy(t.cb, p) }
+
 // Waits implements wire.Caller.
 func (t *transaction) Waits() bool { return wire.Waits(t.cb) }
 

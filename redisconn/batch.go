@@ -20,6 +20,7 @@ type item struct {
 	stat       *stat // where the logger wants statistics
 	typed      bool  // fut is a replyDecoder
 	waits      bool  // fut is a wire.Caller
+	observed   bool  // fut is a wire.Observer
 	withdrawn  bool
 	pinned     bool // may not be dropped alone, see pin
 	// plain requests are named by the connection in their errors: see named.go.
@@ -93,7 +94,7 @@ func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
 func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
 	start := len(b.buf)
 	b.buf = append(b.buf, r.Buf...)
-	b.items = append(b.items, item{fut: fut, n: n, start: start, end: len(b.buf), stat: st, typed: r.Typed, waits: r.Waits, plain: r.Plain})
+	b.items = append(b.items, item{fut: fut, n: n, start: start, end: len(b.buf), stat: st, typed: r.Typed, waits: r.Waits, observed: r.Observed, plain: r.Plain})
 	b.plain = b.plain || r.Plain
 	if r.Waits || fut == nil {
 		return // who waits takes its request back by itself
@@ -118,7 +119,7 @@ func (b *batch) addOwn(r *wire.Request, fut Future, n uint64, st *stat) {
 func (b *batch) addExec(fut Future, n uint64, st *stat) {
 	b.addOwn(exec, fut, n, st)
 	it := &b.items[len(b.items)-1]
-	it.exec, it.plain = true, fut != nil
+	it.exec, it.plain, it.observed = true, fut != nil, wire.Observes(fut)
 	b.plain = b.plain || it.plain
 }
 

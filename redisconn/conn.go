@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -99,6 +100,11 @@ func (c *Connection) RemoteAddr() string {
 		return addrs.remote
 	}
 	return ""
+}
+
+// place is where replies come from.
+func (c *Connection) place() wire.Place {
+	return wire.Place{Address: c.addr.text, Peer: c.RemoteAddr()}
 }
 
 // String implements fmt.Stringer.

@@ -202,6 +202,9 @@ func (r *reader) finish(b *batch, i int, got reply) {
 	if it.fut == nil {
 		return
 	}
+	if it.observed {
+		wire.AnsweredBy(it.fut, r.s.c.place())
+	}
 	it.fut.Resolve(got.res, it.n)
 }
 

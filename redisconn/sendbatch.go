@@ -103,6 +103,12 @@ func (t *transaction) Cancelled() error {
 	return t.cb.Cancelled()
 }
 
+// Observes implements wire.Observer.
+func (t *transaction) Observes() bool { return wire.Observes(t.cb) }
+
+// AnsweredBy implements wire.Observer.
+func (t *transaction) AnsweredBy(p wire.Place) { wire.AnsweredBy(t.cb, p) }
+
 // Waits implements wire.Caller.
 func (t *transaction) Waits() bool { return wire.Waits(t.cb) }
 

@@ -37,6 +37,8 @@ type Request struct {
 	Plain bool
 	// Waits is set if the future is a Caller.
 	Waits bool
+	// Observed is set if the future is an Observer.
+	Observed bool
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
 }

@@ -1,0 +1,283 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+type hookKey struct{}
+
+// recording is a Hook that keeps what it sees.
+type recording struct {
+	mu     sync.Mutex
+	seen   []string
+	ends   []Completion
+	before func(ctx context.Context)
+}
+
+func (r *recording) Before(ctx context.Context, op Operation) context.Context {
+	if r.before != nil {
+		r.before(ctx)
+	}
+	return context.WithValue(ctx, hookKey{}, fmt.Sprintf("%v/", ctx.Value(hookKey{})))
+}
+
+func (r *recording) After(ctx context.Context, op Operation, end Completion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, fmt.Sprintf("%v %d %s %d: %s %s", ctx.Value(hookKey{}), op.Kind, op.Command, op.Requests, end.Outcome, end.Address))
+	r.ends = append(r.ends, end)
+}
+
+// await returns what was seen, once that is n operations.
+func (r *recording) await(t *testing.T, n int) []string {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.seen) >= n
+	}, 10*time.Second, time.Millisecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.seen...)
+}
+
+// placing is a Sender that answers at once, and says where.
+func placing(res any) *ownSender {
+	answer := func(cb Future, n uint64) {
+		if cb == nil {
+			return
+		}
+		if wire.Observes(cb) {
+			wire.AnsweredBy(cb, wire.Place{Address: "there", Peer: "127.0.0.1:1"})
+		}
+		cb.Resolve(res, n)
+	}
+	s := &ownSender{}
+	s.encoded = func(_ *wire.Request, cb Future, n uint64) { answer(cb, n) }
+	s.send = func(_ Request, cb Future, n uint64) { answer(cb, n) }
+	s.sendMany = func(r []Request, cb Future, start uint64) {
+		for i := range r {
+			answer(cb, start+uint64(i))
+		}
+	}
+	s.transaction = func(r []Request, cb Future, start uint64) {
+		wire.AnsweredBy(cb, wire.Place{Address: "there"})
+		if _, failed := res.(error); failed {
+			cb.Resolve(res, start)
+			return
+		}
+		cb.Resolve([]any{res}, start)
+	}
+	s.scanner = func(opts ScanOpts) Scanner {
+		return &baseScanner{ScannerBase{ScanOpts: opts}, &foreignSender{send: func(_ Request, cb Future, n uint64) {
+			cb.Resolve([]any{[]byte("0"), []any{[]byte("key")}}, n)
+		}}}
+	}
+	return s
+}
+
+// baseScanner scans with one sender.
+type baseScanner struct {
+	ScannerBase
+	s Sender
+}
+
+func (b *baseScanner) Next(cb Future) { b.DoNext(cb, b.s) }
+
+// Whichever way a request goes, the hook is called once, with the context where there
+// is one.
+func TestHookWays(t *testing.T) {
+	ctx := context.WithValue(context.Background(), hookKey{}, "caller")
+	get := Req("get", "secret")
+	reqs := []Request{get, Req("SET", "k", "v")}
+	nothing := FuncFuture(func(any, uint64) {})
+	for name, c := range map[string]struct {
+		call func(s Sender)
+		want string
+	}{
+		"Sync.Do":     {func(s Sender) { Sync{s}.Do("GET", "k") }, "<nil>/ 0 GET 1: value there"},
+		"SyncCtx.Do":  {func(s Sender) { SyncCtx{s}.Do(ctx, "GET", "k") }, "caller/ 0 GET 1: value there"},
+		"Send":        {func(s Sender) { SyncCtx{s}.Send(ctx, get) }, "caller/ 0 GET 1: value there"},
+		"container":   {func(s Sender) { SyncCtx{s}.Do(ctx, "CLUSTER", "slots") }, "caller/ 0 CLUSTER SLOTS 1: value there"},
+		"module":      {func(s Sender) { SyncCtx{s}.Do(ctx, "json.get", "slots") }, "caller/ 0 JSON.GET 1: value there"},
+		"no name":     {func(s Sender) { SyncCtx{s}.Do(ctx, "se/cr et") }, "caller/ 0 _OTHER 1: value there"},
+		"DoInto":      {func(s Sender) { var n int64; _ = SyncCtx{s}.DoInto(ctx, &n, "INCR", "k") }, "caller/ 0 INCR 1: value there"},
+		"SendMany":    {func(s Sender) { SyncCtx{s}.SendMany(ctx, reqs) }, "caller/ 1  2: value there"},
+		"many GETs":   {func(s Sender) { Sync{s}.SendMany([]Request{get, get}) }, "<nil>/ 1 GET 2: value there"},
+		"transaction": {func(s Sender) { _, _ = SyncCtx{s}.SendTransaction(ctx, reqs) }, "caller/ 2  2: value there"},
+		"scan": {func(s Sender) {
+			keys, err := SyncCtx{s}.Scanner(ctx, ScanOpts{Cmd: "hscan"}).Next()
+			assert.NoError(t, err)
+			assert.Equal(t, []string{"key"}, keys)
+		}, "caller/ 3 HSCAN 1: value "},
+		"future":             {func(s Sender) { s.Send(get, nothing, 7) }, "<nil>/ 0 GET 1: value there"},
+		"no future":          {func(s Sender) { s.Send(get, nil, 7) }, "<nil>/ 0 GET 1: value there"},
+		"ChanFutured":        {func(s Sender) { ChanFutured{s}.Send(get).Value() }, "<nil>/ 0 GET 1: value there"},
+		"many futures":       {func(s Sender) { s.SendMany(reqs, nothing, 7) }, "<nil>/ 1  2: value there"},
+		"future of EXEC":     {func(s Sender) { s.SendTransaction(reqs, nothing, 7) }, "<nil>/ 2  2: value there"},
+		"future of a scan":   {func(s Sender) { s.Scanner(ScanOpts{}).Next(nothing) }, "<nil>/ 3 SCAN 1: value "},
+		"EachShard":          {func(s Sender) { s.EachShard(func(s Sender, _ error) bool { Sync{s}.Do("PING"); return true }) }, "<nil>/ 0 PING 1: value there"},
+		"two hooks":          {func(s Sender) { SyncCtx{WithHook(s, &recording{})}.Do(ctx, "GET", "k") }, "caller/ 0 GET 1: value there"},
+		"decorator, wrapped": {func(s Sender) { SyncCtx{struct{ Sender }{s}}.Do(ctx, "GET", "k") }, "<nil>/ 0 GET 1: value there"},
+	} {
+		hook := &recording{}
+		c.call(WithHook(placing([]byte("1")), hook))
+		assert.Equal(t, []string{c.want}, hook.await(t, 1), name)
+	}
+}
+
+// The hook sees the worst of several results, and where an error came from.
+func TestHookCompletion(t *testing.T) {
+	hook := &recording{}
+	refused := ErrResult.New("ERR no").WithProperty(EKAddress, "here")
+	s := &foreignSender{sendMany: func(_ []Request, cb Future, start uint64) {
+		cb.Resolve([]byte("x"), start)
+		cb.Resolve(refused, start+2)
+		cb.Resolve(ErrIO.New("first"), start+1)
+		cb.Resolve(ErrIO.New("second"), start+3)
+		cb.Resolve(refused, start+3) // foreign senders may err
+	}}
+	reqs := []Request{Req("A"), Req("A"), Req("A"), Req("A")}
+	results := Sync{WithHook(s, hook)}.SendMany(reqs)
+	end := hook.ends[0]
+	assert.Equal(t, results, end.Result)
+	assert.Equal(t, OutcomeUnknown, end.Outcome)
+	assert.Equal(t, results[1], end.Err)
+	assert.Positive(t, end.Duration)
+
+	Sync{WithHook(placing(refused), hook)}.Do("GET", "k")
+	assert.Equal(t, "<nil>/ 0 GET 1: refused there", hook.seen[1])
+	Sync{WithHook(&foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(refused, n) }}, hook)}.Do("GET", "k")
+	assert.Equal(t, "<nil>/ 0 GET 1: refused here", hook.seen[2])
+}
+
+// overriding has all methods of what it embeds, and a Send of its own.
+type overriding struct {
+	*ownSender
+	sent int
+}
+
+func (o *overriding) Send(_ Request, cb Future, n uint64) {
+	o.sent++
+	cb.Resolve("decorated", n)
+}
+
+// A hook around a decorator calls the decorator, and not what that embeds.
+func TestHookOfDecorator(t *testing.T) {
+	inner := placing("bare")
+	decorator := &overriding{ownSender: inner}
+	hook := &recording{}
+	assert.Equal(t, "decorated", Sync{WithHook(decorator, hook)}.Do("GET", "k"))
+	assert.Equal(t, 1, decorator.sent)
+	assert.Equal(t, []string{"<nil>/ 0 GET 1: value "}, hook.seen)
+
+	outer := &foreignSender{}
+	around := struct{ Sender }{WithHook(inner, hook)}
+	outer.send = func(_ Request, cb Future, n uint64) { around.Send(Req("SET", "other", "way"), cb, n) }
+	assert.Equal(t, "bare", Sync{outer}.Do("GET", "k"))
+	assert.Equal(t, "<nil>/ 0 SET 1: value there", hook.await(t, 2)[1])
+}
+
+// Requests of a hooked sender take the encoded way.
+func TestHookKeepsEncoded(t *testing.T) {
+	s := answering(":7\r\n", Limits{}) // Send would panic
+	var n int64
+	require.NoError(t, SyncCtx{WithHook(s, &recording{})}.DoInto(context.Background(), &n, "INCR", "k"))
+	assert.EqualValues(t, 7, n)
+}
+
+func TestHookPanics(t *testing.T) {
+	var printed bytes.Buffer
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&printed)
+	hook := &recording{before: func(context.Context) { panic("broken hook") }}
+	s := WithHook(placing("fine"), hook)
+	for range 3 {
+		assert.Equal(t, "fine", Sync{s}.Do("GET", "k"))
+		assert.Equal(t, "fine", ChanFutured{s}.Send(Req("GET", "k")).Value())
+	}
+	assert.Empty(t, hook.seen)
+	assert.Equal(t, 1, bytes.Count(printed.Bytes(), []byte("broken hook")))
+}
+
+// A hook that sends with its context is not called for that; one that sends without
+// it comes to an end.
+func TestHookCallsBack(t *testing.T) {
+	var sent atomic.Int64
+	inner := placing("fine")
+	encoded := inner.encoded
+	inner.encoded = func(r *wire.Request, cb Future, n uint64) { sent.Add(1); encoded(r, cb, n) }
+	hook := &recording{}
+	s := WithHook(inner, hook)
+	hook.before = func(ctx context.Context) { SyncCtx{s}.Do(ctx, "INCR", "calls") }
+	assert.Equal(t, "fine", Sync{s}.Do("GET", "k"))
+	assert.EqualValues(t, 2, sent.Load())
+	assert.Equal(t, []string{"<nil>/ 0 GET 1: value there"}, hook.seen)
+
+	hook.before = func(context.Context) { Sync{s}.Do("INCR", "calls") }
+	assert.Equal(t, "fine", Sync{s}.Do("GET", "k"))
+	assert.Zero(t, s.(*hooked).running.Load())
+}
+
+// A hook that blocks in After holds nobody but its own caller, and no more goroutines
+// than it may.
+func TestHookBlocks(t *testing.T) {
+	release := make(chan struct{})
+	hook := blockingHook{release}
+	s := WithHook(placing("fine"), hook)
+	for range hooksMost + 100 {
+		assert.Equal(t, "fine", ChanFutured{s}.Send(Req("GET", "k")).Value())
+	}
+	running := &s.(*hooked).running
+	require.Eventually(t, func() bool { return running.Load() == hooksMost }, 10*time.Second, time.Millisecond)
+	close(release)
+	require.Eventually(t, func() bool { return running.Load() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+type blockingHook struct{ release chan struct{} }
+
+func (b blockingHook) Before(context.Context, Operation) context.Context { return nil }
+func (b blockingHook) After(context.Context, Operation, Completion)      { <-b.release }
+
+// Names that are not known are bounded, whatever is sent.
+func TestOperationNames(t *testing.T) {
+	names := map[string]bool{}
+	for i := range 10 * modulesMost {
+		names[operationName(fmt.Sprintf("mod.%d", i), nil)] = true
+	}
+	assert.LessOrEqual(t, len(names), modulesMost+1)
+	assert.True(t, names[OtherCommand])
+	assert.Equal(t, OtherCommand, operationName("a/token", nil))
+	assert.Equal(t, "XREAD", operationName("xread", nil))
+}
+
+func BenchmarkHook(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		s    Sender
+	}{{"none", placing("fine")}, {"empty", WithHook(placing("fine"), emptyHook{})}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Sync{c.s}.Do("GET", "key")
+			}
+		})
+	}
+}
+
+type emptyHook struct{}
+
+func (emptyHook) Before(ctx context.Context, _ Operation) context.Context { return ctx }
+func (emptyHook) After(context.Context, Operation, Completion)            {}
