@@ -135,43 +135,6 @@ func (c *Cluster) report(event LogEvent) {
 	c.opts.Logger.Report(c, event)
 }
 
-// hostLogger passes what a connection reports to the cluster's logger, and
-// keeps the state of its link.
-type hostLogger struct {
-	link *link
-}
-
-// Report implements redisconn.Logger.
-func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
-	c := h.link.node.c
-	if e, ok := event.(redisconn.LogOptCorrected); ok {
-		if _, again := c.corrected.LoadOrStore(e.Option, nil); again {
-			return // all connections have the same options
-		}
-	}
-	h.link.update(conn, event) // first, so that who sees the event sees its effect
-	c.report(LogHostEvent{Conn: conn, Event: event})
-	if user := c.opts.HostOpts.Logger; user != nil {
-		user.Report(conn, event)
-	}
-}
-
-// ReqStat implements redisconn.Logger.
-func (h hostLogger) ReqStat(conn *redisconn.Connection, req Request, res any, nanos, in, out int64) {
-	c := h.link.node.c
-	c.opts.Logger.ReqStat(c, conn, req, res, nanos, in, out)
-	if user := c.opts.HostOpts.Logger; user != nil {
-		user.ReqStat(conn, req, res, nanos, in, out)
-	}
-}
-
-// WantsReqStat tells redisconn whether ReqStat does anything.
-func (h hostLogger) WantsReqStat() bool {
-	c := h.link.node.c
-	defer c.recovered() // no statistics then
-	return wantsReqStat(c.opts.Logger) || redisconn.WantsReqStat(c.opts.HostOpts.Logger)
-}
-
 func wantsReqStat(l Logger) bool {
 	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
 		return chooser.WantsReqStat()
@@ -181,4 +144,12 @@ func wantsReqStat(l Logger) bool {
 		return false
 	}
 	return true
+}
+
+// recovered reports a panic of what is the user's, in a goroutine that is the
+// cluster's.
+func (c *Cluster) recovered() {
+	if v := recover(); v != nil {
+		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
+	}
 }

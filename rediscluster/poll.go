@@ -1,6 +1,8 @@
 package rediscluster
 
 import (
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,6 +11,14 @@ import (
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
+)
+
+const (
+	// askAtMost bounds how many nodes are asked at once. Most clusters are asked in
+	// whole: only the two masters of a migration know of it.
+	askAtMost = 16
+	// askGrace is how long the other nodes are waited for after the first has answered.
+	askGrace = 100 * time.Millisecond
 )
 
 // poll is one round of asking nodes for the topology.
@@ -129,4 +139,37 @@ func (p *poll) masterOnlySlots() (map[uint16]struct{}, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.masterOnly, p.masterOnly != nil
+}
+
+// askNodes asks connected nodes what they think, those that answer in time.
+func (r *refresher) askNodes() []view {
+	t := r.c.topology.Load()
+	nodes := slices.Clone(t.nodes)
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	// Masters know their own slots best, and first.
+	slices.SortStableFunc(nodes, func(a, b *node) int { return boolToInt(a.replica) - boolToInt(b.replica) })
+	p := newPoll()
+	for _, n := range nodes {
+		if l := n.pick(r.c.opts.RoundRobinSeed, nil); l != nil && len(p.asked) < askAtMost {
+			p.ask(l)
+		}
+		if n.replica {
+			p.askSync(n)
+		}
+	}
+	if s := t.shard(int(redisclusterutil.Slot(redisclusterutil.MasterOnlyKey))); s != nil {
+		p.askMasterOnly(s.master)
+	}
+	views := p.await(r.c)
+	if slots, ok := p.masterOnlySlots(); ok {
+		r.masterOnly = slots
+	}
+	return views
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -14,10 +14,10 @@ import (
 // when the distance has grown to forcedMost; the client is to notice in 0.2 s.
 const probePause = 150 * time.Millisecond
 
-// rest waits between two refreshes. With probing it ends early, with news, when a
+// pause waits between two refreshes. With probing it ends early, with news, when a
 // node tells other masters than the topology has. It returns open false if the
 // cluster has closed meanwhile.
-func (r *refresher) rest(d time.Duration, probing bool) (open, news bool) {
+func (r *refresher) pause(d time.Duration, probing bool) (open, news bool) {
 	until := time.Now().Add(d)
 	for probing && time.Until(until) > probePause {
 		if !r.sleep(probePause/2 + rand.N(probePause)) {

@@ -31,7 +31,7 @@ func TestRestEndsWithNews(t *testing.T) {
 	// The refresher's own goroutine has ended: the test is the refresher.
 	c.cancel()
 	<-c.refresher.done
-	open, news := c.refresher.rest(time.Hour, true)
+	open, news := c.refresher.pause(time.Hour, true)
 	assert.False(t, open)
 	assert.False(t, news)
 
@@ -39,17 +39,17 @@ func TestRestEndsWithNews(t *testing.T) {
 	await(t, "connection", alive.topology.Load().shards[0].master.isUp)
 	r := newRefresher(alive, nil)
 	asked := node.asked.Load()
-	open, news = r.rest(2*probePause, true)
+	open, news = r.pause(2*probePause, true)
 	assert.True(t, open)
 	assert.False(t, news)
 	assert.Equal(t, asked, node.asked.Load(), "nobody waits for news")
 	r.force()
-	open, news = r.rest(2*probePause, false)
+	open, news = r.pause(2*probePause, false)
 	assert.True(t, open)
 	assert.False(t, news)
 	assert.Equal(t, asked, node.asked.Load(), "the last news came to nothing")
 	node.serve(next.Addr())
-	open, news = r.rest(time.Hour, true)
+	open, news = r.pause(time.Hour, true)
 	assert.True(t, open)
 	assert.True(t, news)
 }

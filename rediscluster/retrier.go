@@ -3,7 +3,6 @@ package rediscluster
 import (
 	"math/rand/v2"
 	"net"
-	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -213,12 +212,4 @@ func jittered(pause time.Duration) time.Duration {
 		return 0
 	}
 	return pause/2 + rand.N(pause)
-}
-
-// recovered reports a panic of what is the user's, in a goroutine that is the
-// cluster's.
-func (c *Cluster) recovered() {
-	if v := recover(); v != nil {
-		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
-	}
 }

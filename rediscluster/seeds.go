@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -111,4 +112,53 @@ func (r *refresher) start() error {
 	// Once more, by all nodes, so that the first requests meet what holds.
 	r.refresh()
 	return nil
+}
+
+// seedHosts returns the hosts of the seeds that have a name, by the addresses that
+// they resolve to in time.
+func (r *refresher) seedHosts() map[string]string {
+	ctx, cancel := context.WithTimeout(r.c.ctx, r.c.askTimeout())
+	defer cancel()
+	type named struct{ addr, host string }
+	found := make(chan named, len(r.seeds))
+	for _, seed := range r.seeds {
+		go func() { // ends with ctx
+			host, err := redisclusterutil.GetHost(seed)
+			if err != nil || redisclusterutil.IsIPAddress(host) {
+				found <- named{}
+				return
+			}
+			addr, _ := lookUp(ctx, seed)
+			found <- named{addr, host}
+		}()
+	}
+	hosts := make(map[string]string)
+	for range r.seeds {
+		if n := <-found; n.addr != "" {
+			hosts[n.addr] = n.host
+		}
+	}
+	return hosts
+}
+
+// lookUp resolves the host of an address, no longer than the context lasts.
+func lookUp(ctx context.Context, addr string) (string, error) {
+	type result struct {
+		addr string
+		err  error
+	}
+	got := make(chan result, 1)
+	go func() { // ends with the resolver's own time-out
+		ip, err := redisclusterutil.Resolve(addr)
+		got <- result{ip, err}
+	}()
+	select {
+	case res := <-got:
+		if res.err != nil {
+			return "", ErrAddressNotResolved.Wrap(res.err, "address is not resolved").WithProperty(redis.EKAddress, addr)
+		}
+		return res.addr, nil
+	case <-ctx.Done():
+		return "", redis.ErrContextClosed.Wrap(context.Cause(ctx), "address is not resolved in time")
+	}
 }

@@ -2,15 +2,10 @@ package rediscluster
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
 )
-
-// shutdownPoll is how often Shutdown looks whether all is answered: it is
-// called once, and a request takes longer than this to notice the difference.
-const shutdownPoll = 2 * time.Millisecond
 
 // Shutdown takes no new requests (they end with redis.ErrContextClosed, not
 // sent), waits until those that it has taken are answered, or ctx ends, and
@@ -43,14 +38,6 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	}
 }
 
-// unanswered counts the requests on connections, those of retired nodes included.
-func (r *refresher) unanswered() (n int64) {
-	for l := range r.links() {
-		n += l.unanswered()
-	}
-	return n
-}
-
 // closeLinks closes the connections, of which users may have got some from
 // EachShard: each answers what it has taken.
 func (c *Cluster) closeLinks(ctx context.Context) error {
@@ -60,18 +47,4 @@ func (c *Cluster) closeLinks(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// links returns the links of the topology and of retired nodes.
-func (r *refresher) links() map[*link]struct{} {
-	links := make(map[*link]struct{})
-	for _, node := range r.c.topology.Load().nodes {
-		for _, l := range node.links {
-			links[l] = struct{}{}
-		}
-	}
-	r.mu.Lock()
-	maps.Copy(links, r.retired)
-	r.mu.Unlock()
-	return links
 }

@@ -1,0 +1,66 @@
+package rediscluster
+
+import (
+	"maps"
+	"time"
+)
+
+// retireDelay is how long a node that has left still gets requests: they are of
+// callers who have read the topology before it changed.
+const retireDelay = 100 * time.Millisecond
+
+// retire closes a node's connections once their requests are answered. It
+// returns at once; what it leaves behind ends with the last answer, or with the
+// cluster.
+func (r *refresher) retire(n *node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range n.links {
+		r.retired[l] = struct{}{}
+		time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
+	}
+}
+
+// closeWhenIdle has the connection take nothing more, which then goes elsewhere,
+// and closes it when all is answered.
+func (r *refresher) closeWhenIdle(l *link) {
+	_ = l.conn.Shutdown(r.c.ctx)
+	r.forget(l)
+}
+
+// forget drops a link of which the last answers have gone on.
+func (r *refresher) forget(l *link) {
+	if l.pending.Load() > 0 && r.c.ctx.Err() == nil {
+		time.AfterFunc(shutdownPoll, func() { r.forget(l) })
+		return
+	}
+	r.mu.Lock()
+	delete(r.retired, l)
+	r.mu.Unlock()
+}
+
+// shutdownPoll is how often Shutdown looks whether all is answered: it is
+// called once, and a request takes longer than this to notice the difference.
+const shutdownPoll = 2 * time.Millisecond
+
+// unanswered counts the requests on connections, those of retired nodes included.
+func (r *refresher) unanswered() (n int64) {
+	for l := range r.links() {
+		n += l.unanswered()
+	}
+	return n
+}
+
+// links returns the links of the topology and of retired nodes.
+func (r *refresher) links() map[*link]struct{} {
+	links := make(map[*link]struct{})
+	for _, node := range r.c.topology.Load().nodes {
+		for _, l := range node.links {
+			links[l] = struct{}{}
+		}
+	}
+	r.mu.Lock()
+	maps.Copy(links, r.retired)
+	r.mu.Unlock()
+	return links
+}
