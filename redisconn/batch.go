@@ -29,20 +29,6 @@ type item struct {
 	exec  bool // EXEC of a transaction
 }
 
-// stat is what Logger.ReqStat needs to know of a request.
-type stat struct {
-	req   Request
-	start time.Time
-}
-
-// newStat returns nil if the logger wants no statistics.
-func (c *Connection) newStat(r *wire.Request) *stat {
-	if !c.wantsStat {
-		return nil
-	}
-	return &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}
-}
-
 // batch is the unit of work: encoded requests and the futures that wait for
 // their replies. It is open (guarded by queue.mu) until it is taken, then the
 // writer owns buf and the reader claims the items one after the other. It is
@@ -70,21 +56,6 @@ type batch struct {
 	written, answered bool
 }
 
-// A connection keeps so many batches, and so many buffers, for reuse, and none
-// over these sizes. Left to a sync.Pool, which each collection empties, 64
-// goroutines with 16 KiB values made 4.8 KiB of garbage more per request; so
-// they did while all batches kept their buffers until they were answered. Those
-// with plain requests do: with 3 buffers of any size, 64 goroutines with 1 KiB
-// values took 2.2 µs and 450 bytes per request, and with 16 buffers 1.2 µs and none.
-const (
-	batchesKept     = 16
-	batchKeptItems  = 8 << 10
-	buffersKept     = 3
-	batchKeptBuffer = 2 << 20
-	smallBuffers    = 16 // buffers in all, those over buffersKept being small
-	smallBuffer     = 128 << 10
-)
-
 // mark is a place in an open batch.
 type mark struct{ bytes, items, own int }
 
@@ -106,21 +77,6 @@ func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
 	default:
 		b.customFutures = true
 	}
-}
-
-// addOwn adds a request of the library's own.
-func (b *batch) addOwn(r *wire.Request, fut Future, n uint64, st *stat) {
-	b.add(r, fut, n, st)
-	b.items[len(b.items)-1].waits = wire.Waits(fut)
-	b.own++
-}
-
-// addExec adds EXEC, whose result is that of the transaction.
-func (b *batch) addExec(fut Future, n uint64, st *stat) {
-	b.addOwn(exec, fut, n, st)
-	it := &b.items[len(b.items)-1]
-	it.exec, it.plain, it.observed = true, fut != nil, wire.Observes(fut)
-	b.plain = b.plain || it.plain
 }
 
 func (b *batch) enough(concurrency int) bool {
@@ -246,8 +202,14 @@ func (b *batch) cancelled() (items []item) {
 	return items
 }
 
-// isCancelled asks a future. One that panics is taken for not cancelled.
-func isCancelled(fut Future) (cancelled bool) {
-	defer func() { _ = recover() }()
-	return fut.Cancelled() != nil
+// begin returns where the bytes of the item of index i begin. For a request of
+// a transaction that is not item.start.
+func (b *batch) begin(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return b.items[i-1].end
 }
+
+// bytes returns the encoded request of a plain item, as long as it is not answered.
+func (b *batch) bytes(i int) []byte { return b.buf[b.begin(i):b.items[i].end] }

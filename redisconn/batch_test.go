@@ -103,31 +103,31 @@ func TestBatchResetForgets(t *testing.T) {
 func TestQueueKeepsLittle(t *testing.T) {
 	q := &queue{}
 	for range 2 * batchesKept {
-		q.freeLocked(&batch{buf: make([]byte, 0, batchKeptBuffer+1)})
+		q.spares.putBuffer(&batch{buf: make([]byte, 0, batchKeptBuffer+1)})
 		q.recycle(&batch{items: make([]item, 0, batchKeptItems+1)})
 	}
-	require.Empty(t, q.spare)
-	require.Empty(t, q.buffers)
+	require.Empty(t, q.spares.batches)
+	require.Empty(t, q.spares.buffers)
 	for range 2 * batchesKept {
-		q.freeLocked(&batch{buf: make([]byte, 0, batchKeptBuffer)})
+		q.spares.putBuffer(&batch{buf: make([]byte, 0, batchKeptBuffer)})
 		q.recycle(&batch{})
 	}
-	require.Len(t, q.spare, batchesKept)
-	require.Len(t, q.buffers, buffersKept)
-	q.buffers = nil
+	require.Len(t, q.spares.batches, batchesKept)
+	require.Len(t, q.spares.buffers, buffersKept)
+	q.spares.buffers = nil
 	q.recycle(&batch{})
-	require.Empty(t, q.buffers, "it was freed before")
+	require.Empty(t, q.spares.buffers, "it was freed before")
 	for range 2 * smallBuffers {
 		q.recycle(&batch{buf: make([]byte, 0, smallBuffer), plain: true})
 	}
-	require.Len(t, q.buffers, smallBuffers)
+	require.Len(t, q.spares.buffers, smallBuffers)
 	q.seq = 2
 	q.trim()
-	require.Len(t, q.spare, batchesKept)
+	require.Len(t, q.spares.batches, batchesKept)
 	q.seq++
 	q.trim()
-	require.Empty(t, q.spare, "an idle connection keeps nothing")
-	require.Empty(t, q.buffers)
+	require.Empty(t, q.spares.batches, "an idle connection keeps nothing")
+	require.Empty(t, q.spares.buffers)
 }
 
 // Reader and lifecycle claim the same items; each must be claimed once.

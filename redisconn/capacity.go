@@ -1,8 +1,6 @@
 package redisconn
 
-import (
-	"context"
-)
+import "context"
 
 // capacity is how many requests a caller waits for room for.
 type capacity struct {

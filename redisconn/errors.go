@@ -1,6 +1,8 @@
 package redisconn
 
 import (
+	"errors"
+
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/redis"
@@ -48,3 +50,6 @@ func errClosed() *errorx.Error { return redis.ErrContextClosed.New("connection i
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)
 }
+
+// errUnsolicited says that something came that nobody asked for.
+var errUnsolicited = errors.New("a reply that nobody asked for")

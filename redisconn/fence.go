@@ -1,29 +1,6 @@
 package redisconn
 
-import (
-	"encoding/binary"
-	"encoding/hex"
-	"math/rand/v2"
-
-	"github.com/joomcode/redispipe/redis"
-)
-
-// nonce is what a server is asked to echo. It is random, so that no reply of
-// another request is taken for it.
-type nonce [16]byte
-
-func newNonce() (n nonce) {
-	var random [8]byte
-	binary.LittleEndian.PutUint64(random[:], rand.Uint64())
-	hex.Encode(n[:], random[:])
-	return n
-}
-
-// is reports whether res echoes the nonce.
-func (n *nonce) is(res any) bool {
-	echo, ok := res.([]byte)
-	return ok && string(echo) == string(n[:])
-}
+import "github.com/joomcode/redispipe/redis"
 
 const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
 

@@ -1,9 +1,6 @@
 package redisconn
 
 import (
-	"context"
-	"errors"
-	"io"
 	"net"
 	"strings"
 	"time"
@@ -118,11 +115,6 @@ func handshakeError(err error) *errorx.Error {
 		return ErrConnSetup.Wrap(err, "reading the handshake")
 	}
 	return ErrInit.Wrap(err, "this is not a Redis")
-}
-
-func isClosed(err error) bool {
-	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // refusedWith types an error that the server answered with: what passes by itself

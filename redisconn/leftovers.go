@@ -128,3 +128,21 @@ func (l *leftovers) watch() {
 		last = at
 	}
 }
+
+// resolveCancelled has resolved what was dropped. It does not wait for that: the
+// caller may be one of Send, and may have the right to write.
+func (c *Connection) resolveCancelled(items []item) {
+	if len(items) == 0 {
+		return
+	}
+	l := &leftovers{c: c}
+	for _, it := range items {
+		err := c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))
+		if it.plain {
+			err = err.WithProperty(redis.EKRequest, it.stat.req)
+			it.plain = false
+		}
+		l.items = append(l.items, leftover{item: it, err: err})
+	}
+	l.begin()
+}

@@ -3,8 +3,6 @@ package redisconn
 import (
 	"context"
 	"math/rand/v2"
-	"net"
-	"runtime/debug"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -286,23 +284,4 @@ func (c *Connection) currentState() state {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	return c.queue.state
-}
-
-// report passes an event to the logger. It is never called under a lock. A
-// logger that panics must not end the process, nor the goroutine that reports.
-func (c *Connection) report(event LogEvent) {
-	defer func() {
-		if v := recover(); v != nil {
-			DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	c.opts.Logger.Report(c, event)
-}
-
-// addrText is the text of an address, which a user's dialer may leave out.
-func addrText(addr net.Addr) string {
-	if addr == nil {
-		return ""
-	}
-	return addr.String()
 }

@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"log"
+	"runtime/debug"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -129,3 +130,14 @@ type Request = redis.Request
 
 // Future is redis.Future.
 type Future = redis.Future
+
+// report passes an event to the logger. It is never called under a lock. A
+// logger that panics must not end the process, nor the goroutine that reports.
+func (c *Connection) report(event LogEvent) {
+	defer func() {
+		if v := recover(); v != nil {
+			DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	c.opts.Logger.Report(c, event)
+}

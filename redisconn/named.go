@@ -7,18 +7,6 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// begin returns where the bytes of the item of index i begin. For a request of
-// a transaction that is not item.start.
-func (b *batch) begin(i int) int {
-	if i == 0 {
-		return 0
-	}
-	return b.items[i-1].end
-}
-
-// bytes returns the encoded request of a plain item, as long as it is not answered.
-func (b *batch) bytes(i int) []byte { return b.buf[b.begin(i):b.items[i].end] }
-
 // request makes a request of what a plain item was encoded to, so that an error
 // can name it: the caller may have changed its arguments since.
 func (b *batch) request(i int) Request { return requestOf(b.bytes(i)) }

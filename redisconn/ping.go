@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -49,25 +48,6 @@ func (h *heartbeat) Cancelled() error { return nil }
 // another future is about to get it.
 func (h *heartbeat) misdirected(res any, fut Future) bool {
 	return h.waiting.Load() && h.nonce.is(res) && fut != Future(h)
-}
-
-// pingRefused reports whether a server that is sane may answer PING so. MISCONF is
-// how it says that it can't write to its disk; it goes on answering reads.
-func pingRefused(res any) bool {
-	err := redis.AsErrorx(res)
-	if err == nil || !err.IsOfType(redis.ErrResult) {
-		return false
-	}
-	if err.HasTrait(redis.ErrTraitTransient) {
-		return true
-	}
-	text := err.Message()
-	for _, code := range []string{"NOPERM", "NOAUTH", "MISCONF"} {
-		if strings.HasPrefix(text, code) {
-			return true
-		}
-	}
-	return false
 }
 
 // measured takes a round trip into the smoothed latency.

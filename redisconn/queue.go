@@ -33,9 +33,7 @@ type queue struct {
 
 	head, tail *batch // in flight
 
-	spare   []*batch // empty, for reuse
-	buffers [][]byte // the same
-	trimmed uint64   // seq at the last trim
+	spares spares
 
 	pending     int // requests accepted and not answered
 	own         int // those of pending that the library has sent for itself
@@ -90,7 +88,7 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 // openLocked returns the batch that takes requests.
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
-		q.open = q.newBatchLocked()
+		q.open = q.spares.batch()
 	}
 	return q.open
 }
@@ -131,9 +129,9 @@ func (q *queue) take() (b *batch, cancelled []item) {
 		q.flyLocked(b)
 		return b, cancelled
 	}
-	q.freeLocked(b)
+	q.spares.putBuffer(b)
 	b.reset()
-	q.recycledLocked(b)
+	q.spares.put(b)
 	q.passLocked(nil)
 	return nil, cancelled
 }
@@ -192,7 +190,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
 	if !b.plain {
-		q.freeLocked(b)
+		q.spares.putBuffer(b)
 	}
 	both := b.answered
 	more = q.open != nil
@@ -263,6 +261,24 @@ func (q *queue) retire(b *batch) *batch {
 	return next
 }
 
+// recycle keeps a batch that nobody holds any more. It is cleared without the lock,
+// because that takes microseconds for a long one.
+func (q *queue) recycle(b *batch) {
+	buf := b.buf
+	b.reset()
+	b.buf = buf
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spares.put(b)
+}
+
+// trim drops what is kept for reuse if the connection is idle.
+func (q *queue) trim() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spares.trim(q.seq)
+}
+
 // abort waits until nobody writes, and returns all that is left: the batches
 // in flight, and the open one. The state must be one that accepts nothing.
 func (q *queue) abort() (inflight, open *batch) {
@@ -300,9 +316,9 @@ func (q *queue) Withdraw(seq uint64) bool {
 	}
 	if len(b.items) == 0 {
 		q.open = nil
-		q.freeLocked(b)
+		q.spares.putBuffer(b)
 		b.reset()
-		q.recycledLocked(b)
+		q.spares.put(b)
 	}
 	q.admitWaitersLocked()
 	return true

@@ -174,9 +174,9 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 // resolve tells the logger, if it wants that, and resolves the item of index i, even
 // if the logger panics or ends the goroutine.
 func (r *reader) resolve(b *batch, i int, got reply) {
-	if b.items[i].stat != nil {
+	if it := &b.items[i]; it.stat != nil {
 		defer r.finish(b, i, got)
-		r.stat(b, i, got)
+		r.s.c.reportStat(it.stat, got.res, got.size, it.end-b.begin(i))
 		return
 	}
 	r.finish(b, i, got)
@@ -206,17 +206,4 @@ func (r *reader) finish(b *batch, i int, got reply) {
 		wire.AnsweredBy(it.fut, r.s.c.place())
 	}
 	it.fut.Resolve(got.res, it.n)
-}
-
-// stat tells the logger.
-func (r *reader) stat(b *batch, i int, got reply) {
-	defer func() {
-		if v := recover(); v != nil {
-			r.s.c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	it := &b.items[i]
-	nanos := time.Since(it.stat.start).Nanoseconds()
-	c := r.s.c
-	c.opts.Logger.ReqStat(c, it.stat.req, got.res, nanos, int64(got.size), int64(it.end-b.begin(i)))
 }

@@ -1,8 +1,6 @@
 package redisconn
 
 import (
-	"runtime/debug"
-
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -43,35 +41,4 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	if flags&DoTransaction != 0 {
 		c.refuse(cb, others, start+uint64(len(reqs)))
 	}
-}
-
-// resolveFuture resolves a future in another place than the reader.
-func (c *Connection) resolveFuture(cb Future, res any, n uint64) {
-	if cb == nil {
-		return
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	cb.Resolve(res, n)
-}
-
-// resolveCancelled has resolved what was dropped. It does not wait for that: the
-// caller may be one of Send, and may have the right to write.
-func (c *Connection) resolveCancelled(items []item) {
-	if len(items) == 0 {
-		return
-	}
-	l := &leftovers{c: c}
-	for _, it := range items {
-		err := c.withConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))
-		if it.plain {
-			err = err.WithProperty(redis.EKRequest, it.stat.req)
-			it.plain = false
-		}
-		l.items = append(l.items, leftover{item: it, err: err})
-	}
-	l.begin()
 }

@@ -136,15 +136,3 @@ func blockTime(cmd string, args []any) time.Duration {
 	call := command.Of(cmd, args)
 	return call.BlockTime()
 }
-
-// What the library puts around requests.
-var (
-	asking = own("ASKING")
-	multi  = own("MULTI")
-	exec   = own("EXEC")
-)
-
-func own(cmd string) *wire.Request {
-	r, _, _ := redis.EncodeRequest(nil, redis.Req(cmd), false)
-	return &r
-}

@@ -6,13 +6,6 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-const (
-	// DoAsking makes SendBatchFlags send ASKING first.
-	DoAsking = 1 << iota
-	// DoTransaction makes SendBatchFlags wrap the requests into MULTI and EXEC.
-	DoTransaction
-)
-
 // SendMany implements redis.Sender. The requests go out as one batch; if one
 // of them is malformed, none is sent.
 func (c *Connection) SendMany(reqs []Request, cb Future, start uint64) {

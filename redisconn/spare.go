@@ -1,53 +1,64 @@
 package redisconn
 
-// newBatchLocked returns an empty batch, with a buffer if one is spare.
-func (q *queue) newBatchLocked() *batch {
+// How many batches and buffers a connection keeps for reuse, and up to which sizes.
+//
+// A sync.Pool, which each collection empties, made 4.8 KiB more garbage per request
+// with 64 goroutines and 16 KiB values. It was as much when all batches kept their
+// buffers until they were answered. Batches with plain requests do keep them: with 3
+// buffers of any size, 64 goroutines with 1 KiB values took 2.2 µs and 450 bytes per
+// request, with 16 buffers 1.2 µs and none.
+const (
+	batchesKept     = 16
+	batchKeptItems  = 8 << 10
+	buffersKept     = 3
+	batchKeptBuffer = 2 << 20
+	smallBuffers    = 16 // buffers in all, those over buffersKept being small
+	smallBuffer     = 128 << 10
+)
+
+// spares are the empty batches and buffers that a connection keeps for reuse.
+type spares struct {
+	batches []*batch
+	buffers [][]byte
+	trimmed uint64 // the queue's sequence number at the last trim
+}
+
+// batch returns an empty batch, with a spare buffer if there is one.
+func (s *spares) batch() *batch {
 	var b *batch
-	if n := len(q.spare); n > 0 {
-		b, q.spare = q.spare[n-1], q.spare[:n-1]
+	if n := len(s.batches); n > 0 {
+		b, s.batches = s.batches[n-1], s.batches[:n-1]
 	} else {
 		b = &batch{}
 	}
-	if n := len(q.buffers); n > 0 {
-		b.buf, q.buffers = q.buffers[n-1], q.buffers[:n-1]
+	if n := len(s.buffers); n > 0 {
+		b.buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
 	}
 	return b
 }
 
-// recycle keeps a batch for reuse. Nobody may hold it any more. What it holds
-// is cleared without the lock, since that takes microseconds for a long one.
-func (q *queue) recycle(b *batch) {
-	buf := b.buf
-	b.reset()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	b.buf = buf
-	q.freeLocked(b)
-	q.recycledLocked(b)
-}
-
-func (q *queue) recycledLocked(b *batch) {
-	if len(q.spare) < batchesKept && cap(b.items) <= batchKeptItems {
-		q.spare = append(q.spare, b)
+// put keeps an empty batch that nobody holds any more.
+func (s *spares) put(b *batch) {
+	s.putBuffer(b)
+	if len(s.batches) < batchesKept && cap(b.items) <= batchKeptItems {
+		s.batches = append(s.batches, b)
 	}
 }
 
-// freeLocked keeps the buffer of a batch, which does not need it any more, for reuse.
-func (q *queue) freeLocked(b *batch) {
-	kept, size := len(q.buffers), cap(b.buf)
+// putBuffer keeps the buffer of a batch that does not need it any more.
+func (s *spares) putBuffer(b *batch) {
+	kept, size := len(s.buffers), cap(b.buf)
 	if b.buf != nil && (kept < buffersKept && size <= batchKeptBuffer || kept < smallBuffers && size <= smallBuffer) {
-		q.buffers = append(q.buffers, b.buf[:0])
+		s.buffers = append(s.buffers, b.buf[:0])
 	}
 	b.buf = nil
 }
 
-// trim lets go of what is kept for reuse, if but a heartbeat was sent since
-// the last time.
-func (q *queue) trim() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.seq-q.trimmed <= 1 {
-		q.spare, q.buffers = nil, nil
+// trim drops everything if at most a heartbeat was sent since the last trim. seq is
+// the queue's sequence number.
+func (s *spares) trim(seq uint64) {
+	if seq-s.trimmed <= 1 {
+		s.batches, s.buffers = nil, nil
 	}
-	q.trimmed = q.seq
+	s.trimmed = seq
 }

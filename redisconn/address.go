@@ -1,0 +1,60 @@
+package redisconn
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// address is where a server listens.
+type address struct {
+	text    string // as given
+	network string // "tcp" or "unix"
+	addr    string // host:port or a path
+	host    string // for TLS; empty for unix sockets
+}
+
+// parseAddress takes an address apart. It does not resolve names.
+func parseAddress(text string) (address, error) {
+	a := address{text: text, network: "tcp", addr: text}
+	switch scheme, rest, found := strings.Cut(text, "://"); {
+	case text == "":
+		return a, redis.ErrNoAddressProvided.New("address is empty")
+	case found && scheme == "tcp":
+		a.addr = rest
+	case found && scheme == "unix":
+		a.network, a.addr = "unix", rest
+	case found:
+		return a, ErrAddress.New("address has a scheme other than tcp or unix")
+	case text[0] == '.' || text[0] == '/':
+		a.network = "unix"
+	}
+	if a.network == "unix" {
+		if a.addr == "" || strings.ContainsRune(a.addr, 0) {
+			return a, ErrAddress.New("address has no valid path")
+		}
+		return a, nil
+	}
+	host, port, err := net.SplitHostPort(a.addr)
+	if err != nil {
+		return a, ErrAddress.New("address is not host:port")
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return a, ErrAddress.New("address has a host with spaces or control characters")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return a, ErrAddress.New("address has no port from 1 to 65535")
+	}
+	a.host = host
+	return a, nil
+}
+
+// addrText is the text of an address, which a user's dialer may leave out.
+func addrText(addr net.Addr) string {
+	if addr == nil {
+		return ""
+	}
+	return addr.String()
+}

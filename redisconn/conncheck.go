@@ -1,0 +1,72 @@
+package redisconn
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// connCheck ends the session if the server has closed the connection, or has sent
+// something that nobody asked for. The caller has both rights; it
+// loses that to write with the session.
+func (s *session) connCheck() bool {
+	err := s.checker.connCheck()
+	if err == errUnsolicited && s.raw == nil {
+		err = s.readRecords(recordsWait)
+	}
+	if err != nil {
+		s.failCheck(err)
+		s.c.queue.release()
+	}
+	return err == nil
+}
+
+// failCheck ends a session with what connCheck has found.
+func (s *session) failCheck(err error) {
+	if err == errUnsolicited {
+		s.fail(redis.ErrResponseUnexpected.New("%s", errUnsolicited.Error()))
+	} else {
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+}
+
+// recordsWait is how long connCheck waits for the rest of a TLS record that has begun to
+// come. Records without data come after a handshake, and when keys change.
+const recordsWait = time.Millisecond
+
+// readRecords reads TLS records for a time, or those that are buffered already if it is
+// negative. It returns errUnsolicited if one of them has data.
+func (s *session) readRecords(wait time.Duration) error {
+	_ = s.SetReadDeadline(time.Now().Add(wait))
+	err := s.dec.AwaitMore()
+	_ = s.SetReadDeadline(time.Time{})
+	switch {
+	case err == nil:
+		return errUnsolicited
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return err
+}
+
+// mayIdle reports whether nobody needs to read while nothing is pending: connCheck
+// finds what comes later. What has come already, though nothing is pending, ends the session.
+func (r *reader) mayIdle() bool {
+	if !r.canIdle {
+		return false
+	}
+	buffered := r.dec.Buffered() > 0
+	if r.s.raw != nil && !buffered || !r.s.c.queue.idle() {
+		return !buffered
+	}
+	err := errUnsolicited
+	if !buffered {
+		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
+	}
+	if err != nil {
+		r.s.failCheck(err)
+	}
+	return true
+}
