@@ -264,6 +264,71 @@ func Example_iterators() {
 	// bob 5 <nil>
 }
 
+// take takes so many from a stock, if there are as many.
+var take = redis.NewScript(`
+	local left = tonumber(redis.call('GET', KEYS[1]) or '0')
+	if left < tonumber(ARGV[1]) then return -1 end
+	return redis.call('DECRBY', KEYS[1], ARGV[1])`)
+
+func Example_scripts() {
+	conn, end := connected()
+	defer end()
+	ctx := context.Background()
+	redis.Sync{S: conn}.Do("SET", "stock", 6)
+
+	left, err := redis.As[int64](take.Do(ctx, conn, []string{"stock"}, 2))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// In batches and transactions, through a Sender that knows the script.
+	db := redis.SyncCtx{S: redis.WithScripts(conn, take)}
+	results, err := db.SendTransaction(ctx, []redis.Request{
+		take.Request([]string{"stock"}, 2), // with its body
+		take.Request([]string{"stock"}, 3), // by its hash
+	})
+
+	fmt.Println(left, results, err)
+	// Output: 4 [2 -1] <nil>
+}
+
+func TestFunctionsExample(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	conn, end := connected()
+	defer end()
+	ctx := t.Context()
+
+	stocks := redis.NewLibrary(`#!lua name=stocks
+		redis.register_function('add', function(keys, args)
+			return redis.call('INCRBY', keys[1], args[1])
+		end)`)
+	if err := stocks.Load(ctx, conn); err != nil {
+		log.Fatal(err)
+	}
+	add := stocks.Function("add")
+	n, err := redis.As[int64](add.Do(ctx, conn, []string{"stock"}, 10))
+
+	if n != 10 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// connected starts a server, and connects to it.
+func connected() (conn *redisconn.Connection, end func()) {
+	s, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	conn, err = redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return conn, func() {
+		conn.Close()
+		s.Close()
+	}
+}
+
 func Example_stream() {
 	s, err := testbed.Start(testbed.Options{})
 	if err != nil {

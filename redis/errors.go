@@ -64,6 +64,9 @@ var (
 	// ErrCommandForbidden: the command would block, or change the state of, a
 	// socket that others share.
 	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
+	// ErrScriptHash: the server's hash of a [Script] is another one than the
+	// library's, or two servers' are. Have the script use [Script.ServerHash].
+	ErrScriptHash = ErrRequest.NewType("script_hash", ErrTraitNotSent)
 	// ErrRequestCancelled: the caller's context ended, or its future was
 	// cancelled, before the answer came. Whether the request was sent is told
 	// by its subtypes; an error of this very type leaves it unknown.
@@ -132,6 +135,9 @@ var (
 	// ErrMaxClients: the server has as many clients as it may, and refused the
 	// connection.
 	ErrMaxClients = ErrResult.NewSubtype("max_clients", ErrTraitTransient)
+	// ErrNoScript is NOSCRIPT: the server has no script of that hash, and ran nothing.
+	// A [Script] sends its body then.
+	ErrNoScript = ErrResult.NewSubtype("no_script")
 	// ErrExecEmpty: EXEC answered null, as it does when a watched key changed.
 	ErrExecEmpty = ErrResult.NewSubtype("exec_empty")
 	// ErrExecAbort is EXECABORT: a command of the transaction was refused, none ran.

@@ -21,6 +21,7 @@ var errorTypes = []struct {
 	{"BUSY", ErrBusy},
 	{"ERR max number of clients", ErrMaxClients},
 	{"EXECABORT", ErrExecAbort},
+	{"NOSCRIPT", ErrNoScript},
 }
 
 // errorReply makes an error of the text that a server answered with.

@@ -23,7 +23,7 @@ func TestErrorReplies(t *testing.T) {
 		{"ERR", ErrResult, false, false},
 		{"", ErrResult, false, false},
 		{"WRONGTYPE Operation against a key", ErrResult, false, false},
-		{"NOSCRIPT No matching script", ErrResult, false, false},
+		{"NOSCRIPT No matching script", ErrNoScript, false, false},
 		{"LOADING Redis is loading", ErrLoading, false, true},
 		{"LOADINGS", ErrResult, false, false},
 		{"loading", ErrResult, false, false},

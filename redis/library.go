@@ -1,0 +1,123 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"sync"
+)
+
+// Library is the source of a library of functions, as Redis has them from 7.0 on.
+// Servers keep libraries on disk and replicate them, so Load it when the program
+// starts. It is made once and is safe for use by many goroutines.
+type Library struct {
+	src string
+
+	mu      sync.Mutex // guards loading
+	loading chan struct{}
+}
+
+// NewLibrary makes a library of its source, which begins with "#!lua name=…".
+func NewLibrary(src string) *Library { return &Library{src: src} }
+
+// Load loads the library into every master, in place of one of the same name
+// (FUNCTION LOAD REPLACE), from where replicas have it. Loading it again does no
+// harm. The error has (as errors.Join makes it) one error for each master that
+// failed; the others have the library.
+func (l *Library) Load(ctx context.Context, to Sender) error {
+	return onShards(ctx, to, l.loadRequest(), func(any) error { return nil })
+}
+
+func (l *Library) loadRequest() Request { return Req("FUNCTION LOAD", "REPLACE", l.src) }
+
+// Function returns a function of the library, which is called with FCALL.
+func (l *Library) Function(name string) *Function { return &Function{l, name, "FCALL"} }
+
+// ReadOnlyFunction returns a function with the flag no-writes. It is called with
+// FCALL_RO; in a cluster it may go to replicas, by the policy of the Sender.
+func (l *Library) ReadOnlyFunction(name string) *Function { return &Function{l, name, "FCALL_RO"} }
+
+// Function is a function of a Library.
+type Function struct {
+	lib       *Library
+	name, cmd string
+}
+
+// maxFunctionRounds is how often a call loads the library where it is missing: once
+// is enough, unless somebody flushes it at the same time.
+const maxFunctionRounds = 4
+
+// Do calls the function and returns its result, as [SyncCtx.Do] does. If a server
+// lacks the function, Do loads the library into every master, once for all calls
+// that need it at the same time, and calls it again; the error is that of the call
+// if the library can't be loaded. Whether a retry is safe after an error is as with
+// any request.
+func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
+	if ctx == nil {
+		return errContextIsNil()
+	}
+	r := f.Request(keys, args...)
+	return f.until(ctx, to, func() any { return do(ctx, to, r.Cmd, r.Args, nil, nil) })
+}
+
+// DoInto calls the function as Do does, and reads its reply into dst, as
+// [SyncCtx.DoInto] does.
+func (f *Function) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
+	if ctx == nil {
+		return errContextIsNil()
+	}
+	r := f.Request(keys, args...)
+	return AsError(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
+}
+
+// Request returns a request that calls the function, for batches and transactions.
+// A server that lacks the function refuses it: see Library.Load.
+func (f *Function) Request(keys []string, args ...any) Request {
+	return callRequest(f.cmd, f.name, keys, args)
+}
+
+// until calls until the server has the function.
+func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
+	for round := 0; ; round++ {
+		res := call()
+		if round == maxFunctionRounds || !noFunction(res) || !f.lib.reload(ctx, to) {
+			return res
+		}
+	}
+}
+
+// reload loads the library, or waits until another call has. It reports whether
+// calling again may help.
+func (l *Library) reload(ctx context.Context, to Sender) bool {
+	l.mu.Lock()
+	loading := l.loading
+	if loading == nil {
+		l.loading = make(chan struct{})
+	}
+	l.mu.Unlock()
+	if loading != nil {
+		select {
+		case <-loading:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		close(l.loading)
+		l.loading = nil
+	}()
+	loaded := false
+	_ = onShards(ctx, to, l.loadRequest(), func(any) error {
+		loaded = true
+		return nil
+	})
+	return loaded
+}
+
+// noFunction reports whether a server has refused a call since it lacks the function.
+func noFunction(res any) bool {
+	err := AsErrorx(res)
+	return err != nil && err.IsOfType(ErrResult) && strings.HasPrefix(err.Message(), "ERR Function not found")
+}

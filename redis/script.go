@@ -1,0 +1,225 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Script is a Lua script. A call sends its hash (EVALSHA), and its body where the
+// server does not know the hash, as after SCRIPT FLUSH, a restart or a failover:
+// NOSCRIPT never reaches the caller. Of many calls that meet NOSCRIPT at once, one
+// sends the body for each node, and the others follow when it is answered, in the
+// order in which they met it.
+//
+// A script is made once, as a rule in a package variable, and is safe for use by
+// many goroutines, with any number of Senders. Its keys decide where it runs in a
+// cluster.
+//
+//	var take = redis.NewScript(`return redis.call('DECRBY', KEYS[1], ARGV[1])`)
+//
+//	left, err := redis.As[int64](take.Do(ctx, sender, []string{"stock"}, 2))
+//
+// Whether a retry is safe after an error is as with any request: see [SafeToRetry].
+// A script that the server has begun and that fails half-way has run so far.
+type Script struct {
+	src            string
+	byHash, byBody string // the commands
+	fromServer     bool
+
+	hash     atomic.Pointer[string]
+	loaded   atomic.Bool // no server has lacked it since one ran it by its hash
+	asking   atomic.Bool // SCRIPT LOAD is under way, or was refused
+	disputed atomic.Bool
+
+	mu sync.Mutex // guards what follows
+	// bursts has the calls that wait until the body is answered, by the address
+	// of the node that lacks it.
+	bursts map[string][]*scriptCall
+}
+
+// NewScript makes a script of its body.
+func NewScript(src string) *Script {
+	return &Script{src: src, byHash: "EVALSHA", byBody: "EVAL", bursts: map[string][]*scriptCall{}}
+}
+
+// NewReadOnlyScript makes a script that does not write. It is sent with EVALSHA_RO
+// and EVAL_RO, which Redis has from 7.0 on; in a cluster it may go to replicas, by
+// the policy of the Sender.
+func NewReadOnlyScript(src string) *Script {
+	s := NewScript(src)
+	s.byHash, s.byBody = "EVALSHA_RO", "EVAL_RO"
+	return s
+}
+
+// ServerHash has the script ask a server for its hash (SCRIPT LOAD) instead of
+// computing it: for builds that may not use SHA-1 (FIPS). Until the answer is there
+// calls send the body; they always do if SCRIPT LOAD is refused. It returns s, and
+// has to be called before s is used.
+func (s *Script) ServerHash() *Script {
+	s.fromServer = true
+	return s
+}
+
+// Do runs the script and returns its result, as [SyncCtx.Do] does. Arguments are
+// not kept. ErrScriptHash if a server disputes the hash: nothing is sent.
+func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
+	if ctx == nil {
+		return errContextIsNil()
+	}
+	r := s.requestTo(to, keys, args)
+	res := do(ctx, to, r.Cmd, r.Args, nil, nil)
+	if missed := noScript(res); missed != nil && r.Cmd == s.byHash {
+		res = do(ctx, afterMiss{to, s, addressOf(missed)}, r.Cmd, r.Args, nil, nil)
+	}
+	return res
+}
+
+// DoInto runs the script and reads its reply into dst, as [SyncCtx.DoInto] does.
+func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
+	if ctx == nil {
+		return errContextIsNil()
+	}
+	r := s.requestTo(to, keys, args)
+	err := doInto(ctx, to, dst, r.Cmd, r.Args)
+	if missed := noScript(err); missed != nil && r.Cmd == s.byHash {
+		err = doInto(ctx, afterMiss{to, s, addressOf(missed)}, dst, r.Cmd, r.Args)
+	}
+	return err
+}
+
+// Request returns a request that runs the script, for batches and transactions.
+// Send it through [WithScripts]; what another Sender answers may be ErrNoScript.
+func (s *Script) Request(keys []string, args ...any) Request {
+	if s.disputed.Load() {
+		r := callRequest(s.byHash, "", keys, args)
+		r.Args[0] = newBadArg(s.errDisputed())
+		return r
+	}
+	if hash := s.knownHash(); hash != "" {
+		return callRequest(s.byHash, hash, keys, args)
+	}
+	return callRequest(s.byBody, s.src, keys, args)
+}
+
+// requestTo is Request for a call that is sent at once.
+func (s *Script) requestTo(to Sender, keys []string, args []any) Request {
+	r := s.Request(keys, args...)
+	if r.Cmd == s.byBody {
+		s.ask(to)
+	}
+	return r
+}
+
+// callRequest returns the request of a call of a script or a function.
+func callRequest(cmd, callee string, keys []string, args []any) Request {
+	all := make([]any, 0, 2+len(keys)+len(args))
+	all = append(all, callee, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	return Request{Cmd: cmd, Args: append(all, args...)}
+}
+
+// Load loads the script into every master, so that no call has to send the body.
+// It is not needed: calls load the script where it is missing. The error is
+// ErrScriptHash if a server disputes the hash, and else has (as errors.Join makes
+// it) one error for each master that failed; the others have the script.
+func (s *Script) Load(ctx context.Context, to Sender) error {
+	return onShards(ctx, to, Req("SCRIPT LOAD", s.src), func(res any) error {
+		hash, err := As[string](res)
+		if err != nil {
+			return err
+		}
+		return s.confirm(hash)
+	})
+}
+
+// onShards sends a request to one master after the other, and returns the errors
+// that they, and done, answer with. done gets results that are no errors.
+func onShards(ctx context.Context, to Sender, req Request, done func(any) error) error {
+	if ctx == nil {
+		return errContextIsNil()
+	}
+	var failed []error
+	to.EachShard(func(shard Sender, err error) bool {
+		if err == nil {
+			res := SyncCtx{S: shard}.Send(ctx, req)
+			if err = AsError(res); err == nil {
+				err = done(res)
+			}
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+		return true
+	})
+	if len(failed) == 1 {
+		return failed[0]
+	}
+	return errors.Join(failed...)
+}
+
+// knownHash returns the hash, or "" if only a server can tell and none has yet.
+func (s *Script) knownHash() string {
+	if hash := s.hash.Load(); hash != nil {
+		return *hash
+	}
+	if s.fromServer {
+		return ""
+	}
+	sum := sha1.Sum([]byte(s.src))
+	hash := hex.EncodeToString(sum[:])
+	s.hash.Store(&hash)
+	return hash
+}
+
+// ask has some master tell the hash, unless one was asked already. It does not wait.
+func (s *Script) ask(to Sender) {
+	if !s.asking.CompareAndSwap(false, true) {
+		return
+	}
+	sent := false
+	to.EachShard(func(shard Sender, err error) bool {
+		if err != nil {
+			return true
+		}
+		sent = true
+		shard.Send(Req("SCRIPT LOAD", s.src), FuncFuture(func(res any, _ uint64) {
+			hash, err := As[string](res)
+			if err == nil {
+				err = s.confirm(hash)
+			}
+			// Who was refused would be so again, and with each call.
+			s.asking.Store(err != nil && OutcomeOf(res) == OutcomeRefused)
+		}), 0)
+		return false
+	})
+	if !sent {
+		s.asking.Store(false)
+	}
+}
+
+// confirm compares the hash with what a server has told.
+func (s *Script) confirm(hash string) error {
+	if raw, err := hex.DecodeString(hash); err == nil && len(raw) == sha1.Size {
+		if !s.fromServer {
+			s.knownHash()
+		}
+		if s.hash.CompareAndSwap(nil, &hash) || *s.hash.Load() == hash {
+			return nil
+		}
+	}
+	s.disputed.Store(true)
+	return s.errDisputed()
+}
+
+func (s *Script) errDisputed() error {
+	if s.fromServer {
+		return ErrScriptHash.New("servers do not agree on the script's hash: send its body, with %s", s.byBody)
+	}
+	return ErrScriptHash.New("the server has another hash for the script: use Script.ServerHash")
+}

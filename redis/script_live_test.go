@@ -1,0 +1,221 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func connectTo(t testing.TB, addr string) *redisconn.Connection {
+	t.Helper()
+	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// push appends to a list and returns its length.
+const push = `return redis.call('RPUSH', KEYS[1], ARGV[1])`
+
+// liveFor is how long the tests of scripts and streams run that break something all
+// the time; the environment variable is a duration, as "10m".
+func liveFor(t testing.TB) time.Duration {
+	text := os.Getenv("REDISPIPE_SOAK")
+	if text == "" {
+		return time.Second
+	}
+	d, err := time.ParseDuration(text)
+	require.NoError(t, err)
+	return d
+}
+
+// flushing flushes the scripts of a server every 10 ms, until the test ends it.
+func flushing(t testing.TB, do func(cmd string, args ...any) any) (stop func()) {
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+				do("SCRIPT", "FLUSH")
+			}
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		close(done)
+		group.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// pushAll has 64 goroutines append numbers to lists of their own, one at a time, in
+// batches and in transactions, until the time is over. exact is whether the lists
+// have to have the numbers in order, with none missing.
+func pushAll(t *testing.T, db redis.Sender, exact bool) {
+	script := redis.NewScript(push)
+	with := redis.SyncCtx{S: redis.WithScripts(db, script)}
+	ctx, cancel := context.WithTimeout(t.Context(), liveFor(t))
+	defer cancel()
+	var missed, ran atomic.Int64
+	check := func(err error) {
+		if failure := redis.AsErrorx(err); failure != nil && failure.IsOfType(redis.ErrNoScript) {
+			missed.Add(1)
+		} else if err == nil {
+			ran.Add(1)
+		}
+	}
+	var group sync.WaitGroup
+	for g := range 64 {
+		keys := []string{fmt.Sprint("list:", g)}
+		group.Go(func() {
+			for i := 0; ctx.Err() == nil; i += 4 {
+				var n int
+				err := script.DoInto(t.Context(), db, &n, keys, i)
+				check(err)
+				if exact && (err != nil || n != i+1) {
+					t.Errorf("push %d: %d, %v", i, n, err)
+				}
+				check(redis.AsError(script.Do(t.Context(), db, keys, i+1)))
+				for _, res := range with.SendMany(t.Context(), []redis.Request{script.Request(keys, i+2)}) {
+					check(redis.AsError(res))
+				}
+				results, err := with.SendTransaction(t.Context(), []redis.Request{
+					redis.Req("LLEN", keys[0]), script.Request(keys, i+3), script.Request([]string{"{" + keys[0] + "}2"}, 0),
+				})
+				check(err)
+				for _, res := range results {
+					check(redis.AsError(res))
+				}
+			}
+		})
+	}
+	group.Wait()
+	assert.Zero(t, missed.Load(), "NOSCRIPT reached a caller")
+	assert.NotZero(t, ran.Load())
+	if !exact {
+		return
+	}
+	for g := range 64 {
+		list, err := redis.As[[]int](redis.Sync{S: db}.Do("LRANGE", fmt.Sprint("list:", g), 0, -1))
+		require.NoError(t, err)
+		for i, n := range list {
+			require.Equal(t, i, n, "order is kept")
+		}
+	}
+}
+
+func TestScriptFlushing(t *testing.T) {
+	server := testbed.NewServer(t)
+	conn := connectTo(t, server.Addr())
+	stop := flushing(t, server.Do)
+	pushAll(t, conn, true)
+	stop()
+
+	// One body for a burst: the calls that meet NOSCRIPT at once share it.
+	server.Do("SCRIPT", "FLUSH")
+	server.Do("CONFIG", "RESETSTAT")
+	script := redis.NewScript(push)
+	futures := redis.ChanFutured{S: redis.WithScripts(conn, script)}
+	var all []*redis.ChanFuture
+	for i := range 1000 {
+		all = append(all, futures.Send(script.Request([]string{"async"}, i)))
+	}
+	for _, future := range all {
+		require.NoError(t, redis.AsError(future.Value()))
+	}
+	var stats string
+	require.NoError(t, redis.Sync{S: conn}.DoInto(&stats, "INFO", "commandstats"))
+	assert.Contains(t, stats, "cmdstat_eval:calls=1,", stats)
+}
+
+func TestScriptFailover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster takes seconds to start")
+	}
+	servers := testbed.NewCluster(t)
+	cluster, err := rediscluster.NewCluster(t.Context(), servers.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	for _, n := range servers.Nodes() {
+		flushing(t, n.Do)
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() {
+		masters, err := servers.Masters()
+		if !assert.NoError(t, err) {
+			return
+		}
+		replicas, err := servers.Replicas(masters[0])
+		if assert.NoError(t, err) {
+			assert.NoError(t, servers.Failover(replicas[0], testbed.Graceful))
+		}
+	})
+	pushAll(t, cluster, false)
+}
+
+func TestScriptReadOnly(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	server := testbed.NewServer(t)
+	conn := connectTo(t, server.Addr())
+	server.Do("SET", "k", "v")
+	get := redis.NewReadOnlyScript(`return redis.call('GET', KEYS[1])`)
+	for range 2 {
+		value, err := redis.As[string](get.Do(t.Context(), conn, []string{"k"}))
+		require.NoError(t, err)
+		assert.Equal(t, "v", value)
+	}
+	write := redis.NewReadOnlyScript(push)
+	assert.Error(t, redis.AsError(write.Do(t.Context(), conn, []string{"l"}, 1)))
+}
+
+func TestScriptLoad(t *testing.T) {
+	server := testbed.NewServer(t)
+	conn := connectTo(t, server.Addr())
+	script := redis.NewScript(push).ServerHash()
+	require.NoError(t, script.Load(t.Context(), conn))
+	assert.Equal(t, "EVALSHA", script.Request(nil).Cmd)
+	assert.NoError(t, redis.AsError(script.Do(t.Context(), conn, []string{"l"}, 1)))
+	assert.NoError(t, redis.NewScript(push).Load(t.Context(), conn), "both hashes are the same")
+	assert.Error(t, redis.NewScript("no Lua").Load(t.Context(), conn))
+}
+
+func TestFunction(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	server := testbed.NewServer(t)
+	conn := connectTo(t, server.Addr())
+	lib := redis.NewLibrary(`#!lua name=lists
+		redis.register_function('push', function(keys, args) return redis.call('RPUSH', keys[1], args[1]) end)
+		redis.register_function{function_name='len', flags={'no-writes'}, callback=function(keys) return redis.call('LLEN', keys[1]) end}`)
+	push, length := lib.Function("push"), lib.ReadOnlyFunction("len")
+	var group sync.WaitGroup
+	for range 64 {
+		group.Go(func() {
+			assert.NoError(t, redis.AsError(push.Do(t.Context(), conn, []string{"l"}, 1)))
+		})
+	}
+	group.Wait()
+	server.Do("FUNCTION", "FLUSH")
+	var n int
+	require.NoError(t, length.DoInto(t.Context(), conn, &n, []string{"l"}))
+	assert.Equal(t, 64, n)
+	require.NoError(t, lib.Load(t.Context(), conn))
+	res := redis.SyncCtx{S: conn}.SendMany(t.Context(), []redis.Request{push.Request([]string{"l"}, 1)})
+	assert.Equal(t, []any{int64(65)}, res)
+	assert.Error(t, redis.AsError(lib.Function("none").Do(t.Context(), conn, nil)))
+}

@@ -1,0 +1,292 @@
+package redis
+
+import (
+	"slices"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// WithScripts returns a Sender like s that knows these scripts, so that their
+// requests ([Script.Request]) can be sent in any way: one at a time, in batches and
+// in transactions. NOSCRIPT never reaches the caller.
+//
+// In a transaction the first request of each script has the body, and those behind
+// it the hash. In a batch it is so as long as no server is known to have the script.
+// A request of a batch that meets NOSCRIPT all the same, since the script was
+// flushed, runs when the body is answered: behind others of its batch, but in the
+// order of those that met it too. Where that matters, use a transaction.
+func WithScripts(s Sender, scripts ...*Script) Sender {
+	return &scriptSender{s, scripts}
+}
+
+// scriptSender is what WithScripts returns.
+type scriptSender struct {
+	Sender
+	scripts []*Script
+}
+
+// Send implements Sender.
+func (p *scriptSender) Send(r Request, cb Future, n uint64) {
+	if s := p.find(r); s != nil {
+		cb, n = p.call(s, r, cb, n), 0
+	}
+	p.Sender.Send(r, cb, n)
+}
+
+// SendMany implements Sender.
+func (p *scriptSender) SendMany(reqs []Request, cb Future, start uint64) {
+	m := p.batch(reqs, cb, start)
+	if m == nil {
+		p.Sender.SendMany(reqs, cb, start)
+		return
+	}
+	for i, c := range m.calls {
+		if c != nil && m.first(i) && !c.script.loaded.Load() {
+			m.reqs[i] = c.body()
+		}
+	}
+	p.Sender.SendMany(m.reqs, m, 0)
+}
+
+// SendTransaction implements Sender.
+func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) {
+	m := p.batch(reqs, cb, start)
+	if m == nil {
+		p.Sender.SendTransaction(reqs, cb, start)
+		return
+	}
+	for i, c := range m.calls {
+		if c != nil && m.first(i) {
+			m.reqs[i] = c.body()
+		}
+	}
+	p.Sender.SendTransaction(m.reqs, scriptTransaction{m}, start)
+}
+
+// batch returns the future of a batch, or nil if no request of it runs a script.
+func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBatch {
+	m := &scriptBatch{cb: cb, start: start}
+	for i, r := range reqs {
+		s := p.find(r)
+		if s == nil {
+			continue
+		}
+		if m.calls == nil {
+			m.calls, m.reqs = make([]*scriptCall, len(reqs)), slices.Clone(reqs)
+		}
+		m.calls[i] = p.call(s, r, cb, start+uint64(i))
+	}
+	if m.calls == nil {
+		return nil
+	}
+	return m
+}
+
+// call returns the future of a request that runs a script.
+func (p *scriptSender) call(s *Script, r Request, cb Future, n uint64) *scriptCall {
+	return &scriptCall{script: s, to: p.Sender, args: cloneArgs(r.Args), cb: cb, n: n}
+}
+
+// EachShard implements Sender.
+func (p *scriptSender) EachShard(f func(Sender, error) bool) {
+	p.Sender.EachShard(func(shard Sender, err error) bool {
+		if err != nil {
+			return f(nil, err)
+		}
+		return f(&scriptSender{shard, p.scripts}, nil)
+	})
+}
+
+// find returns the script that the request runs, or nil.
+func (p *scriptSender) find(r Request) *Script {
+	if len(r.Args) < 2 {
+		return nil
+	}
+	text, _ := r.Args[0].(string)
+	for _, s := range p.scripts {
+		switch r.Cmd {
+		case s.byHash:
+			if text == s.knownHash() {
+				return s
+			}
+		case s.byBody:
+			if text == s.src && s.knownHash() == "" {
+				s.ask(p.Sender)
+			}
+		}
+	}
+	return nil
+}
+
+// scriptBatch is the future of a batch with scripts.
+type scriptBatch struct {
+	cb    Future
+	start uint64
+	reqs  []Request
+	calls []*scriptCall // by index; nil for other requests
+}
+
+// first reports whether no request before the one of index i runs its script.
+func (m *scriptBatch) first(i int) bool {
+	return !slices.ContainsFunc(m.calls[:i], func(c *scriptCall) bool {
+		return c != nil && c.script == m.calls[i].script
+	})
+}
+
+// Resolve implements Future.
+func (m *scriptBatch) Resolve(res any, n uint64) {
+	if c := m.calls[n]; c != nil {
+		c.Resolve(res, 0)
+		return
+	}
+	resolve(m.cb, res, m.start+n)
+}
+
+// Cancelled implements Future.
+func (m *scriptBatch) Cancelled() error { return cancelled(m.cb) }
+
+// Waits implements wire.Caller.
+func (m *scriptBatch) Waits() bool { return wire.Waits(m.cb) }
+
+// GiveRead implements wire.Caller.
+func (m *scriptBatch) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(m.cb, r) }
+
+// scriptTransaction is the future of a transaction with scripts.
+type scriptTransaction struct{ *scriptBatch }
+
+// Resolve implements Future. Where a body failed before it was loaded, the requests
+// behind it meet NOSCRIPT, and get what the body was refused with.
+func (m scriptTransaction) Resolve(res any, n uint64) {
+	if results, ok := res.([]any); ok && len(results) == len(m.calls) {
+		refused := map[*Script]any{}
+		for i, c := range m.calls {
+			if c == nil || AsError(results[i]) == nil {
+				continue
+			}
+			if first, ok := refused[c.script]; !ok {
+				refused[c.script] = results[i]
+			} else if noScript(results[i]) != nil {
+				results[i] = first
+			}
+		}
+	}
+	resolve(m.cb, res, n)
+}
+
+// maxScriptRounds is how often a call waits for another call's body and meets
+// NOSCRIPT all the same. Then it sends the body by itself, which can't meet it. Each
+// round costs two round trips, and ends with a body on one node more at the least; a
+// script that is flushed every 10 ms needs no third one.
+const maxScriptRounds = 3
+
+// scriptCall is the future of a request that runs a script by its hash.
+type scriptCall struct {
+	script *Script
+	to     Sender
+	args   []any // of the request; a copy
+	cb     Future
+	n      uint64
+	rounds int
+	bodied bool // the body was sent
+	// leads: others wait for this call's body, which node lacks.
+	leads bool
+	node  string
+}
+
+// body returns the request that runs the script by its body.
+func (c *scriptCall) body() Request {
+	c.bodied = true
+	args := append([]any{c.script.src}, c.args[1:]...)
+	return Request{Cmd: c.script.byBody, Args: args}
+}
+
+// Resolve implements Future.
+func (c *scriptCall) Resolve(res any, _ uint64) {
+	missed := noScript(res)
+	if c.leads {
+		c.release()
+	}
+	if missed != nil && !c.bodied {
+		c.missed(addressOf(missed))
+		return
+	}
+	if AsError(res) == nil && !c.script.loaded.Load() {
+		c.script.loaded.Store(true)
+	}
+	resolve(c.cb, res, c.n)
+}
+
+// missed is called when a node has answered with NOSCRIPT: the call sends the body,
+// or waits for the one that another call has sent.
+func (c *scriptCall) missed(node string) {
+	s := c.script
+	s.loaded.Store(false)
+	if c.rounds++; c.rounds > maxScriptRounds {
+		s.ask(c.to) // it may be that the server disputes the hash
+		c.to.Send(c.body(), c, 0)
+		return
+	}
+	s.mu.Lock()
+	waiting, others := s.bursts[node]
+	if others {
+		s.bursts[node] = append(waiting, c)
+	} else {
+		s.bursts[node] = nil
+		c.leads, c.node = true, node
+	}
+	s.mu.Unlock()
+	if !others {
+		c.to.Send(c.body(), c, 0)
+	}
+}
+
+// release sends those that have waited for the call's body.
+func (c *scriptCall) release() {
+	s := c.script
+	c.leads = false
+	s.mu.Lock()
+	waiting := s.bursts[c.node]
+	delete(s.bursts, c.node)
+	s.mu.Unlock()
+	for _, w := range waiting {
+		w.to.Send(Request{Cmd: s.byHash, Args: w.args}, w, 0)
+	}
+}
+
+// Cancelled implements Future. If others wait for the call, one of them follows it.
+func (c *scriptCall) Cancelled() error { return cancelled(c.cb) }
+
+// Waits implements wire.Caller.
+func (c *scriptCall) Waits() bool { return wire.Waits(c.cb) }
+
+// GiveRead implements wire.Caller.
+func (c *scriptCall) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(c.cb, r) }
+
+// afterMiss sends a call of the script that has met NOSCRIPT.
+type afterMiss struct {
+	Sender
+	script *Script
+	node   string
+}
+
+// Send implements Sender.
+func (p afterMiss) Send(r Request, cb Future, n uint64) {
+	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, cb: cb, n: n}).missed(p.node)
+}
+
+// noScript returns res if it is an ErrNoScript.
+func noScript(res any) *errorx.Error {
+	if err, failed := res.(*errorx.Error); failed && err.IsOfType(ErrNoScript) {
+		return err
+	}
+	return nil
+}
+
+// addressOf returns the node that answered with the error, or "" if it is not known.
+func addressOf(err *errorx.Error) string {
+	addr, _ := err.Property(EKAddress)
+	text, _ := addr.(string)
+	return text
+}
