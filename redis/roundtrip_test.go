@@ -175,7 +175,8 @@ func TestStructRoundTrip(t *testing.T) {
 
 // The edges of every kind, which chance rarely meets.
 func TestScalarRoundTrip(t *testing.T) {
-	roundTrip(t, math.MinInt64, math.MaxInt64, 0)
+	roundTrip[int64](t, math.MinInt64, math.MaxInt64, 0)
+	roundTrip(t, math.MinInt, math.MaxInt)
 	roundTrip[int8](t, math.MinInt8, math.MaxInt8)
 	roundTrip[int16](t, math.MinInt16, math.MaxInt16)
 	roundTrip[int32](t, math.MinInt32, math.MaxInt32)

@@ -14,7 +14,7 @@ func TestUnits(t *testing.T) {
 			if ok {
 				n, ok := u.countDate(at)
 				assert.True(t, ok)
-				assert.EqualValues(t, math.MaxInt64, n, u.name)
+				assert.EqualValues(t, int64(math.MaxInt64), n, u.name)
 			}
 			continue
 		}

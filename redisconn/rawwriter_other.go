@@ -15,4 +15,4 @@ func (*rawWriter) connCheck() error { return nil }
 
 func (*rawWriter) write([]byte) (int, error) { return 0, nil }
 
-func (*rawWriter) exchange([]byte, []byte) (int, bool, error) { return 0, false, nil }
+func (*rawWriter) exchange([]byte) (int, error) { return 0, nil }
