@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -104,8 +103,6 @@ func BenchmarkBareSocket(b *testing.B) {
 func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 	b.ReportAllocs()
 	before, _ := s.CPU()
-	var own syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
 	b.ResetTimer()
 	var wg sync.WaitGroup
 	for g := range n {
@@ -124,9 +121,6 @@ func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 	}
 	wg.Wait()
 	b.StopTimer()
-	began := own.Utime.Nano() + own.Stime.Nano()
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
-	b.ReportMetric(float64(own.Utime.Nano()+own.Stime.Nano()-began)/float64(b.N), "client-ns/op")
 	if after, err := s.CPU(); err == nil {
 		b.ReportMetric(float64((after-before).Nanoseconds())/float64(b.N), "redis-ns/op")
 	}
