@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -208,4 +210,14 @@ func (c *Cluster) askTimeout() time.Duration {
 		return c.opts.HostOpts.IOTimeout
 	}
 	return ioTimeout
+}
+
+// withCluster adds the cluster to an error.
+func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
+	return err.WithProperty(EKCluster, c).WithProperty(EKClusterName, c.opts.Name)
+}
+
+// errClosed is what requests get after Close.
+func (c *Cluster) errClosed() *errorx.Error {
+	return c.withCluster(redis.ErrContextClosed.New("cluster is closed"))
 }

@@ -34,16 +34,6 @@ var (
 	EKPolicy = errorx.RegisterPrintableProperty("policy")
 )
 
-// withCluster adds the cluster to an error.
-func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
-	return err.WithProperty(EKCluster, c).WithProperty(EKClusterName, c.opts.Name)
-}
-
-// errClosed is what requests get after Close.
-func (c *Cluster) errClosed() *errorx.Error {
-	return c.withCluster(redis.ErrContextClosed.New("cluster is closed"))
-}
-
 // errCancelled is what a request gets whose future is cancelled before it is sent.
 func errCancelled(cause error) *errorx.Error {
 	return redis.ErrRequestWithdrawn.Wrap(cause, "cancelled before it was sent")

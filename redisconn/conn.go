@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -125,25 +127,6 @@ func (c *Connection) MayBeConnected() bool { return c.currentState().accepts() }
 // EachShard implements redis.Sender: it calls f with the connection.
 func (c *Connection) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
 
-// Scanner implements redis.Sender.
-func (c *Connection) Scanner(opts redis.ScanOpts) redis.Scanner {
-	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, c: c}
-}
-
-type scanner struct {
-	redis.ScannerBase
-	c *Connection
-}
-
-// Next implements redis.Scanner.
-func (s *scanner) Next(cb redis.Future) {
-	if s.IterLast() {
-		s.c.resolveFuture(cb, redis.ScanEOF, 0)
-		return
-	}
-	s.DoNext(cb, s.c)
-}
-
 // Ping sends PING and waits for its answer.
 func (c *Connection) Ping() error {
 	res := redis.Sync{S: c}.Do("PING")
@@ -166,4 +149,18 @@ const (
 // PingLatency returns the round trip of the heartbeat, smoothed.
 func (c *Connection) PingLatency() time.Duration {
 	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
+}
+
+// withConn adds the connection to an error.
+func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
+	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)
+}
+
+// measured takes a round trip into the smoothed latency.
+func (c *Connection) measured(trip time.Duration) {
+	trip = min(trip, PingMaxLatency)
+	if old := time.Duration(c.latency.Load()); old > 0 {
+		trip = (7*old + trip) / 8
+	}
+	c.latency.Store(int64(trip))
 }

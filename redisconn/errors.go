@@ -46,10 +46,5 @@ var (
 // errClosed is what ends a connection that its user has closed.
 func errClosed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }
 
-// withConn adds the connection to an error.
-func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
-	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)
-}
-
 // errUnsolicited says that something came that nobody asked for.
 var errUnsolicited = errors.New("a reply that nobody asked for")

@@ -49,12 +49,3 @@ func (h *heartbeat) Cancelled() error { return nil }
 func (h *heartbeat) misdirected(res any, fut Future) bool {
 	return h.waiting.Load() && h.nonce.is(res) && fut != Future(h)
 }
-
-// measured takes a round trip into the smoothed latency.
-func (c *Connection) measured(trip time.Duration) {
-	trip = min(trip, PingMaxLatency)
-	if old := time.Duration(c.latency.Load()); old > 0 {
-		trip = (7*old + trip) / 8
-	}
-	c.latency.Store(int64(trip))
-}
