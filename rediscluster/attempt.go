@@ -50,7 +50,7 @@ func (a *attempt) ofUser() {
 // setSpec says how to route the request.
 func (a *attempt) setSpec(policy ReplicaPolicyEnum) {
 	a.spec = routeSpec{
-		slot:     a.req.Slot,
+		slot:     a.c.slotOf(&a.req),
 		policy:   policy,
 		replicas: policy.allowsReplica(a.req.ReplicaSafe),
 		seed:     a.c.opts.RoundRobinSeed,
@@ -71,7 +71,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 		a.finish(err)
 		return
 	}
-	if err := checkKeys(&a.req); err != nil {
+	if err := c.checkKeys(&a.req); err != nil {
 		a.fail(c.withCluster(err))
 		return
 	}
@@ -83,7 +83,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redis.Future, n uint64) {
 	a := c.newAttempt(cb, n)
 	a.copyRequest(r)
-	if err := checkKeys(r); err != nil {
+	if err := c.checkKeys(r); err != nil {
 		a.fail(c.withCluster(err))
 		return
 	}

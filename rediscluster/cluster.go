@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,8 @@ import (
 type Cluster struct {
 	opts   Opts
 	limits limits
+	// sharded is false without a cluster: one shard has all keys.
+	sharded bool
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -58,11 +61,19 @@ var _ redis.Sender = (*Cluster)(nil)
 // redisconn.ErrTraitInitPermanent: wrong password, TLS failure). Addresses that
 // can't be used are reported with LogInitialNodeSkipped.
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
+	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
+		c.sharded = true
+		return &nodeSource{c: c, seeds: slices.Clone(addrs)}
+	})
+}
+
+// newCluster makes a Cluster with the source of its topology.
+func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Cluster) source) (*Cluster, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
 	}
-	if len(addrs) == 0 {
-		return nil, redis.ErrNoAddressProvided.New("no address of the cluster is given")
+	if len(addrs) == 0 && opts.Addrs == nil {
+		return nil, redis.ErrNoAddressProvided.New("no address is given")
 	}
 	if opts.Name == "" {
 		opts.Name = addrs[0]
@@ -73,8 +84,8 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.minLatency.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil, nil)) // a logger may call already
-	c.refresher = newRefresher(c, append([]string(nil), addrs...))
+	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil)) // a logger may call already
+	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
 		c.report(event)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 var (
@@ -21,6 +22,18 @@ var (
 	// ErrNoAliveConnection: no node that could take the request is connected.
 	// Not sent: retry is safe.
 	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	// ErrNoSentinel: no sentinel names a master. The error says what each has answered.
+	ErrNoSentinel = ErrCluster.NewType("no_sentinel")
+	// ErrNotSentinel: what was given as a sentinel is none.
+	ErrNotSentinel = ErrNoSentinel.NewSubtype("not_sentinel", redisconn.ErrTraitInitPermanent)
+	// ErrMasterUnknown: sentinels answer, and know no master of that name.
+	ErrMasterUnknown = ErrNoSentinel.NewSubtype("master_unknown")
+	// ErrSentinelsDisagree: sentinels name several masters, of the same epoch.
+	ErrSentinelsDisagree = ErrNoSentinel.NewSubtype("disagree")
+	// ErrNoMaster: none of the servers of NewReplicated is a master.
+	ErrNoMaster = ErrCluster.NewType("no_master")
+	// ErrManyMasters: several of them are, and none is known to be the newest.
+	ErrManyMasters = ErrNoMaster.NewSubtype("many")
 	// ErrShutdown: Shutdown ended before all requests were answered.
 	ErrShutdown = ErrCluster.NewType("shutdown")
 )

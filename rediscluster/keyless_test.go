@@ -17,7 +17,7 @@ func TestCheckKeys(t *testing.T) {
 	} {
 		r, _, failed := redis.EncodeRequest(nil, req, true)
 		require.NoError(t, failed)
-		err := checkKeys(&r)
+		err := (&Cluster{sharded: true}).checkKeys(&r)
 		require.NotNil(t, err, req.Cmd)
 		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
 		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
@@ -29,6 +29,6 @@ func TestCheckKeys(t *testing.T) {
 	} {
 		r, _, failed := redis.EncodeRequest(nil, req, true)
 		require.NoError(t, failed)
-		assert.Nil(t, checkKeys(&r), req.Cmd)
+		assert.Nil(t, (&Cluster{sharded: true}).checkKeys(&r), req.Cmd)
 	}
 }

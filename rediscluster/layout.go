@@ -4,6 +4,8 @@ import (
 	"net"
 	"slices"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
@@ -23,6 +25,10 @@ type layout struct {
 	hostnames map[string]string
 	// migrating are the slots on the move.
 	migrating map[uint16]struct{}
+	// masterOnly are slots that users want to be read from their masters.
+	masterOnly map[uint16]struct{}
+	// reason is why a shard has no master: its address is empty then.
+	reason *errorx.Error
 }
 
 // noSlots are slots that nobody serves.

@@ -59,6 +59,13 @@ type LogInitialNodeSkipped struct {
 	Error   error
 }
 
+// LogSentinelFailed: a sentinel can't be asked, which is said once until it can be
+// again, or sentinels have begun to disagree. What was known before stays in use.
+type LogSentinelFailed struct {
+	Address string
+	Error   error
+}
+
 // LogContextClosed: the cluster ended, by Close or with its context.
 type LogContextClosed struct {
 	Error error
@@ -82,6 +89,7 @@ func (LogHostEvent) logEvent()          {}
 func (LogClusterSlotsError) logEvent()  {}
 func (LogSlotRangeError) logEvent()     {}
 func (LogInitialNodeSkipped) logEvent() {}
+func (LogSentinelFailed) logEvent()     {}
 func (LogContextClosed) logEvent()      {}
 func (LogFuturePanic) logEvent()        {}
 func (LogTopologyChanged) logEvent()    {}
@@ -103,6 +111,8 @@ func (DefaultLogger) Report(cluster *Cluster, event LogEvent) {
 		log.Printf("redispipe: cluster %s: no node tells the slots", name)
 	case LogInitialNodeSkipped:
 		log.Printf("redispipe: cluster %s: %s is skipped: %v", name, e.Address, e.Error)
+	case LogSentinelFailed:
+		log.Printf("redispipe: cluster %s: sentinel %s: %v", name, e.Address, e.Error)
 	case LogContextClosed:
 		log.Printf("redispipe: cluster %s: closed: %v", name, e.Error)
 	case LogFuturePanic:

@@ -61,9 +61,15 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 	n.weight.Store(1)
 	opts := c.opts.HostOpts
 	opts.AsyncDial = true
-	opts.ReadOnly = replica
+	opts.ReadOnly = replica && c.sharded
+	if !c.sharded {
+		opts.Role = roleOf(replica)
+	}
 	opts.TLSConfig = tlsFor(opts, hostname)
 	for i := range c.opts.ConnsPerHost {
+		if addr == "" {
+			break // in the place of a master that there is not
+		}
 		l := &link{node: n}
 		l.state.Store(linkConnecting)
 		opts.Logger = hostLogger{l}
@@ -77,6 +83,13 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 		n.links = append(n.links, l)
 	}
 	return n
+}
+
+func roleOf(replica bool) redisconn.Role {
+	if replica {
+		return redisconn.RoleReplica
+	}
+	return redisconn.RoleMaster
 }
 
 // tlsFor returns a configuration that verifies the hostname, where one is known

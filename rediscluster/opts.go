@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"context"
 	"crypto/tls"
 	"time"
 
@@ -37,6 +38,16 @@ type Opts struct {
 	// its keys are on both sides of a migration. It is repeated up to 50 times.
 	// Default 20 ms, from 100 µs to 1 s.
 	WaitToMigrate time.Duration
+
+	// SentinelOpts are the options of connections to sentinels, for NewSentinel. Protocol,
+	// DB and Logger are its business. Nothing is taken over from HostOpts: sentinels have
+	// users, passwords and TLS of their own. IOTimeout defaults to that of HostOpts.
+	SentinelOpts redisconn.Opts
+	// Addrs, for NewReplicated, returns the addresses (host:port) instead of those that
+	// it is given. It is called before each question to the servers, and should return
+	// when its context ends, after IOTimeout; after an error, or none, the last ones
+	// stay in use.
+	Addrs func(ctx context.Context) ([]string, error)
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
 	// DefaultRoundRobinSeed.

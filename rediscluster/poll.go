@@ -142,27 +142,27 @@ func (p *poll) masterOnlySlots() (map[uint16]struct{}, bool) {
 }
 
 // askNodes asks connected nodes what they think, those that answer in time.
-func (r *refresher) askNodes() []view {
-	t := r.c.topology.Load()
+func (s *nodeSource) askNodes() []view {
+	t := s.c.topology.Load()
 	nodes := slices.Clone(t.nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	// Masters know their own slots best, and first.
 	slices.SortStableFunc(nodes, func(a, b *node) int { return boolToInt(a.replica) - boolToInt(b.replica) })
 	p := newPoll()
 	for _, n := range nodes {
-		if l := n.pick(r.c.opts.RoundRobinSeed, nil); l != nil && len(p.asked) < askAtMost {
+		if l := n.pick(s.c.opts.RoundRobinSeed, nil); l != nil && len(p.asked) < askAtMost {
 			p.ask(l)
 		}
 		if n.replica {
 			p.askSync(n)
 		}
 	}
-	if s := t.shard(int(redisclusterutil.Slot(redisclusterutil.MasterOnlyKey))); s != nil {
-		p.askMasterOnly(s.master)
+	if sh := t.shard(int(redisclusterutil.Slot(redisclusterutil.MasterOnlyKey))); sh != nil {
+		p.askMasterOnly(sh.master)
 	}
-	views := p.await(r.c)
+	views := p.await(s.c)
 	if slots, ok := p.masterOnlySlots(); ok {
-		r.masterOnly = slots
+		s.masterOnly = slots
 	}
 	return views
 }

@@ -14,12 +14,12 @@ func TestProbe(t *testing.T) {
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().shards[0].master.isUp)
-	assert.False(t, c.refresher.probe(), "nothing has changed")
+	assert.False(t, c.refresher.source.probe(), "nothing has changed")
 	node.serve(next.Addr())
-	assert.True(t, c.refresher.probe())
+	assert.True(t, c.refresher.source.probe())
 	nobody := "*0\r\n"
 	node.slots.Store(&nobody)
-	assert.False(t, c.refresher.probe(), "a node that knows nothing has no news")
+	assert.False(t, c.refresher.source.probe(), "a node that knows nothing has no news")
 }
 
 // TestRestEndsWithNews: when somebody waits for them.
@@ -37,7 +37,7 @@ func TestRestEndsWithNews(t *testing.T) {
 
 	alive, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", alive.topology.Load().shards[0].master.isUp)
-	r := newRefresher(alive, nil)
+	r := newRefresher(alive, &nodeSource{c: alive})
 	asked := node.asked.Load()
 	open, news = r.pause(2*probePause, true)
 	assert.True(t, open)

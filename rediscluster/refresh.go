@@ -20,14 +20,11 @@ const (
 // refresher is the only one who changes the topology.
 type refresher struct {
 	c      *Cluster
-	seeds  []string
+	source source
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
 
-	// Of the goroutine alone: all nodes by address and role, the last set of
-	// master-only slots.
-	nodes      map[nodeKey]*node
-	masterOnly map[uint16]struct{}
+	nodes map[nodeKey]*node // of the goroutine alone
 
 	mu      sync.Mutex // guards what follows
 	waiting []func()   // to be called after the next refresh
@@ -40,10 +37,10 @@ type nodeKey struct {
 	replica bool
 }
 
-func newRefresher(c *Cluster, seeds []string) *refresher {
+func newRefresher(c *Cluster, from source) *refresher {
 	return &refresher{
 		c:      c,
-		seeds:  seeds,
+		source: from,
 		forced: make(chan struct{}, 1),
 		done:   make(chan struct{}),
 		nodes:  make(map[nodeKey]*node),
@@ -96,16 +93,18 @@ func (r *refresher) run() {
 	timer := time.NewTimer(r.interval())
 	defer timer.Stop()
 	for {
-		due := false
+		due, ask := false, true
 		select {
 		case <-r.c.ctx.Done():
 			return
 		case <-timer.C:
 			due = true
 		case <-r.forced:
+		case <-r.source.news():
+			due, ask = true, false
 		}
 		began := time.Now()
-		changed := r.refresh()
+		changed := r.refresh(ask)
 		timer.Reset(r.interval())
 		if changed || due {
 			pause = forcedFirst
@@ -127,30 +126,44 @@ func (r *refresher) interval() time.Duration {
 	return r.c.opts.CheckInterval - rand.N(r.c.opts.CheckInterval/10)
 }
 
-// sleep returns false if the cluster has closed meanwhile.
+// sleep returns false if the cluster has closed meanwhile. What the source has to say
+// at once is published without waiting.
 func (r *refresher) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.c.ctx.Done():
-		return false
+	for {
+		select {
+		case <-timer.C:
+			return true
+		case <-r.source.news():
+			r.refresh(false)
+		case <-r.c.ctx.Done():
+			return false
+		}
 	}
 }
 
-// refresh reads the topology again, and reports whether it has changed.
-func (r *refresher) refresh() (changed bool) {
+// start makes the first topology.
+func (r *refresher) start() error {
+	l, err := r.source.start(r.c.ctx)
+	if err != nil {
+		return err
+	}
+	r.publish(l)
+	// Once more, by all nodes, so that the first requests meet what holds.
+	r.refresh(true)
+	return nil
+}
+
+// refresh reads the topology from the source, which asks for it again if ask is set,
+// and reports whether it has changed.
+func (r *refresher) refresh(ask bool) (changed bool) {
 	defer r.release(false)
 	defer r.c.recovered()
-	views := r.askNodes()
-	if len(views) == 0 {
-		views, _ = r.askSeeds()
-	}
+	l := r.source.read(ask)
 	if r.c.ctx.Err() != nil {
 		return false
 	}
-	l := merge(views)
 	if l == nil {
 		r.c.report(LogSlotRangeError{})
 		return false
@@ -164,38 +177,37 @@ func (r *refresher) refresh() (changed bool) {
 // does not have.
 func (r *refresher) publish(l *layout) (changed bool) {
 	used := make(map[nodeKey]struct{}, len(r.nodes))
-	seeds := sync.OnceValue(r.seedHosts)
-	t := newTopology(l, r.masterOnly, func(addr string, replica bool) *node {
+	hosts := sync.OnceValue(r.source.hosts)
+	t := newTopology(l, func(addr string, replica bool) *node {
 		key := nodeKey{addr, replica}
 		used[key] = struct{}{}
 		if r.nodes[key] == nil {
-			r.nodes[key] = r.c.newNode(addr, r.hostname(l, addr, seeds), replica)
+			r.nodes[key] = r.c.newNode(addr, r.hostname(l, addr, hosts), replica)
 		}
 		return r.nodes[key]
 	})
 	if r.c.topology.Load().equal(t) {
 		return false
 	}
+	var gone []*link
 	for key, n := range r.nodes {
 		if _, ok := used[key]; !ok {
 			delete(r.nodes, key)
-			r.retire(n) // before the topology forgets it: Shutdown knows no others
+			gone = append(gone, n.links...)
 		}
 	}
+	r.retire(gone) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)
-	masters := make([]string, len(t.shards))
-	for i, s := range t.shards {
-		masters[i] = s.master.addr
-	}
-	r.c.report(LogTopologyChanged{Masters: masters})
+	r.closeRetired(gone)
+	r.c.report(LogTopologyChanged{Masters: t.masters()})
 	return true
 }
 
 // hostname is what TLS is to verify for addr, if that is not its own host: what the
-// nodes tell, or the host of a seed that is the same address.
-func (r *refresher) hostname(l *layout, addr string, seeds func() map[string]string) string {
+// layout, or else the source, has for it.
+func (r *refresher) hostname(l *layout, addr string, hosts func() map[string]string) string {
 	if hostname := l.hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
 		return hostname
 	}
-	return seeds()[addr]
+	return hosts()[addr]
 }

@@ -1,24 +1,50 @@
 package rediscluster
 
 import (
+	"context"
 	"maps"
 	"time"
 )
 
-// retireDelay is how long a node that has left still gets requests: they are of
-// callers who have read the topology before it changed.
+// retireDelay is how long a node of a cluster that has left still gets requests: they
+// are of callers who have read the topology before it changed. Without a cluster it gets
+// none, and this is how long it may take to answer.
 const retireDelay = 100 * time.Millisecond
 
-// retire closes a node's connections once their requests are answered. It
-// returns at once; what it leaves behind ends with the last answer, or with the
-// cluster.
-func (r *refresher) retire(n *node) {
+// retire notes links that are to be closed.
+func (r *refresher) retire(links []*link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, l := range n.links {
+	for _, l := range links {
 		r.retired[l] = struct{}{}
-		time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
 	}
+}
+
+// closeRetired closes links that the topology does not have any more, once their
+// requests are answered. It returns at once; what it leaves behind ends with the last
+// answer, or with the cluster.
+func (r *refresher) closeRetired(links []*link) {
+	for _, l := range links {
+		if r.c.sharded {
+			time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
+		} else {
+			go r.closeSoon(l)
+		}
+	}
+}
+
+// closeSoon is closeWhenIdle for a server that may go on as a master beside the one
+// that has replaced it: from the start nothing more is sent to it, nor what waits for a
+// connection to it, and it has retireDelay to answer. It is a goroutine that lasts as
+// long.
+func (r *refresher) closeSoon(l *link) {
+	ctx, cancel := context.WithTimeout(r.c.ctx, retireDelay)
+	defer cancel()
+	if !l.conn.ConnectedNow() {
+		cancel()
+	}
+	_ = l.conn.Shutdown(ctx)
+	r.forget(l)
 }
 
 // closeWhenIdle has the connection take nothing more, which then goes elsewhere,

@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -113,12 +114,26 @@ func soonest(nodes []*node) *node {
 	return best
 }
 
+// slotOf returns the slot that a request is routed by: without a cluster, one for all
+// keys.
+func (c *Cluster) slotOf(r *wire.Request) int {
+	if c.sharded || r.Slot == wire.NoSlot {
+		return r.Slot
+	}
+	return 0
+}
+
 // errNoLink is what a request gets that cannot be routed.
 func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
-	err := ErrNoAliveConnection.New("no node that could take the request is connected").WithProperty(EKPolicy, spec.policy)
+	err := ErrNoAliveConnection.New("no node that could take the request is connected")
+	t := c.topology.Load()
+	if t.reason != nil {
+		err = ErrNoAliveConnection.Wrap(t.reason, "there is no master")
+	}
+	err = err.WithProperty(EKPolicy, spec.policy)
 	if spec.slot >= 0 {
 		err = err.WithProperty(redis.EKSlot, int64(spec.slot))
-		if s := c.topology.Load().shard(spec.slot); s != nil {
+		if s := t.shard(spec.slot); s != nil && s.master.addr != "" {
 			err = err.WithProperty(redis.EKAddress, s.master.addr)
 		}
 	}

@@ -28,7 +28,7 @@ func bareCluster(replicas int) (*Cluster, *topology) {
 	for i := range replicas {
 		l.shards[0].replicas = append(l.shards[0].replicas, fmt.Sprintf("r%d:1", i))
 	}
-	t := newTopology(l, nil, func(addr string, replica bool) *node {
+	t := newTopology(l, func(addr string, replica bool) *node {
 		n := &node{c: c, addr: addr, replica: replica}
 		n.weight.Store(1)
 		n.sync.Store(syncLive)

@@ -5,8 +5,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -21,21 +19,21 @@ type seedAnswer struct {
 
 // askSeeds asks all addresses that the user gave, over connections of its own.
 // It returns what they say, or an error if none of them says anything.
-func (r *refresher) askSeeds() ([]view, error) {
-	ctx, cancel := context.WithTimeout(r.c.ctx, r.c.askTimeout())
+func (s *nodeSource) askSeeds() ([]view, error) {
+	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
-	answers := make(chan seedAnswer, len(r.seeds))
-	for _, seed := range r.seeds {
+	answers := make(chan seedAnswer, len(s.seeds))
+	for _, seed := range s.seeds {
 		go func() { // ends with ctx
-			v, err := r.c.askSeed(ctx, seed)
+			v, err := s.c.askSeed(ctx, seed)
 			answers <- seedAnswer{seed, v, err}
 		}()
 	}
 	var views []view
 	var failure error
-	late := time.NewTimer(2 * r.c.askTimeout()) // ctx ends the seeds before
+	late := time.NewTimer(2 * s.c.askTimeout()) // ctx ends the seeds before
 	defer late.Stop()
-	for range r.seeds {
+	for range s.seeds {
 		select {
 		case a := <-answers:
 			if a.err == nil {
@@ -45,7 +43,7 @@ func (r *refresher) askSeeds() ([]view, error) {
 				views = append(views, a.view)
 				continue
 			}
-			r.c.report(LogInitialNodeSkipped{Address: a.seed, Error: a.err})
+			s.c.report(LogInitialNodeSkipped{Address: a.seed, Error: a.err})
 			failure = preferPermanent(failure, a.err)
 		case <-late.C:
 			return views, nil
@@ -95,33 +93,14 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (view, error) {
 	}
 }
 
-// start makes the first topology.
-func (r *refresher) start() error {
-	views, failure := r.askSeeds()
-	if len(views) == 0 {
-		if failure == nil {
-			failure = ErrClusterSlots.New("no answer in time")
-		}
-		return errorx.Decorate(failure, "none of %d addresses of the cluster answers", len(r.seeds))
-	}
-	l := merge(views)
-	if l == nil {
-		return r.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
-	}
-	r.publish(l)
-	// Once more, by all nodes, so that the first requests meet what holds.
-	r.refresh()
-	return nil
-}
-
-// seedHosts returns the hosts of the seeds that have a name, by the addresses that
-// they resolve to in time.
-func (r *refresher) seedHosts() map[string]string {
-	ctx, cancel := context.WithTimeout(r.c.ctx, r.c.askTimeout())
+// hosts implements source: the hosts of the seeds that have a name, by the addresses
+// that they resolve to in time.
+func (s *nodeSource) hosts() map[string]string {
+	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
 	type named struct{ addr, host string }
-	found := make(chan named, len(r.seeds))
-	for _, seed := range r.seeds {
+	found := make(chan named, len(s.seeds))
+	for _, seed := range s.seeds {
 		go func() { // ends with ctx
 			host, err := redisclusterutil.GetHost(seed)
 			if err != nil || redisclusterutil.IsIPAddress(host) {
@@ -133,7 +112,7 @@ func (r *refresher) seedHosts() map[string]string {
 		}()
 	}
 	hosts := make(map[string]string)
-	for range r.seeds {
+	for range s.seeds {
 		if n := <-found; n.addr != "" {
 			hosts[n.addr] = n.host
 		}

@@ -107,11 +107,11 @@ func (m *many) groups() (groups []*group) {
 	t := m.c.topology.Load()
 	for i := range m.reqs {
 		r := &m.reqs[i]
-		if err := checkKeys(r); err != nil {
+		if err := m.c.checkKeys(r); err != nil {
 			m.alone(i).fail(m.c.withCluster(err))
 			continue
 		}
-		l := t.route(routeSpec{slot: r.Slot, policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
+		l := t.route(routeSpec{slot: m.c.slotOf(r), policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
 		if l == nil {
 			a := m.alone(i)
 			a.dispatch(a)

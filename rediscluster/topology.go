@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
@@ -18,6 +20,8 @@ type topology struct {
 	aliases map[string]string
 	// masterOnly are the slots that are read from their masters, whatever the policy.
 	masterOnly slotSet
+	// reason is why a shard has no master: its address is empty then.
+	reason *errorx.Error
 }
 
 // shard is a master with its replicas.
@@ -40,8 +44,8 @@ func (s *slotSet) has(slot int) bool { return s[slot/64]>>(slot%64)&1 != 0 }
 type nodeFor func(addr string, replica bool) *node
 
 // newTopology makes a topology of a layout.
-func newTopology(l *layout, masterOnly map[uint16]struct{}, get nodeFor) *topology {
-	t := &topology{slots: l.slots, aliases: l.aliases}
+func newTopology(l *layout, get nodeFor) *topology {
+	t := &topology{slots: l.slots, aliases: l.aliases, reason: l.reason}
 	for _, plan := range l.shards {
 		s := &shard{master: get(plan.master, false)}
 		s.nodes = append(s.nodes, s.master)
@@ -54,7 +58,7 @@ func newTopology(l *layout, masterOnly map[uint16]struct{}, get nodeFor) *topolo
 	for _, addr := range l.others {
 		t.nodes = append(t.nodes, get(addr, false))
 	}
-	for _, slots := range []map[uint16]struct{}{masterOnly, l.migrating} {
+	for _, slots := range []map[uint16]struct{}{l.masterOnly, l.migrating} {
 		for slot := range slots {
 			t.masterOnly.add(slot)
 		}
@@ -64,7 +68,8 @@ func newTopology(l *layout, masterOnly map[uint16]struct{}, get nodeFor) *topolo
 
 // equal reports whether there is nothing that a request would notice.
 func (t *topology) equal(o *topology) bool {
-	return t.slots == o.slots && t.masterOnly == o.masterOnly && maps.Equal(t.aliases, o.aliases) && slices.Equal(t.nodes, o.nodes) &&
+	return (t.reason == nil) == (o.reason == nil) &&
+		t.slots == o.slots && t.masterOnly == o.masterOnly && maps.Equal(t.aliases, o.aliases) && slices.Equal(t.nodes, o.nodes) &&
 		slices.EqualFunc(t.shards, o.shards, func(a, b *shard) bool { return slices.Equal(a.nodes, b.nodes) })
 }
 
@@ -74,6 +79,16 @@ func (t *topology) shard(slot int) *shard {
 		return t.shards[i]
 	}
 	return nil
+}
+
+// masters are the addresses of those that serve slots.
+func (t *topology) masters() (addrs []string) {
+	for _, s := range t.shards {
+		if s.master.addr != "" {
+			addrs = append(addrs, s.master.addr)
+		}
+	}
+	return addrs
 }
 
 // find returns the node of an address, or nil if the topology does not have it.

@@ -27,7 +27,7 @@ func TestTopology(t *testing.T) {
 	l.aliases["10.0.0.1:1"] = "a:1"
 	l.migrating[5] = struct{}{}
 	get := bareNodes()
-	top := newTopology(l, map[uint16]struct{}{130: {}}, get)
+	top := newTopology(pinned(l, 130), get)
 
 	assert.Same(t, get("a:1", false), top.shard(99).master)
 	assert.Equal(t, []*node{get("a:1", false), get("b:1", true)}, top.shard(0).nodes)
@@ -44,12 +44,22 @@ func TestTopology(t *testing.T) {
 	assert.True(t, top.masterOnly.has(130))
 	assert.False(t, top.masterOnly.has(6))
 
-	assert.True(t, top.equal(newTopology(l, map[uint16]struct{}{130: {}}, get)))
-	assert.False(t, top.equal(newTopology(l, nil, get)))
-	assert.False(t, top.equal(newTopology(l, map[uint16]struct{}{130: {}}, bareNodes())))
+	assert.True(t, top.equal(newTopology(pinned(l, 130), get)))
+	assert.False(t, top.equal(newTopology(l, get)))
+	assert.False(t, top.equal(newTopology(pinned(l, 130), bareNodes())))
 	other := *l
 	other.aliases = map[string]string{"10.0.0.2:1": "a:1"}
-	assert.False(t, top.equal(newTopology(&other, map[uint16]struct{}{130: {}}, get)), "MOVED may name the alias")
+	assert.False(t, top.equal(newTopology(pinned(&other, 130), get)), "MOVED may name the alias")
 	l.slots[50] = 1
-	assert.False(t, top.equal(newTopology(l, map[uint16]struct{}{130: {}}, get)))
+	assert.False(t, top.equal(newTopology(pinned(l, 130), get)))
+}
+
+// pinned is the layout with slots that are read from their masters.
+func pinned(l *layout, slots ...uint16) *layout {
+	with := *l
+	with.masterOnly = make(map[uint16]struct{})
+	for _, slot := range slots {
+		with.masterOnly[slot] = struct{}{}
+	}
+	return &with
 }

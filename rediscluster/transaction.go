@@ -53,17 +53,18 @@ func (t *transaction) prepare(reqs []redis.Request) (slot int, _ *errorx.Error) 
 		if *r, buf, err = redis.EncodeRequest(buf, req, true); err != nil {
 			return 0, redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
-		if r.Slot == wire.ManySlots || r.Slot != wire.NoSlot && slot != wire.NoSlot && r.Slot != slot {
+		own := t.c.slotOf(r)
+		if own == wire.ManySlots || own != wire.NoSlot && slot != wire.NoSlot && own != slot {
 			return 0, t.c.withCluster(redis.ErrNoSlotKey.New("the transaction has keys of several slots: give them a common {hash tag}"))
 		}
-		if r.Slot != wire.NoSlot {
-			slot = r.Slot
+		if own != wire.NoSlot {
+			slot = own
 		}
 		r.Waits, r.Plain = t.Waits(), true // the connection names those that fail in EXEC
 		t.reqs[i] = r
 	}
 	for _, r := range t.reqs {
-		if err := checkKeyless(r); slot == wire.NoSlot && err != nil {
+		if err := checkKeyless(r); t.c.sharded && slot == wire.NoSlot && err != nil {
 			return 0, t.c.withCluster(err)
 		}
 	}

@@ -20,7 +20,9 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 		return nil, Opts{}, err
 	}
 	switch {
-	case u.Sentinel || u.Unix:
+	case u.Sentinel:
+		return nil, Opts{}, redis.ErrURL.New("sentinels watch no cluster: see ParseSentinelURL")
+	case u.Unix:
 		return nil, Opts{}, redis.ErrURL.New("the nodes of a cluster are host:port, after redis://, rediss://, valkey:// or valkeys://")
 	case u.DB != 0:
 		return nil, Opts{}, redis.ErrURL.New("clusters have the database 0 only")
@@ -28,4 +30,35 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 		return nil, Opts{}, redis.ErrURL.New("the parameter read_only has no counterpart: see Cluster.WithPolicy")
 	}
 	return u.Addrs, Opts{HostOpts: redisconn.OptsOfURL(u), MovedRetries: u.MaxRedirects}, nil
+}
+
+// ParseSentinelURL makes the arguments of NewSentinel of a URL, which names one sentinel
+// or more, and the master:
+//
+//	redis-sentinel://user:password@sentinel1:26379,sentinel2:26379/mymaster/0
+//	redis-sentinel://sentinel1?master_name=mymaster&sentinel_password=secret
+//
+// redis+sentinel:// is the same; rediss-sentinel:// is with TLS, to sentinels and servers
+// alike. A port that is missing is 26379. User and password are those of the servers;
+// those of the sentinels are the parameters sentinel_username and sentinel_password. The
+// number after the name is the database. See redisconn.ParseURL for what else there may
+// be. Bad input is redis.ErrURL, which does not show a password.
+func ParseSentinelURL(url string) (addrs []string, master string, opts Opts, err error) {
+	u, err := redisurl.Parse(url)
+	if err != nil {
+		return nil, "", Opts{}, err
+	}
+	switch {
+	case !u.Sentinel:
+		return nil, "", Opts{}, redis.ErrURL.New("it does not begin with redis-sentinel:// or rediss-sentinel://")
+	case u.ReadOnly:
+		return nil, "", Opts{}, redis.ErrURL.New("the parameter read_only has no counterpart: see Cluster.WithPolicy")
+	case u.MaxRedirects != 0:
+		return nil, "", Opts{}, redis.ErrURL.New("the parameter max_redirects is for clusters: see ParseURL")
+	}
+	opts.HostOpts = redisconn.OptsOfURL(u)
+	opts.SentinelOpts = opts.HostOpts
+	opts.SentinelOpts.DB, opts.SentinelOpts.Protocol = 0, 0
+	opts.SentinelOpts.Username, opts.SentinelOpts.Password = u.SentinelUsername, u.SentinelPassword
+	return u.Addrs, u.MasterName, opts, nil
 }

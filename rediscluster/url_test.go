@@ -32,12 +32,39 @@ func TestParseURLErrors(t *testing.T) {
 		"redis://a/1":                   "database 0",
 		"redis://a?read_only=true":      "WithPolicy",
 		"unix:///canary":                "host:port",
-		"redis-sentinel://a/canary":     "host:port",
+		"redis-sentinel://a/canary":     "ParseSentinelURL",
 		"redis://a?route_by_latency=1":  "unknown",
 		"redis://:canary@a?db=1&addr=b": "database 0",
 	} {
 		addrs, _, err := rediscluster.ParseURL(url)
 		require.Nil(t, addrs)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%v", err)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "canary")
+	}
+}
+
+func TestParseSentinelURL(t *testing.T) {
+	addrs, master, opts, err := rediscluster.ParseSentinelURL(
+		"rediss-sentinel://me:p%40ss@a,b:1/main/3?sentinel_username=su&sentinel_password=sp%40ss&read_timeout=2")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a:26379", "b:1"}, addrs)
+	require.Equal(t, "main", master)
+	require.Equal(t, rediscluster.Opts{
+		HostOpts:     redisconn.Opts{DB: 3, Username: "me", Password: "p@ss", TLSEnabled: true, IOTimeout: 2 * time.Second},
+		SentinelOpts: redisconn.Opts{Username: "su", Password: "sp@ss", TLSEnabled: true, IOTimeout: 2 * time.Second},
+	}, opts)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		require.NotContains(t, fmt.Sprintf(format, opts), "p@ss", format)
+	}
+	for url, want := range map[string]string{
+		"redis://a":                              "redis-sentinel",
+		"redis-sentinel://:canary@a":             "no master",
+		"redis-sentinel://a/m?read_only=true":    "WithPolicy",
+		"redis-sentinel://a/m?max_redirects=3":   "clusters",
+		"redis-sentinel://:canary@a/m?nothing=1": "unknown",
+	} {
+		_, _, _, err := rediscluster.ParseSentinelURL(url)
 		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%v", err)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "canary")

@@ -32,6 +32,8 @@ var (
 	// ErrConnSetup: the handshake failed in a way that may pass: an I/O error,
 	// a server that is loading or has too many clients.
 	ErrConnSetup = ErrConnection.NewType("setup")
+	// ErrRole: the server is not of Opts.Role, which may change.
+	ErrRole = ErrConnection.NewType("role")
 	// ErrAddress: the address is malformed.
 	ErrAddress = redis.ErrOpts.NewType("address", ErrTraitInitPermanent)
 )

@@ -46,6 +46,9 @@ func (c *Connection) steps() []step {
 	if o.ReadOnly {
 		add(checkOK, "READONLY")
 	}
+	if o.Role != RoleAny {
+		add(checkRole, "ROLE")
+	}
 	add(checkPing, "PING")
 	return list
 }

@@ -27,6 +27,10 @@ type Opts struct {
 	// ReadOnly sends READONLY at every handshake, so that a replica of a
 	// cluster answers reads.
 	ReadOnly bool
+	// Role has every handshake ask ROLE, so that nothing is sent to a server that is
+	// not what it is taken for: it is refused with ErrRole, and dialed again. A server
+	// that does not let the user ask is trusted. Default RoleAny.
+	Role Role
 
 	// IOTimeout fails the connection when the oldest request in flight has
 	// waited so long and less than 64 KiB came in meanwhile. In ScriptMode a blocking

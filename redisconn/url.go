@@ -33,7 +33,7 @@ func ParseURL(url string) (addr string, opts Opts, err error) {
 	}
 	switch {
 	case u.Sentinel:
-		return "", Opts{}, redis.ErrURL.New("a connection can't ask sentinels")
+		return "", Opts{}, redis.ErrURL.New("a connection can't ask sentinels: see rediscluster.ParseSentinelURL")
 	case len(u.Addrs) > 1:
 		return "", Opts{}, redis.ErrURL.New("a connection has one address: for a cluster see rediscluster.ParseURL")
 	case u.MaxRedirects != 0:

@@ -22,13 +22,13 @@ func (g *Group) sentinelConfig(master *Server) []string {
 		fmt.Sprintf("sentinel parallel-syncs %s 5", name),
 	}
 	if g.opts.Password != "" {
-		lines = append(lines, fmt.Sprintf("sentinel auth-pass %s %s", name, g.opts.Password))
+		lines = append(lines, fmt.Sprintf("sentinel auth-pass %s %s", name, quote(g.opts.Password)))
 	}
 	if g.opts.TLS {
 		lines = append(lines, "tls-replication yes")
 	}
 	if g.opts.SentinelOptions.Password != "" {
-		lines = append(lines, "sentinel sentinel-pass "+g.opts.SentinelOptions.Password)
+		lines = append(lines, "sentinel sentinel-pass "+quote(g.opts.SentinelOptions.Password))
 	}
 	return lines
 }
@@ -103,12 +103,12 @@ func fields(res any) (map[string]string, error) {
 	return m, nil
 }
 
-// Failover has the sentinels promote a replica, and returns the new master when
-// they and the other live servers have settled. With Graceful no acknowledged
-// write is lost: the old master answers no write from before the promotion on
-// until it is a replica, and its clients are disconnected then (version 6.2 or
-// later). With Forced it goes on as a master, and what it acknowledges meanwhile is
-// lost: that is what SENTINEL FAILOVER does.
+// Failover has the sentinels promote a replica, and returns the new master when all
+// of them name it. With Graceful no acknowledged write is lost, and all settles
+// first: the old master answers no write from before the promotion on until it is a
+// replica, and its clients are disconnected then (version 6.2 or later). With Force,
+// which is what SENTINEL FAILOVER does, it goes on as a master for some ten seconds,
+// and loses what it acknowledges meanwhile: see WaitSettled.
 func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 	old, err := g.Master()
 	if err != nil {
@@ -126,19 +126,17 @@ func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 		return nil, err
 	}
 	promoted, err := g.WaitPromoted(old)
-	if err != nil {
-		return nil, err
+	if err != nil || mode != Graceful {
+		return promoted, err
 	}
-	if mode == Graceful {
-		host, port, _ := strings.Cut(g.addr(promoted), ":")
-		for _, step := range []redis.Request{
-			redis.Req("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes"),
-			redis.Req("REPLICAOF", host, port),
-			redis.Req("CLIENT UNPAUSE"),
-		} {
-			if err := old.call(step.Cmd, step.Args...); err != nil {
-				return nil, err
-			}
+	host, port, _ := strings.Cut(g.addr(promoted), ":")
+	for _, step := range []redis.Request{
+		redis.Req("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes"),
+		redis.Req("REPLICAOF", host, port),
+		redis.Req("CLIENT UNPAUSE"),
+	} {
+		if err := old.call(step.Cmd, step.Args...); err != nil {
+			return nil, err
 		}
 	}
 	return promoted, g.WaitSettled(promoted)

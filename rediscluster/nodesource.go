@@ -1,0 +1,96 @@
+package rediscluster
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// nodeSource is the source of a topology that the nodes of a cluster tell.
+type nodeSource struct {
+	c     *Cluster
+	seeds []string
+	// masterOnly is the last set of master-only slots.
+	masterOnly map[uint16]struct{}
+}
+
+// start implements source.
+func (s *nodeSource) start(context.Context) (*layout, error) {
+	views, failure := s.askSeeds()
+	if len(views) == 0 {
+		if failure == nil {
+			failure = ErrClusterSlots.New("no answer in time")
+		}
+		return nil, errorx.Decorate(failure, "none of %d addresses of the cluster answers", len(s.seeds))
+	}
+	l := merge(views)
+	if l == nil {
+		return nil, s.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
+	}
+	return l, nil
+}
+
+// read implements source: it asks nodes that are connected, or else the seeds.
+func (s *nodeSource) read(bool) *layout {
+	views := s.askNodes()
+	if len(views) == 0 {
+		views, _ = s.askSeeds()
+	}
+	l := merge(views)
+	if l != nil {
+		l.masterOnly = s.masterOnly
+	}
+	return l
+}
+
+// news implements source: nodes have to be asked.
+func (s *nodeSource) news() <-chan struct{} { return nil }
+
+// probe implements source: it asks one master, and reports whether it knows other masters than the
+// topology has. Others learn of a new one within milliseconds, by the cluster's bus.
+func (s *nodeSource) probe() (news bool) {
+	defer s.c.recovered()
+	t := s.c.topology.Load()
+	var up []*link
+	for _, sh := range t.shards {
+		if l := sh.master.pick(s.c.opts.RoundRobinSeed, nil); l != nil && l.state.Load() == linkUp {
+			up = append(up, l)
+		}
+	}
+	if len(up) == 0 {
+		return false
+	}
+	l := up[rand.N(len(up))]
+	answer := make(chan any, 1)
+	l.conn.Send(redis.Req("CLUSTER SLOTS"), wire.Own(func(res any, _ uint64) { answer <- res }), 0)
+	late := time.NewTimer(askGrace)
+	defer late.Stop()
+	select {
+	case res := <-answer:
+		ranges, err := redisclusterutil.ParseSlotsInfo(res)
+		return err == nil && t.contradicts(view{asked: l.node.addr, ranges: ranges}.named())
+	case <-late.C:
+	case <-s.c.ctx.Done():
+	}
+	return false
+}
+
+// contradicts reports whether the view has slots served by another master.
+func (t *topology) contradicts(v view) bool {
+	for _, r := range v.ranges {
+		if len(r.Addrs) == 0 {
+			continue
+		}
+		s := t.shard(r.From)
+		if s == nil || s.master.addr != r.Addrs[0] && s.master != t.find(r.Addrs[0]) {
+			return true
+		}
+	}
+	return false
+}

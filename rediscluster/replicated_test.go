@@ -1,0 +1,118 @@
+package rediscluster_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func newReplicated(t *testing.T, addrs []string, opts rediscluster.Opts) *rediscluster.Cluster {
+	t.Helper()
+	opts.Logger = rediscluster.NoopLogger{}
+	c, err := rediscluster.NewReplicated(context.Background(), addrs, opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestReplicatedFindsTheMaster(t *testing.T) {
+	g := testbed.NewGroup(t)
+	addrs := []string{g.Addrs()[1], g.Addrs()[2], g.Addrs()[0]}
+	c := newReplicated(t, addrs, rediscluster.Opts{CheckInterval: 100 * time.Millisecond})
+	db := redis.Sync{S: c}
+	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, c))
+	require.Equal(t, "OK", db.Do("MSET", "a", "1", "b", "2"))
+	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
+	require.Eventually(t, func() bool {
+		return redis.AsError(replicas.Do("MGET", "a", "b")) == nil && !slices.Contains(reads(g), false)
+	}, 5*time.Second, time.Millisecond)
+
+	next := g.Servers()[2]
+	require.NoError(t, g.Promote(next))
+	require.Eventually(t, func() bool {
+		return db.Do("SET", "a", "3") == "OK" && string(asBytes(next.Do("GET", "a"))) == "3"
+	}, 5*time.Second, time.Millisecond)
+	require.Equal(t, runIDOf(next), runID(t, c))
+}
+
+func asBytes(res any) []byte { b, _ := res.([]byte); return b }
+
+// Two masters: the one that was promoted from the other's history counts.
+func TestReplicatedOfTwoMastersTakesTheNewer(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	old, next := g.Servers()[0], g.Servers()[1]
+	c := newReplicated(t, g.Addrs(), rediscluster.Opts{CheckInterval: 100 * time.Millisecond})
+	require.NoError(t, redis.AsError(next.Do("REPLICAOF", "NO", "ONE")))
+	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(next) }, 5*time.Second, time.Millisecond)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	require.Nil(t, old.Do("GET", "a"))
+}
+
+func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
+	one, two := testbed.NewServer(t), testbed.NewServer(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err := rediscluster.NewReplicated(ctx, []string{one.Addr(), two.Addr()}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrManyMasters), "%v", err)
+	require.ErrorContains(t, err, one.Addr())
+	require.ErrorContains(t, err, two.Addr())
+
+	// The same later: requests say why, and nothing is written.
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	var addrs atomic.Pointer[[]string]
+	set := func(list ...string) { addrs.Store(&list) }
+	set(g.Addrs()...)
+	c := newReplicated(t, nil, rediscluster.Opts{
+		CheckInterval: 100 * time.Millisecond,
+		Addrs:         func(context.Context) ([]string, error) { return *addrs.Load(), nil },
+	})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	require.NoError(t, g.WaitReplicas(g.Servers()[0]))
+	set(append(g.Addrs(), one.Addr())...)
+	require.Eventually(t, func() bool {
+		err := redis.AsErrorx(redis.Sync{S: c}.Do("SET", "a", "2"))
+		return err != nil && err.IsOfType(rediscluster.ErrNoAliveConnection) && err.HasTrait(redis.ErrTraitNotSent)
+	}, 5*time.Second, time.Millisecond)
+	err = redis.AsError(redis.Sync{S: c}.Do("SET", "a", "2"))
+	require.ErrorContains(t, err, one.Addr())
+	require.ErrorContains(t, err, g.Addrs()[0])
+	require.NotEqual(t, []byte("2"), one.Do("GET", "a"))
+	require.Eventually(t, func() bool {
+		res := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}.Do("GET", "a")
+		return redis.AsError(res) == nil
+	}, 5*time.Second, time.Millisecond, "replicas go on")
+
+	set(g.Addrs()...)
+	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "3") == "OK" }, 5*time.Second, time.Millisecond)
+}
+
+func TestReplicatedRefusesBadInput(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Password: "secret"}, Replicas: 1})
+	opts := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Password: "wrong"}}
+	_, err := rediscluster.NewReplicated(context.Background(), g.Addrs(), opts)
+	require.True(t, redis.AsErrorx(err).IsOfType(redisconn.ErrAuth), "%v", err)
+	require.ErrorContains(t, err, "WRONGPASS")
+
+	opts.HostOpts.Password = "secret"
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err = rediscluster.NewReplicated(ctx, g.Addrs()[1:], opts)
+	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
+	require.ErrorContains(t, err, g.Addrs()[1]+": it is a replica")
+
+	ctx, cancel = context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	opts.Addrs = func(context.Context) ([]string, error) { return nil, errors.New("no answer") }
+	_, err = rediscluster.NewReplicated(ctx, nil, opts)
+	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
+}

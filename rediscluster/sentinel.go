@@ -1,0 +1,340 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+const (
+	// startTimeout bounds how long a master is waited for that nobody knows yet.
+	startTimeout = 5 * time.Second
+	// startPause is the pause between two rounds of questions meanwhile.
+	startPause = 50 * time.Millisecond
+	// maxSentinels bounds how many are watched: each costs two sockets.
+	maxSentinels = 32
+)
+
+// NewSentinel makes a client of a master with replicas that sentinels watch. addrs
+// (host:port) are some of the sentinels: these tell the others, and all that can be
+// reached are subscribed to. name is what they call the master. The client lives until
+// Close, or the end of ctx.
+//
+// It is a Cluster with one shard: keys of any slots may be in one request, and commands
+// without keys go to the master. Opts.SentinelOpts are the options of connections to
+// sentinels, which get no user and password of HostOpts.
+//
+// Of what sentinels say the greatest config-epoch counts. As soon as one tells a greater
+// one, nothing more is written to the old master; replies that it owes are used if they
+// come within 100 ms, and are unknown (redis.ErrIO) otherwise. A server is asked for its
+// role before anything is sent to it. While no sentinel answers, the last answer counts.
+//
+// A master that nobody knows yet is waited for, for 5 s at the most and no longer than
+// ctx lasts. Errors: ErrNoSentinel, ErrMasterUnknown, ErrSentinelsDisagree, each with
+// what every sentinel has answered; redisconn.ErrAuth or redisconn.ErrTLS, where all of
+// them refuse the client; redisconn.ErrRole, if the master says that it is none, and
+// whatever else there is to be said of a connection to it.
+func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*Cluster, error) {
+	if name == "" {
+		return nil, ErrMasterUnknown.New("the name of the master is empty")
+	}
+	if opts.Name == "" {
+		opts.Name = name
+	}
+	return newCluster(ctx, addrs, opts, func(c *Cluster) source { return newSentinels(c, addrs, name) })
+}
+
+// sentinels is the source of a topology that sentinels tell.
+type sentinels struct {
+	c      *Cluster
+	name   string
+	seeds  []string
+	opts   redisconn.Opts
+	signal chan struct{} // has room for one: it is only a mark
+
+	mu      sync.Mutex // guards what follows
+	watched map[string]*sentinel
+	reports map[string]sentinelReport
+	errs    map[string]*errorx.Error // of those that did not answer last
+	present *layout                  // nil before the first
+	dispute *errorx.Error
+}
+
+func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
+	s := &sentinels{
+		c: c, name: name, seeds: slices.Clone(seeds), opts: c.opts.SentinelOpts,
+		signal:  make(chan struct{}, 1),
+		watched: make(map[string]*sentinel),
+		reports: make(map[string]sentinelReport),
+		errs:    make(map[string]*errorx.Error),
+	}
+	// They are dialed and asked without end, in RESP2 and the one database that they have.
+	s.opts.AsyncDial, s.opts.ReadOnly, s.opts.ScriptMode, s.opts.Integrity = true, false, false, false
+	s.opts.DB, s.opts.Protocol, s.opts.Role, s.opts.Logger = 0, 2, redisconn.RoleAny, redisconn.NoopLogger{}
+	if s.opts.IOTimeout <= 0 {
+		s.opts.IOTimeout = c.askTimeout()
+	}
+	return s
+}
+
+// start implements source.
+func (s *sentinels) start(ctx context.Context) (*layout, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	s.watch(s.seeds)
+	var failure error
+	for {
+		l := s.read(true)
+		switch {
+		case l != nil && len(l.shards) > 0 && l.reason == nil:
+			master := l.shards[0].master
+			if failure = s.c.tryMaster(ctx, master); failure == nil {
+				return l, nil
+			}
+			failure = errorx.Decorate(failure, "sentinels name %s as the master %q", master, s.name)
+			if isPermanent(failure) {
+				return nil, failure
+			}
+		default:
+			var final bool
+			if failure, final = s.failure(); final {
+				return nil, failure
+			}
+		}
+		select {
+		case <-time.After(startPause):
+		case <-s.signal:
+		case <-ctx.Done():
+			return nil, failure
+		}
+	}
+}
+
+// tryMaster connects once to what is said to be a master.
+func (c *Cluster) tryMaster(ctx context.Context, addr string) error {
+	opts := c.opts.HostOpts
+	opts.ReconnectPause, opts.Role, opts.Logger = -1, redisconn.RoleMaster, redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, addr, opts)
+	if err == nil {
+		conn.Close()
+	}
+	return err
+}
+
+// failure says why there is no master, by what each of the sentinels has answered;
+// final is whether asking them again is in vain.
+func (s *sentinels) failure() (err *errorx.Error, final bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dispute != nil {
+		return s.c.withCluster(s.dispute), false
+	}
+	kind := ErrNoSentinel
+	final = len(s.errs) > 0
+	var said []string
+	for _, addr := range slices.Sorted(maps.Keys(s.errs)) {
+		e := s.errs[addr]
+		said = append(said, fmt.Sprintf("%s: %s", addr, e.Error()))
+		if e.IsOfType(ErrMasterUnknown) {
+			kind = ErrMasterUnknown
+		}
+		if p := permanentCause(e); p == nil {
+			final = false
+		} else if kind == ErrNoSentinel {
+			kind = p.Type()
+		}
+	}
+	for _, addr := range slices.Sorted(maps.Keys(s.reports)) {
+		if r := s.reports[addr]; r.tilt {
+			said, final = append(said, addr+": it is in TILT mode"), false
+		}
+	}
+	if !final && kind != ErrMasterUnknown {
+		kind = ErrNoSentinel
+	}
+	if len(said) == 0 {
+		said = []string{"no answer in time from " + strings.Join(s.seeds, ", ")}
+	}
+	return s.c.withCluster(kind.New("sentinels asked for the master %q: %s", s.name, strings.Join(said, "; "))), final
+}
+
+// isPermanent reports whether connecting again will not mend the error.
+func isPermanent(err error) bool { return permanentCause(redis.AsErrorx(err)) != nil }
+
+// permanentCause returns the first of an error and its causes that stays, nil if there
+// is none.
+func permanentCause(err *errorx.Error) *errorx.Error {
+	for err != nil {
+		if err.HasTrait(redisconn.ErrTraitInitPermanent) {
+			return err
+		}
+		err = errorx.Cast(err.Cause())
+	}
+	return nil
+}
+
+// read implements source: it has all sentinels asked, and waits for those that answer
+// in time.
+func (s *sentinels) read(ask bool) *layout {
+	if ask {
+		s.askAll()
+		s.c.askReplicas()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.present
+}
+
+// askAll returns when all have answered, or a grace after the first has.
+func (s *sentinels) askAll() {
+	s.mu.Lock()
+	watched := slices.Collect(maps.Values(s.watched))
+	s.mu.Unlock()
+	asked := make([]<-chan struct{}, len(watched))
+	for i, w := range watched {
+		asked[i] = w.askSoon()
+	}
+	answered := make(chan struct{}, len(asked))
+	ended := make(chan struct{})
+	defer close(ended)
+	for _, one := range asked {
+		go func() { // ends with the answer, or with askAll
+			select {
+			case <-one:
+				answered <- struct{}{}
+			case <-ended:
+			}
+		}()
+	}
+	late := time.NewTimer(s.opts.IOTimeout)
+	defer late.Stop()
+	for i := range asked {
+		select {
+		case <-answered:
+			if i == 0 {
+				late.Reset(askGrace)
+			}
+		case <-late.C:
+			return
+		case <-s.c.ctx.Done():
+			return
+		}
+	}
+}
+
+// probe implements source: sentinels tell by themselves.
+func (s *sentinels) probe() bool { return false }
+
+// news implements source.
+func (s *sentinels) news() <-chan struct{} { return s.signal }
+
+// hosts implements source: sentinels tell names, if they are told to.
+func (s *sentinels) hosts() map[string]string { return nil }
+
+// hear takes in what a sentinel says, or why it does not answer.
+func (s *sentinels) hear(w *sentinel, r sentinelReport, failure *errorx.Error) {
+	if s.c.ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	if s.watched[w.addr] != w {
+		s.mu.Unlock()
+		return
+	}
+	last, known := s.reports[w.addr]
+	first := failure != nil && s.errs[w.addr] == nil
+	switch {
+	case failure != nil:
+		s.errs[w.addr] = failure
+		last.gone = true
+		if known {
+			s.reports[w.addr] = last
+		}
+	case r.tilt && known && !last.tilt: // what it said before counts
+		delete(s.errs, w.addr)
+	default:
+		delete(s.errs, w.addr)
+		s.reports[w.addr] = r
+	}
+	changed, disputed := s.judgeLocked()
+	var dispute *errorx.Error
+	if disputed {
+		dispute = s.dispute
+	}
+	s.mu.Unlock()
+
+	if first {
+		s.c.report(LogSentinelFailed{Address: w.addr, Error: failure})
+	}
+	if dispute != nil {
+		s.c.report(LogSentinelFailed{Address: w.addr, Error: dispute})
+	}
+	if failure == nil {
+		s.watch(r.others)
+		s.forget()
+	}
+	if changed {
+		select {
+		case s.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// judgeLocked reports whether there is another layout, and whether sentinels disagree
+// since now.
+func (s *sentinels) judgeLocked() (changed, disputed bool) {
+	present := ""
+	if s.present != nil {
+		present = s.present.shards[0].master
+	}
+	l, dispute := judge(s.reports, present)
+	disputed = dispute != nil && s.dispute == nil
+	s.dispute = dispute
+	if l == nil || s.present != nil && slices.Equal(l.shards[0].replicas, s.present.shards[0].replicas) && l.shards[0].master == present {
+		return false, disputed
+	}
+	s.present = l
+	return true, disputed
+}
+
+// watch begins with those of the sentinels that are not watched.
+func (s *sentinels) watch(addrs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, addr := range addrs {
+		if s.watched[addr] == nil && len(s.watched) < maxSentinels && s.c.ctx.Err() == nil {
+			s.watched[addr] = startSentinel(s, addr)
+		}
+	}
+}
+
+// forget drops the sentinels that do not answer, and that neither the user nor any that
+// answers names.
+func (s *sentinels) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	named := slices.Clone(s.seeds)
+	for addr, r := range s.reports {
+		if !r.gone {
+			named = append(append(named, addr), r.others...)
+		}
+	}
+	for addr, w := range s.watched {
+		if s.errs[addr] != nil && !slices.Contains(named, addr) {
+			w.stop()
+			delete(s.watched, addr)
+			delete(s.reports, addr)
+			delete(s.errs, addr)
+		}
+	}
+}

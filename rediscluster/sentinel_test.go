@@ -1,0 +1,200 @@
+package rediscluster_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// newSentinel makes a client of a group, that is closed with the test.
+func newSentinel(t *testing.T, g *testbed.Group, opts rediscluster.Opts) *rediscluster.Cluster {
+	t.Helper()
+	if opts.Logger == nil {
+		opts.Logger = rediscluster.NoopLogger{}
+	}
+	c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs()[:1], g.MasterName(), opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// runID returns the id of the server that a request without keys goes to.
+func runID(t *testing.T, s redis.Sender) string {
+	t.Helper()
+	info, ok := redis.Sync{S: s}.Do("INFO", "server").([]byte)
+	require.True(t, ok)
+	return infoLine(string(info), "run_id")
+}
+
+func TestSentinelServesAsOneServer(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
+	c := newSentinel(t, g, rediscluster.Opts{HostOpts: redisconn.Opts{DB: 3}})
+	db := redis.Sync{S: c}
+
+	require.Equal(t, "OK", db.Do("MSET", "a", "1", "b", "2", "c", "3"), "keys of several slots")
+	require.Equal(t, []any{[]byte("1"), []byte("2"), []byte("3")}, db.Do("MGET", "a", "b", "c"))
+	require.Equal(t, int64(3), db.Do("DBSIZE"))
+	results, err := db.SendTransaction([]redis.Request{redis.Req("INCR", "a"), redis.Req("INCR", "b"), redis.Req("DBSIZE")})
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(2), int64(3), int64(3)}, results)
+	for i, res := range db.SendMany([]redis.Request{redis.Req("GET", "a"), redis.Req("EXISTS", "b", "c"), redis.Req("DBSIZE")}) {
+		require.Equal(t, []any{[]byte("2"), int64(2), int64(3)}[i], res)
+	}
+	var keys []string
+	for s := db.Scanner(redis.ScanOpts{}); ; {
+		some, err := s.Next()
+		if err == redis.ScanEOF {
+			break
+		}
+		require.NoError(t, err)
+		keys = append(keys, some...)
+	}
+	require.ElementsMatch(t, []string{"a", "b", "c"}, keys)
+	require.NoError(t, redis.AsError(db.Do("SCAN", 0)))
+	require.Equal(t, "OK", db.Do("FLUSHALL"))
+
+	// Reads go to the replicas, too.
+	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
+	require.Eventually(t, func() bool {
+		return redis.AsError(replicas.Do("MGET", "a", "b")) == nil && !slices.Contains(reads(g), false)
+	}, 5*time.Second, time.Millisecond)
+}
+
+// reads returns whether each of the servers has answered to MGET.
+func reads(g *testbed.Group) (answered []bool) {
+	for _, s := range g.Servers() {
+		info, _ := s.Do("INFO", "commandstats").([]byte)
+		answered = append(answered, infoLine(string(info), "cmdstat_mget") != "")
+	}
+	return answered
+}
+
+// A failover: no write goes to the old master, which goes on as one, after any sentinel
+// knows of the new one; and writes go to that soon.
+func TestSentinelFailover(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
+	old := g.Servers()[0]
+	c := newSentinel(t, g, rediscluster.Opts{})
+	promoted, err := g.Failover(testbed.Force)
+	require.NoError(t, err)
+	require.NotSame(t, old, promoted)
+	require.Equal(t, runIDOf(promoted), runID(t, c))
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	require.Equal(t, []byte("1"), promoted.Do("GET", "a"))
+}
+
+func runIDOf(s *testbed.Server) string {
+	info, _ := s.Do("INFO", "server").([]byte)
+	return infoLine(string(info), "run_id")
+}
+
+func TestSentinelCredentialsAreSeparate(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{
+		Options:         testbed.Options{Password: "of the data"},
+		SentinelOptions: testbed.Options{Password: "sentinel"},
+		Replicas:        -1, Sentinels: 1,
+	})
+	opts := rediscluster.Opts{
+		HostOpts:     redisconn.Opts{Password: "of the data"},
+		SentinelOpts: redisconn.Opts{Password: "sentinel"},
+	}
+	c := newSentinel(t, g, opts)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+
+	for _, wrong := range []string{"", "of the data"} {
+		opts.SentinelOpts.Password = wrong
+		err := sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), opts)
+		require.True(t, err.IsOfType(redisconn.ErrAuth), "%v", err)
+		require.Contains(t, err.Error(), g.SentinelAddrs()[0])
+		require.NotContains(t, err.Error(), "of the data")
+	}
+	opts.SentinelOpts.Password, opts.HostOpts.Password = "sentinel", "wrong"
+	err := sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), opts)
+	require.True(t, err.IsOfType(redisconn.ErrAuth), "%v", err)
+	require.Contains(t, err.Error(), g.Addrs()[0])
+}
+
+// sentinelError returns the error of NewSentinel.
+func sentinelError(t *testing.T, within time.Duration, addrs []string, name string, opts rediscluster.Opts) *errorx.Error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	opts.Logger = rediscluster.NoopLogger{}
+	c, err := rediscluster.NewSentinel(ctx, addrs, name, opts)
+	if err == nil {
+		c.Close()
+	}
+	require.Error(t, err)
+	return redis.AsErrorx(err)
+}
+
+func TestSentinelRefusesBadInput(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
+	plain := testbed.NewServer(t)
+	closed := testbed.NewServer(t)
+	require.NoError(t, closed.Kill())
+	for name, tt := range map[string]struct {
+		addr, master string
+		want         *errorx.Type
+	}{
+		"no sentinel reachable": {closed.Addr(), "mymaster", rediscluster.ErrNoSentinel},
+		"unknown master":        {g.SentinelAddrs()[0], "other", rediscluster.ErrMasterUnknown},
+		"plain Redis":           {plain.Addr(), "mymaster", rediscluster.ErrNotSentinel},
+		"no name":               {g.SentinelAddrs()[0], "", rediscluster.ErrMasterUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := sentinelError(t, 500*time.Millisecond, []string{tt.addr}, tt.master, rediscluster.Opts{})
+			require.True(t, err.IsOfType(tt.want), "%v", err)
+			if tt.master != "" {
+				assert.Contains(t, err.Error(), tt.addr)
+				assert.Contains(t, err.Error(), tt.master)
+			}
+		})
+	}
+}
+
+// A master is waited for that the sentinels hear of later.
+func TestSentinelWaitsForTheMaster(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
+	sentinel, master := g.Sentinels()[0], g.Servers()[0]
+	var made atomic.Bool
+	go func() {
+		host, port := splitAddr(master.Addr())
+		time.Sleep(50 * time.Millisecond)
+		made.Store(redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1)) == nil)
+	}()
+	c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	defer c.Close()
+	require.True(t, made.Load())
+	require.Equal(t, "PONG", redis.Sync{S: c}.Do("PING"))
+}
+
+// With all sentinels down traffic goes on, and a sentinel that comes back is heard.
+func TestSentinelsMayAllBeDown(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1, Sentinels: 2})
+	c := newSentinel(t, g, rediscluster.Opts{})
+	for _, s := range g.Sentinels() {
+		require.NoError(t, s.Kill())
+	}
+	c.ForceReloading()
+	require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", "a", "1")))
+	for _, s := range g.Sentinels() {
+		require.NoError(t, s.Restart())
+	}
+	require.NoError(t, g.WaitSentinels(g.Servers()[0]))
+	promoted, err := g.Failover(testbed.Graceful)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(promoted) }, 5*time.Second, time.Millisecond)
+}

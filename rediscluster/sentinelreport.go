@@ -1,0 +1,231 @@
+package rediscluster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// sentinelReport is what one sentinel says of a master.
+type sentinelReport struct {
+	master string
+	// epoch is that of the election by which the master is one: the greater counts,
+	// as it does among the sentinels themselves.
+	epoch    uint64
+	replicas []string // without those that are of no use
+	others   []string // sentinels
+	// tilt: the sentinel's clock has jumped, and it does not trust itself.
+	tilt bool
+	// gone: the sentinel does not answer, and this is what it said last.
+	gone bool
+}
+
+// sentinelQuestions are what a sentinel is asked. While it leads a failover, it tells
+// the new master's address once that is one, and has raised the epoch before; so of
+// the same address before and after the epoch, both belong together.
+func sentinelQuestions(name string) []redis.Request {
+	return []redis.Request{
+		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),
+		redis.Req("SENTINEL MASTER", name),
+		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),
+		redis.Req("SENTINEL REPLICAS", name),
+		redis.Req("SENTINEL SENTINELS", name),
+		redis.Req("INFO", "sentinel"),
+	}
+}
+
+// errTornAnswer: a failover has come between two answers, so ask again.
+var errTornAnswer = ErrNoSentinel.New("the master has changed between two answers")
+
+// parseSentinel takes the answers to sentinelQuestions apart.
+func parseSentinel(answers []any) (r sentinelReport, failure *errorx.Error) {
+	for _, res := range answers[:5] {
+		if err := redis.AsErrorx(res); err != nil {
+			return r, sentinelError(err)
+		}
+	}
+	before, known := parseEndpoint(answers[0])
+	after, _ := parseEndpoint(answers[2])
+	switch {
+	case answers[0] == nil:
+		return r, ErrMasterUnknown.New("it knows no master of that name")
+	case !known:
+		return r, ErrNoSentinel.New("it names a master without an address")
+	case before != after:
+		return r, errTornAnswer
+	}
+	master := parsePairs(answers[1])
+	epoch, err := strconv.ParseUint(master["config-epoch"], 10, 64)
+	if err != nil {
+		return r, ErrNoSentinel.New("it tells no config-epoch")
+	}
+	r.master, r.epoch = before, epoch
+	for _, replica := range parseList(answers[3]) {
+		if addr := replica.addr(); addr != "" && addr != r.master && replica.isOfUse() {
+			r.replicas = append(r.replicas, addr)
+		}
+	}
+	for _, other := range parseList(answers[4]) {
+		if addr := other.addr(); addr != "" {
+			r.others = append(r.others, addr)
+		}
+	}
+	info, _ := redisclusterutil.ParseInfo(answers[5]) // a user may have no right to INFO
+	r.tilt = info["sentinel_tilt"] == "1"
+	return r, nil
+}
+
+// sentinelError is what an error means that a sentinel has answered with.
+func sentinelError(err *errorx.Error) *errorx.Error {
+	switch text := err.Message(); {
+	case !err.IsOfType(redis.ErrResult):
+		return err
+	case strings.HasPrefix(text, "ERR No such master"):
+		return ErrMasterUnknown.New("it knows no master of that name")
+	case strings.HasPrefix(text, "ERR unknown command"):
+		return ErrNotSentinel.New("it is not a sentinel")
+	}
+	return ErrNoSentinel.Wrap(err, "it refuses to tell")
+}
+
+// parseEndpoint reads a host and a port.
+func parseEndpoint(res any) (addr string, ok bool) {
+	list, _ := res.([]any)
+	if len(list) != 2 {
+		return "", false
+	}
+	host, isHost := redis.ArgToString(list[0])
+	port, isPort := redis.ArgToString(list[1])
+	addr = sentinelFields{"ip": host, "port": port}.addr()
+	return addr, isHost && isPort && addr != ""
+}
+
+// sentinelFields are what a sentinel tells of a server.
+type sentinelFields map[string]string
+
+// maxPeers bounds how many replicas and sentinels are taken from one answer: a
+// hundred times what anybody runs.
+const maxPeers = 1 << 10
+
+func parseList(res any) (list []sentinelFields) {
+	entries, _ := res.([]any)
+	for _, entry := range entries[:min(len(entries), maxPeers)] {
+		list = append(list, parsePairs(entry))
+	}
+	return list
+}
+
+// parsePairs reads names and values in turn; with RESP3 it is a map.
+func parsePairs(res any) sentinelFields {
+	fields := make(sentinelFields)
+	set := func(name, value any) {
+		n, ok := redis.ArgToString(name)
+		v, ok2 := redis.ArgToString(value)
+		if ok && ok2 {
+			fields[n] = v
+		}
+	}
+	switch pairs := res.(type) {
+	case []any:
+		for i := 0; i+1 < len(pairs); i += 2 {
+			set(pairs[i], pairs[i+1])
+		}
+	case map[string]any:
+		for name, value := range pairs {
+			set(name, value)
+		}
+	}
+	return fields
+}
+
+// addr is the address, empty if there is none that can be dialed.
+func (f sentinelFields) addr() string {
+	if port, err := strconv.ParseUint(f["port"], 10, 16); err != nil || port == 0 || f["ip"] == "" {
+		return ""
+	}
+	return net.JoinHostPort(f["ip"], f["port"])
+}
+
+// isOfUse reports whether a replica is announced, and the sentinel is connected to it.
+// How its replication goes it says itself.
+func (f sentinelFields) isOfUse() bool {
+	if f["replica-announced"] == "0" {
+		return false
+	}
+	for flag := range strings.SplitSeq(f["flags"], ",") {
+		switch flag {
+		case "s_down", "o_down", "disconnected":
+			return false
+		}
+	}
+	return true
+}
+
+// judge says what holds of what all sentinels said last, those that are gone included:
+// the master of the greatest epoch, so that one who comes back with old news never
+// moves the client back; an epoch that all who told it have taken back, as those do that
+// are installed anew, counts no more. Of two masters with one epoch the present one
+// stays while anybody names it. It returns nil if no sentinel names any.
+func judge(reports map[string]sentinelReport, present string) (*layout, *errorx.Error) {
+	var best []sentinelReport
+	for _, addr := range slices.Sorted(maps.Keys(reports)) {
+		r := reports[addr]
+		switch {
+		case r.tilt || r.master == "":
+		case len(best) == 0 || r.epoch > best[0].epoch:
+			best = []sentinelReport{r}
+		case r.epoch == best[0].epoch:
+			best = append(best, r)
+		}
+	}
+	if len(best) == 0 {
+		return nil, nil
+	}
+	named := make(map[string]int)
+	for _, r := range best {
+		named[r.master]++
+	}
+	master := best[0].master
+	var dispute *errorx.Error
+	if len(named) > 1 {
+		names := slices.Sorted(maps.Keys(named))
+		dispute = ErrSentinelsDisagree.New("sentinels name %s as the master of epoch %d", strings.Join(names, " and "), best[0].epoch)
+		if named[present] == 0 {
+			return nil, dispute
+		}
+		master = present
+	}
+	return groupLayout(master, replicasOf(master, best)), dispute
+}
+
+// replicasOf merges the replicas of those who name the master; who is gone counts only
+// if nobody else does.
+func replicasOf(master string, reports []sentinelReport) (replicas []string) {
+	slices.SortStableFunc(reports, func(a, b sentinelReport) int { return cmp.Compare(boolToInt(a.gone), boolToInt(b.gone)) })
+	for i, r := range reports {
+		if r.gone && i > 0 {
+			break
+		}
+		for _, addr := range r.replicas {
+			if r.master == master && !slices.Contains(replicas, addr) {
+				replicas = append(replicas, addr)
+			}
+		}
+	}
+	slices.Sort(replicas)
+	return replicas
+}
+
+// String is what errors show of a report.
+func (r sentinelReport) String() string {
+	return fmt.Sprintf("master %s, epoch %d, tilt %v", r.master, r.epoch, r.tilt)
+}

@@ -1,0 +1,130 @@
+package rediscluster
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// sentinelEvents are the channels that are subscribed to: after each event the sentinel
+// is asked for what holds. One that leads a failover announces +promoted-slave long
+// before +switch-master, which waits until the other replicas follow.
+var sentinelEvents = []any{
+	"+switch-master", "+promoted-slave", "+config-update-from", "+new-epoch", "+failover-end",
+	"+reset-master", "+monitor", "-monitor", "+set",
+	"+slave", "+fix-slave-config", "+convert-to-slave", "+slave-reconf-done", "+role-change", "-role-change", "+reboot",
+	"+sdown", "-sdown", "+odown", "-odown", "+tilt", "-tilt", "+sentinel", "+sentinel-address-switch",
+}
+
+const (
+	// askPause keeps a flood of events from being one of questions. It is small beside
+	// the 100 ms in which writes go to a new master.
+	askPause = 5 * time.Millisecond
+	// listenPause is about how long a subscription that ended is waited with.
+	listenPause = 200 * time.Millisecond
+)
+
+// sentinel is one that is watched.
+type sentinel struct {
+	s    *sentinels
+	addr string
+	ctx  context.Context
+	stop context.CancelFunc
+	due  chan struct{} // has room for one: it is only a mark
+
+	mu   sync.Mutex    // guards next
+	next chan struct{} // closed after the next answer
+}
+
+// startSentinel has a sentinel watched until stop, or the end of the cluster.
+func startSentinel(s *sentinels, addr string) *sentinel {
+	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1), next: make(chan struct{})}
+	w.ctx, w.stop = context.WithCancel(s.c.ctx)
+	go w.run()
+	return w
+}
+
+// askSoon has it asked, and returns what is closed when it has answered, or has not.
+func (w *sentinel) askSoon() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case w.due <- struct{}{}:
+	default:
+	}
+	return w.next
+}
+
+// run is a goroutine that asks the sentinel, when it is due and each CheckInterval. It
+// ends with the watch, and has another one that listens.
+func (w *sentinel) run() {
+	defer w.s.c.recovered()
+	conn, err := redisconn.Connect(w.ctx, w.addr, w.s.opts)
+	if err != nil {
+		w.s.hear(w, sentinelReport{}, redis.AsErrorx(err))
+		w.answered()
+		return
+	}
+	go w.listen(conn)
+	for w.ctx.Err() == nil {
+		w.ask(conn)
+		w.sleep(askPause)
+		timer := time.NewTimer(w.s.c.opts.CheckInterval)
+		select {
+		case <-w.due:
+		case <-timer.C:
+		case <-w.ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// ask asks once, and once more after a torn answer.
+func (w *sentinel) ask(conn *redisconn.Connection) {
+	w.mu.Lock()
+	answered := w.next
+	w.next = make(chan struct{})
+	w.mu.Unlock()
+	defer close(answered)
+	var report sentinelReport
+	failure := errTornAnswer
+	for range 3 {
+		report, failure = parseSentinel(redis.SyncCtx{S: conn}.SendMany(w.ctx, sentinelQuestions(w.s.name)))
+		if failure != errTornAnswer {
+			break
+		}
+	}
+	w.s.hear(w, report, failure)
+}
+
+// answered is for a sentinel that will never answer.
+func (w *sentinel) answered() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.next)
+}
+
+// listen is a goroutine that subscribes, again and again, until the watch ends.
+func (w *sentinel) listen(conn *redisconn.Connection) {
+	defer w.s.c.recovered()
+	ask := func() { w.askSoon() }
+	for w.ctx.Err() == nil {
+		_ = conn.Listen(w.ctx, sentinelEvents, ask, ask) // why it fails, the next question tells
+		w.askSoon()
+		w.sleep(listenPause/2 + rand.N(listenPause))
+	}
+}
+
+// sleep returns after d, or when the watch ends.
+func (w *sentinel) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.ctx.Done():
+	}
+}

@@ -1,0 +1,55 @@
+package redisconn
+
+import (
+	"strings"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Role is what a server is in its replication.
+type Role string
+
+const (
+	// RoleAny is either of the others.
+	RoleAny Role = ""
+	// RoleMaster is a server that takes writes.
+	RoleMaster Role = "master"
+	// RoleReplica is a server that follows another.
+	RoleReplica Role = "replica"
+)
+
+// ParseRole returns the role that the answer to ROLE begins with.
+func ParseRole(res any) (Role, error) {
+	if err := redis.AsError(res); err != nil {
+		return RoleAny, err
+	}
+	if list, ok := res.([]any); ok && len(list) > 0 {
+		switch name, _ := redis.ArgToString(list[0]); name {
+		case "master":
+			return RoleMaster, nil
+		case "slave":
+			return RoleReplica, nil
+		}
+	}
+	return RoleAny, redis.ErrResponseUnexpected.New("ROLE was answered with what is neither a master's nor a replica's").
+		WithProperty(redis.EKResponse, res)
+}
+
+// checkRole accepts a user that may not ask.
+func checkRole(c *Connection, res any) *errorx.Error {
+	role, err := ParseRole(res)
+	switch failure := redis.AsErrorx(err); {
+	case failure == nil && role == c.opts.Role:
+		return nil
+	case failure == nil:
+		return ErrRole.New("the server is a %s, and not a %s", role, c.opts.Role)
+	case failure.IsOfType(redis.ErrResponseUnexpected):
+		return ErrRole.Wrap(failure, "the server is not a %s", c.opts.Role)
+	case strings.HasPrefix(failure.Message(), "NOPERM"):
+		return nil
+	default:
+		return refusedWith(failure, ErrInit)
+	}
+}

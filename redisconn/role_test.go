@@ -1,0 +1,56 @@
+package redisconn_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestRoleIsCheckedBeforeAnythingIsSent(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	master, replica := g.Servers()[0], g.Servers()[1]
+	opts := redisconn.Opts{ReconnectPause: -1, Logger: redisconn.NoopLogger{}}
+
+	opts.Role = redisconn.RoleReplica
+	_, err := redisconn.Connect(background, master.Addr(), opts)
+	requireNotSent(t, err, redisconn.ErrRole)
+	connect(t, replica.Addr(), opts)
+	opts.Role = redisconn.RoleMaster
+	_, err = redisconn.Connect(background, replica.Addr(), opts)
+	requireNotSent(t, err, redisconn.ErrRole)
+	opts.ReconnectPause = 0
+	conn := connect(t, master.Addr(), opts)
+
+	// A request waits for the connection of a server that is no master any more.
+	require.NoError(t, g.Promote(replica))
+	require.NoError(t, redis.AsError(master.Do("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes")))
+	require.Eventually(t, func() bool {
+		err := redis.AsErrorx(redis.Sync{S: conn}.Do("GET", "key"))
+		return err != nil && err.HasTrait(redis.ErrTraitNotSent)
+	}, 5*time.Second, time.Millisecond)
+}
+
+func TestRoleOfAUserThatMayNotAsk(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{ACL: []string{"app on >secret ~* +@all -role"}})
+	connect(t, s.Addr(), redisconn.Opts{Username: "app", Password: "secret", Role: redisconn.RoleReplica})
+}
+
+func TestParseRole(t *testing.T) {
+	for role, res := range map[redisconn.Role]any{
+		redisconn.RoleMaster:  []any{[]byte("master"), int64(0), []any{}},
+		redisconn.RoleReplica: []any{[]byte("slave"), []byte("127.0.0.1"), int64(1), []byte("connected"), int64(0)},
+	} {
+		got, err := redisconn.ParseRole(res)
+		require.NoError(t, err)
+		require.Equal(t, role, got)
+	}
+	for _, res := range []any{nil, "master", []any{}, []any{nil}, []any{[]byte("sentinel"), []any{}}, redis.ErrIO.New("gone")} {
+		_, err := redisconn.ParseRole(res)
+		require.Error(t, err, "%v", res)
+	}
+}
