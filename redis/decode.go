@@ -84,6 +84,9 @@ func (d *Decoder) Next() (byte, error) {
 	}
 }
 
+// Reset has the decoder read from r. What it has buffered is lost.
+func (d *Decoder) Reset(r *bufio.Reader) { d.r = r }
+
 // Buffered returns how many bytes can be decoded without reading.
 func (d *Decoder) Buffered() int { return d.r.Buffered() }
 

@@ -135,7 +135,9 @@ func (s *session) monitor() {
 			if tick%2 != 0 {
 				continue
 			}
-			s.c.queue.trim()
+			if s.c.queue.trim() {
+				s.idle.Store(true)
+			}
 			if !script {
 				s.beats.beat()
 			}

@@ -272,11 +272,12 @@ func (q *queue) recycle(b *batch) {
 	q.spares.put(b)
 }
 
-// trim drops what is kept for reuse if the connection is idle.
-func (q *queue) trim() {
+// trim drops what is kept for reuse if the connection is idle, and reports whether it
+// is.
+func (q *queue) trim() (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.spares.trim(q.seq)
+	return q.spares.trim(q.seq)
 }
 
 // abort waits until nobody writes, and returns all that is left: the batches

@@ -115,6 +115,7 @@ func (r *reader) current() (b *batch, why *errorx.Error) {
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
 	if len(r.held) == 0 { // else a future has interrupted the release of replies
+		r.s.fitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
 			r.s.fail(redis.AsErrorx(err))
 			return false

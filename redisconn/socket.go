@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"net"
@@ -14,9 +13,6 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// readBuffer is the size of a socket's read buffer.
-const readBuffer = 32 << 10
-
 // socket is a connection to a server: dialed, secured, greeted, with the decoder of
 // what comes. Whatever talks to a server is made of one. It has no goroutine and no
 // lock of its own: one goroutine at a time reads, and one writes.
@@ -24,6 +20,11 @@ type socket struct {
 	net.Conn
 	dec      *redis.Decoder
 	received atomic.Int64 // bytes
+
+	// See readbuffer.go: the size of dec's buffer, how many more reads have filled
+	// it than have not, and whether the connection has been idle since.
+	size, filled int
+	idle         atomic.Bool
 
 	// timeout bounds each read and write, if it is positive. A read has the time for
 	// which the server may block beside.
@@ -58,7 +59,8 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 		conn = socketCloser{secured}
 	}
 	s := &socket{Conn: conn}
-	s.dec = redis.NewDecoder(bufio.NewReaderSize(s, readBuffer), c.opts.Limits)
+	s.dec = redis.NewDecoder(nil, c.opts.Limits)
+	s.newReadBuffer(readBufferLeast)
 	if c.opts.Protocol != 3 {
 		s.dec.OnlyRESP2()
 	}
@@ -76,6 +78,7 @@ func (s *socket) Read(p []byte) (int, error) {
 	}
 	n, err := s.Conn.Read(p)
 	s.received.Add(int64(n))
+	s.noteRead(n, p)
 	return n, err
 }
 

@@ -54,11 +54,12 @@ func (s *spares) putBuffer(b *batch) {
 	b.buf = nil
 }
 
-// trim drops everything if at most a heartbeat was sent since the last trim. seq is
-// the queue's sequence number.
-func (s *spares) trim(seq uint64) {
-	if seq-s.trimmed <= 1 {
+// trim drops everything if at most a heartbeat was sent since the last trim, and
+// reports whether that is so. seq is the queue's sequence number.
+func (s *spares) trim(seq uint64) (idle bool) {
+	if idle = seq-s.trimmed <= 1; idle {
 		s.batches, s.buffers = nil, nil
 	}
 	s.trimmed = seq
+	return idle
 }

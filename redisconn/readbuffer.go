@@ -1,0 +1,44 @@
+package redisconn
+
+import "bufio"
+
+// The read buffer of a socket grows when replies fill it, and is small again when the
+// connection was idle: 64 goroutines with 16 KiB values took 30.6, 21.8 and 20.0 µs per
+// request with 32, 64 and 128 KiB, small values the same with all of them.
+const (
+	readBufferLeast = 32 << 10
+	readBufferMost  = 128 << 10
+	// So many more reads have filled the buffer than have not, before it grows: a large
+	// reply now and then does not do that.
+	growAfter = 4
+)
+
+// newReadBuffer gives the decoder an empty buffer.
+func (s *socket) newReadBuffer(size int) {
+	s.filled, s.size = 0, size
+	s.dec.Reset(bufio.NewReaderSize(s, size))
+}
+
+// fitReadBuffer is called by whoever reads, between two replies.
+func (s *socket) fitReadBuffer() {
+	switch {
+	case s.size == readBufferLeast && s.filled < growAfter, s.size == readBufferMost && !s.idle.Load():
+		return
+	case s.dec.Buffered() > 0:
+		return
+	case s.size == readBufferLeast:
+		s.newReadBuffer(readBufferMost)
+	default:
+		s.newReadBuffer(readBufferLeast)
+	}
+	s.idle.Store(false)
+}
+
+// noteRead counts the reads that have filled all of p, beyond those that have not.
+func (s *socket) noteRead(n int, p []byte) {
+	if n == len(p) {
+		s.filled++
+	} else if s.filled > 0 {
+		s.filled--
+	}
+}
