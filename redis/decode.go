@@ -192,7 +192,7 @@ func (d *Decoder) line() ([]byte, error) {
 	}
 	d.size += len(line)
 	switch {
-	case len(line) > d.limits.Line || err == bufio.ErrBufferFull:
+	case len(line) > d.limits.Line || err == bufio.ErrBufferFull || err != nil && len(line) == d.limits.Line:
 		return nil, ErrHeaderlineTooLarge.New("header line is longer than %d bytes", d.limits.Line)
 	case err != nil:
 		return nil, d.ioError(err)
