@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -23,6 +24,8 @@ type call struct {
 // disposes of it.
 const (
 	callPending   = iota
+	callSending   // its sender is not the library's, and may do anything before it waits
+	callGiven     // right is being set
 	callReading   // it has the right to read, or will find it in signals
 	callResolved  // what it waits for is there
 	callAbandoned // the caller has gone
@@ -39,13 +42,25 @@ const (
 
 func newCall() call { return call{signals: make(chan struct{}, 2)} }
 
+// of prepares the call for requests that s is to send. A Sender of the user's may do
+// anything before it returns: until then it is not given the right to read.
+func (c *call) of(s Sender) {
+	if takes, _ := takesEncoded(s); takes == nil {
+		c.state.Store(callSending)
+	}
+}
+
 // resolve tells the caller that what it waits for is there. It returns false if the
 // caller has gone, or was told before.
 func (c *call) resolve() bool {
 	for {
 		state := c.state.Load()
-		if state == callResolved || state == callAbandoned {
+		switch state {
+		case callResolved, callAbandoned:
 			return false
+		case callGiven: // by a connection that does not know yet that another has resolved it
+			runtime.Gosched()
+			continue
 		}
 		if c.state.CompareAndSwap(state, callResolved) {
 			c.signals <- struct{}{}
@@ -59,17 +74,33 @@ func (c *call) Waits() bool { return true }
 
 // GiveRead implements wire.Caller.
 func (c *call) GiveRead(r wire.ReadRight) bool {
-	if !c.state.CompareAndSwap(callPending, callReading) {
+	if !c.state.CompareAndSwap(callPending, callGiven) {
 		return false
 	}
 	c.right = r
+	c.state.Store(callReading)
 	c.signals <- struct{}{}
 	return true
+}
+
+// send calls send, which sends what the call is for. If that ends the goroutine, by a
+// panic or otherwise, the call is left: it may have been given the right to read.
+func (c *call) send(send func()) {
+	sent := false
+	defer func() {
+		if !sent {
+			c.state.CompareAndSwap(callSending, callPending)
+			c.leave(wire.Ticket{}, wire.ReadRight{})
+		}
+	}()
+	send()
+	sent = true
 }
 
 // wait waits until the call is resolved, or ctx ends. t is the ticket of its one
 // request, if it has one.
 func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
+	c.state.CompareAndSwap(callSending, callPending)
 	ended := ctx.Done()
 	for {
 		if ended == nil {

@@ -119,3 +119,81 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 	}
 	require.Equal(t, endAbandoned, func() ending { c := newCall(); return c.wait(endedContext(), wire.Ticket{}) }())
 }
+
+// A caller whose Sender is the user's is not given the right to read before that has
+// returned: it may wait for another request.
+func TestCallOfAUsersSender(t *testing.T) {
+	given := 0
+	send := func(cb Future) {
+		assert.True(t, wire.Waits(cb))
+		assert.False(t, wire.GiveRead(cb, wire.ReadRight{}), "it does not wait yet")
+		r := &scriptedReader{read: func(context.Context, uint64) bool {
+			given++
+			cb.Resolve([]any{}, 0)
+			return true
+		}}
+		go func() {
+			for !wire.GiveRead(cb, wire.ReadRight{Reader: r}) {
+				runtime.Gosched() // until it waits
+			}
+		}()
+	}
+	s := Sync{&foreignSender{
+		send:        func(_ Request, cb Future, _ uint64) { send(cb) },
+		sendMany:    func(_ []Request, cb Future, _ uint64) { send(cb) },
+		transaction: func(_ []Request, cb Future, _ uint64) { send(cb) },
+	}}
+	one := []Request{Req("GET", "key")}
+	require.Empty(t, s.Send(one[0]))
+	require.Empty(t, s.SendMany(one)[0])
+	_, err := s.SendTransaction(one)
+	require.NoError(t, err)
+	require.Equal(t, 3, given)
+}
+
+// A goroutine that ends while it sends, as by a future that is asked whether it is
+// cancelled, passes on the right that it was given.
+func TestCallEndsWhileItSends(t *testing.T) {
+	for name, end := range map[string]func(){
+		"panic": func() { panic("sending") },
+		"exit":  runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCall()
+			r := &scriptedReader{}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }()
+				c.send(func() {
+					require.True(t, c.GiveRead(wire.ReadRight{Reader: r}))
+					end()
+				})
+			}()
+			<-done
+			require.Equal(t, 1, r.passed)
+			require.False(t, c.GiveRead(wire.ReadRight{Reader: r}))
+			require.False(t, c.resolve())
+		})
+	}
+	c := newCall()
+	c.of(&foreignSender{})
+	require.Panics(t, func() { c.send(func() { panic("sending") }) })
+	require.False(t, c.resolve())
+}
+
+// A Sender of a user's that resolves a future in the connection's stead, just when that
+// gives its caller the right to read, takes no right with it.
+func TestCallIsResolvedWhileItIsGivenTheRight(t *testing.T) {
+	for range 2000 {
+		c := newCall()
+		reads := 0
+		r := &scriptedReader{read: func(context.Context, uint64) bool { reads++; return true }}
+		given := make(chan bool)
+		go func() { given <- c.GiveRead(wire.ReadRight{Reader: r}) }()
+		go c.resolve()
+		require.Equal(t, endResolved, c.wait(context.Background(), wire.Ticket{}))
+		require.Equal(t, <-given, reads == 1)
+		require.Empty(t, c.signals)
+	}
+}

@@ -93,7 +93,8 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	}
 	for {
 		m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
-		s.SendMany(reqs, m, 0)
+		m.of(s)
+		m.send(func() { s.SendMany(reqs, m, 0) })
 		if m.wait(ctx, wire.Ticket{}) == endAbandoned {
 			m.abandon(abandoned(ctx))
 		}
@@ -131,9 +132,9 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		return nil, traced(withdrawn(ctx)).(error)
 	}
 	for {
-		w := newWaiter()
+		w := newWaiter(s)
 		w.req.Observed = seen != nil
-		s.SendTransaction(reqs, w, 0)
+		w.send(func() { s.SendTransaction(reqs, w, 0) })
 		res := w.result(ctx, nil, seen)
 		if err, failed := res.(error); failed {
 			again, err := awaitCapacity(ctx, err)

@@ -60,7 +60,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, traced(withdrawn(ctx)).(error)
 	}
-	w := newWaiter()
+	w := newWaiter(nil)
 	w.req.Observed = seen != nil
 	s.Next(w)
 	switch res := w.result(ctx, nil, seen).(type) {

@@ -20,6 +20,17 @@ type encodedSender interface {
 	TakesEncoded(held Sender) (takes, wantsSlot bool)
 }
 
+// takesEncoded returns s as an encodedSender, if it is one and its Send stands for no
+// more, and whether it wants wire.Request.Slot.
+func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
+	if encoded, ok := s.(encodedSender); ok {
+		if takes, wantsSlot := encoded.TakesEncoded(s); takes {
+			return encoded, wantsSlot
+		}
+	}
+	return nil, false
+}
+
 // waiter is the future of a caller that waits for one result. Those of encoded
 // requests are pooled. A Sender of a user's gets one that is used once: if it
 // resolves it twice, no other caller's result suffers.
@@ -34,12 +45,15 @@ type waiter struct {
 }
 
 var waiters = sync.Pool{New: func() any {
-	w := newWaiter()
-	w.pooled = true
-	return w
+	return &waiter{call: newCall(), pooled: true}
 }}
 
-func newWaiter() *waiter { return &waiter{call: newCall()} }
+// newWaiter makes a waiter for a request that s is to send.
+func newWaiter(s Sender) *waiter {
+	w := &waiter{call: newCall()}
+	w.of(s)
+	return w
+}
 
 func pooledWaiter() *waiter {
 	w := waiters.Get().(*waiter)
@@ -139,12 +153,8 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 }
 
 func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
-	encoded, _ := s.(encodedSender)
-	takes, wantsSlot := false, false
-	if encoded != nil {
-		takes, wantsSlot = encoded.TakesEncoded(s)
-	}
-	if !takes {
+	encoded, wantsSlot := takesEncoded(s)
+	if encoded == nil {
 		return exchangePlain(ctx, s, cmd, args, seen)
 	}
 	buf := wire.GetBuffer()
@@ -164,7 +174,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		t.body = nil // lent until result takes it back
 	}
 	w.req.Describe(command.Of(cmd, args), wantsSlot)
-	encoded.SendEncoded(&w.req, w, 0)
+	w.send(func() { encoded.SendEncoded(&w.req, w, 0) })
 	w.req.Buf = nil
 	wire.PutBuffer(buf)
 	return w.result(ctx, t, seen)
@@ -177,9 +187,9 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 			return errArgument(cmd, i, arg)
 		}
 	}
-	w := newWaiter()
+	w := newWaiter(s)
 	w.req.Observed = seen != nil
-	s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0)
+	w.send(func() { s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0) })
 	return w.result(ctx, nil, seen)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
@@ -14,12 +15,17 @@ import (
 func (s *session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
 	r := s.reader
 	finished := false
-	defer func() { // a logger may panic, or end the goroutine
-		if !finished {
-			s.readWake <- struct{}{}
+	defer func() { // what is the user's, as a logger, may panic or end the goroutine
+		if finished {
+			return
+		}
+		s.readWake <- struct{}{}
+		if v := recover(); v != nil {
+			passed = true
+			s.c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
 		}
 	}()
-	if s.unwritten && !s.exchange(ctx) {
+	if s.unwritten && !s.writeFirst(ctx) {
 		finished = true
 		return false
 	}
@@ -49,8 +55,9 @@ func (s *session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
 // PassRead implements wire.Reader.
 func (s *session) PassRead() {
 	if s.unwritten { // the caller has not come to write
-		s.unwritten = false
-		s.flush(duty{s: s, check: true, write: true})
+		defer s.PassRead() // also if a future that is asked whether it is cancelled ends the goroutine
+		s.flushUnwritten()
+		return
 	}
 	if s.c.queue.passRead(s, s.reader.mayIdle()) {
 		s.readWake <- struct{}{}
@@ -112,6 +119,22 @@ func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
 func (s *session) interrupt() {
 	_ = s.SetReadDeadline(time.Unix(1, 0))
 	s.interrupted <- struct{}{}
+}
+
+// writeFirst writes for a caller that has both rights. It returns false if ctx ended,
+// and the session lives.
+func (s *session) writeFirst(ctx context.Context) bool {
+	if s.raw != nil && alone(int(s.c.queue.load.Load())) {
+		return s.exchange(ctx)
+	}
+	s.flushUnwritten()
+	return true
+}
+
+// flushUnwritten is flush for a caller that has both rights: nothing is in flight then.
+func (s *session) flushUnwritten() {
+	s.unwritten = false
+	s.flush(duty{s: s, check: true, write: true, idle: true})
 }
 
 // exchange writes the batch of a caller that has both rights, and waits for the

@@ -220,6 +220,55 @@ func TestLeadAndFollowByTurns(t *testing.T) {
 	}
 }
 
+// nesting sends a request of its own before its Send, SendMany and SendTransaction
+// return, and waits for it.
+type nesting struct{ *redisconn.Connection }
+
+func (n nesting) ping() { _ = redis.Sync{S: n.Connection}.Do("PING") }
+
+func (n nesting) Send(r redis.Request, cb redis.Future, i uint64) {
+	n.Connection.Send(r, cb, i)
+	n.ping()
+}
+
+func (n nesting) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	n.Connection.SendMany(reqs, cb, start)
+	n.ping()
+}
+
+func (n nesting) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
+	n.Connection.SendTransaction(reqs, cb, start)
+	n.ping()
+}
+
+// A caller whose Sender has not returned can't read: nobody waits for it.
+func TestSenderThatWaits(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
+	sender := redis.Sync{S: nesting{conn}}
+	one := []redis.Request{redis.Req("GET", "key")}
+	for name, do := range map[string]func(){
+		"Do":              func() { _ = sender.Do("GET", "key") },
+		"SendMany":        func() { _ = sender.SendMany(one) },
+		"SendTransaction": func() { _, _ = sender.SendTransaction(one) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for range 20 {
+					do()
+				}
+			}()
+			select {
+			case <-done:
+			case <-time.After(patience):
+				t.Fatal("nobody reads")
+			}
+		})
+	}
+}
+
 // corked is a connection that holds back what is written until it is let go.
 type corked struct {
 	net.Conn

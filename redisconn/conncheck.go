@@ -58,8 +58,11 @@ func (r *reader) mayIdle() bool {
 		return false
 	}
 	buffered := r.dec.Buffered() > 0
-	if r.s.raw != nil && !buffered || !r.s.c.queue.idle() {
-		return !buffered
+	if r.s.raw != nil && !buffered {
+		return true
+	}
+	if !r.s.c.queue.idle() {
+		return false // what is pending may be taken back meanwhile
 	}
 	err := errUnsolicited
 	if !buffered {

@@ -106,7 +106,7 @@ func (q *queue) enteredLocked(m mark) duty {
 	q.pending += len(q.open.items) - m.items
 	q.own += q.open.own - m.own
 	q.bytes += len(q.open.buf) - m.bytes
-	return q.dutyLocked(m.items)
+	return q.dutyLocked()
 }
 
 // take puts the open batch in flight. The caller has the right to write; it

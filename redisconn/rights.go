@@ -36,7 +36,9 @@ import (
 // instead of nobody.
 //
 // If nobody reads, nothing is pending and nobody writes. So a request that finds the
-// right to read free finds both free, and its sender looks, writes and then reads.
+// right to read free finds both free. If a caller waits for it, that one looks, writes
+// and then reads, whoever has sent the request; otherwise its sender looks and wakes the
+// loop before it writes.
 type rights struct {
 	writing bool
 	// yielding is the number of the turn in which who has the right to write lets
@@ -68,9 +70,9 @@ type duty struct {
 	idle  bool // nothing is in flight: all that was written before has been read
 }
 
-// dutyLocked gives the rights that are free to the sender of the requests from item i
-// of the open batch on.
-func (q *queue) dutyLocked(i int) (d duty) {
+// dutyLocked gives the rights that are free to the sender of the last requests of the
+// open batch, or to the caller that waits for them.
+func (q *queue) dutyLocked() (d duty) {
 	if q.session == nil {
 		return duty{}
 	}
@@ -86,21 +88,16 @@ func (q *queue) dutyLocked(i int) (d duty) {
 	if q.reading != readNobody {
 		return d
 	}
-	d.check = true
+	// A caller that is to read checks and writes, too: nobody else may touch the
+	// socket once it has the right.
 	last := &q.open.items[len(q.open.items)-1]
-	// A caller that is alone writes and waits in one; it may begin as soon as it has
-	// the right.
-	alone := i == 0 && alone(q.concurrency) && q.session.raw != nil
-	q.session.unwritten = alone
+	q.session.unwritten = true
 	if last.waits && wire.GiveRead(last.fut, wire.ReadRight{Reader: q.session, Last: last.seq}) {
 		q.reading, q.read = readCaller, true
-		if alone {
-			return duty{}
-		}
-		return d
+		return duty{}
 	}
 	q.session.unwritten = false
-	q.reading, d.wake = readLoop, true
+	q.reading, d.check, d.wake = readLoop, true, true
 	return d
 }
 

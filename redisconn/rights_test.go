@@ -47,6 +47,7 @@ type rightsModel struct {
 	turn    uint64 // and yields, if not 0
 	writing *batch // and writes this
 	loop    bool   // the loop has the right to read
+	touched bool   // a sender checks the socket while a caller has the right to read
 	ticked  bool
 }
 
@@ -89,7 +90,7 @@ func (m *rightsModel) steps() (steps []string) {
 		steps = append(steps, "answer")
 	}
 	if m.s.unwritten {
-		steps = append(steps, "exchange")
+		steps = append(steps, "write")
 	}
 	if m.loop && m.s.reader.canIdle && m.q.head == nil && m.q.open == nil {
 		steps = append(steps, "rest")
@@ -129,10 +130,9 @@ func (m *rightsModel) do(step string) {
 			m.turn = 0
 			m.take()
 		} // else somebody has taken the right over, and has it from enter
-	case "exchange":
+	case "write":
 		m.s.unwritten = false
 		m.writer = true
-		m.take()
 	case "wrote":
 		m.writer = m.q.wrote(m.writing)
 		m.writing = nil
@@ -169,6 +169,9 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 	}
 	if d.wake {
 		m.loop = true
+	}
+	if _, caller := m.readers(); d.check && caller != nil {
+		m.touched = true
 	}
 }
 
@@ -216,6 +219,8 @@ func (m *rightsModel) check() error {
 	}
 	pending := q.head != nil || q.open != nil
 	switch {
+	case m.touched:
+		return fmt.Errorf("a sender checks the socket that a caller reads")
 	case n > 1:
 		return fmt.Errorf("%d have the right to read", n)
 	case q.reading != want:
