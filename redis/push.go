@@ -1,0 +1,119 @@
+package redis
+
+// Push is what a server sends though no request waits for it: a message of a channel,
+// the confirmation of a subscription, the invalidation of keys.
+type Push struct {
+	// Words are the strings that it begins with: its kind, and what follows up to the
+	// last element. They are valid until the next one is decoded.
+	Words [][]byte
+	// Body is the last element, if that is a string. It is new: the caller's own.
+	Body []byte
+	// Rest is the last element, if that is not a string.
+	Rest any
+
+	scratch []byte // what Words point to
+}
+
+// maxPushElements bounds the elements of a push. The longest that servers send is the
+// message of a pattern, with four.
+const maxPushElements = 8
+
+// DecodePush reads what comes next. If that is a push, p is set and pushed is true;
+// otherwise it is a reply. A decoder of RESP2 takes arrays for pushes, as a server sends
+// them to a connection with subscriptions. After an error the stream is of no use.
+func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
+	d.size = 0
+	head, err := d.r.Peek(1)
+	for err == nil && head[0] == '|' && !d.resp2 { // an attribute says nothing
+		if _, err := d.frame(0); err != nil {
+			return nil, false, err
+		}
+		head, err = d.r.Peek(1)
+	}
+	if err != nil {
+		return nil, false, d.ioError(err)
+	}
+	if kind := head[0]; kind != '>' && (kind != '*' || !d.resp2) {
+		reply, err = d.value(0)
+		return reply, false, err
+	}
+	line, err := d.line()
+	if err != nil {
+		return nil, false, err
+	}
+	if d.resp2 && line[0] == '>' {
+		return nil, false, errLine(ErrUnknownHeaderType, line)
+	}
+	n, err := d.length(line, maxPushElements)
+	if err != nil {
+		return nil, false, err
+	}
+	if n < 1 {
+		return nil, false, ErrResponseFormat.New("push without a kind")
+	}
+	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
+	for ; n > 1; n-- {
+		if err := d.word(p); err != nil {
+			return nil, false, err
+		}
+	}
+	err = d.last(p)
+	return nil, err == nil, err
+}
+
+// word reads an element that has to be a string.
+func (d *Decoder) word(p *Push) error {
+	line, err := d.line()
+	if err != nil {
+		return err
+	}
+	if line[0] != '$' {
+		return ErrResponseFormat.New("push with an element that is no string")
+	}
+	n, err := d.length(line, d.limits.Bulk)
+	switch {
+	case err != nil:
+		return err
+	case n < 0:
+		return ErrResponseFormat.New("push with a null in the place of a string")
+	case n > d.r.Size():
+		word, err := d.body(n)
+		p.Words = append(p.Words, word)
+		return err
+	}
+	start := len(p.scratch)
+	if n > 0 {
+		word, err := d.r.Peek(n)
+		if err != nil {
+			d.size += len(word)
+			return d.ioError(err)
+		}
+		p.scratch = append(p.scratch, word...) // what is moved stays valid where it was
+		d.size += n
+		_, _ = d.r.Discard(n)
+	}
+	p.Words = append(p.Words, p.scratch[start:])
+	return d.crlf()
+}
+
+// last reads the last element.
+func (d *Decoder) last(p *Push) error {
+	head, err := d.r.Peek(1)
+	if err != nil {
+		return d.ioError(err)
+	}
+	if head[0] != '$' {
+		p.Rest, err = d.value(1)
+		return err
+	}
+	line, err := d.line()
+	if err != nil {
+		return err
+	}
+	n, err := d.length(line, d.limits.Bulk)
+	if err != nil || n < 0 {
+		return err
+	}
+	p.Body, err = d.body(n)
+	return err
+}

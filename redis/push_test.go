@@ -1,0 +1,135 @@
+package redis
+
+import (
+	"bufio"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func pushDecoder(text string, size int, resp2 bool) *Decoder {
+	d := NewDecoder(bufio.NewReaderSize(strings.NewReader(text), size), Limits{})
+	if resp2 {
+		d.OnlyRESP2()
+	}
+	return d
+}
+
+func TestDecodePush(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, c := range []struct {
+		text  string
+		words []string
+		body  []byte
+		rest  any
+	}{
+		{"3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n", []string{"message", "a"}, []byte("hi"), nil},
+		{"3\r\n$7\r\nmessage\r\n$1\r\na\r\n$0\r\n\r\n", []string{"message", "a"}, []byte{}, nil},
+		{"3\r\n$7\r\nmessage\r\n$100\r\n" + long + "\r\n$100\r\n" + long + "\r\n", []string{"message", long}, []byte(long), nil},
+		{"3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n", []string{"subscribe", "a"}, nil, int64(1)},
+		{"2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", []string{"invalidate"}, nil, []any{[]byte("k")}},
+		{"2\r\n$10\r\ninvalidate\r\n$-1\r\n", []string{"invalidate"}, nil, nil},
+		{"2\r\n$4\r\npong\r\n$0\r\n\r\n", []string{"pong"}, []byte{}, nil},
+	} {
+		for _, resp2 := range []bool{true, false} {
+			head := map[bool]string{true: "*", false: ">"}[resp2]
+			d := pushDecoder(strings.Repeat(head+c.text, 2), 16, resp2)
+			var p Push
+			for range 2 {
+				reply, pushed, err := d.DecodePush(&p)
+				require.NoError(t, err, "%q", c.text)
+				require.True(t, pushed)
+				assert.Nil(t, reply)
+				var words []string
+				for _, w := range p.Words {
+					words = append(words, string(w))
+				}
+				assert.Equal(t, c.words, words)
+				assert.Equal(t, c.body, p.Body)
+				assert.Equal(t, c.rest, p.Rest)
+				assert.Equal(t, len(c.text)+1, d.Size())
+			}
+		}
+	}
+}
+
+func TestDecodePushOfReplies(t *testing.T) {
+	for text, want := range map[string]any{
+		"+PONG\r\n": "PONG", "$1\r\na\r\n": []byte("a"), "*1\r\n:1\r\n": []any{int64(1)},
+		"|1\r\n+a\r\n+b\r\n:1\r\n": int64(1),
+	} {
+		var p Push
+		reply, pushed, err := pushDecoder(text, 64, false).DecodePush(&p)
+		require.NoError(t, err)
+		assert.False(t, pushed)
+		assert.Equal(t, want, reply)
+	}
+	// A push behind an attribute is not lost.
+	var p Push
+	_, pushed, err := pushDecoder("|1\r\n+a\r\n+b\r\n>1\r\n$1\r\nx\r\n", 64, false).DecodePush(&p)
+	require.NoError(t, err)
+	assert.True(t, pushed)
+	assert.Equal(t, "x", string(p.Body))
+}
+
+func TestDecodePushRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "io",
+		">0\r\n":                        "kind",
+		">-1\r\n":                       "bad header",
+		">9\r\n":                        "limit",
+		">2\r\n:1\r\n:2\r\n":            "no string",
+		">2\r\n$-1\r\n:2\r\n":           "null",
+		">2\r\n$1\r\nab\r\n:2\r\n":      "CRLF",
+		">2\r\n$1\r\na\r\n>1\r\n:1\r\n": "push inside",
+		">2\r\n$1\r\na\r\n$2\r\na":      "reading",
+		">2\r\n$3\r\na":                 "reading",
+	} {
+		var p Push
+		_, _, err := pushDecoder(text, 64, false).DecodePush(&p)
+		assert.ErrorContains(t, err, want, "%q", text)
+	}
+	var p Push
+	_, _, err := pushDecoder(">1\r\n:1\r\n", 64, true).DecodePush(&p)
+	assertType(t, ErrUnknownHeaderType, err, "RESP2 has no pushes")
+}
+
+// FuzzDecodePush compares a push with what Decode makes of an array of the same
+// elements, and a stream read whole with one that comes in pieces.
+func FuzzDecodePush(f *testing.F) {
+	f.Add("3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n", uint64(1))
+	f.Add("2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", uint64(2))
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		limits := Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
+		var p, q Push
+		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(">"+text), len(text)+16), limits)
+		_, pushed, err := d.DecodePush(&p)
+		require.Equal(t, err == nil, pushed)
+
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		d2 := NewDecoder(bufio.NewReaderSize(&pieces{">" + text, rnd}, 16+rnd.IntN(400)), limits)
+		_, _, err2 := d2.DecodePush(&q)
+		require.Equal(t, describeReply(nil, err), describeReply(nil, err2), "%q", text)
+		if err != nil {
+			return
+		}
+		require.Equal(t, d.Size(), d2.Size())
+		array, err := NewDecoder(bufio.NewReaderSize(strings.NewReader("*"+text), len(text)+16), limits).Decode()
+		require.NoError(t, err)
+		elements := array.([]any)
+		require.Len(t, elements, len(p.Words)+1)
+		for i, word := range p.Words {
+			require.Equal(t, elements[i], any(word))
+			require.Equal(t, string(word), string(q.Words[i]))
+		}
+		switch last := elements[len(p.Words)].(type) {
+		case []byte:
+			require.Equal(t, last, p.Body)
+		default:
+			require.Equal(t, describeReply(last, nil), describeReply(p.Rest, nil))
+		}
+	})
+}
