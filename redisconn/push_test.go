@@ -1,0 +1,128 @@
+package redisconn
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func pushSocket(t *testing.T, addr string, opts Opts) (*Connection, *PushSocket) {
+	t.Helper()
+	opts.Logger = NoopLogger{}
+	c, err := Connect(context.Background(), addr, opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	p, err := c.OpenPush(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return c, p
+}
+
+func TestPushSocket(t *testing.T) {
+	server := testbed.NewServer(t)
+	for _, protocol := range []int{2, 3} {
+		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
+			c, p := pushSocket(t, server.Addr(), Opts{Protocol: protocol})
+			require.NoError(t, p.Send(redis.Req("PING", "before"), redis.Req("SUBSCRIBE", "a"), redis.Req("PING", "after")))
+			var push redis.Push
+			next := func() any {
+				reply, pushed, err := p.Receive(&push)
+				require.NoError(t, err)
+				if pushed {
+					return fmt.Sprintf("%s %s %v", push.Words, push.Body, push.Rest)
+				}
+				return reply
+			}
+			assert.Equal(t, []byte("before"), next())
+			assert.Equal(t, "[subscribe a]  1", next())
+			assert.Equal(t, []byte("after"), next(), "a PONG is a reply with both protocols")
+			assert.Equal(t, int64(1), redis.Sync{S: c}.Do("PUBLISH", "a", "hi"))
+			assert.Equal(t, "[message a] hi <nil>", next())
+
+			assert.Error(t, p.Send(redis.Req("PING", struct{}{})))
+			assert.Error(t, p.Send(redis.Req("PING")))
+			p.Close()
+			_, _, err := p.Receive(&push)
+			assert.ErrorContains(t, err, "closed")
+			assert.Error(t, p.Send(redis.Req("PING", "late")))
+		})
+	}
+}
+
+// The server is asked for a PONG while nothing comes, which tells up to when nothing was
+// lost; and without one the socket ends.
+func TestPushSocketOfAServerThatIsGone(t *testing.T) {
+	server := testbed.NewServer(t)
+	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
+	const timeout = 200 * time.Millisecond
+	_, p := pushSocket(t, proxy.Addr(), Opts{IOTimeout: timeout})
+	began := time.Now()
+	received := make(chan error, 1)
+	go func() {
+		_, _, err := p.Receive(new(redis.Push))
+		received <- err
+	}()
+	require.Eventually(t, func() bool { return p.Confirmed().Sub(began) > 2*timeout }, 10*time.Second, time.Millisecond)
+	proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: testbed.ProxyReplies, At: testbed.ProxyNow()})
+	assertErr := <-received
+	assert.ErrorContains(t, assertErr, "no answer within")
+	<-p.Done()
+}
+
+func TestPushSocketEndsWithItsConnection(t *testing.T) {
+	c, p := pushSocket(t, testbed.NewServer(t).Addr(), Opts{})
+	c.Close()
+	<-p.Done()
+	_, _, err := p.Receive(new(redis.Push))
+	assert.Error(t, err)
+	_, err = c.OpenPush(t.Context())
+	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextClosed))
+	//nolint:staticcheck // what a nil context gets
+	_, err = c.OpenPush(nil)
+	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil))
+}
+
+func TestPushSocketNeedsPing(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{ACL: []string{"deaf on >secret ~* &* +@all -ping"}})
+	c, err := Connect(context.Background(), server.Addr(), Opts{Username: "deaf", Password: "secret", Logger: NoopLogger{}})
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.OpenPush(t.Context())
+	assert.True(t, redis.AsErrorx(err).IsOfType(ErrInit), "%v", err)
+}
+
+// A server that can't write to its disk says so to PING, and goes on publishing.
+func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
+	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"
+	server := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies(bad)})
+	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: 50 * time.Millisecond})
+	opened := p.Confirmed()
+	require.NoError(t, p.Send(redis.Req("PING", "x")))
+	reply, _, err := p.Receive(new(redis.Push))
+	require.NoError(t, err)
+	assert.Equal(t, []byte("x"), reply)
+	go func() { _, _, _ = p.Receive(new(redis.Push)) }() // ends with the socket
+	require.Eventually(t, func() bool { return p.Confirmed().After(opened) }, 10*time.Second, time.Millisecond)
+}
+
+// A socket that nobody reads on purpose does not make the server look silent.
+func TestPushSocketHeld(t *testing.T) {
+	server := testbed.NewServer(t)
+	const timeout = 50 * time.Millisecond
+	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: timeout})
+	p.Hold(true)
+	require.Eventually(t, func() bool { return !p.unanswered().IsZero() && time.Since(p.unanswered()) > 3*timeout },
+		10*time.Second, time.Millisecond)
+	p.Hold(false)
+	require.NoError(t, p.Send(redis.Req("PING", "x")))
+	reply, _, err := p.Receive(new(redis.Push))
+	require.NoError(t, err)
+	assert.Equal(t, []byte("x"), reply)
+}
