@@ -1,0 +1,47 @@
+package redispubsub
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+var (
+	// ErrPubSub holds errors of subscribing.
+	ErrPubSub = redis.Errors.NewSubNamespace("pubsub")
+	// ErrTopic: a topic without a name, of a kind that does not exist, or none at all.
+	ErrTopic = ErrPubSub.NewType("topic")
+	// ErrRefused: the server refuses the topic for good, as for want of rights, or
+	// because it does not know sharded channels. What it said is the cause.
+	ErrRefused = ErrPubSub.NewType("refused")
+	// ErrClosed: the subscription or its subscriber was closed.
+	ErrClosed = ErrPubSub.NewType("closed")
+	// ErrBufferFull ends a subscription with the policy EndWithError.
+	ErrBufferFull = ErrPubSub.NewType("buffer_full")
+	// ErrConsumed: somebody else iterates over the events of the subscription.
+	ErrConsumed = ErrPubSub.NewType("consumed")
+	// ErrStream: the server sent what can't be, as the confirmation of what was not
+	// asked for. The socket is replaced, and the gap has this error.
+	ErrStream = ErrPubSub.NewType("stream", redis.ErrTraitConnectivity)
+)
+
+// SubscribeError tells which topics could not be subscribed. All others were.
+type SubscribeError struct {
+	Topics []Topic
+	Errors []error // in the order of Topics
+}
+
+// Error implements error.
+func (e *SubscribeError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "redispubsub: %d topics are not subscribed", len(e.Topics))
+	for i, t := range e.Topics[:min(len(e.Topics), 3)] {
+		fmt.Fprintf(&b, "; %v: %v", t, e.Errors[i])
+	}
+	return b.String()
+}
+
+// Unwrap has errors.Is and errors.As look at each of the errors.
+func (e *SubscribeError) Unwrap() []error { return slices.Clone(e.Errors) }

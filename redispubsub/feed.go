@@ -1,0 +1,216 @@
+package redispubsub
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// feed is a node with topics, and the socket that their messages come by. What follows
+// cancel is guarded by Subscriber.mu.
+type feed struct {
+	s      *Subscriber
+	key    feedKey
+	ctx    context.Context // ends when no topic is left
+	cancel context.CancelFunc
+
+	topics map[Topic]*topic
+	// dirty are the topics to be asked for, or to be unsubscribed.
+	dirty   map[*topic]struct{}
+	session *session // nil while there is none
+	state   SocketState
+	changed time.Time // when state has changed
+	err     error     // why there is no session
+}
+
+type feedKey struct {
+	conn  *redisconn.Connection
+	owner *Subscription // as in topicKey
+}
+
+// feedLocked returns the feed of a node, made if there is none.
+func (s *Subscriber) feedLocked(key feedKey) *feed {
+	f := s.feeds[key]
+	if f == nil {
+		f = &feed{s: s, key: key, topics: map[Topic]*topic{}, dirty: map[*topic]struct{}{}, changed: time.Now()}
+		f.ctx, f.cancel = context.WithCancel(s.ctx)
+		s.feeds[key] = f
+		go f.run()
+	}
+	return f
+}
+
+// run is the feed's goroutine: it dials, receives, and dials again. It is started with
+// the first topic, and ends when none is left.
+func (f *feed) run() {
+	for failures := 0; f.ctx.Err() == nil; {
+		began := time.Now()
+		sock, err := f.key.conn.OpenPush(f.ctx)
+		if err == nil {
+			f.attend(sock)
+		} else if f.ctx.Err() == nil {
+			f.failed(err)
+		}
+		if f.ctx.Err() != nil {
+			return
+		}
+		f.s.nodes.ForceReloading()
+		signal(f.s.poke) // another node may have to be asked
+		if time.Since(began) < usefulLeast || sock == nil {
+			failures++
+		} else {
+			failures = 0
+		}
+		f.rest(failures)
+	}
+}
+
+// rest waits before the next attempt.
+func (f *feed) rest(failures int) {
+	if failures == 0 {
+		return
+	}
+	timer := time.NewTimer(rand.N(min(pauseFirst<<min(failures, 10), pauseLongest)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-f.ctx.Done():
+	}
+}
+
+// attend receives what comes by a socket, until it ends.
+func (f *feed) attend(sock *redisconn.PushSocket) {
+	defer context.AfterFunc(f.ctx, sock.Close)()
+	sess := newSession(f, sock)
+	f.s.mu.Lock()
+	f.session, f.err = sess, nil
+	f.state, f.changed = SocketConnected, time.Now()
+	for _, t := range f.topics {
+		f.settleLocked(t)
+	}
+	f.s.mu.Unlock()
+	f.s.report(LogConnected{Addr: sock.Addr()})
+	f.reconcile()
+	err := sess.receive()
+	sock.Close()
+	f.lost(sess, err)
+	f.s.report(LogDisconnected{Addr: sock.Addr(), Error: err})
+}
+
+// failed notes that there is no socket. Who waits for the first confirmation hears of
+// an error that stays; all others go on waiting.
+func (f *feed) failed(err error) {
+	f.s.report(LogConnectFailed{Addr: f.key.conn.Addr(), Error: err})
+	stays := redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent)
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.state, f.changed, f.err = SocketDown, time.Now(), err
+	if !stays {
+		return
+	}
+	for _, t := range f.topics {
+		for _, m := range t.members {
+			if m.call != nil {
+				m.settleLocked(err)
+				f.s.removeLocked(t, m, nil)
+			}
+		}
+	}
+}
+
+// lost opens the gaps of a session that has ended.
+func (f *feed) lost(sess *session, err error) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.session, f.err = nil, err
+	f.state, f.changed = SocketDown, time.Now()
+	for _, t := range f.topics {
+		t.asked = false
+		f.loseLocked(t, sess, ConnectionLost, err)
+		f.settleLocked(t)
+	}
+}
+
+// loseLocked notes that a topic is not subscribed any more, by no wish of the user's.
+func (f *feed) loseLocked(t *topic, sess *session, reason Reason, err error) {
+	if !t.live {
+		return
+	}
+	t.live = false
+	f.openGapsLocked(t, sess, reason, err)
+}
+
+// openGapsLocked has the members of a topic miss what comes.
+func (f *feed) openGapsLocked(t *topic, sess *session, reason Reason, err error) {
+	from := sess.sock.Confirmed()
+	if t.since.After(from) {
+		from = t.since
+	}
+	for _, m := range t.members {
+		m.sub.buffer.lose(m, sess, from, reason, err)
+	}
+}
+
+// settleLocked notes what is to be done about a topic, if anything, once its part in the
+// batch in flight is over.
+func (f *feed) settleLocked(t *topic) {
+	if t.asked {
+		return
+	}
+	wanted := len(t.members) > 0
+	_, delayed := f.s.delayed[t]
+	switch {
+	case wanted && t.live:
+		f.restoreLocked(t, time.Now())
+		delete(f.dirty, t)
+	case wanted && delayed:
+		delete(f.dirty, t)
+	case wanted, t.live:
+		f.dirty[t] = struct{}{}
+	default:
+		f.removeLocked(t)
+	}
+}
+
+// removeLocked takes a topic off the feed, which ends with its last one.
+func (f *feed) removeLocked(t *topic) {
+	delete(f.dirty, t)
+	delete(f.topics, t.key.Topic)
+	if t.gone != nil {
+		close(t.gone)
+		t.gone = nil
+	}
+	if len(f.topics) == 0 {
+		delete(f.s.feeds, f.key)
+		f.cancel()
+	}
+}
+
+// reconcileAll has feeds compare what is wanted and what they have.
+func reconcileAll(feeds map[*feed]struct{}) {
+	for f := range feeds {
+		f.reconcile()
+	}
+}
+
+// reconcile asks for what is wanted and not subscribed, and the other way round, unless
+// the answers to the last batch of such commands are still to come.
+func (f *feed) reconcile() {
+	f.s.mu.Lock()
+	sess := f.session
+	if sess == nil || len(sess.inflight) > 0 || len(f.dirty) == 0 {
+		f.s.mu.Unlock()
+		return
+	}
+	sess.inflight = plan(f.dirty, time.Now())
+	clear(f.dirty)
+	var reqs []redis.Request
+	for _, cmd := range sess.inflight {
+		reqs = append(reqs, cmd.requests()...)
+	}
+	f.s.mu.Unlock()
+	_ = sess.sock.Send(reqs...) // fails with the socket only
+}

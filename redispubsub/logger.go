@@ -1,0 +1,75 @@
+package redispubsub
+
+import (
+	"log"
+	"runtime/debug"
+)
+
+// Logger gets what happens to the sockets of a subscriber. It runs in their goroutines,
+// so it should be quick.
+type Logger interface {
+	Report(s *Subscriber, event LogEvent)
+}
+
+// LogEvent is one of the Log… types.
+type LogEvent interface{ logEvent() }
+
+// LogConnected: a socket is connected, and subscribing begins.
+type LogConnected struct{ Addr string }
+
+// LogConnectFailed: dialing or the handshake failed.
+type LogConnectFailed struct {
+	Addr  string
+	Error error
+}
+
+// LogDisconnected: a socket has ended. The topics on it have gaps from then on, unless it
+// ended because none was left.
+type LogDisconnected struct {
+	Addr  string
+	Error error
+}
+
+// LogPanic: the logger panicked.
+type LogPanic struct {
+	Value any    // what it panicked with
+	Stack []byte // as by debug.Stack
+}
+
+func (LogConnected) logEvent()     {}
+func (LogConnectFailed) logEvent() {}
+func (LogDisconnected) logEvent()  {}
+func (LogPanic) logEvent()         {}
+
+// DefaultLogger writes events with the standard logger.
+type DefaultLogger struct{}
+
+// Report implements Logger.
+func (DefaultLogger) Report(_ *Subscriber, event LogEvent) {
+	switch e := event.(type) {
+	case LogConnected:
+		log.Printf("redispipe: subscriber: %s: connected", e.Addr)
+	case LogConnectFailed:
+		log.Printf("redispipe: subscriber: %s: connecting failed: %v", e.Addr, e.Error)
+	case LogDisconnected:
+		log.Printf("redispipe: subscriber: %s: disconnected: %v", e.Addr, e.Error)
+	case LogPanic:
+		log.Printf("redispipe: subscriber: logger panicked: %v\n%s", e.Value, e.Stack)
+	}
+}
+
+// NoopLogger ignores everything.
+type NoopLogger struct{}
+
+// Report implements Logger.
+func (NoopLogger) Report(*Subscriber, LogEvent) {}
+
+// report passes an event to the logger. One that panics must not end the process.
+func (s *Subscriber) report(event LogEvent) {
+	defer func() {
+		if v := recover(); v != nil {
+			DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	s.logger.Report(s, event)
+}

@@ -1,0 +1,89 @@
+package redispubsub
+
+import (
+	"fmt"
+	"time"
+)
+
+// Opts are the options of a Subscriber. The zero value is fit for production. How to
+// dial, and IOTimeout, are options of the connection or the cluster.
+type Opts struct {
+	// Logger gets what happens to the sockets. Default DefaultLogger.
+	Logger Logger
+}
+
+// SubscriptionOpts are the options of a Subscription. The zero value is fit for
+// production.
+type SubscriptionOpts struct {
+	// MaxMessages bounds the messages that wait for the consumer. Default 8192.
+	MaxMessages int
+	// MaxBytes bounds the bytes of their payloads and names. A message that is longer
+	// is taken if no other waits. Default 16 MiB.
+	MaxBytes int
+	// Policy is what happens to messages past a bound. Default DropOldest.
+	Policy Policy
+	// Status asks for the events Subscribed and Unsubscribed.
+	Status bool
+}
+
+// Policy is what happens to messages that the buffer has no room for.
+type Policy uint8
+
+const (
+	// DropOldest drops the messages that have waited longest.
+	DropOldest Policy = iota
+	// DropNewest drops those that come.
+	DropNewest
+	// Block reads no more until there is room, with sockets of the subscription's
+	// own, so that it holds up nobody else. The server closes them when too much has
+	// piled up there (client-output-buffer-limit pubsub), which is a gap then.
+	Block
+	// EndWithError ends the subscription with ErrBufferFull.
+	EndWithError
+)
+
+const (
+	// defaultMaxMessages is what comes in some 10 ms at the most that a subscriber
+	// takes, a million in a second: longer than a goroutine waits for its turn, or a
+	// collection stops it. Its events take 1.2 MiB.
+	defaultMaxMessages = 8192
+	defaultMaxBytes    = 16 << 20
+)
+
+func (o SubscriptionOpts) withDefaults() (SubscriptionOpts, error) {
+	if o.Policy > EndWithError {
+		return o, ErrPubSub.NewType("policy").New("there is no Policy(%d)", uint8(o.Policy))
+	}
+	if o.MaxMessages <= 0 {
+		o.MaxMessages = defaultMaxMessages
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	return o, nil
+}
+
+// String implements fmt.Stringer.
+func (p Policy) String() string {
+	switch p {
+	case DropOldest:
+		return "drop oldest"
+	case DropNewest:
+		return "drop newest"
+	case Block:
+		return "block"
+	case EndWithError:
+		return "end with error"
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+const (
+	// After a failure to connect, or a socket of no use, the pause before the next
+	// attempt is drawn at random up to a bound, which doubles from the first to the
+	// longest: that of redisconn.Opts.ReconnectPause.
+	pauseFirst   = 20 * time.Millisecond
+	pauseLongest = 500 * time.Millisecond
+	// A session that lived for so long was of use: the next one is dialed at once.
+	usefulLeast = 100 * time.Millisecond
+)

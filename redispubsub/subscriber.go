@@ -1,0 +1,191 @@
+package redispubsub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Subscriber keeps subscriptions on one server, or on the nodes of a cluster. It has one
+// socket for each node that has subscriptions, and one more for each subscription with
+// the policy Block. It is safe for concurrent use.
+//
+// What is wanted and what the servers have confirmed are two sets. They are compared
+// after each change of either: a new socket, a confirmation, a slot that moves.
+type Subscriber struct {
+	nodes  Nodes
+	logger Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+	// poke has room for one: topics are to be placed.
+	poke chan struct{}
+
+	// mu guards what is below, and all of the feeds, topics and calls. The lock of a
+	// buffer may be taken under it, never the other way round, so that what members
+	// take and what their topics are change at the same time.
+	mu      sync.Mutex
+	closed  bool
+	subs    map[*Subscription]struct{} // that are not closed
+	topics  map[topicKey]*topic        // that somebody wants
+	feeds   map[feedKey]*feed
+	delayed map[*topic]time.Time // when topics are to be placed that no node takes now
+}
+
+// Nodes is where a subscriber finds servers. *rediscluster.Cluster is one.
+type Nodes interface {
+	// PushNode returns the connection to the master of a slot; of any slot if that is
+	// negative. It returns nil if nobody serves it.
+	PushNode(slot int) *redisconn.Connection
+	// PushNodeAt returns the connection to the master with an address, or nil.
+	PushNodeAt(addr string) *redisconn.Connection
+	// PushNodes returns connections to all masters, and a channel that is closed when
+	// other nodes, or other slots of theirs, are known.
+	PushNodes() ([]*redisconn.Connection, <-chan struct{})
+	// ForceReloading has the nodes found out again soon. It does not wait.
+	ForceReloading()
+	// Ctx returns the context that the subscriber ends with.
+	Ctx() context.Context
+}
+
+// oneNode is the Nodes of a connection.
+type oneNode struct{ *redisconn.Connection }
+
+func (n oneNode) PushNode(int) *redisconn.Connection      { return n.Connection }
+func (n oneNode) PushNodeAt(string) *redisconn.Connection { return nil }
+func (n oneNode) ForceReloading()                         {}
+func (n oneNode) PushNodes() ([]*redisconn.Connection, <-chan struct{}) {
+	return []*redisconn.Connection{n.Connection}, nil
+}
+
+// topicKey names what is asked for: a topic, for all subscriptions that share sockets or
+// for one that has its own.
+type topicKey struct {
+	Topic
+	owner *Subscription // nil: shared
+}
+
+// topic is a topic that is wanted, or is to be unsubscribed. It is guarded by
+// Subscriber.mu.
+type topic struct {
+	key     topicKey
+	members []*member // never changed in place: readers have it without the lock
+	feed    *feed     // where it is, or is to be, subscribed; nil: no node is known
+
+	live      bool      // the server has confirmed it
+	since     time.Time // when it was asked for
+	asked     bool      // in the batch in flight
+	alone     bool      // to be asked for by a command of its own
+	confirmed bool      // by an answer to the batch in flight
+	hops      int       // from node to node, since it was subscribed last
+	pause     time.Duration
+	gone      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
+}
+
+// left returns a channel that is closed when the topic is not on its feed any more.
+func (t *topic) left() <-chan struct{} {
+	if t.gone == nil {
+		t.gone = make(chan struct{})
+	}
+	return t.gone
+}
+
+// New makes a Subscriber on the server of a connection, with its options. It dials when
+// something is subscribed. It ends with Close or with the connection.
+func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
+	if conn == nil {
+		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
+	}
+	return newSubscriber(oneNode{conn}, opts), nil
+}
+
+// NewCluster makes a Subscriber on the nodes of a cluster. Sharded channels are
+// subscribed on the master of their slot, and follow it; others on any one master. It
+// ends with Close or with the cluster.
+func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
+	if nodes == nil {
+		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
+	}
+	return newSubscriber(nodes, opts), nil
+}
+
+func newSubscriber(nodes Nodes, opts Opts) *Subscriber {
+	if opts.Logger == nil {
+		opts.Logger = DefaultLogger{}
+	}
+	s := &Subscriber{
+		nodes: nodes, logger: opts.Logger, poke: make(chan struct{}, 1),
+		subs: map[*Subscription]struct{}{}, topics: map[topicKey]*topic{},
+		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{},
+	}
+	s.ctx, s.cancel = context.WithCancel(nodes.Ctx())
+	go s.run()
+	return s
+}
+
+// Close ends the subscriber with all of its subscriptions, which end with ErrClosed. It
+// does not wait.
+func (s *Subscriber) Close() { s.cancel() }
+
+// run is the subscriber's goroutine: it places topics anew when the nodes change. New
+// starts it; it ends with the context.
+func (s *Subscriber) run() {
+	_, changed := s.nodes.PushNodes()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			s.finish()
+			return
+		case <-changed:
+			_, changed = s.nodes.PushNodes() // before looking at them
+			s.placeAll()
+		case <-s.poke:
+			s.placeAll()
+		case <-timer.C:
+		}
+		timer.Reset(s.placeDelayed())
+	}
+}
+
+// finish ends all subscriptions. Their gaps end with them.
+func (s *Subscriber) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	now, err := time.Now(), s.errClosed()
+	for sub := range s.subs {
+		for _, m := range sub.members {
+			m.settleLocked(err)
+			m.sub.buffer.leave(m, now, nil)
+		}
+		sub.members = map[Topic]*member{}
+		sub.buffer.end(err)
+	}
+	clear(s.subs)
+}
+
+// errClosed is what a subscription gets that was closed, or whose subscriber has ended.
+func (s *Subscriber) errClosed() error {
+	if cause := context.Cause(s.ctx); cause != nil {
+		return ErrClosed.Wrap(cause, "the subscriber is closed")
+	}
+	return ErrClosed.New("the subscription is closed")
+}
+
+// topicLocked returns the topic that a member of sub joins, made if there is none.
+func (s *Subscriber) topicLocked(t Topic, sub *Subscription) *topic {
+	key := topicKey{Topic: t}
+	if sub.buffer.opts.Policy == Block {
+		key.owner = sub
+	}
+	top := s.topics[key]
+	if top == nil {
+		top = &topic{key: key}
+		s.topics[key] = top
+	}
+	return top
+}

@@ -1,0 +1,132 @@
+package redispubsub_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// patience bounds what tests wait for. It is for a busy machine.
+const patience = 20 * time.Second
+
+func withPatience(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
+	t.Helper()
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(withPatience(t), addr, opts)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func newSubscriber(t testing.TB, conn *redisconn.Connection) *redispubsub.Subscriber {
+	t.Helper()
+	s, err := redispubsub.New(conn, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func publish(t testing.TB, conn *redisconn.Connection, cmd, channel, payload string) {
+	t.Helper()
+	require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do(cmd, channel, payload)))
+}
+
+// take returns the next n events.
+func take(t testing.TB, sub *redispubsub.Subscription, n int) (events []redispubsub.Event) {
+	t.Helper()
+	for ev, err := range sub.Events(withPatience(t)) {
+		require.NoError(t, err)
+		if events = append(events, ev); len(events) == n {
+			break
+		}
+	}
+	require.Len(t, events, n)
+	return events
+}
+
+// eachProtocol runs a test with RESP2 and RESP3.
+func eachProtocol(t *testing.T, test func(t *testing.T, protocol int)) {
+	for _, protocol := range []int{2, 3} {
+		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) { test(t, protocol) })
+	}
+}
+
+func TestMessages(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Protocol: protocol})
+		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+		topics := []redispubsub.Topic{redispubsub.Channel("a"), redispubsub.Channel("b"), redispubsub.Pattern("c*")}
+		require.NoError(t, sub.Subscribe(withPatience(t), topics...))
+		assert.ElementsMatch(t, topics, sub.Topics())
+		began := time.Now()
+		publish(t, conn, "PUBLISH", "a", "1")
+		publish(t, conn, "PUBLISH", "cc", "2")
+		publish(t, conn, "PUBLISH", "other", "3")
+		publish(t, conn, "PUBLISH", "b", "")
+		var got []redispubsub.Message
+		for _, ev := range take(t, sub, 3) {
+			msg := ev.(redispubsub.Message)
+			assert.WithinRange(t, msg.Time, began, time.Now())
+			msg.Time = time.Time{}
+			got = append(got, msg)
+		}
+		assert.Equal(t, []redispubsub.Message{
+			{Channel: "a", Payload: []byte("1")},
+			{Channel: "cc", Pattern: "c*", Payload: []byte("2")},
+			{Channel: "b", Payload: []byte{}},
+		}, got)
+	})
+}
+
+func TestGapOfALostConnection(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		server := testbed.NewServer(t)
+		proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
+		direct := connect(t, server.Addr(), redisconn.Opts{})
+		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: 200 * time.Millisecond})
+		for _, action := range []testbed.ProxyAction{testbed.ProxyReset, testbed.ProxyCut, testbed.ProxySwallow} {
+			sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+			topic := redispubsub.Channel("a")
+			require.NoError(t, sub.Subscribe(withPatience(t), topic))
+			publish(t, direct, "PUBLISH", "a", "1")
+			events := take(t, sub, 2)
+			assert.Equal(t, topic, events[0].(redispubsub.Subscribed).Topic)
+			before := events[1].(redispubsub.Message)
+
+			proxy.Arm(testbed.ProxyFault{Do: action, On: testbed.ProxyReplies, At: testbed.ProxyNow()})
+			events = take(t, sub, 2)
+			open := events[0].(redispubsub.Gap)
+			assert.True(t, open.Open())
+			assert.Equal(t, redispubsub.ConnectionLost, open.Reason)
+			assert.Error(t, open.Err)
+			assert.True(t, open.From.Before(before.Time))
+			assert.Error(t, events[1].(redispubsub.Unsubscribed).Err)
+
+			proxy.Heal()
+			events = take(t, sub, 2)
+			closed := events[0].(redispubsub.Gap)
+			assert.Equal(t, []redispubsub.Topic{topic}, closed.Topics)
+			assert.Equal(t, open.From, closed.From)
+			assert.True(t, closed.To.After(closed.From))
+			assert.Equal(t, topic, events[1].(redispubsub.Subscribed).Topic)
+			publish(t, direct, "PUBLISH", "a", "2")
+			assert.Equal(t, "2", string(take(t, sub, 1)[0].(redispubsub.Message).Payload))
+			sub.Close()
+		}
+	})
+}
