@@ -3,7 +3,6 @@ package redisconn
 import (
 	"context"
 	"math/rand/v2"
-	"net"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -130,20 +129,6 @@ func (q *queue) add() *session {
 	return nil
 }
 
-func tcpPair(t *testing.T) (here, there net.Conn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	here, err = net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	there, err = l.Accept()
-	require.NoError(t, err)
-	t.Cleanup(func() { here.Close(); there.Close() })
-	return here, there
-}
-
-// oldestOf is first without its reason.
 func (q *queue) oldestOf(s *session) *batch {
 	b, _ := q.oldestBatch(s)
 	return b
