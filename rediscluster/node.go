@@ -24,6 +24,8 @@ type node struct {
 
 	// sync is what a replica last said of its replication.
 	sync atomic.Int32
+	// local is set if the node is in Opts.Zone.
+	local atomic.Bool
 	// weight is the node's share in reads, set by the refresher.
 	weight atomic.Uint64
 }
@@ -59,6 +61,7 @@ const (
 func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 	n := &node{c: c, addr: addr, replica: replica}
 	n.weight.Store(1)
+	n.setZone(c.userZone(addr))
 	opts := c.opts.HostOpts
 	opts.AsyncDial = true
 	opts.ReadOnly = replica && c.sharded
@@ -115,6 +118,7 @@ func (l *link) update(conn *redisconn.Connection, event redisconn.LogEvent) {
 		l.state.Store(linkConnecting)
 	case redisconn.LogConnected:
 		l.state.Store(linkUp)
+		l.node.askZone(conn)
 		if l.node.replica {
 			l.node.askSync(conn, nil)
 		}

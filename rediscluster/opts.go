@@ -56,6 +56,14 @@ type Opts struct {
 	LatencyOrientedRR bool
 	// ForceMinLatencyReplica sends reads to the node that answers soonest.
 	ForceMinLatencyReplica bool
+	// Zone is the caller's availability zone: reads that a replica may answer go to nodes
+	// of it, masters too, as long as one is connected and in step; by what share each,
+	// policy, weights and latency say. Without one they go to all. Default: none.
+	Zone string
+	// ZoneOf returns the zone of a node by its address (host:port), if servers do not
+	// know their own. Default: what a server says when it is connected to
+	// (availability_zone of INFO server, which Valkey 8.1 has).
+	ZoneOf func(addr string) string
 	// WeightProvider sets the shares of nodes in reads. Default: all alike.
 	WeightProvider WeightProvider
 

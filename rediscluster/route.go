@@ -71,7 +71,7 @@ func (s *shard) pick(spec routeSpec) *link {
 		}
 	}
 	if len(live) > 0 {
-		return s.draw(live, spec).pick(spec.seed, spec.avoid)
+		return s.draw(nearest(live), spec).pick(spec.seed, spec.avoid)
 	}
 	for _, n := range s.nodes {
 		if n.readable(syncLost) {
@@ -79,6 +79,22 @@ func (s *shard) pick(spec routeSpec) *link {
 		}
 	}
 	return s.master.pick(spec.seed, spec.avoid)
+}
+
+// nearest returns those of the nodes that are in the caller's zone, all if none is. It
+// changes their order.
+func nearest(nodes []*node) []*node {
+	local := 0
+	for i, n := range nodes {
+		if n.local.Load() {
+			nodes[local], nodes[i] = n, nodes[local]
+			local++
+		}
+	}
+	if local == 0 {
+		return nodes
+	}
+	return nodes[:local]
 }
 
 // readable reports whether the node is up and, if it is a replica, its

@@ -1,0 +1,87 @@
+package rediscluster_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// calls returns how often a server has run GET.
+func calls(s *testbed.Server) string {
+	info, _ := s.Do("INFO", "commandstats").([]byte)
+	count, _, _ := strings.Cut(infoLine(string(info), "cmdstat_get"), ",")
+	return count
+}
+
+// readsFrom waits until reads go to the server, and requires that many go nowhere else.
+func readsFrom(t *testing.T, c *rediscluster.Cluster, g *testbed.Group, want *testbed.Server) {
+	t.Helper()
+	db := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}
+	const many = 100
+	require.Eventually(t, func() bool {
+		before := make(map[*testbed.Server]string)
+		for _, s := range g.Servers() {
+			if s.Running() {
+				before[s] = calls(s)
+			}
+		}
+		for range many {
+			if err := redis.AsError(db.Do("GET", "key")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for s, was := range before {
+			if (calls(s) != was) != (s == want) {
+				return false
+			}
+		}
+		return true
+	}, 5*time.Second, 10*time.Millisecond)
+}
+
+func TestReadsStayInTheZone(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}})
+	zones := map[string]string{g.Addrs()[0]: "a", g.Addrs()[1]: "b", g.Addrs()[2]: "c"}
+	zoneOf := func(addr string) string { return zones[addr] }
+	for i, zone := range []string{"a", "b"} {
+		c := newReplicated(t, g.Addrs(), rediscluster.Opts{
+			Zone: zone, ZoneOf: zoneOf, CheckInterval: 100 * time.Millisecond,
+			HostOpts: redisconn.Opts{ReconnectPause: 10 * time.Millisecond},
+		})
+		readsFrom(t, c, g, g.Servers()[i])
+		if zone == "b" { // one that dies costs no read, and is back
+			local := g.Servers()[i]
+			require.NoError(t, local.Kill())
+			for range 100 {
+				require.NoError(t, redis.AsError(redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("GET", "key")))
+			}
+			require.NoError(t, local.Restart())
+			readsFrom(t, c, g, local)
+		}
+	}
+}
+
+func TestServersTellTheirZones(t *testing.T) {
+	g := testbed.NewGroup(t)
+	for i, s := range g.Servers() {
+		if err := redis.AsError(s.Do("CONFIG SET", "availability-zone", string(rune('a'+i)))); err != nil {
+			t.Skip("the server knows no zones: ", err)
+		}
+	}
+	c := newReplicated(t, g.Addrs(), rediscluster.Opts{Zone: "c"})
+	readsFrom(t, c, g, g.Servers()[2])
+	// With nobody local, all are read from.
+	c = newReplicated(t, g.Addrs(), rediscluster.Opts{Zone: "elsewhere"})
+	require.Eventually(t, func() bool {
+		res := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("MGET", "a", "b")
+		answered := reads(g)
+		return redis.AsError(res) == nil && answered[0] && answered[1] && answered[2]
+	}, 5*time.Second, time.Millisecond)
+}
