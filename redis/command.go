@@ -96,7 +96,7 @@ func insteadOf(name string) string {
 	case "SELECT":
 		return "set Opts.DB"
 	case "AUTH":
-		return "set Opts.Username and Opts.Password"
+		return "set Opts.Username and Opts.Password, or use Reauthenticate"
 	case "HELLO":
 		return "set Opts.Protocol, Opts.Username and Opts.Password"
 	case "READONLY", "READWRITE":

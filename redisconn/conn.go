@@ -24,7 +24,8 @@ type Connection struct {
 	ended  chan struct{} // closed when the lifecycle has ended
 
 	queue   queue
-	latency atomic.Int64 // see PingLatency
+	reauth  chan struct{} // holds what Reauthenticate is under way
+	latency atomic.Int64  // see PingLatency
 	sockets atomic.Pointer[socketAddrs]
 }
 
@@ -50,9 +51,12 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	if opts.Protocol != 0 && opts.Protocol != 2 && opts.Protocol != 3 {
 		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: 2 or 3", opts.Protocol)
 	}
+	if !validName(opts.ClientName) {
+		return nil, ErrClientName.New("Opts.ClientName has a space, or a character that is not printable ASCII")
+	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{})}
+	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.queue.ctx = c.ctx
 	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes
@@ -84,6 +88,9 @@ func (c *Connection) Ctx() context.Context { return c.ctx }
 
 // Addr returns the address as it was given to Connect.
 func (c *Connection) Addr() string { return c.addr.text }
+
+// ClientName returns Opts.ClientName.
+func (c *Connection) ClientName() string { return c.opts.ClientName }
 
 // Handle returns Opts.Handle.
 func (c *Connection) Handle() any { return c.opts.Handle }

@@ -27,6 +27,9 @@ var (
 	ErrTLS = ErrConnection.NewType("tls", ErrTraitInitPermanent)
 	// ErrAuth: the server refuses the user or the password.
 	ErrAuth = ErrConnection.NewType("auth", ErrTraitInitPermanent)
+	// ErrCredentials: Opts.CredentialsProvider failed. Since the text of its error may
+	// show a secret, that error is in EKCredentialsCause, and not printed.
+	ErrCredentials = ErrConnection.NewType("credentials")
 	// ErrInit: the server refuses the handshake for good.
 	ErrInit = ErrConnection.NewType("init", ErrTraitInitPermanent)
 	// ErrConnSetup: the handshake failed in a way that may pass: an I/O error,
@@ -34,6 +37,9 @@ var (
 	ErrConnSetup = ErrConnection.NewType("setup")
 	// ErrRole: the server is not of Opts.Role, which may change.
 	ErrRole = ErrConnection.NewType("role")
+	// ErrClientName: Opts.ClientName has a space, or a character that is not printable
+	// ASCII.
+	ErrClientName = redis.ErrOpts.NewType("client_name", ErrTraitInitPermanent)
 	// ErrAddress: the address is malformed.
 	ErrAddress = redis.ErrOpts.NewType("address", ErrTraitInitPermanent)
 )
@@ -43,6 +49,8 @@ var (
 	EKConnection = errorx.RegisterProperty("connection")
 	// EKDb is the database that could not be selected (int).
 	EKDb = errorx.RegisterPrintableProperty("db")
+	// EKCredentialsCause is the error that Opts.CredentialsProvider returned.
+	EKCredentialsCause = errorx.RegisterProperty("credentials_cause")
 )
 
 // errClosed is what ends a connection that its user has closed.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"sync/atomic"
 
 	"github.com/joomcode/errorx"
 
@@ -36,6 +37,14 @@ func MutualTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 		RootCAs:      roots,
 		Certificates: []tls.Certificate{cert},
 	}, nil
+}
+
+// ReloadedCertificate reads the client's certificate and key anew for each handshake.
+func ReloadedCertificate(certFile, keyFile string) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+		return &cert, err
+	}
 }
 
 // The certificate is verified for the host of the address.
@@ -102,6 +111,77 @@ func ExampleOpts_aCL() {
 	// Output:
 	// 1
 	// true
+}
+
+// Vault is whatever keeps the password.
+type Vault struct{ password atomic.Pointer[string] }
+
+// Credentials is what each connect asks, and Reauthenticate.
+func (v *Vault) Credentials(ctx context.Context) (redisconn.Credentials, error) {
+	return redisconn.Credentials{Username: "visits", Password: *v.password.Load()}, nil
+}
+
+// Rotate changes the password while requests go on.
+func Rotate(ctx context.Context, admin redis.SyncCtx, vault *Vault, conn *redisconn.Connection, password string) error {
+	if err := redis.AsError(admin.Do(ctx, "ACL SETUSER", "visits", ">"+password)); err != nil {
+		return err
+	}
+	old := vault.password.Swap(&password)
+	if err := conn.Reauthenticate(ctx); err != nil {
+		return err // the old password is still valid, and in use
+	}
+	return redis.AsError(admin.Do(ctx, "ACL SETUSER", "visits", "<"+*old))
+}
+
+// A password is replaced under load: no request fails, and no connection is lost.
+func ExampleConnection_Reauthenticate() {
+	server, err := testbed.Start(testbed.Options{
+		ACL: []string{"visits on >s3cret resetchannels ~visits:* -@all +get +incr +ping"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx, first := context.Background(), "s3cret"
+	vault := &Vault{}
+	vault.password.Store(&first)
+	admin, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer admin.Close()
+
+	opts := redisconn.Opts{CredentialsProvider: vault.Credentials}
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, server.Addr(), opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Println(Rotate(ctx, redis.SyncCtx{S: admin}, vault, conn, "n3w-s3cret"))
+	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "INCR", "visits:home"))
+	// Output:
+	// <nil>
+	// 1
+}
+
+// The name is what CLIENT LIST and the logs show.
+func ExampleOpts_clientName() {
+	server := exampleServer()
+	defer server.Close()
+	ctx := context.Background()
+
+	opts := redisconn.Opts{ClientName: "visits-7"}
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(ctx, server.Addr(), opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	name, err := redis.As[string](redis.SyncCtx{S: conn}.Do(ctx, "CLIENT GETNAME"))
+	fmt.Println(name, err)
+	// Output:
+	// visits-7 <nil>
 }
 
 // A connection to a server that is not trusted: little is taken from it.

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"net"
 	"strings"
 	"time"
@@ -17,27 +18,19 @@ type step struct {
 }
 
 // steps lists what is to be said to a new connection, in order.
-func (c *Connection) steps() []step {
+func (c *Connection) steps(cr Credentials) []step {
 	var list []step
 	add := func(check func(*Connection, any) *errorx.Error, cmd string, args ...any) {
 		list = append(list, step{redis.Req(cmd, args...), check})
 	}
 	o := &c.opts
-	auth := []any{o.Password}
-	if o.Username != "" {
-		auth = []any{o.Username, o.Password}
-	}
-	authenticate := o.Password != "" || o.Username != ""
+	auth := cr.auth()
 	switch {
-	case o.Protocol == 3 && authenticate:
-		user := o.Username
-		if user == "" {
-			user = "default"
-		}
-		add(checkHello, "HELLO", 3, "AUTH", user, o.Password)
+	case o.Protocol == 3 && auth != nil:
+		add(checkHello, "HELLO", 3, "AUTH", cmp.Or(cr.Username, "default"), cr.Password)
 	case o.Protocol == 3:
 		add(checkHello, "HELLO", 3)
-	case authenticate:
+	case auth != nil:
 		add(checkAuth, "AUTH", auth...)
 	}
 	if o.DB != 0 {
@@ -50,12 +43,20 @@ func (c *Connection) steps() []step {
 		add(checkRole, "ROLE")
 	}
 	add(checkPing, "PING")
+	// Names come last: what stands in the way of all requests shows before.
+	if o.ClientName != "" {
+		add(checkName, "CLIENT SETNAME", o.ClientName)
+	}
+	if !o.NoClientInfo {
+		add(checkName, "CLIENT SETINFO", "LIB-NAME", libName)
+		add(checkName, "CLIENT SETINFO", "LIB-VER", libVersion())
+	}
 	return list
 }
 
 // handshake greets the server: all requests at once, then all answers. It is bounded
-// by whoever closes the socket, and by DialTimeout.
-func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
+// by whoever closes the socket, and by DialTimeout. Errors do not show the credentials.
+func (c *Connection) handshake(s *socket, cr Credentials, steps []step) *errorx.Error {
 	_ = s.SetDeadline(time.Now().Add(c.opts.DialTimeout))
 	var out []byte
 	for _, step := range steps {
@@ -73,7 +74,7 @@ func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
 		if err != nil {
 			return handshakeError(err)
 		}
-		if err := step.check(c, c.withoutPassword(res)); err != nil {
+		if err := step.check(c, cr.redact(res)); err != nil {
 			return err
 		}
 	}
@@ -85,16 +86,6 @@ func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
 		return ErrConnSetup.Wrap(err, "handshake")
 	}
 	return nil
-}
-
-// withoutPassword takes the password out of an error that the server has put it
-// into.
-func (c *Connection) withoutPassword(res any) any {
-	err := redis.AsErrorx(res)
-	if err == nil || c.opts.Password == "" || !strings.Contains(err.Message(), c.opts.Password) {
-		return res
-	}
-	return err.Type().New("%s", strings.ReplaceAll(err.Message(), c.opts.Password, "(hidden)"))
 }
 
 // unwritten tells why the handshake could not be written. A server that refuses
@@ -177,6 +168,15 @@ func checkPing(c *Connection, res any) *errorx.Error {
 		return refusedWith(err, ErrInit)
 	}
 	return expect("PING", res, "PONG")
+}
+
+// checkName accepts any error: servers before 7.2 have no CLIENT SETINFO, and a user
+// need not be allowed to give names.
+func checkName(_ *Connection, res any) *errorx.Error {
+	if redis.AsErrorx(res) != nil {
+		return nil
+	}
+	return expect("CLIENT", res, "OK")
 }
 
 func expect(cmd string, res any, want string) *errorx.Error {

@@ -218,7 +218,7 @@ func TestHandshakeWhileLoading(t *testing.T) {
 		return err
 	}})
 	log := &recorder{}
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, ReconnectPause: time.Millisecond})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, ReconnectPause: time.Millisecond, NoClientInfo: true})
 	eventually(t, "connected", conn.ConnectedNow)
 	require.Equal(t, []string{"Connecting", "ConnectFailed", "Connecting", "ConnectFailed", "Connecting", "Connected"}, log.names())
 }

@@ -25,7 +25,7 @@ import (
 func connectPipes(t *testing.T, p *pipes, opts redisconn.Opts) (*redisconn.Connection, *recorder) {
 	t.Helper()
 	log := &recorder{}
-	opts.Logger, opts.Dialer = log, p.dial
+	opts.Logger, opts.Dialer, opts.NoClientInfo = log, p.dial, true // a pipe's answers are to PING
 	conn, err := redisconn.Connect(background, "pipe:1", opts)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -452,7 +452,7 @@ func TestContextEndsTheConnection(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		ctx, cancel := context.WithCancel(background)
 		log := &recorder{}
-		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log})
+		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true})
 		require.NoError(t, err)
 		inFlight := send(conn, "GET", "a")
 		synctest.Wait()

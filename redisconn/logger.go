@@ -16,6 +16,7 @@ type Logger interface {
 	// ReqStat is called with each answered request: its result, the
 	// nanoseconds from Send to the answer, the bytes of the answer (in) and
 	// those of the request (out).
+	// AUTH is left out.
 	// The request's arguments may be strings where other types were given.
 	// A logger may have a method WantsReqStat() bool, too, which is asked once:
 	// statistics that nobody wants are not collected.
@@ -55,6 +56,12 @@ type LogDisconnected struct {
 	RemoteAddr string
 }
 
+// LogAuthFailed: Reauthenticate had no new credentials, or the server refuses them.
+// The connection goes on as the user that it has.
+type LogAuthFailed struct {
+	Error error
+}
+
 // LogContextClosed: the connection ended, by Close or with its context.
 type LogContextClosed struct {
 	Error error
@@ -72,6 +79,7 @@ func (LogConnecting) logEvent()    {}
 func (LogConnected) logEvent()     {}
 func (LogConnectFailed) logEvent() {}
 func (LogDisconnected) logEvent()  {}
+func (LogAuthFailed) logEvent()    {}
 func (LogContextClosed) logEvent() {}
 func (LogFuturePanic) logEvent()   {}
 
@@ -81,6 +89,9 @@ type DefaultLogger struct{}
 // Report implements Logger.
 func (DefaultLogger) Report(conn *Connection, event LogEvent) {
 	name := conn.Addr()
+	if given := conn.ClientName(); given != "" {
+		name += " (" + given + ")"
+	}
 	switch e := event.(type) {
 	case LogOptCorrected:
 		log.Printf("redispipe: %s: option %s is %v instead of %v, which is out of bounds", name, e.Option, e.Used, e.Given)
@@ -92,6 +103,8 @@ func (DefaultLogger) Report(conn *Connection, event LogEvent) {
 		log.Printf("redispipe: %s: connecting failed: %v", name, e.Error)
 	case LogDisconnected:
 		log.Printf("redispipe: %s: disconnected (%s to %s): %v", name, e.LocalAddr, e.RemoteAddr, e.Error)
+	case LogAuthFailed:
+		log.Printf("redispipe: %s: authenticating again failed: %v", name, e.Error)
 	case LogContextClosed:
 		log.Printf("redispipe: %s: closed: %v", name, e.Error)
 	case LogFuturePanic:

@@ -21,6 +21,19 @@ type Opts struct {
 	Username string
 	// Password to authenticate with; empty means no authentication.
 	Password string
+	// CredentialsProvider, if set, is asked at each connect what to authenticate with,
+	// in the place of Username and Password: see Connection.Reauthenticate for sockets
+	// that live on. It has to return when ctx is done, which is within DialTimeout. If
+	// it fails, so does the attempt to connect, with ErrCredentials. Every connection
+	// asks for itself, several at a time: cache what takes long.
+	CredentialsProvider func(ctx context.Context) (Credentials, error)
+	// ClientName is given to the server with CLIENT SETNAME, and shown in logs. Only
+	// printable ASCII without spaces; default none.
+	ClientName string
+	// NoClientInfo leaves out CLIENT SETINFO, by which the handshake names the library
+	// and its version. Servers that do not know it say so, and no harm is done; some
+	// proxies close the connection. Default false.
+	NoClientInfo bool
 	// Protocol is the version of RESP: 2 (the default) or 3, which is asked for
 	// with HELLO. It changes the types of some results.
 	Protocol int

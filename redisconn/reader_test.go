@@ -358,7 +358,7 @@ func TestReplyAfterClose(t *testing.T) {
 	log := &connectedLogger{wait: make(chan struct{})}
 	read := make(chan struct{})
 	conn := connect(t, s.Addr(), redisconn.Opts{
-		AsyncDial: true, IOTimeout: time.Minute, Logger: log,
+		AsyncDial: true, IOTimeout: time.Minute, Logger: log, NoClientInfo: true,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			socket, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 			return &hooked{Conn: socket, closed: func() { close(read) }}, err

@@ -152,7 +152,7 @@ func TestSendBatchFlags(t *testing.T) {
 	require.Equal(t, []any{"QUEUED", "QUEUED", []any{"OK", int64(2)}}, got.wait(t))
 
 	fake := testbed.NewScripted(t, testbed.ScriptedOpts{})
-	conn = connect(t, fake.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn = connect(t, fake.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true})
 	asked := newOutcomes(3)
 	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), asked, 0, redisconn.DoTransaction|redisconn.DoAsking)
 	asked.wait(t)
@@ -311,7 +311,7 @@ func TestArgumentsAreNotKept(t *testing.T) {
 func slowDial(t *testing.T, s *testbed.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
 	t.Helper()
 	ready := make(chan struct{})
-	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout = true, time.Minute, time.Minute
+	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout, opts.NoClientInfo = true, time.Minute, time.Minute, true
 	if opts.Logger == nil {
 		opts.Logger = redisconn.NoopLogger{}
 	}

@@ -31,7 +31,7 @@ type socket struct {
 	timeout, blocks time.Duration
 }
 
-// open dials, secures and greets. After the steps of every connection it takes those
+// open dials, secures, asks for the credentials and greets. After the steps of every connection it takes those
 // that are given. ctx, and DialTimeout, bound all of it.
 func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
@@ -64,9 +64,13 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 	if c.opts.Protocol != 3 {
 		s.dec.OnlyRESP2()
 	}
-	if err := c.handshake(s, append(c.steps(), steps...)); err != nil {
+	cr, failure := c.credentials(ctx)
+	if failure == nil {
+		failure = c.handshake(s, cr, append(c.steps(cr), steps...))
+	}
+	if failure != nil {
 		_ = conn.Close()
-		return nil, err
+		return nil, failure
 	}
 	return s, nil
 }

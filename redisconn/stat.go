@@ -13,9 +13,9 @@ type stat struct {
 	start time.Time
 }
 
-// newStat returns nil if the logger wants no statistics.
+// newStat returns nil if the logger wants no statistics, and for what is secret.
 func (c *Connection) newStat(r *wire.Request) *stat {
-	if !c.wantsStat {
+	if !c.wantsStat || r.Cmd == "AUTH" {
 		return nil
 	}
 	return &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}

@@ -18,7 +18,7 @@ import (
 //
 // Parameters have the names of go-redis: db, which beats the path, dial_timeout,
 // read_timeout (IOTimeout; write_timeout is used where it is missing), protocol,
-// read_only, skip_verify, username and password. Those of its pool and retries are
+// read_only, skip_verify, username, password and client_name. Those of its pool and retries are
 // accepted and have no effect. Other clients' spellings are accepted too, if they
 // do not contradict: socket_timeout, socket_connect_timeout, ssl_cert_reqs, and
 // database; timeout needs a unit. A number alone is seconds; no more than zero turns
@@ -48,6 +48,7 @@ func OptsOfURL(u *redisurl.URL) Opts {
 		DB:          u.DB,
 		Username:    u.Username,
 		Password:    u.Password,
+		ClientName:  u.ClientName,
 		Protocol:    u.Protocol,
 		ReadOnly:    u.ReadOnly,
 		IOTimeout:   u.ReadTimeout,

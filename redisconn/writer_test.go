@@ -78,7 +78,7 @@ func TestNotSentIsExact(t *testing.T) {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
 			s := newSlowServer(t, nil)
 			conn := connect(t, s.Addr().String(), redisconn.Opts{
-				IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, MaxRequests: 1 << 24, MaxBytes: 1 << 30,
+				IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true, MaxRequests: 1 << 24, MaxBytes: 1 << 30,
 			})
 			server := <-s.conns
 			n := (24 << 20) / (size + 30) // more than the kernel takes
@@ -108,7 +108,7 @@ func TestNotSentIsExact(t *testing.T) {
 // A transaction is sent or not as a whole.
 func TestNotSentOfTransactions(t *testing.T) {
 	s := newSlowServer(t, nil)
-	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
+	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true})
 	server := <-s.conns
 	value := strings.Repeat("v", 20_000)
 	results := newOutcomes(1000)
@@ -131,7 +131,7 @@ func TestNotSentOverTLS(t *testing.T) {
 	require.NoError(t, err)
 	s := newSlowServer(t, &tls.Config{Certificates: []tls.Certificate{cert}})
 	conn := connect(t, s.Addr().String(), redisconn.Opts{
-		IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()},
+		IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true, TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()},
 	})
 	server := <-s.conns
 	const n = 2000
@@ -221,7 +221,7 @@ func (s signalling) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
 // Send never blocks, whatever the server does.
 func TestSendDoesNotBlock(t *testing.T) {
 	s := newSlowServer(t, nil)
-	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, MaxBytes: 16 << 20})
+	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, MaxBytes: 16 << 20, NoClientInfo: true})
 	<-s.conns
 	sent := make(chan int)
 	go func() {
@@ -303,7 +303,7 @@ func TestFailedWriteOfOtherConnections(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{
-		Logger: log, ReconnectPause: -1,
+		Logger: log, ReconnectPause: -1, NoClientInfo: true,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 			return &brokenConn{conn, 100}, err

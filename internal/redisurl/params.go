@@ -19,7 +19,7 @@ type param func(u *URL, value string) bool
 
 // params are those of go-redis, and the spellings of other clients that do not
 // contradict: redis-py's socket_timeout and socket_connect_timeout, rueidis'
-// master_set, and lettuce's timeout, database and sentinelMasterId.
+// master_set, and lettuce's timeout, database, clientName and sentinelMasterId.
 var params = map[string]param{
 	"db":       database,
 	"database": database,
@@ -31,6 +31,9 @@ var params = map[string]param{
 	"master_name":       masterName,
 	"master_set":        masterName,
 	"sentinelMasterId":  masterName,
+
+	"client_name": clientName,
+	"clientName":  clientName,
 
 	"protocol": func(u *URL, v string) (ok bool) {
 		u.Protocol, ok = number(v)
@@ -57,11 +60,12 @@ var params = map[string]param{
 }
 
 func database(u *URL, v string) bool    { return u.setDB(v) == nil }
+func clientName(u *URL, v string) bool  { u.ClientName = v; return true }
 func masterName(u *URL, v string) bool  { u.MasterName = v; return u.Sentinel }
 func dialTimeout(u *URL, v string) bool { return setDuration(&u.DialTimeout, v) }
 func readTimeout(u *URL, v string) bool { return setDuration(&u.ReadTimeout, v) }
 
-// withoutEffect are parameters of pools, retries and names, for which there is no
+// withoutEffect are parameters of pools and retries, and other libraries' names, for which there is no
 // option. They change no result, so a URL can be shared with services that use them.
 var withoutEffect = []string{
 	"pool_fifo", "pool_size", "pool_timeout", "min_idle_conns", "max_idle_conns", "max_active_conns",
@@ -69,7 +73,7 @@ var withoutEffect = []string{
 	"conn_max_lifetime", "max_conn_age", "conn_max_lifetime_jitter",
 	"pipeline_pool_size", "pipeline_read_buffer_size", "pipeline_write_buffer_size",
 	"max_retries", "min_retry_backoff", "max_retry_backoff", "dialer_retries", "dialer_retry_timeout",
-	"client_name", "clientName", "libraryName", "libraryVersion",
+	"libraryName", "libraryVersion",
 	"failing_timeout_seconds", "health_check_interval", "retry_on_timeout", "socket_keepalive",
 }
 

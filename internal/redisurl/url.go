@@ -22,6 +22,7 @@ type URL struct {
 
 	TLS, SkipVerify    bool
 	Username, Password string
+	ClientName         string
 	DB                 int
 	Protocol           int
 	ReadOnly           bool

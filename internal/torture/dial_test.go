@@ -66,7 +66,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 func TestT19HangUpAfterHandshake(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedThenClose("+PONG\r\n")})
 	opts := fast()
-	opts.AsyncDial, opts.Logger = true, redisconn.NoopLogger{}
+	opts.AsyncDial, opts.Logger, opts.NoClientInfo = true, redisconn.NoopLogger{}, true
 	opts.ReconnectPause, opts.ReconnectPauseMax = 100*time.Millisecond, 200*time.Millisecond
 	conn, err := redisconn.Connect(context.Background(), s.Addr(), opts)
 	require.NoError(t, err)

@@ -1,0 +1,75 @@
+package rediscluster
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestReauthenticate(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{
+		Options:  testbed.Options{ACL: []string{"alice on >secret ~* &* +@all", "bob on >secret-bob ~* &* +@all"}},
+		Replicas: 1,
+	})
+	var who atomic.Pointer[redisconn.Credentials] // nil: the provider fails
+	who.Store(&redisconn.Credentials{Username: "alice", Password: "secret"})
+	opts := Opts{HostOpts: redisconn.Opts{ClientName: "billing", CredentialsProvider: func(context.Context) (redisconn.Credentials, error) {
+		if cr := who.Load(); cr != nil {
+			return *cr, nil
+		}
+		return redisconn.Credentials{}, errors.New("secret")
+	}}}
+	c, rec := connect(t, tb.Addrs(), opts)
+	users := func() map[string]int {
+		users := map[string]int{}
+		for l := range c.refresher.links() {
+			name, err := redis.As[string](redis.Sync{S: l.conn}.Do("ACL WHOAMI"))
+			require.NoError(t, err)
+			users[name]++
+			require.Equal(t, "billing", l.conn.ClientName())
+		}
+		return users
+	}
+	all := len(c.refresher.links())
+	require.Equal(t, 8, all, "2 connections to each of 4 nodes")
+	require.Equal(t, map[string]int{"alice": all}, users())
+
+	who.Store(&redisconn.Credentials{Username: "bob", Password: "secret-bob"})
+	require.NoError(t, c.Reauthenticate(context.Background()))
+	require.Equal(t, map[string]int{"bob": all}, users())
+
+	who.Store(nil)
+	err := c.Reauthenticate(context.Background())
+	isType(t, redisconn.ErrCredentials, err)
+	require.NotContains(t, err.Error(), "secret")
+	failed := 0
+	rec.seen(func(event LogEvent) bool {
+		if e, ok := event.(LogHostEvent); ok {
+			switch e.Event.(type) {
+			case redisconn.LogAuthFailed:
+				failed++
+			case redisconn.LogDisconnected:
+				t.Error("a connection was lost")
+			}
+		}
+		return false
+	})
+	require.Equal(t, all, failed)
+	require.Equal(t, map[string]int{"bob": all}, users(), "the connections stay")
+
+	isType(t, redis.ErrContextIsNil, c.Reauthenticate(nil)) //nolint:staticcheck // on purpose
+	c.Close()
+	isType(t, redis.ErrContextClosed, c.Reauthenticate(context.Background()))
+}
+
+func TestClientNameIsChecked(t *testing.T) {
+	_, err := NewCluster(context.Background(), sharedCluster(t).Addrs(), Opts{HostOpts: redisconn.Opts{ClientName: "a b"}, Logger: NoopLogger{}})
+	isType(t, redisconn.ErrClientName, err)
+}

@@ -1,0 +1,85 @@
+package redisconn_test
+
+import (
+	"bytes"
+	"log"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func clientInfo(t *testing.T, conn *redisconn.Connection) string {
+	t.Helper()
+	info, err := redis.As[string](redis.Sync{S: conn}.Do("CLIENT LIST"))
+	require.NoError(t, err)
+	return info
+}
+
+func TestClientName(t *testing.T) {
+	s := testbed.NewServer(t)
+	for _, protocol := range []int{2, 3} {
+		conn := connect(t, s.Addr(), redisconn.Opts{ClientName: "billing-7", Protocol: protocol, Logger: redisconn.NoopLogger{}})
+		require.Equal(t, "billing-7", conn.ClientName())
+		require.Equal(t, []byte("billing-7"), redis.Sync{S: conn}.Do("CLIENT GETNAME"))
+		require.Equal(t, []byte("billing-7"), conn.DoStream(background, nil, "CLIENT GETNAME"))
+	}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.Nil(t, redis.Sync{S: conn}.Do("CLIENT GETNAME"))
+	for _, bad := range []string{"a b", "a\n", "a\x00", "ä", " ", "a\x7f"} {
+		_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{ClientName: bad})
+		e := requireType(t, err, redisconn.ErrClientName)
+		require.True(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
+	}
+}
+
+// Servers from 7.2 on show library and version; others refuse to, and no harm is done.
+func TestClientInfo(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if info := clientInfo(t, conn); bytes.Contains([]byte(info), []byte("lib-name=")) {
+		require.Regexp(t, `lib-name=redispipe lib-ver=\S+`, info)
+	}
+	fake := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	connect(t, fake.Addr(), redisconn.Opts{ClientName: "billing", Logger: redisconn.NoopLogger{}})
+	connect(t, fake.Addr(), redisconn.Opts{NoClientInfo: true, Logger: redisconn.NoopLogger{}})
+	var said [3][][]string
+	for _, r := range fake.Requests() {
+		said[r.Conn] = append(said[r.Conn], append([]string{r.Cmd}, r.Args...))
+	}
+	require.Equal(t, [][]string{
+		{"PING"}, {"CLIENT", "SETNAME", "billing"},
+		{"CLIENT", "SETINFO", "LIB-NAME", "redispipe"}, {"CLIENT", "SETINFO", "LIB-VER", "(devel)"},
+	}, said[1][:4])
+	require.Equal(t, [][]string{{"PING"}}, said[2][:1])
+	for _, more := range said[2] {
+		require.NotEqual(t, "CLIENT", more[0])
+	}
+}
+
+// Who may not give a name connects without one.
+func TestClientNameIsNotPermitted(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{ACL: []string{"visits on >" + canary + " ~* -@all +get"}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Username: "visits", Password: canary, ClientName: "visits", Logger: redisconn.NoopLogger{}})
+	require.Nil(t, redis.Sync{S: conn}.Do("GET", "a"))
+}
+
+// An answer that makes no sense is not passed over.
+func TestClientNameIsAnsweredStrangely(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies("+PONG\r\n", "$5\r\nvalue\r\n")})
+	refused(t, s.Addr(), redisconn.Opts{ClientName: "billing"}, redisconn.ErrInit)
+}
+
+func TestDefaultLoggerShowsTheClientName(t *testing.T) {
+	var out bytes.Buffer
+	old := log.Writer()
+	log.SetOutput(&out)
+	defer log.SetOutput(old)
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn := connect(t, s.Addr(), redisconn.Opts{ClientName: "billing", Logger: redisconn.NoopLogger{}})
+	redisconn.DefaultLogger{}.Report(conn, redisconn.LogConnecting{})
+	require.Contains(t, out.String(), s.Addr()+" (billing): connecting")
+}

@@ -1,0 +1,165 @@
+package redisconn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Credentials are what a connection authenticates with. The zero value is none.
+type Credentials struct {
+	// Username is the ACL user; empty means the default user.
+	Username string
+	Password string
+}
+
+// String prints the credentials without the password.
+func (cr Credentials) String() string {
+	if cr.Password != "" {
+		cr.Password = "(hidden)"
+	}
+	return fmt.Sprintf("{Username:%s Password:%s}", cr.Username, cr.Password)
+}
+
+// GoString is String: the verb %#v shows no password either.
+func (cr Credentials) GoString() string { return cr.String() }
+
+// LogValue implements slog.LogValuer: what logs fields shows no password either.
+func (cr Credentials) LogValue() slog.Value { return slog.StringValue(cr.String()) }
+
+// auth returns the arguments of AUTH, or nil without credentials.
+func (cr Credentials) auth() []any {
+	switch {
+	case cr.Username != "":
+		return []any{cr.Username, cr.Password}
+	case cr.Password != "":
+		return []any{cr.Password}
+	}
+	return nil
+}
+
+// redact takes the password out of an error that the server has put it into.
+func (cr Credentials) redact(res any) any {
+	err := redis.AsErrorx(res)
+	if err == nil || cr.Password == "" || !strings.Contains(err.Message(), cr.Password) {
+		return res
+	}
+	return err.Type().New("%s", strings.ReplaceAll(err.Message(), cr.Password, "(hidden)"))
+}
+
+// credentials returns what to authenticate with: every socket and every
+// Reauthenticate asks here.
+func (c *Connection) credentials(ctx context.Context) (Credentials, *errorx.Error) {
+	if c.opts.CredentialsProvider == nil {
+		return Credentials{c.opts.Username, c.opts.Password}, nil
+	}
+	cr, err := c.opts.CredentialsProvider(ctx)
+	if err != nil { // its text may show a secret
+		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider failed with %T", err).
+			WithProperty(EKCredentialsCause, err)
+	}
+	return cr, nil
+}
+
+// Reauthenticate asks Opts.CredentialsProvider for new credentials, and sends them
+// with AUTH on the socket that the connection has. Requests go on meanwhile, as the
+// user that the socket has, until the server confirms the new one; none of a
+// transaction comes after AUTH that began before it.
+//
+// It returns nil when the server has confirmed, or when there is no socket any more:
+// the next one asks the provider. So nothing needs the old credentials then, and they
+// may be deleted. If the provider fails (ErrCredentials) or the server refuses
+// (ErrAuth), it returns the error and reports a LogAuthFailed; the connection goes on
+// as the user that it has, and calling again is safe. When ctx ends first the error is
+// redis.ErrRequestCancelled, and AUTH may be sent even so.
+//
+// A connection with ScriptMode may have a transaction open, so it is refused with
+// redis.ErrCommandForbidden: send AUTH there.
+func (c *Connection) Reauthenticate(ctx context.Context) error {
+	if ctx == nil {
+		return redis.ErrContextIsNil.New("context is nil")
+	}
+	if c.opts.ScriptMode {
+		return c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH"))
+	}
+	// One at a time, so that the last to ask is the last to send.
+	select {
+	case c.reauth <- struct{}{}:
+		defer func() { <-c.reauth }()
+	case <-ctx.Done():
+		return c.unconfirmed(ctx)
+	}
+	cr, err := c.credentials(ctx)
+	if err != nil {
+		err = c.withConn(err)
+		c.report(LogAuthFailed{Error: err})
+		return err
+	}
+	answer, err := c.sendAuth(ctx, cr)
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return c.unconfirmed(ctx)
+	}
+}
+
+// sendAuth queues AUTH as a request of the library's own. What becomes of it is sent
+// to answer.
+func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan error, refused *errorx.Error) {
+	answer = make(chan error, 1)
+	args := cr.auth()
+	if args == nil {
+		answer <- nil
+		return answer, nil
+	}
+	r, _, err := redis.EncodeRequest(nil, redis.Req("AUTH", args...), false)
+	if err != nil {
+		return nil, c.withConn(redis.AsErrorx(err))
+	}
+	judge := wire.Own(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
+	for {
+		one := [1]*wire.Request{&r}
+		refused := c.enqueue(one[:], judge, 0, 0)
+		switch {
+		case refused == nil:
+			return answer, nil
+		case !refused.IsOfType(redis.ErrQueueFull):
+			judge.Resolve(refused, 0)
+			return answer, nil
+		}
+		if (capacity{&c.queue, 1}).AwaitCapacity(ctx) != nil {
+			return nil, c.unconfirmed(ctx)
+		}
+	}
+}
+
+// judgeAuth returns what Reauthenticate is to return, and reports a refusal.
+func (c *Connection) judgeAuth(cr Credentials, res any) error {
+	if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrResult) {
+		if err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil {
+			return c.withConn(errClosed())
+		}
+		return nil // the socket is gone
+	}
+	err := checkAuth(c, cr.redact(res))
+	if err == nil {
+		return nil
+	}
+	err = c.withConn(err)
+	c.report(LogAuthFailed{Error: err})
+	return err
+}
+
+func (c *Connection) unconfirmed(ctx context.Context) *errorx.Error {
+	return c.withConn(redis.ErrRequestCancelled.Wrap(context.Cause(ctx), "new credentials are not confirmed"))
+}

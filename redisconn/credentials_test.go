@@ -1,0 +1,244 @@
+package redisconn_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// vault is a CredentialsProvider whose answer a test changes.
+type vault struct {
+	mu    sync.Mutex // guards the rest
+	creds redisconn.Credentials
+	err   error
+	asked int
+}
+
+func (v *vault) credentials(context.Context) (redisconn.Credentials, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asked++
+	return v.creds, v.err
+}
+
+func (v *vault) set(username, password string, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.creds, v.err = redisconn.Credentials{Username: username, Password: password}, err
+}
+
+func (v *vault) times() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.asked
+}
+
+func twoUsers(t *testing.T) *testbed.Server {
+	return testbed.NewServer(t, testbed.Options{ACL: []string{
+		"alice on >" + canary + " ~* &* +@all", "bob on >" + canary + "-bob ~* &* +@all",
+	}})
+}
+
+func whoami(t *testing.T, conn *redisconn.Connection) string {
+	t.Helper()
+	name, err := redis.As[string](redis.Sync{S: conn}.Do("ACL WHOAMI"))
+	require.NoError(t, err)
+	return name
+}
+
+func TestCredentialsProviderIsAskedAtEachConnect(t *testing.T) {
+	s := twoUsers(t)
+	for _, protocol := range []int{2, 3} {
+		v := &vault{}
+		v.set("alice", canary, nil)
+		conn := connect(t, s.Addr(), redisconn.Opts{
+			Username: "nobody", Password: "not asked for", Protocol: protocol,
+			CredentialsProvider: v.credentials, Logger: redisconn.NoopLogger{},
+		})
+		require.Equal(t, "alice", whoami(t, conn))
+		v.set("bob", canary+"-bob", nil)
+		require.Equal(t, []byte("bob"), conn.DoStream(background, nil, "ACL WHOAMI"), "a socket of its own")
+		require.Equal(t, int64(1), s.Do("CLIENT KILL", "USER", "alice"))
+		eventually(t, "connected again", func() bool { return conn.Ping() == nil })
+		require.Equal(t, "bob", whoami(t, conn))
+		require.Equal(t, 3, v.times())
+	}
+}
+
+// A provider that fails ends an attempt, and not for good.
+func TestCredentialsProviderFails(t *testing.T) {
+	s := twoUsers(t)
+	cause := errors.New("no token " + canary)
+	v := &vault{err: cause}
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: log, ReconnectPause: time.Millisecond})
+	eventually(t, "another attempt", func() bool { return log.count("ConnectFailed") > 1 })
+	failure := event[redisconn.LogConnectFailed](log).Error
+	e := requireNotSent(t, failure, redisconn.ErrCredentials)
+	require.False(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
+	got, _ := e.Property(redisconn.EKCredentialsCause)
+	require.Equal(t, cause, got)
+	requireSecret(t, failure)
+	requireNotSent(t, conn.DoStream(background, nil, "PING"), redisconn.ErrCredentials)
+
+	v.set("alice", canary, nil)
+	eventually(t, "connected", conn.ConnectedNow)
+	require.Equal(t, "alice", whoami(t, conn))
+}
+
+func TestCredentialsProviderHasDialTimeout(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
+		DialTimeout: 10 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
+		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
+			<-ctx.Done()
+			return redisconn.Credentials{}, ctx.Err()
+		},
+	})
+	e := requireNotSent(t, err, redisconn.ErrCredentials)
+	got, _ := e.Property(redisconn.EKCredentialsCause)
+	require.Equal(t, context.DeadlineExceeded, got)
+	require.Empty(t, s.Requests())
+}
+
+func TestReauthenticate(t *testing.T) {
+	s := twoUsers(t)
+	for name, opts := range map[string]redisconn.Opts{
+		"RESP2": {}, "RESP3": {Protocol: 3}, "integrity": {Integrity: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, log := &vault{}, &recorder{}
+			v.set("alice", canary, nil)
+			opts.CredentialsProvider, opts.Logger = v.credentials, log
+			conn := connect(t, s.Addr(), opts)
+			local := conn.LocalAddr()
+
+			v.set("bob", canary+"-bob", nil)
+			require.NoError(t, conn.Reauthenticate(background))
+			require.Equal(t, "bob", whoami(t, conn))
+
+			v.set("alice", canary+"-wrong", nil)
+			err := conn.Reauthenticate(background)
+			requireType(t, err, redisconn.ErrAuth)
+			requireSecret(t, err)
+			require.Equal(t, err, event[redisconn.LogAuthFailed](log).Error)
+
+			v.set("", "", errors.New(canary))
+			err = conn.Reauthenticate(background)
+			requireType(t, err, redisconn.ErrCredentials)
+			requireSecret(t, err)
+			require.Equal(t, 2, log.count("AuthFailed"))
+
+			v.set("", "", nil)
+			require.NoError(t, conn.Reauthenticate(background), "nothing to authenticate with")
+			require.Equal(t, "bob", whoami(t, conn), "the user stays")
+			require.Equal(t, local, conn.LocalAddr(), "the socket stays")
+			require.Zero(t, log.count("Disconnected"))
+			for _, st := range log.stats {
+				require.NotEqual(t, "AUTH", st.req.Cmd, "it has a secret")
+			}
+			require.Zero(t, conn.Pending())
+		})
+	}
+}
+
+// AUTH never comes between the requests of a transaction, nor between ASKING and
+// its command.
+func TestReauthenticateBetweenBatches(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn := connect(t, s.Addr(), redisconn.Opts{Password: canary, Logger: redisconn.NoopLogger{}})
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	for range 4 {
+		wg.Go(func() {
+			for range 300 {
+				got := newOutcomes(2)
+				conn.SendTransaction([]redis.Request{redis.Req("IN", 1), redis.Req("IN", 2)}, redis.FuncFuture(func(res any, _ uint64) { got.Resolve(res, 0) }), 0)
+				conn.SendAsk(redis.Req("ASKED"), redis.FuncFuture(func(res any, _ uint64) { got.Resolve(res, 1) }), 0, true)
+				got.wait(t)
+			}
+		})
+	}
+	go func() { wg.Wait(); done.Store(true) }()
+	for !done.Load() {
+		require.NoError(t, conn.Reauthenticate(background))
+	}
+	next := map[string]string{"MULTI": "IN 1", "IN 1": "IN 2", "IN 2": "EXEC", "ASKING": "ASKED"}
+	want, auths := "", 0
+	for _, r := range s.Requests() {
+		said := strings.TrimSpace(r.Cmd + " " + strings.Join(r.Args, " "))
+		if want != "" {
+			require.Equal(t, want, said)
+		}
+		want = next[said]
+		if r.Cmd == "AUTH" {
+			auths++
+		}
+	}
+	require.Greater(t, auths, 1)
+}
+
+// A full queue makes Reauthenticate wait like any caller.
+func TestReauthenticateWaitsForRoom(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary, MaxRequests: 1})
+	full := send(conn, "GET", "a")
+	ctx, cancel := context.WithCancel(background)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Reauthenticate(ctx) }()
+	cancel()
+	requireType(t, <-ended, redis.ErrRequestCancelled)
+
+	go func() { ended <- conn.Reauthenticate(background) }()
+	ready()
+	require.NoError(t, <-ended)
+	require.Equal(t, "OK", full.wait(t))
+}
+
+func TestReauthenticateWithoutSocket(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary})
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	requireType(t, conn.Reauthenticate(ctx), redis.ErrRequestCancelled)
+	requireType(t, conn.Reauthenticate(nil), redis.ErrContextIsNil) //nolint:staticcheck // on purpose
+	ready()
+	require.NoError(t, conn.Reauthenticate(background), "queued until there is a socket")
+	s.Close()
+	eventually(t, "disconnected", func() bool { return !conn.ConnectedNow() })
+	require.NoError(t, conn.Reauthenticate(background), "the next socket asks by itself")
+	conn.Close()
+	requireType(t, conn.Reauthenticate(background), redis.ErrContextClosed)
+
+	script := connect(t, twoUsers(t).Addr(), redisconn.Opts{ScriptMode: true, Logger: redisconn.NoopLogger{}})
+	requireType(t, script.Reauthenticate(background), redis.ErrCommandForbidden)
+}
+
+func TestCredentialsHideThePassword(t *testing.T) {
+	cr := redisconn.Credentials{Username: "me", Password: canary}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		for _, v := range []any{cr, &cr, struct{ Of redisconn.Credentials }{cr}} {
+			text := fmt.Sprintf(format, v)
+			require.NotContains(t, text, canary, format)
+			require.NotContains(t, text, fmt.Sprintf("%x", canary), format)
+		}
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "of", cr, "at", &cr)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "of", cr, "at", &cr)
+	require.NotContains(t, log.String(), canary)
+	require.Contains(t, log.String(), "me")
+}
