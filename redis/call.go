@@ -2,7 +2,11 @@ package redis
 
 import (
 	"context"
+<<<<<<< HEAD
 	"runtime"
+=======
+	"sync"
+>>>>>>> 5bd1abe (Say where the time of requests went, in errors and statistics)
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -18,6 +22,23 @@ type call struct {
 	// for both, so that nobody ever waits for the caller.
 	signals chan struct{}
 	right   wire.ReadRight
+
+	queueing sync.Mutex // guards queued
+	queued   wire.Ticket
+}
+
+// Queued implements wire.Queuer.
+func (c *call) Queued(t wire.Ticket) {
+	c.queueing.Lock()
+	defer c.queueing.Unlock()
+	c.queued = t
+}
+
+// lastQueued returns the ticket of the last request, if it is known.
+func (c *call) lastQueued() wire.Ticket {
+	c.queueing.Lock()
+	defer c.queueing.Unlock()
+	return c.queued
 }
 
 // The states of a call. Whoever comes second, of its caller and its resolver,

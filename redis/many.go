@@ -96,7 +96,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		m.of(s)
 		m.send(func() { s.SendMany(reqs, m, 0) })
 		if m.wait(ctx, wire.Ticket{}) == endAbandoned {
-			m.abandon(abandoned(ctx))
+			m.abandon(abandoned(ctx, m.lastQueued()))
 		}
 		if seen != nil {
 			*seen = m.last()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -101,9 +103,13 @@ func (w *waiter) Cancelled() error {
 // caller's use of the waiter. What came into the waiter's target is moved to t, and
 // where the answer came from to seen.
 func (w *waiter) result(ctx context.Context, t *target, seen *wire.Place) any {
-	end := w.wait(ctx, w.req.Ticket)
+	ticket, many := w.req.Ticket, !w.pooled
+	end := w.wait(ctx, ticket)
+	if many && end != endResolved {
+		ticket = w.lastQueued()
+	}
 	if end == endAbandoned {
-		return abandoned(ctx) // whoever resolves the waiter recycles it
+		return abandoned(ctx, ticket) // whoever resolves the waiter recycles it
 	}
 	if w.req.Typed {
 		*t = w.target
@@ -113,20 +119,20 @@ func (w *waiter) result(ctx context.Context, t *target, seen *wire.Place) any {
 	}
 	res := w.res
 	if end == endWithdrawn {
-		res = withdrawn(ctx)
+		res = withDelay(withdrawn(ctx), delayOf(ticket))
 	}
 	w.recycle()
 	return res
 }
 
 // withdrawn is the result of a request that was taken back unsent.
-func withdrawn(ctx context.Context) error {
+func withdrawn(ctx context.Context) *errorx.Error {
 	return ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 }
 
 // abandoned is the result of a request whose caller went away.
-func abandoned(ctx context.Context) error {
-	return ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent")
+func abandoned(ctx context.Context, t wire.Ticket) error {
+	return withDelay(ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), delayOf(t))
 }
 
 // do sends one command and waits for its result, which may come into t, if that

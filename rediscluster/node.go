@@ -229,6 +229,18 @@ func (l *link) Withdraw(seq uint64) bool {
 	return true
 }
 
+// Delay tells package redis where the time of a request has gone.
+func (l *link) Delay(seq uint64) (redis.Delay, bool) {
+	if queue := l.queue.Load(); queue != nil {
+		if known, ok := queue.Queue.(interface {
+			Delay(seq uint64) (redis.Delay, bool)
+		}); ok {
+			return known.Delay(seq)
+		}
+	}
+	return redis.Delay{}, false
+}
+
 // unanswered counts the requests on the link, be they of the cluster, of a
 // scanner or of somebody who got the connection from EachShard. A request of the
 // cluster's counts until it has gone on, though the connection has answered it.

@@ -187,6 +187,9 @@ func (g *group) alone(n int) *attempt {
 // Cancelled implements redis.Future.
 func (g *group) Cancelled() error { return g.m.Cancelled() }
 
+// Queued implements wire.Queuer.
+func (g *group) Queued(ticket wire.Ticket) { wire.Queued(g.m.cb, ticket) }
+
 // Observes implements wire.Observer.
 func (g *group) Observes() bool { return wire.Observes(g.m.cb) }
 

@@ -101,6 +101,9 @@ func (t *transaction) Resolve(res any, n uint64) {
 	t.handleError(t, err)
 }
 
+// Queued implements wire.Queuer.
+func (t *transaction) Queued(ticket wire.Ticket) { wire.Queued(t.cb, ticket) }
+
 // Observes implements wire.Observer.
 func (t *transaction) Observes() bool { return wire.Observes(t.cb) }
 

@@ -41,10 +41,11 @@ type batch struct {
 	gone          int  // their bytes
 	customFutures bool // has futures whose Cancelled is worth asking
 	own           int  // items that are the library's own
+	refused       int  // requests that were answered with an error; the reader's
 	plain         bool // has plain items: buf is kept until they are answered
 
-	fence nonce     // of the PING that ends it, with Opts.Integrity
-	taken time.Time // when it went in flight
+	timing
+	fence nonce // of the PING that ends it, with Opts.Integrity
 	// blocks is for how long its requests may block, in ScriptMode.
 	blocks time.Duration
 	next   *batch // in flight
@@ -70,11 +71,10 @@ func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
 	if r.Waits || fut == nil {
 		return // who waits takes its request back by itself
 	}
-	switch fut.(type) {
-	case redis.FuncFuture:
-	case *heartbeat, wire.Own:
+	switch _, function := fut.(redis.FuncFuture); {
+	case isOwn(fut):
 		b.own++
-	default:
+	case !function:
 		b.customFutures = true
 	}
 }
@@ -155,9 +155,14 @@ func (b *batch) compact() {
 	b.withdrawn, b.gone = 0, 0
 }
 
+// find returns the index of the item of a sequence number, or where it would be.
+func (b *batch) find(seq uint64) int {
+	return sort.Search(len(b.items), func(i int) bool { return b.items[i].seq >= seq })
+}
+
 // withdraw marks the item of a sequence number as withdrawn, if it is there.
 func (b *batch) withdraw(seq uint64) bool {
-	i := sort.Search(len(b.items), func(i int) bool { return b.items[i].seq >= seq })
+	i := b.find(seq)
 	if i == len(b.items) {
 		return false
 	}

@@ -17,9 +17,11 @@ type leftovers struct {
 	// badReply, if not nil, is for the oldest request that was written, if anybody
 	// waits for it.
 	badReply *errorx.Error
-	next     atomic.Int64
-	ended    atomic.Int64  // items that are resolved
-	done     chan struct{} // closed when all are
+	// notSent and unknown count the requests of users by outcome.
+	notSent, unknown uint64
+	next             atomic.Int64
+	ended            atomic.Int64  // items that are resolved
+	done             chan struct{} // closed when all are
 }
 
 type leftover struct {
@@ -34,8 +36,14 @@ const leftoverPatience = 20 * time.Millisecond
 // collect takes over the items of a list of batches that nobody has claimed.
 // They get unknown if any of their bytes were written, else unsent.
 func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
-	for ; b != nil; b = b.next {
-		for i := b.claimRest(); i < len(b.items); i++ {
+	for oldest := b; b != nil; b = b.next {
+		i := b.claimRest()
+		if i == len(b.items) {
+			continue
+		}
+		delay := b.leftDelay(oldest, l.c.queue.lastOpened())
+		unsent, unknown := withDelay(unsent, delay), withDelay(unknown, delay)
+		for ; i < len(b.items); i++ {
 			it := b.items[i]
 			err := unsent
 			if it.start < b.sent {
@@ -47,6 +55,7 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 			if it.fut == nil {
 				continue
 			}
+			l.count(it.fut, err == unsent)
 			left := leftover{item: it, err: err}
 			if it.plain {
 				left.sent = b.bytes(i)
@@ -54,6 +63,24 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 			l.items = append(l.items, left)
 		}
 	}
+}
+
+func (l *leftovers) count(fut Future, notSent bool) {
+	switch {
+	case isOwn(fut):
+	case notSent:
+		l.notSent++
+	default:
+		l.unknown++
+	}
+}
+
+// withDelay adds where the time went.
+func withDelay(err *errorx.Error, d redis.Delay) *errorx.Error {
+	if err == nil {
+		return nil
+	}
+	return err.WithProperty(redis.EKDelay, d)
 }
 
 // resolveAll resolves all, and waits for that, so that what is sent on the next socket

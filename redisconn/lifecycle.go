@@ -223,6 +223,7 @@ func (c *Connection) abandon(unsent, unknown, badReply *errorx.Error) {
 	}
 	l.collect(inflight, unsent, unknown)
 	l.collect(open, unsent, unknown)
+	c.queue.countLeft(l.notSent, l.unknown)
 	l.resolveAll()
 }
 
@@ -268,6 +269,7 @@ func (c *Connection) change(to state, s *session, why *errorx.Error) {
 	q.mu.Lock()
 	var start bool
 	if q.state != stateClosed {
+		q.countChangeLocked(to)
 		q.state, q.session, q.why = to, s, why
 		q.reading = readLoop // the loop of a new session begins with it
 		start = s != nil && q.open != nil && !q.writing

@@ -38,3 +38,12 @@ func (b *batch) addExec(fut Future, n uint64, st *stat) {
 	it.exec, it.plain, it.observed = true, fut != nil, wire.Observes(fut)
 	b.plain = b.plain || it.plain
 }
+
+// isOwn reports whether a future is that of a request of the library's own.
+func isOwn(fut Future) bool {
+	switch fut.(type) {
+	case *heartbeat, wire.Own:
+		return true
+	}
+	return false
+}

@@ -42,6 +42,12 @@ type queue struct {
 	// load is concurrency, for who has not the lock.
 	load atomic.Int64
 
+	// opened is when the open batch was opened, or the last one, if there is none.
+	opened time.Duration
+	// takenSeq and takenBytes are how many requests and bytes were taken so far.
+	takenSeq, takenBytes uint64
+	counters
+
 	// usual is the least time that a batch was in flight, lately.
 	usual time.Duration
 	// draining is set by Shutdown, and closed when nothing of the users' is pending.
@@ -63,7 +69,8 @@ func (q *queue) admitLocked(reqs []*wire.Request) *errorx.Error {
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
 	case len(reqs) == 1 && !q.inTimeLocked(reqs[0].Deadline):
 		q.admitWaitersLocked() // this one may have been let in
-		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending)
+		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending).
+			WithProperty(redis.EKDelay, q.overloadedLocked())
 	}
 	return nil
 }
@@ -81,14 +88,14 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {
 		return true
 	}
-	now := time.Now()
-	return inTime(now.Sub(q.head.taken), q.usual, deadline.Sub(now))
+	return inTime(clock()-q.head.taken, q.usual, time.Until(deadline))
 }
 
 // openLocked returns the batch that takes requests.
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
 		q.open = q.spares.batch()
+		q.opened = clock()
 	}
 	return q.open
 }
@@ -123,6 +130,7 @@ func (q *queue) take() (b *batch, cancelled []item) {
 	if b.withdrawn > 0 || b.customFutures {
 		cancelled = q.dropLocked(b)
 		q.pending -= len(cancelled)
+		q.notSent += uint64(len(cancelled))
 	}
 	q.admitWaitersLocked()
 	if len(b.items) > 0 {
@@ -168,12 +176,13 @@ func (q *queue) passLocked(partial *batch) {
 
 // flyLocked puts a batch in flight.
 func (q *queue) flyLocked(b *batch) {
+	q.startTimingLocked(b)
+	q.countTakenLocked(b)
 	if q.fenced {
 		b.enclose()
 		q.pending++
 		q.own++
 	}
-	b.taken = time.Now()
 	if q.tail == nil {
 		q.head = b
 	} else {
@@ -233,7 +242,7 @@ func (q *queue) oldest() (o oldest, waits bool) {
 	if b == nil {
 		return oldest{}, false
 	}
-	return oldest{b.items[0].seq, b.taken, b.blocks}, true
+	return oldest{b.items[0].seq, epoch.Add(b.taken), b.blocks}, true
 }
 
 // retire takes the answered batch b, the oldest, out of flight and returns the next.
@@ -250,7 +259,9 @@ func (q *queue) retire(b *batch) *batch {
 	}
 	q.pending -= len(b.items)
 	q.own -= b.own
-	q.usual = leastInFlight(q.usual, time.Since(b.taken))
+	now := clock()
+	q.usual = leastInFlight(q.usual, now-b.taken)
+	q.countAnsweredLocked(b, now)
 	b.answered = true
 	both := b.written
 	q.admitWaitersLocked()
@@ -310,6 +321,7 @@ func (q *queue) Withdraw(seq uint64) bool {
 		return false
 	}
 	q.pending--
+	q.notSent++
 	if b.worthCompacting() { // else nothing would bound what piles up
 		q.bytes -= len(b.buf)
 		b.compact()

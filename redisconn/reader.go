@@ -126,6 +126,9 @@ func (r *reader) answer() bool {
 		r.s.fail(why)
 		return false
 	}
+	if b.firstByte.Load() == 0 {
+		b.answerBegins()
+	}
 	if r.s.c.opts.Integrity {
 		return r.answerFenced(b)
 	}
@@ -188,6 +191,9 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 func (r *reader) finish(b *batch, i int, got reply) {
 	it := b.items[i]
 	if err, failed := got.res.(*errorx.Error); failed {
+		if it.fut != nil && !isOwn(it.fut) {
+			b.refused++
+		}
 		err = r.s.c.withConn(err)
 		if it.plain {
 			err = err.WithProperty(redis.EKRequest, b.request(i))
@@ -197,7 +203,12 @@ func (r *reader) finish(b *batch, i int, got reply) {
 		b.nameElements(i, got.res)
 	}
 	r.answered = max(r.answered, it.seq+1)
-	if i+1 == len(b.items) {
+	calls := it.fut != nil && !it.waits
+	if calls {
+		r.s.calls.start()
+	}
+	last := i+1 == len(b.items)
+	if last {
 		r.cur = r.s.c.queue.retire(b)
 	}
 	if it.fut == nil {
@@ -207,4 +218,7 @@ func (r *reader) finish(b *batch, i int, got reply) {
 		wire.AnsweredBy(it.fut, r.s.c.place())
 	}
 	it.fut.Resolve(got.res, it.n)
+	if last && calls {
+		r.s.c.queue.countLastCallback()
+	}
 }

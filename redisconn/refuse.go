@@ -14,6 +14,7 @@ func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 			err = err.WithProperty(wire.EKCapacity, capacity{&c.queue, 1})
 		}
 	}
+	c.queue.countLeft(1, 0)
 	c.resolveFuture(cb, c.withConn(err), n)
 }
 

@@ -39,7 +39,17 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 	}
 	if err := c.enqueue(refs, cb, start, flags); err != nil {
 		c.refuseBatch(reqs, cb, start, flags, err, -1)
+		return
 	}
+	wire.Queued(cb, lastTicket(refs))
+}
+
+// lastTicket returns the ticket of the last of some requests.
+func lastTicket(reqs []*wire.Request) (t wire.Ticket) {
+	if n := len(reqs); n > 0 {
+		t = reqs[n-1].Ticket
+	}
+	return t
 }
 
 // SendEncodedBatch is SendBatchFlags for package rediscluster.
@@ -55,13 +65,15 @@ func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uin
 	if err == nil {
 		err = c.enqueue(reqs, cb, start, flags)
 	}
-	if err != nil {
-		plain := make([]Request, len(reqs))
-		for i, r := range reqs {
-			plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
-		}
-		c.refuseBatch(plain, cb, start, flags, err, failed)
+	if err == nil {
+		wire.Queued(cb, lastTicket(reqs))
+		return
 	}
+	plain := make([]Request, len(reqs))
+	for i, r := range reqs {
+		plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
+	}
+	c.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
 // SendTransaction implements redis.Sender: cb is resolved with EXEC's array.
@@ -95,6 +107,9 @@ func (t *transaction) Cancelled() error {
 	}
 	return t.cb.Cancelled()
 }
+
+// Queued implements wire.Queuer.
+func (t *transaction) Queued(ticket wire.Ticket) { wire.Queued(t.cb, ticket) }
 
 // Observes implements wire.Observer.
 func (t *transaction) Observes() bool { return wire.Observes(t.cb) }

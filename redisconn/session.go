@@ -13,6 +13,7 @@ import (
 // come to their ends, and the lifecycle resolves what is left.
 type session struct {
 	*socket
+	calls     *callbackClock // the socket's
 	c         *Connection
 	raw       *rawWriter // nil if writes of callers could block
 	checker   *rawWriter // checks the socket, or that under TLS; nil if that is not possible
@@ -47,6 +48,7 @@ type session struct {
 func newSession(c *Connection, sock *socket) *session {
 	s := &session{
 		socket:    sock,
+		calls:     new(callbackClock),
 		c:         c,
 		raw:       newRawWriter(sock.Conn),
 		processor: newProcessor(sock.Conn),
@@ -57,6 +59,7 @@ func newSession(c *Connection, sock *socket) *session {
 
 		interrupted: make(chan struct{}, 1),
 	}
+	sock.calls = s.calls
 	if s.checker = s.raw; s.raw == nil {
 		s.checker = newRawWriter(sock.bare())
 	}

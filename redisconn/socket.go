@@ -20,6 +20,7 @@ type socket struct {
 	net.Conn
 	dec      *redis.Decoder
 	received atomic.Int64 // bytes
+	calls    *callbackClock
 
 	// See readbuffer.go: the size of dec's buffer, how many more reads have filled
 	// it than have not, and whether the connection has been idle since.
@@ -77,6 +78,7 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 
 // Read implements io.Reader.
 func (s *socket) Read(p []byte) (int, error) {
+	s.calls.stop()
 	if s.timeout > 0 && s.blocks < command.Forever {
 		_ = s.SetReadDeadline(time.Now().Add(plus(s.timeout, s.blocks)))
 	}

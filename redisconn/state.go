@@ -21,3 +21,8 @@ const (
 )
 
 func (s state) accepts() bool { return s == stateConnecting || s == stateConnected }
+
+// String implements fmt.Stringer.
+func (s state) String() string {
+	return [...]string{"disconnected", "connecting", "connected", "closed"}[s]
+}

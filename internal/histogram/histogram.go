@@ -1,0 +1,130 @@
+// Package histogram counts durations in buckets of growing width.
+package histogram
+
+import (
+	"encoding/json"
+	"iter"
+	"math/bits"
+	"time"
+)
+
+const (
+	// subBits gives each power of two 8 buckets: a quantile is exact to 1/8.
+	subBits = 3
+	// maxBits is that of the longest duration that is told from longer ones: 2^37 ns
+	// are 137 s.
+	maxBits = 37
+
+	// Buckets is the number of buckets: 2.2 KB of counters.
+	Buckets = (maxBits - subBits + 1) << subBits
+)
+
+// Histogram counts durations, to 1/8. Durations of more than two minutes count as
+// two minutes. The zero value is empty. It is not safe for concurrent use.
+type Histogram struct {
+	counts [Buckets]uint64
+	count  uint64
+	sum    time.Duration
+}
+
+// Add counts n times the duration d. One that is negative counts as 0.
+func (h *Histogram) Add(d time.Duration, n int) {
+	d = max(d, 0)
+	h.counts[Bucket(d)] += uint64(n)
+	h.count += uint64(n)
+	h.sum += d * time.Duration(n)
+}
+
+// Merge adds all that o has counted.
+func (h *Histogram) Merge(o *Histogram) {
+	if o == nil {
+		return
+	}
+	for i, n := range o.counts {
+		h.counts[i] += n
+	}
+	h.count += o.count
+	h.sum += o.sum
+}
+
+// Since returns what was counted since earlier, a former state of the histogram;
+// nil stands for its beginning.
+func (h *Histogram) Since(earlier *Histogram) *Histogram {
+	diff := *h
+	if earlier == nil {
+		return &diff
+	}
+	for i, n := range earlier.counts {
+		diff.counts[i] -= n
+	}
+	diff.count -= earlier.count
+	diff.sum -= earlier.sum
+	return &diff
+}
+
+// Count returns how many durations were counted.
+func (h *Histogram) Count() uint64 { return h.count }
+
+// Sum returns the sum of all durations.
+func (h *Histogram) Sum() time.Duration { return h.sum }
+
+// Quantile returns a duration that the share p (0 to 1) of all does not exceed; 0 if
+// nothing was counted.
+func (h *Histogram) Quantile(p float64) time.Duration {
+	if h.count == 0 {
+		return 0
+	}
+	rest := uint64(max(0, min(p, 1)) * float64(h.count))
+	rest = min(rest, h.count-1)
+	for i, n := range h.counts {
+		if rest < n {
+			return Upper(i)
+		}
+		rest -= n
+	}
+	return Upper(Buckets - 1)
+}
+
+// All goes over the buckets that are not empty, the shortest durations first: the
+// longest duration of the bucket, and how many it has.
+func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
+	return func(yield func(time.Duration, uint64) bool) {
+		for i, n := range h.counts {
+			if n > 0 && !yield(Upper(i), n) {
+				return
+			}
+		}
+	}
+}
+
+// MarshalJSON implements json.Marshaler: the count, the sum, the median, and the 99th
+// and 99.9th percentiles, in seconds.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Count uint64  `json:"count"`
+		Sum   float64 `json:"sum"`
+		P50   float64 `json:"p50"`
+		P99   float64 `json:"p99"`
+		P999  float64 `json:"p999"`
+	}{h.count, h.sum.Seconds(), h.Quantile(0.5).Seconds(), h.Quantile(0.99).Seconds(), h.Quantile(0.999).Seconds()})
+}
+
+// Bucket returns the index for d: the power of two and the next bits below it.
+func Bucket(d time.Duration) int {
+	n := min(uint64(max(d, 0)), 1<<maxBits-1)
+	if n < 1<<subBits {
+		return int(n)
+	}
+	shift := bits.Len64(n) - subBits - 1
+	return (shift+1)<<subBits + int(n>>shift) - 1<<subBits
+}
+
+// Upper returns the longest duration of a bucket.
+func Upper(i int) time.Duration {
+	if i < 1<<subBits {
+		return time.Duration(i)
+	}
+	shift := i>>subBits - 1
+	first := uint64(i&(1<<subBits-1)+1<<subBits) << shift
+	return time.Duration(first + 1<<shift - 1)
+}

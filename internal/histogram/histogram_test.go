@@ -1,0 +1,58 @@
+package histogram
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each duration lies in a bucket whose upper end is at most 1/8 above it, and
+// buckets follow each other without a gap.
+func TestBuckets(t *testing.T) {
+	for i := range Buckets - 1 {
+		require.Equal(t, i, Bucket(Upper(i)))
+		require.Equal(t, i+1, Bucket(Upper(i)+1))
+	}
+	for _, d := range []time.Duration{0, 7, 8, 9, 1000, time.Millisecond, time.Minute} {
+		require.GreaterOrEqual(t, Upper(Bucket(d)), d)
+		require.LessOrEqual(t, Upper(Bucket(d))-d, d/8)
+	}
+	require.Equal(t, 0, Bucket(-1))
+	require.Equal(t, Buckets-1, Bucket(math.MaxInt64))
+}
+
+func TestHistogram(t *testing.T) {
+	var h Histogram
+	require.Zero(t, h.Quantile(0.5))
+	for i := range 1000 {
+		h.Add(time.Duration(i+1)*time.Microsecond, 2)
+	}
+	require.EqualValues(t, 2000, h.Count())
+	require.Equal(t, 1001*time.Millisecond, h.Sum())
+	require.InEpsilon(t, 500*time.Microsecond, h.Quantile(0.50), 0.13)
+	require.InEpsilon(t, 990*time.Microsecond, h.Quantile(0.99), 0.13)
+	require.GreaterOrEqual(t, h.Quantile(1), time.Millisecond)
+	require.Equal(t, h.Quantile(1), h.Quantile(7))
+
+	before := h
+	h.Add(time.Hour, 1)
+	h.Add(-time.Hour, 1)
+	late := h.Since(&before)
+	require.EqualValues(t, 2, late.Count())
+	var parts []time.Duration
+	for upper, n := range late.All() {
+		require.EqualValues(t, 1, n)
+		parts = append(parts, upper)
+	}
+	require.Equal(t, []time.Duration{0, Upper(Buckets - 1)}, parts)
+	before.Merge(late)
+	before.Merge(nil)
+	require.Equal(t, h, before)
+
+	text, err := json.Marshal(&h)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"count":2002`)
+}

@@ -1,0 +1,132 @@
+package redis
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/histogram"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// Delay is where the time of a request went, up to its error. It is measured for the
+// batch that the request is in.
+type Delay struct {
+	// Queue is the time until the batch began to be written. The batches before it
+	// have been in the way, or there was no connection.
+	Queue time.Duration
+	// Wire is the time from then until the first byte of its answer: the network, the
+	// server, and what the server had to answer before.
+	Wire time.Duration
+	// Reading is the time in which the rest of the answer came.
+	Reading time.Duration
+	// Callback is the time in which futures held the reader: those of the batch, and
+	// those of batches before it.
+	Callback time.Duration
+	// AheadRequests and AheadBytes are the requests that were sent before and not
+	// answered.
+	AheadRequests, AheadBytes int
+	// Outcome is that of the error. Only DelayOf sets it.
+	Outcome Outcome
+}
+
+// Stage is a part of a request's life.
+type Stage uint8
+
+const (
+	// StageQueue is that of Delay.Queue.
+	StageQueue Stage = iota
+	// StageWire is that of Delay.Wire.
+	StageWire
+	// StageReading is that of Delay.Reading.
+	StageReading
+	// StageCallback is that of Delay.Callback.
+	StageCallback
+)
+
+// String implements fmt.Stringer.
+func (s Stage) String() string {
+	switch s {
+	case StageQueue:
+		return "queue"
+	case StageWire:
+		return "wire"
+	case StageReading:
+		return "reading"
+	case StageCallback:
+		return "callback"
+	}
+	return "unknown"
+}
+
+// Longest returns the stage that took the longest.
+func (d Delay) Longest() Stage {
+	longest := StageQueue
+	times := [...]time.Duration{d.Queue, d.Wire, d.Reading, d.Callback}
+	for s, t := range times {
+		if t > times[longest] {
+			longest = Stage(s)
+		}
+	}
+	return longest
+}
+
+// String implements fmt.Stringer.
+func (d Delay) String() string {
+	round := func(t time.Duration) time.Duration { return t.Round(10 * time.Microsecond) }
+	return fmt.Sprintf("queue %v, wire %v, reading %v, callback %v, behind %s of %s",
+		round(d.Queue), round(d.Wire), round(d.Reading), round(d.Callback),
+		plural(d.AheadRequests, "request"), plural(d.AheadBytes, "byte"))
+}
+
+// EKDelay is the Delay of a request that ended with a time-out, with the end of its
+// context or with that of its connection: see DelayOf.
+var EKDelay = errorx.RegisterPrintableProperty("delay")
+
+// DelayOf returns where the time of a request went that ended with err, if that is
+// known. It is for every request that had entered the queue of a connection when its
+// time was over, or was refused as ErrOverloaded: there it is the delay of the oldest
+// request. It is not known while a cluster waits to send a request again.
+func DelayOf(err error) (Delay, bool) {
+	typed := AsErrorx(err)
+	if typed == nil {
+		return Delay{}, false
+	}
+	delay, ok := typed.Property(EKDelay)
+	if !ok {
+		return Delay{}, false
+	}
+	d := delay.(Delay)
+	d.Outcome = OutcomeOf(err)
+	return d, true
+}
+
+// Histogram counts durations, as in the statistics of a connection. Quantiles are
+// exact to 1/8.
+type Histogram = histogram.Histogram
+
+// delayer is a wire.Withdrawer that knows the delay of what it has queued.
+type delayer interface {
+	Delay(seq uint64) (Delay, bool)
+}
+
+// delayOf returns the delay of a queued request, or nil.
+func delayOf(t wire.Ticket) *Delay {
+	queue, ok := t.Queue.(delayer)
+	if !ok {
+		return nil
+	}
+	if d, ok := queue.Delay(t.Seq); ok {
+		return &d
+	}
+	return nil
+}
+
+// withDelay adds where the time went, if that is known.
+func withDelay(err *errorx.Error, d *Delay) *errorx.Error {
+	if d == nil {
+		return err
+	}
+	return err.WithProperty(EKDelay, *d)
+}

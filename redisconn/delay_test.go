@@ -1,0 +1,148 @@
+package redisconn_test
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// stalling is a server that answers, until a command tells it otherwise: STALL stops
+// it before the answer, and CUT in the middle of it.
+func stalling(t *testing.T) (addr string) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "$5\r\nvalue\r\n"
+		switch r.Cmd {
+		case "PING":
+			reply = "+PONG\r\n"
+			if len(r.Args) > 0 {
+				reply = testbed.ScriptedBulk(r.Args[0])
+			}
+		case "STALL", "CUT":
+			if r.Cmd == "CUT" {
+				if _, err := c.Write([]byte(reply[:6])); err != nil {
+					return err
+				}
+			}
+			<-c.Done()
+			return nil
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	return s.Addr()
+}
+
+// The stages, each with what holds it up on a connection of its own: it returns when
+// requests that follow are held up.
+var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, release chan struct{}){
+	redis.StageQueue: func(t *testing.T, conn *redisconn.Connection, _ chan struct{}) {
+		conn.Send(redis.Req("STALL"), nil, 0)
+		// More than sockets take: what follows waits until it is written.
+		conn.Send(redis.Req("SET", "key", bytes.Repeat([]byte("x"), 16<<20)), nil, 0)
+		require.Eventually(t, func() bool { return conn.Stats().InFlight >= 2 }, 10*time.Second, time.Millisecond)
+	},
+	redis.StageWire: func(_ *testing.T, conn *redisconn.Connection, _ chan struct{}) {
+		conn.Send(redis.Req("STALL"), nil, 0)
+	},
+	redis.StageReading: func(*testing.T, *redisconn.Connection, chan struct{}) {},
+	redis.StageCallback: func(t *testing.T, conn *redisconn.Connection, release chan struct{}) {
+		held := make(chan struct{})
+		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(any, uint64) { close(held); <-release }), 0)
+		<-held
+	},
+}
+
+// Whatever holds requests up, their errors tell, be it that the caller's context has
+// ended or that the connection has given up.
+func TestDelayBlamesTheRightStage(t *testing.T) {
+	addr := stalling(t)
+	ways := map[string]func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any{
+		"context": func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {
+			// Without a deadline, so that none is refused as one that can't be met.
+			ctx, cancel := context.WithCancel(context.Background())
+			defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
+			results := make([]any, 40)
+			var callers sync.WaitGroup
+			if req.Cmd == "CUT" { // what is behind its batch is held up elsewhere
+				return redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{req, req, req})
+			}
+			for i := range results[1:] {
+				callers.Go(func() { results[i] = redis.SyncCtx{S: conn}.Send(ctx, req) })
+			}
+			many := redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{req})
+			results[len(results)-1] = many[0]
+			callers.Wait()
+			return results
+		},
+		"IOTimeout": func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {
+			return redis.Sync{S: conn}.SendMany([]redis.Request{req, req, req})
+		},
+	}
+	for way, send := range ways {
+		for stage, stall := range stalls {
+			t.Run(way+"/"+stage.String(), func(t *testing.T) {
+				release := make(chan struct{})
+				defer close(release)
+				blamed, all := 0, 0
+				for range 3 {
+					opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second}
+					if way == "IOTimeout" {
+						opts.IOTimeout = 400 * time.Millisecond
+					}
+					conn := connect(t, addr, opts)
+					stall(t, conn, release)
+					req := redis.Req("GET", "key")
+					if stage == redis.StageReading {
+						req = redis.Req("CUT")
+					}
+					for _, res := range send(t, conn, req) {
+						err := redis.AsError(res)
+						all++
+						d, ok := redis.DelayOf(err)
+						require.True(t, ok, err)
+						require.Equal(t, redis.OutcomeOf(err), d.Outcome)
+						if d.Longest() == stage {
+							blamed++
+						} else {
+							t.Log(d)
+						}
+					}
+					conn.Close()
+				}
+				require.GreaterOrEqual(t, all, 9)
+				require.GreaterOrEqual(t, blamed*100, all*95, "%d of %d", blamed, all)
+			})
+		}
+	}
+}
+
+// A request that is refused before it is sent says what holds others up, and how much
+// is before it.
+func TestDelayOfOverload(t *testing.T) {
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second})
+	conn.Send(redis.Req("STALL"), nil, 0)
+	conn.Send(redis.Req("SET", "key", "value"), nil, 0)
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		err := redis.AsErrorx(redis.SyncCtx{S: conn}.Do(ctx, "GET", "key"))
+		if !err.IsOfType(redis.ErrOverloaded) {
+			return false
+		}
+		d, ok := redis.DelayOf(err)
+		require.True(t, ok)
+		require.Equal(t, redis.StageWire, d.Longest())
+		require.GreaterOrEqual(t, d.AheadRequests, 2)
+		require.Greater(t, d.AheadBytes, len("STALL")+len("SET key value"))
+		require.Contains(t, err.Error(), "wire")
+		return true
+	}, 10*time.Second, time.Millisecond)
+}

@@ -1,0 +1,84 @@
+package redisconn_test
+
+import (
+	"context"
+	"encoding/json"
+	"expvar"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestStats(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	sync := redis.Sync{S: conn}
+	sync.Do("SET", "key", "value")
+	sync.Do("INCR", "key")
+	sync.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req("GET", "key")})
+	_, err := sync.SendTransaction([]redis.Request{redis.Req("GET", "key"), redis.Req("GET", "key")})
+	require.NoError(t, err)
+	redis.ChanFutured{S: conn}.Send(redis.Req("GET", "key")).Value()
+
+	var stats redisconn.Stats
+	require.Eventually(t, func() bool { // the last future is counted when it has returned
+		stats = conn.Stats()
+		return stats.Callback.Count() == 7
+	}, 10*time.Second, time.Millisecond)
+	require.EqualValues(t, 6, stats.Values)
+	require.EqualValues(t, 1, stats.Refused)
+	require.EqualValues(t, 7, stats.Requests())
+	require.EqualValues(t, 1, stats.Connects)
+	require.Equal(t, "connected", stats.State)
+	require.Equal(t, conn.RemoteAddr(), stats.RemoteAddr)
+	require.Zero(t, stats.InFlight+stats.Queued+stats.QueuedBytes)
+	require.GreaterOrEqual(t, stats.WrittenRequests, stats.Writes)
+	require.Positive(t, stats.ReadBytes)
+	require.Positive(t, stats.WrittenBytes)
+	for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading} {
+		require.EqualValues(t, 7, stats.Stage(stage).Count(), stage)
+	}
+	require.Positive(t, stats.Wire.Quantile(0.5))
+
+	read := expvar.Func(func() any { return conn.Stats() }).String()
+	var decoded map[string]any
+	require.NoError(t, json.Unmarshal([]byte(read), &decoded))
+	require.EqualValues(t, 6, decoded["Values"])
+
+	s.Pause()
+	lost := redis.ChanFutured{S: conn}.Send(redis.Req("GET", "key"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	redis.SyncCtx{S: conn}.Do(ctx, "GET", "key")
+	require.EqualValues(t, 1, conn.Stats().InFlight+conn.Stats().Queued)
+	require.Error(t, redis.AsError(lost.Value()))
+	s.Resume()
+	require.Eventually(t, func() bool { return conn.Stats().Connects == 2 }, 10*time.Second, time.Millisecond)
+	stats = conn.Stats()
+	require.EqualValues(t, 1, stats.Unknown)
+	require.EqualValues(t, 1, stats.Disconnects)
+	require.Greater(t, stats.ReadBytes, uint64(len("value")))
+
+	conn.Close()
+	require.Error(t, redis.AsError(sync.Do("GET", "key")))
+	require.EqualValues(t, 1, conn.Stats().NotSent)
+
+	var sum redisconn.Stats
+	sum.Merge(stats)
+	sum.Merge(stats)
+	require.EqualValues(t, 2*stats.Requests(), sum.Requests())
+	require.Equal(t, 2*stats.Wire.Count(), sum.Wire.Count())
+}
+
+func BenchmarkStats(b *testing.B) {
+	s := testbed.NewServer(b)
+	conn := connect(b, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	for b.Loop() {
+		conn.Stats()
+	}
+}
