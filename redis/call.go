@@ -2,11 +2,8 @@ package redis
 
 import (
 	"context"
-<<<<<<< HEAD
 	"runtime"
-=======
 	"sync"
->>>>>>> 5bd1abe (Say where the time of requests went, in errors and statistics)
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/wire"
