@@ -175,7 +175,7 @@ func checkTyped(t *testing.T, text string, limits Limits, rnd *rand.Rand, res an
 			return
 		}
 		_, isInt := res.(int64)
-		_, isFloat := res.(float64)
+		float, isFloat := res.(float64)
 		switch dst := dst.(type) {
 		case *[]byte:
 			if !isInt && !isFloat { // of a number it is the server's text
@@ -186,7 +186,9 @@ func checkTyped(t *testing.T, text string, limits Limits, rnd *rand.Rand, res an
 				require.Equal(t, value, *dst, "%q", text)
 			}
 		case *int64:
-			require.Equal(t, value, *dst, "%q", text)
+			if !isFloat || math.Abs(float) < 1<<53 { // beyond, the server's text says more
+				require.Equal(t, value, *dst, "%q", text)
+			}
 		case *bool:
 			require.Equal(t, value, *dst, "%q", text)
 		case *float64:
