@@ -33,6 +33,7 @@ func writePEM(t *testing.T, certFile, keyFile string, cert tls.Certificate, err 
 // The certificate of the client is read anew for each handshake: one that has expired
 // is replaced on disk, and the connection comes to be without a restart.
 func TestCertificateIsReloaded(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	s := testbed.NewServer(t, testbed.Options{TLS: true, ClientCerts: true, CA: ca})

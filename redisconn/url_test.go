@@ -26,8 +26,9 @@ func TestParseURL(t *testing.T) {
 		"valkeys://host?dial_timeout=3&read_timeout=2s&write_timeout=1": {
 			"host:6379", redisconn.Opts{TLSEnabled: true, DialTimeout: 3 * time.Second, IOTimeout: 2 * time.Second},
 		},
-		"redis://host?write_timeout=1": {"host:6379", redisconn.Opts{IOTimeout: time.Second}},
-		"redis://host?read_timeout=0":  {"host:6379", redisconn.Opts{IOTimeout: -1}},
+		"redis://host?client_name=billing&libraryName=x": {"host:6379", redisconn.Opts{ClientName: "billing"}},
+		"redis://host?write_timeout=1":                   {"host:6379", redisconn.Opts{IOTimeout: time.Second}},
+		"redis://host?read_timeout=0":                    {"host:6379", redisconn.Opts{IOTimeout: -1}},
 		"rediss://host?skip_verify=true": {"host:6379", redisconn.Opts{
 			TLSEnabled: true, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true},
 		}},
