@@ -28,8 +28,8 @@ GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-run: $(if $(CLUSTER),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1 on a local cluster
-	@$(GO) run ./internal/quickstart $(if $(CLUSTER),-cluster) $(RUN_FLAGS)
+run: $(if $(CLUSTER)$(SENTINEL),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1 or SENTINEL=1 on local ones
+	@$(GO) run ./internal/quickstart $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(RUN_FLAGS)
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
 	$(GO) test $(TESTFLAGS) $(PKG)

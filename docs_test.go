@@ -56,6 +56,21 @@ var (
 		res := redis.SyncCtx{S: cluster}.Do(ctx, "SET", "key", "value")
 		return redis.AsError(res)
 	}
+	_ = func(ctx context.Context, password, sentinelPassword string) (*rediscluster.Cluster, error) {
+		// A master that sentinels watch. One sentinel is enough: it tells the others.
+		db, err := rediscluster.NewSentinel(ctx, []string{"10.0.0.1:26379"}, "mymaster", rediscluster.Opts{
+			HostOpts:     redisconn.Opts{Username: "visits", Password: password},
+			SentinelOpts: redisconn.Opts{Password: sentinelPassword},
+		})
+		return db, err
+	}
+	_ = func(ctx context.Context, password string) (*rediscluster.Cluster, error) {
+		// Endpoints of a managed Redis: which is the master, they say themselves.
+		db, err := rediscluster.NewReplicated(ctx, []string{"primary.example:6379", "reader.example:6379"}, rediscluster.Opts{
+			HostOpts: redisconn.Opts{Password: password, TLSEnabled: true},
+		})
+		return db, err
+	}
 	_ = func(ctx context.Context, db redis.SyncCtx) {
 		res := db.Do(ctx, "INCR", "counter")
 		if redis.SafeToRetry(redis.AsError(res)) {

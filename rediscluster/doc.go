@@ -35,6 +35,15 @@
 //   - A read of which it is not known whether it ran (redis.ErrIO) is sent
 //     again. A write is not, and neither is a transaction.
 //
+// # Without a cluster
+//
+// NewSentinel and NewReplicated make a Cluster of a master with replicas: one that
+// sentinels watch, or whose addresses are given. It has one shard, and what is said
+// below of slots does not apply. The topology comes from the sentinels, of which the
+// one that tells the greatest config-epoch counts, or from the servers' own answers to
+// ROLE. Nothing is sent to a server before it has said that it is what it is taken for,
+// nor to a former master from the moment when another is known.
+//
 // # Keys
 //
 // All keys of a request, and of a transaction, have to be of one slot; give
@@ -52,5 +61,6 @@
 // A replica is read from while its link to its master is up. One whose link is
 // down is read from only if its master is not connected either; one that has
 // never synced, never. Slots that are on the move, and those in the set
-// redisclusterutil.MasterOnlyKey, are read from their masters.
+// redisclusterutil.MasterOnlyKey, are read from their masters. With Opts.Zone, nodes of
+// the caller's availability zone are read from as long as there are any.
 package rediscluster

@@ -67,11 +67,14 @@ type standing struct {
 func (s *serverList) start(ctx context.Context) (*layout, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	for {
+	for reason := ErrNoMaster.New("no answer in time"); ; {
 		s.ask(ctx)
 		l := s.layout("")
-		if l.reason == nil {
+		switch {
+		case l.reason == nil:
 			return l, nil
+		case ctx.Err() == nil: // else they had no time to answer
+			reason = l.reason
 		}
 		if refusal := s.refusal(); refusal != nil {
 			return nil, s.c.withCluster(refusal.New("%s", l.reason.Message()))
@@ -79,7 +82,7 @@ func (s *serverList) start(ctx context.Context) (*layout, error) {
 		select {
 		case <-time.After(startPause):
 		case <-ctx.Done():
-			return nil, s.c.withCluster(l.reason)
+			return nil, s.c.withCluster(reason)
 		}
 	}
 }

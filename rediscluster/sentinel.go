@@ -11,18 +11,11 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-const (
-	// startTimeout bounds how long a master is waited for that nobody knows yet.
-	startTimeout = 5 * time.Second
-	// startPause is the pause between two rounds of questions meanwhile.
-	startPause = 50 * time.Millisecond
-	// maxSentinels bounds how many are watched: each costs two sockets.
-	maxSentinels = 32
-)
+// maxSentinels bounds how many are watched: each costs two sockets.
+const maxSentinels = 32
 
 // NewSentinel makes a client of a master with replicas that sentinels watch. addrs
 // (host:port) are some of the sentinels: these tell the others, and all that can be
@@ -97,10 +90,13 @@ func (s *sentinels) start(ctx context.Context) (*layout, error) {
 		switch {
 		case l != nil && len(l.shards) > 0 && l.reason == nil:
 			master := l.shards[0].master
-			if failure = s.c.tryMaster(ctx, master); failure == nil {
+			err := s.c.tryMaster(ctx, master)
+			if err == nil {
 				return l, nil
 			}
-			failure = errorx.Decorate(failure, "sentinels name %s as the master %q", master, s.name)
+			if ctx.Err() == nil || failure == nil { // else it had no time to answer
+				failure = errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
+			}
 			if isPermanent(failure) {
 				return nil, failure
 			}
@@ -165,21 +161,6 @@ func (s *sentinels) failure() (err *errorx.Error, final bool) {
 		said = []string{"no answer in time from " + strings.Join(s.seeds, ", ")}
 	}
 	return s.c.withCluster(kind.New("sentinels asked for the master %q: %s", s.name, strings.Join(said, "; "))), final
-}
-
-// isPermanent reports whether connecting again will not mend the error.
-func isPermanent(err error) bool { return permanentCause(redis.AsErrorx(err)) != nil }
-
-// permanentCause returns the first of an error and its causes that stays, nil if there
-// is none.
-func permanentCause(err *errorx.Error) *errorx.Error {
-	for err != nil {
-		if err.HasTrait(redisconn.ErrTraitInitPermanent) {
-			return err
-		}
-		err = errorx.Cast(err.Cause())
-	}
-	return nil
 }
 
 // read implements source: it has all sentinels asked, and waits for those that answer

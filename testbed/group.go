@@ -219,6 +219,8 @@ func (g *Group) WaitReplicas(master *Server) error {
 				return fmt.Errorf("%s is not connected to it", g.addr(s))
 			case len(info("slave_repl_offset")) < len(offset), len(info("slave_repl_offset")) == len(offset) && info("slave_repl_offset") < offset:
 				return fmt.Errorf("%s is behind", g.addr(s))
+			case s.savesData():
+				return fmt.Errorf("%s saves what it has got", g.addr(s))
 			}
 		}
 		return nil
@@ -271,6 +273,13 @@ func (s *Server) follow(host, port string) error {
 		return err
 	}
 	return s.call("CONFIG REWRITE")
+}
+
+// savesData reports whether the server writes a new append-only file, as replicas do
+// once they are in step. Before version 7 they refuse to be stopped meanwhile.
+func (s *Server) savesData() bool {
+	info, _ := s.Do("INFO", "persistence").([]byte)
+	return infoField(string(info), "aof_rewrite_in_progress") == "1"
 }
 
 // replication returns the fields of INFO replication; of a server that does not

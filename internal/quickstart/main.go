@@ -6,7 +6,8 @@
 // the program touches only keys that begin with "quickstart:", and deletes them.
 //
 // With -cluster it starts a local cluster instead, and moves slots and fails
-// over masters while requests go on: see cluster.go.
+// over masters while requests go on: see cluster.go. With -sentinel it starts a master
+// with replicas and sentinels, and has the master replaced: see sentinel.go.
 package main
 
 import (
@@ -20,6 +21,7 @@ import (
 
 func main() {
 	cluster := flag.Bool("cluster", false, "start a local cluster (needs redis-server) and reshard it under load")
+	sentinel := flag.Bool("sentinel", false, "start a local master with replicas and sentinels (needs redis-server) and replace the master under load")
 	duration := flag.Duration("duration", 4*time.Second, "how long the load lasts")
 	serve := flag.Bool("serve-miniredis", false, "be the embedded server, until standard input ends")
 	flag.Parse()
@@ -33,6 +35,8 @@ func main() {
 		err = serveMiniredis(os.Stdin, os.Stdout)
 	case *cluster:
 		err = runCluster(ctx, *duration)
+	case *sentinel:
+		err = runSentinel(ctx, *duration)
 	default:
 		err = runSingle(ctx, *duration)
 	}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// sentinelDemo is a load on a master that sentinels watch, and what happens to it
+// meanwhile.
+type sentinelDemo struct {
+	demo
+	group *testbed.Group
+}
+
+// runSentinel starts a master with replicas and sentinels and, under load, has
+// replicas take over.
+func runSentinel(ctx context.Context, duration time.Duration) error {
+	start := time.Now()
+	group, err := testbed.StartGroup(testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3})
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	fmt.Printf("A master and 2 replicas, with 3 sentinels, up in %s:\n", round(time.Since(start)))
+	for _, addr := range group.Addrs() {
+		fmt.Println("  server  ", addr)
+	}
+	for _, addr := range group.SentinelAddrs() {
+		fmt.Println("  sentinel", addr)
+	}
+
+	// One sentinel is enough: it tells the others.
+	client, err := rediscluster.NewSentinel(ctx, group.SentinelAddrs()[:1], group.MasterName(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, // the default one prints to the standard logger
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	fmt.Printf("\nThe master changes while %d goroutines send SET and GET:\n", clusterGoroutines)
+	d := &sentinelDemo{demo{load: &load{db: redis.SyncCtx{S: client}}, duration: duration}, group}
+	d.load.start(ctx, clusterGoroutines)
+	defer d.load.stop()
+	fmt.Printf(phaseRow, "phase", "seconds", "requests", "errors")
+	for _, p := range []struct {
+		name   string
+		change func(context.Context) error
+	}{
+		{"nothing changes", d.nothing},
+		{"a replica takes over gracefully", d.graceful},
+		{"all sentinels are down", d.withoutSentinels},
+		{"the master is killed", d.killMaster},
+		{"nothing changes", d.nothing},
+	} {
+		if _, err := d.phase(ctx, p.name, p.change); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	if n := d.load.errors.Load(); n > 0 {
+		fmt.Printf("  %s of the %s errors say that the request was not sent: a retry is safe.\n",
+			thousands(d.load.notSent.Load()), thousands(n))
+		fmt.Println("  The first error:", *d.load.first.Load())
+	}
+	return nil
+}
+
+func (d *sentinelDemo) graceful(ctx context.Context) error {
+	if _, err := d.group.Failover(testbed.Graceful); err != nil {
+		return err
+	}
+	return d.answered(ctx)
+}
+
+// withoutSentinels has them killed and brought back: the traffic goes on.
+func (d *sentinelDemo) withoutSentinels(ctx context.Context) error {
+	master, err := d.group.Master()
+	if err != nil {
+		return err
+	}
+	for _, s := range d.group.Sentinels() {
+		err = errors.Join(err, s.Kill())
+	}
+	pause(ctx, d.duration/2)
+	for _, s := range d.group.Sentinels() {
+		err = errors.Join(err, s.Restart())
+	}
+	return errors.Join(err, d.group.WaitSentinels(master))
+}
+
+// killMaster ends the master by SIGKILL: the sentinels elect a replica once it has been
+// silent for a second.
+func (d *sentinelDemo) killMaster(ctx context.Context) error {
+	master, err := d.group.Master()
+	if err != nil {
+		return err
+	}
+	if err := master.Kill(); err != nil {
+		return err
+	}
+	if _, err := d.group.WaitPromoted(master); err != nil {
+		return err
+	}
+	return d.answered(ctx)
+}
