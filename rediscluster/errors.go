@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	// ErrCluster holds errors of the cluster's own, beside those of redis and redisconn.
+	// ErrCluster is the namespace of the cluster's own errors, in addition to those of
+	// redis and redisconn.
 	ErrCluster = redis.Errors.NewSubNamespace("cluster")
 	// ErrClusterSlots: no node told the slots.
 	ErrClusterSlots = ErrCluster.NewType("retrieve_slots")

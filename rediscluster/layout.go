@@ -12,7 +12,7 @@ import (
 // noShard stands in layout.slots for a slot that nobody serves.
 const noShard = 0xFFFF
 
-// layout is a cluster by its addresses: who serves which slots.
+// layout is a cluster by its addresses: which of them serve which slots.
 type layout struct {
 	slots  [redisclusterutil.NumSlots]uint16 // index in shards, or noShard
 	shards []shardLayout

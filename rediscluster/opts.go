@@ -28,8 +28,8 @@ type Opts struct {
 	// Logger gets events and statistics. Default DefaultLogger.
 	Logger Logger
 
-	// CheckInterval is how often the slots are read again, beside what failures
-	// and redirects cause. Default 5 s, from 100 ms to 10 min.
+	// CheckInterval is how often the slots are read again, in addition to the reads
+	// that failures and redirects cause. Default 5 s, from 100 ms to 10 min.
 	CheckInterval time.Duration
 	// MovedRetries is how many MOVED and ASK a request follows; the next one is
 	// its result. Default 3, from 1 to 10.

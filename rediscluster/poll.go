@@ -97,7 +97,7 @@ func (p *poll) askMasterOnly(n *node) {
 	})
 }
 
-// askExtra counts what is asked beside the topology.
+// askExtra counts what is asked in addition to the topology.
 func (p *poll) askExtra(ask func(done func())) {
 	if p.extras == cap(p.extra) {
 		return

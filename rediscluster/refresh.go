@@ -17,7 +17,7 @@ const (
 	forcedMost  = 2 * time.Second
 )
 
-// refresher is the only one who changes the topology.
+// refresher is the only one that changes the topology.
 type refresher struct {
 	c      *Cluster
 	source source

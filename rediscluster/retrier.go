@@ -42,9 +42,9 @@ type retrier struct {
 	unknown *errorx.Error
 }
 
-// countIn has the request counted by n, and no more by what counted it so far; nil
-// is for the end. One of them counts it at any time, and who has added up all
-// counters sees by moves that it went from one to another meanwhile.
+// countIn counts the request in n instead of the counter that it was in; nil takes it
+// out at the end. At any time it is in one of them. Shutdown, which adds up all counters,
+// sees by moves that a request has gone from one to another in the meantime.
 func (k *retrier) countIn(n *atomic.Int64) {
 	if n != nil {
 		n.Add(1)
@@ -167,9 +167,8 @@ func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
 	r.sendTo(l, asking)
 }
 
-// maxWaiting bounds the requests that wait for another attempt, so that those
-// who send on and on to a shard that is gone do not fill the memory: 16 MB with
-// small arguments.
+// maxWaiting bounds the requests that wait for another attempt, so that callers that
+// keep sending to a shard that is gone do not fill the memory: 16 MB with small arguments.
 const maxWaiting = 1 << 16
 
 // mayWait reports whether one more request may wait.

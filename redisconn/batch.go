@@ -23,8 +23,8 @@ type item struct {
 	observed   bool  // fut is a wire.Observer
 	withdrawn  bool
 	pinned     bool // may not be dropped alone, see pin
-	// plain requests are named by the connection in their errors: see named.go.
-	// Of the others, who has sent them does it.
+	// plain requests are named by the connection in their errors: see named.go. The
+	// others are named by what has sent them.
 	plain bool
 	exec  bool // EXEC of a transaction
 }
@@ -69,7 +69,7 @@ func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
 	b.items = append(b.items, item{fut: fut, n: n, start: start, end: len(b.buf), stat: st, typed: r.Typed, waits: r.Waits, observed: r.Observed, plain: r.Plain})
 	b.plain = b.plain || r.Plain
 	if r.Waits || fut == nil {
-		return // who waits takes its request back by itself
+		return // a caller that waits takes its request back by itself
 	}
 	switch _, function := fut.(redis.FuncFuture); {
 	case isOwn(fut):

@@ -73,9 +73,9 @@ const (
 	replyTooLarge            // it does not fit into the buffer
 )
 
-// awaitReply waits until the next reply can be decoded without waiting. Nothing is
-// consumed meanwhile, so that the wait can be interrupted and taken up again. With a
-// context that can't end there is nothing to wait for.
+// awaitReply waits until the next reply can be decoded without waiting. It consumes
+// nothing, so that the wait can be interrupted and continued by another goroutine. With
+// a context that can't end it does not wait: decoding may.
 func (r *reader) awaitReply(ctx context.Context) replyState {
 	if ctx.Done() == nil {
 		return replyReady
@@ -94,8 +94,8 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 	return replyReady
 }
 
-// interruptibly calls wait, which reads from the socket, and ends it when ctx does.
-// It returns false if it was ended so. Other errors end the session.
+// interruptibly calls wait, which reads from the socket, until ctx is done. It returns
+// false if ctx has ended the wait. Other errors end the session.
 func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
 	var stop func() bool
 	if ctx.Done() != nil {
@@ -138,8 +138,8 @@ func (s *session) flushUnwritten() {
 }
 
 // exchange writes the batch of a caller that has both rights, and waits for the
-// answer to begin: a wait that is prepared before the write saves the read in vain
-// that would come before it. It returns false if ctx ended, and the session lives.
+// answer to begin. The wait is prepared before the write, which saves a read that would
+// find nothing. It returns false if ctx has ended while the session lives on.
 func (s *session) exchange(ctx context.Context) bool {
 	s.unwritten = false
 	b, cancelled := s.c.queue.take()

@@ -28,7 +28,7 @@ func (c capacity) AwaitCapacity(ctx context.Context) error {
 	q.mu.Unlock()
 	select {
 	case <-woken:
-		return nil // who is let in has to send, whatever becomes of ctx
+		return nil // a caller that is let in has to send, even if ctx has ended
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()

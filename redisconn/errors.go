@@ -14,7 +14,7 @@ import (
 var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
 
 var (
-	// ErrConnection holds failures for want of a connection. A request that
+	// ErrConnection is the namespace of failures to get or keep a connection. A request that
 	// ends with one of them was not sent: retry is safe.
 	ErrConnection = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
 	// ErrNotConnected: there was no connection when the request was sent, or

@@ -72,7 +72,7 @@ func (s *session) wasOfUse(life time.Duration) bool {
 	return s.received.Load() > 0 && life >= usefulLeast || life >= s.c.opts.ReconnectPause
 }
 
-// attempt makes a session, and starts its goroutines.
+// attempt makes a session and starts its goroutines.
 func (c *Connection) attempt() (*session, *errorx.Error) {
 	sock, err := c.open(c.ctx)
 	if err != nil {
@@ -263,7 +263,7 @@ func (c *Connection) closed() { c.change(stateClosed, nil, nil) }
 // lost is called by the session that fails.
 func (c *Connection) lost(why *errorx.Error) { c.change(stateDisconnected, nil, why) }
 
-// change changes the state. Closed is for ever.
+// change changes the state. A closed connection stays closed.
 func (c *Connection) change(to state, s *session, why *errorx.Error) {
 	q := &c.queue
 	q.mu.Lock()

@@ -39,7 +39,7 @@ type queue struct {
 	own         int // those of pending that the library has sent for itself
 	bytes       int // bytes accepted and not taken
 	concurrency int // see policy
-	// load is concurrency, for who has not the lock.
+	// load is concurrency, to be read without the lock.
 	load atomic.Int64
 
 	// opened is when the open batch was opened, or the last one, if there is none.
@@ -57,8 +57,8 @@ type queue struct {
 	waiters list.List // of capacityWaiter: callers that wait for room, oldest first
 }
 
-// admitLocked decides whether requests may enter; it returns what is to be said if
-// not. A batch larger than the bounds may enter an empty queue.
+// admitLocked returns nil if requests may enter, and otherwise the error that they get.
+// A batch larger than the bounds may enter an empty queue.
 func (q *queue) admitLocked(reqs []*wire.Request) *errorx.Error {
 	switch {
 	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil:
@@ -82,8 +82,8 @@ func (q *queue) fitsLocked(requests int) bool {
 	return q.pending+requests <= q.maxRequests && q.bytes < q.maxBytes
 }
 
-// inTimeLocked reports whether a request that enters now can be expected to be
-// answered before its deadline.
+// inTimeLocked reports whether a request that enters now is likely to be answered
+// before its deadline.
 func (q *queue) inTimeLocked(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {
 		return true
@@ -100,8 +100,8 @@ func (q *queue) openLocked() *batch {
 	return q.open
 }
 
-// enteredLocked accounts for what was added to the open batch since m, and says what
-// its sender has to do.
+// enteredLocked accounts for what was added to the open batch since m, and returns
+// what its sender has to do.
 func (q *queue) enteredLocked(m mark) duty {
 	for i := m.items; i < len(q.open.items); i++ {
 		it := &q.open.items[i]
@@ -116,9 +116,9 @@ func (q *queue) enteredLocked(m mark) duty {
 	return q.dutyLocked()
 }
 
-// take puts the open batch in flight. The caller has the right to write; it
-// loses it when there is nothing to take, and nil is returned. cancelled are
-// items that the caller has to resolve, once it has written.
+// take puts the open batch in flight. The caller must have the right to write, which it
+// loses if there is nothing to take: b is nil then. It has to resolve the cancelled
+// items after it has written.
 func (q *queue) take() (b *batch, cancelled []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,8 +193,8 @@ func (q *queue) flyLocked(b *batch) {
 	q.load.Store(int64(q.concurrency))
 }
 
-// wrote tells that a batch was written in whole. If more is waiting the caller
-// keeps the right to write, and true is returned.
+// wrote accounts for a batch that was written whole. It returns true if more is
+// waiting: then the caller keeps the right to write.
 func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
@@ -291,8 +291,8 @@ func (q *queue) trim() (idle bool) {
 	return q.spares.trim(q.seq)
 }
 
-// abort waits until nobody writes, and returns all that is left: the batches
-// in flight, and the open one. The state must be one that accepts nothing.
+// abort waits until nobody writes, and returns everything that is left: the batches in
+// flight and the open one. The state must be one in which nothing is accepted.
 func (q *queue) abort() (inflight, open *batch) {
 	q.mu.Lock()
 	for q.writing {

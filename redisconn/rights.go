@@ -6,14 +6,14 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// A connection has two rights, each with one holder at a time. Who holds one is
-// known under queue.mu; the holder acts without the lock, and passes the right on.
+// A connection has two rights, each with one holder at a time. They change hands under
+// queue.mu; the holder acts without the lock, and passes the right on.
 //
 // The right to write is the right to take the open batch and write it. It goes to
-// the sender that finds it free, who writes without blocking; what the socket does
-// not take at once, and what has come meanwhile, goes with the right to the writer
-// goroutine. A sender that lets others run first (yields) can lose it to one whose
-// request fills the batch.
+// the sender that finds it free, which writes without blocking. What the socket does
+// not take at once, and what has come in the meantime, goes with the right to the
+// writer goroutine. A sender that lets others run first (yields) can lose the right to
+// one whose request fills the batch.
 //
 // The right to read goes to the oldest request that waits for its reply: its caller
 // reads, in its own goroutine, up to its own reply, and passes the right to the
@@ -41,8 +41,8 @@ import (
 // loop before it writes.
 type rights struct {
 	writing bool
-	// yielding is the number of the turn in which who has the right to write lets
-	// others run; it may be taken over then, by clearing yielding.
+	// yielding is the number of the turn in which the holder of the right to write
+	// lets others run. They may take the right over by clearing yielding.
 	yielding, turn uint64
 	// released is closed when writing is cleared, if anybody asked.
 	released chan struct{}
@@ -52,7 +52,7 @@ type rights struct {
 	read bool
 }
 
-// readHolder is who has the right to read.
+// readHolder says which goroutine has the right to read.
 type readHolder uint8
 
 const (
@@ -119,7 +119,8 @@ func (q *queue) passRead(s *session, mayIdle bool) (loop bool) {
 // callers whose contexts have ended are passed over.
 const offersMost = 32
 
-// nextReaderLocked finds who is to read next, and gives the right to a caller.
+// nextReaderLocked returns the next holder of the right to read, and gives it to that
+// one if it is a caller.
 func (q *queue) nextReaderLocked(s *session, mayIdle bool) readHolder {
 	b := q.head
 	if b == nil {

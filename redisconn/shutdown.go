@@ -39,7 +39,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Pending returns how many requests are not answered, be they written or not.
+// Pending returns how many requests are not answered, whether they are written or not.
 // What the library sends for itself, such as heartbeats, is not counted.
 func (c *Connection) Pending() int {
 	unsent, unknown := c.queue.left()

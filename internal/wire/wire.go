@@ -1,5 +1,5 @@
 // Package wire is what the wrappers of package redis and the senders of
-// packages redisconn and rediscluster agree on beside the public interfaces:
+// packages redisconn and rediscluster agree on in addition to the public interfaces:
 // requests that are encoded already, how to take one back, and how to wait
 // for room in a full queue.
 package wire
@@ -32,8 +32,8 @@ type Request struct {
 	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
 	// for senders that want it.
 	Slot int
-	// Plain is set if the connection is to name the request in errors, as whoever
-	// has sent it does not.
+	// Plain is set if the connection is to name the request in errors, because its
+	// sender does not.
 	Plain bool
 	// Waits is set if the future is a Caller.
 	Waits bool
