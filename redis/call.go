@@ -38,7 +38,7 @@ func (c *call) lastQueued() wire.Ticket {
 	return c.queued
 }
 
-// The states of a call. Whoever comes second, of its caller and its resolver,
+// The states of a call. The second to come, of its caller and its resolver,
 // disposes of it.
 const (
 	callPending   = iota

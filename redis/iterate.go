@@ -20,7 +20,7 @@ type Field[T any] struct {
 // It sends one request at a time, when the keys of the last one are used up, so
 // no more than a batch is held in memory, and nothing is left behind when the
 // loop is left. An error, which may be the end of ctx, comes with an empty key,
-// and is the last that comes. A second loop begins anew.
+// and is the last that comes. A second loop starts over.
 func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
 	opts.Cmd = "SCAN"
 	return elements(ctx, s, opts, 1, func(key *string, batch []string) error {

@@ -113,7 +113,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	}
 }
 
-// allFull reports whether all of the results are for want of room.
+// allFull reports whether all results are errors of a full queue.
 func allFull(results []any) bool {
 	for _, res := range results {
 		err := AsErrorx(res)

@@ -33,7 +33,7 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// OutcomeOf returns the outcome of a request that ended with res, be it a result
+// OutcomeOf returns the outcome of a request that ended with res, whether a result
 // or the error that a wrapper has made of one. An error that DoInto or As made of
 // a reply that is not what was asked for counts as a value, since the request
 // ran. Errors that are not of this library are OutcomeUnknown.

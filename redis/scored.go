@@ -4,7 +4,7 @@ import "reflect"
 
 // Scored is a member of a sorted set with its score. As and DoInto make it, and
 // slices of it, of the replies to ZRANGE with WITHSCORES, ZPOPMIN and their
-// like, be they flat (RESP2) or made of pairs (RESP3). As arguments (see Args) it
+// like, whether they are flat (RESP2) or made of pairs (RESP3). As arguments (see Args) it
 // is a score and a member.
 type Scored[T any] struct {
 	Member T

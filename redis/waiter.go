@@ -109,7 +109,7 @@ func (w *waiter) result(ctx context.Context, t *target, seen *wire.Place) any {
 		ticket = w.lastQueued()
 	}
 	if end == endAbandoned {
-		return abandoned(ctx, ticket) // whoever resolves the waiter recycles it
+		return abandoned(ctx, ticket) // its resolver recycles the waiter
 	}
 	if w.req.Typed {
 		*t = w.target
@@ -199,7 +199,7 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 	return w.result(ctx, nil, seen)
 }
 
-// awaitCapacity waits, after an error for want of room, until the request can be
+// awaitCapacity waits, after the error of a full queue, until the request can be
 // sent again. Then it has to be sent, even if the context has ended meanwhile:
 // the room is kept for it. Else the result is what the request ends with.
 func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {

@@ -24,7 +24,7 @@ type attempt struct {
 }
 
 // An attempt's buffer over this size is left to the garbage collector: one
-// large request must not pin its size for ever.
+// large request must not pin its size forever.
 const attemptKeptBuffer = 16 << 10
 
 var attempts = sync.Pool{New: func() any { return &attempt{} }}

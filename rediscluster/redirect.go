@@ -144,7 +144,7 @@ func (d decision) count(done tries) tries {
 		done.retries++
 	case awaitMigration:
 		done.waits++
-		done.hops = 0 // redirects to where TRYAGAIN came from count anew
+		done.hops = 0 // redirects to where TRYAGAIN came from are counted from zero
 	}
 	return done
 }

@@ -53,7 +53,7 @@ func (s *TimedRoundRobinSeed) running() uint32 {
 	return uint32(time.Since(s.start) / s.interval)
 }
 
-// Stop keeps the seed at its present number for ever.
+// Stop keeps the seed at its present number forever.
 func (s *TimedRoundRobinSeed) Stop() {
 	s.stopped.CompareAndSwap(0, uint64(s.running())+1)
 }

@@ -55,7 +55,7 @@ func (c *Connection) steps(cr Credentials) []step {
 }
 
 // handshake greets the server: all requests at once, then all answers. It is bounded
-// by whoever closes the socket, and by DialTimeout. Errors do not show the credentials.
+// by closing the socket, and by DialTimeout. Errors do not show the credentials.
 func (c *Connection) handshake(s *socket, cr Credentials, steps []step) *errorx.Error {
 	_ = s.SetDeadline(time.Now().Add(c.opts.DialTimeout))
 	var out []byte

@@ -48,7 +48,7 @@ type Opts struct {
 	// IOTimeout fails the connection when the oldest request in flight has
 	// waited so long and less than 64 KiB came in meanwhile. In ScriptMode a blocking
 	// command has so much longer as it asks for itself, by the timeout of BLPOP or
-	// XREAD's BLOCK: for ever, if that is 0. Default 1 s; negative: never.
+	// XREAD's BLOCK: forever, if that is 0. Default 1 s; negative: never.
 	IOTimeout time.Duration
 	// DialTimeout bounds dialing and each handshake. Default IOTimeout, which it may
 	// not exceed, or 5 s if there is none.
@@ -91,7 +91,7 @@ type Opts struct {
 	// ScriptMode allows blocking commands and those that change the state of
 	// the socket (MULTI, WATCH, SELECT ...). Use it for a connection that one
 	// goroutine has to itself. There is no heartbeat in this mode: while a command
-	// blocks for ever, a server that is gone is found by TCPKeepAlive at best. A
+	// blocks forever, a server that is gone is found by TCPKeepAlive at best. A
 	// context that ends leaves the command to the server: Close the connection then,
 	// or later requests wait behind it.
 	ScriptMode bool

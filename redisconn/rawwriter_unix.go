@@ -13,13 +13,13 @@ type rawWriter struct {
 	raw syscall.RawConn
 
 	// What one write needs is kept here, so that it allocates nothing. It is
-	// used by whoever has the right to write.
+	// used by the holder of the right to write.
 	once func(fd uintptr) bool
 	buf  []byte
 	n    int
 	err  error
 
-	// The same for exchange and connCheck, which are used by whoever has the right to
+	// The same for exchange and connCheck, which are used by the holder of the right to
 	// read, too.
 	swap    func(fd uintptr) bool
 	check   func(fd uintptr)

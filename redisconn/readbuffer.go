@@ -19,7 +19,7 @@ func (s *socket) newReadBuffer(size int) {
 	s.dec.Reset(bufio.NewReaderSize(s, size))
 }
 
-// fitReadBuffer is called by whoever reads, between two replies.
+// fitReadBuffer is called by the holder of the right to read, between two replies.
 func (s *socket) fitReadBuffer() {
 	switch {
 	case s.size == readBufferLeast && s.filled < growAfter, s.size == readBufferMost && !s.idle.Load():

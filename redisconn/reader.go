@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// reader resolves futures in the order of the wire. It is used by whoever has
+// reader resolves futures in the order of the wire. It is used by the holder of
 // the right to read.
 type reader struct {
 	s   *session

@@ -28,17 +28,17 @@ import (
 //
 // The reader goroutine (loop) has it when the oldest request has a future of the
 // user's, which must not run in a caller's goroutine, or when nobody waits for the
-// oldest; with Opts.Integrity always. When nothing is pending nobody has it: waking
-// the loop for each lone request would cost a third of its time. Then whoever writes
-// next looks first whether the server has closed the socket or has sent what nobody
-// asked for, and the loop takes the right if nobody else did for idleMost. Where the
-// socket can't be looked at, and with RESP3, which has pushes, the loop has the right
-// instead of nobody.
+// oldest; with Opts.Integrity it always has it. When nothing is pending nobody has it,
+// because waking the loop for each lone request would cost a third of its time. The next
+// to write first checks whether the server has closed the socket or has sent what nobody
+// asked for, and the loop takes the right when nobody has read for idleMost. If the socket
+// can't be checked, and with RESP3, which has pushes, the loop has the right instead of
+// nobody.
 //
 // If nobody reads, nothing is pending and nobody writes. So a request that finds the
-// right to read free finds both free. If a caller waits for it, that one looks, writes
-// and then reads, whoever has sent the request; otherwise its sender looks and wakes the
-// loop before it writes.
+// right to read free finds both free. If a caller waits for it, that caller checks, writes
+// and then reads, even if another goroutine has sent the request. Otherwise the sender
+// checks, and wakes the loop before it writes.
 type rights struct {
 	writing bool
 	// yielding is the number of the turn in which the holder of the right to write

@@ -31,7 +31,7 @@ type session struct {
 	wake    chan struct{}
 	partial *batch
 
-	reader *reader // used by whoever has the right to read
+	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
 	// interrupted: see interruptibly.

@@ -97,7 +97,7 @@ func (s *socket) Write(p []byte) (int, error) {
 }
 
 // socketCloser is a TLS connection that is closed by closing its socket. The farewell
-// of tls.Conn.Close may wait for a send buffer that is full: for 5 s, and for ever
+// of tls.Conn.Close may wait for a send buffer that is full: for 5 s, and forever
 // on a transport without deadlines.
 type socketCloser struct{ *tls.Conn }
 

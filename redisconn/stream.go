@@ -15,7 +15,7 @@ import (
 // Memory is bounded by a few times 64 KiB. Each read and write of the socket
 // has to come to something within IOTimeout, to which a blocking command adds its
 // own timeout; the reader and the writer that are given may take their time. Dialing
-// anew for each request costs some round trips: use it for values that are large in
+// for each request costs some round trips: use it for values that are large in
 // comparison.
 //
 // An error of connecting has ErrTraitNotSent. A request of which not all was

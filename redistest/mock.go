@@ -60,7 +60,7 @@ func (m *Mock) ScriptMode() *Mock {
 	return m
 }
 
-// Expect adds an expectation of one request, be it sent by Send or as a part of
+// Expect adds an expectation of one request, whether it is sent by Send or as a part of
 // SendMany. Arguments are compared as they are sent, so that 1 matches "1"; they
 // may be a [Matcher] too. How the request ends must be said: see [Expectation].
 func (m *Mock) Expect(cmd string, args ...any) *Expectation {

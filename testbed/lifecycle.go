@@ -206,7 +206,7 @@ func (s *Server) launchLocked(configure bool) error {
 }
 
 // readyLocked reports whether the server runs commands, and is ours: another one
-// may have the port. One that refuses INFO for want of rights passes.
+// may have the port. One that refuses INFO because the user may not call it passes.
 func (s *Server) readyLocked() bool {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
 	res := s.do(addr, askTimeout, redis.Req("INFO"))

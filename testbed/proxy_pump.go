@@ -237,7 +237,7 @@ func (p *proxyPump) write(b []byte) int {
 }
 
 // sleep waits, unless the link ends or the proxy heals. The channel has to be
-// got before what led here was seen, lest a Heal in between be missed.
+// got before what led here was seen, so that a Heal in between is not missed.
 func (p *proxyPump) sleep(d time.Duration, healed <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -7,7 +7,7 @@ import "sync"
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // A buffer over this size is left to the garbage collector: one large request must
-// not pin its size for ever.
+// not pin its size forever.
 const bufferKept = 64 << 10
 
 // GetBuffer returns an empty buffer.
