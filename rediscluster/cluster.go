@@ -34,6 +34,7 @@ type Cluster struct {
 	// corrected are the options of connections that were reported as corrected.
 	corrected sync.Map
 
+	counts   statCounters
 	draining atomic.Bool  // no new requests
 	closed   atomic.Bool  // no attempts
 	waiting  atomic.Int64 // requests that wait for their next attempt

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 const (
@@ -26,10 +27,11 @@ type refresher struct {
 
 	nodes map[nodeKey]*node // of the goroutine alone
 
-	mu      sync.Mutex // guards what follows
-	waiting []func()   // to be called after the next refresh
-	ended   bool
-	retired map[*link]struct{} // of nodes that have left, until they are closed
+	mu        sync.Mutex // guards what follows
+	waiting   []func()   // to be called after the next refresh
+	ended     bool
+	retired   map[*link]struct{} // of nodes that have left, until they are closed
+	forgotten redisconn.Stats    // the sum of links that are closed
 }
 
 type nodeKey struct {
@@ -158,6 +160,7 @@ func (r *refresher) start() error {
 // refresh reads the topology from the source, which asks for it again if ask is set,
 // and reports whether it has changed.
 func (r *refresher) refresh(ask bool) (changed bool) {
+	r.c.counts.refreshes.Add(1)
 	defer r.release(false)
 	defer r.c.recovered()
 	l := r.source.read(ask)

@@ -60,8 +60,10 @@ func (r *refresher) forget(l *link) {
 		time.AfterFunc(shutdownPoll, func() { r.forget(l) })
 		return
 	}
+	stats := l.conn.Stats()
 	r.mu.Lock()
 	delete(r.retired, l)
+	r.forgotten.Merge(stats)
 	r.mu.Unlock()
 }
 

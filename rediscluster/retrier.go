@@ -97,6 +97,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	if lost && k.unknown == nil {
 		k.unknown = err
 	}
+	k.c.counts.add(d)
 	if d.action == resolveIt {
 		k.giveUp(r, err)
 		return

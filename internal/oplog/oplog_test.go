@@ -1,0 +1,44 @@
+package oplog
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLogIsLimited(t *testing.T) {
+	var out bytes.Buffer
+	l := New(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo})))
+	now := time.Unix(0, 0)
+	l.now = func() time.Time { return now }
+	ctx := context.Background()
+	for range 1000 {
+		l.Write(ctx, slog.LevelWarn, "connection lost", slog.String("address", "here"))
+		l.Write(ctx, slog.LevelDebug, "connecting")
+	}
+	require.Equal(t, Burst, strings.Count(out.String(), "redis.address=here"))
+	l.Write(ctx, slog.LevelInfo, "connected")
+	require.Equal(t, Burst+1, strings.Count(out.String(), "\n"), "another message has lines of its own")
+
+	now = now.Add(Interval)
+	out.Reset()
+	for range 2 {
+		l.Write(ctx, slog.LevelWarn, "connection lost")
+	}
+	require.Equal(t, 1, strings.Count(out.String(), "\n"))
+	require.Contains(t, out.String(), "redis.suppressed=990")
+}
+
+type brokenHandler struct{ slog.Handler }
+
+func (brokenHandler) Enabled(context.Context, slog.Level) bool { panic("broken") }
+
+func TestLogThatFails(t *testing.T) {
+	New(nil).Write(context.Background(), slog.LevelError, "silent")
+	New(slog.New(brokenHandler{slog.DiscardHandler})).Write(context.Background(), slog.LevelError, "silent")
+}

@@ -1,0 +1,49 @@
+package redis
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/oplog"
+)
+
+// NewSlowLog returns a Hook that writes operations that failed, and those that took
+// longer than the threshold, to l: the command's name, how many requests, how long it
+// took, the outcome, the address, and the error with where its time went. It shows no
+// argument. Of each kind come ten lines at once, and one a second after that, which
+// says how many were left out ("suppressed"). A threshold of 0 leaves slow operations
+// out, and a nil l all.
+func NewSlowLog(l *slog.Logger, threshold time.Duration) Hook {
+	return slowLog{oplog.New(l), threshold}
+}
+
+type slowLog struct {
+	log       *oplog.Log
+	threshold time.Duration
+}
+
+// Before implements Hook.
+func (s slowLog) Before(ctx context.Context, _ Operation) context.Context { return ctx }
+
+// After implements Hook.
+func (s slowLog) After(ctx context.Context, op Operation, end Completion) {
+	level, message := slog.LevelInfo, "redis operation slow"
+	switch {
+	case end.Outcome != OutcomeValue:
+		level, message = slog.LevelWarn, "redis operation failed"
+	case s.threshold <= 0 || end.Duration < s.threshold:
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("command", op.Command),
+		slog.Int("requests", op.Requests),
+		slog.Duration("duration", end.Duration),
+		slog.String("outcome", end.Outcome.String()),
+		slog.String("address", end.Address),
+	}
+	if end.Err != nil {
+		attrs = append(attrs, slog.Any("error", end.Err))
+	}
+	s.log.Write(context.WithoutCancel(ctx), level, message, attrs...)
+}

@@ -1,0 +1,94 @@
+package rediscluster
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Stats is what a cluster has done since it was made, and what it does now. Each
+// connection's part is consistent, and they are taken one after the other.
+type Stats struct {
+	// Total is the sum of all connections, those that are gone included. A request
+	// that is redirected or retried counts for each attempt.
+	Total redisconn.Stats
+	// Nodes are the nodes of the topology, by address.
+	Nodes []NodeStats
+
+	// Moved and Asked count the redirects that were followed, Migrating the requests
+	// that were repeated since their keys were on the move, and Retries those that were
+	// sent again for another reason.
+	Moved, Asked, Migrating, Retries uint64
+	// Refreshes counts how often the topology was read.
+	Refreshes uint64
+	// Waiting are the requests that wait for their next attempt.
+	Waiting int
+}
+
+// NodeStats is the part of a node in one of the two roles.
+type NodeStats struct {
+	Addr    string
+	Replica bool
+	// Conns are those of its connections, in the order of ClusterHandle.N.
+	Conns []redisconn.Stats
+}
+
+// statCounters are what Stats is made of, beside the connections.
+type statCounters struct {
+	moved, asked, migrating, retries, refreshes atomic.Uint64
+}
+
+// add counts a decision.
+func (c *statCounters) add(d decision) {
+	switch d.action {
+	case followMoved:
+		c.moved.Add(1)
+	case followAsk:
+		c.asked.Add(1)
+	case awaitMigration:
+		c.migrating.Add(1)
+	case retryElsewhere, repeatIt:
+		c.retries.Add(1)
+	}
+}
+
+// Stats returns a snapshot. It takes a microsecond for each connection. As a variable
+// of package expvar:
+//
+//	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
+func (c *Cluster) Stats() Stats {
+	s := Stats{
+		Moved:     c.counts.moved.Load(),
+		Asked:     c.counts.asked.Load(),
+		Migrating: c.counts.migrating.Load(),
+		Retries:   c.counts.retries.Load(),
+		Refreshes: c.counts.refreshes.Load(),
+		Waiting:   int(c.waiting.Load()),
+	}
+	links := c.refresher.links()
+	c.refresher.mu.Lock()
+	s.Total.Merge(c.refresher.forgotten)
+	c.refresher.mu.Unlock()
+	seen := make(map[*node]bool)
+	for _, n := range c.topology.Load().nodes {
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		node := NodeStats{Addr: n.addr, Replica: n.replica}
+		for _, l := range n.links {
+			stats := l.conn.Stats()
+			node.Conns = append(node.Conns, stats)
+			s.Total.Merge(stats)
+			delete(links, l)
+		}
+		s.Nodes = append(s.Nodes, node)
+	}
+	for l := range links { // of nodes that have left
+		s.Total.Merge(l.conn.Stats())
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeStats) int { return strings.Compare(a.Addr, b.Addr) })
+	return s
+}

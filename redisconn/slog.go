@@ -1,0 +1,56 @@
+package redisconn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/joomcode/redispipe/internal/oplog"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// NewSlogLogger returns a Logger that writes events to l, in a group "redis"; a nil l
+// is silent. Debug and info are what an operator need not act on, a warning is what
+// may pass by itself, an error is what will not. Messages are constant, and lines show
+// neither arguments nor secrets. Of each message come ten lines at once, and one a
+// second after that, which says how many were left out ("suppressed"); the limit is
+// that of the Logger, so that connections that share it share the limit.
+func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{oplog.New(l)} }
+
+// slogLogger is a Logger that writes to a slog.Logger.
+type slogLogger struct{ log *oplog.Log }
+
+// Report implements Logger.
+func (s slogLogger) Report(conn *Connection, event LogEvent) {
+	write := func(level slog.Level, message string, attrs ...slog.Attr) {
+		attrs = append([]slog.Attr{slog.String("address", conn.Addr())}, attrs...)
+		s.log.Write(context.WithoutCancel(conn.Ctx()), level, message, attrs...)
+	}
+	switch e := event.(type) {
+	case LogOptCorrected:
+		write(slog.LevelWarn, "redis option corrected", slog.String("option", e.Option), slog.String("used", fmt.Sprint(e.Used)))
+	case LogConnecting:
+		write(slog.LevelDebug, "redis connecting")
+	case LogConnected:
+		write(slog.LevelInfo, "redis connected", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr))
+	case LogConnectFailed:
+		level := slog.LevelWarn
+		if err := redis.AsErrorx(e.Error); err != nil && err.HasTrait(ErrTraitInitPermanent) {
+			level = slog.LevelError
+		}
+		write(level, "redis connecting failed", slog.Any("error", e.Error))
+	case LogDisconnected:
+		write(slog.LevelWarn, "redis connection lost", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
+	case LogContextClosed:
+		write(slog.LevelInfo, "redis connection closed", slog.Any("error", e.Error))
+	case LogFuturePanic:
+		// What it panicked with may hold anything of the user's.
+		write(slog.LevelError, "redis future panicked", slog.String("type", fmt.Sprintf("%T", e.Value)), slog.String("stack", string(e.Stack)))
+	}
+}
+
+// ReqStat implements Logger.
+func (slogLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
+
+// WantsReqStat tells that statistics are not collected.
+func (slogLogger) WantsReqStat() bool { return false }

@@ -1,0 +1,71 @@
+package redisconn_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// lockedBuffer is a bytes.Buffer for several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// Whatever happens has a line at its level, which shows no secret.
+func TestSlogLogger(t *testing.T) {
+	var out lockedBuffer
+	logger := redisconn.NewSlogLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	require.False(t, redisconn.WantsReqStat(logger))
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: logger, MaxRequests: -1})
+	redis.Sync{S: conn}.Do("PING")
+	for _, event := range []redisconn.LogEvent{
+		redisconn.LogConnectFailed{Error: redisconn.ErrAuth.New("no")},
+		redisconn.LogConnectFailed{Error: redisconn.ErrDial.New("no")},
+		redisconn.LogDisconnected{Error: errors.New("gone")},
+		redisconn.LogFuturePanic{Value: errors.New("canary")},
+	} {
+		logger.Report(conn, event)
+	}
+	conn.Close()
+	for _, want := range []string{
+		`level=WARN msg="redis option corrected" redis.address=` + s.Addr() + ` redis.option=MaxRequests`,
+		`level=DEBUG msg="redis connecting"`,
+		`level=INFO msg="redis connected"`,
+		`level=ERROR msg="redis connecting failed"`,
+		`level=WARN msg="redis connecting failed"`,
+		`level=WARN msg="redis connection lost"`,
+		`level=ERROR msg="redis future panicked"`,
+		`level=INFO msg="redis connection closed"`,
+	} {
+		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(want)) }, 10*time.Second, time.Millisecond, want)
+	}
+	require.NotContains(t, out.String(), "canary")
+
+	silent, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NewSlogLogger(nil)})
+	require.NoError(t, err)
+	silent.Close()
+}
