@@ -34,6 +34,7 @@ run: $(if $(CLUSTER)$(SENTINEL),redis-server) ## show the library at work; REDIS
 test: redis-server ## run all tests (installs redis-server when it is missing)
 	$(GO) test $(TESTFLAGS) $(PKG)
 	@scripts/bench-module.sh $(GO) test -short ./...
+	@scripts/contrib.sh $(GO) test ./...
 
 race: redis-server ## run all tests under the race detector; -short lowers iterations
 	$(GO) test -race -short $(TESTFLAGS) $(PKG)
@@ -66,6 +67,7 @@ lint-code: $(GOLANGCI) ## the first part of lint
 	$(GO) mod tidy -diff
 	$(GOLANGCI) run $(PKG)
 	@scripts/bench-module.sh $(GO) vet ./...
+	@scripts/contrib.sh $(GO) vet ./...
 	$(GO) run ./internal/api
 
 platforms: ## type-check code and tests for every platform

@@ -1,0 +1,172 @@
+package redisprom
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Collector shows the statistics of connections or of a cluster. It reads them when it
+// is scraped, and costs requests nothing.
+type Collector struct {
+	// conns returns the statistics by node; cluster is nil without a cluster.
+	conns   func() map[string]redisconn.Stats
+	cluster func() rediscluster.Stats
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// NewCollector makes a Collector of connections. Those with the same address are added
+// up.
+func NewCollector(conns ...*redisconn.Connection) *Collector {
+	return &Collector{conns: func() map[string]redisconn.Stats {
+		nodes := make(map[string]redisconn.Stats)
+		for _, conn := range conns {
+			add(nodes, conn.Addr(), conn.Stats())
+		}
+		return nodes
+	}}
+}
+
+// NewClusterCollector makes a Collector of a cluster. A node that has left the cluster
+// is not shown any more.
+func NewClusterCollector(cluster *rediscluster.Cluster) *Collector {
+	return &Collector{cluster: cluster.Stats}
+}
+
+// add adds up statistics of one node.
+func add(nodes map[string]redisconn.Stats, addr string, stats redisconn.Stats) {
+	sum := nodes[addr]
+	sum.Merge(stats)
+	if stats.State == "connected" {
+		sum.State = stats.State
+	}
+	nodes[addr] = sum
+}
+
+// metric is one that is made of a connection's statistics.
+type metric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(s *redisconn.Stats) float64
+}
+
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("redispipe_"+name, help, labels, nil)
+}
+
+func counter(name, help string, value func(s *redisconn.Stats) uint64) metric {
+	return metric{newDesc(name, help, "node"), prometheus.CounterValue, func(s *redisconn.Stats) float64 { return float64(value(s)) }}
+}
+
+func gauge(name, help string, value func(s *redisconn.Stats) int) metric {
+	return metric{newDesc(name, help, "node"), prometheus.GaugeValue, func(s *redisconn.Stats) float64 { return float64(value(s)) }}
+}
+
+var (
+	metrics = []metric{
+		counter("writes_total", "Batches that were written.", func(s *redisconn.Stats) uint64 { return s.Writes }),
+		counter("written_requests_total", "Requests in written batches.", func(s *redisconn.Stats) uint64 { return s.WrittenRequests }),
+		counter("written_bytes_total", "Bytes of written batches.", func(s *redisconn.Stats) uint64 { return s.WrittenBytes }),
+		counter("read_bytes_total", "Bytes that were read.", func(s *redisconn.Stats) uint64 { return s.ReadBytes }),
+		counter("connects_total", "Sockets that were connected.", func(s *redisconn.Stats) uint64 { return s.Connects }),
+		counter("disconnects_total", "Sockets that were lost.", func(s *redisconn.Stats) uint64 { return s.Disconnects }),
+		counter("failed_dials_total", "Attempts to connect that failed.", func(s *redisconn.Stats) uint64 { return s.FailedDials }),
+		gauge("in_flight_requests", "Requests that wait for their answers.", func(s *redisconn.Stats) int { return s.InFlight }),
+		gauge("queued_requests", "Requests that wait to be written.", func(s *redisconn.Stats) int { return s.Queued }),
+		gauge("queued_bytes", "Bytes that wait to be written.", func(s *redisconn.Stats) int { return s.QueuedBytes }),
+		gauge("waiting_callers", "Callers that wait for room in a queue.", func(s *redisconn.Stats) int { return s.WaitingForRoom }),
+		gauge("connected", "1 if there is a connection to the node.", func(s *redisconn.Stats) int {
+			if s.State == "connected" {
+				return 1
+			}
+			return 0
+		}),
+	}
+	requestsDesc  = newDesc("requests_total", "Requests by what became of them, as connections saw them.", "node", "outcome")
+	stageDesc     = newDesc("stage_duration_seconds", "Where the time of requests went.", "node", "stage")
+	redirectsDesc = newDesc("redirects_total", "Redirects that were followed.", "kind")
+	retriesDesc   = newDesc("retries_total", "Requests that were sent again after a failure.")
+	refreshesDesc = newDesc("refreshes_total", "How often the topology was read.")
+	pendingDesc   = newDesc("waiting_retries", "Requests that wait for their next attempt.")
+)
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range metrics {
+		ch <- m.desc
+	}
+	ch <- requestsDesc
+	ch <- stageDesc
+	if c.cluster != nil {
+		ch <- redirectsDesc
+		ch <- retriesDesc
+		ch <- refreshesDesc
+		ch <- pendingDesc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	if c.cluster == nil {
+		collectNodes(ch, c.conns())
+		return
+	}
+	stats := c.cluster()
+	nodes := make(map[string]redisconn.Stats)
+	for _, n := range stats.Nodes {
+		for _, conn := range n.Conns {
+			add(nodes, n.Addr, conn)
+		}
+	}
+	collectNodes(ch, nodes)
+	counters := func(desc *prometheus.Desc, n uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
+	}
+	counters(redirectsDesc, stats.Moved, "moved")
+	counters(redirectsDesc, stats.Asked, "ask")
+	counters(redirectsDesc, stats.Migrating, "tryagain")
+	counters(retriesDesc, stats.Retries)
+	counters(refreshesDesc, stats.Refreshes)
+	ch <- prometheus.MustNewConstMetric(pendingDesc, prometheus.GaugeValue, float64(stats.Waiting))
+}
+
+func collectNodes(ch chan<- prometheus.Metric, nodes map[string]redisconn.Stats) {
+	shown := 0
+	for addr, stats := range nodes {
+		if shown++; shown > nodesMost {
+			return
+		}
+		for _, m := range metrics {
+			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&stats), addr)
+		}
+		for o, n := range map[redis.Outcome]uint64{
+			redis.OutcomeValue: stats.Values, redis.OutcomeRefused: stats.Refused,
+			redis.OutcomeNotSent: stats.NotSent, redis.OutcomeUnknown: stats.Unknown,
+		} {
+			ch <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(n), addr, outcome(o))
+		}
+		for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback} {
+			collectStage(ch, addr, stage, stats.Stage(stage))
+		}
+	}
+}
+
+// collectStage makes a histogram with DefaultBuckets.
+func collectStage(ch chan<- prometheus.Metric, addr string, stage redis.Stage, h *redis.Histogram) {
+	buckets := make(map[float64]uint64, len(DefaultBuckets))
+	for _, bound := range DefaultBuckets {
+		below := uint64(0)
+		for upper, n := range h.All() {
+			if upper <= time.Duration(bound*1e9) {
+				below += n
+			}
+		}
+		buckets[bound] = below
+	}
+	ch <- prometheus.MustNewConstHistogram(stageDesc, h.Count(), h.Sum().Seconds(), buckets, addr, stage.String())
+}

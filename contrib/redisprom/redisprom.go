@@ -1,0 +1,103 @@
+// Package redisprom shows what package redispipe does to Prometheus: a [Hook] that
+// measures operations, and a [Collector] of the statistics of connections and clusters.
+//
+// Labels are the command, the node and the outcome, and no more. Their values are
+// bounded, whatever users send: at most 256 names of commands that are not known, and
+// 256 nodes.
+package redisprom
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s: a request
+// in a data centre takes less than the millisecond at which Prometheus' own begin.
+var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1, 2, 5, 10}
+
+// nodesMost bounds the values of the label "node".
+const nodesMost = 256
+
+// Hook is a redis.Hook that measures operations. Register it with a registry, and give
+// it to redis.WithHook.
+type Hook struct {
+	duration *prometheus.HistogramVec
+	requests *prometheus.CounterVec
+
+	mu    sync.Mutex // guards nodes
+	nodes map[string]struct{}
+}
+
+var (
+	_ redis.Hook           = (*Hook)(nil)
+	_ prometheus.Collector = (*Hook)(nil)
+)
+
+// NewHook makes a Hook. buckets are the bounds of durations in seconds, in ascending
+// order; nil stands for DefaultBuckets.
+func NewHook(buckets []float64) *Hook {
+	if buckets == nil {
+		buckets = DefaultBuckets
+	}
+	labels := []string{"command", "node", "outcome"}
+	return &Hook{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "redispipe_operation_duration_seconds",
+			Help:    "How long operations took: single requests, batches, transactions, steps of scans.",
+			Buckets: buckets,
+		}, labels),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redispipe_operation_requests_total",
+			Help: "Requests of operations that have ended.",
+		}, labels),
+		nodes: make(map[string]struct{}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (h *Hook) Describe(ch chan<- *prometheus.Desc) {
+	h.duration.Describe(ch)
+	h.requests.Describe(ch)
+}
+
+// Collect implements prometheus.Collector.
+func (h *Hook) Collect(ch chan<- prometheus.Metric) {
+	h.duration.Collect(ch)
+	h.requests.Collect(ch)
+}
+
+// Before implements redis.Hook.
+func (h *Hook) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
+
+// After implements redis.Hook.
+func (h *Hook) After(_ context.Context, op redis.Operation, end redis.Completion) {
+	command := strings.ToLower(op.Command)
+	if command == "" {
+		command = "several"
+	}
+	labels := []string{command, h.node(end.Address), outcome(end.Outcome)}
+	h.duration.WithLabelValues(labels...).Observe(end.Duration.Seconds())
+	h.requests.WithLabelValues(labels...).Add(float64(op.Requests))
+}
+
+// node is the value of the label for an address.
+func (h *Hook) node(addr string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, known := h.nodes[addr]; known {
+		return addr
+	}
+	if len(h.nodes) >= nodesMost {
+		return "other"
+	}
+	h.nodes[addr] = struct{}{}
+	return addr
+}
+
+// outcome is the value of the label for an outcome.
+func outcome(o redis.Outcome) string { return strings.ReplaceAll(o.String(), " ", "_") }

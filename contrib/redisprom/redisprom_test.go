@@ -1,0 +1,120 @@
+package redisprom
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// names returns the names of all metrics, and checks that they are as Prometheus has
+// them.
+func names(t *testing.T, collectors ...prometheus.Collector) map[string]bool {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	for _, c := range collectors {
+		require.NoError(t, registry.Register(c))
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	found := make(map[string]bool)
+	for _, f := range families {
+		found[f.GetName()] = true
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				require.Contains(t, []string{"command", "node", "outcome", "stage", "kind"}, l.GetName())
+			}
+		}
+	}
+	return found
+}
+
+func TestConnection(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	hook := NewHook(nil)
+	sync := redis.Sync{S: redis.WithHook(conn, hook)}
+	sync.Do("SET", "key", "value")
+	sync.Do("GET", "key")
+	sync.Do("INCR", "key")
+	sync.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req("SET", "key", 1)})
+	require.NoError(t, testutil.CollectAndCompare(hook, strings.NewReader(strings.ReplaceAll(`
+# HELP redispipe_operation_requests_total Requests of operations that have ended.
+# TYPE redispipe_operation_requests_total counter
+redispipe_operation_requests_total{command="get",node="NODE",outcome="value"} 1
+redispipe_operation_requests_total{command="incr",node="NODE",outcome="refused"} 1
+redispipe_operation_requests_total{command="set",node="NODE",outcome="value"} 1
+redispipe_operation_requests_total{command="several",node="NODE",outcome="value"} 2
+`, "NODE", s.Addr())), "redispipe_operation_requests_total"))
+	require.Equal(t, 4, testutil.CollectAndCount(hook, "redispipe_operation_duration_seconds"))
+
+	collector := NewCollector(conn)
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(strings.ReplaceAll(`
+# HELP redispipe_requests_total Requests by what became of them, as connections saw them.
+# TYPE redispipe_requests_total counter
+redispipe_requests_total{node="NODE",outcome="not_sent"} 0
+redispipe_requests_total{node="NODE",outcome="refused"} 1
+redispipe_requests_total{node="NODE",outcome="unknown"} 0
+redispipe_requests_total{node="NODE",outcome="value"} 4
+`, "NODE", s.Addr())), "redispipe_requests_total"))
+	require.Equal(t, 4, testutil.CollectAndCount(collector, "redispipe_stage_duration_seconds"))
+	names(t, hook, collector)
+}
+
+// Whatever users send and wherever to, labels have a bound.
+func TestLabelsAreBounded(t *testing.T) {
+	hook := NewHook([]float64{1})
+	for i := range 10 * nodesMost {
+		hook.After(context.Background(), redis.Operation{Command: "GET", Requests: 1}, redis.Completion{Address: fmt.Sprint(i), Duration: time.Second})
+	}
+	require.Equal(t, nodesMost+1, testutil.CollectAndCount(hook, "redispipe_operation_requests_total"))
+}
+
+var metricName = regexp.MustCompile(`redispipe_[a-z_]+`)
+
+// The dashboard and the alerts ask for metrics that there are.
+func TestDashboardAndAlerts(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	defer cluster.Close()
+	hook := NewHook(nil)
+	redis.Sync{S: redis.WithHook(cluster, hook)}.Do("SET", "key", "value")
+	known := names(t, hook, NewClusterCollector(cluster))
+	for _, file := range []string{"dashboard.json", "alerts.yml"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		used := metricName.FindAllString(string(text), -1)
+		require.Greater(t, len(used), 5, file)
+		for _, name := range used {
+			base := name
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				if cut, ok := strings.CutSuffix(name, suffix); ok && known[cut] {
+					base = cut
+				}
+			}
+			require.True(t, known[base], "%s: there is no metric %s", file, name)
+		}
+	}
+	dashboard, err := os.ReadFile("dashboard.json")
+	require.NoError(t, err)
+	require.True(t, json.Valid(dashboard))
+}
