@@ -1,0 +1,221 @@
+// Package redisotel makes spans and metrics of what package redispipe does, by
+// OpenTelemetry's semantic conventions for clients of databases and of Redis.
+//
+// An operation is what a user sends: a request, a SendMany, a SendTransaction, a step of
+// a scan. That connections write requests of many goroutines together is no batch by
+// these conventions. Arguments, and so db.query.text, are never shown.
+package redisotel
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/joomcode/errorx"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+const scope = "github.com/joomcode/redispipe/contrib/redisotel"
+
+// DefaultBuckets are the bounds of durations in seconds. The convention's own begin at
+// 1 ms, in which most requests of a data centre are answered.
+var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10}
+
+// Opts are the options of NewHook. The zero value uses the global providers.
+type Opts struct {
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	// DB is the database that the connections have selected (redisconn.Opts.DB), for
+	// db.namespace.
+	DB int
+	// Address is where the connections lead to, host:port, for server.address and
+	// server.port: of a cluster, an address of it. Without it they are those of the node
+	// that answered.
+	Address string
+	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
+	// order. Default DefaultBuckets.
+	Buckets []float64
+}
+
+// NewHook makes a hook for redis.WithHook.
+func NewHook(opts Opts) (redis.Hook, error) {
+	if opts.TracerProvider == nil {
+		opts.TracerProvider = otel.GetTracerProvider()
+	}
+	if opts.MeterProvider == nil {
+		opts.MeterProvider = otel.GetMeterProvider()
+	}
+	if opts.Buckets == nil {
+		opts.Buckets = DefaultBuckets
+	}
+	duration, err := opts.MeterProvider.Meter(scope).Float64Histogram("db.client.operation.duration",
+		metric.WithUnit("s"),
+		metric.WithDescription("Duration of database client operations."),
+		metric.WithExplicitBucketBoundaries(opts.Buckets...))
+	if err != nil {
+		return nil, err
+	}
+	return &hook{
+		tracer:   opts.TracerProvider.Tracer(scope),
+		duration: duration,
+		common:   []attribute.KeyValue{attribute.String("db.system.name", "redis"), attribute.String("db.namespace", strconv.Itoa(opts.DB))},
+		address:  opts.Address,
+	}, nil
+}
+
+// hook implements redis.Hook.
+type hook struct {
+	tracer   trace.Tracer
+	duration metric.Float64Histogram
+	common   []attribute.KeyValue
+	address  string
+}
+
+// Before implements redis.Hook.
+func (h *hook) Before(ctx context.Context, op redis.Operation) context.Context {
+	attrs := append(h.operation(op), server(h.address)...)
+	ctx, _ = h.tracer.Start(ctx, name(op), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+	return ctx
+}
+
+// After implements redis.Hook.
+func (h *hook) After(ctx context.Context, op redis.Operation, end redis.Completion) {
+	var late []attribute.KeyValue
+	if h.address == "" {
+		late = server(end.Address)
+	}
+	late = append(late, peer(end.Peer)...)
+	late = append(late, failure(end)...)
+
+	span := trace.SpanFromContext(ctx)
+	span.SetAttributes(late...)
+	if end.Outcome != redis.OutcomeValue {
+		span.SetStatus(codes.Error, description(end.Err))
+	}
+	span.End()
+
+	attrs := append(h.operation(op), late...)
+	if h.address != "" {
+		attrs = append(attrs, server(h.address)...)
+	}
+	h.duration.Record(ctx, end.Duration.Seconds(), metric.WithAttributes(withoutBatchSize(attrs)...))
+}
+
+// name is db.operation.name, which is the name of the span, too.
+func name(op redis.Operation) string {
+	prefix := ""
+	switch {
+	case op.Kind == redis.OperationTransaction:
+		prefix = "MULTI"
+	case op.Kind == redis.OperationMany && op.Requests > 1:
+		prefix = "PIPELINE"
+	}
+	return strings.TrimSpace(prefix + " " + op.Command)
+}
+
+const batchSize = attribute.Key("db.operation.batch.size")
+
+// operation returns what is known of an operation from the start.
+func (h *hook) operation(op redis.Operation) []attribute.KeyValue {
+	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name(op))}, h.common...)
+	if op.Requests > 1 {
+		attrs = append(attrs, batchSize.Int(op.Requests))
+	}
+	return attrs
+}
+
+// withoutBatchSize leaves out what is of spans alone: it has no bound.
+func withoutBatchSize(attrs []attribute.KeyValue) (kept []attribute.KeyValue) {
+	for _, attr := range attrs {
+		if attr.Key != batchSize {
+			kept = append(kept, attr)
+		}
+	}
+	return kept
+}
+
+const defaultPort = 6379
+
+// server returns where the operation was sent to. The port is left out if it is the
+// usual one.
+func server(addr string) []attribute.KeyValue {
+	host, port := split(addr)
+	switch {
+	case host == "":
+		return nil
+	case port == 0 || port == defaultPort:
+		return []attribute.KeyValue{attribute.String("server.address", host)}
+	}
+	return []attribute.KeyValue{attribute.String("server.address", host), attribute.Int("server.port", port)}
+}
+
+// peer returns the socket's other end.
+func peer(addr string) []attribute.KeyValue {
+	host, port := split(addr)
+	switch {
+	case host == "":
+		return nil
+	case port == 0:
+		return []attribute.KeyValue{attribute.String("network.peer.address", host)}
+	}
+	return []attribute.KeyValue{attribute.String("network.peer.address", host), attribute.Int("network.peer.port", port)}
+}
+
+// split takes an address apart; one of a Unix socket has no port.
+func split(addr string) (host string, port int) {
+	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
+		return path, 0
+	}
+	host, text, err := net.SplitHostPort(strings.TrimPrefix(addr, "tcp://"))
+	if err != nil {
+		return addr, 0
+	}
+	port, _ = strconv.Atoi(text)
+	return host, port
+}
+
+// failure returns what the conventions have for an operation that failed.
+func failure(end redis.Completion) []attribute.KeyValue {
+	if end.Outcome == redis.OutcomeValue || end.Err == nil {
+		return nil
+	}
+	if end.Outcome != redis.OutcomeRefused {
+		return []attribute.KeyValue{attribute.String("error.type", errorType(end.Err))}
+	}
+	code := prefix(end.Err)
+	return []attribute.KeyValue{attribute.String("db.response.status_code", code), attribute.String("error.type", code)}
+}
+
+// errorType is the full name of the error's type, of which there are some dozens.
+func errorType(err error) string {
+	if typed := errorx.Cast(err); typed != nil {
+		return typed.Type().FullName()
+	}
+	return "_OTHER"
+}
+
+// prefix is the first word of a server's error. What does not look like one, as a
+// script may raise, is shown as ERR: it might be anything.
+func prefix(err error) string {
+	word, _, _ := strings.Cut(redis.AsErrorx(err).Message(), " ")
+	if word == "" || len(word) > 20 || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return "ERR"
+	}
+	return word
+}
+
+// description is that of a span's status: the error's type, since its text may be the
+// server's.
+func description(err error) string {
+	if err == nil {
+		return ""
+	}
+	return errorType(err)
+}

@@ -1,0 +1,149 @@
+package redisotel
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// telemetry keeps spans and metrics in memory.
+type telemetry struct {
+	spans  *tracetest.InMemoryExporter
+	reader *sdkmetric.ManualReader
+	opts   Opts
+}
+
+func newTelemetry() telemetry {
+	spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
+	return telemetry{spans, reader, Opts{
+		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
+		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
+	}}
+}
+
+func attributes(list []attribute.KeyValue) map[string]any {
+	attrs := make(map[string]any)
+	for _, attr := range list {
+		attrs[string(attr.Key)] = attr.Value.AsInterface()
+	}
+	return attrs
+}
+
+// Each kind of operation has the attributes of the conventions, and no other.
+func TestConventions(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{DB: 3, Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	tel := newTelemetry()
+	tel.opts.DB = 3
+	hook, err := NewHook(tel.opts)
+	require.NoError(t, err)
+	sync := redis.SyncCtx{S: redis.WithHook(conn, hook)}
+	ctx, parent := tel.opts.TracerProvider.Tracer("test").Start(context.Background(), "parent")
+	host, port := split(s.Addr())
+	peerHost, peerPort := split(conn.RemoteAddr())
+	get, set := redis.Req("GET", "canary"), redis.Req("SET", "canary", "secret")
+	for _, c := range []struct {
+		name  string
+		send  func()
+		extra map[string]any
+	}{
+		{"SET", func() { sync.Send(ctx, set) }, nil},
+		{"CONFIG GET", func() { sync.Do(ctx, "CONFIG", "GET", "port") }, nil},
+		{"INCR", func() { sync.Do(ctx, "INCR", "canary") }, map[string]any{"db.response.status_code": "ERR", "error.type": "ERR"}},
+		{"LPUSH", func() { sync.Do(ctx, "LPUSH", "canary", 1) }, map[string]any{"db.response.status_code": "WRONGTYPE", "error.type": "WRONGTYPE"}},
+		{"PIPELINE GET", func() { sync.SendMany(ctx, []redis.Request{get, get}) }, map[string]any{"db.operation.batch.size": int64(2)}},
+		{"PIPELINE", func() { sync.SendMany(ctx, []redis.Request{get, set, get}) }, map[string]any{"db.operation.batch.size": int64(3)}},
+		{"GET", func() { sync.SendMany(ctx, []redis.Request{get}) }, nil},
+		{"MULTI SET", func() { _, _ = sync.SendTransaction(ctx, []redis.Request{set}) }, nil},
+		{"MULTI", func() { _, _ = sync.SendTransaction(ctx, []redis.Request{get, set}) }, map[string]any{"db.operation.batch.size": int64(2)}},
+	} {
+		tel.spans.Reset()
+		c.send()
+		spans := tel.spans.GetSpans()
+		require.Len(t, spans, 1, c.name)
+		want := map[string]any{
+			"db.system.name": "redis", "db.operation.name": c.name, "db.namespace": "3",
+			"server.address": host, "server.port": int64(port),
+			"network.peer.address": peerHost, "network.peer.port": int64(peerPort),
+		}
+		for key, value := range c.extra {
+			want[key] = value
+		}
+		require.Equal(t, c.name, spans[0].Name)
+		require.Equal(t, want, attributes(spans[0].Attributes), c.name)
+		require.Equal(t, trace.SpanKindClient, spans[0].SpanKind)
+		require.Equal(t, parent.SpanContext().SpanID(), spans[0].Parent.SpanID())
+		status := codes.Unset
+		if want["error.type"] != nil {
+			status = codes.Error
+		}
+		require.Equal(t, status, spans[0].Status.Code, c.name)
+		require.NotContains(t, spans[0].Status.Description, "canary")
+	}
+
+	var data metricdata.ResourceMetrics
+	require.NoError(t, tel.reader.Collect(context.Background(), &data))
+	require.Len(t, data.ScopeMetrics, 1)
+	require.Equal(t, scope, data.ScopeMetrics[0].Scope.Name)
+	require.Len(t, data.ScopeMetrics[0].Metrics, 1)
+	m := data.ScopeMetrics[0].Metrics[0]
+	require.Equal(t, "db.client.operation.duration", m.Name)
+	require.Equal(t, "s", m.Unit)
+	points := m.Data.(metricdata.Histogram[float64]).DataPoints
+	require.Len(t, points, 9)
+	for _, p := range points {
+		require.Equal(t, DefaultBuckets, p.Bounds)
+		require.EqualValues(t, 1, p.Count)
+		attrs := attributes(p.Attributes.ToSlice())
+		require.Equal(t, "redis", attrs["db.system.name"])
+		require.NotContains(t, attrs, "db.operation.batch.size", "it has no bound")
+	}
+}
+
+// Errors that no server has sent have a type of few values, and no status code.
+func TestErrorType(t *testing.T) {
+	tel := newTelemetry()
+	tel.opts.Address, tel.opts.Buckets = "redis.example:6379", []float64{1}
+	hook, err := NewHook(tel.opts)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{redis.ErrIO.New("canary"), "redispipe.io"},
+		{redisconn.ErrDial.New("canary"), "redispipe.connection.dial"},
+		{errors.New("canary"), "_OTHER"},
+	} {
+		tel.spans.Reset()
+		op := redis.Operation{Command: "GET", Requests: 1}
+		ctx := hook.Before(context.Background(), op)
+		hook.After(ctx, op, redis.Completion{Err: c.err, Outcome: redis.OutcomeUnknown, Duration: time.Second})
+		span := tel.spans.GetSpans()[0]
+		attrs := attributes(span.Attributes)
+		require.Equal(t, c.want, attrs["error.type"])
+		require.Equal(t, "redis.example", attrs["server.address"])
+		require.NotContains(t, attrs, "server.port", "the usual one")
+		require.NotContains(t, attrs, "db.response.status_code")
+		require.Equal(t, codes.Error, span.Status.Code)
+	}
+	require.Equal(t, "ERR", prefix(redis.ErrResult.New("user:canary is locked")))
+	host, port := split("unix:///tmp/redis.sock")
+	require.Equal(t, "/tmp/redis.sock", host)
+	require.Zero(t, port)
+}
