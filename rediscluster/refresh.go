@@ -200,7 +200,7 @@ func (r *refresher) publish(l *layout) (changed bool) {
 		}
 	}
 	r.retire(gone) // before the topology forgets them: Shutdown knows no others
-	r.c.topology.Store(t)
+	close(r.c.topology.Swap(t).replaced)
 	r.closeRetired(gone)
 	r.c.report(LogTopologyChanged{Masters: t.masters()})
 	return true

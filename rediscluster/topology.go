@@ -22,6 +22,8 @@ type topology struct {
 	masterOnly slotSet
 	// reason is why a shard has no master: its address is empty then.
 	reason *errorx.Error
+	// replaced is closed when another topology is in place.
+	replaced chan struct{}
 }
 
 // shard is a master with its replicas.
@@ -45,7 +47,7 @@ type nodeFor func(addr string, replica bool) *node
 
 // newTopology makes a topology of a layout.
 func newTopology(l *layout, get nodeFor) *topology {
-	t := &topology{slots: l.slots, aliases: l.aliases, reason: l.reason}
+	t := &topology{slots: l.slots, aliases: l.aliases, reason: l.reason, replaced: make(chan struct{})}
 	for _, plan := range l.shards {
 		s := &shard{master: get(plan.master, false)}
 		s.nodes = append(s.nodes, s.master)

@@ -1,0 +1,85 @@
+package redispubsub_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+var _ redispubsub.Nodes = (*rediscluster.Cluster)(nil)
+
+func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cluster {
+	t.Helper()
+	c, err := rediscluster.NewCluster(t.Context(), addrs, rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func newClusterSubscriber(t testing.TB, c *rediscluster.Cluster) *redispubsub.Subscriber {
+	t.Helper()
+	s, err := redispubsub.NewCluster(c, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Sharded channels come from the masters of their slots, and follow them.
+func TestShardedChannelsFollowTheirSlot(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		c := connectCluster(t, bed.Addrs(), protocol)
+		s := newClusterSubscriber(t, c)
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		var topics []redispubsub.Topic
+		for i := range 20 {
+			topics = append(topics, redispubsub.Sharded(fmt.Sprint("room", i)))
+		}
+		topics = append(topics, redispubsub.Channel("plain"))
+		require.NoError(t, sub.Subscribe(withPatience(t), topics...))
+		assert.Len(t, s.Stats().Sockets, 3)
+		for _, topic := range topics[:20] {
+			require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SPUBLISH", topic.Name, "hi")))
+		}
+		require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("PUBLISH", "plain", "hi")))
+		var got []redispubsub.Topic
+		for _, ev := range take(t, sub, 21) {
+			msg := ev.(redispubsub.Message)
+			if msg.Sharded {
+				got = append(got, redispubsub.Sharded(msg.Channel))
+			} else {
+				got = append(got, redispubsub.Channel(msg.Channel))
+			}
+		}
+		assert.ElementsMatch(t, topics, got)
+
+		slot, err := bed.Slot("room0")
+		require.NoError(t, err)
+		owner, err := bed.Owner(slot)
+		require.NoError(t, err)
+		for i := range 6 {
+			to := bed.Node((slices.Index(bed.Nodes(), owner) + 1 + i%2) % 3)
+			require.NoError(t, bed.MoveSlot(slot, to))
+			open := take(t, sub, 1)[0].(redispubsub.Gap)
+			if open.Open() {
+				open = take(t, sub, 1)[0].(redispubsub.Gap)
+			}
+			assert.Equal(t, []redispubsub.Topic{topics[0]}, open.Topics)
+			assert.Equal(t, redispubsub.SlotMoved, open.Reason)
+			require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SPUBLISH", "room0", "moved")))
+			assert.Equal(t, "moved", string(take(t, sub, 1)[0].(redispubsub.Message).Payload))
+		}
+	})
+}
