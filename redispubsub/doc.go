@@ -25,7 +25,9 @@
 //	}
 //
 // Between two events without a [Gap] nothing was lost on the way from the server to the
-// consumer. What servers lose among themselves, as on a cluster's bus, nobody can see.
+// consumer. What servers lose among themselves, as on a cluster's bus, nobody can see. The
+// bus has an order for each pair of nodes only: messages that are published on several
+// nodes, or around a failover, may come in another order, or again from the new node.
 //
 // PUBLISH and SPUBLISH are ordinary requests: send them through the connection or the
 // cluster.

@@ -107,7 +107,10 @@ func (f *feed) failed(err error) {
 	stays := redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent)
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	f.state, f.changed, f.err = SocketDown, time.Now(), err
+	f.err = err
+	if f.state != SocketDown {
+		f.state, f.changed = SocketDown, time.Now()
+	}
 	if !stays {
 		return
 	}
@@ -126,7 +129,7 @@ func (f *feed) lost(sess *session, err error) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	f.session, f.err = nil, err
-	f.state, f.changed = SocketDown, time.Now()
+	f.state, f.changed = SocketConnecting, time.Now()
 	for _, t := range f.topics {
 		t.asked = false
 		f.loseLocked(t, sess, ConnectionLost, err)

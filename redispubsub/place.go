@@ -123,11 +123,17 @@ func (s *Subscriber) placeLocked(t *topic, touched map[*feed]struct{}) {
 	touched[f] = struct{}{}
 }
 
+// stayLeast is for how long a node can't be reached before its topics go to another one,
+// if any node has them. That one may get a message by the cluster's bus later than it
+// came by the first, which would be twice then. The bus takes less than 1 ms, but for
+// nodes that are stopped or overloaded.
+const stayLeast = 100 * time.Millisecond
+
 // anyNodeLocked chooses the node of a topic that all nodes have: the one where it is,
 // unless that can't be reached; one that has a socket already; any.
 func (s *Subscriber) anyNodeLocked(t *topic) *redisconn.Connection {
 	nodes, _ := s.nodes.PushNodes()
-	if f := t.feed; f != nil && f.state != SocketDown && slices.Contains(nodes, f.key.conn) {
+	if f := t.feed; f != nil && (f.state != SocketDown || time.Since(f.changed) < stayLeast) && slices.Contains(nodes, f.key.conn) {
 		return f.key.conn
 	}
 	var up *redisconn.Connection

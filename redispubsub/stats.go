@@ -36,11 +36,11 @@ type SocketStats struct {
 type SocketState uint8
 
 const (
-	// SocketConnecting: the socket is dialed for the first time.
+	// SocketConnecting: the socket is dialed, for the first time or since it has ended.
 	SocketConnecting SocketState = iota
 	// SocketConnected: the server has answered the handshake.
 	SocketConnected
-	// SocketDown: it has ended, or could not be connected. It is dialed again.
+	// SocketDown: it could not be connected. It is dialed again and again.
 	SocketDown
 )
 

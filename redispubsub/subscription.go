@@ -139,28 +139,26 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 		s.mu.Unlock()
 		return nil, s.errClosed()
 	}
-	touched := map[*feed]struct{}{}
+	var added []*member
 	for _, t := range topics {
-		if sub.members[t] != nil {
-			continue
+		if sub.members[t] == nil {
+			m := &member{sub: sub, topic: t, call: c}
+			sub.members[t], c.waiting[m] = m, struct{}{}
+			added = append(added, m)
 		}
-		m := &member{sub: sub, topic: t, call: c}
-		c.waiting[m] = struct{}{}
-		sub.members[t] = m
-		top := s.topicLocked(t, sub)
+	}
+	if len(added) == 0 {
+		close(c.done)
+	}
+	touched := map[*feed]struct{}{}
+	for _, m := range added { // the first may be settled at once, so c has to know all
+		top := s.topicLocked(m.topic, sub)
 		top.members = append(slices.Clip(top.members), m)
 		if top.feed == nil {
 			s.placeLocked(top, touched)
 		} else {
 			top.feed.settleLocked(top)
 			touched[top.feed] = struct{}{}
-		}
-	}
-	if len(c.waiting) == 0 {
-		select {
-		case <-c.done:
-		default:
-			close(c.done)
 		}
 	}
 	s.mu.Unlock()

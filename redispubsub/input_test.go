@@ -1,0 +1,212 @@
+package redispubsub_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func requireType(t testing.TB, want *errorx.Type, err error) {
+	t.Helper()
+	require.True(t, errorx.IsOfType(err, want), "%v", err)
+}
+
+func TestSubscribeRefusesBadTopics(t *testing.T) {
+	s := newSubscriber(t, connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{}))
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+	for _, topics := range [][]redispubsub.Topic{
+		nil, {redispubsub.Channel("")}, {redispubsub.Channel("a"), redispubsub.Pattern("")}, {{Kind: 3, Name: "a"}},
+	} {
+		requireType(t, redispubsub.ErrTopic, sub.Subscribe(withPatience(t), topics...))
+		requireType(t, redispubsub.ErrTopic, sub.Unsubscribe(withPatience(t), topics...))
+	}
+	assert.Empty(t, sub.Topics())
+	assert.Empty(t, s.Stats().Sockets, "nothing was dialed")
+	bad := s.NewSubscription(redispubsub.SubscriptionOpts{Policy: 9})
+	assert.ErrorContains(t, bad.Subscribe(withPatience(t), redispubsub.Channel("a")), "Policy(9)")
+	_, err := redispubsub.New(nil, redispubsub.Opts{})
+	assert.Error(t, err)
+	_, err = redispubsub.NewCluster(nil, redispubsub.Opts{})
+	assert.Error(t, err)
+}
+
+// A topic that the server refuses takes no other with it, and stays off.
+func TestARefusedTopicTakesNoOtherWithIt(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}})
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret", Protocol: protocol})
+		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+		forbidden := redispubsub.Channel("forbidden")
+		err := sub.Subscribe(withPatience(t), redispubsub.Channel("ok1"), forbidden, redispubsub.Channel("ok2"))
+		var failed *redispubsub.SubscribeError
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, []redispubsub.Topic{forbidden}, failed.Topics)
+		requireType(t, redispubsub.ErrRefused, failed.Errors[0])
+		assert.ErrorContains(t, err, "NOPERM")
+		assert.ElementsMatch(t, []redispubsub.Topic{redispubsub.Channel("ok1"), redispubsub.Channel("ok2")}, sub.Topics())
+		publish(t, conn, "PUBLISH", "ok2", "1")
+		assert.Equal(t, "ok2", take(t, sub, 1)[0].(redispubsub.Message).Channel)
+	})
+}
+
+func TestUnsubscribe(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Protocol: protocol})
+		s := newSubscriber(t, conn)
+		one := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+		two := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		a, b := redispubsub.Channel("a"), redispubsub.Channel("b")
+		require.NoError(t, one.Subscribe(withPatience(t), a, b))
+		require.NoError(t, two.Subscribe(withPatience(t), a, a))
+		require.NoError(t, two.Subscribe(withPatience(t), a))
+		publish(t, conn, "PUBLISH", "a", "1")
+		assert.Equal(t, "1", string(take(t, two, 1)[0].(redispubsub.Message).Payload))
+		require.NoError(t, one.Unsubscribe(withPatience(t), a))
+		publish(t, conn, "PUBLISH", "a", "2")
+		publish(t, conn, "PUBLISH", "b", "3")
+		assert.Equal(t, "2", string(take(t, two, 1)[0].(redispubsub.Message).Payload))
+		events := take(t, one, 5)
+		assert.Equal(t, a, events[3].(redispubsub.Unsubscribed).Topic)
+		assert.NoError(t, events[3].(redispubsub.Unsubscribed).Err)
+		assert.Equal(t, "3", string(events[4].(redispubsub.Message).Payload))
+
+		require.NoError(t, two.Unsubscribe(withPatience(t), a))
+		require.NoError(t, one.Unsubscribe(withPatience(t), a, b))
+		assert.Empty(t, s.Stats().Sockets, "no socket without topics")
+		require.NoError(t, one.Subscribe(withPatience(t), a), "again")
+	})
+}
+
+func TestClose(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	s := newSubscriber(t, conn)
+	a := redispubsub.Channel("a")
+	closed, open, idle := s.NewSubscription(redispubsub.SubscriptionOpts{}), s.NewSubscription(redispubsub.SubscriptionOpts{}), s.NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, closed.Subscribe(withPatience(t), a))
+	require.NoError(t, open.Subscribe(withPatience(t), a))
+	publish(t, conn, "PUBLISH", "a", "1")
+	take(t, closed, 1)
+	publish(t, conn, "PUBLISH", "a", "2")
+	closed.Close()
+	for range closed.Events(withPatience(t)) {
+		t.Fatal("no event and no error after Close")
+	}
+	requireType(t, redispubsub.ErrClosed, closed.Subscribe(withPatience(t), a))
+
+	take(t, open, 1)
+	conn.Close()
+	var last error
+	for _, err := range open.Events(withPatience(t)) {
+		last = err
+	}
+	requireType(t, redispubsub.ErrClosed, last)
+	for _, err := range idle.Events(withPatience(t)) {
+		requireType(t, redispubsub.ErrClosed, err)
+	}
+	requireType(t, redispubsub.ErrClosed, open.Subscribe(withPatience(t), a))
+	late := s.NewSubscription(redispubsub.SubscriptionOpts{})
+	requireType(t, redispubsub.ErrClosed, late.Subscribe(withPatience(t), a))
+}
+
+// Who does not get the confirmation in time takes the topic back.
+func TestSubscribeWithAContextThatEnds(t *testing.T) {
+	server := testbed.NewServer(t)
+	s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{}))
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, server.Pause())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	assert.ErrorIs(t, sub.Subscribe(ctx, redispubsub.Channel("a")), context.DeadlineExceeded)
+	assert.Empty(t, sub.Topics())
+	require.NoError(t, server.Resume())
+}
+
+func TestOneConsumerAtATime(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	ctx, cancel := context.WithCancel(t.Context())
+	events := sub.Chan(ctx)
+	publish(t, conn, "PUBLISH", "a", "1")
+	<-events
+	for _, err := range sub.Events(ctx) {
+		requireType(t, redispubsub.ErrConsumed, err)
+	}
+	cancel()
+	_, more := <-events
+	assert.False(t, more)
+	publish(t, conn, "PUBLISH", "a", "2")
+	assert.Equal(t, "2", string(take(t, sub, 1)[0].(redispubsub.Message).Payload), "the next one goes on")
+}
+
+// What makes no sense ends the socket, and is delivered to nobody.
+func TestStreamInDoubt(t *testing.T) {
+	message := func(channel string) string {
+		return "*3\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk(channel) + testbed.ScriptedBulk("x")
+	}
+	for name, bytes := range map[string]string{
+		"message of another channel": message("other"),
+		"message without a payload":  "*2\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk("a"),
+		"message of numbers":         "*3\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk("a") + ":1\r\n",
+		"confirmation of nothing":    "*3\r\n" + testbed.ScriptedBulk("subscribe") + testbed.ScriptedBulk("a") + ":1\r\n",
+		"unknown kind":               "*2\r\n" + testbed.ScriptedBulk("what") + ":1\r\n",
+		"reply":                      "+OK\r\n",
+		"error":                      "-ERR what\r\n",
+		"push in RESP2":              ">1\r\n:1\r\n",
+		"no RESP":                    "HTTP/1.1 400\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				_, err := fmt.Fprintf(c, "*3\r\n%s%s:1\r\n", testbed.ScriptedBulk(strings.ToLower(r.Cmd)), testbed.ScriptedBulk(r.Args[0]))
+				return err
+			}})
+			s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{}))
+			sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+			// Once b is unsubscribed nothing is in flight.
+			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
+			require.NoError(t, sub.Unsubscribe(withPatience(t), redispubsub.Channel("b")))
+			server.Broadcast([]byte(bytes))
+			gap := take(t, sub, 1)[0].(redispubsub.Gap)
+			assert.Error(t, gap.Err)
+			if gap.Open() {
+				gap = take(t, sub, 1)[0].(redispubsub.Gap)
+			}
+			assert.False(t, gap.Open())
+		})
+	}
+}
+
+// A server that does not confirm what it was asked for is not taken at its word.
+func TestUnconfirmed(t *testing.T) {
+	calls := 0
+	server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		if calls++; calls < 3 {
+			return nil
+		}
+		_, err := io.WriteString(c, "*3\r\n"+testbed.ScriptedBulk("subscribe")+testbed.ScriptedBulk("a")+":1\r\n")
+		return err
+	}})
+	sub := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{})).NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	assert.Equal(t, 3, calls)
+}
+
+func TestPermanentFailureToConnect(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{ACL: []string{"deaf on >secret ~* &* +@all -ping"}})
+	conn := connect(t, server.Addr(), redisconn.Opts{Username: "deaf", Password: "secret"})
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+	err := sub.Subscribe(withPatience(t), redispubsub.Channel("a"))
+	assert.ErrorContains(t, err, "NOPERM")
+}
