@@ -19,11 +19,11 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// proofTime is how long faults go on: 3 s, or what $PUBSUB_TORTURE says.
+// proofTime is how long faults go on: 2 s, or what $PUBSUB_TORTURE says.
 func proofTime(t testing.TB) time.Duration {
 	text := os.Getenv("PUBSUB_TORTURE")
 	if text == "" {
-		return 3 * time.Second
+		return 2 * time.Second
 	}
 	d, err := time.ParseDuration(text)
 	require.NoError(t, err)
