@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -372,4 +374,115 @@ func TestLoneCallerReadsTLS(t *testing.T) {
 		_ = redis.Sync{S: conn}.Do("GET", "key")
 		return conn.ReaderRests()
 	})
+}
+
+// scriptedCaller is a caller that reads when the test says so.
+type scriptedCaller struct {
+	*outcome
+	right   chan wire.ReadRight
+	resolve func()
+}
+
+func newScriptedCaller() *scriptedCaller {
+	return &scriptedCaller{outcome: newOutcome(), right: make(chan wire.ReadRight, 1)}
+}
+
+func (c *scriptedCaller) Waits() bool { return true }
+
+func (c *scriptedCaller) GiveRead(r wire.ReadRight) bool {
+	select {
+	case c.right <- r:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *scriptedCaller) Resolve(res any, n uint64) {
+	c.outcome.Resolve(res, n)
+	if c.resolve != nil {
+		c.resolve()
+	}
+}
+
+// callReading sends a request whose caller is given both rights.
+func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, wire.ReadRight) {
+	t.Helper()
+	for range 1000 {
+		eventually(t, "nobody reads", func() bool {
+			_ = redis.Sync{S: conn}.Do("PING")
+			return conn.ReaderRests()
+		})
+		c := newScriptedCaller()
+		conn.Send(redis.Req("ECHO", "x"), c, 0)
+		if len(c.right) == 1 {
+			r := <-c.right
+			c.right <- r // it is not given it again
+			return c, r
+		}
+		c.wait(t) // the reader goroutine has come back just then
+	}
+	t.Fatal("it is never given the rights")
+	return nil, wire.ReadRight{}
+}
+
+// A caller that reads for others outlives what they run, as a cluster's seed: the
+// reader goroutine goes on in its stead.
+func TestCallerReadPanics(t *testing.T) {
+	s := testbed.NewServer(t)
+	for name, end := range map[string]func(){
+		"panic": func() { panic("resolving") },
+		"exit":  runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: log})
+			c, r := callReading(t, conn)
+			c.resolve = end
+			passed := make(chan bool, 1)
+			go func() {
+				defer close(passed)
+				passed <- r.Reader.ReadUntil(background, r.Last)
+			}()
+			require.Equal(t, name == "panic", <-passed)
+			require.Equal(t, []byte("x"), c.wait(t))
+			require.Equal(t, "PONG", redis.Sync{S: conn}.Do("PING"))
+			require.Equal(t, name == "panic", log.count("FuturePanic") == 1)
+			require.Zero(t, log.count("Disconnected"))
+		})
+	}
+}
+
+// exiting is a future that ends the goroutine that asks whether it is cancelled.
+type exiting struct {
+	*outcome
+	armed *atomic.Bool
+}
+
+func (e exiting) Cancelled() error {
+	if e.armed.Load() {
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// A caller that goes before it has written passes on both rights, even if a future
+// ends its goroutine meanwhile.
+func TestCallerGoesBeforeItWrites(t *testing.T) {
+	s := testbed.NewServer(t)
+	for _, exits := range []bool{false, true} {
+		conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
+		c, r := callReading(t, conn)
+		e := exiting{newOutcome(), &atomic.Bool{}}
+		conn.Send(redis.Req("ECHO", "y"), e, 0)
+		e.armed.Store(exits)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.Reader.PassRead()
+		}()
+		<-done
+		require.Equal(t, []byte("x"), c.wait(t))
+		require.Equal(t, []byte("y"), e.wait(t))
+	}
 }
