@@ -109,7 +109,7 @@ func showLoad(ctx context.Context, addr, password string, duration time.Duration
 		goroutines int
 		duration   time.Duration
 	}{{1, duration / 4}, {many, duration}} {
-		f, err := measure(ctx, db, part.goroutines, part.duration)
+		f, err := measure(ctx, conn, part.goroutines, part.duration)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,8 @@ func showLoad(ctx context.Context, addr, password string, duration time.Duration
 }
 
 // measure runs a load and works out its figures.
-func measure(ctx context.Context, db redis.SyncCtx, goroutines int, duration time.Duration) (figures, error) {
+func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, duration time.Duration) (figures, error) {
+	db := redis.SyncCtx{S: conn}
 	l := &load{db: db}
 	var before, after runtime.MemStats
 	readsBefore, err := serverReads(ctx, db)
@@ -128,8 +129,11 @@ func measure(ctx context.Context, db redis.SyncCtx, goroutines int, duration tim
 		return figures{}, err
 	}
 	runtime.ReadMemStats(&before)
+	last := conn.Stats()
 	stopProgress := progress(func(elapsed time.Duration) string {
-		return fmt.Sprintf("%d goroutines, %.1f s: %s requests", goroutines, elapsed.Seconds(), thousands(l.latency.total()))
+		previous := last
+		last = conn.Stats()
+		return fmt.Sprintf("%d goroutines, %.1f s: %s", goroutines, elapsed.Seconds(), live(previous, last))
 	})
 	start := time.Now()
 	l.start(ctx, goroutines)
@@ -151,6 +155,17 @@ func measure(ctx context.Context, db redis.SyncCtx, goroutines int, duration tim
 		p99:           l.latency.percentile(0.99),
 		allocsRequest: float64(after.Mallocs-before.Mallocs) / max(total, 1),
 	}, l.err()
+}
+
+// live tells what a connection has done between two snapshots.
+func live(from, to redisconn.Stats) string {
+	writes := max(to.Writes-from.Writes, 1)
+	line := fmt.Sprintf("%s requests, %.1f/write; median", thousands(int64(to.Requests()-from.Requests())),
+		float64(to.WrittenRequests-from.WrittenRequests)/float64(writes))
+	for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading} {
+		line += fmt.Sprintf(" %s %s", stage, round(to.Stage(stage).Since(from.Stage(stage)).Quantile(0.5)))
+	}
+	return line
 }
 
 // pause returns after d, or when the context ends.

@@ -15,9 +15,9 @@ import (
 func TestMeasure(t *testing.T) {
 	ctx := testContext(t)
 	db := connectForTest(t, serveForTest(t), redisconn.Opts{})
-	one, err := measure(ctx, db, 1, 100*time.Millisecond)
+	one, err := measure(ctx, db.S.(*redisconn.Connection), 1, 100*time.Millisecond)
 	require.NoError(t, err)
-	many, err := measure(ctx, db, 200, 300*time.Millisecond)
+	many, err := measure(ctx, db.S.(*redisconn.Connection), 200, 300*time.Millisecond)
 	require.NoError(t, err)
 
 	require.LessOrEqual(t, one.perWrite, 1.0)
