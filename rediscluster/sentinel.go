@@ -88,7 +88,7 @@ func (s *sentinels) start(ctx context.Context) (*layout, error) {
 	for {
 		l := s.read(true)
 		switch {
-		case l != nil && len(l.shards) > 0 && l.reason == nil:
+		case l != nil && !s.disputed():
 			master := l.shards[0].master
 			err := s.c.tryMaster(ctx, master)
 			if err == nil {
@@ -124,6 +124,13 @@ func (c *Cluster) tryMaster(ctx context.Context, addr string) error {
 		conn.Close()
 	}
 	return err
+}
+
+// disputed reports whether sentinels disagree.
+func (s *sentinels) disputed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dispute != nil
 }
 
 // failure says why there is no master, by what each of the sentinels has answered;

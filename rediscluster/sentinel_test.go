@@ -198,3 +198,44 @@ func TestSentinelsMayAllBeDown(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(promoted) }, 5*time.Second, time.Millisecond)
 }
+
+// TLS is separate for servers and sentinels.
+func TestSentinelTLS(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
+	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{TLS: true}, Replicas: 1, Sentinels: 1})
+	config, err := g.Servers()[0].ClientTLS()
+	require.NoError(t, err)
+	opts := rediscluster.Opts{
+		HostOpts:     redisconn.Opts{TLSEnabled: true, TLSConfig: config},
+		SentinelOpts: redisconn.Opts{TLSEnabled: true, TLSConfig: config},
+	}
+	c := newSentinel(t, g, opts)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
+
+	untrusted := opts
+	untrusted.SentinelOpts.TLSConfig = nil
+	refused := sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), untrusted)
+	require.True(t, refused.IsOfType(redisconn.ErrTLS), "%v", refused)
+	untrusted = opts
+	untrusted.HostOpts.TLSConfig = nil
+	refused = sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), untrusted)
+	require.True(t, refused.IsOfType(redisconn.ErrTLS), "%v", refused)
+}
+
+// A master that says that it is a replica, and sentinels that name different ones.
+func TestSentinelWithoutAMaster(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
+	sentinel, replica := g.Sentinels()[0], g.Servers()[1]
+	host, port := splitAddr(replica.Addr())
+	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL MONITOR", "replica", host, port, 1)))
+	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL SET", "replica", "down-after-milliseconds", 100000)))
+	err := sentinelError(t, 500*time.Millisecond, g.SentinelAddrs(), "replica", rediscluster.Opts{})
+	require.True(t, err.IsOfType(redisconn.ErrRole), "%v", err)
+	require.Contains(t, err.Error(), replica.Addr())
+
+	other := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
+	err = sentinelError(t, 500*time.Millisecond, append(g.SentinelAddrs(), other.SentinelAddrs()...), g.MasterName(), rediscluster.Opts{})
+	require.True(t, err.IsOfType(rediscluster.ErrSentinelsDisagree), "%v", err)
+	require.Contains(t, err.Error(), g.Addrs()[0])
+	require.Contains(t, err.Error(), other.Addrs()[0])
+}
