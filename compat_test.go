@@ -61,7 +61,7 @@ func connectTo(t *testing.T, addr string, opts redisconn.Opts) redis.Sync {
 
 func TestCompatForbidden(t *testing.T) {
 	server := testbed.NewServer(t)
-	shared, single := connectTo(t, server.Addr(), redisconn.Opts{}), connectTo(t, server.Addr(), redisconn.Opts{ScriptMode: true})
+	shared, single := connectTo(t, server.Addr(), redisconn.Opts{DedicatedConns: -1}), connectTo(t, server.Addr(), redisconn.Opts{ScriptMode: true})
 	for _, cmd := range strings.Split("BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF SAVE WATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MONITOR "+
 		"SYNC PSYNC RESET QUIT CLIENT/REPLY MULTI EXEC DISCARD SELECT AUTH HELLO READONLY READWRITE ASKING CLIENT/TRACKING CLIENT/NO-EVICT", " ") {
 		cmd = strings.Replace(cmd, "/", " ", 1)

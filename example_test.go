@@ -329,6 +329,59 @@ func connected() (conn *redisconn.Connection, end func()) {
 	}
 }
 
+func Example_blocking() {
+	ctx, cancel := context.WithCancel(context.Background())
+	conn, end := connected()
+	defer end()
+	client := redis.SyncCtx{S: conn}
+	work := func(job string) {
+		fmt.Println(job)
+		cancel()
+	}
+	worker := func() error {
+		for {
+			var job []string
+			err := client.DoInto(ctx, &job, "BLPOP", "jobs", 0)
+			if err != nil {
+				return err // ctx has ended, for one
+			}
+			work(job[1])
+		}
+	}
+	client.Do(ctx, "RPUSH", "jobs", "paint")
+	fmt.Println(redis.OutcomeOf(worker()))
+	// Output:
+	// paint
+	// not sent
+}
+
+func Example_sessions() {
+	ctx := context.Background()
+	conn, end := connected()
+	defer end()
+	redis.SyncCtx{S: conn}.Do(ctx, "SET", "balance", 100)
+	results, err := redis.Watch(ctx, conn, []string{"balance"}, func(tx *redis.Tx) error {
+		var balance int64
+		if err := tx.DoInto(&balance, "GET", "balance"); err != nil {
+			return err
+		}
+		tx.Queue("SET", "balance", balance-30)
+		return nil
+	})
+	fmt.Println(results, err)
+
+	err = redis.WithSession(ctx, conn, "balance", func(session *redis.Session) error {
+		session.Do("SELECT", 1)
+		return redis.AsError(session.Do("SET", "balance", 5))
+	})
+	fmt.Println(err)
+	fmt.Printf("%s\n", redis.SyncCtx{S: conn}.Do(ctx, "GET", "balance"))
+	// Output:
+	// [OK] <nil>
+	// <nil>
+	// 70
+}
+
 func Example_stream() {
 	s, err := testbed.Start(testbed.Options{})
 	if err != nil {

@@ -148,8 +148,12 @@ func (c *call) taken() (r wire.ReadRight) {
 }
 
 // leave ends a wait because ctx has ended. If r is not empty, the caller has the
-// right to read.
+// right to read, which none whose context is heeded gets.
 func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
+	if t.Heeded {
+		<-c.signals
+		return endResolved
+	}
 	end := endAbandoned
 	if t.Withdraw() {
 		end = endWithdrawn

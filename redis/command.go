@@ -83,7 +83,7 @@ func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	case command.Malformed:
 		return ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")
 	case command.WouldBlock:
-		return ErrCommandForbidden.New("%s may block a connection that others share: use one with ScriptMode", call.Name)
+		return ErrCommandForbidden.New("%s keeps those waiting who share a batch, a transaction or a connection with it: send it by itself, with Opts.DedicatedConns not negative", call.Name)
 	case command.ChangesSession:
 		return ErrCommandForbidden.New("%s changes the state of a connection that others share: %s", call.Name, insteadOf(call.Name))
 	}
@@ -94,7 +94,7 @@ func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 func insteadOf(name string) string {
 	switch name {
 	case "SELECT":
-		return "set Opts.DB"
+		return "set Opts.DB, or use redis.WithSession"
 	case "AUTH":
 		return "set Opts.Username and Opts.Password, or use Reauthenticate"
 	case "HELLO":
@@ -102,7 +102,9 @@ func insteadOf(name string) string {
 	case "READONLY", "READWRITE":
 		return "set Opts.ReadOnly"
 	case "MULTI", "EXEC", "DISCARD":
-		return "use SendTransaction, or a connection with ScriptMode"
+		return "use SendTransaction, or redis.Watch, or redis.WithSession"
+	case "WATCH", "UNWATCH":
+		return "use redis.Watch, or redis.WithSession"
 	case "QUIT", "RESET":
 		return "use Close"
 	case "CLIENT REPLY":
@@ -111,5 +113,5 @@ func insteadOf(name string) string {
 		"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
 		return "it needs a socket of its own, outside of this library"
 	}
-	return "use a connection with ScriptMode"
+	return "use redis.WithSession"
 }

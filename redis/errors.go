@@ -62,17 +62,27 @@ var (
 	// printable characters with one space between.
 	ErrCommandFormat = ErrRequest.NewType("command_format", ErrTraitNotSent)
 	// ErrCommandForbidden: the command would block, or change the state of, a
-	// socket that others share.
+	// socket that others share. The text says what to use instead.
 	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
 	// ErrScriptHash: the server's hash of a [Script] is another one than the
 	// library's, or two servers' are. Have the script use [Script.ServerHash].
 	ErrScriptHash = ErrRequest.NewType("script_hash", ErrTraitNotSent)
+	// ErrSession: a session can't be opened, or be used like this. Not sent.
+	ErrSession = ErrRequest.NewType("session", ErrTraitNotSent)
+	// ErrSessionClosed: the session was used after Close. Not sent.
+	ErrSessionClosed = ErrSession.NewSubtype("closed")
+	// ErrSessionBusy: two goroutines use the session at once. Not sent.
+	ErrSessionBusy = ErrSession.NewSubtype("busy")
+	// ErrSessionLost: the session's connection was lost before the request, with all
+	// that it stood for. Not sent: begin anew with another session.
+	ErrSessionLost = ErrSession.NewSubtype("lost", ErrTraitConnectivity)
 	// ErrRequestCancelled: the caller's context ended, or its future was
 	// cancelled, before the answer came. Whether the request was sent is told
 	// by its subtypes; an error of this very type leaves it unknown.
 	ErrRequestCancelled = ErrRequest.NewType("request_cancelled")
 	// ErrRequestWithdrawn is the ErrRequestCancelled of a request taken back
-	// before any of it was written. Not sent: retry is safe.
+	// before any of it was written, or of a blocking command that the server has
+	// unblocked before it did anything. It did not run: retry is safe.
 	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
 	// ErrOverloaded is the ErrRequestWithdrawn of a request whose deadline can't be
 	// met any more, to judge by how long the server has kept others waiting. It

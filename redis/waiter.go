@@ -41,7 +41,8 @@ type waiter struct {
 	pooled bool
 	req    wire.Request
 	res    any
-	place  wire.Place // where the answer came from, if req.Observed is set
+	place  wire.Place      // where the answer came from, if req.Observed is set
+	ctx    context.Context // of a request that may block, else nil
 	// target is where DecodeReply puts the reply, if req.Typed is set.
 	target target
 }
@@ -67,7 +68,7 @@ func (w *waiter) recycle() {
 	if !w.pooled {
 		return
 	}
-	w.res = nil
+	w.res, w.ctx = nil, nil
 	w.target = target{}
 	w.place = wire.Place{}
 	w.req.Cmd, w.req.Ticket, w.req.Typed, w.req.Observed = "", wire.Ticket{}, false, false
@@ -93,10 +94,18 @@ func (w *waiter) AnsweredBy(p wire.Place) { w.place = p }
 
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
-	if w.state.Load() == callAbandoned {
+	if w.state.Load() == callAbandoned || w.ctx != nil && w.ctx.Err() != nil {
 		return ErrRequestCancelled.New("the caller's context ended")
 	}
 	return nil
+}
+
+// Context is for wire.ContextOf.
+func (w *waiter) Context() context.Context {
+	if w.ctx == nil {
+		return context.Background()
+	}
+	return w.ctx
 }
 
 // result waits until the request is resolved, or ctx ends. It ends the
@@ -180,6 +189,9 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		t.body = nil // lent until result takes it back
 	}
 	w.req.Describe(command.Of(cmd, args), wantsSlot)
+	if w.req.Shared == command.WouldBlock {
+		w.ctx = ctx
+	}
 	w.send(func() { encoded.SendEncoded(&w.req, w, 0) })
 	w.req.Buf = nil
 	wire.PutBuffer(buf)

@@ -1,10 +1,13 @@
 package rediscluster
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -83,6 +86,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redis.Future, n uint64) {
 	a := c.newAttempt(cb, n)
 	a.copyRequest(r)
+	r.Ticket.Heeded = a.blocks()
 	if err := c.checkKeys(r); err != nil {
 		a.fail(c.withCluster(err))
 		return
@@ -109,11 +113,25 @@ func (a *attempt) sendTo(l *link, asking bool) { l.conn.SendEncodedAsk(&a.req, a
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
+		if a.blocks() && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
+			a.tries, a.failed = tries{}, time.Time{} // it has blocked meanwhile, and failed anew
+		}
 		a.handleError(a, redis.AsErrorx(err))
 		return
 	}
 	a.finish(res)
 }
+
+// manyTries is longer than all tries take of a request that does not block.
+const manyTries = 10 * maxElapsed
+
+// blocks reports whether the request has a connection to itself, while it blocks.
+func (a *attempt) blocks() bool {
+	return a.req.Shared == command.WouldBlock && !a.c.opts.HostOpts.ScriptMode
+}
+
+// Context is for wire.ContextOf.
+func (a *attempt) Context() context.Context { return wire.ContextOf(a.cb) }
 
 // Cancelled implements redis.Future.
 func (a *attempt) Cancelled() error {

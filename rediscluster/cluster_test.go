@@ -242,7 +242,7 @@ func TestCommands(t *testing.T) {
 	isType(t, redis.ErrNoSlotKey, s.Do("MGET", "key:1", "key:2"))
 	isType(t, redis.ErrNoSlotKey, s.Do("FLUSHALL"))
 	isType(t, redis.ErrArgumentType, s.Do("SET", "key", struct{}{}))
-	isType(t, redis.ErrCommandForbidden, s.Do("BLPOP", "key", 0))
+	isType(t, redis.ErrCommandForbidden, s.SendMany([]redis.Request{redis.Req("BLPOP", "key", 1)})[0])
 	isType(t, redis.ErrResult, s.Do("LPUSH", "key:1", "x"))
 
 	var number int64

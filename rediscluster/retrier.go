@@ -1,14 +1,17 @@
 package rediscluster
 
 import (
+	"context"
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -188,9 +191,19 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration
 		return
 	}
 	k.countIn(&k.c.waiting)
-	time.AfterFunc(pause, func() {
+	resume := sync.OnceFunc(func() {
 		defer k.c.recovered()
 		k.resume(r)
+	})
+	ctx := wire.ContextOf(r)
+	if ctx.Done() == nil {
+		time.AfterFunc(pause, resume)
+		return
+	}
+	stop := context.AfterFunc(ctx, resume) // which notices that nobody waits
+	time.AfterFunc(pause, func() {
+		stop()
+		resume()
 	})
 }
 

@@ -28,7 +28,7 @@ type group struct {
 
 // sendMany is SendMany with a policy.
 func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb redis.Future, start uint64) {
-	if len(reqs) == 1 {
+	if len(reqs) == 1 && !redis.Blocking(reqs[0].Cmd) { // which none in a batch may
 		c.send(policy, reqs[0], cb, start)
 		return
 	}

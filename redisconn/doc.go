@@ -32,9 +32,11 @@
 //
 // # What is refused
 //
-// Commands that would block the shared socket or change its state end with
-// redis.ErrCommandForbidden: BLPOP, SUBSCRIBE, SELECT, WATCH. Opts.ScriptMode
-// allows those that one user of a connection may use.
+// Commands that would change the state of the shared socket end with
+// redis.ErrCommandForbidden: SUBSCRIBE, SELECT, WATCH. A redis.Session, and
+// Opts.ScriptMode, allow those that one user of a connection may use. Blocking
+// commands (BLPOP) have a socket of their own while they block: see
+// Opts.DedicatedConns. In batches and transactions they are refused.
 //
 // # Bounds
 //

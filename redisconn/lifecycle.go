@@ -232,6 +232,7 @@ func (c *Connection) finish(err *errorx.Error) {
 	c.Close()
 	closed := c.unsentError(err)
 	c.abandon(closed, closed, nil)
+	c.pool.close()
 	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 

@@ -74,6 +74,14 @@ type LogFuturePanic struct {
 	Stack []byte // as by debug.Stack
 }
 
+// LogSessionLeaked: a redis.Session was not closed before it was garbage. Its
+// connection is closed.
+type LogSessionLeaked struct {
+	// Opened is the stack of the goroutine that opened it, with Opts.TraceSessions.
+	Opened string
+}
+
+func (LogSessionLeaked) logEvent() {}
 func (LogOptCorrected) logEvent()  {}
 func (LogConnecting) logEvent()    {}
 func (LogConnected) logEvent()     {}
@@ -105,6 +113,8 @@ func (DefaultLogger) Report(conn *Connection, event LogEvent) {
 		log.Printf("redispipe: %s: disconnected (%s to %s): %v", name, e.LocalAddr, e.RemoteAddr, e.Error)
 	case LogAuthFailed:
 		log.Printf("redispipe: %s: authenticating again failed: %v", name, e.Error)
+	case LogSessionLeaked:
+		log.Printf("redispipe: %s: session was never closed; opened by:\n%s", name, e.Opened)
 	case LogContextClosed:
 		log.Printf("redispipe: %s: closed: %v", name, e.Error)
 	case LogFuturePanic:

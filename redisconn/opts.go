@@ -77,6 +77,16 @@ type Opts struct {
 	// MaxBytes bounds the bytes of requests that are not written yet, in the
 	// same way. Default 256 MiB.
 	MaxBytes int
+	// DedicatedConns bounds the connections beside the shared one that are made when
+	// needed, for blocking commands and sessions: each has one at a time to itself.
+	// Past it they wait, first come first served, until their contexts end. What has
+	// been idle for a minute is closed. Each takes 40 KiB, and one of the server's
+	// maxclients. Default 256; negative: none, blocking commands and sessions are
+	// refused. Nothing of it concerns ScriptMode.
+	DedicatedConns int
+	// TraceSessions keeps where each session was opened, for the LogSessionLeaked of
+	// one that is never closed. It costs some microseconds for each. Default false.
+	TraceSessions bool
 	// Integrity ends each written batch with a PING of a nonce, and releases the
 	// replies of the batch only when the nonce comes back: a reply that was
 	// lost or slipped in on the way is found before anybody gets another's. It
@@ -134,6 +144,8 @@ const (
 	// requests are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
 	defaultMaxRequests = 1 << 18
 	defaultMaxBytes    = 256 << 20
+	// Two workers for each of 128 goroutines that may run at once; 10 MiB.
+	defaultDedicated = 256
 )
 
 // withDefaults returns the options with every default filled in.
@@ -164,6 +176,9 @@ func (o Opts) withDefaults() Opts {
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultMaxBytes
+	}
+	if o.DedicatedConns == 0 {
+		o.DedicatedConns = defaultDedicated
 	}
 	o.Integrity = o.Integrity && !o.ScriptMode
 	if o.Logger == nil {

@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	} {
 		got := c.in.withDefaults()
 		want := c.want
-		want.Logger, want.MaxRequests, want.MaxBytes = DefaultLogger{}, defaultMaxRequests, defaultMaxBytes
+		want.Logger, want.MaxRequests, want.MaxBytes, want.DedicatedConns = DefaultLogger{}, defaultMaxRequests, defaultMaxBytes, defaultDedicated
 		got.Dialer, want.Dialer = nil, nil
 		require.Equal(t, want, got, name)
 	}

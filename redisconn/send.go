@@ -21,8 +21,7 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	defer wire.PutBuffer(buf)
 	r, err := c.encode(buf, req, cb)
 	if err == nil {
-		one := [1]*wire.Request{&r}
-		err = c.enqueue(one[:], cb, n, flagAsking(asking))
+		err = c.sendOne(&r, cb, n, asking)
 	}
 	if err != nil {
 		c.refuse(cb, err.WithProperty(redis.EKRequest, req), n)
@@ -36,14 +35,21 @@ func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
 
 // SendEncodedAsk is SendAsk for package rediscluster.
 func (c *Connection) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
-	err := c.checkEncoded(r)
-	if err == nil {
-		one := [1]*wire.Request{r}
-		err = c.enqueue(one[:], cb, n, flagAsking(asking))
-	}
-	if err != nil {
+	if err := c.sendOne(r, cb, n, asking); err != nil {
 		c.refuse(cb, err, n)
 	}
+}
+
+// sendOne sends a request by itself: to the shared connection, or past it if it blocks.
+func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
+	if err := c.checkEncoded(r); err != nil {
+		if c.leavesShared(r) {
+			return c.block(r, cb, n, asking)
+		}
+		return err
+	}
+	one := [1]*wire.Request{r}
+	return c.enqueue(one[:], cb, n, flagAsking(asking))
 }
 
 func flagAsking(asking bool) int {
@@ -60,8 +66,7 @@ func (c *Connection) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
 	return own, false
 }
 
-// encode encodes a request into buf, behind what is there, and refuses what must
-// not be sent.
+// encode encodes a request into buf, behind what is there.
 func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request, refused *errorx.Error) {
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {
@@ -74,7 +79,7 @@ func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request
 	}
 	_, namer := cb.(wire.Namer)
 	r.Waits, r.Plain, r.Observed = wire.Waits(cb), cb != nil && !namer, wire.Observes(cb)
-	return r, c.checkEncoded(&r)
+	return r, nil
 }
 
 // checkEncoded refuses what must not be sent.

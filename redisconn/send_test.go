@@ -56,7 +56,7 @@ func (o offset) Resolve(res any, n uint64) { o.Future.Resolve(res, n-o.n) }
 // One malformed request fails its batch, and nothing is sent.
 func TestMalformedBatches(t *testing.T) {
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
 	good := redis.Req("INCR", "counter")
 	for name, c := range map[string]struct {
 		bad  redis.Request
@@ -185,7 +185,7 @@ func TestNilFuture(t *testing.T) {
 
 func TestForbiddenCommands(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
-	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
 	single := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ScriptMode: true})
 	for _, c := range []struct {
 		cmd            string

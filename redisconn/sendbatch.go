@@ -31,7 +31,10 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 	refs := make([]*wire.Request, len(reqs))
 	for i, req := range reqs {
 		var err *errorx.Error
-		if encoded[i], err = c.encode(buf, req, cb); err != nil {
+		if encoded[i], err = c.encode(buf, req, cb); err == nil {
+			err = c.checkEncoded(&encoded[i])
+		}
+		if err != nil {
 			c.refuseBatch(reqs, cb, start, flags, err, i)
 			return
 		}

@@ -19,30 +19,45 @@ var (
 )
 
 // Shutdown accepts no more requests, waits until those that were accepted are
-// answered, or ctx ends, and closes the connection. If requests are left it
+// answered, or ctx ends, and closes the connection. Blocking commands are unblocked:
+// they end with what the server has given them, or with redis.ErrContextClosed, not
+// sent. Open sessions are waited for. If requests are left it
 // returns an ErrShutdown that counts them; they are resolved as by Close.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
 	}
 	var err error
-	select {
-	case <-c.queue.drain():
-	case <-c.ctx.Done():
-	case <-ctx.Done():
-		if unsent, unknown := c.queue.left(); unsent+unknown > 0 {
-			err = ErrShutdown.Wrap(context.Cause(ctx), "requests are left").
-				WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
+	// What blocks is unblocked through the shared connection: that drains last.
+	for _, drain := range []func() <-chan struct{}{c.pool.shut, c.queue.drain} {
+		select {
+		case <-drain():
+			continue
+		case <-c.ctx.Done():
+		case <-ctx.Done():
+			if unsent, unknown := c.left(); unsent+unknown > 0 {
+				err = ErrShutdown.Wrap(context.Cause(ctx), "requests are left").
+					WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
+			}
 		}
+		break
 	}
 	c.Close()
 	return err
 }
 
-// Pending returns how many requests are not answered, whether they are written or not.
+// left counts the requests that are pending, and the sessions that are open as unknown.
+func (c *Connection) left() (unsent, unknown int) {
+	unsent, unknown = c.queue.left()
+	granted, waiting := c.pool.counts()
+	return unsent + waiting, unknown + granted
+}
+
+// Pending returns how many requests are not answered, whether they are written or not,
+// and how many sessions are open.
 // What the library sends for itself, such as heartbeats, is not counted.
 func (c *Connection) Pending() int {
-	unsent, unknown := c.queue.left()
+	unsent, unknown := c.left()
 	return unsent + unknown
 }
 

@@ -73,6 +73,10 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 		_ = conn.Close()
 		return nil, failure
 	}
+	if !stop() { // or it would be closed later, under whoever uses it
+		_ = conn.Close()
+		return nil, ErrDial.Wrap(ctx.Err(), "dialing")
+	}
 	return s, nil
 }
 

@@ -123,7 +123,7 @@ func contractOfMalformed(t *testing.T, s subject) {
 	assertType(t, redis.ErrArgumentType, all[1])
 	all = gather(1, func(cb redis.Future) { s.Send(redis.Req("SELECT", 1), cb, 1) })
 	assertType(t, redis.ErrCommandForbidden, all[1])
-	all = gather(1, func(cb redis.Future) { s.Send(redis.Req("BLPOP", "k", 1), cb, 1) })
+	all = gather(1, func(cb redis.Future) { s.SendMany([]redis.Request{redis.Req("BLPOP", "k", 1)}, cb, 1) })
 	assertType(t, redis.ErrCommandForbidden, all[1])
 	all = gather(1, func(cb redis.Future) { s.Send(redis.Req(""), cb, 1) })
 	assertType(t, redis.ErrCommandFormat, all[1])

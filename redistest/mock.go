@@ -143,7 +143,8 @@ func (m *Mock) fail(format string, args ...any) {
 
 // Send implements redis.Sender.
 func (m *Mock) Send(r redis.Request, cb redis.Future, n uint64) {
-	if err, _ := m.refusal([]redis.Request{r}, cb); err != nil {
+	// Alone, a request may block: it has a connection of its own.
+	if err, _ := m.refusal([]redis.Request{r}, cb); err != nil && !(redis.Blocking(r.Cmd) && err.IsOfType(redis.ErrCommandForbidden)) {
 		m.resolve(err, cb, n)
 		return
 	}

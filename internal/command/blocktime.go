@@ -61,6 +61,6 @@ func (c *Call) timeout(p int, unit time.Duration) time.Duration {
 	case n == 0 || t >= float64(Forever):
 		return Forever
 	default:
-		return time.Duration(t)
+		return max(1, time.Duration(t)) // none is so short that it is none
 	}
 }

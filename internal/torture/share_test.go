@@ -59,7 +59,7 @@ CLIENT NO-EVICT on`
 // T13: state-changing and blocking commands among normal traffic are refused,
 // one by one, in batches and in transactions, and harm nobody.
 func TestT13ForbiddenCommands(t *testing.T) {
-	r := newRig(t, RigOpts{Conn: redisconn.Opts{}})
+	r := newRig(t, RigOpts{Conn: redisconn.Opts{DedicatedConns: -1}})
 	ctx, stop := context.WithCancel(context.Background())
 	load := r.Load(8, 0)
 	load.Window, load.Pause = 8, time.Millisecond

@@ -108,6 +108,28 @@ type Reader interface {
 type Ticket struct {
 	Queue Withdrawer
 	Seq   uint64
+	// Heeded is set if the sender heeds the context of the request's future: it
+	// resolves that soon after the context has ended, in any case.
+	Heeded bool
+}
+
+// Dedicated is a connection that one caller has to itself, until Release.
+type Dedicated interface {
+	// Exchange sends requests at once, and has each called with every result. The
+	// error is that with which the connection was lost, which is for ever: the
+	// requests without a result have it.
+	Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error
+	// Release ends the use of the connection.
+	Release()
+}
+
+// ContextOf returns the context of the caller that fut is the future of, if it is one
+// of a request that may block, and else one that does not end.
+func ContextOf(fut any) context.Context {
+	if caller, ok := fut.(interface{ Context() context.Context }); ok {
+		return caller.Context()
+	}
+	return context.Background()
 }
 
 // Withdrawer takes requests back.

@@ -1,0 +1,226 @@
+package redis
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// dedicatedSender is the optional part of a Sender that has connections to lend.
+// TakesEncoded answers for it, too: a decorator that embeds a sender lends none.
+type dedicatedSender interface {
+	encodedSender
+	// OpenDedicated lends a connection to the node of keys, if there are any. last is
+	// with what the last one ended, for another one after it.
+	OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error)
+}
+
+// Session is a connection that one goroutine has to itself: for WATCH, MULTI, EXEC and
+// DISCARD, SELECT, CLIENT commands and blocking ones. Only what changes the protocol is
+// refused (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
+//
+// It never reconnects: when its connection is lost, or its context ends during a call,
+// every further call ends with [ErrSessionLost]. The call during which that happened
+// ends with ErrIO or ErrRequestCancelled, and may have run.
+type Session struct {
+	ctx   context.Context
+	conn  wire.Dedicated
+	state atomic.Uint32
+}
+
+// The states of a session.
+const (
+	sessionIdle = iota
+	sessionBusy
+	sessionClosing // it is busy, and to be closed after that
+	sessionClosed
+)
+
+// OpenSession opens a session on a connection of s, and in a cluster on one to the
+// master of key; an empty key is for any. It waits for room within
+// redisconn.Opts.DedicatedConns until ctx ends, which bounds all calls, too. The session
+// has to be closed: see [WithSession].
+//
+// What a session sends is not shown to hooks. An error has ErrTraitNotSent; it is an ErrSession if s can't have sessions, as a
+// decorator that embeds a sender.
+func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
+	if key == "" {
+		return openSession(ctx, s, nil, nil)
+	}
+	return openSession(ctx, s, []string{key}, nil)
+}
+
+func openSession(ctx context.Context, s Sender, keys []string, last error) (*Session, error) {
+	if ctx == nil {
+		return nil, errContextIsNil()
+	}
+	if ctx.Err() != nil {
+		return nil, withdrawn(ctx)
+	}
+	if observed, ok := s.(*hooked); ok {
+		return openSession(ctx, observed.s, keys, last)
+	}
+	encoded, _ := takesEncoded(s)
+	lender, ok := encoded.(dedicatedSender)
+	if !ok {
+		return nil, ErrSession.New("a %T has no sessions: open it on a connection or a cluster", s)
+	}
+	conn, err := lender.OpenDedicated(ctx, keys, last)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{ctx: ctx, conn: conn}, nil
+}
+
+// WithSession opens a session, calls f with it, and closes it, even if f panics or ends
+// the goroutine. It returns the error of f, or that of [OpenSession].
+func WithSession(ctx context.Context, s Sender, key string, f func(*Session) error) error {
+	session, err := OpenSession(ctx, s, key)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	return f(session)
+}
+
+// Close gives the connection back. It does not wait, and may be called again. A call of
+// another goroutine ends first.
+func (s *Session) Close() {
+	for {
+		switch state := s.state.Load(); state {
+		case sessionIdle:
+			if s.state.CompareAndSwap(state, sessionClosed) {
+				s.conn.Release()
+				return
+			}
+		case sessionBusy:
+			if s.state.CompareAndSwap(state, sessionClosing) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// enter begins a call.
+func (s *Session) enter() error {
+	if s.state.CompareAndSwap(sessionIdle, sessionBusy) {
+		return nil
+	}
+	if s.state.Load() == sessionClosed {
+		return ErrSessionClosed.New("the session is closed: open another one")
+	}
+	return ErrSessionBusy.New("the session is in use: a session is for one goroutine")
+}
+
+// exit ends a call.
+func (s *Session) exit() {
+	if !s.state.CompareAndSwap(sessionBusy, sessionIdle) {
+		s.state.Store(sessionClosed)
+		s.conn.Release()
+	}
+}
+
+// Do sends a command and returns its result, which is an *errorx.Error if the request
+// failed: see [AsError].
+func (s *Session) Do(cmd string, args ...any) any {
+	return s.SendMany([]Request{{Cmd: cmd, Args: args}})[0]
+}
+
+// DoInto sends a command and reads its reply into dst: see [Sync.DoInto].
+func (s *Session) DoInto(dst any, cmd string, args ...any) error {
+	if err := checkTarget(dst); err != nil {
+		return err
+	}
+	return readInto(dst, s.Do(cmd, args...), cmd, args)
+}
+
+// SendMany sends requests at once and returns their results in order. If one of them
+// is malformed, none is sent. A blocking command has to be the only one.
+func (s *Session) SendMany(reqs []Request) []any {
+	results := make([]any, len(reqs))
+	encoded, bad, err := encodeAll(reqs)
+	answered := 0
+	if err == nil {
+		err = s.exchange(encoded, func(i int, res any) { results[i], answered = res, i+1 })
+	}
+	for i, req := range reqs {
+		switch {
+		case i < answered:
+		case bad >= 0 && i != bad:
+			results[i] = ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
+		default:
+			results[i] = err
+		}
+		if failed, isError := results[i].(error); isError {
+			results[i] = traced(withRequest(failed, req.Cmd, req.Args))
+		}
+	}
+	return results
+}
+
+// SendTransaction sends requests between MULTI and EXEC: see [Sync.SendTransaction].
+func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
+	encoded, _, err := encodeAll(append(append([]Request{Req("MULTI")}, reqs...), Req("EXEC")))
+	if err != nil {
+		return nil, traced(err).(error)
+	}
+	results, err := s.transaction(encoded)
+	if err != nil {
+		err = traced(err).(error)
+	}
+	return results, err
+}
+
+// transaction is SendTransaction with MULTI and EXEC among the requests.
+func (s *Session) transaction(encoded []wire.Request) ([]any, error) {
+	var refused, exec any
+	err := s.exchange(encoded, func(i int, res any) {
+		if i == len(encoded)-1 {
+			exec = res
+		} else if _, failed := res.(error); failed && refused == nil {
+			refused = res
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	results, err := TransactionResponse(exec)
+	if cause := AsErrorx(refused); cause != nil && err != nil && AsErrorx(err).IsOfType(ErrExecAbort) && passes(cause) {
+		return nil, cause
+	}
+	return results, err
+}
+
+func (s *Session) exchange(encoded []wire.Request, each func(int, any)) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.exit()
+	if s.ctx.Err() != nil {
+		return withdrawn(s.ctx)
+	}
+	return s.conn.Exchange(s.ctx, encoded, each)
+}
+
+// encodeAll encodes requests for a connection of one user. bad is the index of one that
+// is malformed.
+func encodeAll(reqs []Request) (encoded []wire.Request, bad int, err error) {
+	encoded = make([]wire.Request, len(reqs))
+	var buf []byte
+	for i, req := range reqs {
+		if err := CheckRequest(req, true); err != nil {
+			return nil, i, err
+		}
+		if encoded[i], buf, err = EncodeRequest(buf, req, true); err != nil {
+			return nil, i, err
+		}
+		if len(reqs) > 1 && encoded[i].Shared == command.WouldBlock {
+			return nil, i, CheckRequest(req, false)
+		}
+	}
+	return encoded, -1, nil
+}

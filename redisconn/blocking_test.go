@@ -1,0 +1,278 @@
+package redisconn_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+var quiet = redisconn.Opts{Logger: redisconn.NoopLogger{}}
+
+// blocked waits until so many clients block on the server.
+func blocked(t testing.TB, s redis.Sync, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d clients block", n), func() bool {
+		var info string
+		require.NoError(t, s.DoInto(&info, "INFO", "clients"))
+		return strings.Contains(info, fmt.Sprintf("blocked_clients:%d\r\n", n))
+	})
+}
+
+func TestBlockingEachWay(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	popped := []any{[]byte("list"), []byte("x")}
+	for name, pop := range map[string]func() any{
+		"Sync":    func() any { return client.Do("BLPOP", "list", 0) },
+		"SyncCtx": func() any { return redis.SyncCtx{S: conn}.Do(t.Context(), "blpop", "list", 10) },
+		"Chan":    func() any { return redis.ChanFutured{S: conn}.Send(redis.Req("BLPOP", "list", 0)).Value() },
+		"Send":    func() any { return send(conn, "BLPOP", "list", 0).wait(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan any, 1)
+			go func() { done <- pop() }()
+			blocked(t, client, 1)
+			require.Equal(t, "PONG", client.Do("PING"), "nobody waits for it")
+			require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
+			require.Equal(t, popped, <-done)
+		})
+	}
+	require.Nil(t, client.Do("BLPOP", "list", 0.01))
+	require.Nil(t, client.Do("XREAD", "BLOCK", 10, "STREAMS", "s", "$"))
+
+	done := make(chan string, 1)
+	go func() {
+		var moved string
+		_ = client.DoInto(&moved, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
+		done <- moved
+	}()
+	blocked(t, client, 1)
+	require.Equal(t, int64(1), client.Do("RPUSH", "list", "typed"))
+	require.Equal(t, "typed", <-done)
+}
+
+// What blocks longer than IOTimeout is waited for.
+func TestBlockingBeyondIOTimeout(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 50 * time.Millisecond})
+	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.2))
+}
+
+func TestBlockingRefused(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	pop := redis.Req("BLPOP", "list", 1)
+	for _, size := range []int{1, 2} {
+		reqs := []redis.Request{pop, redis.Req("PING")}[:size]
+		err := requireNotSent(t, client.SendMany(reqs)[0], redis.ErrCommandForbidden)
+		require.Contains(t, err.Error(), "send it by itself")
+		_, failed := client.SendTransaction(reqs)
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(failed))
+	}
+	for _, timeout := range []any{"soon", -1, nil, "nan"} {
+		err := requireNotSent(t, client.Do("BLPOP", "list", timeout), redis.ErrArgumentType)
+		require.Contains(t, err.Error(), "timeout that is a number")
+	}
+	negative := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
+	requireNotSent(t, redis.Sync{S: negative}.Send(pop), redis.ErrCommandForbidden)
+}
+
+// A context that ends has the command unblocked, and its connection is used again.
+func TestBlockingCancelled(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan any, 1)
+		go func() { done <- redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) }()
+		blocked(t, client, 1)
+		cancel()
+		err := requireNotSent(t, <-done, redis.ErrRequestWithdrawn)
+		require.True(t, redis.CausedBy(err, context.Canceled))
+	}
+	blocked(t, client, 0)
+	require.Equal(t, 2, clients(t, client), "one dedicated connection served all")
+}
+
+// A user that may not unblock loses the connection, and knows nothing of the command.
+func TestBlockingCancelledWithoutPermission(t *testing.T) {
+	s := testbed.NewServer(t)
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	for user, want := range map[string]string{"noid": "-client|id", "nounblock": "-client|unblock"} {
+		require.Equal(t, "OK", admin.Do("ACL", "SETUSER", user, "on", ">pw", "~*", "+@all", want))
+		conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Username: user, Password: "pw"})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan any, 1)
+		go func() { done <- redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) }()
+		blocked(t, admin, 1)
+		cancel()
+		err := requireUnknown(t, <-done, redis.ErrRequestCancelled)
+		require.True(t, redis.CausedBy(err, context.Canceled))
+		blocked(t, admin, 0)
+	}
+}
+
+// A server that unblocks a command of its own accord has not run it.
+func TestBlockingUnblockedByOthers(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	pop := send(conn, "BLPOP", "list", 0)
+	blocked(t, client, 1)
+	for range 3 {
+		id := blockedID(t, client)
+		require.Equal(t, int64(1), client.Do("CLIENT", "UNBLOCK", id, "ERROR"))
+		blocked(t, client, 1)
+	}
+	require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, pop.wait(t))
+}
+
+// Callers beyond the bound wait in their order, and leave with their contexts.
+func TestBlockingBound(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	client := redis.Sync{S: conn}
+	first := send(conn, "BLPOP", "list", 0)
+	blocked(t, client, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan any, 1)
+	go func() { gone <- redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) }()
+	eventually(t, "it waits", func() bool { return conn.Pending() == 2 })
+	second := send(conn, "BLPOP", "list", 0)
+	cancel()
+	requireNotSent(t, <-gone, redis.ErrRequestWithdrawn)
+	require.Equal(t, int64(2), client.Do("RPUSH", "list", "1", "2"))
+	require.Equal(t, []any{[]byte("list"), []byte("1")}, first.wait(t))
+	require.Equal(t, []any{[]byte("list"), []byte("2")}, second.wait(t))
+	require.Equal(t, 2, clients(t, client))
+}
+
+func TestBlockingClose(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	blocks, waits := send(conn, "BLPOP", "list", 0), send(conn, "BLPOP", "list", 0)
+	blocked(t, admin, 1)
+	conn.Close()
+	requireUnknown(t, blocks.wait(t), redis.ErrIO)
+	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
+	requireNotSent(t, send(conn, "BLPOP", "list", 0).wait(t), redis.ErrContextClosed)
+}
+
+// Shutdown unblocks what blocks: nothing is lost, and nothing is unknown.
+func TestBlockingShutdown(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	blocks, waits := send(conn, "BLPOP", "list", 0), send(conn, "BLPOP", "list", 0)
+	blocked(t, admin, 1)
+	require.NoError(t, conn.Shutdown(t.Context()))
+	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
+	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
+}
+
+// A server that is gone is an unknown outcome; the next command has a new connection.
+func TestBlockingConnectionLost(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	pop := send(conn, "BLPOP", "list", 0)
+	blocked(t, client, 1)
+	require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", blockedID(t, client)))
+	requireUnknown(t, pop.wait(t), redis.ErrIO)
+	require.Nil(t, client.Do("BLPOP", "list", 0.01))
+	// One that is killed while idle is not used again.
+	for _, line := range listed(t, client) {
+		require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", idOf(line)))
+	}
+	require.Nil(t, client.Do("BLPOP", "list", 0.01))
+}
+
+func TestBlockingCancelRaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip()
+	}
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	const workers, rounds = 8, 200
+	var delivered, pushed int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := range rounds {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration((w*31+i*17)%900)*time.Microsecond)
+				res := redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0)
+				cancel()
+				mu.Lock()
+				switch {
+				case redis.AsError(res) == nil:
+					delivered++
+				case redis.OutcomeOf(res) != redis.OutcomeNotSent:
+					t.Errorf("%v", res)
+				}
+				mu.Unlock()
+			}
+		})
+		wg.Go(func() {
+			for range rounds / 2 {
+				if err := redis.AsError(client.Do("RPUSH", "list", "x")); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				pushed++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	var left int64
+	require.NoError(t, client.DoInto(&left, "LLEN", "list"))
+	require.Equal(t, pushed, delivered+int(left))
+	require.NotZero(t, delivered)
+}
+
+// listed returns what CLIENT LIST says of the clients that are not the asking one.
+func listed(t testing.TB, s redis.Sync) (lines []string) {
+	t.Helper()
+	var list string
+	self := fmt.Sprintf("id=%d ", s.Do("CLIENT", "ID"))
+	require.NoError(t, s.DoInto(&list, "CLIENT", "LIST"))
+	for _, line := range strings.Split(strings.TrimSpace(list), "\n") {
+		if !strings.HasPrefix(line, self) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// clients counts the connections to the server.
+func clients(t testing.TB, s redis.Sync) int { return len(listed(t, s)) + 1 }
+
+func idOf(line string) string { return strings.TrimPrefix(strings.Fields(line)[0], "id=") }
+
+// blockedID is the id of the client that blocks.
+func blockedID(t testing.TB, s redis.Sync) (id string) {
+	t.Helper()
+	for _, line := range listed(t, s) {
+		if strings.Contains(line, "flags=b") {
+			id = idOf(line)
+		}
+	}
+	require.NotEmpty(t, id)
+	return id
+}

@@ -1,0 +1,206 @@
+package redisconn_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// oneDedicated has all sessions use the same connection, one after the other.
+var oneDedicated = redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1, DB: 3}
+
+func TestSession(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+		require.Equal(t, "OK", session.Do("WATCH", "a"))
+		require.Equal(t, "OK", client.Do("SET", "a", 1))
+		_, err := session.SendTransaction(requests(redis.Req("INCR", "a")))
+		requireType(t, err, redis.ErrExecEmpty)
+		results, err := session.SendTransaction(requests(redis.Req("INCR", "a"), redis.Req("GET", "a")))
+		require.NoError(t, err)
+		require.Equal(t, []any{int64(2), []byte("2")}, results)
+		_, err = session.SendTransaction(requests(redis.Req("NOSUCH")))
+		requireType(t, err, redis.ErrExecAbort)
+
+		require.Equal(t, "OK", session.Do("SELECT", 1))
+		require.Equal(t, []any{"OK", nil, []byte("1")}, session.SendMany(requests(
+			redis.Req("SET", "b", 1), redis.Req("GET", "none"), redis.Req("GET", "b"))))
+		var n int64
+		require.NoError(t, session.DoInto(&n, "GET", "b"))
+		require.Equal(t, int64(1), n)
+		require.Nil(t, session.Do("BLPOP", "list", 0.01))
+
+		requireNotSent(t, session.Do("SUBSCRIBE", "c"), redis.ErrCommandForbidden)
+		requireNotSent(t, session.Do("BLPOP", "list", "soon"), redis.ErrArgumentType)
+		bad := session.SendMany(requests(redis.Req("PING"), redis.Req("BLPOP", "list", 1)))
+		requireNotSent(t, bad[0], redis.ErrBatchFormat)
+		requireNotSent(t, bad[1], redis.ErrCommandForbidden)
+		require.Equal(t, "PONG", session.Do("PING"), "none of it harms the session")
+		return nil
+	}))
+}
+
+// Nothing of a session reaches the next one.
+func TestSessionLeavesNothing(t *testing.T) {
+	s := testbed.NewServer(t)
+	require.Equal(t, "OK", redis.Sync{S: connect(t, s.Addr(), quiet)}.Do("ACL", "SETUSER", "other", "on", ">pw", "~*", "+@all"))
+	conn := connect(t, s.Addr(), oneDedicated)
+	client := redis.Sync{S: conn}
+	for name, leave := range map[string]redis.Request{
+		"watch":     redis.Req("WATCH", "k"),
+		"multi":     redis.Req("MULTI"),
+		"db":        redis.Req("SELECT", 5),
+		"user":      redis.Req("AUTH", "other", "pw"),
+		"name":      redis.Req("CLIENT", "SETNAME", "somebody"),
+		"no-evict":  redis.Req("client no-evict", "on"),
+		"read-only": redis.Req("READONLY"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+				res := session.Do(leave.Cmd, leave.Args...)
+				if name != "read-only" { // which wants a cluster
+					require.NoError(t, redis.AsError(res))
+				}
+				return nil
+			}))
+			require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+				require.Equal(t, "OK", client.Do("SET", "k", "v"))
+				results, err := session.SendTransaction(requests(redis.Req("GET", "k")))
+				require.NoError(t, err)
+				require.Equal(t, []any{[]byte("v")}, results)
+				var info string
+				require.NoError(t, session.DoInto(&info, "CLIENT", "INFO"))
+				require.Contains(t, info, " name= ")
+				require.Contains(t, info, " db=3 ")
+				require.Contains(t, info, " flags=N ")
+				require.Contains(t, info, " user=default ")
+				return nil
+			}))
+		})
+	}
+}
+
+// A session that harmed nothing has its connection used again.
+func TestSessionReuse(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), oneDedicated)
+	for range 10 {
+		require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+			return redis.AsError(session.Do("SET", "a", 1))
+		}))
+	}
+	require.Equal(t, 2, clients(t, redis.Sync{S: conn}))
+}
+
+func TestSessionMisuse(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	done := make(chan any, 1)
+	go func() { done <- session.Do("BLPOP", "list", 0) }()
+	blocked(t, client, 1)
+	requireNotSent(t, session.Do("PING"), redis.ErrSessionBusy)
+	session.Close()
+	require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
+	require.NoError(t, redis.AsError(<-done), "the call that Close met ends as it would")
+	session.Close()
+	requireNotSent(t, session.Do("PING"), redis.ErrSessionClosed)
+
+	decorated := struct{ *redisconn.Connection }{conn}
+	_, err = redis.OpenSession(t.Context(), decorated, "")
+	requireNotSent(t, err, redis.ErrSession)
+	_, err = redis.OpenSession(nil, conn, "") //nolint:staticcheck // that is the test
+	requireType(t, err, redis.ErrContextIsNil)
+	negative := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
+	_, err = redis.OpenSession(t.Context(), negative, "")
+	requireNotSent(t, err, redis.ErrSession)
+}
+
+// However its function ends, a session is closed.
+func TestWithSessionEnds(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), oneDedicated)
+	errTest := errors.New("test")
+	require.ErrorIs(t, redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { return errTest }), errTest)
+	require.Panics(t, func() {
+		_ = redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { panic("test") })
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { runtime.Goexit(); return nil })
+	})
+	wg.Wait()
+	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { return nil }))
+	require.NoError(t, conn.Shutdown(t.Context()), "none is open")
+}
+
+// A session whose connection is lost stays so, and the next one has another.
+func TestSessionLost(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), oneDedicated)
+	client := redis.Sync{S: conn}
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	defer session.Close()
+	id := session.Do("CLIENT", "ID")
+	require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", id))
+	require.Error(t, redis.AsError(session.Do("PING")))
+	requireNotSent(t, session.Do("PING"), redis.ErrSessionLost)
+	session.Close()
+	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+		return redis.AsError(session.Do("PING"))
+	}))
+}
+
+func TestSessionContext(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), oneDedicated)
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	ctx, cancel := context.WithCancel(t.Context())
+	session, err := redis.OpenSession(ctx, conn, "")
+	require.NoError(t, err)
+	defer session.Close()
+
+	short, stop := context.WithCancel(t.Context())
+	waits := make(chan error, 1)
+	go func() {
+		_, err := redis.OpenSession(short, conn, "")
+		waits <- err
+	}()
+	eventually(t, "it waits", func() bool { return conn.Pending() == 2 })
+	stop()
+	requireNotSent(t, <-waits, redis.ErrRequestWithdrawn)
+
+	done := make(chan any, 1)
+	go func() { done <- session.Do("BLPOP", "list", 0) }()
+	blocked(t, admin, 1)
+	cancel()
+	requireNotSent(t, <-done, redis.ErrRequestWithdrawn)
+	requireNotSent(t, session.Do("PING"), redis.ErrRequestWithdrawn)
+}
+
+func TestSessionLeaked(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, DedicatedConns: 1, TraceSessions: true})
+	_, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	eventually(t, "the leak is reported", func() bool {
+		runtime.GC()
+		return log.count("SessionLeaked") == 1
+	})
+	require.Contains(t, event[redisconn.LogSessionLeaked](log).Opened, "TestSessionLeaked")
+	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { return nil }))
+}

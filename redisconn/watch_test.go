@@ -1,0 +1,138 @@
+package redisconn_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// increment increments a key by what it reads.
+func increment(ctx context.Context, s redis.Sender, key string) ([]any, error) {
+	return redis.Watch(ctx, s, []string{key}, func(tx *redis.Tx) error {
+		var n int64
+		if err := tx.DoInto(&n, "GET", key); err != nil && !redis.AsErrorx(err).IsOfType(redis.ErrResponseNil) {
+			return err
+		}
+		tx.Queue("SET", key, n+1)
+		return nil
+	})
+}
+
+func TestWatch(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	results, err := increment(t.Context(), conn, "n")
+	require.NoError(t, err)
+	require.Equal(t, []any{"OK"}, results)
+	require.Equal(t, []byte("1"), client.Do("GET", "n"))
+
+	calls := 0
+	_, err = redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		if calls++; calls < 3 {
+			require.NoError(t, redis.AsError(client.Do("INCR", "n")))
+		}
+		tx.Queue("SET", "n", "set")
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 3, calls)
+	require.Equal(t, []byte("set"), client.Do("GET", "n"))
+
+	calls = 0
+	_, err = redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		calls++
+		require.NoError(t, redis.AsError(client.Do("SET", "n", calls)))
+		tx.Queue("SET", "n", "never")
+		return nil
+	})
+	require.Contains(t, requireType(t, err, redis.ErrExecEmpty).Error(), "in each of 128 attempts")
+	require.Equal(t, 128, calls)
+
+	errTest := errors.New("test")
+	_, err = redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		tx.Queue("SET", "n", "never")
+		return errTest
+	})
+	require.ErrorIs(t, err, errTest)
+	require.Equal(t, []byte("128"), client.Do("GET", "n"))
+	_, err = redis.Watch(t.Context(), conn, nil, func(*redis.Tx) error { return nil })
+	requireNotSent(t, err, redis.ErrNoSlotKey)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = redis.Watch(ctx, conn, []string{"n"}, func(tx *redis.Tx) error {
+		cancel()
+		return redis.AsError(tx.Do("GET", "n"))
+	})
+	requireNotSent(t, err, redis.ErrRequestWithdrawn)
+}
+
+// A connection that is lost before EXEC was sent costs another call of the function.
+func TestWatchConnectionLost(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	calls := 0
+	_, err := redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		if calls++; calls == 1 {
+			id := tx.Do("CLIENT", "ID")
+			require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", id))
+		}
+		res := tx.Do("GET", "n")
+		tx.Queue("INCR", "n")
+		return redis.AsError(res)
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, calls)
+	require.Equal(t, []byte("1"), client.Do("GET", "n"))
+}
+
+// EXEC that is sent and not answered is unknown, and never sent again.
+func TestWatchUnanswered(t *testing.T) {
+	calls := 0
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		switch r.Cmd {
+		case "EXEC":
+			c.Close()
+			return nil
+		case "INCR", "MULTI":
+			_, err := c.Write([]byte("+QUEUED\r\n"))
+			return err
+		}
+		_, err := c.Write([]byte("+OK\r\n"))
+		return err
+	}})
+	conn := connect(t, s.Addr(), quiet)
+	_, err := redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		calls++
+		tx.Queue("INCR", "n")
+		return nil
+	})
+	requireUnknown(t, err, redis.ErrIO)
+	require.Equal(t, 1, calls)
+}
+
+func TestWatchContention(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	const workers, rounds = 64, 20
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range rounds {
+				if _, err := increment(context.Background(), conn, "n"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var n int64
+	require.NoError(t, redis.Sync{S: conn}.DoInto(&n, "GET", "n"))
+	require.Equal(t, int64(workers*rounds), n)
+}
