@@ -144,13 +144,14 @@ func TestDocs(t *testing.T) {
 // TestDocLinks checks that what the documentation links to, or shows, is there.
 func TestDocLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+	code := regexp.MustCompile("(?s)```.*?```")
 	for _, pattern := range []string{"*.md", "docs/*.md", "internal/bench/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %d documents, %v", pattern, len(names), err)
 		}
 		for _, name := range names {
-			for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
+			for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(read(t, name), ""), -1) {
 				if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -1,0 +1,271 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/slot"
+)
+
+// GroupOpts says what a [GroupReader] reads. Stream, Group and Consumer have to be
+// set.
+type GroupOpts struct {
+	// Stream is the key of the stream, Group the name of the consumer group.
+	Stream, Group string
+	// Consumer is the name of this reader. No two readers of a group may have the
+	// same at the same time; who starts again with the name that it had goes on where
+	// it was.
+	Consumer string
+	// Start is the ID after which a group begins that is not there yet. Default "0":
+	// all entries of the stream. An ID, and not "$": what is added until the group is
+	// made would be lost.
+	Start string
+	// Count is how many entries are read at once, at the most. Default 100.
+	Count int
+	// Block is for how long one read waits for entries. Default 5 s.
+	Block time.Duration
+	// MinIdle is after how long an entry that was delivered and not acknowledged goes
+	// to another reader. It has to be longer than an entry takes, or two readers
+	// work on it at the same time. Default 1 min, 10 ms at the least.
+	MinIdle time.Duration
+	// MaxDeliveries bounds how often an entry is delivered; then it goes to DeadLetter.
+	// Default 0: no bound.
+	MaxDeliveries int
+	// DeadLetter gets the entries that were delivered too often, to keep them
+	// elsewhere. An entry is acknowledged when it returns nil; an error goes to the
+	// loop, and the entry comes again after MinIdle. It is needed with MaxDeliveries.
+	DeadLetter func(context.Context, Message) error
+	// Record is a key of this library's, of the same slot as Stream: a sorted set of
+	// what was acknowledged since the oldest entry that is not, 65,536 IDs of
+	// some 70 bytes at the most. A group that was destroyed is made again by it.
+	// Default: made of Stream and Group, as "{orders}:workers:acked".
+	Record string
+}
+
+var (
+	// ErrGroup holds errors of a [GroupReader].
+	ErrGroup = Errors.NewSubNamespace("group")
+	// ErrGroupOpts: options that can't be; nothing is sent.
+	ErrGroupOpts = ErrGroup.NewType("opts", ErrTraitNotSent)
+	// ErrGroupBusy: another loop over the same reader runs.
+	ErrGroupBusy = ErrGroup.NewType("busy", ErrTraitNotSent)
+	// ErrGroupEntryID: what was to be acknowledged is no ID of an entry.
+	ErrGroupEntryID = ErrGroup.NewType("entry_id", ErrTraitNotSent)
+	// ErrGroupEntryDeleted: the entry, whose ID comes with the error, was deleted
+	// (XDEL, MAXLEN) before it was acknowledged. It is acknowledged.
+	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
+	// ErrGroupDestroyed: the group was destroyed, and is made again. Entries that were
+	// not acknowledged come again, after MinIdle; those of them that were deleted
+	// are not known any more.
+	ErrGroupDestroyed = ErrGroup.NewType("destroyed")
+)
+
+const (
+	groupCount   = 100
+	groupBlock   = 5 * time.Second
+	groupMinIdle = time.Minute
+	// groupMinIdleLeast is ten round trips to a server that is near.
+	groupMinIdleLeast = 10 * time.Millisecond
+	// groupRecordMost is how many IDs the record holds: some 5 MB on the server. More
+	// are acknowledged ahead of the oldest pending entry only if that is stuck.
+	groupRecordMost = 1 << 16
+)
+
+func (o GroupOpts) withDefaults() (GroupOpts, error) {
+	switch {
+	case o.Stream == "", o.Group == "", o.Consumer == "":
+		return o, ErrGroupOpts.New("Stream, Group and Consumer have to be set")
+	case o.MaxDeliveries > 0 && o.DeadLetter == nil:
+		return o, ErrGroupOpts.New("MaxDeliveries needs a DeadLetter, which keeps what is delivered too often")
+	case o.Consumer == groupRepairer:
+		return o, ErrGroupOpts.New("Consumer is a name that the library uses")
+	}
+	if o.Start == "" {
+		o.Start = "0"
+	}
+	if _, ok := entryMillis(o.Start); !ok {
+		return o, ErrGroupOpts.New("Start is no ID: for new entries alone give the ID of the last one")
+	}
+	if o.Count <= 0 {
+		o.Count = groupCount
+	}
+	if o.Block <= 0 {
+		o.Block = groupBlock
+	}
+	if o.MinIdle <= 0 {
+		o.MinIdle = groupMinIdle
+	}
+	o.MinIdle = max(o.MinIdle, groupMinIdleLeast)
+	if o.Record != "" {
+		return o, nil
+	}
+	suffix := ":" + o.Group + ":acked"
+	for _, key := range []string{o.Stream + suffix, "{" + o.Stream + "}" + suffix} {
+		if slot.Of(key) == slot.Of(o.Stream) {
+			o.Record = key
+			return o, nil
+		}
+	}
+	return o, ErrGroupOpts.New("no key of the slot of Stream can be made of it: set Record")
+}
+
+// entryMillis returns the milliseconds of an ID, which may lack its number.
+func entryMillis(id string) (int64, bool) {
+	millis, number, numbered := strings.Cut(id, "-")
+	ms, err := strconv.ParseInt(millis, 10, 64)
+	if err != nil || ms < 0 {
+		return 0, false
+	}
+	if numbered {
+		_, err = strconv.ParseUint(number, 10, 64)
+	}
+	return ms, err == nil
+}
+
+// Message is an entry of a stream as a [GroupReader] delivers it.
+type Message struct {
+	// ID is that of the entry.
+	ID string
+	// Fields are its fields with their values, as a result: see [As].
+	Fields any
+	// Deliveries is how often it was delivered to a consumer of the group, this time
+	// counted.
+	Deliveries int
+}
+
+// GroupReader reads a stream as a consumer of a group, so that each entry is worked
+// on at least once, and not again after it was acknowledged. Redis 6.2 or later.
+//
+//	for msg, err := range reader.Messages(ctx) {
+//		if err != nil {
+//			log.Print(err) // the reader goes on
+//			continue
+//		}
+//		work(msg)
+//		reader.Ack(msg.ID)
+//	}
+//
+// Ack and Flush may be called by many goroutines; one loop runs at a time. A reader
+// deletes no consumer: what a consumer that has gone had left goes to others after
+// MinIdle, and its name stays.
+type GroupReader struct {
+	db   SyncCtx
+	opts GroupOpts
+	busy atomic.Bool
+	// recorded is how many IDs were recorded since the record was trimmed.
+	recorded atomic.Int64
+
+	mu sync.Mutex // guards what follows
+	// acked are the IDs that are to be sent, and since when the first of them waits.
+	acked   []string
+	waiting time.Time
+	// open are the IDs that the loop has delivered, until they are acknowledged.
+	open map[string]struct{}
+}
+
+// NewGroupReader makes a reader. Nothing is sent before its loop begins. Reads block
+// on a connection of their own, where the Sender has one for them; with another
+// Sender the reader asks for entries once a second when there are none, and more
+// often when there are. In a cluster the Sender has to be one that reads from masters.
+func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]struct{}{}}, nil
+}
+
+// Ack marks entries as done. They are acknowledged together, before the next entry is
+// delivered if Count of them, or 100 ms, have come together, before the next read, and
+// when the loop ends: see Flush. Until then a reader that dies has them worked on again.
+func (r *GroupReader) Ack(ids ...string) error {
+	for _, id := range ids {
+		if _, ok := entryMillis(id); !ok {
+			return ErrGroupEntryID.New("what is to be acknowledged is no ID of an entry")
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.acked) == 0 {
+		r.waiting = time.Now()
+	}
+	r.acked = append(r.acked, ids...)
+	return nil
+}
+
+// flushAfter is how long an acknowledgement waits for others. It bounds how much is
+// worked on again after a crash, and costs ten requests a second at the most.
+const flushAfter = 100 * time.Millisecond
+
+func (r *GroupReader) mayFlush() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.acked) >= r.opts.Count || len(r.acked) > 0 && time.Since(r.waiting) >= flushAfter
+}
+
+// flushAtOnce bounds the IDs of one request.
+const flushAtOnce = 1000
+
+// Flush acknowledges at once what Ack was called for. After an error the rest is
+// kept, and sent with the next flush; a retry is always safe.
+func (r *GroupReader) Flush(ctx context.Context) error {
+	r.mu.Lock()
+	ids := r.acked
+	r.acked = nil
+	r.mu.Unlock()
+	for len(ids) > 0 {
+		some := ids[:min(len(ids), flushAtOnce)]
+		if err := r.acknowledge(ctx, some); err != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.acked = append(ids, r.acked...)
+			return err
+		}
+		ids = ids[len(some):]
+		r.mu.Lock()
+		for _, id := range some {
+			delete(r.open, id)
+		}
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// acknowledge first records the IDs: if the group is destroyed in between, they count
+// as acknowledged.
+func (r *GroupReader) acknowledge(ctx context.Context, ids []string) error {
+	record := []any{r.opts.Record}
+	ack := []any{r.opts.Stream, r.opts.Group}
+	for _, id := range ids {
+		ms, _ := entryMillis(id)
+		record = append(record, ms, id)
+		ack = append(ack, id)
+	}
+	reqs := []Request{{"ZADD", record}, {"XACK", ack}}
+	results, err := r.db.SendTransaction(ctx, reqs)
+	if err == nil {
+		err = Collect(reqs, results)
+	}
+	if err == nil {
+		r.recorded.Add(int64(len(ids)))
+	}
+	return err
+}
+
+// track marks an entry as delivered.
+func (r *GroupReader) track(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open[id] = struct{}{}
+}
+
+func (r *GroupReader) isOpen(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, open := r.open[id]
+	return open
+}

@@ -1,0 +1,171 @@
+package redis
+
+import (
+	"context"
+	"time"
+)
+
+// claimPause is the least time between two passes over what other consumers have
+// left. With a read that blocks for a second, it makes two commands a second.
+const claimPause = 2 * time.Second
+
+// claim takes over entries that were delivered longer than MinIdle ago, to whomever,
+// and are not acknowledged. A pass ends with the cursor 0-0, and is followed by a pause.
+func (l *groupLoop) claim(ctx context.Context) error {
+	l.fetched = time.Now()
+	res := l.db.Do(ctx, "XAUTOCLAIM", l.opts.Stream, l.opts.Group, l.opts.Consumer,
+		l.opts.MinIdle.Milliseconds(), l.cursor, "COUNT", l.opts.Count)
+	claimed, err := parseClaimed(res)
+	if err != nil {
+		return err
+	}
+	l.cursor = claimed.cursor
+	if l.cursor == groupBegin {
+		if err := l.trim(ctx); err != nil {
+			return err
+		}
+		l.due = time.Now().Add(max(l.opts.MinIdle/2, claimPause))
+	}
+	if claimed.unnamed {
+		l.history = "0" // Redis 6.2 does not say which, but knows them as this consumer's
+	}
+	for _, id := range claimed.deleted {
+		l.batch = append(l.batch, deletedItem(id))
+	}
+	return l.redeliver(ctx, claimed.entries)
+}
+
+// claimed is what XAUTOCLAIM answers with.
+type claimed struct {
+	cursor  string
+	entries []Entry[any]
+	// deleted are the IDs of entries that were deleted; the server has taken them off
+	// the group's list. Redis 7.0 and later.
+	deleted []string
+	// unnamed: some entry was deleted, and is on the list still. Redis 6.2.
+	unnamed bool
+}
+
+func parseClaimed(res any) (c claimed, err error) {
+	if err := AsError(res); err != nil {
+		return c, err
+	}
+	parts, ok := res.([]any)
+	if !ok || len(parts) < 2 {
+		return c, ErrResponseUnexpected.New("XAUTOCLAIM: the reply is no array of two or three").WithProperty(EKResponse, res)
+	}
+	if c.cursor, err = As[string](parts[0]); err != nil {
+		return c, within(err, "XAUTOCLAIM: the cursor")
+	}
+	list, err := As[[]any](parts[1])
+	if err != nil {
+		return c, within(err, "XAUTOCLAIM: the entries")
+	}
+	for _, el := range list {
+		if el == nil {
+			c.unnamed = true
+			continue
+		}
+		e, err := As[Entry[any]](el)
+		if err != nil {
+			return c, within(err, "XAUTOCLAIM")
+		}
+		c.entries = append(c.entries, e)
+	}
+	if len(parts) > 2 {
+		if c.deleted, err = As[[]string](parts[2]); err != nil {
+			return c, within(err, "XAUTOCLAIM: what was deleted")
+		}
+	}
+	return c, nil
+}
+
+// redeliver adds entries to the batch that were delivered before, and acknowledges
+// those that were deleted.
+func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	reqs := make([]Request, len(entries))
+	for i, e := range entries {
+		reqs[i] = Req("XPENDING", l.opts.Stream, l.opts.Group, e.ID, e.ID, 1)
+	}
+	for i, res := range l.db.SendMany(ctx, reqs) {
+		owner, deliveries, err := parsePending(res)
+		if err != nil {
+			return err
+		}
+		e := entries[i]
+		switch {
+		case owner != l.opts.Consumer: // acknowledged, or claimed, meanwhile
+		case e.Value == nil:
+			if err := l.Ack(e.ID); err != nil {
+				return err
+			}
+			l.batch = append(l.batch, deletedItem(e.ID))
+		default:
+			l.batch = append(l.batch, groupItem{Message: Message{ID: e.ID, Fields: e.Value, Deliveries: deliveries}})
+		}
+	}
+	return nil
+}
+
+func deletedItem(id string) groupItem {
+	return groupItem{Message{ID: id}, ErrGroupEntryDeleted.New("the entry was deleted before it was acknowledged")}
+}
+
+// parsePending returns who has an entry, "" for nobody, and how often it was delivered.
+func parsePending(res any) (owner string, deliveries int, err error) {
+	list, err := As[[][]any](res)
+	if err != nil || len(list) == 0 {
+		return "", 0, err
+	}
+	if len(list[0]) != 4 {
+		return "", 0, ErrResponseUnexpected.New("XPENDING: an element is not of four").WithProperty(EKResponse, res)
+	}
+	if owner, err = As[string](list[0][1]); err == nil {
+		deliveries, err = As[int](list[0][3])
+	}
+	return owner, deliveries, err
+}
+
+// renew sees to it that the batch is this reader's own: what was fetched longer than
+// half of MinIdle ago is claimed again, before another may. What could be another's
+// by now is dropped, and read again if it is not.
+func (l *groupLoop) renew(ctx context.Context) error {
+	age := time.Since(l.fetched)
+	if age < l.opts.MinIdle/2 || l.batch[0].err != nil {
+		return nil
+	}
+	if age >= l.opts.MinIdle {
+		l.forget()
+		return nil
+	}
+	began := time.Now()
+	args := []any{l.opts.Stream, l.opts.Group, l.opts.Consumer, 0}
+	for _, item := range l.batch {
+		if item.err == nil {
+			args = append(args, item.ID)
+		}
+	}
+	ids, err := As[[]string](l.db.Do(ctx, "XCLAIM", append(args, "JUSTID")...))
+	if err != nil {
+		return err
+	}
+	if time.Since(l.fetched) >= l.opts.MinIdle {
+		l.forget()
+		return nil
+	}
+	l.fetched = began
+	pending := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		pending[id] = true
+	}
+	for i := range l.batch {
+		// Where an entry is not pending any more, the server has found it deleted.
+		if item := &l.batch[i]; item.err == nil && !pending[item.ID] {
+			*item = deletedItem(item.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,361 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// streamBed is a server with a stream.
+type streamBed struct {
+	*testing.T
+	server *testbed.Server
+	ids    []string
+}
+
+func newStreamBed(t *testing.T, entries int) *streamBed {
+	b := &streamBed{T: t, server: testbed.NewServer(t)}
+	b.add(entries)
+	return b
+}
+
+func (b *streamBed) add(entries int) {
+	b.Helper()
+	for range entries {
+		id, err := redis.As[string](b.server.Do("XADD", "jobs", "*", "n", len(b.ids)))
+		require.NoError(b, err)
+		b.ids = append(b.ids, id)
+	}
+}
+
+// reader makes a reader, on a connection of its own, of the group "workers".
+func (b *streamBed) reader(consumer string, change ...func(*redis.GroupOpts)) *redis.GroupReader {
+	b.Helper()
+	o := redis.GroupOpts{
+		Stream: "jobs", Group: "workers", Consumer: consumer,
+		Count: 3, Block: 50 * time.Millisecond,
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	conn, err := redisconn.Connect(b.Context(), b.server.Addr(), redisconn.Opts{ScriptMode: true, Logger: redisconn.NoopLogger{}})
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
+	r, err := redis.NewGroupReader(conn, o)
+	require.NoError(b, err)
+	return r
+}
+
+func soon(o *redis.GroupOpts) { o.MinIdle = 30 * time.Millisecond }
+
+// take reads until it has so many entries, and acknowledges them if it is to. Errors
+// are returned with the IDs of what they are about.
+func (b *streamBed) take(r *redis.GroupReader, n int, ack bool) (ids []string, failed map[string]error) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
+	defer cancel()
+	failed = map[string]error{}
+	for msg, err := range r.Messages(ctx) {
+		if err != nil {
+			failed[msg.ID] = err
+		} else {
+			ids = append(ids, msg.ID)
+			if ack {
+				require.NoError(b, r.Ack(msg.ID))
+			}
+		}
+		if len(ids)+len(failed) == n {
+			break
+		}
+	}
+	require.NoError(b, ctx.Err(), "%d of %d", len(ids)+len(failed), n)
+	return ids, failed
+}
+
+// pending is how many entries are delivered and not acknowledged.
+func (b *streamBed) pending() int {
+	b.Helper()
+	summary, err := redis.As[[]any](b.server.Do("XPENDING", "jobs", "workers"))
+	require.NoError(b, err)
+	n, err := redis.As[int](summary[0])
+	require.NoError(b, err)
+	return n
+}
+
+func isType(t *testing.T, want error, got error) {
+	t.Helper()
+	require.Error(t, got)
+	assert.Equal(t, redis.AsErrorx(want).Type(), redis.AsErrorx(got).Type(), "%v", got)
+}
+
+func TestGroupReader(t *testing.T) {
+	b := newStreamBed(t, 5)
+	r := b.reader("a")
+	ids, failed := b.take(r, 5, true)
+	assert.Equal(t, b.ids, ids)
+	assert.Empty(t, failed)
+	assert.Zero(t, b.pending(), "the end of a loop acknowledges")
+
+	b.add(2)
+	ids, _ = b.take(r, 2, false)
+	assert.Equal(t, b.ids[5:], ids)
+	assert.Equal(t, 2, b.pending())
+	require.NoError(t, r.Ack(ids...))
+	require.NoError(t, r.Flush(t.Context()))
+	assert.Zero(t, b.pending())
+	require.NoError(t, r.Flush(t.Context()), "there is nothing")
+}
+
+func TestGroupFields(t *testing.T) {
+	b := newStreamBed(t, 1)
+	for msg, err := range b.reader("a").Messages(t.Context()) {
+		require.NoError(t, err)
+		fields, err := redis.As[map[string]int](msg.Fields)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int{"n": 0}, fields)
+		assert.Equal(t, 1, msg.Deliveries)
+		break
+	}
+}
+
+// TestGroupHistory checks that who starts again first gets what it was given before.
+func TestGroupHistory(t *testing.T) {
+	b := newStreamBed(t, 7)
+	ids, _ := b.take(b.reader("a"), 5, false) // in two reads: six were delivered
+	assert.Equal(t, b.ids[:5], ids)
+	ids, _ = b.take(b.reader("a"), 7, true)
+	assert.Equal(t, b.ids, ids)
+	assert.Zero(t, b.pending())
+}
+
+// TestGroupClaim checks that a reader takes what a consumer has left that has gone.
+func TestGroupClaim(t *testing.T) {
+	b := newStreamBed(t, 4)
+	b.take(b.reader("dead"), 4, false)
+	r := b.reader("a", soon)
+	ids, _ := b.take(r, 4, true)
+	assert.Equal(t, b.ids, ids)
+	assert.Zero(t, b.pending())
+	consumers, err := redis.As[[]map[string]any](b.server.Do("XINFO", "CONSUMERS", "jobs", "workers"))
+	require.NoError(t, err)
+	assert.Len(t, consumers, 2, "no consumer is deleted")
+}
+
+// TestGroupDeleted checks that an entry that was deleted while it was pending is
+// reported and acknowledged: in the reader's own history and in what others left.
+func TestGroupDeleted(t *testing.T) {
+	for _, consumer := range []string{"dead", "a"} {
+		t.Run(consumer, func(t *testing.T) {
+			b := newStreamBed(t, 4)
+			b.take(b.reader("dead"), 4, false)
+			b.server.Do("XDEL", "jobs", b.ids[0], b.ids[2])
+			ids, failed := b.take(b.reader(consumer, soon), 4, true)
+			assert.ElementsMatch(t, []string{b.ids[1], b.ids[3]}, ids)
+			for _, i := range []int{0, 2} {
+				isType(t, redis.ErrGroupEntryDeleted.New(""), failed[b.ids[i]])
+			}
+			assert.Zero(t, b.pending())
+		})
+	}
+}
+
+// TestGroupSlow checks that a reader that is slower than MinIdle does not work on what
+// another has acknowledged meanwhile.
+func TestGroupSlow(t *testing.T) {
+	b := newStreamBed(t, 3)
+	slow := b.reader("slow", soon)
+	var got []string
+	for msg, err := range slow.Messages(t.Context()) {
+		require.NoError(t, err)
+		got = append(got, msg.ID)
+		if len(got) == 1 {
+			ids, _ := b.take(b.reader("quick", soon), 3, true) // once they are idle
+			assert.ElementsMatch(t, b.ids, ids)
+			b.add(1)
+		}
+		if msg.ID == b.ids[len(b.ids)-1] {
+			break
+		}
+	}
+	assert.Equal(t, []string{b.ids[0], b.ids[3]}, got)
+}
+
+// TestGroupRenew checks that a reader keeps what it is about to deliver.
+func TestGroupRenew(t *testing.T) {
+	b := newStreamBed(t, 3)
+	lease := func(o *redis.GroupOpts) { o.MinIdle = 2 * time.Second }
+	r := b.reader("slow", lease)
+	var got []string
+	for msg, err := range r.Messages(t.Context()) {
+		require.NoError(t, err)
+		got = append(got, msg.ID)
+		if len(got) == 3 {
+			break
+		}
+		if len(got) == 1 {
+			before := time.Now()
+			require.Eventually(t, func() bool { return time.Since(before) > time.Second }, 5*time.Second, time.Millisecond)
+		}
+		assert.NoError(t, r.Ack(msg.ID))
+	}
+	assert.Equal(t, b.ids, got)
+	n, err := redis.As[[][]any](b.server.Do("XPENDING", "jobs", "workers", "-", "+", 9))
+	require.NoError(t, err)
+	for _, entry := range n {
+		assert.EqualValues(t, 1, entry[3], "renewal is no delivery")
+	}
+}
+
+func TestGroupDeadLetter(t *testing.T) {
+	b := newStreamBed(t, 2)
+	var dead []redis.Message
+	refusal := errors.New("no room")
+	limit := func(o *redis.GroupOpts) {
+		o.MaxDeliveries = 2
+		o.DeadLetter = func(_ context.Context, msg redis.Message) error {
+			if dead = append(dead, msg); len(dead) == 1 {
+				return refusal
+			}
+			return nil
+		}
+	}
+	for range 2 {
+		ids, _ := b.take(b.reader("a", limit), 2, false)
+		assert.Equal(t, b.ids, ids)
+	}
+	_, failed := b.take(b.reader("a", limit), 1, false)
+	assert.Equal(t, map[string]error{b.ids[0]: refusal}, failed)
+	assert.Equal(t, 2, b.pending(), "a letter that could not be kept stays")
+	b.add(1)
+	ids, _ := b.take(b.reader("a", limit), 1, true)
+	assert.Equal(t, b.ids[2:], ids)
+	assert.Zero(t, b.pending())
+	require.Len(t, dead, 3)
+	assert.Equal(t, b.ids[1], dead[2].ID)
+	assert.Greater(t, dead[2].Deliveries, 2)
+}
+
+// TestGroupDestroyed checks that a group that is destroyed goes on where it was: what
+// was acknowledged does not come again, what was not does, after MinIdle.
+func TestGroupDestroyed(t *testing.T) {
+	b := newStreamBed(t, 9)
+	b.take(b.reader("a"), 2, true)
+	b.take(b.reader("b"), 2, false) // and one more was read
+	b.take(b.reader("c"), 2, true)
+	b.server.Do("XDEL", "jobs", b.ids[7])
+	b.server.Do("XGROUP", "DESTROY", "jobs", "workers")
+	b.add(2)
+	ids, failed := b.take(b.reader("d", soon), 8, true)
+	require.Len(t, failed, 1)
+	isType(t, redis.ErrGroupDestroyed.New(""), failed[""])
+	assert.NotContains(t, failed[""].Error(), "jobs")
+	want := append(append(b.ids[2:6:6], b.ids[8]), b.ids[9:]...)
+	assert.ElementsMatch(t, want, ids)
+	assert.Zero(t, b.pending())
+}
+
+// TestGroupNew checks that a group begins at Start, and that a stream that was
+// deleted is begun anew.
+func TestGroupNew(t *testing.T) {
+	b := newStreamBed(t, 3)
+	from := func(o *redis.GroupOpts) { o.Start = b.ids[0] }
+	ids, _ := b.take(b.reader("a", from), 2, true)
+	assert.Equal(t, b.ids[1:], ids)
+
+	b.server.Do("DEL", "jobs")
+	b.ids = nil
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { // once the reader has made the stream anew
+		assert.Eventually(t, func() bool { return redis.AsError(b.server.Do("XINFO", "GROUPS", "jobs")) == nil }, 10*time.Second, time.Millisecond)
+		b.add(2)
+	})
+	ids, failed := b.take(b.reader("a"), 2, true)
+	assert.Empty(t, failed)
+	assert.Len(t, ids, 2)
+}
+
+// TestGroupStops checks that errors reach the loop, and what ends it.
+func TestGroupStops(t *testing.T) {
+	b := newStreamBed(t, 0)
+	b.server.Do("SET", "jobs", "canary")
+	n := 0
+	for msg, err := range b.reader("a").Messages(t.Context()) {
+		isType(t, redis.ErrResult.New(""), err)
+		assert.Empty(t, msg)
+		if n++; n == 3 {
+			break
+		}
+	}
+
+	conn := connectTo(t, b.server.Addr())
+	r, err := redis.NewGroupReader(conn, redis.GroupOpts{Stream: "jobs", Group: "g", Consumer: "c"})
+	require.NoError(t, err)
+	conn.Close()
+	n = 0
+	for _, err := range r.Messages(t.Context()) {
+		isType(t, redis.ErrContextClosed.New(""), err)
+		n++
+	}
+	assert.Equal(t, 1, n, "a closed connection ends the loop")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range b.reader("a").Messages(ctx) {
+		t.Error("the context has ended")
+	}
+}
+
+// TestGroupIdle checks that a reader with nothing to do sends two commands a second at
+// the most, blocking or not.
+func TestGroupIdle(t *testing.T) {
+	for _, blocks := range []bool{true, false} {
+		t.Run(fmt.Sprint("blocks ", blocks), func(t *testing.T) {
+			t.Parallel()
+			b := newStreamBed(t, 1)
+			conn, err := redisconn.Connect(t.Context(), b.server.Addr(), redisconn.Opts{ScriptMode: blocks, Logger: redisconn.NoopLogger{}})
+			require.NoError(t, err)
+			defer conn.Close()
+			r, err := redis.NewGroupReader(conn, redis.GroupOpts{Stream: "jobs", Group: "workers", Consumer: "a", MinIdle: time.Second})
+			require.NoError(t, err)
+			b.take(r, 1, true)
+			b.server.Do("CONFIG", "RESETSTAT")
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			for msg, err := range r.Messages(ctx) {
+				t.Error(msg, err)
+			}
+			took := time.Since(began)
+			stats, err := redis.As[string](b.server.Do("INFO", "commandstats"))
+			require.NoError(t, err)
+			sent := 0
+			for _, name := range []string{"xreadgroup", "xautoclaim", "xpending", "zrevrange", "zadd", "xack"} {
+				sent += callsOf(stats, name)
+			}
+			// The loop begins with a look at its history, and polls often at first.
+			assert.LessOrEqual(t, float64(sent), 10+2*took.Seconds(), stats)
+			assert.NotZero(t, sent)
+		})
+	}
+}
+
+func callsOf(stats, name string) (calls int) {
+	for line := range strings.Lines(stats) {
+		if _, err := fmt.Sscanf(line, "cmdstat_"+name+":calls=%d,", &calls); err == nil {
+			return calls
+		}
+	}
+	return 0
+}

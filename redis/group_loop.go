@@ -1,0 +1,247 @@
+package redis
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+)
+
+// Messages iterates over the entries that are for this reader: first those that it
+// was given before it was started again, then new ones, and between them those that
+// other consumers have left (XAUTOCLAIM). It goes on until ctx is done, the Sender is
+// closed, or the loop is left; what is marked by Ack is acknowledged then.
+//
+// An error comes with an empty Message, but for ErrGroupEntryDeleted, whose Message
+// has the ID. The loop may go on after any error: what was lost on the way comes
+// again, after a pause that grows to a second. An entry that is not acknowledged comes
+// again after MinIdle, here or elsewhere, and at once in a new loop.
+//
+// While there is nothing to do, the reader sends two commands a second at the most.
+func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		switch {
+		case ctx == nil:
+			yield(Message{}, errContextIsNil())
+			return
+		case !r.busy.CompareAndSwap(false, true):
+			yield(Message{}, ErrGroupBusy.New("another loop runs over this reader"))
+			return
+		}
+		defer r.busy.Store(false)
+		r.mu.Lock()
+		clear(r.open)
+		r.mu.Unlock()
+		l := &groupLoop{GroupReader: r, history: "0", cursor: groupBegin}
+		left := true // also when the caller's part of the loop panics
+		defer func() {
+			if err := l.leave(ctx); err != nil && !left {
+				yield(Message{}, err)
+			}
+		}()
+		for ctx.Err() == nil {
+			if !l.step(ctx, yield) {
+				return
+			}
+		}
+		left = false
+	}
+}
+
+// groupBegin is the cursor with which XAUTOCLAIM begins and ends.
+const groupBegin = "0-0"
+
+// groupLoop is one loop over a GroupReader, in the goroutine of its user.
+type groupLoop struct {
+	*GroupReader
+	// batch is what was read and is not delivered yet, fetched when that was: what is
+	// older than MinIdle may be another's by now.
+	batch   []groupItem
+	fetched time.Time
+	// history is the last ID of the entries of this consumer's own that were read
+	// again, "" when all were.
+	history string
+	// cursor and due are of XAUTOCLAIM: where the pass goes on, and when the next
+	// one begins.
+	cursor string
+	due    time.Time
+	// polls: the Sender does not let a read block. pause grows while there is nothing.
+	polls bool
+	pause time.Duration
+}
+
+// groupItem is what is to be delivered: an entry, or an error with its ID.
+type groupItem struct {
+	Message
+	err error
+}
+
+// step reads, and delivers what it has read. It returns false when the loop is left.
+func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) bool {
+	err := l.fetch(ctx)
+	for err == nil && len(l.batch) > 0 {
+		if ctx.Err() != nil {
+			return true
+		}
+		if err = l.renew(ctx); err != nil || len(l.batch) == 0 {
+			break
+		}
+		item := l.batch[0]
+		l.batch = l.batch[1:]
+		if !l.deliver(ctx, item, yield) {
+			return false
+		}
+		if l.mayFlush() {
+			err = l.Flush(ctx)
+		}
+	}
+	if isNoGroup(err) {
+		err = l.repair(ctx)
+	}
+	if err == nil || ctx.Err() != nil {
+		return true
+	}
+	l.forget()
+	failure := AsErrorx(err)
+	if !yield(Message{}, err) || failure.IsOfType(ErrContextClosed) {
+		return false
+	}
+	if !failure.IsOfType(ErrGroupDestroyed) {
+		l.rest(ctx)
+	}
+	return true
+}
+
+// deliver delivers one item. It returns false when the loop is left.
+func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Message, error) bool) bool {
+	switch {
+	case item.err != nil:
+		return yield(item.Message, item.err)
+	case l.opts.MaxDeliveries > 0 && item.Deliveries > l.opts.MaxDeliveries:
+		err := l.opts.DeadLetter(ctx, item.Message)
+		if err == nil {
+			err = l.Ack(item.ID)
+		}
+		return err == nil || yield(item.Message, err)
+	}
+	l.track(item.ID)
+	return yield(item.Message, nil)
+}
+
+// forget drops what is not delivered: it is read again.
+func (l *groupLoop) forget() {
+	l.batch = nil
+	l.history = "0"
+}
+
+// fetch reads what comes next into the batch.
+func (l *groupLoop) fetch(ctx context.Context) error {
+	if err := l.Flush(ctx); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case l.recorded.Load() >= trimAfter:
+		err = l.trim(ctx)
+	case l.history != "":
+		err = l.readHistory(ctx)
+	case !time.Now().Before(l.due):
+		err = l.claim(ctx)
+	default:
+		err = l.readNew(ctx)
+	}
+	if err == nil && (len(l.batch) > 0 || !l.polls) {
+		l.pause = 0
+	}
+	return err
+}
+
+// leaveAtMost bounds the last flush, whose context has ended as a rule.
+const leaveAtMost = time.Second
+
+// leave acknowledges what is marked.
+func (l *groupLoop) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveAtMost)
+	defer cancel()
+	return l.Flush(ctx)
+}
+
+// The pauses of a reader that polls, or whose reads fail: a server that is busy is
+// asked again soon, and one that is idle once a second.
+const (
+	groupPauseLeast = 5 * time.Millisecond
+	groupPauseMost  = time.Second
+)
+
+// rest waits, longer each time until something is read.
+func (l *groupLoop) rest(ctx context.Context) {
+	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
+	timer := time.NewTimer(l.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// readHistory reads entries again that this consumer was given and that are not
+// acknowledged.
+func (l *groupLoop) readHistory(ctx context.Context) error {
+	l.fetched = time.Now()
+	entries, err := l.read(ctx, l.history)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		l.history = ""
+		return nil
+	}
+	l.history = entries[len(entries)-1].ID
+	var again []Entry[any]
+	for _, e := range entries {
+		if !l.isOpen(e.ID) {
+			again = append(again, e)
+		}
+	}
+	return l.redeliver(ctx, again)
+}
+
+// readNew reads entries that no consumer was given yet.
+func (l *groupLoop) readNew(ctx context.Context) error {
+	var block []any
+	if !l.polls {
+		ms := max(1, min(l.opts.Block, time.Until(l.due)).Milliseconds())
+		block = []any{"BLOCK", ms}
+	}
+	entries, err := l.read(ctx, ">", block...)
+	if failure := AsErrorx(err); failure != nil && failure.IsOfType(ErrCommandForbidden) && !l.polls {
+		l.polls = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.fetched = time.Now()
+	for _, e := range entries {
+		l.batch = append(l.batch, groupItem{Message: Message{ID: e.ID, Fields: e.Value, Deliveries: 1}})
+	}
+	if l.polls && len(entries) == 0 {
+		l.rest(ctx)
+	}
+	return nil
+}
+
+// read sends XREADGROUP.
+func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Entry[any], error) {
+	args := []any{"GROUP", l.opts.Group, l.opts.Consumer, "COUNT", l.opts.Count}
+	args = append(append(args, block...), "STREAMS", l.opts.Stream, after)
+	var streams map[string][]Entry[any]
+	err := l.db.DoInto(ctx, &streams, "XREADGROUP", args...)
+	return streams[l.opts.Stream], err
+}
+
+// isNoGroup reports whether the server says that there is no such group, or stream.
+func isNoGroup(err error) bool {
+	failure := AsErrorx(err)
+	return failure != nil && failure.IsOfType(ErrResult) && strings.HasPrefix(failure.Message(), "NOGROUP")
+}

@@ -1,0 +1,234 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// TestGroupSoak has worker processes read a stream. They are killed at random, entries
+// are deleted and trimmed away, and the group is destroyed once. In the end every entry
+// is worked on, or reported as deleted, none is pending, and none was worked on after it
+// was acknowledged. REDISPIPE_SOAK=10m makes it longer.
+func TestGroupSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	s := &groupSoak{streamBed: newStreamBed(t, 0), added: map[string]bool{}, owed: map[string]bool{}}
+	var workers []*exec.Cmd
+	for i := range 3 {
+		workers = append(workers, s.work(i, 0))
+	}
+	end := time.Now().Add(max(3*time.Second, liveFor(t)))
+	destroy := time.Now().Add(time.Until(end) / 2)
+	for round := 1; time.Now().Before(end); round++ {
+		s.produce(20)
+		time.Sleep(10 * time.Millisecond) // the load, not a wait
+		switch {
+		case round%5 == 0:
+			s.remove("XDEL", "jobs", s.random(), s.random())
+		case round%23 == 0:
+			// Later what was acknowledged before the destruction has to stay, so that
+			// it could come again.
+			s.remove("XTRIM", "jobs", "MAXLEN", map[bool]int{true: 1000, false: 50}[destroy.IsZero()])
+		case round%13 == 0:
+			i := rand.IntN(len(workers))
+			s.kill(workers[i])
+			for id := range pendingOf(s.server.Do("XPENDING", "jobs", "workers", "-", "+", 3)) {
+				s.remove("XDEL", "jobs", id)
+			}
+			workers[i] = s.work(i, rand.IntN(2)*round) // by its old name, or a new one
+		case !destroy.IsZero() && time.Now().After(destroy):
+			destroy = time.Time{}
+			s.destroy()
+		}
+	}
+	require.Eventually(t, s.drained, time.Minute, 20*time.Millisecond, "pending: %v", s.server.Do("XPENDING", "jobs", "workers"))
+	for _, w := range workers {
+		s.kill(w)
+	}
+	s.judge()
+}
+
+type groupSoak struct {
+	*streamBed
+	added map[string]bool // the value is whether it is in the stream
+	// owed were pending when they were deleted: it has to be known what became of them.
+	owed map[string]bool
+}
+
+// work starts a worker process: this test's binary, with TestGroupWorker alone.
+func (s *groupSoak) work(i, life int) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestGroupWorker$", "-test.count=1")
+	cmd.Env = append(os.Environ(), "REDISPIPE_WORKER="+s.server.Addr(), fmt.Sprintf("REDISPIPE_CONSUMER=w%d-%d", i, life))
+	if i == 0 {
+		cmd.Env = append(cmd.Env, "REDISPIPE_BLOCK=1")
+	}
+	require.NoError(s, cmd.Start())
+	s.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd
+}
+
+func (s *groupSoak) kill(w *exec.Cmd) {
+	require.NoError(s, w.Process.Kill())
+	_ = w.Wait()
+}
+
+func (s *groupSoak) produce(n int) {
+	for range n {
+		id, err := redis.As[string](s.server.Do("XADD", "jobs", "*", "n", len(s.ids)))
+		require.NoError(s, err)
+		s.ids = append(s.ids, id)
+		s.added[id] = true
+	}
+}
+
+// random returns one of the last entries, which may be pending.
+func (s *groupSoak) random() string { return s.ids[len(s.ids)-1-rand.IntN(min(len(s.ids), 100))] }
+
+// remove deletes entries. What of them was pending is owed.
+func (s *groupSoak) remove(cmd string, args ...any) {
+	results, err := s.transaction(redis.Req(cmd, args...))
+	require.NoError(s, err)
+	pending, left := pendingOf(results[0]), idsOf(results[2])
+	for id, there := range s.added {
+		if there && !left[id] {
+			s.added[id] = false
+			s.owed[id] = pending[id]
+		}
+	}
+}
+
+// destroy destroys the group. Nobody can tell what was deleted and pending.
+func (s *groupSoak) destroy() {
+	results, err := s.transaction(redis.Req("XGROUP", "DESTROY", "jobs", "workers"))
+	require.NoError(s, err)
+	for id := range pendingOf(results[0]) {
+		delete(s.owed, id)
+	}
+}
+
+// transaction runs a request between a look at what is pending and one at the stream.
+func (s *groupSoak) transaction(r redis.Request) ([]any, error) {
+	conn := connectTo(s, s.server.Addr())
+	defer conn.Close()
+	return redis.Sync{S: conn}.SendTransaction([]redis.Request{
+		redis.Req("XPENDING", "jobs", "workers", "-", "+", 1000000), r, redis.Req("XRANGE", "jobs", "-", "+"),
+	})
+}
+
+func pendingOf(res any) map[string]bool {
+	list, _ := redis.As[[][]any](res) // there may be no group
+	ids := map[string]bool{}
+	for _, entry := range list {
+		ids[string(entry[0].([]byte))] = true
+	}
+	return ids
+}
+
+func idsOf(res any) map[string]bool {
+	entries, _ := redis.As[[]redis.Entry[any]](res)
+	ids := map[string]bool{}
+	for _, e := range entries {
+		ids[e.ID] = true
+	}
+	return ids
+}
+
+// drained reports whether everything was delivered and nothing is pending.
+func (s *groupSoak) drained() bool {
+	groups, err := redis.As[[]map[string]any](s.server.Do("XINFO", "GROUPS", "jobs"))
+	if err != nil || len(groups) != 1 || groups[0]["pending"] != int64(0) {
+		return false
+	}
+	last, _ := redis.As[string](groups[0]["last-delivered-id"])
+	return last >= s.ids[len(s.ids)-1]
+}
+
+// judge reads what the workers have logged.
+func (s *groupSoak) judge() {
+	log, err := redis.As[[]string](s.server.Do("LRANGE", "log", 0, -1))
+	require.NoError(s, err)
+	worked, acked, reported := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	counts := map[string]int{}
+	for _, line := range log {
+		what, id, _ := strings.Cut(line, " ")
+		counts[what]++
+		switch what {
+		case "work":
+			assert.False(s, acked[id], "%s is worked on after it was acknowledged", id)
+			worked[id] = true
+		case "acked":
+			acked[id] = true
+		case "deleted":
+			assert.False(s, acked[id], "%s is reported after it was acknowledged", id)
+			reported[id] = true
+		}
+	}
+	for id, there := range s.added {
+		switch {
+		case there:
+			assert.True(s, worked[id], "%s was never worked on", id)
+		case s.owed[id]:
+			assert.True(s, worked[id] || reported[id], "%s was pending, and is not reported", id)
+		}
+	}
+	assert.NotZero(s, counts["destroyed"])
+	assert.NotZero(s, counts["deleted"])
+	s.Logf("%d entries, %d deleted; log: %v", len(s.ids), len(s.ids)-len(idsOf(s.server.Do("XRANGE", "jobs", "-", "+"))), counts)
+}
+
+// TestGroupWorker is a worker process of TestGroupSoak.
+func TestGroupWorker(t *testing.T) {
+	addr := os.Getenv("REDISPIPE_WORKER")
+	if addr == "" {
+		t.Skip("TestGroupSoak starts it")
+	}
+	blocks := os.Getenv("REDISPIPE_BLOCK") != ""
+	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{ScriptMode: blocks, Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	log := redis.Sync{S: connectTo(t, addr)}
+	note := func(what string, ids ...string) {
+		for _, id := range ids {
+			require.NoError(t, redis.AsError(log.Do("RPUSH", "log", what+" "+id)))
+		}
+	}
+	r, err := redis.NewGroupReader(conn, redis.GroupOpts{
+		Stream: "jobs", Group: "workers", Consumer: os.Getenv("REDISPIPE_CONSUMER"), Count: 10, MinIdle: 2 * time.Second,
+	})
+	require.NoError(t, err)
+	var done []string
+	for msg, err := range r.Messages(context.Background()) {
+		failure := redis.AsErrorx(err)
+		switch {
+		case failure == nil:
+			note("work", msg.ID)
+			time.Sleep(rand.N(2 * time.Millisecond)) // the work
+			require.NoError(t, r.Ack(msg.ID))
+			done = append(done, msg.ID)
+			if len(done) == 5 {
+				require.NoError(t, r.Flush(t.Context()))
+				note("acked", done...)
+				done = slices.Delete(done, 0, 5)
+			}
+		case failure.IsOfType(redis.ErrGroupEntryDeleted):
+			note("deleted", msg.ID)
+		case failure.IsOfType(redis.ErrGroupDestroyed):
+			note("destroyed", "once")
+		default:
+			note("failed", err.Error())
+		}
+	}
+}
