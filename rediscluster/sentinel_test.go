@@ -171,7 +171,10 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 	var made atomic.Bool
 	go func() {
 		host, port := splitAddr(master.Addr())
-		time.Sleep(50 * time.Millisecond)
+		for asked := false; !asked; { // the client has asked for it in vain
+			info, _ := sentinel.Do("INFO", "clients").([]byte)
+			asked = infoLine(string(info), "connected_clients") > "1"
+		}
 		made.Store(redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1)) == nil)
 	}()
 	c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
