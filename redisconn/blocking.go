@@ -26,7 +26,6 @@ type blocking struct {
 	ctx    context.Context
 
 	mu      sync.Mutex // guards the rest
-	leave   func() bool
 	unwatch func() bool
 	granted bool
 }
