@@ -63,7 +63,7 @@ func TestT21Secrets(t *testing.T) {
 		redis.Req("NOSUCHCOMMAND", canaryValue, canaryValue),
 		redis.Req("AUTH", canaryPassword),
 		redis.Req("HELLO", 3, "AUTH", "default", canaryPassword),
-		redis.Req("BLPOP", canaryValue, 0),
+		redis.Req("BLPOP", canaryValue, canaryValue),
 		redis.Req("SET", "a", canaryValue, "NOSUCHOPTION", canaryValue),
 		redis.Req("CLIENT NOSUCH", canaryValue),
 		redis.Req("CONFIG", "NOSUCH", canaryValue),
