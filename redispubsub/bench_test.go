@@ -1,0 +1,44 @@
+package redispubsub_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// BenchmarkMessages takes messages of 16 bytes from a server that has nothing else to do.
+func BenchmarkMessages(b *testing.B) {
+	message := "*3\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk("channel") + testbed.ScriptedBulk("0123456789abcdef")
+	const chunk = 1000
+	server := testbed.NewScripted(b, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, "*3\r\n%s%s:1\r\n", testbed.ScriptedBulk(strings.ToLower(r.Cmd)), testbed.ScriptedBulk(r.Args[0]))
+		return err
+	}})
+	s := newSubscriber(b, connect(b, server.Addr(), redisconn.Opts{}))
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{Policy: redispubsub.Block})
+	require.NoError(b, sub.Subscribe(withPatience(b), redispubsub.Channel("channel")))
+	messages := bytes.Repeat([]byte(message), chunk)
+	go func() { // ends when all are written, or with the server
+		for range b.N/chunk + 1 {
+			server.Broadcast(messages)
+		}
+	}()
+	b.ReportAllocs()
+	b.ResetTimer()
+	n := 0
+	for ev, err := range sub.Events(b.Context()) {
+		if _, ok := ev.(redispubsub.Message); !ok {
+			b.Fatalf("%T, %v", ev, err)
+		}
+		if n++; n == b.N {
+			break
+		}
+	}
+}
