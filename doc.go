@@ -20,6 +20,7 @@
 //	redis             the contracts: Request, Future, Sender; errors; the codec;
 //	                  the wrappers Sync, SyncCtx and ChanFutured
 //	redisconn         a Sender for one server, over one socket
+//	redispubsub       subscriptions that report what they have missed
 //	rediscluster      a Sender for a cluster, over many connections of redisconn
 //	redisclusterutil  (in rediscluster) slots of keys, parsers of CLUSTER SLOTS,
 //	                  SHARDS, NODES and INFO
