@@ -7,16 +7,44 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
 // What the package documentation shows, compiled.
 var (
+	_ = func(ctx context.Context, conn *redisconn.Connection, handle func(string, []byte),
+		reload func([]redispubsub.Topic, time.Time, time.Time)) error {
+		subscriber, err := redispubsub.New(conn, redispubsub.Opts{}) // or NewCluster(cluster, …)
+		if err != nil {
+			return err
+		}
+		defer subscriber.Close()
+		sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{})
+		if err := sub.Subscribe(ctx, redispubsub.Channel("news"), redispubsub.Pattern("user.*")); err != nil {
+			return err // the server has confirmed all topics, or this says which it has not
+		}
+		for ev, err := range sub.Events(ctx) {
+			if err != nil {
+				return err
+			}
+			switch ev := ev.(type) {
+			case redispubsub.Message:
+				handle(ev.Channel, ev.Payload)
+			case redispubsub.Gap:
+				if !ev.Open() {
+					reload(ev.Topics, ev.From, ev.To) // messages of these topics may be missing
+				}
+			}
+		}
+		return nil
+	}
 	_ = func(ctx context.Context) error {
 		conn, err := redisconn.Connect(ctx, "127.0.0.1:6379", redisconn.Opts{})
 		if err != nil {
