@@ -49,7 +49,7 @@ func (b *streamBed) reader(consumer string, change ...func(*redis.GroupOpts)) *r
 	for _, f := range change {
 		f(&o)
 	}
-	conn, err := redisconn.Connect(b.Context(), b.server.Addr(), redisconn.Opts{ScriptMode: true, Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(b.Context(), b.server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(b, err)
 	b.Cleanup(conn.Close)
 	r, err := redis.NewGroupReader(conn, o)
@@ -324,7 +324,9 @@ func TestGroupIdle(t *testing.T) {
 		t.Run(fmt.Sprint("blocks ", blocks), func(t *testing.T) {
 			t.Parallel()
 			b := newStreamBed(t, 1)
-			conn, err := redisconn.Connect(t.Context(), b.server.Addr(), redisconn.Opts{ScriptMode: blocks, Logger: redisconn.NoopLogger{}})
+			conn, err := redisconn.Connect(t.Context(), b.server.Addr(), redisconn.Opts{
+				DedicatedConns: map[bool]int{false: -1}[blocks], Logger: redisconn.NoopLogger{},
+			})
 			require.NoError(t, err)
 			defer conn.Close()
 			r, err := redis.NewGroupReader(conn, redis.GroupOpts{Stream: "jobs", Group: "workers", Consumer: "a", MinIdle: time.Second})

@@ -74,7 +74,7 @@ func (s *groupSoak) work(i, life int) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGroupWorker$", "-test.count=1")
 	cmd.Env = append(os.Environ(), "REDISPIPE_WORKER="+s.server.Addr(), fmt.Sprintf("REDISPIPE_CONSUMER=w%d-%d", i, life))
 	if i == 0 {
-		cmd.Env = append(cmd.Env, "REDISPIPE_BLOCK=1")
+		cmd.Env = append(cmd.Env, "REDISPIPE_POLLS=1")
 	}
 	require.NoError(s, cmd.Start())
 	s.Cleanup(func() { _ = cmd.Process.Kill() })
@@ -196,8 +196,11 @@ func TestGroupWorker(t *testing.T) {
 	if addr == "" {
 		t.Skip("TestGroupSoak starts it")
 	}
-	blocks := os.Getenv("REDISPIPE_BLOCK") != ""
-	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{ScriptMode: blocks, Logger: redisconn.NoopLogger{}})
+	o := redisconn.Opts{Logger: redisconn.NoopLogger{}}
+	if os.Getenv("REDISPIPE_POLLS") != "" {
+		o.DedicatedConns = -1
+	}
+	conn, err := redisconn.Connect(t.Context(), addr, o)
 	require.NoError(t, err)
 	log := redis.Sync{S: connectTo(t, addr)}
 	note := func(what string, ids ...string) {
