@@ -212,12 +212,13 @@ func TestScriptServerHash(t *testing.T) {
 
 // TestScriptHashDisputed checks that a call whose hash a server disputes is not sent.
 func TestScriptHashDisputed(t *testing.T) {
-	answer := any([]byte("0123456789012345678901234567890123456789"))
+	var answer any
 	node := &foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(answer, n) }}
 	for name, s := range map[string]*Script{
 		"computed": NewScript("canary"), "agreed": NewScript("canary").ServerHash(), "garbled": NewScript("canary").ServerHash(),
 	} {
 		t.Run(name, func(t *testing.T) {
+			answer = []byte("0123456789012345678901234567890123456789")
 			switch name {
 			case "agreed":
 				require.NoError(t, s.Load(t.Context(), node))
