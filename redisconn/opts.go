@@ -144,7 +144,7 @@ const (
 	// requests are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
 	defaultMaxRequests = 1 << 18
 	defaultMaxBytes    = 256 << 20
-	// Two workers for each of 128 goroutines that may run at once; 10 MiB.
+	// Enough for 128 queue workers with a session each; 10 MiB of buffers at the most.
 	defaultDedicated = 256
 )
 
