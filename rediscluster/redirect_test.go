@@ -16,7 +16,7 @@ func redirectTo(typ *errorx.Type, addr any) *errorx.Error {
 	return typ.New("x").WithProperty(redis.EKMovedTo, addr).WithProperty(redis.EKSlot, int64(1))
 }
 
-// TestRedirect has a row for each that BEHAVIOUR says of what is retried.
+// TestRedirect has a row for each rule of what is sent again.
 func TestRedirect(t *testing.T) {
 	l := limits{movedRetries: 3, waitToMigrate: 20 * time.Millisecond}
 	moved := decision{action: followMoved, host: "10.0.0.1", port: 7000, refresh: true}
