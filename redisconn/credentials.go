@@ -129,7 +129,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	judge := wire.Own(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
 	for {
 		one := [1]*wire.Request{&r}
-		refused := c.enqueue(one[:], judge, 0, 0)
+		_, refused := c.enqueue(one[:], judge, 0, 0)
 		switch {
 		case refused == nil:
 			return answer, nil

@@ -49,7 +49,8 @@ func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) 
 		return err
 	}
 	one := [1]*wire.Request{r}
-	return c.enqueue(one[:], cb, n, flagAsking(asking))
+	_, err := c.enqueue(one[:], cb, n, flagAsking(asking))
+	return err
 }
 
 func flagAsking(asking bool) int {
@@ -96,13 +97,14 @@ func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
 
 // enqueue is where everything that is sent enters: requests that go out together,
 // with flags after ASKING or between MULTI and EXEC. It sees to their being written,
-// or says why they have not entered.
-func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) *errorx.Error {
+// or says why they have not entered. last is the ticket of the last of them: once they
+// are written they may be sent again, so that nobody may look at reqs.
+func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
 	q := &c.queue
 	q.mu.Lock()
 	if err := q.admitLocked(reqs); err != nil {
 		q.mu.Unlock()
-		return err
+		return last, err
 	}
 	b := q.openLocked()
 	m := b.mark()
@@ -113,7 +115,8 @@ func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags in
 		b.addOwn(multi, nil, 0, c.newStat(multi))
 	}
 	for i, r := range reqs {
-		r.Ticket = wire.Ticket{Queue: q, Seq: q.seq + uint64(len(b.items)-m.items)}
+		last = wire.Ticket{Queue: q, Seq: q.seq + uint64(len(b.items)-m.items)}
+		r.Ticket = last
 		b.add(r, cb, n+uint64(i), c.newStat(r))
 		if c.opts.ScriptMode {
 			b.blocks = plus(b.blocks, blockTime(r.Cmd, r.Args()))
@@ -133,7 +136,7 @@ func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags in
 	if d.s != nil {
 		d.s.flush(d)
 	}
-	return nil
+	return last, nil
 }
 
 // blockTime is for how long a request may block.

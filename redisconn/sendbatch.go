@@ -40,23 +40,17 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 		}
 		refs[i] = &encoded[i]
 	}
-	if err := c.enqueue(refs, cb, start, flags); err != nil {
+	last, err := c.enqueue(refs, cb, start, flags)
+	if err != nil {
 		c.refuseBatch(reqs, cb, start, flags, err, -1)
 		return
 	}
-	wire.Queued(cb, lastTicket(refs))
-}
-
-// lastTicket returns the ticket of the last of some requests.
-func lastTicket(reqs []*wire.Request) (t wire.Ticket) {
-	if n := len(reqs); n > 0 {
-		t = reqs[n-1].Ticket
-	}
-	return t
+	wire.Queued(cb, last)
 }
 
 // SendEncodedBatch is SendBatchFlags for package rediscluster.
 func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
+	var last wire.Ticket
 	var err *errorx.Error
 	failed := -1
 	for i, r := range reqs {
@@ -66,10 +60,10 @@ func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uin
 		}
 	}
 	if err == nil {
-		err = c.enqueue(reqs, cb, start, flags)
+		last, err = c.enqueue(reqs, cb, start, flags)
 	}
 	if err == nil {
-		wire.Queued(cb, lastTicket(reqs))
+		wire.Queued(cb, last)
 		return
 	}
 	plain := make([]Request, len(reqs))
