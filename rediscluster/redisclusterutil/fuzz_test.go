@@ -21,7 +21,7 @@ func FuzzParsers(f *testing.F) {
 		ranges, err := ParseSlotsInfo(res)
 		checkTyped(t, err)
 		for _, r := range ranges {
-			if r.From < 0 || r.To < r.From || r.To >= NumSlots || len(r.Addrs) == 0 {
+			if r.From < 0 || r.To < r.From || r.To >= NumSlots { // its nodes may all be unknown
 				t.Fatalf("a range that is none: %+v", r)
 			}
 		}
