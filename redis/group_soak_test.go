@@ -24,7 +24,7 @@ import (
 // was acknowledged. REDISPIPE_SOAK=10m makes it longer.
 func TestGroupSoak(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("it starts processes and runs for seconds")
 	}
 	s := &groupSoak{streamBed: newStreamBed(t, 0), added: map[string]bool{}, owed: map[string]bool{}}
 	var workers []*exec.Cmd

@@ -134,7 +134,7 @@ func (s *sentinels) disputed() bool {
 }
 
 // failure says why there is no master, by what each of the sentinels has answered;
-// final is whether asking them again is in vain.
+// final reports whether it is useless to ask them again.
 func (s *sentinels) failure() (err *errorx.Error, final bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -171,7 +171,7 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 	var made atomic.Bool
 	go func() {
 		host, port := splitAddr(master.Addr())
-		for asked := false; !asked; { // the client has asked for it in vain
+		for asked := false; !asked; { // the client has asked for it, and got nothing
 			info, _ := sentinel.Do("INFO", "clients").([]byte)
 			asked = infoLine(string(info), "connected_clients") > "1"
 		}

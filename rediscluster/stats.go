@@ -54,7 +54,7 @@ func (c *statCounters) add(d decision) {
 	}
 }
 
-// Stats returns a snapshot. It takes a microsecond for each connection. As a variable
+// Stats returns a snapshot. It takes some 2.4 µs for each connection. As a variable
 // of package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))

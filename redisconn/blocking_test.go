@@ -203,7 +203,7 @@ func TestBlockingConnectionLost(t *testing.T) {
 
 func TestBlockingCancelRaces(t *testing.T) {
 	if testing.Short() {
-		t.Skip()
+		t.Skip("1,600 cancels take seconds")
 	}
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

@@ -80,9 +80,9 @@ type Opts struct {
 	// DedicatedConns bounds the connections beside the shared one that are made when
 	// needed, for blocking commands and sessions: each has one at a time to itself.
 	// Past it they wait, first come first served, until their contexts end. What has
-	// been idle for a minute is closed. Each takes 40 KiB, and one of the server's
-	// maxclients. Default 256; negative: none, blocking commands and sessions are
-	// refused. Nothing of it concerns ScriptMode.
+	// been idle for a minute is closed. Each has a read buffer of 32 KiB, and takes one
+	// of the server's maxclients. Default 256; negative: none, blocking commands and
+	// sessions are refused. Nothing of it concerns ScriptMode.
 	DedicatedConns int
 	// TraceSessions keeps where each session was opened, for the LogSessionLeaked of
 	// one that is never closed. It costs some microseconds for each. Default false.
@@ -144,7 +144,7 @@ const (
 	// requests are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
 	defaultMaxRequests = 1 << 18
 	defaultMaxBytes    = 256 << 20
-	// Enough for 128 queue workers with a session each; 10 MiB of buffers at the most.
+	// Enough for 128 queue workers with a session each; 8 MiB of read buffers.
 	defaultDedicated = 256
 )
 

@@ -143,8 +143,8 @@ func (q *queue) lastOpened() time.Duration {
 	return q.opened
 }
 
-// Stats returns a snapshot. It takes less than a microsecond, and the connection's
-// lock for as long.
+// Stats returns a snapshot. It takes some 2.4 µs (BenchmarkStats, two cores), and holds
+// the connection's lock for a part of that.
 func (c *Connection) Stats() Stats {
 	var stages [4]redis.Histogram
 	s := Stats{

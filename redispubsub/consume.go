@@ -90,7 +90,7 @@ func (b *buffer) consume(begin bool) bool {
 }
 
 // next returns the next event, nil if there is none at present, or, with ended, if none
-// will come. Only who consumes may call it.
+// will come. Only the consumer may call it.
 func (b *buffer) next() (ev Event, ended bool) {
 	if len(b.batch) == 0 {
 		if ended := b.refill(); len(b.batch) == 0 {

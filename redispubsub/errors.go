@@ -13,7 +13,7 @@ var (
 	ErrPubSub = redis.Errors.NewSubNamespace("pubsub")
 	// ErrTopic: a topic without a name, of a kind that does not exist, or none at all.
 	ErrTopic = ErrPubSub.NewType("topic")
-	// ErrRefused: the server refuses the topic for good, as for want of rights, or
+	// ErrRefused: the server refuses the topic for good, because the user lacks rights, or
 	// because it does not know sharded channels. What it said is the cause.
 	ErrRefused = ErrPubSub.NewType("refused")
 	// ErrClosed: the subscription or its subscriber was closed.
