@@ -7,37 +7,38 @@ import (
 	"strconv"
 )
 
-// Scalar are the types that a single reply can be read as. Text is parsed
-// where a number or a truth value is asked for, as a server answers "3" to GET
-// and 3 to INCR.
+// Scalar are the types that a single reply can be read as. Text is parsed if a number
+// or a boolean is asked for: a server answers "3" to GET and 3 to INCR.
 type Scalar interface {
 	[]byte | string | int64 | float64 | bool
 }
 
-// Value are the types that As and DoInto make of a reply without reflection.
+// Value are the types to which [As] and DoInto convert a reply without reflection.
 type Value interface {
 	Scalar |
 		[][]byte | []string | []int64 | []float64 | []bool |
 		map[string][]byte | map[string]string | map[string]int64 | map[string]float64 | map[string]bool
 }
 
-// As makes a T of a result. An error is returned as it is; ErrResponseNil for
-// null, unless T is a slice, a map, a pointer or any, which are nil then;
-// ErrResponseUnexpected for what is no T, or does not fit into it. T is
+// As converts a result to a T. If the result is an error, As returns it as it is. The
+// error is an [ErrResponseNil] for null, unless T is a slice, a map, a pointer or any,
+// which are nil then, and an [ErrResponseUnexpected] if the result is not a T or does
+// not fit into it. T is
 //
-//   - of a kind of string, []byte, bool, float or integer, whatever its name is;
+//   - string, []byte, bool, a float or an integer type, or a type defined as one of
+//     them;
 //   - a [ResultUnmarshaler], [encoding.TextUnmarshaler] or
-//     [encoding.BinaryUnmarshaler], in this order;
+//     [encoding.BinaryUnmarshaler], tried in this order;
 //   - a [time.Time], read as RFC 3339; a [time.Duration], read as Go writes it
-//     ("1m30s"), and not as a bare number: see [Seconds] and [Milliseconds];
-//   - a pointer, a slice or a map of such types, or any;
-//   - a struct of such fields: see [Args] for their tags.
+//     ("1m30s"), not as a bare number: see [Seconds] and [Milliseconds];
+//   - a pointer to, a slice of or a map of such types, or any;
+//   - a struct with such fields: see [Args] for their tags.
 //
-// Maps and structs are made of RESP3 maps, of arrays of names and values in
-// turn, and of arrays of pairs. A field is missing with an ErrResponseNil that
-// names it, unless it has the option omitempty, or is a pointer, a slice, a map
-// or any; names that the struct does not have are passed over. An empty reply
-// counts as null for a struct: that is what HGETALL says of no key.
+// Maps and structs are read from RESP3 maps, from arrays of names and values in turn,
+// and from arrays of pairs. If the reply lacks a field, the error is an ErrResponseNil
+// that names the field, unless it has the option omitempty, or is a pointer, a slice, a
+// map or any. Names that the struct lacks are ignored. For a struct, an empty reply
+// counts as null, since HGETALL answers so for a missing key.
 func As[T any](res any) (T, error) {
 	var v T
 	err := assign(&v, res)

@@ -2,15 +2,15 @@ package redis
 
 import "fmt"
 
-// Collect reads the results of requests, as SendMany and SendTransaction return
-// them, into the variables that dsts point to, in order; see [As] for their
-// types. A nil among them, or what is behind the last one, takes any result that
-// is no error. All that can be read is read.
+// Collect reads the results of requests, as SendMany and SendTransaction return them,
+// into the variables that dsts point to, in order; see [As] for their types. If a dst
+// is nil, or there are fewer dsts than results, any result without an error is
+// accepted. Collect reads every result that can be read.
 //
-// The error is nil if every result could be, and else a *BatchError, which has
-// the error of each request. It is an ErrResponseUnexpected if there are not as
-// many results as requests, and an ErrArgumentType if there are more variables,
-// or one that no reply can be read into; then nothing is read.
+// If a result is an error or can't be read, the error is a *[BatchError], which has the
+// error of each request. If there are not as many results as requests, it is an
+// [ErrResponseUnexpected]. If there are more variables than requests, or one that no
+// reply can be read into, it is an [ErrArgumentType]. In both cases nothing is read.
 func Collect(reqs []Request, results []any, dsts ...any) error {
 	switch {
 	case len(results) != len(reqs):
@@ -47,8 +47,8 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 
 // BatchError is the error of several requests that were sent together.
 type BatchError struct {
-	// Errors has one for each request, in order, which names it (EKRequest): nil
-	// for those that succeeded.
+	// Errors has an element for each request, in order: nil, or an error that names the
+	// request (EKRequest).
 	Errors []error
 }
 
@@ -62,7 +62,7 @@ func (b *BatchError) Error() string {
 }
 
 // Unwrap returns the errors of the requests that failed, in their order, so that
-// errors.As, and AsErrorx with it, finds the first.
+// errors.As and [AsErrorx] find the first one.
 func (b *BatchError) Unwrap() []error {
 	var failed []error
 	for _, err := range b.Errors {

@@ -5,36 +5,35 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// Blocking reports whether the command may keep its connection, and with it the
-// requests behind it, waiting: BLPOP, WAIT, SAVE. By the name alone that is so
-// of XREAD and XREADGROUP too; CheckRequest looks whether they have BLOCK.
+// Blocking reports whether the command may keep its connection waiting, and with it the
+// requests behind it: BLPOP, WAIT, SAVE. It goes by the name alone, so it is true of
+// XREAD and XREADGROUP without BLOCK, too; [CheckRequest] decides exactly.
 func Blocking(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.Blocking)
 }
 
-// Dangerous reports whether the command changes, or leaves, the state of its
-// connection, on which others may depend: WATCH, SELECT, SUBSCRIBE,
-// "CLIENT REPLY". Of a command with subcommands it needs both words.
+// Dangerous reports whether the command changes the state of its connection, on which
+// others may depend: WATCH, SELECT, SUBSCRIBE, "CLIENT REPLY". A command with
+// subcommands is known by both words.
 func Dangerous(cmd string) bool {
 	call := command.Of(cmd, nil)
 	return call.Info != nil && (call.Class == command.Session || call.Class == command.Protocol)
 }
 
-// ReplicaSafe reports whether the command reads keys and nothing else, and a
-// replica answers it as its master does, but for what has not reached it yet.
-// So it is false for commands without keys (DBSIZE, KEYS), for those that may
-// write (SORT, GETEX), for TOUCH, and for SCAN and its like, whose cursor one
-// server can't take from another. XINFO and OBJECT are safe by the first word
-// alone; MEMORY USAGE by both.
+// ReplicaSafe reports whether the command only reads keys, so that a replica answers it
+// as its master does, except for writes that have not reached the replica yet. It is
+// false for commands without keys (DBSIZE, KEYS), for those that may write (SORT,
+// GETEX), for TOUCH, and for SCAN and the like, whose cursor is valid on one server
+// only. XINFO and OBJECT are known by the first word alone, MEMORY USAGE by both.
 func ReplicaSafe(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.ReplicaSafe)
 }
 
-// ForbiddenCommand returns ErrCommandForbidden if a connection must not send
-// the command, and ErrCommandFormat if the name can't be a command's.
-// singleThreaded is for a connection with one user (ScriptMode), which may
-// block and change its own state, but not the protocol. It goes by the name
-// alone, so it takes XREAD for blocking; CheckRequest decides exactly.
+// ForbiddenCommand returns [ErrCommandForbidden] if a connection must not send the
+// command, and [ErrCommandFormat] if the name can't be a command's. A connection with
+// one user (singleThreaded, ScriptMode) may block and change its own state, but not the
+// protocol. ForbiddenCommand goes by the name alone, so it treats XREAD as blocking;
+// [CheckRequest] decides exactly.
 func ForbiddenCommand(name string, singleThreaded bool) error {
 	call := command.Of(name, nil)
 	verdict := call.Verdict(singleThreaded)

@@ -26,9 +26,9 @@ const bulkFirstStep = 56 << 10
 // A nested array starts with room for so many elements, for the same reason.
 const nestedFirstStep = 16
 
-// Decoder reads RESP2 and RESP3 replies. It is strict: what is not valid is an
-// error and never a value. After an error of Decode the stream is of no use.
-// It is not safe for concurrent use.
+// Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error,
+// never a value. After an error of Decode it can't be used any more. It is not safe for
+// concurrent use.
 type Decoder struct {
 	r      *bufio.Reader
 	limits Limits
@@ -46,9 +46,9 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 // unless HELLO has asked for them.
 func (d *Decoder) OnlyRESP2() { d.resp2 = true }
 
-// ReadResponse reads one response. It returns the result, or the error that
-// prevented one, and how many bytes were consumed. A header line has to fit
-// into the reader's buffer; the other limits are the defaults of Limits.
+// ReadResponse reads one response. It returns the result, or the error for which there
+// is none, and how many bytes it consumed. A header line has to fit into the reader's
+// buffer; the other bounds are the defaults of [Limits].
 func ReadResponse(r *bufio.Reader) (any, int) {
 	d := Decoder{r: r, limits: Limits{Line: r.Size()}.withDefaults()}
 	res, err := d.Decode()
@@ -58,16 +58,16 @@ func ReadResponse(r *bufio.Reader) (any, int) {
 	return res, d.size
 }
 
-// Decode reads the next reply. The result may be an error that the server
-// answered with; err tells that no reply could be read. RESP3 pushes and
-// attributes are skipped: they answer nothing.
+// Decode reads the next reply. The result may be an error that the server answered
+// with; err means that no reply could be read. Pushes and attributes of RESP3 are
+// skipped, since they answer no request.
 func (d *Decoder) Decode() (res any, err error) {
 	d.size = 0
 	return d.value(0)
 }
 
-// Next waits for a reply to begin, skipping pushes, and returns the type that
-// it begins with ('+', '$', ...). Nothing of the reply is consumed.
+// Next waits until a reply begins, skipping pushes, and returns the type that it begins
+// with ('+', '$', ...). It consumes nothing of the reply.
 func (d *Decoder) Next() (byte, error) {
 	for {
 		head, err := d.r.Peek(1)
@@ -84,13 +84,14 @@ func (d *Decoder) Next() (byte, error) {
 	}
 }
 
-// Reset has the decoder read from r. What it has buffered is lost.
+// Reset makes the decoder read from r, and drops what it has buffered.
 func (d *Decoder) Reset(r *bufio.Reader) { d.r = r }
 
 // Buffered returns how many bytes can be decoded without reading.
 func (d *Decoder) Buffered() int { return d.r.Buffered() }
 
-// Size returns how many bytes the last reply took, with the pushes skipped before it.
+// Size returns how many bytes the last reply took, including pushes that were skipped
+// before it.
 func (d *Decoder) Size() int { return d.size }
 
 // skipped stands for a push or an attribute.

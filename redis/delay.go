@@ -10,24 +10,24 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Delay is where the time of a request went, up to its error. It is measured for the
-// batch that the request is in.
+// Delay says where the time of a request went, up to its error. It is measured for the
+// batch that has the request.
 type Delay struct {
-	// Queue is the time until the batch began to be written. The batches before it
-	// have been in the way, or there was no connection.
+	// Queue is the time until the batch began to be written. Earlier batches had to be
+	// written first, or there was no connection.
 	Queue time.Duration
 	// Wire is the time from then until the first byte of its answer: the network, the
-	// server, and what the server had to answer before.
+	// server, and the answers to earlier batches.
 	Wire time.Duration
-	// Reading is the time in which the rest of the answer came.
+	// Reading is the time in which the rest of the answer arrived.
 	Reading time.Duration
-	// Callback is the time in which futures held the reader: those of the batch, and
-	// those of batches before it.
+	// Callback is the time in which futures blocked the reader: those of the batch, and
+	// those of earlier batches.
 	Callback time.Duration
-	// AheadRequests and AheadBytes are the requests that were sent before and not
-	// answered.
+	// AheadRequests and AheadBytes are the number and size of the requests that were
+	// sent before this one and are not answered.
 	AheadRequests, AheadBytes int
-	// Outcome is that of the error. Only DelayOf sets it.
+	// Outcome is the outcome of the error. Only [DelayOf] sets it.
 	Outcome Outcome
 }
 
@@ -35,13 +35,13 @@ type Delay struct {
 type Stage uint8
 
 const (
-	// StageQueue is that of Delay.Queue.
+	// StageQueue is measured by Delay.Queue.
 	StageQueue Stage = iota
-	// StageWire is that of Delay.Wire.
+	// StageWire is measured by Delay.Wire.
 	StageWire
-	// StageReading is that of Delay.Reading.
+	// StageReading is measured by Delay.Reading.
 	StageReading
-	// StageCallback is that of Delay.Callback.
+	// StageCallback is measured by Delay.Callback.
 	StageCallback
 )
 
@@ -80,8 +80,8 @@ func (d Delay) String() string {
 		plural(d.AheadRequests, "request"), plural(d.AheadBytes, "byte"))
 }
 
-// EKDelay is the Delay of a request that ended with a time-out, with the end of its
-// context or with that of its connection: see DelayOf.
+// EKDelay is the [Delay] of a request that ended with a time-out, or because its
+// context or its connection ended: see [DelayOf].
 var EKDelay = errorx.RegisterPrintableProperty("delay")
 
 // DelayOf returns where the time of a request went that ended with err, if that is
@@ -102,8 +102,8 @@ func DelayOf(err error) (Delay, bool) {
 	return d, true
 }
 
-// Histogram counts durations, as in the statistics of a connection. Quantiles are
-// exact to 1/8.
+// Histogram counts durations, as in the statistics of a connection. Quantiles are exact
+// to 1/8.
 type Histogram = histogram.Histogram
 
 // delayer is a wire.Withdrawer that knows the delay of what it has queued.

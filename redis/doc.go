@@ -1,6 +1,5 @@
-// Package redis holds what connections and clusters have in common: requests,
-// futures and senders, the codec, the errors, and the wrappers that most
-// programs call.
+// Package redis has what connections and clusters share: requests, futures and
+// senders, the codec, the errors, and the wrappers that most programs call.
 //
 //	client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
 //	res := client.Do(ctx, "GET", "key")
@@ -10,18 +9,18 @@
 //
 // # Senders and futures
 //
-// A Sender takes a Request with a Future, and returns at once; the future is
-// resolved once, in the goroutine that reads the socket. Wrappers do the
-// waiting: Sync blocks, SyncCtx blocks until its context ends, ChanFutured
-// returns something to wait for. All of them are values that cost nothing to
-// make and are safe for any number of goroutines.
+// A [Sender] takes a [Request] with a [Future], and returns at once; the future
+// is resolved once, in the goroutine that reads the socket. The wrappers wait
+// for results: [Sync] waits for each, [SyncCtx] also returns when its context is
+// done, and [ChanFutured] returns a future with a channel. All of them are
+// values that cost nothing to make, and are safe for use by many goroutines.
 //
 // # Results
 //
-// A result is of one of these types; [As] and [Sync.DoInto] turn it into others:
-// numbers of any size, slices, maps, structs, and types that unmarshal themselves.
-// [Args] goes the other way, [Collect] reads the results of several requests, and
-// [Keys], [Fields], [Members] and [ScoredMembers] iterate.
+// A result has one of the types below. [As] and [Sync.DoInto] convert it to other
+// types: numbers of any size, slices, maps, structs, and types that unmarshal
+// themselves. [Args] converts such types to arguments. [Collect] reads the results
+// of several requests; [Keys], [Fields], [Members] and [ScoredMembers] iterate.
 //
 //	simple string    string
 //	bulk string      []byte
@@ -32,18 +31,19 @@
 //
 // # Errors
 //
-// A failure is a result too: see AsError. Every error of this library is an
-// *errorx.Error under the namespace Errors. Three questions matter to a caller:
+// A failure is a result too: see [AsError]. Every error of this library is an
+// *errorx.Error under the namespace [Errors]. Three functions answer a caller's
+// questions:
 //
-//   - What became of the request? See OutcomeOf: the server answered or refused
-//     it, it was not sent, or it is unknown whether it ran.
-//   - May it be sent again without running twice? See SafeToRetry.
-//   - What caused it? See CausedBy.
+//   - [OutcomeOf]: what became of the request? The server answered it with a value
+//     or with an error, it was not sent, or it is unknown whether it ran.
+//   - [SafeToRetry]: may it be sent again without running twice?
+//   - [CausedBy]: is that error, such as the end of a context, the cause?
 //
-// Errors print no argument of a request: see EKRequest and Request.String.
+// Errors print no argument of a request: see [EKRequest] and [Request.String].
 //
 // # Codec
 //
-// AppendRequest encodes, a Decoder decodes. Decoding is strict, and bounded by
-// Limits before anything is allocated.
+// [AppendRequest] encodes, a [Decoder] decodes. Decoding is strict, and bounded by
+// [Limits] before anything is allocated.
 package redis

@@ -7,9 +7,9 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Errors is the root namespace of every error this library makes.
-// Stack traces are left out: an error is made in the goroutine that reads the
-// socket, so a trace would not show the caller. See CollectTrace.
+// Errors is the root namespace of all errors of this library. They have no stack
+// traces: an error is made in the goroutine that reads the socket, so a trace would not
+// show the caller. See [CollectTrace].
 var Errors = errorx.NewNamespace("redispipe").ApplyModifiers(errorx.TypeModifierOmitStackTrace)
 
 var (
@@ -20,8 +20,8 @@ var (
 	ErrTraitConnectivity = errorx.RegisterTrait("network")
 	// ErrTraitClusterMove marks server errors that come from slots on the move.
 	ErrTraitClusterMove = errorx.RegisterTrait("cluster_move")
-	// ErrTraitTransient marks server errors that pass by themselves, by which the
-	// server says that it did not run the request: sending it again is safe.
+	// ErrTraitTransient marks errors by which a server says that it did not run the
+	// request, for a reason that passes by itself: sending it again is safe.
 	ErrTraitTransient = errorx.RegisterTrait("transient")
 )
 
@@ -32,18 +32,18 @@ var (
 	ErrContextIsNil = ErrOpts.NewType("context_is_nil")
 	// ErrNoAddressProvided is returned by a constructor that got no address.
 	ErrNoAddressProvided = ErrOpts.NewType("no_address")
-	// ErrURL is returned by ParseURL of packages redisconn and rediscluster. It
-	// shows nothing of the URL but the name of a parameter.
+	// ErrURL is returned by ParseURL of packages redisconn and rediscluster. Of the URL
+	// it shows at most the name of a parameter.
 	ErrURL = ErrOpts.NewType("url")
 
-	// ErrContextClosed resolves requests sent after Close, or after the end of
-	// the context that a connection or cluster was made with. Not sent.
+	// ErrContextClosed ends requests that are sent after Close, or after the end of the
+	// context that the connection or cluster was made with. Not sent.
 	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
-	// ErrIO is a failure to read or write, or a time-out. A request that ends
-	// with it may have run: retry only what may run twice.
+	// ErrIO is a failure to read or write, or a time-out. The request may have run:
+	// send it again only if it may run twice.
 	ErrIO = Errors.NewType("io", ErrTraitConnectivity)
-	// ErrQueueFull resolves a request that met the bound of a connection's
-	// queue. Not sent: retry later, or send less.
+	// ErrQueueFull ends a request because the queue of the connection is full. Not
+	// sent: retry later, or send less.
 	ErrQueueFull = Errors.NewType("queue_full", ErrTraitNotSent)
 )
 
@@ -51,55 +51,56 @@ var (
 	// ErrRequest holds errors in a request. It was not sent, and sending it
 	// again unchanged gives the same error.
 	ErrRequest = Errors.NewSubNamespace("request")
-	// ErrArgumentType: an argument of a type that can't be encoded; EKArgPos
-	// says which.
+	// ErrArgumentType: an argument has a type that can't be encoded. EKArgPos is its
+	// index.
 	ErrArgumentType = ErrRequest.NewType("argument_type", ErrTraitNotSent)
 	// ErrBatchFormat: another request of the same batch is malformed.
 	ErrBatchFormat = ErrRequest.NewType("batch_format", ErrTraitNotSent)
-	// ErrNoSlotKey: no single cluster slot follows from the request's keys.
+	// ErrNoSlotKey: the keys of the request, or of the transaction, are not of one
+	// slot.
 	ErrNoSlotKey = ErrRequest.NewType("no_slot_key", ErrTraitNotSent)
-	// ErrCommandFormat: Request.Cmd is empty, or not one or two words of
-	// printable characters with one space between.
+	// ErrCommandFormat: Request.Cmd has to be one word of printable characters, or two
+	// with one space between them.
 	ErrCommandFormat = ErrRequest.NewType("command_format", ErrTraitNotSent)
-	// ErrCommandForbidden: the command would block, or change the state of, a
-	// socket that others share. The text says what to use instead.
+	// ErrCommandForbidden: the command would block a socket that others share, or
+	// change its state. The text says what to use instead.
 	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
-	// ErrScriptHash: the server's hash of a [Script] is another one than the
-	// library's, or two servers' are. Have the script use [Script.ServerHash].
+	// ErrScriptHash: a server's hash of a [Script] differs from the library's, or from
+	// that of another server. Use [Script.ServerHash].
 	ErrScriptHash = ErrRequest.NewType("script_hash", ErrTraitNotSent)
-	// ErrSession: a session can't be opened, or be used like this. Not sent.
+	// ErrSession: a session can't be opened, or not be used in this way. Not sent.
 	ErrSession = ErrRequest.NewType("session", ErrTraitNotSent)
 	// ErrSessionClosed: the session was used after Close. Not sent.
 	ErrSessionClosed = ErrSession.NewSubtype("closed")
 	// ErrSessionBusy: two goroutines use the session at once. Not sent.
 	ErrSessionBusy = ErrSession.NewSubtype("busy")
-	// ErrSessionLost: the session's connection was lost before the request, with all
-	// that it stood for. Not sent: begin anew with another session.
+	// ErrSessionLost: the session's connection was lost before this request, with all
+	// of its state. Not sent: begin again with a new session.
 	ErrSessionLost = ErrSession.NewSubtype("lost", ErrTraitConnectivity)
-	// ErrRequestCancelled: the caller's context ended, or its future was
-	// cancelled, before the answer came. Whether the request was sent is told
-	// by its subtypes; an error of this very type leaves it unknown.
+	// ErrRequestCancelled: the caller's context ended, or its future was cancelled,
+	// before the answer came. The request may have run, unless the error is an
+	// [ErrRequestWithdrawn].
 	ErrRequestCancelled = ErrRequest.NewType("request_cancelled")
-	// ErrRequestWithdrawn is the ErrRequestCancelled of a request taken back
-	// before any of it was written, or of a blocking command that the server has
-	// unblocked before it did anything. It did not run: retry is safe.
+	// ErrRequestWithdrawn is the [ErrRequestCancelled] of a request that was withdrawn
+	// before any of it was written, or of a blocking command that the server unblocked
+	// before it had done anything. It did not run: a retry is safe.
 	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
-	// ErrOverloaded is the ErrRequestWithdrawn of a request whose deadline can't be
-	// met any more, to judge by how long the server has kept others waiting. It
-	// comes before the deadline. Not sent.
+	// ErrOverloaded is the [ErrRequestWithdrawn] of a request whose deadline can't be
+	// met any more, judging by how long others wait for the server. It comes before the
+	// deadline. Not sent.
 	ErrOverloaded = ErrRequestWithdrawn.NewSubtype("overloaded")
 )
 
 var (
-	// ErrResponse holds errors in what a server sent. Where it is not a reply
-	// to begin with, the connection is closed, since nothing after it can be
-	// trusted.
+	// ErrResponse holds errors in what a server sent. If that is not a valid reply, the
+	// connection is closed, since nothing after it can be trusted.
 	ErrResponse = Errors.NewSubNamespace("response")
 	// ErrResponseFormat: not valid RESP.
 	ErrResponseFormat = ErrResponse.NewType("format")
-	// ErrResponseUnexpected: valid RESP, but not of the shape or type that was asked for.
+	// ErrResponseUnexpected: a valid reply, but not of the shape or type that was asked
+	// for.
 	ErrResponseUnexpected = ErrResponse.NewType("unexpected")
-	// ErrResponseNil: null, where a value was asked for.
+	// ErrResponseNil: null, but a value was asked for.
 	ErrResponseNil = ErrResponseUnexpected.NewSubtype("nil")
 	// ErrResponseTooLarge: a length, an element count or a nesting over its bound.
 	ErrResponseTooLarge = ErrResponse.NewType("too_large")
@@ -107,50 +108,52 @@ var (
 	ErrHeaderlineTooLarge = ErrResponse.NewType("headerline_too_large")
 	// ErrHeaderlineEmpty: an empty header line.
 	ErrHeaderlineEmpty = ErrResponse.NewType("headerline_empty")
-	// ErrIntegerParsing: not a number where a number or a length has to stand.
+	// ErrIntegerParsing: a malformed number or length.
 	ErrIntegerParsing = ErrResponse.NewType("integer_parsing")
 	// ErrNoFinalRN: a line or a body that does not end in CRLF.
 	ErrNoFinalRN = ErrResponse.NewType("no_final_rn")
 	// ErrUnknownHeaderType: a header line that begins with no known type.
 	ErrUnknownHeaderType = ErrResponse.NewType("unknown_headerline_type")
-	// ErrPing: a heartbeat was answered with something else than its own nonce.
+	// ErrPing: a heartbeat was answered with something other than its nonce.
 	ErrPing = ErrResponse.NewType("ping")
 )
 
 var (
-	// ErrResult is an error that the server answered with. It shows the server's
-	// text, but for what may be an argument: of the codes ERR and NOGROUP no more
-	// than what comes before the first quotation, colon or number of several
-	// digits. What a script raises, and errors of other codes, are shown whole.
-	// EKText has the whole text.
+	// ErrResult is an error that the server answered with. It shows the server's text,
+	// except for what may be an argument: the text of the codes ERR and NOGROUP ends
+	// before the first quotation, colon or number of several digits. Errors of other
+	// codes, and those that scripts raise, are shown whole. [EKText] has the whole
+	// text.
 	ErrResult = Errors.NewType("result")
-	// ErrMoved is MOVED: the slot lives elsewhere (EKMovedTo, EKSlot).
+	// ErrMoved is MOVED: another node has the slot (EKMovedTo, EKSlot).
 	ErrMoved = ErrResult.NewSubtype("moved", ErrTraitClusterMove)
-	// ErrAsk is ASK: the key is being moved elsewhere (EKMovedTo, EKSlot).
+	// ErrAsk is ASK: the key has already been moved to another node (EKMovedTo,
+	// EKSlot).
 	ErrAsk = ErrResult.NewSubtype("ask", ErrTraitClusterMove)
 	// ErrClusterDown is CLUSTERDOWN: the cluster does not serve the slot now.
 	ErrClusterDown = ErrResult.NewSubtype("clusterdown", ErrTraitClusterMove, ErrTraitTransient)
 	// ErrTryAgain is TRYAGAIN: keys of one request are on both sides of a migration.
 	ErrTryAgain = ErrResult.NewSubtype("try_again", ErrTraitClusterMove, ErrTraitTransient)
-	// ErrLoading is LOADING: the server reads its data set and ran nothing.
+	// ErrLoading is LOADING: the server is reading its data set, and ran nothing.
 	ErrLoading = ErrResult.NewSubtype("loading", ErrTraitTransient)
 	// ErrReadOnly is READONLY: a write reached a replica and did not run.
 	ErrReadOnly = ErrResult.NewSubtype("readonly", ErrTraitTransient)
-	// ErrMasterDown is MASTERDOWN: a replica that has lost its master, and is not
+	// ErrMasterDown is MASTERDOWN: a replica has lost its master, and is configured not
 	// to answer with stale data.
 	ErrMasterDown = ErrResult.NewSubtype("master_down", ErrTraitTransient)
-	// ErrBusy is BUSY: the server runs a script, and nothing else, for longer than
-	// its limit.
+	// ErrBusy is BUSY: a script has been running for longer than the server's limit,
+	// and nothing else runs.
 	ErrBusy = ErrResult.NewSubtype("busy", ErrTraitTransient)
-	// ErrMaxClients: the server has as many clients as it may, and refused the
+	// ErrMaxClients: the server has its maximum number of clients, and refused the
 	// connection.
 	ErrMaxClients = ErrResult.NewSubtype("max_clients", ErrTraitTransient)
-	// ErrNoScript is NOSCRIPT: the server has no script of that hash, and ran nothing.
-	// A [Script] sends its body then.
+	// ErrNoScript is NOSCRIPT: the server does not have the script, and ran nothing. A
+	// [Script] is sent again with its body then.
 	ErrNoScript = ErrResult.NewSubtype("no_script")
-	// ErrExecEmpty: EXEC answered null, as it does when a watched key changed.
+	// ErrExecEmpty: EXEC answered null, because a watched key was changed. Nothing ran.
 	ErrExecEmpty = ErrResult.NewSubtype("exec_empty")
-	// ErrExecAbort is EXECABORT: a command of the transaction was refused, none ran.
+	// ErrExecAbort is EXECABORT: a command of the transaction was refused, and none
+	// ran.
 	ErrExecAbort = ErrResult.NewSubtype("exec_abort")
 )
 
@@ -167,26 +170,26 @@ var (
 	EKVal = errorx.RegisterProperty("val")
 	// EKArgPos is the index of an argument in Request.Args (int).
 	EKArgPos = errorx.RegisterPrintableProperty("argpos")
-	// EKRequest is the request that failed (Request). It prints without
-	// argument values. Those that came through Sender.Send and its kin, and not
-	// through Sync or SyncCtx, have their arguments as they were sent: as strings.
+	// EKRequest is the request that failed ([Request]). It prints without the values of
+	// its arguments. Requests that came through methods of [Sender], and not of Sync or
+	// SyncCtx, have their arguments as they were sent: as strings.
 	EKRequest = errorx.RegisterPrintableProperty("request")
 	// EKRequests is the batch or transaction that failed ([]Request).
 	EKRequests = errorx.RegisterProperty("requests")
-	// EKText is the whole text of a server's error (string), if the error shows a
-	// part of it only: see ErrResult.
+	// EKText is the whole text of a server's error (string), if the error shows only a
+	// part of it: see [ErrResult].
 	EKText = errorx.RegisterProperty("text")
 	// EKResponse is the unexpected response.
 	EKResponse = errorx.RegisterProperty("response")
-	// EKCause is the error of a method of the user's, as of MarshalText (error).
+	// EKCause is the error that a method of the user's returned, such as MarshalText
+	// (error).
 	EKCause = errorx.RegisterProperty("cause")
 	// EKAddress is the address of the server (string).
 	EKAddress = errorx.RegisterPrintableProperty("address")
 )
 
-// CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors.
-// Set it before the first request; default false, since a trace costs
-// microseconds.
+// CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which
+// costs microseconds. Set it before the first request. Default false.
 var CollectTrace = false
 
 // AsError returns res as an error if it is one, and nil otherwise.
@@ -195,8 +198,8 @@ func AsError(res any) error {
 	return err
 }
 
-// AsErrorx returns res as an *errorx.Error if it is an error, and nil
-// otherwise. A foreign error is wrapped: see errorx.Cast for the cause.
+// AsErrorx returns res as an *errorx.Error if it is an error, and nil otherwise. An
+// error of another type is wrapped: see errorx.Cast for the cause.
 func AsErrorx(res any) *errorx.Error {
 	err, ok := res.(error)
 	if !ok {

@@ -2,8 +2,8 @@ package redis
 
 import "bytes"
 
-// AwaitMore waits until more has come. It consumes nothing, so that it may be
-// called again after an error that passes, as a time-out.
+// AwaitMore waits until more bytes have come. It consumes nothing, so it may be called
+// again after an error that passes, such as a time-out.
 func (d *Decoder) AwaitMore() error {
 	_, err := d.r.Peek(d.r.Buffered() + 1)
 	return err
@@ -12,8 +12,8 @@ func (d *Decoder) AwaitMore() error {
 // Full reports whether the buffer is full, so that AwaitMore can't do anything.
 func (d *Decoder) Full() bool { return d.r.Buffered() == d.r.Size() }
 
-// Complete reports whether the next reply, with the pushes before it, is in the
-// buffer as a whole, so that Decode will not wait.
+// Complete reports whether the whole next reply, with the pushes before it, is in the
+// buffer, so that Decode will not wait.
 func (d *Decoder) Complete() bool {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	for {

@@ -16,51 +16,52 @@ import (
 type GroupOpts struct {
 	// Stream is the key of the stream, Group the name of the consumer group.
 	Stream, Group string
-	// Consumer is the name of this reader. No two readers of a group may have the
-	// same at the same time; who starts again with the name that it had goes on where
-	// it was.
+	// Consumer is the name of this reader. No two readers of a group may have the same
+	// name at the same time. A reader that is restarted with its former name goes on
+	// where it was.
 	Consumer string
-	// Start is the ID after which a group begins that is not there yet. Default "0":
-	// all entries of the stream. An ID, and not "$": what is added until the group is
-	// made would be lost.
+	// Start is the ID after which the group begins if it does not exist yet. Default
+	// "0": all entries of the stream. It has to be an ID, not "$": entries that are
+	// added before the group is made would be lost.
 	Start string
-	// Count is how many entries are read at once, at the most. Default 100.
+	// Count is how many entries are read at once, at most. Default 100.
 	Count int
-	// Block is for how long one read waits for entries. Default 5 s.
+	// Block is how long one read waits for entries. Default 5 s.
 	Block time.Duration
-	// MinIdle is after how long an entry that was delivered and not acknowledged goes
-	// to another reader. It has to be longer than an entry takes, or two readers
-	// work on it at the same time. Default 1 min, 10 ms at the least.
+	// MinIdle is the time after which an entry that was delivered and not acknowledged
+	// goes to another reader. It has to be longer than the work on one entry, or two
+	// readers work on it at the same time. Default 1 min, at least 10 ms.
 	MinIdle time.Duration
-	// MaxDeliveries bounds how often an entry is delivered; then it goes to DeadLetter.
-	// Default 0: no bound.
+	// MaxDeliveries bounds how often an entry is delivered; after that it goes to
+	// DeadLetter. Default 0: no bound.
 	MaxDeliveries int
-	// DeadLetter gets the entries that were delivered too often, to keep them
-	// elsewhere. An entry is acknowledged when it returns nil; an error goes to the
-	// loop, and the entry comes again after MinIdle. It is needed with MaxDeliveries.
+	// DeadLetter gets entries that were delivered MaxDeliveries times, to store them
+	// elsewhere. If it returns nil, the entry is acknowledged. If it returns an error,
+	// the loop gets the error, and the entry comes again after MinIdle. Required with
+	// MaxDeliveries.
 	DeadLetter func(context.Context, Message) error
-	// Record is a key of this library's, of the same slot as Stream: a sorted set of
-	// what was acknowledged since the oldest entry that is not, 65,536 IDs of
-	// some 70 bytes at the most. A group that was destroyed is made again by it.
-	// Default: made of Stream and Group, as "{orders}:workers:acked".
+	// Record is a key that this library uses, of the same slot as Stream: a sorted set
+	// of the IDs that were acknowledged since the oldest entry that was not, at most
+	// 65,536 of some 70 bytes. With it a group that was destroyed is made again.
+	// Default: made from Stream and Group, such as "{orders}:workers:acked".
 	Record string
 }
 
 var (
 	// ErrGroup holds errors of a [GroupReader].
 	ErrGroup = Errors.NewSubNamespace("group")
-	// ErrGroupOpts: options that can't be; nothing is sent.
+	// ErrGroupOpts: invalid options; nothing is sent.
 	ErrGroupOpts = ErrGroup.NewType("opts", ErrTraitNotSent)
-	// ErrGroupBusy: another loop over the same reader runs.
+	// ErrGroupBusy: another loop over the same reader is running.
 	ErrGroupBusy = ErrGroup.NewType("busy", ErrTraitNotSent)
-	// ErrGroupEntryID: what was to be acknowledged is no ID of an entry.
+	// ErrGroupEntryID: Ack was called with something that is not the ID of an entry.
 	ErrGroupEntryID = ErrGroup.NewType("entry_id", ErrTraitNotSent)
-	// ErrGroupEntryDeleted: the entry, whose ID comes with the error, was deleted
-	// (XDEL, MAXLEN) before it was acknowledged. It is acknowledged.
+	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
+	// acknowledged. The reader has acknowledged it. Its ID comes with the error.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
 	// ErrGroupDestroyed: the group was destroyed, and is made again. Entries that were
-	// not acknowledged come again, after MinIdle; those of them that were deleted
-	// are not known any more.
+	// not acknowledged come again after MinIdle. Those that were deleted in the
+	// meantime are not reported.
 	ErrGroupDestroyed = ErrGroup.NewType("destroyed")
 )
 
@@ -128,17 +129,17 @@ func entryMillis(id string) (int64, bool) {
 
 // Message is an entry of a stream as a [GroupReader] delivers it.
 type Message struct {
-	// ID is that of the entry.
+	// ID is the entry's ID.
 	ID string
-	// Fields are its fields with their values, as a result: see [As].
+	// Fields are the entry's fields with their values, as a result: see [As].
 	Fields any
-	// Deliveries is how often it was delivered to a consumer of the group, this time
-	// counted.
+	// Deliveries is how often the entry was delivered to a consumer of the group,
+	// including this time.
 	Deliveries int
 }
 
-// GroupReader reads a stream as a consumer of a group, so that each entry is worked
-// on at least once, and not again after it was acknowledged. Redis 6.2 or later.
+// GroupReader reads a stream as a consumer of a group. It delivers each entry at least
+// once, and never again after it was acknowledged. It needs Redis 6.2.
 //
 //	for msg, err := range reader.Messages(ctx) {
 //		if err != nil {
@@ -150,8 +151,8 @@ type Message struct {
 //	}
 //
 // Ack and Flush may be called by many goroutines; one loop runs at a time. A reader
-// deletes no consumer: what a consumer that has gone had left goes to others after
-// MinIdle, and its name stays.
+// deletes no consumer: the entries of a consumer that has gone are delivered to others
+// after MinIdle, but its name stays.
 type GroupReader struct {
 	db   SyncCtx
 	opts GroupOpts
@@ -167,10 +168,10 @@ type GroupReader struct {
 	open map[string]struct{}
 }
 
-// NewGroupReader makes a reader. Nothing is sent before its loop begins. Reads block
-// on a connection of their own, where the Sender has one for them; with another
-// Sender the reader asks for entries once a second when there are none, and more
-// often when there are. In a cluster the Sender has to be one that reads from masters.
+// NewGroupReader makes a reader. It sends nothing before its loop begins. Reads block,
+// on a connection of their own. If the Sender refuses blocking commands, the reader
+// polls instead: once a second while there are no entries, and more often while there
+// are. In a cluster the Sender has to be one that reads from masters.
 func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -179,9 +180,10 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]struct{}{}}, nil
 }
 
-// Ack marks entries as done. They are acknowledged together, before the next entry is
-// delivered if Count of them, or 100 ms, have come together, before the next read, and
-// when the loop ends: see Flush. Until then a reader that dies has them worked on again.
+// Ack marks entries as done. Acknowledgements are sent together: before an entry is
+// delivered, if there are Count of them or the first was made 100 ms ago; before each
+// read; and when the loop ends. If the reader dies before that, the entries are
+// delivered again. See Flush.
 func (r *GroupReader) Ack(ids ...string) error {
 	for _, id := range ids {
 		if _, ok := entryMillis(id); !ok {

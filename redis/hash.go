@@ -2,10 +2,9 @@ package redis
 
 import "reflect"
 
-// FieldNames returns the names of a struct's fields, in their order, as the
-// arguments of an HMGET into it. If T is no struct, or one that nothing can be
-// read into, a request with what it returns is refused with an ErrArgumentType
-// that says why.
+// FieldNames returns the names of a struct's fields, in their order, as the arguments
+// of an HMGET into it. If T is not a struct, or can't be read into, a request with
+// these arguments is refused with an [ErrArgumentType] that says why.
 func FieldNames[T any]() []any {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -22,10 +21,10 @@ func FieldNames[T any]() []any {
 	return names
 }
 
-// Zip joins names with the values of a result that has them alone and in the
-// same order, as HMGET's and HGETDEL's, so that As can make a struct or a map of
-// it. A result that is an error stays as it is, and one that is no array of that
-// length becomes an ErrResponseUnexpected. DoInto does it for HMGET by itself.
+// Zip joins names with the values of a result that lacks them, such as that of HMGET or
+// HGETDEL, so that [As] can convert it to a struct or a map. A result that is an error
+// is returned as it is. If the result is not an array of the same length, Zip returns
+// an [ErrResponseUnexpected]. DoInto does this for HMGET by itself.
 func Zip(names []any, res any) any {
 	if AsError(res) != nil {
 		return res

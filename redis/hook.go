@@ -16,24 +16,23 @@ import (
 // Hook is called around the operations of a Sender: see [WithHook]. It is called
 // from many goroutines at once.
 type Hook interface {
-	// Before is called before an operation is sent, in the goroutine of its caller.
-	// ctx is the caller's, and context.Background where there is none. What it
-	// returns is the context of After, and not that of the operation; nil stands
-	// for ctx.
+	// Before is called before an operation is sent, in the goroutine of its caller,
+	// with the caller's context or context.Background. The context that it returns is
+	// passed to After, not to the operation; nil stands for ctx.
 	Before(ctx context.Context, op Operation) context.Context
-	// After is called once for each Before, with the result: before the caller gets
-	// it from Sync or SyncCtx, and after a Future was resolved with it, in a
-	// goroutine of its own.
+	// After is called once for each Before, with the result. For Sync and SyncCtx it is
+	// called before the caller gets the result; for a Future, after it was resolved, in
+	// a goroutine of its own.
 	After(ctx context.Context, op Operation, end Completion)
 }
 
-// Operation is what a hook is called around. It shows no argument.
+// Operation is what a hook is called around. It has no arguments.
 type Operation struct {
 	Kind OperationKind
-	// Command is the name of the command in upper case, with the subcommand
-	// ("CLUSTER SLOTS"). It is empty if the requests of the operation are of several
-	// commands, and [OtherCommand] if it is not known: users can't send so many
-	// names that labels made of them have no bound.
+	// Command is the name of the command in upper case, with the subcommand ("CLUSTER
+	// SLOTS"). It is empty if the operation has several commands, and [OtherCommand] if
+	// the command is not known and too many unknown names were sent already: so the
+	// number of names is bounded, and they can be used as labels.
 	Command string
 	// Requests is the number of requests, without MULTI and EXEC.
 	Requests int
@@ -49,40 +48,40 @@ const (
 	OperationMany
 	// OperationTransaction is a call of SendTransaction.
 	OperationTransaction
-	// OperationScan is a step of a Scanner, which sends nothing at the end of the
-	// iteration.
+	// OperationScan is a step of a Scanner. The last step, which only reports the end,
+	// sends nothing.
 	OperationScan
 )
 
 // Completion is how an operation has ended.
 type Completion struct {
-	// Result is what the future gets, or the caller of Sync or SyncCtx: of
+	// Result is what the future, or the caller of Sync or SyncCtx, gets; of
 	// OperationMany it is a []any. It is nil if DoInto has read the value. It holds
-	// the data of users: don't log it, and don't change it.
+	// data of users: don't log it, and don't change it.
 	Result any
-	// Err is the error, or of several results the first with the Outcome.
+	// Err is the error; of several results, the first error with the Outcome.
 	Err error
-	// Outcome is what became of the request. Of several it is the worst: unknown,
-	// not sent, refused, value, in this order.
+	// Outcome is what became of the request. Of several it is the worst, in this order:
+	// unknown, not sent, refused, value.
 	Outcome  Outcome
 	Duration time.Duration
-	// Address is the address of the server that answered last, as it was given to
-	// the connection, or that failed to; Peer is that of the socket. Each is empty
-	// if it is not known.
+	// Address is that of the server that answered last, or could not be reached, as it
+	// was given to the connection; Peer is the remote address of the socket. They are
+	// empty if not known.
 	Address, Peer string
 }
 
-// WithHook returns a Sender that sends through s, and calls hook around each
-// operation: those of Sync, SyncCtx and ChanFutured, Send and its kin with a Future,
-// the steps of a Scanner, and what is sent to the senders that EachShard finds.
+// WithHook returns a Sender that sends through s, and calls hook around each operation:
+// those of Sync, SyncCtx and ChanFutured, those of the methods of Sender, the steps of
+// a Scanner, and what is sent to the senders that EachShard passes.
 //
-// What a hook does wrong harms its own operation only. A panic is recovered, and
-// the first one printed by the standard logger. A hook that blocks delays its caller,
-// or nobody where a Future was resolved. Operations that a hook itself sends, with
-// the context that it was given, are not hooked again. No more than 4096 calls of a
-// hook are under way at once: operations beyond that are sent without it.
+// A hook can harm only its own operation. If it panics, the panic is recovered, and the
+// first one is printed by the standard logger. If it blocks, it delays its caller, or
+// nobody if it is called for a Future. Operations that a hook sends with the context
+// that it was given are not hooked. At most 4096 calls of a hook run at once: further
+// operations are sent without it.
 //
-// Requests that are retried or redirected by a cluster are one operation.
+// A request that a cluster retries or redirects is one operation.
 func WithHook(s Sender, hook Hook) Sender {
 	return &hooked{s: s, hook: hook}
 }
@@ -187,7 +186,8 @@ func (o *observation) completed(res any, place wire.Place) (end Completion) {
 	return end
 }
 
-// OtherCommand is the Operation.Command of a command that is not known.
+// OtherCommand is the Operation.Command of a command that is not in the table, after
+// 256 other such names were sent.
 const OtherCommand = "_OTHER"
 
 // modules are the commands that are not in the table, as those of modules. No more

@@ -11,16 +11,16 @@ type Field[T any] struct {
 	Value T
 }
 
-// Keys iterates over the keys of a server, or of a whole cluster, as SCAN does:
-// a key that is there all the time comes once at least, any other may come or
-// not. opts.Cmd and opts.Key are not looked at.
+// Keys iterates over the keys of a server, or of a whole cluster, with the guarantees
+// of SCAN: a key that exists throughout comes at least once; any other key may come or
+// not. It ignores opts.Cmd and opts.Key.
 //
 //	for key, err := range redis.Keys(ctx, sender, redis.ScanOpts{Match: "user:*"}) {
 //
-// It sends one request at a time, when the keys of the last one are used up, so
-// no more than a batch is held in memory, and nothing is left behind when the
-// loop is left. An error, which may be the end of ctx, comes with an empty key,
-// and is the last that comes. A second loop starts over.
+// It sends a request when the keys of the last one are used up, so it holds at most one
+// batch in memory, and the loop may be left at any point. An error, which may be the
+// end of ctx, comes with an empty key and ends the iteration. A second loop starts
+// over.
 func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
 	opts.Cmd = "SCAN"
 	return elements(ctx, s, opts, 1, func(key *string, batch []string) error {
@@ -30,7 +30,7 @@ func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error]
 }
 
 // Fields iterates over the fields of the hash opts.Key, as HSCAN does. Values are
-// made of what is stored as [As] makes them. For the rest see [Keys].
+// converted as by [As]. In all else it is like [Keys].
 func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field[T], error] {
 	opts.Cmd = "HSCAN"
 	return elements(ctx, s, opts, 2, func(f *Field[T], batch []string) error {
@@ -39,8 +39,8 @@ func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field
 	})
 }
 
-// Members iterates over the members of the set opts.Key, as SSCAN does. For the
-// rest see [Fields].
+// Members iterates over the members of the set opts.Key, as SSCAN does. In all else it
+// is like [Fields].
 func Members[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[T, error] {
 	opts.Cmd = "SSCAN"
 	return elements(ctx, s, opts, 1, func(member *T, batch []string) error {
@@ -48,8 +48,8 @@ func Members[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[T, e
 	})
 }
 
-// ScoredMembers iterates over the members of the sorted set opts.Key with their
-// scores, as ZSCAN does, in no order. For the rest see [Fields].
+// ScoredMembers iterates over the members of the sorted set opts.Key with their scores,
+// as ZSCAN does, in no particular order. In all else it is like [Fields].
 func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Scored[T], error] {
 	opts.Cmd = "ZSCAN"
 	return elements(ctx, s, opts, 2, func(m *Scored[T], batch []string) error {

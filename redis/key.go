@@ -6,15 +6,14 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// Key returns the first key of the request: its text as it is sent. It returns
-// false if the request has no key, if the arguments are none that the command
-// could take, or if the key's type can't be sent.
+// Key returns the first key of the request, as the text that is sent. It returns false
+// if the request has no key, if the command can't take these arguments, or if the key's
+// type can't be sent.
 //
-// It knows every command of Redis 8.2 and Valkey 9.1 and before, by their own
-// account. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its
-// slot decides where the request goes. Of an unknown command, a module's as a
-// rule, the key is the first argument; if Cmd is of two words, the first one
-// after these. RANDOMKEY answers ("RANDOMKEY", false).
+// It knows every command up to Redis 8.2 and Valkey 9.1, from what the servers say of
+// them. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
+// where the request goes. Of an unknown command, usually of a module, the key is
+// Args[0], whether Cmd has one word or two. RANDOMKEY answers ("RANDOMKEY", false).
 func (r Request) Key() (string, bool) {
 	call := command.Of(r.Cmd, r.Args)
 	i := call.FirstKey()
@@ -27,8 +26,8 @@ func (r Request) Key() (string, bool) {
 	return r.keyAt(i)
 }
 
-// Keys returns all keys of the request, in the order of its arguments, or nil
-// if there are none. Those of types that can't be sent are left out. See Key.
+// Keys returns all keys of the request, in the order of its arguments, or nil if there
+// are none. Keys of types that can't be sent are left out. See [Request.Key].
 func (r Request) Keys() []string {
 	call := command.Of(r.Cmd, r.Args)
 	n := call.CountKeys()

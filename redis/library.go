@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Library is the source of a library of functions, as Redis has them from 7.0 on.
-// Servers keep libraries on disk and replicate them, so Load it when the program
-// starts. It is made once and is safe for use by many goroutines.
+// Library is the source of a library of functions, which Redis has from 7.0 on. Servers
+// store libraries on disk and replicate them, so call Load when the program starts.
+// Make it once; it is safe for use by many goroutines.
 type Library struct {
 	src string
 
@@ -16,13 +16,13 @@ type Library struct {
 	loading chan struct{}
 }
 
-// NewLibrary makes a library of its source, which begins with "#!lua name=…".
+// NewLibrary makes a library from its source, which begins with "#!lua name=…".
 func NewLibrary(src string) *Library { return &Library{src: src} }
 
-// Load loads the library into every master, in place of one of the same name
-// (FUNCTION LOAD REPLACE), from where replicas have it. Loading it again does no
-// harm. The error has (as errors.Join makes it) one error for each master that
-// failed; the others have the library.
+// Load loads the library into every master, replacing one of the same name (FUNCTION
+// LOAD REPLACE); replicas get it from their masters. It may be called again. The error
+// joins (errors.Join) one error for each master that failed; the others have the
+// library.
 func (l *Library) Load(ctx context.Context, to Sender) error {
 	return onShards(ctx, to, l.loadRequest(), func(any) error { return nil })
 }
@@ -33,10 +33,10 @@ func (l *Library) loadRequest() Request { return Req("FUNCTION LOAD", "REPLACE",
 func (l *Library) Function(name string) *Function { return &Function{l, name, "FCALL"} }
 
 // ReadOnlyFunction returns a function with the flag no-writes. It is called with
-// FCALL_RO; in a cluster it may go to replicas, by the policy of the Sender.
+// FCALL_RO; in a cluster the policy of the Sender may send it to replicas.
 func (l *Library) ReadOnlyFunction(name string) *Function { return &Function{l, name, "FCALL_RO"} }
 
-// Function is a function of a Library.
+// Function is a function of a [Library].
 type Function struct {
 	lib       *Library
 	name, cmd string
@@ -46,10 +46,10 @@ type Function struct {
 // is enough, unless somebody flushes it at the same time.
 const maxFunctionRounds = 4
 
-// Do calls the function and returns its result, as [SyncCtx.Do] does. If a server
-// lacks the function, Do loads the library into every master, once for all calls
-// that need it at the same time, and calls it again; the error is that of the call
-// if the library can't be loaded. Whether a retry is safe after an error is as with
+// Do calls the function and returns its result, as [SyncCtx.Do] does. If a server lacks
+// the function, Do loads the library into every master, once for all calls that need it
+// at the same time, and calls the function again. If the library can't be loaded, the
+// result is the error of the call. [SafeToRetry] says whether a retry is safe, as with
 // any request.
 func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
 	if ctx == nil {
@@ -69,8 +69,8 @@ func (f *Function) DoInto(ctx context.Context, to Sender, dst any, keys []string
 	return AsError(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
 }
 
-// Request returns a request that calls the function, for batches and transactions.
-// A server that lacks the function refuses it: see Library.Load.
+// Request returns a request that calls the function, for batches and transactions. A
+// server that lacks the function refuses it: see [Library.Load].
 func (f *Function) Request(keys []string, args ...any) Request {
 	return callRequest(f.cmd, f.name, keys, args)
 }

@@ -1,18 +1,19 @@
 package redis
 
-// Limits bound what a Decoder accepts. What is over a bound is an error before
+// Limits bound what a [Decoder] accepts. A length over its bound is an error before
 // anything is allocated for it. A zero field means its default.
 type Limits struct {
-	// Line is the longest header line, in bytes with its CRLF. Default 64 KiB.
+	// Line is the maximum length of a header line in bytes, including CRLF. Default 64
+	// KiB.
 	Line int
-	// Bulk is the longest string, in bytes. Default 512 MiB, which is Redis'
+	// Bulk is the maximum length of a string in bytes. Default 512 MiB, which is Redis'
 	// own bound (proto-max-bulk-len).
 	Bulk int
-	// Elements is the greatest number of elements of one array, set, map
-	// (keys and values counted) or push. Default 2^27.
+	// Elements is the maximum number of elements of one array, set, push or map (keys
+	// plus values). Default 2^27.
 	Elements int
-	// Depth is how deep aggregates may be nested. Default 128; Lua scripts,
-	// the only source of deep replies, can't pass 200 C calls.
+	// Depth is how deep aggregates may be nested. Default 128. Deep replies come only
+	// from Lua scripts, which can't pass 200 C calls.
 	Depth int
 }
 

@@ -33,10 +33,10 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// OutcomeOf returns the outcome of a request that ended with res, whether a result
-// or the error that a wrapper has made of one. An error that DoInto or As made of
-// a reply that is not what was asked for counts as a value, since the request
-// ran. Errors that are not of this library are OutcomeUnknown.
+// OutcomeOf returns the outcome of a request that ended with res, which is a result or
+// the error that a wrapper has made of one. If DoInto or As could not read a reply, the
+// outcome is a value, since the request ran. Errors of other libraries are
+// OutcomeUnknown.
 func OutcomeOf(res any) Outcome {
 	err := AsErrorx(res)
 	switch {
@@ -56,14 +56,14 @@ func OutcomeOf(res any) Outcome {
 	return OutcomeUnknown
 }
 
-// SafeToRetry reports whether a request that ended with err can be sent again,
-// even if it writes: it did not run, and may do so next time. It did not if it
-// was not sent (ErrTraitNotSent), or if the server refused it for a while
-// (ErrTraitTransient). The answer is false for a request that is malformed, on a
-// connection or cluster that is closed, and for nil.
+// SafeToRetry reports whether a request that ended with err can be sent again, even if
+// it writes, because it did not run and may do so next time: it was not sent
+// ([ErrTraitNotSent]), or the server refused it for a while ([ErrTraitTransient]). It
+// returns false for a malformed request, for a connection or cluster that is closed,
+// and for nil.
 //
-// After the end of a context the request needs a new one. Let some time pass
-// between attempts, and bound them.
+// If the context has ended, use a new one. Let some time pass between attempts, and
+// bound their number.
 func SafeToRetry(err error) bool {
 	failure := AsErrorx(err)
 	switch {
@@ -77,13 +77,13 @@ func SafeToRetry(err error) bool {
 	return failure.HasTrait(ErrTraitNotSent)
 }
 
-// CausedBy reports whether target is err or among its causes, as errors.Is does
-// for errors that wrap with %w. errors.Is does not see the causes of this
-// library's errors, whose types and traits are not those of what caused them.
+// CausedBy reports whether target is err or among its causes, as errors.Is does for
+// errors that wrap with %w. errors.Is does not see the causes of this library's errors,
+// since the types and traits of an error are not those of its cause.
 //
-// Of an ErrRequestCancelled the cause is why the caller's context ended:
-// context.Canceled or context.DeadlineExceeded. Other errors may have these for
-// causes too, as a dial that took too long.
+// The cause of an [ErrRequestCancelled] is why the caller's context ended:
+// context.Canceled or context.DeadlineExceeded. These may be the causes of other
+// errors, too, such as a dial that took too long.
 func CausedBy(err, target error) bool {
 	for err != nil {
 		if errors.Is(err, target) {

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// ResultUnmarshaler is a type that makes itself of a result: of any of the
-// types that the package documentation lists under Results, but for an error.
-// It must not retain res. Its error should show no value: As and DoInto return
-// it as it is if it is an *errorx.Error, and else as the property EKCause of an
-// ErrResponseUnexpected.
+// ResultUnmarshaler is a type that reads itself from a result, which is of any of the
+// types that the package documentation lists under Results, except an error.
+// UnmarshalRedis must not retain res. Its error should not contain values: As and
+// DoInto return it as it is if it is an *errorx.Error, and otherwise as the property
+// [EKCause] of an [ErrResponseUnexpected].
 type ResultUnmarshaler interface {
 	UnmarshalRedis(res any) error
 }

@@ -1,12 +1,12 @@
 package redis
 
-// Push is what a server sends though no request waits for it: a message of a channel,
-// the confirmation of a subscription, the invalidation of keys.
+// Push is what a server sends without a request: a message of a channel, the
+// confirmation of a subscription, the invalidation of keys.
 type Push struct {
-	// Words are the strings that it begins with: its kind, and what follows up to the
-	// last element. They are valid until the next one is decoded.
+	// Words are the strings at its beginning: its kind, and all others but the last
+	// element. They are valid until the next push is decoded.
 	Words [][]byte
-	// Body is the last element, if that is a string. It is new: the caller's own.
+	// Body is the last element, if that is a string. The caller may retain it.
 	Body []byte
 	// Rest is the last element, if that is not a string.
 	Rest any
@@ -18,9 +18,10 @@ type Push struct {
 // message of a pattern, with four.
 const maxPushElements = 8
 
-// DecodePush reads what comes next. If that is a push, p is set and pushed is true;
-// otherwise it is a reply. A decoder of RESP2 takes arrays for pushes, as a server sends
-// them to a connection with subscriptions. After an error the stream is of no use.
+// DecodePush reads what comes next. If that is a push, it fills p and pushed is true;
+// otherwise it returns a reply. With RESP2 every array counts as a push, since servers
+// send pushes to connections with subscriptions in this form. After an error the
+// decoder can't be used any more.
 func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 	d.size = 0
 	head, err := d.r.Peek(1)

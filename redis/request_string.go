@@ -7,9 +7,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// String describes the request without any of its arguments, which may be
-// secret: `Req("SET", 2 args, 1 key, 17 bytes)`. The bytes are those of the
-// command and of its arguments.
+// String describes the request without its arguments, which may be secret: `Req("SET",
+// 2 args, 1 key, 17 bytes)`. The bytes are those of the command and its arguments.
 func (r Request) String() string {
 	call := command.Of(r.Cmd, r.Args)
 	name := commandName(&call, r.Cmd)

@@ -43,8 +43,8 @@ func (s ScanOpts) Request(it []byte) Request {
 	return Request{Cmd: cmd, Args: args}
 }
 
-// ScanResponse takes apart the response to a SCAN command: the next cursor and
-// the batch.
+// ScanResponse splits the response to a SCAN command into the next cursor and the
+// batch.
 func ScanResponse(res any) (it []byte, keys []string, err error) {
 	if err := AsError(res); err != nil {
 		return nil, nil, err
@@ -83,8 +83,8 @@ func bytesToString(v any) (string, bool) {
 	return "", false
 }
 
-// ScannerBase is the part of a Scanner that does not depend on where the
-// requests go: embed it and call DoNext. It is not safe for concurrent use.
+// ScannerBase is the part of a [Scanner] that does not depend on where its requests go:
+// embed it and call DoNext. It is not safe for concurrent use.
 type ScannerBase struct {
 	ScanOpts
 	// Iter is the last cursor seen; nil before the first step.

@@ -2,10 +2,10 @@ package redis
 
 import "reflect"
 
-// Scored is a member of a sorted set with its score. As and DoInto make it, and
-// slices of it, of the replies to ZRANGE with WITHSCORES, ZPOPMIN and their
-// like, whether they are flat (RESP2) or made of pairs (RESP3). As arguments (see Args) it
-// is a score and a member.
+// Scored is a member of a sorted set with its score. [As] and DoInto read it, and
+// slices of it, from the replies to ZRANGE with WITHSCORES, ZPOPMIN and the like,
+// whether these are flat (RESP2) or made of pairs (RESP3). As an argument (see [Args])
+// it is a score and a member.
 type Scored[T any] struct {
 	Member T
 	Score  float64
@@ -39,10 +39,9 @@ func (s Scored[T]) flatten(out []any) ([]any, error) {
 // pairType is what Scored implements, so that a flat list is read two by two.
 var pairType = reflect.TypeFor[interface{ pair() }]()
 
-// Entry is an ID with what belongs to it, as the elements of the replies to
-// XRANGE, XCLAIM and their like. XREAD answers with a
-// map[string][]Entry[T]. T is a struct or a map for the fields of a stream; a
-// pointer to it, if entries may have been deleted.
+// Entry is an ID with its value, as in the replies to XRANGE, XCLAIM and the like.
+// XREAD answers with a map[string][]Entry[T]. For the fields of a stream, T is a struct
+// or a map; it is a pointer to one if entries may have been deleted.
 type Entry[T any] struct {
 	ID    string
 	Value T

@@ -9,22 +9,21 @@ import (
 	"sync/atomic"
 )
 
-// Script is a Lua script. A call sends its hash (EVALSHA), and its body where the
-// server does not know the hash, as after SCRIPT FLUSH, a restart or a failover:
-// NOSCRIPT never reaches the caller. Of many calls that meet NOSCRIPT at once, one
-// sends the body for each node, and the others follow when it is answered, in the
-// order in which they met it.
+// Script is a Lua script. A call sends its hash (EVALSHA), and its body to a server
+// that does not know the hash, as after SCRIPT FLUSH, a restart or a failover: NOSCRIPT
+// never reaches the caller. If many calls meet NOSCRIPT at once, one of them sends the
+// body, for each node, and the others are sent again after it, in the order in which
+// they met NOSCRIPT.
 //
-// A script is made once, as a rule in a package variable, and is safe for use by
-// many goroutines, with any number of Senders. Its keys decide where it runs in a
-// cluster.
+// Make a script once, usually in a package variable. It is safe for use by many
+// goroutines, with any number of Senders. In a cluster its keys decide where it runs.
 //
 //	var take = redis.NewScript(`return redis.call('DECRBY', KEYS[1], ARGV[1])`)
 //
 //	left, err := redis.As[int64](take.Do(ctx, sender, []string{"stock"}, 2))
 //
-// Whether a retry is safe after an error is as with any request: see [SafeToRetry].
-// A script that the server has begun and that fails half-way has run so far.
+// [SafeToRetry] says whether a retry is safe after an error, as with any request. A
+// script that fails half-way has run up to there.
 type Script struct {
 	src            string
 	byHash, byBody string // the commands
@@ -46,26 +45,27 @@ func NewScript(src string) *Script {
 	return &Script{src: src, byHash: "EVALSHA", byBody: "EVAL", bursts: map[string][]*scriptCall{}}
 }
 
-// NewReadOnlyScript makes a script that does not write. It is sent with EVALSHA_RO
-// and EVAL_RO, which Redis has from 7.0 on; in a cluster it may go to replicas, by
-// the policy of the Sender.
+// NewReadOnlyScript makes a script that does not write. It is sent with EVALSHA_RO and
+// EVAL_RO, which Redis has from 7.0 on. In a cluster the policy of the Sender may send
+// it to replicas.
 func NewReadOnlyScript(src string) *Script {
 	s := NewScript(src)
 	s.byHash, s.byBody = "EVALSHA_RO", "EVAL_RO"
 	return s
 }
 
-// ServerHash has the script ask a server for its hash (SCRIPT LOAD) instead of
-// computing it: for builds that may not use SHA-1 (FIPS). Until the answer is there
-// calls send the body; they always do if SCRIPT LOAD is refused. It returns s, and
+// ServerHash makes the script ask a server for its hash (SCRIPT LOAD) instead of
+// computing it, for builds that must not use SHA-1 (FIPS). Calls send the body until
+// the answer is there, and always if SCRIPT LOAD is refused. ServerHash returns s, and
 // has to be called before s is used.
 func (s *Script) ServerHash() *Script {
 	s.fromServer = true
 	return s
 }
 
-// Do runs the script and returns its result, as [SyncCtx.Do] does. Arguments are
-// not kept. ErrScriptHash if a server disputes the hash: nothing is sent.
+// Do runs the script and returns its result, as [SyncCtx.Do] does. It does not retain
+// arguments. If a server's hash of the script differs from the library's, nothing is
+// sent, and the result is an [ErrScriptHash].
 func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
 	if ctx == nil {
 		return errContextIsNil()
@@ -91,8 +91,8 @@ func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, 
 	return err
 }
 
-// Request returns a request that runs the script, for batches and transactions.
-// Send it through [WithScripts]; what another Sender answers may be ErrNoScript.
+// Request returns a request that runs the script, for batches and transactions. Send it
+// through [WithScripts]; the answer to another Sender may be ErrNoScript.
 func (s *Script) Request(keys []string, args ...any) Request {
 	if s.disputed.Load() {
 		r := callRequest(s.byHash, "", keys, args)
@@ -124,10 +124,10 @@ func callRequest(cmd, callee string, keys []string, args []any) Request {
 	return Request{Cmd: cmd, Args: append(all, args...)}
 }
 
-// Load loads the script into every master, so that no call has to send the body.
-// It is not needed: calls load the script where it is missing. The error is
-// ErrScriptHash if a server disputes the hash, and else has (as errors.Join makes
-// it) one error for each master that failed; the others have the script.
+// Load loads the script into every master, so that no call has to send the body. It is
+// optional: a call loads the script if it is missing. The error is an [ErrScriptHash]
+// if a server's hash differs from the library's. Otherwise it joins (errors.Join) one
+// error for each master that failed; the others have the script.
 func (s *Script) Load(ctx context.Context, to Sender) error {
 	return onShards(ctx, to, Req("SCRIPT LOAD", s.src), func(res any) error {
 		hash, err := As[string](res)

@@ -8,15 +8,15 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// WithScripts returns a Sender like s that knows these scripts, so that their
-// requests ([Script.Request]) can be sent in any way: one at a time, in batches and
-// in transactions. NOSCRIPT never reaches the caller.
+// WithScripts returns a Sender like s that knows these scripts, so that their requests
+// ([Script.Request]) can be sent one at a time, in batches and in transactions.
+// NOSCRIPT never reaches the caller.
 //
-// In a transaction the first request of each script has the body, and those behind
-// it the hash. In a batch it is so as long as no server is known to have the script.
-// A request of a batch that meets NOSCRIPT all the same, since the script was
-// flushed, runs when the body is answered: behind others of its batch, but in the
-// order of those that met it too. Where that matters, use a transaction.
+// In a transaction the first request of each script has the body, and the later ones
+// have the hash. So it is in a batch until some server is known to have the script. If
+// a request of a batch meets NOSCRIPT after all, since the script was flushed, it runs
+// after the body was answered: behind other requests of its batch, but in order with
+// those that met NOSCRIPT, too. If the order matters, use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
 	return &scriptSender{s, scripts}
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// dedicatedSender is the optional part of a Sender that has connections to lend.
-// TakesEncoded answers for it, too: a decorator that embeds a sender lends none.
+// dedicatedSender is the optional part of a Sender that lends connections. Its
+// TakesEncoded has to confirm it: a decorator that embeds a sender lends none.
 type dedicatedSender interface {
 	encodedSender
-	// OpenDedicated lends a connection to the node of keys, if there are any. last is
-	// with what the last one ended, for another one after it.
+	// OpenDedicated lends a connection to the node of keys, or to any if there are
+	// none. last is the error that ended the previous connection, if there was one.
 	OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error)
 }
 
 // Session is a connection that one goroutine has to itself: for WATCH, MULTI, EXEC and
-// DISCARD, SELECT, CLIENT commands and blocking ones. Only what changes the protocol is
-// refused (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
+// DISCARD, SELECT, CLIENT commands and blocking ones. It refuses only commands that
+// change the protocol (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
 //
-// It never reconnects: when its connection is lost, or its context ends during a call,
-// every further call ends with [ErrSessionLost]. The call during which that happened
-// ends with ErrIO or ErrRequestCancelled, and may have run.
+// It never reconnects. If its connection is lost, or its context ends during a call,
+// this call ends with [ErrIO] or [ErrRequestCancelled] and may have run; every further
+// call ends with [ErrSessionLost], not sent.
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated
@@ -38,13 +38,13 @@ const (
 	sessionClosed
 )
 
-// OpenSession opens a session on a connection of s, and in a cluster on one to the
-// master of key; an empty key is for any. It waits for room within
-// redisconn.Opts.DedicatedConns until ctx ends, which bounds all calls, too. The session
-// has to be closed: see [WithSession].
+// OpenSession opens a session on a connection of s; in a cluster, on one to the master
+// of key, or to any master if key is empty. If all of redisconn.Opts.DedicatedConns are
+// in use, it waits until ctx is done. ctx also bounds all calls of the session. Close
+// the session, or use [WithSession].
 //
-// What a session sends is not shown to hooks. An error has ErrTraitNotSent; it is an ErrSession if s can't have sessions, as a
-// decorator that embeds a sender.
+// Hooks do not see what a session sends. An error has [ErrTraitNotSent]. It is an
+// [ErrSession] if s has no sessions, such as a decorator that embeds a sender.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	if key == "" {
 		return openSession(ctx, s, nil, nil)
@@ -85,8 +85,8 @@ func WithSession(ctx context.Context, s Sender, key string, f func(*Session) err
 	return f(session)
 }
 
-// Close gives the connection back. It does not wait, and may be called again. A call of
-// another goroutine ends first.
+// Close gives the connection back. It does not wait, and may be called again. If
+// another goroutine is in a call, the connection is given back after that call.
 func (s *Session) Close() {
 	for {
 		switch state := s.state.Load(); state {

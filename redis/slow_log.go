@@ -8,12 +8,12 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 )
 
-// NewSlowLog returns a Hook that writes operations that failed, and those that took
-// longer than the threshold, to l: the command's name, how many requests, how long it
-// took, the outcome, the address, and the error with where its time went. It shows no
-// argument. Of each kind come ten lines at once, and one a second after that, which
-// says how many were left out ("suppressed"). A threshold of 0 leaves slow operations
-// out, and a nil l all.
+// NewSlowLog returns a [Hook] that logs operations that failed, and those that took
+// longer than the threshold: the command's name, the number of requests, the duration,
+// the outcome, the address, and the error with where its time went. It shows no
+// argument. Of each kind it writes ten lines at once and then one a second, which says
+// how many were left out ("suppressed"). With a threshold of 0 it logs only failures,
+// and with a nil l nothing.
 func NewSlowLog(l *slog.Logger, threshold time.Duration) Hook {
 	return slowLog{oplog.New(l), threshold}
 }

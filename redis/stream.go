@@ -6,10 +6,10 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Stream is an argument that is read while it is sent, for values that should
-// not be held in memory. Only methods that say so take it.
+// Stream is an argument that is read while it is sent, for values that should not be
+// held in memory. Only methods that say so accept it.
 type Stream struct {
-	// R has to give Size bytes; what comes after them is not read.
+	// R has to deliver Size bytes; what follows them is not read.
 	R io.Reader
 	// Size is the argument's length in bytes.
 	Size int64
@@ -18,9 +18,9 @@ type Stream struct {
 // streamChunk is the most of a Stream, in bytes, that is held in memory.
 const streamChunk = 64 << 10
 
-// StreamRequest writes the request to w, reading arguments that are of type
-// Stream as it goes. It returns how many bytes were written. If an argument is
-// of no type that can be sent, nothing was.
+// StreamRequest writes the request to w, reading arguments of type [Stream] as it goes.
+// It returns how many bytes were written. If an argument has a type that can't be sent,
+// it writes nothing.
 func StreamRequest(w io.Writer, req Request) (written int64, err error) {
 	for i, arg := range req.Args {
 		if stream, ok := arg.(Stream); ok && stream.R != nil && stream.Size >= 0 {
@@ -80,9 +80,10 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// DecodeTo reads the next reply. If it is a bulk string, the string is written
-// to w as it arrives, and its length is the result (int64); any other reply is
-// returned as by Decode. An error of w is ErrIO, and leaves the stream of no use.
+// DecodeTo reads the next reply. If that is a bulk string, the string is written to w
+// as it arrives, and its length is the result (int64). Any other reply is returned as
+// by Decode. An error of w is an [ErrIO], after which the decoder can't be used any
+// more.
 func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
 	kind, err := d.Next()
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// DoInto sends a command and reads its reply into dst, a pointer to a variable
-// of any type that [As] makes. A *[]byte (its capacity is used again), *string,
-// *int64, *float64 or *bool is decoded straight out of the read buffer. The
-// reply to HMGET is read by the names of the fields that were asked for.
+// DoInto sends a command and reads its reply into dst, a pointer to a variable of any
+// type that [As] accepts. A *[]byte (whose capacity is reused), *string, *int64,
+// *float64 or *bool is decoded straight from the read buffer. The reply to HMGET is
+// read by the names of the fields that were asked for.
 //
-// The error is that of the request, ErrArgumentType for a type that no reply can
-// be read into (nothing is sent), or those of As. After an error dst holds what it
-// held, but for a *[]byte, whose buffer is lent to the connection: it is empty,
-// and nil if the context ended.
+// The error is that of the request; an [ErrArgumentType] for a type that no reply can
+// be read into (nothing is sent); or one of As. After an error dst is unchanged, except
+// for a *[]byte, whose buffer is lent to the connection: it is empty, and nil if the
+// context ended.
 func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 	return doInto(context.Background(), s.S, dst, cmd, args)
 }

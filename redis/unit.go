@@ -75,10 +75,10 @@ func (u *unit) dateOf(n int64) (time.Time, bool) {
 	return time.Unix(sec, rest*int64(u.size)).UTC(), sec <= lastSecond
 }
 
-// Seconds is a time.Duration that is sent, and read, as a whole number of
-// seconds, as by EXPIRE and TTL. As an argument (see Args) it is cut to whole
-// seconds; less than one, but not 0, is an error. TTL's -1 and -2 are read as
-// these numbers of seconds.
+// Seconds is a time.Duration that is sent and read as a whole number of seconds, as in
+// EXPIRE and TTL. As an argument (see [Args]) it is truncated to whole seconds; less
+// than one second, but not 0, is an error. TTL's -1 and -2 are read as -1 and -2
+// seconds.
 type Seconds time.Duration
 
 // MarshalRedis implements ArgMarshaler.
@@ -89,7 +89,8 @@ func (s *Seconds) UnmarshalRedis(res any) error {
 	return readUnit(seconds, reflect.ValueOf((*time.Duration)(s)).Elem(), res)
 }
 
-// Milliseconds is Seconds for milliseconds, as of PEXPIRE, PTTL and SET's PX.
+// Milliseconds is like [Seconds], in milliseconds, as in PEXPIRE, PTTL and the PX of
+// SET.
 type Milliseconds time.Duration
 
 // MarshalRedis implements ArgMarshaler.

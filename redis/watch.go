@@ -18,39 +18,39 @@ const (
 	watchPauseMost  = 64 * time.Millisecond
 )
 
-// Tx is an attempt at an optimistic transaction: see [Watch]. It is for one goroutine,
-// and of no use when the function has returned.
+// Tx is one attempt at an optimistic transaction: see [Watch]. It is for one goroutine,
+// and can't be used after the function has returned.
 type Tx struct {
 	session *Session
 	queued  []Request
 }
 
-// Do sends a command at once, as a rule one that reads what is watched, and returns
-// its result: see [Session.Do].
+// Do sends a command at once, usually one that reads a watched key, and returns its
+// result: see [Session.Do].
 func (t *Tx) Do(cmd string, args ...any) any { return t.session.Do(cmd, args...) }
 
-// DoInto is Do that reads the reply into dst: see [Sync.DoInto].
+// DoInto is Do, and reads the reply into dst: see [Sync.DoInto].
 func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 	return t.session.DoInto(dst, cmd, args...)
 }
 
-// Queue adds a command to the transaction, which is sent when the function has
-// returned. Its arguments must not be changed before.
+// Queue adds a command to the transaction, which is sent after the function has
+// returned. Its arguments must not be changed before that.
 func (t *Tx) Queue(cmd string, args ...any) { t.queued = append(t.queued, Req(cmd, args...)) }
 
-// Watch runs an optimistic transaction: it watches keys, calls f, and sends what f has
-// queued between MULTI and EXEC, whose results it returns. If f returns an error, or
-// queues nothing, nothing is sent.
+// Watch runs an optimistic transaction: it watches keys, calls f, sends the requests
+// that f has queued between MULTI and EXEC, and returns their results. If f returns an
+// error, or queues nothing, nothing is sent.
 //
-// If one of the keys was changed meanwhile, or the connection was lost before EXEC was
-// sent, f is called again, after a pause: 128 times at the most, within ctx. The error
-// then says how often, and is of type ErrExecEmpty if the keys kept changing: nothing
-// has run. When EXEC was sent and not answered, the error is ErrIO, or
-// ErrRequestCancelled: the transaction ran whole or not at all, and f is not called
+// If a key was changed in the meantime, or the connection was lost before EXEC was
+// sent, Watch pauses and calls f again, at most 128 times and until ctx is done. The
+// error then says how often, and is an [ErrExecEmpty] if keys kept changing: nothing
+// ran. If EXEC was sent and not answered, the error is [ErrIO] or
+// [ErrRequestCancelled]: the transaction ran whole or not at all, and f is not called
 // again.
 //
-// In a cluster all keys have to be of one slot: ErrNoSlotKey otherwise. Each Watch has
-// a [Session].
+// In a cluster all keys have to be of one slot; otherwise the error is [ErrNoSlotKey].
+// Each Watch has a [Session].
 func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
 	if ctx == nil {
 		return nil, errContextIsNil()

@@ -16,51 +16,53 @@
 //	                  └──────────────── retrier ◄──────────────────┘
 //
 // An attempt keeps the request encoded, so that it can be sent again. Routing
-// reads a topology, which is an immutable snapshot behind an atomic pointer: no
-// lock, no map. After an error the pure function redirect decides, and the
-// retrier does it, for single requests and transactions alike. The refresher is the
-// only goroutine that replaces the topology. It asks the nodes, of contradicting
-// answers takes the one of the greater configuration epoch, and does so each
-// Opts.CheckInterval, and soon after a redirect or a lost connection.
+// reads the topology, an immutable snapshot behind an atomic pointer, without a
+// lock or a map. After an error the pure function redirect decides what to do,
+// and the retrier does it, for single requests and transactions alike. The
+// refresher is the only goroutine that replaces the topology: every
+// Opts.CheckInterval, and soon after a redirect or a lost connection, it asks the
+// nodes. If their answers contradict each other, the greater configuration epoch
+// wins.
 //
-// # What is repeated
+// # What is sent again
 //
 //   - MOVED and ASK are followed, up to Opts.MovedRetries times, to nodes that
-//     the cluster itself names; a redirect alone makes nobody a node.
-//   - TRYAGAIN is waited for: the keys are on both sides of a migration.
-//   - What was not sent (trait redis.ErrTraitNotSent) and what the server has
-//     refused to run for a reason that passes (CLUSTERDOWN, LOADING, READONLY
-//     on a replica, MASTERDOWN) is sent again, after pauses that grow, for some
-//     200 ms.
-//   - A read of which it is not known whether it ran (redis.ErrIO) is sent
-//     again. A write is not, and neither is a transaction.
+//     the topology has. A redirect alone does not make an address a node.
+//   - After TRYAGAIN, when keys are on both sides of a migration, the request is
+//     repeated after Opts.WaitToMigrate, up to 50 times.
+//   - A request is sent again if it was not sent (trait [redis.ErrTraitNotSent]),
+//     or if the server refused it for a reason that passes (CLUSTERDOWN, LOADING,
+//     READONLY on a replica, MASTERDOWN): up to 8 times within 1 s, after pauses
+//     that grow, some 200 ms in all.
+//   - A read that may have run ([redis.ErrIO]) is sent again in the same way. A
+//     write is not, and neither is a transaction.
 //
 // # Without a cluster
 //
-// NewSentinel and NewReplicated make a Cluster of a master with replicas: one that
-// sentinels watch, or whose addresses are given. It has one shard, and what is said
-// below of slots does not apply. The topology comes from the sentinels, of which the
-// one that tells the greatest config-epoch counts, or from the servers' own answers to
-// ROLE. Nothing is sent to a server before it has said that it is what it is taken for,
-// nor to a former master from the moment when another is known.
+// [NewSentinel] and [NewReplicated] make a [Cluster] of a master with replicas: one
+// that sentinels watch, or whose addresses are given. It has one shard, and the rules
+// about slots below do not apply. The topology comes from the sentinels, of which the
+// one with the greatest config-epoch counts, or from the servers' own answers to ROLE.
+// Nothing is sent to a server before it has confirmed its role, nor to a former
+// master once another master is known.
 //
 // # Keys
 //
 // All keys of a request, and of a transaction, have to be of one slot; give
-// them a common {hash tag}. Otherwise the result is redis.ErrNoSlotKey, and
-// nothing is sent. SendSplit splits MGET, MSET, DEL, UNLINK, EXISTS and TOUCH.
-// Requests without keys go to any master, but for those that concern every
-// shard or one particular node: see DoEachShard, EachShard and Scanner.
+// them a common {hash tag}. Otherwise nothing is sent, and the result is
+// [redis.ErrNoSlotKey]. [SendSplit] splits MGET, MSET, DEL, UNLINK, EXISTS and
+// TOUCH. Requests without keys go to any master. For commands that concern every
+// shard, see [DoEachShard], [Cluster.EachShard] and [Cluster.Scanner].
 //
 // # Replicas
 //
-// Cluster.WithPolicy returns a Sender that reads from replicas:
+// [Cluster.WithPolicy] returns a Sender that reads from replicas:
 //
 //	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 //
-// A replica is read from while its link to its master is up. One whose link is
-// down is read from only if its master is not connected either; one that has
-// never synced, never. Slots that are on the move, and those in the set
-// redisclusterutil.MasterOnlyKey, are read from their masters. With Opts.Zone, nodes of
-// the caller's availability zone are read from as long as there are any.
+// A replica is read from while its link to its master is up. If the link is down,
+// it is read from only if the client is not connected to the master either. A replica
+// that has never synced is not read from. Slots on the move, and those in the set
+// [redisclusterutil.MasterOnlyKey], are read from their masters. With Opts.Zone, reads
+// go to nodes of the caller's availability zone as long as there are any.
 package rediscluster

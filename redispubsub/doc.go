@@ -1,7 +1,8 @@
-// Package redispubsub subscribes to channels, and reports what it could not see.
+// Package redispubsub subscribes to channels, and reports which messages it may have
+// missed.
 //
 // A [Subscriber] subscribes on one server ([New]) or on a cluster ([NewCluster]), with
-// sockets of its own beside the shared ones. Its subscriptions take events in order:
+// sockets of its own beside the shared ones. A [Subscription] delivers events in order:
 //
 //	subscriber, err := redispubsub.New(conn, redispubsub.Opts{})
 //	if err != nil {
@@ -24,10 +25,11 @@
 //		}
 //	}
 //
-// Between two events without a [Gap] nothing was lost on the way from the server to the
-// consumer. What servers lose among themselves, as on a cluster's bus, nobody can see. The
-// bus has an order for each pair of nodes only: messages that are published on several
-// nodes, or around a failover, may come in another order, or again from the new node.
+// Between two events with no [Gap] between them, nothing was lost on the way from the
+// server to the consumer. Losses among the servers, as on a cluster's bus, can't be seen.
+// The bus keeps the order of messages only between two nodes: messages that are published
+// on several nodes, or around a failover, may come in another order, or once more from the
+// new node.
 //
 // PUBLISH and SPUBLISH are ordinary requests: send them through the connection or the
 // cluster.

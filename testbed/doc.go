@@ -17,17 +17,17 @@
 //		server.Resume()
 //	}
 //
-// NewCluster does the same with a cluster, by default of 3 masters and 3
-// replicas. Start and StartCluster are for programs that are not tests: what
-// they return has to be closed.
+// [NewCluster] does the same with a cluster, by default of 3 masters and 3
+// replicas, and [NewGroup] with a master, replicas and sentinels. [Start],
+// [StartCluster] and [StartGroup] are for programs that are not tests: close what
+// they return.
 //
 // The binary is Options.Binary, or $REDIS_SERVER, or redis-server in $PATH.
-// Redis 7 is what this package is tested with; other versions and Valkey work
-// with the same commands. Freezing servers takes a Unix system. On Linux the
-// servers die with the process that started them, even if it is killed;
-// elsewhere a killed process leaves them behind.
+// This package is tested with Redis 6.2 and 7.0 and Valkey 8.1. Freezing servers
+// takes a Unix system. On Linux the servers die with the process that started
+// them, even if it is killed; elsewhere a killed process leaves them behind.
 //
-// Every wait in this package is bounded, and an error says what was waited for
-// and quotes the end of the server's log. Methods may be called by any
-// goroutine.
+// Every wait in this package is bounded. The error of a wait says what it waited
+// for, and quotes the end of the server's log. Methods are safe for use by many
+// goroutines.
 package testbed

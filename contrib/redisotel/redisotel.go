@@ -1,9 +1,10 @@
-// Package redisotel makes spans and metrics of what package redispipe does, by
-// OpenTelemetry's semantic conventions for clients of databases and of Redis.
+// Package redisotel records spans and metrics of requests, by OpenTelemetry's semantic
+// conventions for database clients and for Redis.
 //
-// An operation is what a user sends: a request, a SendMany, a SendTransaction, a step of
-// a scan. That connections write requests of many goroutines together is no batch by
-// these conventions. Arguments, and so db.query.text, are never shown.
+// There is a span for each request, SendMany, SendTransaction and step of a scan.
+// Implicit pipelining, by which connections write the requests of many goroutines
+// together, is not a batch in these conventions. Arguments, and so db.query.text, are
+// never shown.
 package redisotel
 
 import (
@@ -24,8 +25,8 @@ import (
 
 const scope = "github.com/joomcode/redispipe/contrib/redisotel"
 
-// DefaultBuckets are the bounds of durations in seconds. The convention's own begin at
-// 1 ms, in which most requests of a data centre are answered.
+// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. Those of the
+// convention begin at 1 ms, which most requests within a data centre do not take.
 var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10}
 
 // Opts are the options of NewHook. The zero value uses the global providers.
@@ -35,9 +36,8 @@ type Opts struct {
 	// DB is the database that the connections have selected (redisconn.Opts.DB), for
 	// db.namespace.
 	DB int
-	// Address is where the connections lead to, host:port, for server.address and
-	// server.port: of a cluster, an address of it. Without it they are those of the node
-	// that answered.
+	// Address is that of the server, or of a node of the cluster (host:port), for
+	// server.address and server.port. Default: the node that answered.
 	Address string
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
 	// order. Default DefaultBuckets.

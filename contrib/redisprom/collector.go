@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Collector shows the statistics of connections or of a cluster. It reads them when it
+// Collector exports the statistics of connections or of a cluster. It reads them when it
 // is scraped, and costs requests nothing.
 type Collector struct {
 	// conns returns the statistics by node; cluster is nil without a cluster.
@@ -20,8 +20,8 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector makes a Collector of connections. Those with the same address are added
-// up.
+// NewCollector makes a Collector of connections. The statistics of connections with the
+// same address are added up.
 func NewCollector(conns ...*redisconn.Connection) *Collector {
 	return &Collector{conns: func() map[string]redisconn.Stats {
 		nodes := make(map[string]redisconn.Stats)
@@ -32,8 +32,8 @@ func NewCollector(conns ...*redisconn.Connection) *Collector {
 	}}
 }
 
-// NewClusterCollector makes a Collector of a cluster. A node that has left the cluster
-// is not shown any more.
+// NewClusterCollector makes a Collector of a cluster. It exports the nodes that are in
+// the cluster now.
 func NewClusterCollector(cluster *rediscluster.Cluster) *Collector {
 	return &Collector{cluster: cluster.Stats}
 }

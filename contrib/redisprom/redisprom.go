@@ -1,9 +1,9 @@
-// Package redisprom shows what package redispipe does to Prometheus: a [Hook] that
-// measures operations, and a [Collector] of the statistics of connections and clusters.
+// Package redisprom has metrics for Prometheus: a [Hook] measures operations, and a
+// [Collector] exports the statistics of connections and clusters.
 //
-// Labels are the command, the node and the outcome, and no more. Their values are
-// bounded, whatever users send: at most 256 names of commands that are not known, and
-// 256 nodes.
+// Operations have the labels command, node and outcome. The number of their values is
+// bounded, whatever users send: beside the known commands there are at most 256 other
+// names, and there are at most 256 nodes.
 package redisprom
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s: a request
-// in a data centre takes less than the millisecond at which Prometheus' own begin.
+// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. Those of
+// Prometheus begin at 5 ms, which most requests within a data centre do not take.
 var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1, 2, 5, 10}
 
 // nodesMost bounds the values of the label "node".
 const nodesMost = 256
 
-// Hook is a redis.Hook that measures operations. Register it with a registry, and give
-// it to redis.WithHook.
+// Hook is a [redis.Hook] that measures operations. Register it with a registry, and pass
+// it to [redis.WithHook].
 type Hook struct {
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec
