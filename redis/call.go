@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -19,23 +18,6 @@ type call struct {
 	// for both, so that nobody ever waits for the caller.
 	signals chan struct{}
 	right   wire.ReadRight
-
-	queueing sync.Mutex // guards queued
-	queued   wire.Ticket
-}
-
-// Queued implements wire.Queuer.
-func (c *call) Queued(t wire.Ticket) {
-	c.queueing.Lock()
-	defer c.queueing.Unlock()
-	c.queued = t
-}
-
-// lastQueued returns the ticket of the last request, if it is known.
-func (c *call) lastQueued() wire.Ticket {
-	c.queueing.Lock()
-	defer c.queueing.Unlock()
-	return c.queued
 }
 
 // The states of a call. The second to come, of its caller and its resolver,
@@ -118,7 +100,9 @@ func (c *call) send(send func()) {
 // wait waits until the call is resolved, or ctx ends. t is the ticket of its one
 // request, if it has one.
 func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
-	c.state.CompareAndSwap(callSending, callPending)
+	if c.state.Load() == callSending {
+		c.state.CompareAndSwap(callSending, callPending)
+	}
 	ended := ctx.Done()
 	for {
 		if ended == nil {
@@ -143,7 +127,9 @@ func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
 
 // taken returns the right to read, if that is what the last signal brought.
 func (c *call) taken() (r wire.ReadRight) {
-	r, c.right = c.right, r
+	if c.right.Reader != nil {
+		r, c.right = c.right, r
+	}
 	return r
 }
 

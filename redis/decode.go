@@ -62,6 +62,9 @@ func ReadResponse(r *bufio.Reader) (any, int) {
 // with; err means that no reply could be read. Pushes and attributes of RESP3 are
 // skipped, since they answer no request.
 func (d *Decoder) Decode() (res any, err error) {
+	if res, ok := d.decodeAtHand(); ok {
+		return res, nil
+	}
 	d.size = 0
 	return d.value(0)
 }

@@ -16,6 +16,9 @@ func (d *Decoder) Full() bool { return d.r.Buffered() == d.r.Size() }
 // buffer, so that Decode will not wait.
 func (d *Decoder) Complete() bool {
 	buf, _ := d.r.Peek(d.r.Buffered())
+	if d.atHand(buf).size > 0 {
+		return true
+	}
 	for {
 		size, complete := frameSize(buf, d.limits.Depth)
 		if !complete {

@@ -11,6 +11,7 @@ import (
 // manyWaiter is the future of a caller that waits for several results.
 type manyWaiter struct {
 	call
+	queued
 	placed
 
 	mu sync.Mutex // guards what follows
@@ -133,9 +134,9 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 	}
 	for {
 		w := newWaiter(s)
-		w.req.Observed = seen != nil
+		w.observed = seen != nil
 		w.send(func() { s.SendTransaction(reqs, w, 0) })
-		res := w.result(ctx, nil, seen)
+		res := w.result(ctx, wire.Ticket{}, nil, seen)
 		if err, failed := res.(error); failed {
 			again, err := awaitCapacity(ctx, err)
 			if again {

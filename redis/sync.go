@@ -61,9 +61,9 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 		return nil, traced(withdrawn(ctx)).(error)
 	}
 	w := newWaiter(nil)
-	w.req.Observed = seen != nil
+	w.observed = seen != nil
 	s.Next(w)
-	switch res := w.result(ctx, nil, seen).(type) {
+	switch res := w.result(ctx, wire.Ticket{}, nil, seen).(type) {
 	case []string:
 		return res, nil
 	case error:

@@ -37,14 +37,17 @@ func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
 // requests are pooled. A Sender of a user's gets one that is used once: if it
 // resolves it twice, no other caller's result suffers.
 type waiter struct {
+	// What every request needs comes first: with a thousand callers it has left the
+	// processor's caches when the reply comes, and this is one line of them.
 	call
-	pooled bool
-	req    wire.Request
-	res    any
-	place  wire.Place      // where the answer came from, if req.Observed is set
+	res             any
+	pooled          bool
+	typed, observed bool // as in wire.Request
+
 	ctx    context.Context // of a request that may block, else nil
-	// target is where DecodeReply puts the reply, if req.Typed is set.
-	target target
+	place  wire.Place      // where the answer came from, if observed is set
+	target target          // where DecodeReply puts the reply, if typed is set
+	queued
 }
 
 var waiters = sync.Pool{New: func() any {
@@ -68,10 +71,16 @@ func (w *waiter) recycle() {
 	if !w.pooled {
 		return
 	}
-	w.res, w.ctx = nil, nil
-	w.target = target{}
-	w.place = wire.Place{}
-	w.req.Cmd, w.req.Ticket, w.req.Typed, w.req.Observed = "", wire.Ticket{}, false, false
+	w.res = nil
+	if w.typed {
+		w.typed, w.target = false, target{}
+	}
+	if w.observed {
+		w.observed, w.place = false, wire.Place{}
+	}
+	if w.ctx != nil {
+		w.ctx = nil
+	}
 	waiters.Put(w)
 }
 
@@ -87,7 +96,7 @@ func (w *waiter) Resolve(res any, _ uint64) {
 }
 
 // Observes implements wire.Observer.
-func (w *waiter) Observes() bool { return w.req.Observed }
+func (w *waiter) Observes() bool { return w.observed }
 
 // AnsweredBy implements wire.Observer.
 func (w *waiter) AnsweredBy(p wire.Place) { w.place = p }
@@ -109,10 +118,10 @@ func (w *waiter) Context() context.Context {
 }
 
 // result waits until the request is resolved, or ctx ends. It ends the
-// caller's use of the waiter. What came into the waiter's target is moved to t, and
-// where the answer came from to seen.
-func (w *waiter) result(ctx context.Context, t *target, seen *wire.Place) any {
-	ticket, many := w.req.Ticket, !w.pooled
+// caller's use of the waiter. ticket is that of the request, if it is known. What came
+// into the waiter's target is moved to t, and where the answer came from to seen.
+func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
+	many := !w.pooled
 	end := w.wait(ctx, ticket)
 	if many && end != endResolved {
 		ticket = w.lastQueued()
@@ -120,7 +129,7 @@ func (w *waiter) result(ctx context.Context, t *target, seen *wire.Place) any {
 	if end == endAbandoned {
 		return abandoned(ctx, ticket) // its resolver recycles the waiter
 	}
-	if w.req.Typed {
+	if w.typed {
 		*t = w.target
 	}
 	if seen != nil {
@@ -172,30 +181,30 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 	if encoded == nil {
 		return exchangePlain(ctx, s, cmd, args, seen)
 	}
-	buf := wire.GetBuffer()
+	scratch := wire.GetScratch()
 	var bad int
-	*buf, bad = appendCommand(*buf, cmd, args)
-	if bad >= 0 {
-		wire.PutBuffer(buf)
+	if scratch.Buf, bad = appendCommand(scratch.Buf, cmd, args); bad >= 0 {
+		wire.PutScratch(scratch)
 		return errArgument(cmd, bad, args[bad])
 	}
 	w := pooledWaiter()
-	w.req.Buf = *buf
-	w.req.Cmd, w.req.Waits, w.req.Observed = cmd, true, seen != nil
-	w.req.Deadline, _ = ctx.Deadline()
+	w.observed = seen != nil
 	if t != nil && t.kind >= targetBytes {
-		w.req.Typed = true
-		w.target = *t
+		w.typed, w.target = true, *t
 		t.body = nil // lent until result takes it back
 	}
-	w.req.Describe(command.Of(cmd, args), wantsSlot)
-	if w.req.Shared == command.WouldBlock {
+	r := &scratch.Request
+	r.Cmd, r.Buf, r.Ticket = cmd, scratch.Buf, wire.Ticket{}
+	r.Waits, r.Plain, r.Typed, r.Observed = true, false, w.typed, w.observed
+	r.Deadline, _ = ctx.Deadline()
+	r.Describe(command.Of(cmd, args), wantsSlot)
+	if r.Shared == command.WouldBlock {
 		w.ctx = ctx
 	}
-	w.send(func() { encoded.SendEncoded(&w.req, w, 0) })
-	w.req.Buf = nil
-	wire.PutBuffer(buf)
-	return w.result(ctx, t, seen)
+	w.send(func() { encoded.SendEncoded(r, w, 0) })
+	ticket := r.Ticket
+	wire.PutScratch(scratch)
+	return w.result(ctx, ticket, t, seen)
 }
 
 // exchangePlain is exchange with a Sender that takes plain requests.
@@ -206,9 +215,9 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 		}
 	}
 	w := newWaiter(s)
-	w.req.Observed = seen != nil
+	w.observed = seen != nil
 	w.send(func() { s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0) })
-	return w.result(ctx, nil, seen)
+	return w.result(ctx, wire.Ticket{}, nil, seen)
 }
 
 // awaitCapacity waits, after the error of a full queue, until the request can be

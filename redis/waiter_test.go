@@ -424,20 +424,32 @@ func (q *racingQueue) Withdraw(seq uint64) bool {
 func TestWaiterRecycles(t *testing.T) {
 	w := pooledWaiter()
 	w.res, w.target.body = "result", []byte("lent")
-	w.req.Ticket.Seq, w.req.Typed = 7, true
+	w.typed, w.observed, w.place.Peer = true, true, "peer"
+	w.ctx = t.Context()
 	w.recycle()
 	assert.Nil(t, w.res)
+	assert.Nil(t, w.ctx)
 	assert.Zero(t, w.target)
-	assert.Zero(t, w.req.Ticket)
-	assert.False(t, w.req.Typed)
+	assert.Zero(t, w.place)
+	assert.False(t, w.typed || w.observed)
 }
 
-// A request's buffer goes back as soon as it is sent.
-func TestBufferGoesBack(t *testing.T) {
+// Nothing of a request is left in the next one that is encoded in the same place.
+func TestScratchIsSetAnew(t *testing.T) {
+	var sent []wire.Request
 	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
-		assert.NotEmpty(t, r.Buf)
-		assert.True(t, r.Waits)
-		cb.Resolve(r, n)
+		sent = append(sent, *r)
+		*r = wire.Request{
+			Cmd: "EVAL", Buf: r.Buf, Shared: 1, Single: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
+			Deadline: time.Now(), Slot: 7, Plain: true, Waits: true, Observed: true,
+			Ticket: wire.Ticket{Seq: 7, Heeded: true},
+		}
+		cb.Resolve("OK", n)
 	}}
-	assert.Nil(t, Sync{s}.Do("SET", "k", "v").(*wire.Request).Buf)
+	for range 100 {
+		assert.Equal(t, "OK", Sync{s}.Do("SET", "k", "v"))
+	}
+	for _, r := range sent {
+		assert.Equal(t, wire.Request{Cmd: "SET", Buf: r.Buf, Slot: wire.NoSlot, Waits: true}, r)
+	}
 }

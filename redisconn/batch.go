@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"slices"
 	"sort"
 	"sync/atomic"
 	"time"
@@ -62,11 +63,17 @@ type mark struct{ bytes, items, own int }
 
 func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
 
-// add adds a request.
-func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
+// add adds a request. seq is its number on its connection.
+func (b *batch) add(r *wire.Request, fut Future, n, seq uint64, st *stat) {
 	start := len(b.buf)
 	b.buf = append(b.buf, r.Buf...)
-	b.items = append(b.items, item{fut: fut, n: n, start: start, end: len(b.buf), stat: st, typed: r.Typed, waits: r.Waits, observed: r.Observed, plain: r.Plain})
+	it := b.nextItem()
+	it.fut, it.n, it.seq = fut, n, seq
+	it.start, it.end = start, len(b.buf)
+	it.typed, it.waits, it.observed, it.plain = r.Typed, r.Waits, r.Observed, r.Plain
+	if st != nil { // a logger wants the result
+		it.stat, it.typed = st, false
+	}
 	b.plain = b.plain || r.Plain
 	if r.Waits || fut == nil {
 		return // a caller that waits takes its request back by itself
@@ -77,6 +84,17 @@ func (b *batch) add(r *wire.Request, fut Future, n uint64, st *stat) {
 	case !function:
 		b.customFutures = true
 	}
+}
+
+// nextItem adds an item that is zero. It is written in place: a copy of an item that has
+// just been written field by field waits until the processor has stored all of them.
+func (b *batch) nextItem() *item {
+	n := len(b.items)
+	if n == cap(b.items) {
+		b.items = slices.Grow(b.items, 1)
+	}
+	b.items = b.items[:n+1]
+	return &b.items[n]
 }
 
 func (b *batch) enough(concurrency int) bool {

@@ -134,7 +134,7 @@ func (s *session) writeFirst(ctx context.Context) bool {
 // flushUnwritten is flush for a caller that has both rights: nothing is in flight then.
 func (s *session) flushUnwritten() {
 	s.unwritten = false
-	s.flush(duty{s: s, check: true, write: true, idle: true})
+	s.flush(dutyCheck | dutyWrite | inFlightNone)
 }
 
 // exchange writes the batch of a caller that has both rights, and waits for the

@@ -25,15 +25,15 @@ func own(cmd string) *wire.Request {
 }
 
 // addOwn adds a request of the library's own.
-func (b *batch) addOwn(r *wire.Request, fut Future, n uint64, st *stat) {
-	b.add(r, fut, n, st)
+func (b *batch) addOwn(r *wire.Request, fut Future, n, seq uint64, st *stat) {
+	b.add(r, fut, n, seq, st)
 	b.items[len(b.items)-1].waits = wire.Waits(fut)
 	b.own++
 }
 
 // addExec adds EXEC, whose result is that of the transaction.
-func (b *batch) addExec(fut Future, n uint64, st *stat) {
-	b.addOwn(exec, fut, n, st)
+func (b *batch) addExec(fut Future, n, seq uint64, st *stat) {
+	b.addOwn(exec, fut, n, seq, st)
 	it := &b.items[len(b.items)-1]
 	it.exec, it.plain, it.observed = true, fut != nil, wire.Observes(fut)
 	b.plain = b.plain || it.plain

@@ -100,16 +100,16 @@ func (q *queue) openLocked() *batch {
 	return q.open
 }
 
+// nextSeqLocked numbers a request.
+func (q *queue) nextSeqLocked() (seq uint64) {
+	seq = q.seq
+	q.seq++
+	return seq
+}
+
 // enteredLocked accounts for what was added to the open batch since m, and returns
-// what its sender has to do.
-func (q *queue) enteredLocked(m mark) duty {
-	for i := m.items; i < len(q.open.items); i++ {
-		it := &q.open.items[i]
-		// A logger wants the result; and with the fence replies are held back.
-		it.typed = it.typed && !q.fenced && it.stat == nil
-		it.seq = q.seq
-		q.seq++
-	}
+// what its sender has to do on which session.
+func (q *queue) enteredLocked(m mark) (*session, duty) {
 	q.pending += len(q.open.items) - m.items
 	q.own += q.open.own - m.own
 	q.bytes += len(q.open.buf) - m.bytes

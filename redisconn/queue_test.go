@@ -27,9 +27,9 @@ func (q *queue) put(size int, fut Future) (seq uint64, ok bool) {
 	}
 	b := q.openLocked()
 	m := b.mark()
-	seq = q.seq
+	seq = q.nextSeqLocked()
 	b.buf = append(b.buf, make([]byte, size)...)
-	b.items = append(b.items, item{fut: fut, start: m.bytes, end: len(b.buf)})
+	b.items = append(b.items, item{fut: fut, seq: seq, start: m.bytes, end: len(b.buf)})
 	if fut != nil {
 		b.customFutures = true
 	}
@@ -122,9 +122,9 @@ func (q *queue) add() *session {
 	defer q.mu.Unlock()
 	b := q.openLocked()
 	m := b.mark()
-	b.items = append(b.items, item{})
-	if d := q.enteredLocked(m); d.write {
-		return d.s
+	b.items = append(b.items, item{seq: q.nextSeqLocked()})
+	if s, d := q.enteredLocked(m); d&dutyWrite != 0 {
+		return s
 	}
 	return nil
 }

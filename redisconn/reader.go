@@ -189,7 +189,7 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 // finish resolves the item of index i. The last one of a batch is resolved when
 // the batch is gone already, so that a panic leaves nothing half done.
 func (r *reader) finish(b *batch, i int, got reply) {
-	it := b.items[i]
+	it := &b.items[i]
 	if err, failed := got.res.(*errorx.Error); failed {
 		if it.fut != nil && !isOwn(it.fut) {
 			b.refused++
@@ -203,7 +203,8 @@ func (r *reader) finish(b *batch, i int, got reply) {
 		b.nameElements(i, got.res)
 	}
 	r.answered = max(r.answered, it.seq+1)
-	calls := it.fut != nil && !it.waits
+	fut, n, observed := it.fut, it.n, it.observed // b is another's when it is retired
+	calls := fut != nil && !it.waits
 	if calls {
 		r.s.calls.start()
 	}
@@ -211,13 +212,13 @@ func (r *reader) finish(b *batch, i int, got reply) {
 	if last {
 		r.cur = r.s.c.queue.retire(b)
 	}
-	if it.fut == nil {
+	if fut == nil {
 		return
 	}
-	if it.observed {
-		wire.AnsweredBy(it.fut, r.s.c.place())
+	if observed {
+		wire.AnsweredBy(fut, r.s.c.place())
 	}
-	it.fut.Resolve(got.res, it.n)
+	fut.Resolve(got.res, n)
 	if last && calls {
 		r.s.c.queue.countLastCallback()
 	}

@@ -61,44 +61,49 @@ const (
 	readCaller
 )
 
-// duty is what the sender of a request that has entered has to do.
-type duty struct {
-	s     *session // nil if nothing
-	check bool     // before it writes: nobody has read since the last reply
-	wake  bool     // pass the right to read to the loop, before it writes
-	write bool
-	idle  bool // nothing is in flight: all that was written before has been read
-}
+// duty is what the sender of a request that has entered has to do, and what it has to
+// know for that. It is returned for each request in a register: as a struct it took
+// 20 ns more.
+type duty uint8
+
+const (
+	dutyCheck duty = 1 << iota // before it writes: nobody has read since the last reply
+	dutyWake                   // pass the right to read to the loop, before it writes
+	dutyWrite
+	inFlightNone // all that was written before has been read
+)
 
 // dutyLocked gives the rights that are free to the sender of the last requests of the
 // open batch, or to the caller that waits for them.
-func (q *queue) dutyLocked() (d duty) {
-	if q.session == nil {
-		return duty{}
+func (q *queue) dutyLocked() (s *session, d duty) {
+	if s = q.session; s == nil {
+		return nil, 0
 	}
-	d.s, d.idle = q.session, q.head == nil
 	switch {
 	case q.yielding != 0 && q.open.enough(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
-		d.write = true
+		d = dutyWrite
 	case !q.writing:
 		q.writing = true
-		d.write = true
+		d = dutyWrite
+	}
+	if q.head == nil {
+		d |= inFlightNone
 	}
 	if q.reading != readNobody {
-		return d
+		return s, d
 	}
 	// A caller that is to read checks and writes, too: nobody else may touch the
 	// socket once it has the right.
 	last := &q.open.items[len(q.open.items)-1]
-	q.session.unwritten = true
-	if last.waits && wire.GiveRead(last.fut, wire.ReadRight{Reader: q.session, Last: last.seq}) {
+	s.unwritten = true
+	if last.waits && wire.GiveRead(last.fut, wire.ReadRight{Reader: s, Last: last.seq}) {
 		q.reading, q.read = readCaller, true
-		return duty{}
+		return nil, 0
 	}
-	q.session.unwritten = false
-	q.reading, d.check, d.wake = readLoop, true, true
-	return d
+	s.unwritten = false
+	q.reading = readLoop
+	return s, d | dutyCheck | dutyWake
 }
 
 // passRead passes the right to read of a session on; mayIdle is whether nobody needs to

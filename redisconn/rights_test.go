@@ -159,18 +159,18 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 	q := m.q
 	b := q.openLocked()
 	mk := b.mark()
-	b.add(&wire.Request{Buf: []byte("x"), Waits: waits}, fut, 0, nil)
-	d := q.enteredLocked(mk)
-	if d.write {
+	b.add(&wire.Request{Buf: []byte("x"), Waits: waits}, fut, 0, q.nextSeqLocked(), nil)
+	_, d := q.enteredLocked(mk)
+	if d&dutyWrite != 0 {
 		if m.turn != 0 {
 			m.turn = 0 // taken over
 		}
 		m.writer = true
 	}
-	if d.wake {
+	if d&dutyWake != 0 {
 		m.loop = true
 	}
-	if _, caller := m.readers(); d.check && caller != nil {
+	if _, caller := m.readers(); d&dutyCheck != 0 && caller != nil {
 		m.touched = true
 	}
 }

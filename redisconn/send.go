@@ -17,11 +17,12 @@ func (c *Connection) Send(req Request, cb Future, n uint64) {
 
 // SendAsk sends a request, with ASKING before it if asking is set.
 func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
-	buf := wire.GetBuffer()
-	defer wire.PutBuffer(buf)
-	r, err := c.encode(buf, req, cb)
+	scratch := wire.GetScratch()
+	defer wire.PutScratch(scratch)
+	r, err := c.encode(&scratch.Buf, req, cb)
 	if err == nil {
-		err = c.sendOne(&r, cb, n, asking)
+		scratch.Request = r
+		err = c.sendOne(&scratch.Request, cb, n, asking)
 	}
 	if err != nil {
 		c.refuse(cb, err.WithProperty(redis.EKRequest, req), n)
@@ -109,21 +110,21 @@ func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags in
 	b := q.openLocked()
 	m := b.mark()
 	if flags&DoAsking != 0 {
-		b.addOwn(asking, nil, 0, c.newStat(asking))
+		b.addOwn(asking, nil, 0, q.nextSeqLocked(), c.newStat(asking))
 	}
 	if flags&DoTransaction != 0 {
-		b.addOwn(multi, nil, 0, c.newStat(multi))
+		b.addOwn(multi, nil, 0, q.nextSeqLocked(), c.newStat(multi))
 	}
 	for i, r := range reqs {
-		last = wire.Ticket{Queue: q, Seq: q.seq + uint64(len(b.items)-m.items)}
+		last = wire.Ticket{Queue: q, Seq: q.nextSeqLocked()}
 		r.Ticket = last
-		b.add(r, cb, n+uint64(i), c.newStat(r))
+		b.add(r, cb, n+uint64(i), last.Seq, c.newStat(r))
 		if c.opts.ScriptMode {
 			b.blocks = plus(b.blocks, blockTime(r.Cmd, r.Args()))
 		}
 	}
 	if flags&DoTransaction != 0 {
-		b.addExec(cb, n+uint64(len(reqs)), c.newStat(exec))
+		b.addExec(cb, n+uint64(len(reqs)), q.nextSeqLocked(), c.newStat(exec))
 		if len(reqs) == 0 { // the transaction counts as its requests
 			b.own--
 		}
@@ -131,10 +132,10 @@ func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags in
 	if flags != 0 {
 		b.pin(m)
 	}
-	d := q.enteredLocked(m)
+	s, d := q.enteredLocked(m)
 	q.mu.Unlock()
-	if d.s != nil {
-		d.s.flush(d)
+	if d&(dutyWrite|dutyCheck) != 0 {
+		s.flush(d)
 	}
 	return last, nil
 }

@@ -25,13 +25,13 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 	if len(reqs) == 0 && flags&DoTransaction == 0 {
 		return
 	}
-	buf := wire.GetBuffer()
-	defer wire.PutBuffer(buf)
+	scratch := wire.GetScratch()
+	defer wire.PutScratch(scratch)
 	encoded := make([]wire.Request, len(reqs))
 	refs := make([]*wire.Request, len(reqs))
 	for i, req := range reqs {
 		var err *errorx.Error
-		if encoded[i], err = c.encode(buf, req, cb); err == nil {
+		if encoded[i], err = c.encode(&scratch.Buf, req, cb); err == nil {
 			err = c.checkEncoded(&encoded[i])
 		}
 		if err != nil {

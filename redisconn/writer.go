@@ -9,16 +9,16 @@ import (
 // flush does what the sender of a request has to do. It is not held by a socket
 // that takes no bytes: what can't be written at once is left to the writer.
 func (s *session) flush(d duty) {
-	if d.check && !s.connCheck() {
+	if d&dutyCheck != 0 && !s.connCheck() {
 		return
 	}
-	if d.wake { // before the write: a server may read no more until its replies are read
+	if d&dutyWake != 0 { // before the write: a server may read no more until its replies are read
 		s.readWake <- struct{}{}
 	}
-	if !d.write {
+	if d&dutyWrite == 0 {
 		return
 	}
-	if s.raw == nil && !(d.idle && s.checker != nil) {
+	if s.raw == nil && !(d&inFlightNone != 0 && s.checker != nil) {
 		s.wake <- struct{}{}
 		return
 	}

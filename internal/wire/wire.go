@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/internal/slot"
 )
 
-// Request is an encoded request. A sender must not retain Buf.
+// Request is an encoded request. A sender must retain neither it nor Buf.
 type Request struct {
 	Cmd string // as in redis.Request
 	Buf []byte // RESP

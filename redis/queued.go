@@ -1,0 +1,27 @@
+package redis
+
+import (
+	"sync"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// queued is the part of a future of several requests that keeps the ticket of the last.
+type queued struct {
+	queueing sync.Mutex // guards ticket
+	ticket   wire.Ticket
+}
+
+// Queued implements wire.Queuer.
+func (q *queued) Queued(t wire.Ticket) {
+	q.queueing.Lock()
+	defer q.queueing.Unlock()
+	q.ticket = t
+}
+
+// lastQueued returns the ticket of the last request, if it is known.
+func (q *queued) lastQueued() wire.Ticket {
+	q.queueing.Lock()
+	defer q.queueing.Unlock()
+	return q.ticket
+}
