@@ -55,12 +55,12 @@ type ClusterHandle struct {
 
 var _ redis.Sender = (*Cluster)(nil)
 
-// NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots;
-// one answer is enough. The cluster lives until Close, or the end of ctx.
+// NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots; one
+// answer is enough. The cluster lives until Close, or until ctx is done.
 //
-// If none answers, the error is that of the last, or one that stays (trait
-// redisconn.ErrTraitInitPermanent: wrong password, TLS failure). Addresses that
-// can't be used are reported with LogInitialNodeSkipped.
+// If none answers, the error is that of the last one, or one that will not pass by
+// itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure).
+// Addresses that can't be used are reported by [LogInitialNodeSkipped].
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
 		c.sharded = true
@@ -101,7 +101,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 }
 
 // Close ends the cluster. Requests that are not written end with
-// redis.ErrContextClosed, those in flight with redis.ErrIO. It does not wait.
+// [redis.ErrContextClosed], those in flight with [redis.ErrIO]. It does not wait.
 func (c *Cluster) Close() {
 	c.draining.Store(true)
 	c.closed.Store(true)
@@ -126,10 +126,11 @@ func (c *Cluster) Handle() any { return c.opts.Handle }
 // String implements fmt.Stringer.
 func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{name: %s}", c.opts.Name) }
 
-// GoString implements fmt.GoStringer: the verb %#v shows no options, and so no password.
+// GoString implements fmt.GoStringer, so that %#v does not show the password in the
+// options.
 func (c *Cluster) GoString() string { return c.String() }
 
-// ForceReloading has the topology read again soon. It does not wait.
+// ForceReloading makes the topology be read again soon. It does not wait.
 func (c *Cluster) ForceReloading() { c.refresher.force() }
 
 // SetLatencyOrientedRR changes Opts.LatencyOrientedRR, with the next refresh.
@@ -150,16 +151,16 @@ func (c *Cluster) SendWithPolicy(policy ReplicaPolicyEnum, req Request, cb Futur
 	c.send(policy, req, cb, n)
 }
 
-// SendMany implements redis.Sender. The requests to one shard go out as one
-// batch and keep their order, but for those that have to be sent again, while
-// slots or masters change; there is none among shards. If one of them is
-// malformed, none is sent.
+// SendMany implements redis.Sender. The requests to one shard go out as one batch. They
+// keep their order, except for those that have to be sent again while slots or masters
+// change; between shards there is no order. If one of the requests is malformed, none
+// is sent.
 func (c *Cluster) SendMany(reqs []Request, cb Future, start uint64) {
 	c.sendMany(MasterOnly, reqs, cb, start)
 }
 
 // SendTransaction implements redis.Sender. All keys have to be of one slot. Without
-// requests nothing is sent: it is resolved with an empty array at once.
+// requests nothing is sent, and cb is resolved at once with an empty array.
 func (c *Cluster) SendTransaction(reqs []Request, cb Future, start uint64) {
 	c.sendTransaction(MasterOnly, reqs, cb, start)
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Reauthenticate is redisconn.Connection.Reauthenticate of all connections to all
-// nodes, at once; each asks HostOpts.CredentialsProvider for itself. It returns nil
-// when all have confirmed, and one of the errors otherwise: the connections that it
-// does not concern go on with the new credentials. Calling again is safe. What failed
-// where is reported by a LogHostEvent with a redisconn.LogAuthFailed.
+// Reauthenticate calls [redisconn.Connection.Reauthenticate] of all connections to all
+// nodes at once; each calls HostOpts.CredentialsProvider for itself. It returns nil
+// when all have confirmed, and otherwise one of the errors; the other connections use
+// the new credentials then. Calling it again is safe. Each failure is reported by a
+// [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// OpenDedicated is for package redis: it lends a connection to the master of keys. After
-// a last one that ended with MOVED it is that which MOVED named, if the topology has it.
+// OpenDedicated is for package redis: it lends a connection to the master of keys. If
+// last is MOVED, it lends one to the node that MOVED named, if the topology has it.
 func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
 	if c.draining.Load() {
 		return nil, c.errClosed()

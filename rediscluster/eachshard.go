@@ -29,10 +29,10 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 	}
 }
 
-// DoEachShard sends a request to every master of a cluster at once, as it is to
-// be done with FLUSHALL, SCRIPT LOAD or FUNCTION LOAD, and returns their results
-// in no particular order; each may be an error. It works on a single connection
-// too. The end of the context ends the wait, and not what was sent.
+// DoEachShard sends a request to every master of a cluster at once, for commands such
+// as FLUSHALL, SCRIPT LOAD or FUNCTION LOAD, and returns their results in no particular
+// order; each may be an error. It works on a single connection, too. When ctx is done
+// it stops waiting, but requests that were sent may run.
 func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
 	var waits []func() any
 	s.EachShard(func(shard redis.Sender, err error) bool {

@@ -18,24 +18,25 @@ var (
 	ErrAddressNotResolved = ErrCluster.NewType("resolve_address")
 	// ErrAddressHostname: an address is not host:port.
 	ErrAddressHostname = ErrCluster.NewType("address_hostname")
-	// ErrClusterConfigEmpty: nodes answer, but no slot belongs to any.
+	// ErrClusterConfigEmpty: nodes answer, but none of them has a slot.
 	ErrClusterConfigEmpty = ErrCluster.NewType("config_empty")
-	// ErrNoAliveConnection: no node that could take the request is connected.
-	// Not sent: retry is safe.
+	// ErrNoAliveConnection: no node that could take the request is connected. Not sent:
+	// a retry is safe.
 	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
-	// ErrNoSentinel: no sentinel names a master. The error says what each has answered.
+	// ErrNoSentinel: no sentinel named a master. The error says what each has answered.
 	ErrNoSentinel = ErrCluster.NewType("no_sentinel")
-	// ErrNotSentinel: what was given as a sentinel is none.
+	// ErrNotSentinel: the server at the address is not a sentinel.
 	ErrNotSentinel = ErrNoSentinel.NewSubtype("not_sentinel", redisconn.ErrTraitInitPermanent)
-	// ErrMasterUnknown: sentinels answer, and know no master of that name.
+	// ErrMasterUnknown: sentinels answer, but know no master of that name.
 	ErrMasterUnknown = ErrNoSentinel.NewSubtype("master_unknown")
-	// ErrSentinelsDisagree: sentinels name several masters, of the same epoch.
+	// ErrSentinelsDisagree: sentinels name several masters with the same epoch.
 	ErrSentinelsDisagree = ErrNoSentinel.NewSubtype("disagree")
 	// ErrNoMaster: none of the servers of NewReplicated is a master.
 	ErrNoMaster = ErrCluster.NewType("no_master")
-	// ErrManyMasters: several of them are, and none is known to be the newest.
+	// ErrManyMasters: several of the servers are masters, and none is known to be the
+	// newest.
 	ErrManyMasters = ErrNoMaster.NewSubtype("many")
-	// ErrShutdown: Shutdown ended before all requests were answered.
+	// ErrShutdown: the context of Shutdown ended before all requests were answered.
 	ErrShutdown = ErrCluster.NewType("shutdown")
 )
 

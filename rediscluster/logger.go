@@ -31,8 +31,9 @@ type LogEvent interface {
 	logEvent()
 }
 
-// LogOptCorrected: an option was out of its bounds, or is the cluster's business, and
-// another value is used. It comes before all other events, once for each such option.
+// LogOptCorrected: an option was out of its bounds, or is one that the cluster sets
+// itself, and another value is used. It is reported before all other events, once for
+// each such option.
 type LogOptCorrected struct {
 	Option      string // the field's name in Opts
 	Given, Used any
@@ -71,8 +72,8 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future panicked when it was resolved, or the logger, the
-// WeightProvider or the RoundRobinSeed did. At most one request is concerned.
+// LogFuturePanic: a future, the logger, the WeightProvider or the RoundRobinSeed
+// panicked. At most one request is concerned.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack

@@ -11,65 +11,66 @@ import (
 // Opts are the options of a Cluster. The zero value is fit for production. An option
 // that is out of its bounds is corrected, and reported by a LogOptCorrected.
 type Opts struct {
-	// HostOpts are the options of each connection. DB, AsyncDial, ReadOnly and
-	// Handle are the cluster's business. ReconnectPause defaults to 200 ms here,
-	// ReconnectPauseMax to 500 ms: a cluster has to notice soon that a node is back.
+	// HostOpts are the options of each connection. The cluster itself sets DB,
+	// AsyncDial, ReadOnly and Handle. ReconnectPause defaults to 200 ms and
+	// ReconnectPauseMax to 500 ms here, so that a node that is back is soon in use.
 	HostOpts redisconn.Opts
 	// ConnsPerHost is the number of connections to each node. Default 2.
 	ConnsPerHost int
-	// ConnHostPolicy says how requests are dealt out to the connections of a
-	// node. Default ConnHostPreferFirst.
+	// ConnHostPolicy says which connection of a node a request goes to. Default
+	// ConnHostPreferFirst.
 	ConnHostPolicy ConnHostPolicyEnum
 
 	// Name is used in logs and errors. Default: the first address.
 	Name string
-	// Handle is whatever the user wants Cluster.Handle to return.
+	// Handle is any value; [Cluster.Handle] returns it.
 	Handle any
 	// Logger gets events and statistics. Default DefaultLogger.
 	Logger Logger
 
-	// CheckInterval is how often the slots are read again, in addition to the reads
-	// that failures and redirects cause. Default 5 s, from 100 ms to 10 min.
+	// CheckInterval is how often the topology is read, in addition to after failures
+	// and redirects. Default 5 s, from 100 ms to 10 min.
 	CheckInterval time.Duration
-	// MovedRetries is how many MOVED and ASK a request follows; the next one is
-	// its result. Default 3, from 1 to 10.
+	// MovedRetries is how many redirects (MOVED and ASK) a request follows; the next
+	// one is its result. Default 3, from 1 to 10.
 	MovedRetries int
-	// WaitToMigrate is the pause before a request is repeated that met TRYAGAIN:
-	// its keys are on both sides of a migration. It is repeated up to 50 times.
-	// Default 20 ms, from 100 µs to 1 s.
+	// WaitToMigrate is the pause before a request is repeated after TRYAGAIN, when its
+	// keys are on both sides of a migration. It is repeated up to 50 times. Default 20
+	// ms, from 100 µs to 1 s.
 	WaitToMigrate time.Duration
 
-	// SentinelOpts are the options of connections to sentinels, for NewSentinel. Protocol,
-	// DB and Logger are its business. Nothing is taken over from HostOpts: sentinels have
-	// users, passwords and TLS of their own. IOTimeout defaults to that of HostOpts.
+	// SentinelOpts are the options of connections to sentinels, for [NewSentinel],
+	// which itself sets Protocol, DB and Logger. User, password and TLS are not those
+	// of HostOpts: sentinels have their own. IOTimeout defaults to that of HostOpts.
 	SentinelOpts redisconn.Opts
-	// Addrs, for NewReplicated, returns the addresses (host:port) instead of those that
-	// it is given. It is called before each question to the servers, and should return
-	// when its context ends, after IOTimeout; after an error, or none, the last ones
-	// stay in use.
+	// Addrs, for [NewReplicated], returns the addresses (host:port) of the servers; the
+	// list that NewReplicated got is ignored then. It is called each time the servers
+	// are asked, with a context that ends after IOTimeout. If it returns an error, or
+	// no address, the last addresses stay in use.
 	Addrs func(ctx context.Context) ([]string, error)
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
-	// DefaultRoundRobinSeed.
+	// [DefaultRoundRobinSeed].
 	RoundRobinSeed RoundRobinSeed
 	// LatencyOrientedRR gives nodes that answer sooner a greater share of reads.
 	LatencyOrientedRR bool
 	// ForceMinLatencyReplica sends reads to the node that answers soonest.
 	ForceMinLatencyReplica bool
-	// Zone is the caller's availability zone: reads that a replica may answer go to nodes
-	// of it, masters too, as long as one is connected and in step; by what share each,
-	// policy, weights and latency say. Without one they go to all. Default: none.
+	// Zone is the caller's availability zone. Reads that a replica may answer go to
+	// nodes of this zone, replicas or the master, while at least one is connected and
+	// in sync, and otherwise to all nodes. Policy, weights and latency decide the share
+	// of each. Default none.
 	Zone string
-	// ZoneOf returns the zone of a node by its address (host:port), if servers do not
-	// know their own. Default: what a server says when it is connected to
-	// (availability_zone of INFO server, which Valkey 8.1 has).
+	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
+	// not know their zone. Default: the zone that the server tells when a connection to
+	// it is made (availability_zone in INFO server, from Valkey 8.1 on).
 	ZoneOf func(addr string) string
-	// WeightProvider sets the shares of nodes in reads. Default: all alike.
+	// WeightProvider sets the shares of nodes in reads. Default equal weights.
 	WeightProvider WeightProvider
 
-	// TLSEnabled and TLSConfig are those of HostOpts; what is set here counts.
-	// An empty ServerName means the node's hostname, if it or the address that
-	// was given tells one, and its IP otherwise.
+	// TLSEnabled and TLSConfig override those of HostOpts if they are set. An empty
+	// ServerName means the node's hostname, if the node announces one or its address
+	// has one, and otherwise its IP.
 	TLSEnabled bool
 	TLSConfig  *tls.Config
 }

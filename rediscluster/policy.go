@@ -13,10 +13,10 @@ const (
 	// PreferSlaves sends reads to the master and its replicas; each replica gets
 	// three times the master's share.
 	PreferSlaves
-	// ForceMasterAndSlaves is MasterAndSlaves for what is not known to be a read
-	// too, as a script that reads only.
+	// ForceMasterAndSlaves is MasterAndSlaves for all requests, including those that
+	// are not known to be reads, such as a script that only reads.
 	ForceMasterAndSlaves
-	// ForcePreferSlaves is PreferSlaves for what is not known to be a read too.
+	// ForcePreferSlaves is PreferSlaves for all requests, in the same way.
 	ForcePreferSlaves
 )
 
@@ -74,10 +74,10 @@ const (
 
 // WeightProvider sets the shares of nodes in reads.
 type WeightProvider interface {
-	// GetWeightByHost returns the weight of a host, or false if it knows none:
-	// the weight is 1 then. It is asked for the host first, and then for
-	// host:port. A node of weight zero is read from only where there is no
-	// other. It is called for all nodes each CheckInterval.
+	// GetWeightByHost returns the weight of a host, or false if it has none, which
+	// means 1. It is called with the host first, and then with host:port, for all nodes
+	// every CheckInterval. A node of weight zero is read from only if there is no
+	// other.
 	GetWeightByHost(host string) (uint32, bool)
 }
 

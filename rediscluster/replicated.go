@@ -16,24 +16,24 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// NewReplicated makes a client of a master with replicas that nobody watches, such as
-// the primary and the reader endpoint of a managed Redis. addrs (host:port) are their
-// addresses; which of them is the master they say themselves (ROLE): each CheckInterval,
-// after each failure, and in each handshake. Names are resolved as often, to all of
-// their IPs. With Opts.Addrs there may be none. The client lives until Close, or the end
-// of ctx.
+// NewReplicated makes a client of a master with replicas that are not watched by
+// sentinels, such as the primary and the reader endpoint of a managed Redis. addrs
+// (host:port) are their addresses; with Opts.Addrs there may be none. The servers are
+// asked for their roles (ROLE) every CheckInterval, after each failure, and in each
+// handshake. Host names are resolved as often, to all of their IPs. The client lives
+// until Close, or until ctx is done.
 //
-// It is a Cluster with one shard: keys of any slots may be in one request, and commands
+// It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master.
 //
-// Of two masters the one counts that was promoted from the other's history: its
-// master_replid2 is the other's master_replid (INFO replication). If there is none that
-// all others yield to, requests that need a master end with ErrNoAliveConnection, which
-// names the masters, and reads of replicas go on.
+// Of two masters, the one counts that was promoted from the other's history: its
+// master_replid2 is the other's master_replid (INFO replication). If no master is newer
+// than all others in this way, requests that need a master end with
+// [ErrNoAliveConnection], which names the masters; reads of replicas go on.
 //
-// A master is waited for, for 5 s at the most and no longer than ctx lasts. Errors:
-// ErrNoMaster, ErrManyMasters, each with what the servers say; redisconn.ErrAuth or
-// redisconn.ErrTLS, where all of them refuse the client.
+// If there is no master yet, NewReplicated waits for one, for at most 5 s and until ctx
+// is done. Errors: [ErrNoMaster] and [ErrManyMasters], each with the servers' answers;
+// [redisconn.ErrAuth] or [redisconn.ErrTLS] if every server refuses the client.
 func NewReplicated(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	if len(addrs) == 0 && opts.Addrs != nil && opts.Name == "" {
 		opts.Name = "replicated"

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// RoundRobinSeed gives the numbers that nodes and connections are chosen by.
-// It is asked for each request to which there is a choice, by many goroutines.
+// RoundRobinSeed provides the numbers by which nodes and connections are chosen. It is
+// called for each request that has a choice, by many goroutines.
 type RoundRobinSeed interface {
-	// Current returns the present number. Numbers that follow each other give
-	// nodes their shares exactly.
+	// Current returns the current number. Consecutive numbers give the nodes exactly
+	// their shares.
 	Current() uint32
 }
 
@@ -22,8 +22,8 @@ type FairRoundRobinSeed struct {
 // Current implements RoundRobinSeed.
 func (s *FairRoundRobinSeed) Current() uint32 { return s.n.Add(1) }
 
-// TimedRoundRobinSeed changes with time: what is sent within an interval goes
-// the same way, in larger batches.
+// TimedRoundRobinSeed changes with time: requests within one interval go to the same
+// node, in larger batches.
 type TimedRoundRobinSeed struct {
 	start    time.Time
 	interval time.Duration
@@ -35,8 +35,8 @@ type TimedRoundRobinSeed struct {
 // short enough for shares to be even over any second.
 const defaultSeedInterval = 45 * time.Millisecond
 
-// NewTimedRoundRobinSeed makes a seed that changes each interval, which is at
-// least 1 ms.
+// NewTimedRoundRobinSeed makes a seed that changes every interval, which is at least 1
+// ms.
 func NewTimedRoundRobinSeed(interval time.Duration) *TimedRoundRobinSeed {
 	return &TimedRoundRobinSeed{start: time.Now(), interval: max(interval, time.Millisecond)}
 }
@@ -53,13 +53,13 @@ func (s *TimedRoundRobinSeed) running() uint32 {
 	return uint32(time.Since(s.start) / s.interval)
 }
 
-// Stop keeps the seed at its present number forever.
+// Stop keeps the seed at its current number forever.
 func (s *TimedRoundRobinSeed) Stop() {
 	s.stopped.CompareAndSwap(0, uint64(s.running())+1)
 }
 
 var defaultSeed = NewTimedRoundRobinSeed(defaultSeedInterval)
 
-// DefaultRoundRobinSeed returns the seed that all clusters share by default. It
-// changes each 45 ms. Do not stop it.
+// DefaultRoundRobinSeed returns the seed that all clusters share by default. It changes
+// every 45 ms. Do not stop it.
 func DefaultRoundRobinSeed() *TimedRoundRobinSeed { return defaultSeed }

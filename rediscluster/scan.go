@@ -10,13 +10,12 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Scanner implements redis.Sender. SCAN walks every master, one after the
-// other; a key is returned once at least if it is there all the time, though
-// its slot moves meanwhile: what is not covered by a walk is walked again where
-// it is then, and of that only the keys are returned that may not have come. A
-// key whose slot moves more than once during a single walk may be missed. After
-// an error Next may be called again: it repeats the step. HSCAN, SSCAN and ZSCAN
-// walk the key.
+// Scanner implements redis.Sender. SCAN walks every master, one after the other. A key
+// that exists throughout is returned at least once, even if its slot moves in the
+// meantime: slots that a walk has not covered are walked again, on the node that has
+// them then, and only their keys are returned. A key whose slot moves more than once
+// during a single walk may be missed. After an error Next may be called again: it
+// repeats the step. HSCAN, SSCAN and ZSCAN walk the key.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {

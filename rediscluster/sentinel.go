@@ -18,24 +18,25 @@ import (
 const maxSentinels = 32
 
 // NewSentinel makes a client of a master with replicas that sentinels watch. addrs
-// (host:port) are some of the sentinels: these tell the others, and all that can be
-// reached are subscribed to. name is what they call the master. The client lives until
-// Close, or the end of ctx.
+// (host:port) are some of the sentinels: these tell the others, and the client
+// subscribes to all that it can reach. name is the sentinels' name for the master. The
+// client lives until Close, or until ctx is done.
 //
-// It is a Cluster with one shard: keys of any slots may be in one request, and commands
+// It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master. Opts.SentinelOpts are the options of connections to
 // sentinels, which get no user and password of HostOpts.
 //
-// Of what sentinels say the greatest config-epoch counts. As soon as one tells a greater
-// one, nothing more is written to the old master; replies that it owes are used if they
-// come within 100 ms, and are unknown (redis.ErrIO) otherwise. A server is asked for its
-// role before anything is sent to it. While no sentinel answers, the last answer counts.
+// Of the sentinels' answers, the one with the greatest config-epoch counts. As soon as
+// a sentinel tells a greater epoch, nothing more is written to the old master. Replies
+// that it owes are used if they come within 100 ms; otherwise these requests are
+// unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent
+// to it. While no sentinel answers, the last answer counts.
 //
-// A master that nobody knows yet is waited for, for 5 s at the most and no longer than
-// ctx lasts. Errors: ErrNoSentinel, ErrMasterUnknown, ErrSentinelsDisagree, each with
-// what every sentinel has answered; redisconn.ErrAuth or redisconn.ErrTLS, where all of
-// them refuse the client; redisconn.ErrRole, if the master says that it is none, and
-// whatever else there is to be said of a connection to it.
+// If no sentinel knows a master yet, NewSentinel waits, for at most 5 s and until ctx
+// is done. Errors: [ErrNoSentinel], [ErrMasterUnknown] and [ErrSentinelsDisagree], each
+// with the answer of every sentinel; [redisconn.ErrAuth] or [redisconn.ErrTLS] if every
+// sentinel or server refuses the client; [redisconn.ErrRole] if the server named as
+// master is not one; other errors of connecting to it.
 func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*Cluster, error) {
 	if name == "" {
 		return nil, ErrMasterUnknown.New("the name of the master is empty")

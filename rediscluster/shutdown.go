@@ -7,10 +7,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Shutdown takes no new requests (they end with redis.ErrContextClosed, not
-// sent), waits until those that it has taken are answered, or ctx ends, and
-// closes the cluster. If some are left then, the error (ErrShutdown) says how
-// many: those with a connection may have run, those between two attempts have not.
+// Shutdown accepts no more requests (they end with [redis.ErrContextClosed], not sent),
+// waits until those that it has accepted are answered or ctx is done, and closes the
+// cluster. If requests are left when ctx is done, an [ErrShutdown] says how many: those
+// on a connection may have run, those between two attempts have not.
 func (c *Cluster) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")

@@ -27,13 +27,13 @@ var splittings = map[string]splitting{
 	"TOUCH":  {1, joinCounts},
 }
 
-// SendSplit sends MGET, MSET, DEL, UNLINK, EXISTS or TOUCH with keys of any
-// slots: a part for each slot, all at once, and their results joined as if the
-// command had run whole. It works on any Sender. Other commands are refused
-// with redis.ErrNoSlotKey.
+// SendSplit sends MGET, MSET, DEL, UNLINK, EXISTS or TOUCH with keys of any slots: one
+// part for each slot, all at once. It joins their results as if the command had run as
+// a whole. It works with any Sender. Other commands are refused with
+// [redis.ErrNoSlotKey].
 //
-// The parts are not atomic: others may see one without the rest. If a part
-// fails, its error is the result, and the other parts have run or not.
+// The parts are not atomic: others may see one without the rest. If a part fails, its
+// error is the result, and the other parts may have run.
 func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 	how, ok := splittings[strings.ToUpper(req.Cmd)]
 	if !ok {

@@ -8,30 +8,30 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Stats is what a cluster has done since it was made, and what it does now. Each
-// connection's part is consistent, and they are taken one after the other.
+// Stats says what a cluster has done since it was made, and what it is doing. The
+// statistics of each connection are consistent, but they are taken one after the other.
 type Stats struct {
-	// Total is the sum of all connections, those that are gone included. A request
-	// that is redirected or retried counts for each attempt.
+	// Total is the sum of all connections, including closed ones. A request that is
+	// redirected or retried counts once for each attempt.
 	Total redisconn.Stats
-	// Nodes are the nodes of the topology, by address.
+	// Nodes are the nodes of the topology, sorted by address.
 	Nodes []NodeStats
 
-	// Moved and Asked count the redirects that were followed, Migrating the requests
-	// that were repeated since their keys were on the move, and Retries those that were
-	// sent again for another reason.
+	// Moved and Asked count the redirects that were followed; Migrating counts requests
+	// that were repeated because their keys were on the move, and Retries those that
+	// were sent again for another reason.
 	Moved, Asked, Migrating, Retries uint64
 	// Refreshes counts how often the topology was read.
 	Refreshes uint64
-	// Waiting are the requests that wait for their next attempt.
+	// Waiting is the number of requests that wait for their next attempt.
 	Waiting int
 }
 
-// NodeStats is the part of a node in one of the two roles.
+// NodeStats are the statistics of a node in one of the two roles.
 type NodeStats struct {
 	Addr    string
 	Replica bool
-	// Conns are those of its connections, in the order of ClusterHandle.N.
+	// Conns are the statistics of its connections, in the order of ClusterHandle.N.
 	Conns []redisconn.Stats
 }
 
@@ -54,7 +54,7 @@ func (c *statCounters) add(d decision) {
 	}
 }
 
-// Stats returns a snapshot. It takes some 2.4 µs for each connection. As a variable
+// Stats returns a snapshot, which takes some 2.4 µs for each connection. As a variable
 // of package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))

@@ -6,14 +6,14 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// ParseURL makes the arguments of NewCluster of a URL, which names one node or more:
+// ParseURL converts a URL to the arguments of [NewCluster]. It names one node or more:
 //
 //	rediss://user:password@node1:7000?addr=node2:7000&addr=node3:7000
 //	redis://node1:7000,node2:7000
 //
-// See redisconn.ParseURL for what else there may be. max_redirects is
+// See [redisconn.ParseURL] for the other parameters. max_redirects is
 // Opts.MovedRetries. A database other than 0, which clusters do not have, and
-// read_only, for which Cluster.WithPolicy is, are redis.ErrURL.
+// read_only, for which there is [Cluster.WithPolicy], are a [redis.ErrURL].
 func ParseURL(url string) (addrs []string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {
@@ -32,17 +32,17 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 	return u.Addrs, Opts{HostOpts: redisconn.OptsOfURL(u), MovedRetries: u.MaxRedirects}, nil
 }
 
-// ParseSentinelURL makes the arguments of NewSentinel of a URL, which names one sentinel
-// or more, and the master:
+// ParseSentinelURL converts a URL to the arguments of [NewSentinel]. It names one
+// sentinel or more, and the master:
 //
 //	redis-sentinel://user:password@sentinel1:26379,sentinel2:26379/mymaster/0
 //	redis-sentinel://sentinel1?master_name=mymaster&sentinel_password=secret
 //
-// redis+sentinel:// is the same; rediss-sentinel:// is with TLS, to sentinels and servers
-// alike. A port that is missing is 26379. User and password are those of the servers;
-// those of the sentinels are the parameters sentinel_username and sentinel_password. The
-// number after the name is the database. See redisconn.ParseURL for what else there may
-// be. Bad input is redis.ErrURL, which does not show a password.
+// redis+sentinel:// is the same; rediss-sentinel:// means TLS, to sentinels and servers
+// alike. The default port is 26379. User and password are those of the servers; for the
+// sentinels there are the parameters sentinel_username and sentinel_password. The
+// number after the name is the database. See [redisconn.ParseURL] for the other
+// parameters. Bad input is a [redis.ErrURL], which does not show the password.
 func ParseSentinelURL(url string) (addrs []string, master string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Connection is a connection to one server, shared by all who send through it.
-// It implements redis.Sender and is safe for concurrent use.
+// Connection is a connection to one server, which all of its users share. It implements
+// [redis.Sender] and is safe for use by many goroutines.
 type Connection struct {
 	addr      address
 	opts      Opts
@@ -34,13 +34,13 @@ type socketAddrs struct{ local, remote string }
 
 var _ redis.Sender = (*Connection)(nil)
 
-// Connect makes a Connection to addr, which is host:port, tcp://host:port,
-// unix://path, or a path that begins with '.' or '/'. The connection lives
-// until Close, or the end of ctx.
+// Connect makes a Connection to addr, which is host:port, tcp://host:port, unix://path,
+// or a path that begins with '.' or '/'. The connection lives until Close, or until ctx
+// is done.
 //
 // Connect dials once, unless AsyncDial is set. If that fails for good (trait
-// ErrTraitInitPermanent) or ReconnectPause is negative, the error is returned;
-// otherwise dialing goes on in the background.
+// [ErrTraitInitPermanent]), or ReconnectPause is negative, it returns the error;
+// otherwise the connection goes on dialing in the background.
 func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
@@ -78,8 +78,8 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 }
 
 // Close ends the connection. Requests that are not written end with
-// redis.ErrContextClosed, those in flight with redis.ErrIO. It does not wait,
-// and may be called more than once and from a future.
+// [redis.ErrContextClosed], those in flight with [redis.ErrIO]. It does not wait, and
+// may be called more than once, and by a future.
 func (c *Connection) Close() {
 	c.closed()
 	c.cancel()
@@ -155,7 +155,7 @@ const (
 	PingMaxLatency = 160 * time.Second
 )
 
-// PingLatency returns the round trip of the heartbeat, smoothed.
+// PingLatency returns the smoothed round trip of the heartbeat.
 func (c *Connection) PingLatency() time.Duration {
 	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Credentials are what a connection authenticates with. The zero value is none.
+// Credentials are a user and a password. The zero value means no authentication.
 type Credentials struct {
 	// Username is the ACL user; empty means the default user.
 	Username string
@@ -27,10 +27,10 @@ func (cr Credentials) String() string {
 	return fmt.Sprintf("{Username:%s Password:%s}", cr.Username, cr.Password)
 }
 
-// GoString is String: the verb %#v shows no password either.
+// GoString is String, so that %#v does not show the password.
 func (cr Credentials) GoString() string { return cr.String() }
 
-// LogValue implements slog.LogValuer: what logs fields shows no password either.
+// LogValue implements slog.LogValuer, so that logs do not show the password.
 func (cr Credentials) LogValue() slog.Value { return slog.StringValue(cr.String()) }
 
 // auth returns the arguments of AUTH, or nil without credentials.
@@ -67,20 +67,20 @@ func (c *Connection) credentials(ctx context.Context) (Credentials, *errorx.Erro
 	return cr, nil
 }
 
-// Reauthenticate asks Opts.CredentialsProvider for new credentials, and sends them
-// with AUTH on the socket that the connection has. Requests go on meanwhile, as the
-// user that the socket has, until the server confirms the new one; none of a
-// transaction comes after AUTH that began before it.
+// Reauthenticate gets new credentials from Opts.CredentialsProvider, and sends them
+// with AUTH on the open socket. Requests go on in the meantime, as the old user until
+// the server confirms the new one. AUTH is never sent within a transaction.
 //
-// It returns nil when the server has confirmed, or when there is no socket any more:
-// the next one asks the provider. So nothing needs the old credentials then, and they
-// may be deleted. If the provider fails (ErrCredentials) or the server refuses
-// (ErrAuth), it returns the error and reports a LogAuthFailed; the connection goes on
-// as the user that it has, and calling again is safe. When ctx ends first the error is
-// redis.ErrRequestCancelled, and AUTH may be sent even so.
+// It returns nil when the server has confirmed, or when the socket is gone: the next
+// one gets its credentials from the provider. After that nothing needs the old
+// credentials, and they may be deleted. If the provider fails ([ErrCredentials]) or the
+// server refuses ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the
+// connection goes on as the user that it has. If ctx ends first, it returns
+// [redis.ErrRequestCancelled], and AUTH may still be sent. Calling it again is always
+// safe.
 //
-// A connection with ScriptMode may have a transaction open, so it is refused with
-// redis.ErrCommandForbidden: send AUTH there.
+// With ScriptMode a transaction may be open, so the error is
+// [redis.ErrCommandForbidden]: send AUTH yourself.
 func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")

@@ -14,28 +14,28 @@ import (
 var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
 
 var (
-	// ErrConnection is the namespace of failures to get or keep a connection. A request that
-	// ends with one of them was not sent: retry is safe.
+	// ErrConnection is the namespace of failures to make or keep a connection. Requests
+	// that end with one of them were not sent: a retry is safe.
 	ErrConnection = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
-	// ErrNotConnected: there was no connection when the request was sent, or
-	// it broke before anything of the request was written. What ended the last
-	// connection, or the last attempt at one, is its cause.
+	// ErrNotConnected: there was no connection when the request was sent, or it broke
+	// before anything of the request was written. Its cause is the error that ended the
+	// last connection, or the last attempt to connect.
 	ErrNotConnected = ErrConnection.NewType("not_connected")
 	// ErrDial: the server can't be reached.
 	ErrDial = ErrConnection.NewType("dial")
-	// ErrTLS: the TLS handshake was refused by either side.
+	// ErrTLS: either side refused the TLS handshake.
 	ErrTLS = ErrConnection.NewType("tls", ErrTraitInitPermanent)
 	// ErrAuth: the server refuses the user or the password.
 	ErrAuth = ErrConnection.NewType("auth", ErrTraitInitPermanent)
-	// ErrCredentials: Opts.CredentialsProvider failed. Since the text of its error may
-	// show a secret, that error is in EKCredentialsCause, and not printed.
+	// ErrCredentials: Opts.CredentialsProvider failed. Its error is in
+	// [EKCredentialsCause] and is not printed, since it may contain a secret.
 	ErrCredentials = ErrConnection.NewType("credentials")
-	// ErrInit: the server refuses the handshake for good.
+	// ErrInit: the server refused the handshake, and will refuse it again.
 	ErrInit = ErrConnection.NewType("init", ErrTraitInitPermanent)
-	// ErrConnSetup: the handshake failed in a way that may pass: an I/O error,
-	// a server that is loading or has too many clients.
+	// ErrConnSetup: the handshake failed for a reason that may pass: an I/O error, or a
+	// server that is loading or has too many clients.
 	ErrConnSetup = ErrConnection.NewType("setup")
-	// ErrRole: the server is not of Opts.Role, which may change.
+	// ErrRole: the server does not have Opts.Role. That may change.
 	ErrRole = ErrConnection.NewType("role")
 	// ErrClientName: Opts.ClientName has a space, or a character that is not printable
 	// ASCII.

@@ -25,8 +25,8 @@ type exclusive struct {
 	altered bool
 }
 
-// OpenDedicated is for package redis. A connection has no slots: neither keys nor
-// last matter.
+// OpenDedicated is for package redis. A connection has no slots, so it ignores keys and
+// last.
 func (c *Connection) OpenDedicated(ctx context.Context, _ []string, _ error) (wire.Dedicated, error) {
 	if c.opts.DedicatedConns < 0 {
 		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))

@@ -7,10 +7,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Listen is for package rediscluster. It subscribes to channels with a socket of its
-// own and RESP2, and calls message with what comes there, and subscribed before, in
-// the goroutine of its caller. It returns when ctx ends, or with the error of a socket
-// that failed or was silent for IOTimeout: the server is asked for a PONG meanwhile.
+// Listen is for package rediscluster. It subscribes to channels on a socket of its own,
+// with RESP2. It calls subscribed once the subscription is confirmed, and then message
+// for each message, in the goroutine of its caller. It returns when ctx is done, or
+// with the error of a socket that failed or was silent for IOTimeout; a heartbeat keeps
+// the server from being silent.
 func (c *Connection) Listen(ctx context.Context, channels []any, subscribed, message func()) error {
 	s, failure := c.open(ctx)
 	if failure != nil {

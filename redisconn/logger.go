@@ -7,19 +7,17 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Logger gets what happens to a connection. Its methods may call the
-// connection, but not wait for a result of it: they run in its goroutines, so
-// they should be quick.
+// Logger gets the events of a connection. Its methods run in the connection's
+// goroutines, so they should be quick. They may call the connection, but must not wait
+// for one of its results.
 type Logger interface {
-	// Report is called with each change of state, in order.
+	// Report is called for each event, in order.
 	Report(conn *Connection, event LogEvent)
-	// ReqStat is called with each answered request: its result, the
-	// nanoseconds from Send to the answer, the bytes of the answer (in) and
-	// those of the request (out).
-	// AUTH is left out.
-	// The request's arguments may be strings where other types were given.
-	// A logger may have a method WantsReqStat() bool, too, which is asked once:
-	// statistics that nobody wants are not collected.
+	// ReqStat is called for each answered request but AUTH, with its result, the
+	// nanoseconds from Send to the answer, the bytes of the answer (in) and those of
+	// the request (out). The request's arguments may be strings instead of the types
+	// that were given. If the logger has a method WantsReqStat() bool, it is called
+	// once, and statistics are collected only if it returns true.
 	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
 }
 
@@ -28,8 +26,8 @@ type LogEvent interface {
 	logEvent()
 }
 
-// LogOptCorrected: an option was out of its bounds, and another value is used. It
-// comes before all other events, once for each such option.
+// LogOptCorrected: an option was out of its bounds, and another value is used. It is
+// reported before all other events, once for each such option.
 type LogOptCorrected struct {
 	Option      string // the field's name in Opts
 	Given, Used any
@@ -56,8 +54,8 @@ type LogDisconnected struct {
 	RemoteAddr string
 }
 
-// LogAuthFailed: Reauthenticate had no new credentials, or the server refuses them.
-// The connection goes on as the user that it has.
+// LogAuthFailed: Reauthenticate got no new credentials, or the server refused them. The
+// connection goes on as the user that it has.
 type LogAuthFailed struct {
 	Error error
 }
@@ -67,15 +65,15 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future panicked when it was resolved, or the logger did. At
-// most the result of one request is lost.
+// LogFuturePanic: a future, or the logger, panicked. At most the result of one request
+// is lost.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
 }
 
-// LogSessionLeaked: a redis.Session was not closed before it was garbage. Its
-// connection is closed.
+// LogSessionLeaked: a redis.Session was garbage-collected without having been closed.
+// Its connection is closed.
 type LogSessionLeaked struct {
 	// Opened is the stack of the goroutine that opened it, with Opts.TraceSessions.
 	Opened string
@@ -134,9 +132,8 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
-// WantsReqStat reports whether a logger does anything with statistics: one that
-// has a method WantsReqStat() bool is asked, those of this package do not, nor
-// does nil.
+// WantsReqStat reports whether a logger uses statistics. A logger with a method
+// WantsReqStat() bool is asked; nil and the loggers of this package do not.
 func WantsReqStat(l Logger) bool {
 	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
 		return chooser.WantsReqStat()

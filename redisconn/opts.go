@@ -21,101 +21,100 @@ type Opts struct {
 	Username string
 	// Password to authenticate with; empty means no authentication.
 	Password string
-	// CredentialsProvider, if set, is asked at each connect what to authenticate with,
-	// in the place of Username and Password: see Connection.Reauthenticate for sockets
-	// that live on. It has to return when ctx is done, which is within DialTimeout. If
-	// it fails, so does the attempt to connect, with ErrCredentials. Every connection
-	// asks for itself, several at a time: cache what takes long.
+	// CredentialsProvider, if set, returns the user and password at each connect;
+	// Username and Password are ignored. See [Connection.Reauthenticate] for open
+	// sockets. It has to return when ctx is done, which is within DialTimeout. If it
+	// fails, the attempt to connect fails with [ErrCredentials]. Each connection calls
+	// it, several at a time: cache what takes long.
 	CredentialsProvider func(ctx context.Context) (Credentials, error)
-	// ClientName is given to the server with CLIENT SETNAME, and shown in logs. Only
-	// printable ASCII without spaces; default none.
+	// ClientName is sent to the server with CLIENT SETNAME, and shown in logs.
+	// Printable ASCII without spaces; default none.
 	ClientName string
 	// NoClientInfo leaves out CLIENT SETINFO, by which the handshake names the library
-	// and its version. Servers that do not know it say so, and no harm is done; some
-	// proxies close the connection. Default false.
+	// and its version. Servers that do not know it answer with an error, which is
+	// ignored; some proxies close the connection. Default false.
 	NoClientInfo bool
-	// Protocol is the version of RESP: 2 (the default) or 3, which is asked for
-	// with HELLO. It changes the types of some results.
+	// Protocol is the version of RESP: 2 (the default), or 3, which the handshake asks
+	// for with HELLO. It changes the types of some results.
 	Protocol int
-	// ReadOnly sends READONLY at every handshake, so that a replica of a
-	// cluster answers reads.
+	// ReadOnly sends READONLY in every handshake, so that a replica of a cluster
+	// answers reads. Default false.
 	ReadOnly bool
-	// Role has every handshake ask ROLE, so that nothing is sent to a server that is
-	// not what it is taken for: it is refused with ErrRole, and dialed again. A server
-	// that does not let the user ask is trusted. Default RoleAny.
+	// Role makes every handshake ask ROLE. A server of another role is refused with
+	// [ErrRole] before any request is sent to it, and dialed again. A server that does
+	// not let the user ask is trusted. Default RoleAny: do not ask.
 	Role Role
 
-	// IOTimeout fails the connection when the oldest request in flight has
-	// waited so long and less than 64 KiB came in meanwhile. In ScriptMode a blocking
-	// command has so much longer as it asks for itself, by the timeout of BLPOP or
-	// XREAD's BLOCK: forever, if that is 0. Default 1 s; negative: never.
+	// IOTimeout is how long the oldest request in flight may wait while less than 64
+	// KiB comes in; after that the connection fails. In ScriptMode the timeout of a
+	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 it
+	// may block forever. Default 1 s; negative: no time-out.
 	IOTimeout time.Duration
-	// DialTimeout bounds dialing and each handshake. Default IOTimeout, which it may
-	// not exceed, or 5 s if there is none.
+	// DialTimeout bounds each attempt to connect: dialing and the handshake together.
+	// It is at most IOTimeout, which is also its default; if IOTimeout is negative, the
+	// default is 5 s.
 	DialTimeout time.Duration
-	// ReconnectPause is the longest pause between two attempts to connect. Each is
-	// drawn at random from zero up to a bound, which is half of ReconnectPause after
-	// the first failure, and doubles with each further one until it is reached.
-	// Default 2 × DialTimeout, but 500 ms at the most, so that a server that is back
-	// is in use soon; negative: never reconnect.
+	// ReconnectPause is the longest pause between two attempts to connect. Each pause
+	// is drawn at random between zero and a bound, which is half of ReconnectPause
+	// after the first failure and doubles with each further one, up to ReconnectPause.
+	// Default 2 × DialTimeout, but at most 500 ms, so that a server that is back is
+	// soon in use. Negative: never reconnect.
 	ReconnectPause time.Duration
-	// ReconnectPauseMax, if longer, lets pauses grow on beyond ReconnectPause; if
-	// shorter, it caps them. Default ReconnectPause.
+	// ReconnectPauseMax lets pauses grow beyond ReconnectPause if it is longer, and
+	// caps them if it is shorter. Default ReconnectPause.
 	ReconnectPauseMax time.Duration
 	// TCPKeepAlive is the period of keep-alive probes. Default IOTimeout/3;
 	// negative: none.
 	TCPKeepAlive time.Duration
 
-	// WritePause 0, the default, lets batches form by themselves. A positive
-	// pause is an upper bound for how long a request may wait to be batched,
-	// and needs no more than the default; a negative one flushes at once.
+	// WritePause 0, the default, lets batches form by themselves. A positive value
+	// changes nothing: requests wait no longer than with the default. With a negative
+	// one a writer never waits for the requests of other goroutines.
 	WritePause time.Duration
-	// MaxRequests bounds the requests that are queued or in flight. Past it
-	// requests end with redis.ErrQueueFull, unsent, and the callers of
+	// MaxRequests bounds the requests that are queued or in flight. When there are as
+	// many, further requests end with [redis.ErrQueueFull], not sent, and callers of
 	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
 	MaxRequests int
-	// MaxBytes bounds the bytes of requests that are not written yet, in the
-	// same way. Default 256 MiB.
+	// MaxBytes bounds the bytes of requests that are not written yet, in the same way.
+	// Default 256 MiB.
 	MaxBytes int
-	// DedicatedConns bounds the connections beside the shared one that are made when
-	// needed, for blocking commands and sessions: each has one at a time to itself.
-	// Past it they wait, first come first served, until their contexts end. What has
-	// been idle for a minute is closed. Each has a read buffer of 32 KiB, and takes one
-	// of the server's maxclients. Default 256; negative: none, blocking commands and
-	// sessions are refused. Nothing of it concerns ScriptMode.
+	// DedicatedConns bounds the connections beside the shared one, which are made when
+	// a blocking command or a session needs one to itself. When all are in use,
+	// blocking commands and sessions wait, first come, first served, until their
+	// contexts end. A connection that is idle for a minute is closed. Each has a read
+	// buffer of 32 KiB, and counts for the server's maxclients. Default 256; negative:
+	// none, blocking commands and sessions are refused. Not used in ScriptMode.
 	DedicatedConns int
-	// TraceSessions keeps where each session was opened, for the LogSessionLeaked of
+	// TraceSessions records where each session is opened, for the LogSessionLeaked of
 	// one that is never closed. It costs some microseconds for each. Default false.
 	TraceSessions bool
 	// Integrity ends each written batch with a PING of a nonce, and releases the
-	// replies of the batch only when the nonce comes back: a reply that was
-	// lost or slipped in on the way is found before anybody gets another's. It
-	// has no effect in ScriptMode. Default false: the heartbeat finds the same,
-	// but later.
+	// replies of the batch only after the nonce has come back: a reply that was lost or
+	// inserted on the way is detected before another request gets its reply. It has no
+	// effect in ScriptMode. Default false: the heartbeat detects the same, but later.
 	Integrity bool
 	// Limits bound what is accepted from the server.
 	Limits redis.Limits
 
 	// AsyncDial makes Connect return at once and dial in the background.
 	AsyncDial bool
-	// ScriptMode allows blocking commands and those that change the state of
-	// the socket (MULTI, WATCH, SELECT ...). Use it for a connection that one
-	// goroutine has to itself. There is no heartbeat in this mode: while a command
-	// blocks forever, a server that is gone is found by TCPKeepAlive at best. A
-	// context that ends leaves the command to the server: Close the connection then,
-	// or later requests wait behind it.
+	// ScriptMode allows blocking commands and those that change the state of the socket
+	// (MULTI, WATCH, SELECT ...), for a connection that only one goroutine uses. It has
+	// no heartbeat: while a command blocks forever, only TCPKeepAlive can detect that
+	// the server is gone. When a context ends, the server still has the command: close
+	// the connection then, or later requests wait behind it. Default false.
 	ScriptMode bool
 
 	// TLSEnabled connects with TLS. The certificate is verified.
 	TLSEnabled bool
 	// TLSConfig refines TLS. An empty ServerName means the host of the address.
 	TLSConfig *tls.Config
-	// Dialer replaces the dialing of addresses. network is "tcp" or "unix". To close
-	// what it returns must end reads and writes that wait, and must not wait itself;
-	// of a *tls.Conn the socket is closed.
+	// Dialer replaces the dialing of addresses. network is "tcp" or "unix". Close of
+	// the connection that it returns must not block, and must end reads and writes that
+	// wait. If it returns a *tls.Conn, the socket below is closed.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Handle is whatever the user wants Connection.Handle to return.
+	// Handle is any value; [Connection.Handle] returns it.
 	Handle any
 	// Logger gets events and statistics. Default DefaultLogger.
 	Logger Logger
@@ -130,7 +129,7 @@ func (o Opts) String() string {
 	return fmt.Sprintf("%+v", plain(o))
 }
 
-// GoString is String: the verb %#v shows no password either.
+// GoString is String, so that %#v does not show the password.
 func (o Opts) GoString() string { return o.String() }
 
 const (

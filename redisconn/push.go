@@ -12,13 +12,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// PushSocket is a socket to the server of a Connection, beside the shared one, for what
-// a server sends unasked. Any goroutine may send; one receives. It ends with its first
-// error, with Close, or with the connection, and is not dialed again: whoever subscribes
-// has to know what a new socket has missed.
+// PushSocket is a socket to the server of a [Connection], beside the shared one, for
+// what a server sends without a request. Any goroutine may send; one goroutine
+// receives. It ends with its first error, with Close, or with the connection. It does
+// not dial again: its owner has to find out what a new socket has missed.
 //
-// The server is asked for a PONG all the time. One that does not answer, though it is
-// waited for, ends the socket within IOTimeout.
+// It has a heartbeat: a server that does not answer ends the socket within IOTimeout.
 type PushSocket struct {
 	c    *Connection
 	sock *socket
@@ -48,8 +47,8 @@ const (
 	pushChecks   = 16
 )
 
-// OpenPush dials a PushSocket, with the options of the connection. ctx, and DialTimeout,
-// bound that, and no more. The user has to be allowed to PING.
+// OpenPush dials a [PushSocket], with the options of the connection. ctx and
+// DialTimeout bound only the dialing. The user needs the permission to PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
@@ -90,25 +89,26 @@ func (p *PushSocket) Done() <-chan struct{} { return p.done }
 // Addr returns the address of the connection.
 func (p *PushSocket) Addr() string { return p.c.Addr() }
 
-// Confirmed returns a time before which the server had sent all that has been received
-// since: when the last heartbeat was sent that came back, or the handshake began. What
-// the server sends later may be lost if the socket breaks.
+// Confirmed returns a time by which the server had sent everything that was received
+// until its heartbeat came back: when the last heartbeat that was answered was sent, or
+// when the handshake began. What the server sends after that may be lost if the socket
+// breaks.
 func (p *PushSocket) Confirmed() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.confirmed
 }
 
-// Received returns how many bytes have come.
+// Received returns how many bytes were received.
 func (p *PushSocket) Received() int64 { return p.sock.received.Load() }
 
-// Hold tells that nothing is received on purpose, until it is called with false, so
-// that a silent server is not to blame.
+// Hold tells the socket that its owner does not receive for now, so that an unanswered
+// heartbeat is not taken for a silent server. Hold(false) ends that.
 func (p *PushSocket) Hold(on bool) { p.held.Store(on) }
 
-// Send has requests written. It does not wait: replies, and a failure to write, are what
-// Receive returns. If one of the requests can't be encoded none is sent. A PING has to
-// have an argument, a string, by which its answer is known.
+// Send queues requests to be written. It does not wait: Receive returns the replies,
+// and the error of a write that fails. If one of the requests can't be encoded, none is
+// sent. A PING needs a string as its argument, by which its answer is recognized.
 func (p *PushSocket) Send(reqs ...redis.Request) error {
 	var encoded []byte
 	var pings []sentPing
@@ -145,9 +145,10 @@ func (p *PushSocket) send(encoded []byte, pings []sentPing) error {
 	return nil
 }
 
-// Receive waits for what comes next: a push, which is put into push, or a reply. The
-// echo of a PING is a reply, with RESP2 too, where it comes as a push; so it is if the
-// server refuses the PING for the state of its disk. An error is final.
+// Receive waits for what comes next: a push, which it stores in push, or a reply. The
+// echo of a PING is a reply, with RESP2, too, where it comes as a push; so is the
+// server's error if it refuses the PING because it can't write to its disk. After an
+// error the socket has ended.
 func (p *PushSocket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	for {
 		reply, pushed, err = p.sock.dec.DecodePush(push)

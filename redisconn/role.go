@@ -8,11 +8,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Role is what a server is in its replication.
+// Role is the role of a server in replication.
 type Role string
 
 const (
-	// RoleAny is either of the others.
+	// RoleAny accepts either role.
 	RoleAny Role = ""
 	// RoleMaster is a server that takes writes.
 	RoleMaster Role = "master"
@@ -20,7 +20,7 @@ const (
 	RoleReplica Role = "replica"
 )
 
-// ParseRole returns the role that the answer to ROLE begins with.
+// ParseRole returns the role in the answer to ROLE.
 func ParseRole(res any) (Role, error) {
 	if err := redis.AsError(res); err != nil {
 		return RoleAny, err

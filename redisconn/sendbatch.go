@@ -18,9 +18,9 @@ func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
 	c.SendBatchFlags(reqs, cb, start, 0)
 }
 
-// SendBatchFlags is SendBatch with DoAsking and DoTransaction. With
-// DoTransaction, cb is resolved for each request with what MULTI made of it
-// ("QUEUED"), and with start+len(reqs) for what EXEC answered.
+// SendBatchFlags is [Connection.SendBatch] with the flags DoAsking and DoTransaction.
+// With DoTransaction, cb is resolved for each request with the answer within MULTI
+// ("QUEUED"), and with start+len(reqs) for the answer to EXEC.
 func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, flags int) {
 	if len(reqs) == 0 && flags&DoTransaction == 0 {
 		return
@@ -73,8 +73,9 @@ func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uin
 	c.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
-// SendTransaction implements redis.Sender: cb is resolved with EXEC's array.
-// Without requests nothing is sent: it is resolved with an empty array at once.
+// SendTransaction implements redis.Sender: cb is resolved with the array that EXEC
+// answers. Without requests nothing is sent, and cb is resolved at once with an empty
+// array.
 func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 	if len(reqs) == 0 {
 		wire.ResolveEmpty(cb, start)

@@ -18,11 +18,11 @@ var (
 	EKUnknown = errorx.RegisterPrintableProperty("unknown")
 )
 
-// Shutdown accepts no more requests, waits until those that were accepted are
-// answered, or ctx ends, and closes the connection. Blocking commands are unblocked:
-// they end with what the server has given them, or with redis.ErrContextClosed, not
-// sent. Open sessions are waited for. If requests are left it
-// returns an ErrShutdown that counts them; they are resolved as by Close.
+// Shutdown accepts no more requests, waits until those that were accepted are answered
+// or ctx is done, and closes the connection. It waits for open sessions. Blocking
+// commands are unblocked: they end with what the server has given them, or with
+// [redis.ErrContextClosed], not sent. If requests are left when ctx is done, they are
+// resolved as by Close, and an [ErrShutdown] says how many there were.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
@@ -53,9 +53,9 @@ func (c *Connection) left() (unsent, unknown int) {
 	return unsent + waiting, unknown + granted
 }
 
-// Pending returns how many requests are not answered, whether they are written or not,
-// and how many sessions are open.
-// What the library sends for itself, such as heartbeats, is not counted.
+// Pending returns the number of requests that are not answered, written or not, plus
+// the number of open sessions. Requests of the library itself, such as heartbeats, are
+// not counted.
 func (c *Connection) Pending() int {
 	unsent, unknown := c.left()
 	return unsent + unknown

@@ -9,12 +9,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// NewSlogLogger returns a Logger that writes events to l, in a group "redis"; a nil l
-// is silent. Debug and info are what an operator need not act on, a warning is what
-// may pass by itself, an error is what will not. Messages are constant, and lines show
-// neither arguments nor secrets. Of each message come ten lines at once, and one a
-// second after that, which says how many were left out ("suppressed"); the limit is
-// that of the Logger, so that connections that share it share the limit.
+// NewSlogLogger returns a Logger that writes events to l, in a group "redis"; with a
+// nil l it is silent. An operator need not act on debug and info; a warning may pass by
+// itself; an error will not. Messages are constant, and lines show neither arguments
+// nor secrets. Of each message it writes ten lines at once and then one a second, which
+// says how many were left out ("suppressed"). Connections that share a Logger share
+// this limit.
 func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{oplog.New(l)} }
 
 // slogLogger is a Logger that writes to a slog.Logger.

@@ -6,51 +6,52 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Stats is what a connection has done since it was made, and what it does now. It is
-// a consistent snapshot, of the users' requests alone unless it says otherwise. As a
-// variable of package expvar:
+// Stats says what a connection has done since it was made, and what it is doing. It is
+// a consistent snapshot. It counts only users' requests, unless a field says otherwise.
+// As a variable of package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return conn.Stats() }))
 type Stats struct {
-	// Addr is the address that was given to Connect; LocalAddr and RemoteAddr are those
-	// of the socket, or empty without one.
+	// Addr is the address that was given to Connect. LocalAddr and RemoteAddr are those
+	// of the socket, empty if there is none.
 	Addr, LocalAddr, RemoteAddr string
 	// State is "connected", "connecting", "disconnected" or "closed".
 	State string
 
-	// Values, Refused, NotSent and Unknown are the requests by their redis.Outcome, as
-	// the connection saw them: those whose callers have left count as what was answered,
-	// and those that are sent again count again. Requests that are malformed are not
-	// sent, and neither are those that did not find room.
+	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as
+	// the connection saw them: a request whose caller has left counts by its answer,
+	// and a request that is sent again counts again. Requests that were refused because
+	// they are malformed, or because the queue was full, are not counted.
 	Values, Refused, NotSent, Unknown uint64
 
-	// Writes is how many batches were written, of WrittenRequests in WrittenBytes, with
-	// the library's own requests.
+	// Writes counts the batches that were written; WrittenRequests and WrittenBytes are
+	// the number and size of their requests, including the library's own.
 	Writes, WrittenRequests, WrittenBytes uint64
-	// ReadBytes is what has come.
+	// ReadBytes counts the bytes that were read.
 	ReadBytes uint64
 
-	// InFlight and Queued are the requests that wait for their answers, and to be
-	// written, with the library's own; QueuedBytes are those of the latter.
+	// InFlight is the number of requests that wait for their answers, Queued of those
+	// that wait to be written, including the library's own. QueuedBytes is the size of
+	// the latter.
 	InFlight, Queued, QueuedBytes int
-	// WaitingForRoom are the callers that wait for room in the queue.
+	// WaitingForRoom is the number of callers that wait for room in the queue.
 	WaitingForRoom int
 
-	// Connects, Disconnects and FailedDials count how often a socket was connected and
-	// lost, and attempts that failed.
+	// Connects and Disconnects count sockets that were connected and lost, FailedDials
+	// attempts that failed.
 	Connects, Disconnects, FailedDials uint64
 	// PingLatency is Connection.PingLatency.
 	PingLatency time.Duration
 
-	// Queue, Wire, Reading and Callback are where the time of answered requests went:
-	// see redis.Delay.
+	// Queue, Wire, Reading and Callback say where the time of answered requests went:
+	// see [redis.Delay].
 	Queue, Wire, Reading, Callback *redis.Histogram
 }
 
 // Requests returns how many requests have ended.
 func (s Stats) Requests() uint64 { return s.Values + s.Refused + s.NotSent + s.Unknown }
 
-// Stage returns the histogram of a stage, or nil for one that there is not.
+// Stage returns the histogram of a stage, or nil if there is no such stage.
 func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
 	switch stage {
 	case redis.StageQueue:
@@ -143,8 +144,8 @@ func (q *queue) lastOpened() time.Duration {
 	return q.opened
 }
 
-// Stats returns a snapshot. It takes some 2.4 µs (BenchmarkStats, two cores), and holds
-// the connection's lock for a part of that.
+// Stats returns a snapshot. It holds the connection's lock for a part of its time,
+// which is some 2.4 µs (BenchmarkStats, two cores).
 func (c *Connection) Stats() Stats {
 	var stages [4]redis.Histogram
 	s := Stats{
@@ -170,8 +171,8 @@ func (c *Connection) Stats() Stats {
 	return s
 }
 
-// Merge adds what another connection has done, for a sum of several. The addresses,
-// the state and the latency of the heartbeat are left as they are.
+// Merge adds the counters of another connection. Addresses, State and PingLatency stay
+// as they are.
 func (s *Stats) Merge(o Stats) {
 	s.Values += o.Values
 	s.Refused += o.Refused

@@ -7,19 +7,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// DoStream sends one request with a socket of its own, so that a large value
-// keeps nobody waiting: arguments may be of type redis.Stream, and a reply that
-// is a bulk string is written to w, if that is not nil, while it arrives. The
-// result then is its length (int64), else that of any other request.
+// DoStream sends one request on a socket of its own, so that a large value delays no
+// other request. Arguments may be of type [redis.Stream]. If w is not nil and the reply
+// is a bulk string, it is written to w as it arrives, and the result is its length
+// (int64). Any other result is that of an ordinary request.
 //
-// Memory is bounded by a few times 64 KiB. Each read and write of the socket
-// has to come to something within IOTimeout, to which a blocking command adds its
-// own timeout; the reader and the writer that are given may take their time. Dialing
-// for each request costs some round trips: use it for values that are large in
-// comparison.
+// Memory is bounded by a few times 64 KiB. Each read and write of the socket has to
+// make progress within IOTimeout, to which the timeout of a blocking command is added;
+// the user's reader and writer may take any time. Each request dials, which costs some
+// round trips: use it for large values.
 //
-// An error of connecting has ErrTraitNotSent. A request of which not all was
-// written did not run, but since some of it may have been, its error is ErrIO.
+// An error of connecting has [redis.ErrTraitNotSent]. If only a part of the request was
+// written, it did not run, but the error is [redis.ErrIO].
 func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args ...any) any {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")

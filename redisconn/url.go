@@ -7,25 +7,25 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// ParseURL makes the arguments of Connect of a URL:
+// ParseURL converts a URL to the arguments of [Connect]:
 //
 //	redis://user:password@host:6379/0
 //	rediss://host                                 with TLS
 //	unix://user:password@/path/to/socket?db=1
 //
-// valkey:// and valkeys:// are the same as redis:// and rediss://. Without a host
-// it is localhost, without a port 6379. User and password are percent-decoded.
+// valkey:// and valkeys:// are the same as redis:// and rediss://. The default host is
+// localhost, the default port 6379. User and password are percent-decoded.
 //
-// Parameters have the names of go-redis: db, which beats the path, dial_timeout,
-// read_timeout (IOTimeout; write_timeout is used where it is missing), protocol,
-// read_only, skip_verify, username, password and client_name. Those of its pool and retries are
-// accepted and have no effect. Other clients' spellings are accepted too, if they
-// do not contradict: socket_timeout, socket_connect_timeout, ssl_cert_reqs, and
-// database; timeout needs a unit. A number alone is seconds; no more than zero turns
-// a time-out off; an empty value is the default.
+// The parameters are named as in go-redis: db, which overrides the path, dial_timeout,
+// read_timeout (IOTimeout; without it write_timeout), protocol, read_only, skip_verify,
+// username, password and client_name. Parameters of its pool and retries are accepted
+// and have no effect. The names of other clients are accepted too, unless they
+// contradict: socket_timeout, socket_connect_timeout, ssl_cert_reqs, database, and
+// timeout, which needs a unit. A time-out without a unit is in seconds; zero or less
+// turns it off; an empty value is the default.
 //
-// Any other parameter, more than one address, and what makes no sense is
-// redis.ErrURL. Neither it nor the options, when they are printed, show a password.
+// Any other parameter, a second address, and an invalid value are a [redis.ErrURL].
+// Neither the error nor the printed options show a password.
 func ParseURL(url string) (addr string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {

@@ -11,19 +11,20 @@ import (
 var (
 	// ErrPubSub holds errors of subscribing.
 	ErrPubSub = redis.Errors.NewSubNamespace("pubsub")
-	// ErrTopic: a topic without a name, of a kind that does not exist, or none at all.
+	// ErrTopic: a topic has no name or an unknown kind, or there is no topic at all.
 	ErrTopic = ErrPubSub.NewType("topic")
-	// ErrRefused: the server refuses the topic for good, because the user lacks rights, or
-	// because it does not know sharded channels. What it said is the cause.
+	// ErrRefused: the server refuses the topic, and will refuse it again: the user
+	// lacks the permission, or the server has no sharded channels. The server's error
+	// is the cause.
 	ErrRefused = ErrPubSub.NewType("refused")
 	// ErrClosed: the subscription or its subscriber was closed.
 	ErrClosed = ErrPubSub.NewType("closed")
 	// ErrBufferFull ends a subscription with the policy EndWithError.
 	ErrBufferFull = ErrPubSub.NewType("buffer_full")
-	// ErrConsumed: somebody else iterates over the events of the subscription.
+	// ErrConsumed: another goroutine is iterating over the events of the subscription.
 	ErrConsumed = ErrPubSub.NewType("consumed")
-	// ErrStream: the server sent what can't be, as the confirmation of what was not
-	// asked for. The socket is replaced, and the gap has this error.
+	// ErrStream: the server sent something invalid, such as the confirmation of a topic
+	// that was not asked for. The socket is replaced, and the gap has this error.
 	ErrStream = ErrPubSub.NewType("stream", redis.ErrTraitConnectivity)
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Event is a [Message], a [Gap], or, if SubscriptionOpts.Status asks for them, a
-// [Subscribed] or [Unsubscribed].
+// Event is a [Message] or a [Gap] or, with SubscriptionOpts.Status, a [Subscribed] or
+// [Unsubscribed].
 type Event interface{ event() }
 
 // Message is what somebody has published.
@@ -22,23 +22,24 @@ type Message struct {
 	Time time.Time
 }
 
-// Gap tells that messages may be missing. It comes between the last message before and
-// the first one after, when the loss is noticed, with an open end; and once more when
-// the topics are subscribed again, with all its times. Who is slower than that gets
-// the second one only. Gaps that nobody has taken yet are merged, if there is no
-// message between them.
+// Gap means that messages may be missing. It comes between the last message before the
+// loss and the first one after. It comes first when the loss is noticed, with an open
+// end, and again when the topics are subscribed again, with all its times. A consumer
+// that is slower than that gets only the second one. Gaps that are not consumed yet are
+// merged if there is no message between them.
 type Gap struct {
-	// Topics are those that messages may be missing of.
+	// Topics are the topics of which messages may be missing.
 	Topics []Topic
 	// From is the time before which nothing was lost.
 	From time.Time
-	// To is when the topics were subscribed again, or the last message was dropped.
-	// It is zero as long as the gap is open. At the end of a subscription its gaps end.
+	// To is when the topics were subscribed again, or when the last message was
+	// dropped. It is zero while the gap is open. When a subscription ends, its gaps
+	// end.
 	To time.Time
 	// Reason says why.
 	Reason Reason
-	// Dropped is how many messages did not fit into the buffer, for BufferFull. Of
-	// other losses nobody knows the number.
+	// Dropped is how many messages did not fit into the buffer, with the reason
+	// BufferFull. The number of messages lost for other reasons is not known.
 	Dropped int
 	// Err is what happened to the connection, or what the server said.
 	Err error
@@ -73,16 +74,17 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Subscribed tells that the server has confirmed a topic. What is published from then on
-// comes.
+// Subscribed means that the server has confirmed a topic. Messages that are published
+// from then on are delivered.
 type Subscribed struct {
 	Topic Topic
 	Time  time.Time
 }
 
-// Unsubscribed tells that a topic is not subscribed any more. Err is nil if it was by
-// Unsubscribe. It is sent, whether asked for or not, for a topic that the server refuses
-// for good (ErrRefused) after it was subscribed: the subscription goes on without it.
+// Unsubscribed means that a topic is no longer subscribed. Err is nil if Unsubscribe
+// was called. If the server refuses a topic for good ([ErrRefused]) after it was
+// subscribed, Unsubscribed is delivered even without SubscriptionOpts.Status, and the
+// subscription goes on without the topic.
 type Unsubscribed struct {
 	Topic Topic
 	Time  time.Time

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Logger gets what happens to the sockets of a subscriber. It runs in their goroutines,
-// so it should be quick.
+// Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
+// should be quick.
 type Logger interface {
 	Report(s *Subscriber, event LogEvent)
 }
@@ -23,8 +23,8 @@ type LogConnectFailed struct {
 	Error error
 }
 
-// LogDisconnected: a socket has ended. The topics on it have gaps from then on, unless it
-// ended because none was left.
+// LogDisconnected: a socket has ended. Its topics have gaps from then on. A socket also
+// ends when it has no topics left.
 type LogDisconnected struct {
 	Addr  string
 	Error error

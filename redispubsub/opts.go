@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Opts are the options of a Subscriber. The zero value is fit for production. How to
-// dial, and IOTimeout, are options of the connection or the cluster.
+// Opts are the options of a [Subscriber]. The zero value is fit for production. The
+// options for dialing, and IOTimeout, are those of the connection or the cluster.
 type Opts struct {
 	// Logger gets what happens to the sockets. Default DefaultLogger.
 	Logger Logger
@@ -15,18 +15,18 @@ type Opts struct {
 // SubscriptionOpts are the options of a Subscription. The zero value is fit for
 // production.
 type SubscriptionOpts struct {
-	// MaxMessages bounds the messages that wait for the consumer. Default 8192.
+	// MaxMessages bounds the messages in the buffer. Default 8192.
 	MaxMessages int
-	// MaxBytes bounds the bytes of their payloads and names. A message that is longer
-	// is taken if no other waits. Default 16 MiB.
+	// MaxBytes bounds the bytes of payloads and names in the buffer. A longer message
+	// is accepted if the buffer is empty. Default 16 MiB.
 	MaxBytes int
 	// Policy is what happens to messages past a bound. Default DropOldest.
 	Policy Policy
-	// Status asks for the events Subscribed and Unsubscribed.
+	// Status also delivers the events Subscribed and Unsubscribed. Default false.
 	Status bool
 }
 
-// Policy is what happens to messages that the buffer has no room for.
+// Policy is what happens when the buffer is full.
 type Policy uint8
 
 const (
@@ -34,9 +34,10 @@ const (
 	DropOldest Policy = iota
 	// DropNewest drops those that come.
 	DropNewest
-	// Block reads no more until there is room, with sockets of the subscription's
-	// own, so that it holds up nobody else. The server closes them when too much has
-	// piled up there (client-output-buffer-limit pubsub), which is a gap then.
+	// Block stops reading until there is room. The subscription has sockets of its own
+	// for this, so that it delays nobody else. When too much is queued at the server
+	// (client-output-buffer-limit pubsub), the server closes the socket, which is a
+	// gap.
 	Block
 	// EndWithError ends the subscription with ErrBufferFull.
 	EndWithError

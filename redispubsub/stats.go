@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// Stats tells the state of a subscriber.
+// Stats is the state of a subscriber.
 type Stats struct {
 	// Sockets are in the order of their addresses.
 	Sockets []SocketStats
-	// Unplaced is the number of topics that no node is known for, or has taken.
+	// Unplaced is the number of topics for which there is no node.
 	Unplaced int
 }
 
-// SocketStats tells the state of a socket.
+// SocketStats is the state of a socket.
 type SocketStats struct {
 	Addr  string
 	State SocketState
 	Since time.Time // of the state
-	// Err is why the last socket has ended, or could not be connected; nil while there
-	// is one.
+	// Err is the error that ended the last socket, or for which none could be
+	// connected. It is nil while there is one.
 	Err error
-	// Topics are those that are wanted of the node, Live those that are subscribed. A
-	// subscriber is well if they are as many.
+	// Topics is the number of topics that are wanted from the node, Live of those that
+	// are subscribed. If both are the same, all is well.
 	Topics, Live int
-	// Messages and Bytes are what has come by the present socket.
+	// Messages and Bytes count what the current socket has received.
 	Messages, Bytes int64
-	// Confirmed is a time before which nothing was lost: while the server answers
+	// Confirmed is a time before which nothing was lost. While the server answers
 	// heartbeats, it is less than redisconn.Opts.IOTimeout ago.
 	Confirmed time.Time
 }

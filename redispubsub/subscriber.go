@@ -9,12 +9,13 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Subscriber keeps subscriptions on one server, or on the nodes of a cluster. It has one
-// socket for each node that has subscriptions, and one more for each subscription with
-// the policy Block. It is safe for concurrent use.
+// Subscriber keeps subscriptions on one server, or on the nodes of a cluster. It has
+// one socket for each node that has subscriptions, and one more for each subscription
+// with the policy Block. It is safe for use by many goroutines.
 //
-// What is wanted and what the servers have confirmed are two sets. They are compared
-// after each change of either: a new socket, a confirmation, a slot that moves.
+// It has two sets of topics: those that are wanted, and those that servers have
+// confirmed. They are compared after each change of either: a new socket, a
+// confirmation, a slot that moves.
 type Subscriber struct {
 	nodes  Nodes
 	logger Logger
@@ -92,8 +93,9 @@ func (t *topic) left() <-chan struct{} {
 	return t.gone
 }
 
-// New makes a Subscriber on the server of a connection, with its options. It dials when
-// something is subscribed. It ends with Close or with the connection.
+// New makes a Subscriber on the server of a connection, with the connection's options.
+// It dials when a topic is subscribed. It lives until Close, or until the connection
+// ends.
 func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 	if conn == nil {
 		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
@@ -102,8 +104,8 @@ func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 }
 
 // NewCluster makes a Subscriber on the nodes of a cluster. Sharded channels are
-// subscribed on the master of their slot, and follow it; others on any one master. It
-// ends with Close or with the cluster.
+// subscribed on the master of their slot, and follow it; other topics on any one
+// master. It lives until Close, or until the cluster ends.
 func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	if nodes == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
@@ -125,8 +127,8 @@ func newSubscriber(nodes Nodes, opts Opts) *Subscriber {
 	return s
 }
 
-// Close ends the subscriber with all of its subscriptions, which end with ErrClosed. It
-// does not wait.
+// Close ends the subscriber and all of its subscriptions, with [ErrClosed]. It does not
+// wait.
 func (s *Subscriber) Close() { s.cancel() }
 
 // run is the subscriber's goroutine: it places topics anew when the nodes change. New

@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Subscription is a set of topics with a consumer, who takes the events of all of them
-// in order: see [Subscription.Events]. It is safe for concurrent use.
+// Subscription is a set of topics with a consumer, who gets the events of all of them
+// in order: see [Subscription.Events]. It is safe for use by many goroutines.
 type Subscription struct {
 	s       *Subscriber
 	buffer  *buffer
@@ -20,8 +20,8 @@ type Subscription struct {
 	closed  bool
 }
 
-// NewSubscription makes a subscription without topics. Close it when it is not used any
-// more.
+// NewSubscription makes a subscription without topics. Close it when it is not needed
+// any more.
 func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
 	sub := &Subscription{s: s, buffer: newBuffer(opts), invalid: err, members: map[Topic]*member{}}
@@ -37,9 +37,9 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 }
 
 // Subscribe adds topics, and returns when the server has confirmed all of them. If it
-// refuses some, the error is a *SubscribeError, and the others are subscribed. As long as
-// the server can't be reached it is dialed again, until ctx is done: topics that are not
-// confirmed by then are taken back. A topic that is subscribed already stays.
+// refuses some, the error is a *[SubscribeError], and the others are subscribed. If the
+// server can't be reached, it is dialed until ctx is done; topics that are not
+// confirmed by then are removed again. A topic that is subscribed already stays.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
@@ -63,9 +63,9 @@ func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
 	return c.err()
 }
 
-// Unsubscribe removes topics. Nothing of them comes from the moment of the call. It
-// returns when the server has confirmed that, or ctx is done. Topics that are not
-// subscribed are passed over.
+// Unsubscribe removes topics. None of their messages is delivered after the call has
+// begun. It returns when the server has confirmed, or ctx is done. Topics that are not
+// subscribed are ignored.
 func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
@@ -83,7 +83,7 @@ func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
 	return nil
 }
 
-// Topics returns the topics, confirmed or not, in no order.
+// Topics returns the topics, confirmed or not, in no particular order.
 func (s *Subscription) Topics() []Topic {
 	s.s.mu.Lock()
 	defer s.s.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Expectation is one request, or transaction, that a Mock expects. One of Reply,
-// ReplyFunc, ServerError, NotSent, Unknown, Fail and NoReply says how it ends; of
-// several the last one counts.
+// Expectation is one request, or transaction, that a [Mock] expects. Reply, ReplyFunc,
+// ServerError, NotSent, Unknown, Fail and NoReply say how it ends; the last one that is
+// called counts.
 type Expectation struct {
 	m     *Mock
 	want  want
@@ -31,11 +31,10 @@ type outcome struct {
 
 func (e *Expectation) String() string { return fmt.Sprintf("%s (%s)", e.want, e.where) }
 
-// Reply answers with a value, of a type that results have: nil (null), string (a
-// simple string, such as "OK"), []byte (a bulk string), int64 or int, []any, and, as with
-// RESP3, map[string]any, float64, bool and *big.Int; an error stands for one of
-// the server's where it is a part of the value. Any other type fails the test. Each request gets
-// a copy.
+// Reply answers with a value of a type that results have: nil (null), string (a simple
+// string, such as "OK"), []byte (a bulk string), int64 or int, []any, and, as with
+// RESP3, map[string]any, float64, bool and *big.Int. An error within the value stands
+// for an error of the server. Any other type fails the test. Each request gets a copy.
 func (e *Expectation) Reply(value any) *Expectation {
 	value, err := copyReply(value)
 	if err != nil {
@@ -47,10 +46,9 @@ func (e *Expectation) Reply(value any) *Expectation {
 	})
 }
 
-// ReplyFunc answers with what f returns, which is to be of a type that Reply takes,
-// or an error. f gets a copy of the request, with its arguments as strings, and is
-// called for one request at a time, in their order. Of a transaction it gets the
-// first request.
+// ReplyFunc answers with what f returns: a value of a type that Reply accepts, or an
+// error. f gets a copy of the request, with its arguments as strings; of a transaction
+// it gets the first request. It is called for one request at a time, in their order.
 func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
 	return e.end(func(got sent) any {
 		value, err := copyReply(f(got.request()))
@@ -62,9 +60,9 @@ func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
 	})
 }
 
-// ServerError answers with an error of the server, such as "ERR no such key" or
-// "MOVED 1 10.0.0.1:6379". It gets the type that a connection gives to it:
-// redis.ErrResult, or a subtype.
+// ServerError answers with an error of the server, such as "ERR no such key" or "MOVED
+// 1 10.0.0.1:6379". The error has the type that a connection gives it: redis.ErrResult
+// or a subtype.
 func (e *Expectation) ServerError(text string) *Expectation {
 	err := ServerError(text)
 	if !err.IsOfType(redis.ErrResult) {
@@ -93,8 +91,8 @@ func (e *Expectation) NoReply() *Expectation {
 	return e.set(func() { e.outcome.reply, e.outcome.silent = nil, true })
 }
 
-// After delays the answer, and with it, as on a connection, those behind it. The
-// delay begins when the answers before are given.
+// After delays the answer, and those behind it, as on a connection. The delay begins
+// when the answers before it are given.
 func (e *Expectation) After(d time.Duration) *Expectation {
 	return e.set(func() { e.outcome.after = d })
 }
@@ -104,7 +102,7 @@ func (e *Expectation) Times(n int) *Expectation {
 	return e.set(func() { e.least, e.most = n, n })
 }
 
-// AnyTimes makes the mock take the request any number of times, or never.
+// AnyTimes makes the mock accept the request any number of times, or never.
 func (e *Expectation) AnyTimes() *Expectation {
 	return e.set(func() { e.least, e.most = 0, math.MaxInt })
 }

@@ -27,9 +27,9 @@ type Mock struct {
 
 var _ redis.Sender = (*Mock)(nil)
 
-// NewMock makes a Mock that expects requests in the order in which they are
-// declared. It reports to t, and is verified and closed when the test ends. With a
-// nil t it panics instead of reporting; call Verify and Close then.
+// NewMock makes a Mock that expects requests in the order in which they are declared.
+// It reports to t, and is verified and closed when the test ends. With a nil t it
+// panics instead of reporting; call Verify and Close yourself then.
 func NewMock(t TB) *Mock {
 	m := &Mock{t: t, answers: answers{closed: make(chan struct{})}}
 	if t != nil {
@@ -61,15 +61,15 @@ func (m *Mock) ScriptMode() *Mock {
 }
 
 // Expect adds an expectation of one request, whether it is sent by Send or as a part of
-// SendMany. Arguments are compared as they are sent, so that 1 matches "1"; they
-// may be a [Matcher] too. How the request ends must be said: see [Expectation].
+// SendMany. Arguments are compared as they are sent, so 1 matches "1"; an argument may
+// also be a [Matcher]. A method of the [Expectation] has to say how the request ends.
 func (m *Mock) Expect(cmd string, args ...any) *Expectation {
 	return m.expect(false, redis.Req(cmd, args...))
 }
 
-// ExpectTransaction adds an expectation of one SendTransaction with these requests.
-// It ends with a Reply of a []any, which has a result for each of them, or of nil, as if
-// a watched key had changed.
+// ExpectTransaction adds an expectation of one SendTransaction with these requests. Its
+// Reply is a []any with a result for each of them, or nil, as if a watched key had
+// changed.
 func (m *Mock) ExpectTransaction(reqs ...redis.Request) *Expectation {
 	return m.expect(true, reqs...)
 }
@@ -108,15 +108,15 @@ func (m *Mock) expect(transaction bool, reqs ...redis.Request) *Expectation {
 	return e
 }
 
-// SetShards makes EachShard give these senders, as if each was a master of a
-// cluster, and not the mock itself. nil is a master without a live connection.
+// SetShards makes EachShard pass these senders, as if each were a master of a cluster,
+// instead of the mock. nil stands for a master without a connection.
 func (m *Mock) SetShards(shards ...redis.Sender) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shards = slices.Clone(shards)
 }
 
-// Verify reports the expectations that are not met.
+// Verify reports expectations that are not met.
 func (m *Mock) Verify() {
 	m.mu.Lock()
 	var unmet []string
@@ -168,8 +168,8 @@ func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 }
 
-// SendTransaction implements redis.Sender. One without requests is not to be
-// expected: its result is an empty array.
+// SendTransaction implements redis.Sender. One without requests needs no expectation:
+// its result is an empty array.
 func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	err, at := m.refusal(reqs, cb)
 	switch {
@@ -284,8 +284,8 @@ func (s *scanner) Next(cb redis.Future) {
 	s.DoNext(cb, s.m)
 }
 
-// EachShard implements redis.Sender: it calls f with the mock, or with what
-// SetShards has set.
+// EachShard implements redis.Sender: it calls f with the mock, or with the senders of
+// SetShards.
 func (m *Mock) EachShard(f func(redis.Sender, error) bool) {
 	m.mu.Lock()
 	shards := m.shards

@@ -25,8 +25,8 @@ type Call struct {
 	// Method is "Send", "SendMany", "SendTransaction", or "Next" for a step of a
 	// Scanner, whose request has the cursor 0.
 	Method string
-	// Requests are the words of each request: the command's name, one or two words
-	// as the caller wrote them, and the arguments as they are sent.
+	// Requests are the words of each request: the command's name, as one or two words
+	// as the caller wrote it, and the arguments as they are sent.
 	Requests [][]string
 }
 

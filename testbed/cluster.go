@@ -55,10 +55,10 @@ func (o ClusterOptions) withDefaults() (ClusterOptions, error) {
 	return o, err
 }
 
-// Cluster is a Redis cluster of which every node is a Server. Nodes 0 to
-// Masters-1 begin as masters, of equal shares of the slots in that order; the
-// replicas follow, node Masters+i being that of node i. Roles and slots change
-// as a test has them changed: ask Owner, Masters and Replicas.
+// Cluster is a Redis cluster whose nodes are Servers. Nodes 0 to Masters-1 begin as
+// masters with equal shares of the slots, in that order. The replicas follow: node
+// Masters+i is a replica of node i. When a test has changed roles or slots, ask Owner,
+// Masters and Replicas.
 type Cluster struct {
 	opts ClusterOptions
 
@@ -79,8 +79,8 @@ func (n *Node) ID() string { return n.id }
 // String names the node in errors.
 func (n *Node) String() string { return fmt.Sprintf("node %.8s at %s", n.id, n.Addr()) }
 
-// NewCluster starts a cluster for a test, which fails if that fails, and closes
-// it when the test is over; the logs are shown if the test failed. Without opts
+// NewCluster starts a cluster for a test, and closes it when the test is over. If it
+// can't be started, the test fails. If the test fails, the logs are shown. Without opts
 // it has the defaults; more than one is a mistake.
 func NewCluster(t testing.TB, opts ...ClusterOptions) *Cluster {
 	t.Helper()

@@ -73,8 +73,8 @@ type Group struct {
 	sentinels []*Server
 }
 
-// NewGroup starts a group for a test, which fails if that fails, and closes it
-// when the test is over; the logs are shown if the test failed. Without opts it
+// NewGroup starts a group for a test, and closes it when the test is over. If it can't
+// be started, the test fails. If the test fails, the logs are shown. Without opts it
 // has the defaults; more than one is a mistake.
 func NewGroup(t testing.TB, opts ...GroupOptions) *Group {
 	t.Helper()

@@ -53,8 +53,8 @@ type Server struct {
 	logFrom int64
 }
 
-// NewServer starts a server for a test, which fails if that fails. It is closed
-// when the test is over; the end of its log is shown if the test failed.
+// NewServer starts a server for a test, and closes it when the test is over. If it
+// can't be started, the test fails. If the test fails, the end of the log is shown.
 // Without opts it has the defaults; more than one is a mistake.
 func NewServer(t testing.TB, opts ...Options) *Server {
 	t.Helper()
