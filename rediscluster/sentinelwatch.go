@@ -111,11 +111,28 @@ func (w *sentinel) answered() {
 // listen is a goroutine that subscribes, again and again, until the watch ends.
 func (w *sentinel) listen(conn *redisconn.Connection) {
 	defer w.s.c.recovered()
-	ask := func() { w.askSoon() }
 	for w.ctx.Err() == nil {
-		_ = conn.Listen(w.ctx, sentinelEvents, ask, ask) // why it fails, the next question tells
+		w.attend(conn)
 		w.askSoon()
 		w.sleep(listenPause/2 + rand.N(listenPause))
+	}
+}
+
+// attend subscribes, and has the sentinel asked after each event and once it confirms,
+// until the socket ends. Why it ends, or can't be had, the next question tells.
+func (w *sentinel) attend(conn *redisconn.Connection) {
+	sock, err := conn.OpenPush(w.ctx)
+	if err != nil {
+		return
+	}
+	defer sock.Close()
+	if sock.Send(redis.Req("SUBSCRIBE", sentinelEvents...)) != nil {
+		return
+	}
+	for push := new(redis.Push); ; w.askSoon() {
+		if _, pushed, err := sock.Receive(push); err != nil || !pushed { // a reply is a refusal
+			return
+		}
 	}
 }
 
