@@ -22,11 +22,17 @@ type GroupOptions struct {
 	Replicas int
 	// Sentinels is their number. Default none.
 	Sentinels int
+	// WatchedBy is a group whose sentinels watch this one, too, instead of some of its
+	// own; MasterName has to be another. Close that group last.
+	WatchedBy *Group
 	// MasterName is what the sentinels call the master. Default "mymaster".
 	MasterName string
 	// SentinelOptions are those of the sentinels. TLS, CA and Certificate are
 	// those of Options.
 	SentinelOptions Options
+	// Hostname is what the servers announce themselves as, and what the sentinels tell
+	// (Redis 6.2). It has to resolve to 127.0.0.1. Default: none, they tell IPs.
+	Hostname string
 	// DownAfter is how long a sentinel waits for an answer before it holds a
 	// server for dead. Default 1 s: less makes a busy machine look like a failure.
 	DownAfter time.Duration
@@ -52,6 +58,9 @@ func (o GroupOptions) withDefaults() (GroupOptions, error) {
 	o.Options.keepConfig, o.SentinelOptions.keepConfig = true, true
 	if o.TLS {
 		o.Options.Config = append(slices.Clone(o.Options.Config), "tls-replication yes")
+	}
+	if o.Hostname != "" {
+		o.Options.Config = append(slices.Clone(o.Options.Config), "replica-announce-ip "+o.Hostname)
 	}
 	var err error
 	if o.Options, err = o.Options.withDefaults(); err != nil {
@@ -126,12 +135,17 @@ func (g *Group) create() error {
 	if err := startAll(&g.servers, g.opts.Replicas, replica); err != nil {
 		return err
 	}
-	if err := g.WaitReplicas(master); err != nil || g.opts.Sentinels <= 0 {
+	if err := g.WaitReplicas(master); err != nil || g.opts.WatchedBy == nil && g.opts.Sentinels <= 0 {
 		return err
 	}
-	sentinel := g.opts.SentinelOptions
-	sentinel.sentinel = g.sentinelConfig(master)
-	if err := startAll(&g.sentinels, g.opts.Sentinels, sentinel); err != nil {
+	if g.opts.WatchedBy != nil {
+		err = g.joinSentinels(master)
+	} else {
+		sentinel := g.opts.SentinelOptions
+		sentinel.sentinel = g.sentinelConfig(master)
+		err = startAll(&g.sentinels, g.opts.Sentinels, sentinel)
+	}
+	if err != nil {
 		return err
 	}
 	return g.WaitSentinels(master)
@@ -151,10 +165,15 @@ func startAll(servers *[]*Server, count int, o Options) error {
 
 // addr is where clients and the other servers find a server.
 func (g *Group) addr(s *Server) string {
+	addr := s.Addr()
 	if g.opts.TLS {
-		return s.TLSAddr()
+		addr = s.TLSAddr()
 	}
-	return s.Addr()
+	if g.opts.Hostname != "" && !slices.Contains(g.sentinels, s) {
+		_, port, _ := strings.Cut(addr, ":")
+		return g.opts.Hostname + ":" + port
+	}
+	return addr
 }
 
 // hostPort is addr as configuration files and SENTINEL have it.
@@ -164,7 +183,8 @@ func (g *Group) hostPort(s *Server) string { return strings.Replace(g.addr(s), "
 // started: the master of the beginning first.
 func (g *Group) Servers() []*Server { return slices.Clone(g.servers) }
 
-// Addrs returns the addresses of Servers, with TLS those of their TLS ports.
+// Addrs returns the addresses of Servers, with TLS those of their TLS ports, and with
+// GroupOptions.Hostname as their host.
 func (g *Group) Addrs() []string { return g.addrs(g.servers) }
 
 func (g *Group) addrs(servers []*Server) (addrs []string) {
@@ -250,8 +270,12 @@ func (g *Group) Promote(replica *Server) error {
 
 // Close kills all servers and removes their directories.
 func (g *Group) Close() {
+	servers := g.Servers()
+	if g.opts.WatchedBy == nil {
+		servers = append(servers, g.sentinels...)
+	}
 	var all sync.WaitGroup
-	for _, s := range append(g.Servers(), g.sentinels...) {
+	for _, s := range servers {
 		all.Go(s.Close)
 	}
 	all.Wait()

@@ -47,3 +47,16 @@ func TestSentinelsFailOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, old, next)
 }
+
+func TestGroupsShareSentinelsAndHaveHostnames(t *testing.T) {
+	g := NewGroup(t, GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
+	other := NewGroup(t, GroupOptions{
+		Options: Options{Password: "secret"}, Hostname: "localhost",
+		MasterName: "other", Replicas: 1, WatchedBy: g,
+	})
+	require.Contains(t, other.Addrs()[0], "localhost:")
+	promoted, err := other.Failover(Graceful)
+	require.NoError(t, err)
+	require.Same(t, other.Servers()[1], promoted)
+	require.NoError(t, g.WaitSentinels(g.Servers()[0]), "nothing changes for the first group")
+}

@@ -12,17 +12,13 @@ import (
 
 // sentinelConfig returns what makes a server watch the group's master.
 func (g *Group) sentinelConfig(master *Server) []string {
-	name := g.opts.MasterName
-	lines := []string{
-		fmt.Sprintf("sentinel monitor %s %s %d", name, g.hostPort(master), g.opts.Sentinels/2+1),
-		fmt.Sprintf("sentinel down-after-milliseconds %s %d", name, g.opts.DownAfter.Milliseconds()),
-		// An attempt that fails, or one that others have begun, holds up the next for
-		// twice as long.
-		fmt.Sprintf("sentinel failover-timeout %s %d", name, 4*g.opts.DownAfter.Milliseconds()),
-		fmt.Sprintf("sentinel parallel-syncs %s 5", name),
+	var lines []string
+	if g.opts.Hostname != "" {
+		lines = []string{"sentinel resolve-hostnames yes", "sentinel announce-hostnames yes"}
 	}
-	if g.opts.Password != "" {
-		lines = append(lines, fmt.Sprintf("sentinel auth-pass %s %s", name, quote(g.opts.Password)))
+	lines = append(lines, fmt.Sprintf("sentinel monitor %s %s %d", g.opts.MasterName, g.hostPort(master), g.opts.Sentinels/2+1))
+	for _, setting := range g.sentinelSettings() {
+		lines = append(lines, fmt.Sprintf("sentinel %s %s %s", setting[0], g.opts.MasterName, quote(setting[1])))
 	}
 	if g.opts.TLS {
 		lines = append(lines, "tls-replication yes")
@@ -31,6 +27,38 @@ func (g *Group) sentinelConfig(master *Server) []string {
 		lines = append(lines, "sentinel sentinel-pass "+quote(g.opts.SentinelOptions.Password))
 	}
 	return lines
+}
+
+// sentinelSettings are what sentinels are told of the group's master.
+func (g *Group) sentinelSettings() [][2]string {
+	settings := [][2]string{
+		{"down-after-milliseconds", fmt.Sprint(g.opts.DownAfter.Milliseconds())},
+		// An attempt that fails, or one that others have begun, holds up the next for
+		// twice as long.
+		{"failover-timeout", fmt.Sprint(4 * g.opts.DownAfter.Milliseconds())},
+		{"parallel-syncs", "5"},
+	}
+	if g.opts.Password != "" {
+		settings = append(settings, [2]string{"auth-pass", g.opts.Password})
+	}
+	return settings
+}
+
+// joinSentinels has the sentinels of another group watch the group's master, too.
+func (g *Group) joinSentinels(master *Server) error {
+	g.sentinels = g.opts.WatchedBy.Sentinels()
+	host, port, _ := strings.Cut(g.addr(master), ":")
+	for _, s := range g.sentinels {
+		if err := s.call("SENTINEL MONITOR", g.opts.MasterName, host, port, len(g.sentinels)/2+1); err != nil {
+			return err
+		}
+		for _, setting := range g.sentinelSettings() {
+			if err := s.call("SENTINEL SET", g.opts.MasterName, setting[0], setting[1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // MasterName returns what the sentinels call the master.
