@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"maps"
 	"net"
 	"slices"
 
@@ -23,6 +24,8 @@ type layout struct {
 	aliases map[string]string
 	// hostnames are known for some of the addresses.
 	hostnames map[string]string
+	// zones are told for some of the addresses.
+	zones map[string]string
 	// migrating are the slots on the move.
 	migrating map[uint16]struct{}
 	// masterOnly are slots that users want to be read from their masters.
@@ -81,13 +84,17 @@ func (v view) named() view {
 	for i, r := range ranges {
 		addrs := slices.Clone(r.Addrs)
 		hostnames := make(map[string]string, len(r.AddrHostnames))
+		zones := make(map[string]string, len(r.AddrZones))
 		for j, addr := range addrs {
 			addrs[j] = name(addr)
 			if hostname := r.AddrHostnames[addr]; hostname != "" {
 				hostnames[addrs[j]] = hostname
 			}
+			if zone := r.AddrZones[addr]; zone != "" {
+				zones[addrs[j]] = zone
+			}
 		}
-		ranges[i].Addrs, ranges[i].AddrHostnames = addrs, hostnames
+		ranges[i].Addrs, ranges[i].AddrHostnames, ranges[i].AddrZones = addrs, hostnames, zones
 	}
 	nodes := slices.Clone(v.nodes)
 	for i, n := range nodes {
@@ -101,7 +108,10 @@ func (v view) named() view {
 // merge makes a layout of views: of each slot the newest claim counts. It
 // returns nil if no slot is served at all.
 func merge(views []view) *layout {
-	l := &layout{aliases: map[string]string{}, hostnames: map[string]string{}, migrating: map[uint16]struct{}{}}
+	l := &layout{
+		aliases: map[string]string{}, hostnames: map[string]string{}, zones: map[string]string{},
+		migrating: map[uint16]struct{}{},
+	}
 	var claims [redisclusterutil.NumSlots]claim
 	for i := range views {
 		v := views[i].named()
@@ -182,6 +192,7 @@ func (l *layout) learnNodes(v view) {
 		for addr, named := range r.AddrHostnames {
 			l.hostnames[addr], _, _ = net.SplitHostPort(named)
 		}
+		maps.Copy(l.zones, r.AddrZones)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestMergeOwnClaimCountsAmongEqual(t *testing.T) {
 func TestMergeEmptyHost(t *testing.T) {
 	l := merge([]view{{
 		asked:  "10.0.0.1:7000",
-		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs(":7000", ":7001"), AddrHostnames: map[string]string{":7000": "x:7000"}}},
+		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs(":7000", ":7001"), AddrHostnames: map[string]string{":7000": "x:7000"}, AddrZones: map[string]string{":7001": "zone"}}},
 		nodes:  infos{myself(member("a", "", 7000, 1))},
 	}, {
 		asked:  "[::1]:7002",
@@ -99,6 +99,7 @@ func TestMergeEmptyHost(t *testing.T) {
 	want := []shardLayout{{"10.0.0.1:7000", addrs("10.0.0.1:7001")}, {"[::1]:7002", nil}}
 	assert.Equal(t, want, l.shards)
 	assert.Equal(t, "x", l.hostnames["10.0.0.1:7000"])
+	assert.Equal(t, map[string]string{"10.0.0.1:7001": "zone"}, l.zones)
 	assert.Empty(t, l.others)
 }
 

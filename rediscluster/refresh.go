@@ -187,6 +187,7 @@ func (r *refresher) publish(l *layout) (changed bool) {
 		if r.nodes[key] == nil {
 			r.nodes[key] = r.c.newNode(addr, r.hostname(l, addr, hosts), replica)
 		}
+		r.nodes[key].learnZone(l.zones[addr])
 		return r.nodes[key]
 	})
 	if r.c.topology.Load().equal(t) {

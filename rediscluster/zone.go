@@ -10,6 +10,14 @@ import (
 // setZone notes whether the node is in the caller's zone.
 func (n *node) setZone(zone string) { n.local.Store(zone != "" && zone == n.c.opts.Zone) }
 
+// learnZone takes the zone of the node that a layout tells, if it tells one and the user
+// does not.
+func (n *node) learnZone(zone string) {
+	if zone != "" && n.c.opts.ZoneOf == nil {
+		n.setZone(zone)
+	}
+}
+
 // userZone is what Opts.ZoneOf says, empty if it is not set or panics.
 func (c *Cluster) userZone(addr string) string {
 	if c.opts.ZoneOf == nil || c.opts.Zone == "" {

@@ -126,13 +126,9 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 			r := SlotsRange{From: int(slots[0]), To: int(slots[1])}
 			for _, node := range nodes {
 				r.Addrs = append(r.Addrs, node.Addr)
-				if node.Hostname == "" {
-					continue
+				if node.Hostname != "" {
+					setText(&r.AddrHostnames, node.Addr, joinHostPort(node.Hostname, node.Port))
 				}
-				if r.AddrHostnames == nil {
-					r.AddrHostnames = make(map[string]string)
-				}
-				r.AddrHostnames[node.Addr] = joinHostPort(node.Hostname, node.Port)
 			}
 			ranges = append(ranges, r)
 		}

@@ -27,6 +27,9 @@ type ShardNode struct {
 	ReplicationOffset int64
 	// Health is online, loading (a replica that never synced) or fail.
 	Health string
+	// Zone is the availability zone, empty where the node is not told its own. Valkey
+	// has it from version 9.1 on.
+	Zone string
 }
 
 // ParseShardsInfo parses the answer to CLUSTER SHARDS, RESP2 and RESP3 alike.
@@ -125,6 +128,8 @@ func parseShardNode(cell any, preferTLS bool) (node ShardNode, ok bool) {
 			role = text
 		case "health":
 			node.Health = text
+		case "availability-zone":
+			node.Zone = text
 		}
 		return true
 	})

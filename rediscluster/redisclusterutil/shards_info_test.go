@@ -10,7 +10,7 @@ import (
 
 func TestParseShardsInfo(t *testing.T) {
 	master := []any{"id", "m1", "port", int64(7000), "tls-port", int64(8000), "ip", "10.0.0.1", "endpoint", "10.0.0.1",
-		"hostname", "a.example", "role", "master", "replication-offset", int64(72156), "health", "online"}
+		"hostname", "a.example", "role", "master", "replication-offset", int64(72156), "health", "online", "availability-zone", "zone-a"}
 	replica := map[string]any{"id": []byte("r1"), "tls-port": int64(8001), "ip": []byte("::1"), "endpoint": nil,
 		"role": []byte("replica"), "replication-offset": int64(0), "health": []byte("loading"), "later": []any{}}
 	unknown := []any{"id", "r2", "port", int64(7002), "ip", "10.0.0.3", "endpoint", "?", "role", "replica"}
@@ -19,7 +19,7 @@ func TestParseShardsInfo(t *testing.T) {
 		map[string]any{"slots": []any{}, "nodes": []any{}},
 	}
 	wantMaster := ShardNode{ID: "m1", Addr: "10.0.0.1:7000", IP: "10.0.0.1", Hostname: "a.example",
-		Port: 7000, TLSPort: 8000, Master: true, ReplicationOffset: 72156, Health: "online"}
+		Port: 7000, TLSPort: 8000, Master: true, ReplicationOffset: 72156, Health: "online", Zone: "zone-a"}
 	want := []ShardInfo{
 		{
 			Slots: [][2]uint16{{0, 5}, {7, 7}},

@@ -17,6 +17,9 @@ type SlotsRange struct {
 	// AddrHostnames holds, as host:port, the hostname of an address of Addrs, where
 	// the server's metadata told one. It is nil if there is none.
 	AddrHostnames map[string]string
+	// AddrZones holds the availability zone of an address of Addrs, where the server's
+	// metadata told one, as Valkey does from version 9.1 on. It is nil if there is none.
+	AddrZones map[string]string
 }
 
 // ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted. A node of
@@ -55,60 +58,69 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 	}
 	r.From, r.To = int(from), int(to)
 	for _, cell := range cells[2:] {
-		addr, hostname, ok := parseSlotsNode(cell)
+		node, ok := parseSlotsNode(cell)
 		if !ok {
 			return r, "a node is not an array of host and port"
 		}
-		if addr == "" {
+		if node.addr == "" {
 			continue
 		}
-		r.Addrs = append(r.Addrs, addr)
-		if hostname != "" {
-			if r.AddrHostnames == nil {
-				r.AddrHostnames = make(map[string]string)
-			}
-			r.AddrHostnames[addr] = hostname
-		}
+		r.Addrs = append(r.Addrs, node.addr)
+		setText(&r.AddrHostnames, node.addr, node.hostname)
+		setText(&r.AddrZones, node.addr, node.zone)
 	}
 	return r, ""
 }
 
-// parseSlotsNode returns the address and the one by hostname, both as host:port.
-// They are empty for what is unknown.
-func parseSlotsNode(cell any) (addr, hostname string, ok bool) {
+// setText sets a value, if there is one, in a map that is made when it is needed.
+func setText(m *map[string]string, key, value string) {
+	if value == "" {
+		return
+	}
+	if *m == nil {
+		*m = make(map[string]string)
+	}
+	(*m)[key] = value
+}
+
+// slotsCell is a node of a range: its address, and the one by hostname, both as
+// host:port, and its zone. They are empty for what is unknown.
+type slotsCell struct{ addr, hostname, zone string }
+
+func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 	node, isArray := cell.([]any)
 	if isArray && len(node) == 0 {
-		return "", "", true
+		return n, true
 	}
 	if !isArray || len(node) < 2 {
-		return "", "", false
+		return n, false
 	}
 	port, isInt := node[1].(int64)
 	if !isInt || port < 0 || port > 65535 {
-		return "", "", false
+		return n, false
 	}
 	host, known := "", true
 	if node[0] != nil {
 		if host, ok = asText(node[0]); !ok {
-			return "", "", false
+			return n, false
 		}
 		known = host != "?"
 	}
+	var meta map[string]string
 	if len(node) > 3 {
-		meta, isMap := textPairs(node[3])
-		if !isMap {
-			return "", "", false
+		if meta, ok = textPairs(node[3]); !ok {
+			return n, false
 		}
-		hostname = meta["hostname"]
 		if !known {
 			host, known = meta["ip"], meta["ip"] != ""
 		}
 	}
 	if !known || port == 0 {
-		return "", "", true
+		return n, true
 	}
-	if hostname != "" {
-		hostname = joinHostPort(hostname, int(port))
+	n.addr, n.zone = joinHostPort(host, int(port)), meta["availability-zone"]
+	if hostname := meta["hostname"]; hostname != "" {
+		n.hostname = joinHostPort(hostname, int(port))
 	}
-	return joinHostPort(host, int(port)), hostname, true
+	return n, true
 }

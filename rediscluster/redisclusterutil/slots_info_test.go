@@ -58,6 +58,11 @@ func TestParseSlotsInfo(t *testing.T) {
 			[]SlotsRange{{From: 0, To: 1, Addrs: []string{":7000"}, AddrHostnames: map[string]string{":7000": "a.example:7000"}}},
 		},
 		{
+			"zones of Valkey 9.1",
+			[]any{[]any{int64(0), int64(1), slotsNode(b("10.0.0.1"), 7000, id, []any{b("availability-zone"), b("zone-a")}), slotsNode(b("10.0.0.2"), 7000, id, []any{})}},
+			[]SlotsRange{{From: 0, To: 1, Addrs: []string{"10.0.0.1:7000", "10.0.0.2:7000"}, AddrZones: map[string]string{"10.0.0.1:7000": "zone-a"}}},
+		},
+		{
 			"unknown nodes",
 			[]any{
 				[]any{int64(0), int64(1), slotsNode(b("?"), 7000, id), slotsNode(b("10.0.0.2"), 7000, id)},

@@ -1,0 +1,77 @@
+package rediscluster
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// localNodes returns the addresses of the nodes in the caller's zone.
+func localNodes(c *Cluster) (addrs []string) {
+	for _, n := range c.topology.Load().nodes {
+		if n.local.Load() {
+			addrs = append(addrs, n.addr)
+		}
+	}
+	return addrs
+}
+
+// serveZoned has the node say that it serves all slots, with a replica, each in a zone.
+func (n *scriptedNode) serveZoned(replica, zone, replicaZone string) {
+	row := func(addr, zone string) string {
+		host, port, _ := net.SplitHostPort(addr)
+		return "*4\r\n" + testbed.ScriptedBulk(host) + ":" + port + "\r\n" + testbed.ScriptedBulk("id of "+port) +
+			"*2\r\n" + testbed.ScriptedBulk("availability-zone") + testbed.ScriptedBulk(zone)
+	}
+	slots := fmt.Sprintf("*1\r\n*4\r\n:0\r\n:16383\r\n%s%s", row(n.Addr(), zone), row(replica, replicaZone))
+	n.slots.Store(&slots)
+}
+
+// Valkey 9.1 tells the zones of all nodes with the slots.
+func TestSlotsTellZones(t *testing.T) {
+	master, replica := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n")), newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	master.serveZoned(replica.Addr(), "a", "b")
+	replica.slots.Store(master.slots.Load())
+	c, _ := connect(t, []string{master.Addr()}, Opts{Zone: "b", CheckInterval: minCheckInterval})
+	require.Equal(t, []string{replica.Addr()}, localNodes(c))
+
+	// They may change.
+	master.serveZoned(replica.Addr(), "b", "a")
+	replica.slots.Store(master.slots.Load())
+	require.Eventually(t, func() bool {
+		local := localNodes(c)
+		return len(local) == 1 && local[0] == master.Addr()
+	}, 5*time.Second, time.Millisecond)
+
+	// The user knows better.
+	c, _ = connect(t, []string{master.Addr()}, Opts{Zone: "b", ZoneOf: func(addr string) string {
+		if addr == replica.Addr() {
+			return "b"
+		}
+		return ""
+	}})
+	require.Equal(t, []string{replica.Addr()}, localNodes(c))
+}
+
+// The nodes of a cluster tell their own zones when they are connected to.
+func TestClusterNodesTellTheirZones(t *testing.T) {
+	tb := sharedCluster(t)
+	for i, n := range tb.Nodes() {
+		if err := redis.AsError(n.Do("CONFIG SET", "availability-zone", fmt.Sprint("zone-", i))); err != nil {
+			t.Skip("the server knows no zones: ", err)
+		}
+		t.Cleanup(func() { require.Equal(t, "OK", n.Do("CONFIG SET", "availability-zone", "")) })
+	}
+	c, _ := connect(t, tb.Addrs(), Opts{Zone: "zone-1", HostOpts: redisconn.Opts{IOTimeout: time.Minute}})
+	require.Eventually(t, func() bool {
+		local := localNodes(c)
+		return len(local) == 1 && local[0] == tb.Addrs()[1]
+	}, 5*time.Second, time.Millisecond)
+}
