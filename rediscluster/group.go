@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"context"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -10,11 +11,46 @@ import (
 )
 
 const (
-	// startTimeout bounds how long a master is waited for that nobody knows yet.
+	// startTimeout is how long a master is waited for that nobody knows yet, if the
+	// context has no deadline: some failovers, and no more than a caller expects of a
+	// constructor.
 	startTimeout = 5 * time.Second
-	// startPause is the pause between two rounds of questions meanwhile.
-	startPause = 50 * time.Millisecond
+	// startFirst is the pause between two rounds of questions meanwhile. It doubles up
+	// to startMost, so that a long wait is no load.
+	startFirst = 50 * time.Millisecond
+	startMost  = time.Second
 )
+
+// startWait is the time that a constructor has to find a master.
+type startWait struct {
+	context.Context
+	pause time.Duration
+}
+
+// newStartWait begins to wait until ctx is done, or for startTimeout if it has no
+// deadline. Cancel it.
+func newStartWait(ctx context.Context) (*startWait, context.CancelFunc) {
+	timeout := startTimeout
+	if deadline, bounded := ctx.Deadline(); bounded {
+		timeout = time.Until(deadline)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	return &startWait{ctx, startFirst}, cancel
+}
+
+// again waits for the next round, no longer than until news come, and returns false if
+// there is no time left.
+func (w *startWait) again(news <-chan struct{}) bool {
+	timer := time.NewTimer(w.pause)
+	defer timer.Stop()
+	w.pause = min(2*w.pause, startMost)
+	select {
+	case <-timer.C:
+	case <-news:
+	case <-w.Done():
+	}
+	return w.Err() == nil
+}
 
 // groupLayout is a master with replicas without a cluster: one shard for all slots. An
 // empty master is none.

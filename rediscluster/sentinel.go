@@ -32,11 +32,12 @@ const maxSentinels = 32
 // unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent
 // to it. While no sentinel answers, the last answer counts.
 //
-// If no sentinel knows a master yet, NewSentinel waits, for at most 5 s and until ctx
-// is done. Errors: [ErrNoSentinel], [ErrMasterUnknown] and [ErrSentinelsDisagree], each
-// with the answer of every sentinel; [redisconn.ErrAuth] or [redisconn.ErrTLS] if every
-// sentinel or server refuses the client; [redisconn.ErrRole] if the server named as
-// master is not one; other errors of connecting to it.
+// If no sentinel knows a master yet, or the master can't be reached, NewSentinel waits
+// until ctx is done, or for 5 s if ctx has no deadline. Errors: [ErrNoSentinel],
+// [ErrMasterUnknown] and [ErrSentinelsDisagree], each with the answer of every sentinel;
+// at once [ErrNotSentinel], [redisconn.ErrAuth] or [redisconn.ErrTLS] if every sentinel
+// or the master refuses the client; [redisconn.ErrRole] if the server named as master is
+// not one; other errors of connecting to it.
 func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*Cluster, error) {
 	if name == "" {
 		return nil, ErrMasterUnknown.New("the name of the master is empty")
@@ -82,7 +83,7 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 
 // start implements source.
 func (s *sentinels) start(ctx context.Context) (*layout, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	wait, cancel := newStartWait(ctx)
 	defer cancel()
 	s.watch(s.seeds)
 	var failure error
@@ -91,11 +92,11 @@ func (s *sentinels) start(ctx context.Context) (*layout, error) {
 		switch {
 		case l != nil && !s.disputed():
 			master := l.shards[0].master
-			err := s.c.tryMaster(ctx, master)
+			err := s.c.tryMaster(wait, master)
 			if err == nil {
 				return l, nil
 			}
-			if ctx.Err() == nil || failure == nil { // else it had no time to answer
+			if wait.Err() == nil || failure == nil { // else it had no time to answer
 				failure = errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
 			}
 			if isPermanent(failure) {
@@ -107,10 +108,7 @@ func (s *sentinels) start(ctx context.Context) (*layout, error) {
 				return nil, failure
 			}
 		}
-		select {
-		case <-time.After(startPause):
-		case <-s.signal:
-		case <-ctx.Done():
+		if !wait.again(s.signal) {
 			return nil, failure
 		}
 	}
@@ -140,7 +138,7 @@ func (s *sentinels) failure() (err *errorx.Error, final bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dispute != nil {
-		return s.c.withCluster(s.dispute), false
+		return s.c.withCluster(errorx.Decorate(s.dispute, "sentinels asked for the master %q", s.name)), false
 	}
 	kind := ErrNoSentinel
 	final = len(s.errs) > 0
@@ -183,8 +181,14 @@ func (s *sentinels) read(ask bool) *layout {
 	return s.present
 }
 
-// askAll returns when all have answered, or a grace after the first has.
+// askAll returns when all have answered, or a grace after the first has. Once there is a
+// topology it returns as soon as one tells another, so that a sentinel that is frozen
+// holds up no failover; before, several may disagree.
 func (s *sentinels) askAll() {
+	var news <-chan struct{}
+	if len(s.c.topology.Load().shards) > 0 {
+		news = s.signal
+	}
 	s.mu.Lock()
 	watched := slices.Collect(maps.Values(s.watched))
 	s.mu.Unlock()
@@ -212,6 +216,8 @@ func (s *sentinels) askAll() {
 			if i == 0 {
 				late.Reset(askGrace)
 			}
+		case <-news:
+			return
 		case <-late.C:
 			return
 		case <-s.c.ctx.Done():
@@ -239,6 +245,7 @@ func (s *sentinels) hear(w *sentinel, r sentinelReport, failure *errorx.Error) {
 		s.mu.Unlock()
 		return
 	}
+	r.from = w.addr
 	last, known := s.reports[w.addr]
 	first := failure != nil && s.errs[w.addr] == nil
 	switch {

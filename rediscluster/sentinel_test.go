@@ -234,6 +234,7 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL SET", "replica", "down-after-milliseconds", 100000)))
 	err := sentinelError(t, 500*time.Millisecond, g.SentinelAddrs(), "replica", rediscluster.Opts{})
 	require.True(t, err.IsOfType(redisconn.ErrRole), "%v", err)
+	require.Contains(t, err.Error(), `the master "replica"`)
 	require.Contains(t, err.Error(), replica.Addr())
 
 	other := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
@@ -241,4 +242,62 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 	require.True(t, err.IsOfType(rediscluster.ErrSentinelsDisagree), "%v", err)
 	require.Contains(t, err.Error(), g.Addrs()[0])
 	require.Contains(t, err.Error(), other.Addrs()[0])
+}
+
+// The same sentinels may watch several masters. These have hostnames.
+func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
+	other := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", MasterName: "other", Replicas: 1, WatchedBy: g})
+	moves := make(moveLog, 100)
+	first, second := newSentinel(t, g, rediscluster.Opts{Logger: moves}), newSentinel(t, other, rediscluster.Opts{})
+	require.Equal(t, []string{g.Addrs()[0]}, <-moves)
+	require.Contains(t, g.Addrs()[0], "localhost:")
+
+	promoted, err := other.Failover(testbed.Graceful)
+	require.NoError(t, err)
+	serves(t, second, promoted)
+	require.Equal(t, "OK", redis.Sync{S: second}.Do("SET", "a", "1"))
+	require.Equal(t, []byte("1"), promoted.Do("GET", "a"))
+	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, first))
+}
+
+// moveLog is a logger of the masters that a client takes requests to.
+type moveLog chan []string
+
+func (l moveLog) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
+	if e, ok := event.(rediscluster.LogTopologyChanged); ok {
+		l <- e.Masters
+	}
+}
+
+func (l moveLog) ReqStat(*rediscluster.Cluster, *redisconn.Connection, redis.Request, any, int64, int64, int64) {
+}
+
+// Servers that are behind others announce these: a failover leads to them.
+func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	replica := g.Servers()[1]
+	proxy := testbed.NewProxy(t, replica.Addr(), testbed.ProxyOpts{})
+	_, port := splitAddr(proxy.Addr())
+	require.NoError(t, redis.AsError(replica.Do("CONFIG SET", "replica-announce-port", port)))
+	host, masterPort := splitAddr(g.Addrs()[0])
+	require.NoError(t, redis.AsError(replica.Do("REPLICAOF", "NO", "ONE")))
+	require.NoError(t, redis.AsError(replica.Do("REPLICAOF", host, masterPort))) // it says its port anew
+
+	sentinel := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1}).Sentinels()[0]
+	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL MONITOR", "behind", host, masterPort, 1)))
+	moves := make(moveLog, 100)
+	c, err := rediscluster.NewSentinel(context.Background(), []string{sentinel.Addr()}, "behind", rediscluster.Opts{Logger: moves})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, c))
+	require.Eventually(t, func() bool { // it has to know the replica first
+		return redis.AsError(sentinel.Do("SENTINEL FAILOVER", "behind")) == nil
+	}, 30*time.Second, 10*time.Millisecond)
+	serves(t, c, replica)
+	masters := <-moves
+	for masters[0] == g.Addrs()[0] {
+		masters = <-moves
+	}
+	require.Equal(t, []string{proxy.Addr()}, masters)
 }

@@ -17,6 +17,7 @@ import (
 
 // sentinelReport is what one sentinel says of a master.
 type sentinelReport struct {
+	from   string // the sentinel
 	master string
 	// epoch is that of the election by which the master is one: the greater counts,
 	// as it does among the sentinels themselves.
@@ -190,16 +191,19 @@ func judge(reports map[string]sentinelReport, present string) (*layout, *errorx.
 	if len(best) == 0 {
 		return nil, nil
 	}
-	named := make(map[string]int)
+	named := make(map[string][]string) // sentinels by the master that they name
 	for _, r := range best {
-		named[r.master]++
+		named[r.master] = append(named[r.master], r.from)
 	}
 	master := best[0].master
 	var dispute *errorx.Error
 	if len(named) > 1 {
-		names := slices.Sorted(maps.Keys(named))
-		dispute = ErrSentinelsDisagree.New("sentinels name %s as the master of epoch %d", strings.Join(names, " and "), best[0].epoch)
-		if named[present] == 0 {
+		var said []string
+		for _, m := range slices.Sorted(maps.Keys(named)) {
+			said = append(said, fmt.Sprintf("%s by %s", m, strings.Join(named[m], ", ")))
+		}
+		dispute = ErrSentinelsDisagree.New("several are named as the master of epoch %d: %s", best[0].epoch, strings.Join(said, "; "))
+		if named[present] == nil {
 			return nil, dispute
 		}
 		master = present
@@ -223,9 +227,4 @@ func replicasOf(master string, reports []sentinelReport) (replicas []string) {
 	}
 	slices.Sort(replicas)
 	return replicas
-}
-
-// String is what errors show of a report.
-func (r sentinelReport) String() string {
-	return fmt.Sprintf("master %s, epoch %d, tilt %v", r.master, r.epoch, r.tilt)
 }

@@ -1,0 +1,98 @@
+package rediscluster_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// newEndpoints makes a client of primary.test and reader.test, the IPs of which stand for
+// servers.
+func newEndpoints(t *testing.T, servers map[string]*testbed.Server, opts rediscluster.Opts) *rediscluster.Cluster {
+	t.Helper()
+	opts.HostOpts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, _, _ := net.SplitHostPort(addr)
+		return (&net.Dialer{}).DialContext(ctx, network, servers[host].Addr())
+	}
+	return newReplicated(t, []string{"primary.test:6379", "reader.test:6379"}, opts)
+}
+
+// The names of a managed pair stand for other servers after a failover. The old master is
+// left although it goes on, since no name stands for it any more.
+func TestReplicatedFollowsNames(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	old, next := g.Servers()[0], g.Servers()[1]
+	fresh := testbed.NewServer(t)
+	servers := map[string]*testbed.Server{"10.0.0.1": old, "10.0.0.2": next, "10.0.0.3": fresh}
+	rediscluster.KnownNames(t, rediscluster.NameTable{"primary.test": {"10.0.0.1"}, "reader.test": {"10.0.0.2"}})
+	c := newEndpoints(t, servers, rediscluster.Opts{CheckInterval: 100 * time.Millisecond})
+	require.Equal(t, runIDOf(old), runID(t, c))
+
+	require.NoError(t, redis.AsError(next.Do("REPLICAOF", "NO", "ONE")))
+	host, port := splitAddr(next.Addr())
+	require.NoError(t, redis.AsError(fresh.Do("REPLICAOF", host, port)))
+	rediscluster.KnownNames(t, rediscluster.NameTable{"primary.test": {"10.0.0.2"}, "reader.test": {"10.0.0.3"}})
+	serves(t, c, next)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	require.Nil(t, old.Do("GET", "a"))
+	require.Eventually(t, func() bool {
+		info, _ := old.Do("INFO", "clients").([]byte)
+		return infoLine(string(info), "connected_clients") == "1" // who asks
+	}, 10*time.Second, time.Millisecond)
+	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
+	require.Eventually(t, func() bool {
+		return string(asBytes(replicas.Do("GET", "a"))) == "1" && calls(fresh) != ""
+	}, 10*time.Second, time.Millisecond)
+
+	// Names that are gone stand for what they stood for.
+	rediscluster.KnownNames(t, rediscluster.NameTable{})
+	for range 3 {
+		c.ForceReloading()
+		require.Equal(t, runIDOf(next), runID(t, c))
+	}
+}
+
+// Both endpoints may lead to the master: it is one server. So it is where an address
+// leads to it by a proxy.
+func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
+	server := testbed.NewServer(t)
+	servers := map[string]*testbed.Server{"10.0.0.1": server, "10.0.0.2": server}
+	rediscluster.KnownNames(t, rediscluster.NameTable{"primary.test": {"10.0.0.1"}, "reader.test": {"10.0.0.2", "10.0.0.1"}})
+	c := newEndpoints(t, servers, rediscluster.Opts{})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
+
+	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
+	c = newReplicated(t, []string{proxy.Addr(), server.Addr()}, rediscluster.Opts{})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
+}
+
+// Roles that change are noticed by failures alone: by READONLY, and by a handshake.
+func TestReplicatedNoticesRolesByFailures(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1})
+	one, two := g.Servers()[0], g.Servers()[1]
+	c := newReplicated(t, g.Addrs(), rediscluster.Opts{
+		CheckInterval: 10 * time.Minute, HostOpts: redisconn.Opts{ReconnectPause: 10 * time.Millisecond},
+	})
+	db := redis.Sync{S: c}
+	require.Equal(t, "OK", db.Do("SET", "a", "0"))
+	require.NoError(t, g.Promote(two)) // the old master keeps its clients, and answers READONLY
+	require.Eventually(t, func() bool { return db.Do("SET", "a", "1") == "OK" }, 10*time.Second, time.Millisecond)
+	require.Equal(t, []byte("1"), two.Do("GET", "a"))
+
+	require.NoError(t, two.Kill())
+	require.NoError(t, redis.AsError(one.Do("REPLICAOF", "NO", "ONE")))
+	host, port := splitAddr(one.Addr())
+	require.NoError(t, two.Restart())
+	require.NoError(t, redis.AsError(two.Do("REPLICAOF", host, port)))
+	serves(t, c, one)
+	require.Equal(t, "OK", db.Do("SET", "a", "2"))
+	require.Equal(t, []byte("2"), one.Do("GET", "a"))
+}

@@ -1,0 +1,122 @@
+package rediscluster_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// newScripted makes a client of scripted sentinels that asks for nothing by itself.
+func newScripted(t *testing.T, first *scriptedSentinel, opts rediscluster.Opts) *rediscluster.Cluster {
+	t.Helper()
+	opts.Logger, opts.CheckInterval = rediscluster.NoopLogger{}, 10*time.Minute
+	c, err := rediscluster.NewSentinel(context.Background(), []string{first.Addr()}, "main", opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serves waits until requests go to a server.
+func serves(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
+	t.Helper()
+	want := runIDOf(s)
+	require.Eventually(t, func() bool {
+		info := asBytes(redis.Sync{S: c}.Do("INFO", "server"))
+		return infoLine(string(info), "run_id") == want
+	}, 10*time.Second, time.Millisecond)
+}
+
+// An event is enough: nothing fails, and nobody is asked in the meantime.
+func TestSentinelEventMovesTheClient(t *testing.T) {
+	old, next := testbed.NewServer(t), testbed.NewServer(t)
+	sentinel := newScriptedSentinel(t, old.Addr(), 1)
+	c := newScripted(t, sentinel, rediscluster.Opts{})
+	require.Equal(t, runIDOf(old), runID(t, c))
+	require.Eventually(t, func() bool { return sentinel.publish("+sentinel") > 0 }, 10*time.Second, time.Millisecond)
+	sentinel.name(next.Addr(), 2)
+	require.Equal(t, runIDOf(old), runID(t, c))
+	sentinel.publish("+promoted-slave")
+	serves(t, c, next)
+
+	// A sentinel that was frozen comes back with old news: they are none.
+	other := newScriptedSentinel(t, next.Addr(), 2)
+	sentinel.mu.Lock()
+	sentinel.others = []string{other.Addr()}
+	sentinel.mu.Unlock()
+	sentinel.publish("+sentinel")
+	require.Eventually(t, func() bool { return other.publish("+sentinel") > 0 }, 10*time.Second, time.Millisecond)
+	sentinel.name(old.Addr(), 1)
+	asked := sentinel.asked()
+	sentinel.publish("+switch-master")
+	require.Eventually(t, func() bool { return sentinel.asked() > asked+1 }, 10*time.Second, time.Millisecond)
+	require.Equal(t, runIDOf(next), runID(t, c))
+}
+
+// A sentinel that ends a subscription, or refuses it, is asked anyway.
+func TestSentinelSubscriptionsAreRenewed(t *testing.T) {
+	old, next := testbed.NewServer(t), testbed.NewServer(t)
+	sentinel := newScriptedSentinel(t, old.Addr(), 1)
+	sentinel.deaf = true
+	c := newScripted(t, sentinel, rediscluster.Opts{})
+	sentinel.name(next.Addr(), 2)
+	serves(t, c, next)
+
+	sentinel.mu.Lock()
+	sentinel.deaf = false
+	sentinel.mu.Unlock()
+	subscribed := func() bool { return sentinel.publish("+sentinel") > 0 }
+	require.Eventually(t, subscribed, 10*time.Second, time.Millisecond)
+	sentinel.mu.Lock()
+	for _, conn := range sentinel.subscribers {
+		conn.Close()
+	}
+	sentinel.subscribers = nil
+	sentinel.mu.Unlock()
+	require.Eventually(t, subscribed, 10*time.Second, time.Millisecond)
+}
+
+// Nothing is sent to an address that no sentinel confirms, not even a dial: neither while
+// sentinels disagree, nor to where a server redirects.
+func TestSentinelSendsNothingToStrangers(t *testing.T) {
+	one, two := testbed.NewScripted(t, testbed.ScriptedOpts{}), testbed.NewScripted(t, testbed.ScriptedOpts{})
+	first, second := newScriptedSentinel(t, one.Addr(), 3), newScriptedSentinel(t, two.Addr(), 3)
+	opts := rediscluster.Opts{HostOpts: redisconn.Opts{Password: "secret"}}
+	err := sentinelError(t, 500*time.Millisecond, []string{first.Addr(), second.Addr()}, "main", opts)
+	require.True(t, err.IsOfType(rediscluster.ErrSentinelsDisagree), "%v", err)
+	for _, said := range []string{`"main"`, one.Addr() + " by " + first.Addr(), two.Addr() + " by " + second.Addr()} {
+		require.ErrorContains(t, err, said)
+	}
+	require.NotContains(t, err.Error(), "secret")
+	require.Zero(t, one.Accepted()+two.Accepted())
+
+	master := testbed.NewServer(t)
+	first.name(master.Addr(), 1)
+	c := newScripted(t, first, rediscluster.Opts{})
+	moved := redis.Sync{S: c}.Do("EVAL", "return redis.error_reply('MOVED 1 "+one.Addr()+"')", 0)
+	require.True(t, redis.AsErrorx(moved).IsOfType(redis.ErrMoved), "%v", moved)
+	require.Zero(t, one.Accepted())
+}
+
+// While a frozen sentinel is waited for, what another has to say is heard.
+func TestFrozenSentinelHoldsUpNobody(t *testing.T) {
+	old, next := testbed.NewServer(t), testbed.NewServer(t)
+	sentinel, frozen := newScriptedSentinel(t, old.Addr(), 1), newScriptedSentinel(t, old.Addr(), 1)
+	sentinel.others = []string{frozen.Addr()}
+	c := newScripted(t, sentinel, rediscluster.Opts{SentinelOpts: redisconn.Opts{IOTimeout: time.Minute}})
+	for _, s := range []*scriptedSentinel{sentinel, frozen} {
+		require.Eventually(t, func() bool { return s.publish("+sentinel") > 0 }, 10*time.Second, time.Millisecond)
+	}
+	end := frozen.silence()
+	defer end()
+	c.ForceReloading()
+	sentinel.name(next.Addr(), 2)
+	sentinel.publish("+switch-master")
+	serves(t, c, next)
+}
