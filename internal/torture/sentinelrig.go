@@ -1,12 +1,9 @@
 package torture
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,12 +23,26 @@ type SentinelRig struct {
 	Proxies []*testbed.Proxy // of the sentinels
 	Client  *rediscluster.Cluster
 
-	before oracle.Goroutines
+	before   oracle.Goroutines
+	monitors []*Monitor
+
+	mu    sync.Mutex // guards what follows
+	moves []Move
+	lost  map[string]time.Time // when sockets of the client were lost, by their addresses
+}
+
+// Move is when the client has taken a server for the master.
+type Move struct {
+	At     time.Time
+	Master string
+	// Issued is how many requests were issued before: those of this id and above know
+	// of the move.
+	Issued uint64
 }
 
 // NewSentinelRig makes a client of a group. Close it.
 func NewSentinelRig(name string, seed int64, group *testbed.Group, opts rediscluster.Opts) (*SentinelRig, error) {
-	r := &SentinelRig{Witnesses: Witnesses{seed: seed}, Group: group}
+	r := &SentinelRig{Witnesses: Witnesses{seed: seed}, Group: group, lost: make(map[string]time.Time)}
 	r.NewLedger(name)
 	behind := make(map[string]string)
 	for _, addr := range group.SentinelAddrs() {
@@ -46,7 +57,7 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 	opts.SentinelOpts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, behind[addr])
 	}
-	opts.Logger = rediscluster.NoopLogger{}
+	opts.Logger = sentinelEvents{rig: r}
 	opts.SentinelOpts.Logger = redisconn.NoopLogger{}
 	var err error
 	r.Client, err = rediscluster.NewSentinel(context.Background(), group.SentinelAddrs()[:1], group.MasterName(), opts)
@@ -78,22 +89,88 @@ func (r *SentinelRig) Close() {
 		r.Client.Close()
 		r.before.Settle(r.Ledger.Report, time.Second, engines...)
 	}
+	r.Watched()
 	for _, p := range r.Proxies {
 		p.Close()
 	}
 }
 
-// Announced returns when the first of the sentinels names another master than old.
-func (r *SentinelRig) Announced(ctx context.Context, old *testbed.Server) (time.Time, error) {
+// sentinelEvents is the logger of a rig's client.
+type sentinelEvents struct {
+	rediscluster.NoopLogger
+	rig *SentinelRig
+}
+
+// Report implements rediscluster.Logger.
+func (l sentinelEvents) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
+	r := l.rig
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch e := event.(type) {
+	case rediscluster.LogTopologyChanged:
+		for _, master := range e.Masters {
+			r.moves = append(r.moves, Move{time.Now(), master, r.Ledger.Issued()})
+		}
+	case rediscluster.LogHostEvent:
+		if lost, ok := e.Event.(redisconn.LogDisconnected); ok {
+			r.lost[lost.LocalAddr] = time.Now()
+		}
+	}
+}
+
+// Left returns the client's first move away from a master; false if it has not moved.
+func (r *SentinelRig) Left(old string) (Move, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := false
+	for _, m := range r.moves {
+		if was && m.Master != old {
+			return m, true
+		}
+		was = was || m.Master == old
+	}
+	return Move{}, false
+}
+
+// LostBy reports whether the client had lost a socket by then, so that it has written
+// nothing to it since.
+func (r *SentinelRig) LostBy(socket string, when time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, lost := r.lost[socket]
+	return lost && at.Before(when)
+}
+
+// Watch notes what a server writes, until it is stopped.
+func (r *SentinelRig) Watch(s *testbed.Server) error {
+	m, err := StartMonitor(s)
+	if err == nil {
+		r.monitors = append(r.monitors, m)
+	}
+	return err
+}
+
+// Watched stops watching, and returns what was written meanwhile.
+func (r *SentinelRig) Watched() (writes []MonitoredWrite) {
+	for _, m := range r.monitors {
+		writes = append(writes, m.Stop()...)
+	}
+	r.monitors = nil
+	return writes
+}
+
+// Announced returns when the first of some sentinels of a group names another master than
+// old.
+func Announced(ctx context.Context, group *testbed.Group, sentinels []string, old *testbed.Server) (time.Time, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	first := make(chan time.Time, len(r.Group.Sentinels()))
-	for _, addr := range r.Group.SentinelAddrs() {
+	first := make(chan time.Time, len(sentinels))
+	for _, addr := range sentinels {
 		go func() { // ends with ctx
 			conn := &redisdumb.Conn{Addr: addr, Timeout: time.Second}
 			defer conn.Close()
 			for ctx.Err() == nil {
-				named, _ := conn.Do("SENTINEL GET-MASTER-ADDR-BY-NAME", r.Group.MasterName()).([]any)
+				named, _ := conn.Do("SENTINEL GET-MASTER-ADDR-BY-NAME", group.MasterName()).([]any)
 				if len(named) == 2 && fmt.Sprintf("%s:%s", named...) != old.Addr() {
 					first <- time.Now()
 					return
@@ -132,69 +209,3 @@ func (r *SentinelRig) Outages(ctx context.Context, least time.Duration) (gaps []
 
 // Gap is a time without a write that succeeded.
 type Gap struct{ From, To time.Time }
-
-// Monitor tells when a server has run commands that write, by MONITOR.
-type Monitor struct {
-	conn net.Conn
-	mu   sync.Mutex // guards writes
-	// writes are the times at which the server ran them, by its own clock.
-	writes []time.Time
-	ended  chan struct{}
-}
-
-// StartMonitor watches a server that answers. Stop it.
-func StartMonitor(s *testbed.Server) (*Monitor, error) {
-	conn, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		return nil, err
-	}
-	m := &Monitor{conn: conn, ended: make(chan struct{})}
-	in := bufio.NewReader(conn)
-	if _, err = conn.Write([]byte("MONITOR\r\n")); err == nil {
-		_, err = in.ReadString('\n')
-	}
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	go m.run(in)
-	return m, nil
-}
-
-// run is a goroutine that reads until Stop, or until the server closes the connection.
-func (m *Monitor) run(in *bufio.Reader) {
-	defer close(m.ended)
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		fields := strings.Fields(strings.TrimPrefix(line, "+"))
-		if len(fields) < 4 || !strings.Contains(`"SET" "RPUSH" "INCR"`, strings.ToUpper(fields[3])) || strings.Contains(line, " lua]") {
-			continue
-		}
-		if seconds, err := strconv.ParseFloat(fields[0], 64); err == nil {
-			m.mu.Lock()
-			m.writes = append(m.writes, time.UnixMicro(int64(seconds*1e6)))
-			m.mu.Unlock()
-		}
-	}
-}
-
-// Last returns when the last write ran.
-func (m *Monitor) Last() (last time.Time, count int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, at := range m.writes {
-		if at.After(last) {
-			last = at
-		}
-	}
-	return last, len(m.writes)
-}
-
-// Stop ends the watch.
-func (m *Monitor) Stop() {
-	m.conn.Close()
-	<-m.ended
-}
