@@ -120,9 +120,13 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 			announced, _ = Announced(ctx, group, group.SentinelAddrs()[drill.deaf:], old)
 		}
 	})
+	underLoad := func() {
+		before := r.Ledger.Issued()
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, 10*time.Second, time.Millisecond)
+	}
+	underLoad()
 	drill.fault(t, r, old)
-	before := r.Ledger.Issued()
-	require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, 10*time.Second, time.Millisecond)
+	underLoad()
 	cancel()
 	stop()
 	watching.Wait()
