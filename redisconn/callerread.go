@@ -95,21 +95,24 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 }
 
 // interruptibly calls wait, which reads from the socket, until ctx is done. It returns
-// false if ctx has ended the wait. Other errors end the session.
+// false if ctx has ended the wait. Errors, also of a deadline that is not ours, end the
+// session.
 func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
 	var stop func() bool
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, s.interrupt)
 	}
 	err := wait()
-	if stop != nil && !stop() {
+	ended := stop != nil && !stop()
+	if ended {
 		<-s.interrupted
 		_ = s.SetReadDeadline(time.Time{})
 	}
-	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case err == nil:
+	case ended && errors.Is(err, os.ErrDeadlineExceeded):
 		return false
-	}
-	if err != nil {
+	default:
 		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 	return true

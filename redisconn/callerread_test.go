@@ -159,6 +159,29 @@ func TestPushesBesideALoneCaller(t *testing.T) {
 	require.Equal(t, 1, s.Accepted())
 }
 
+// endedUnseen is a context that has ended, but only the second look at Err tells.
+type endedUnseen struct {
+	context.Context
+	looks atomic.Int32
+}
+
+func (c *endedUnseen) Err() error {
+	if c.looks.Add(1) == 1 {
+		return nil
+	}
+	return c.Context.Err()
+}
+
+// onceDialed is a Dialer with a single socket.
+type onceDialed struct{ socket net.Conn }
+
+func (d *onceDialed) dial(ctx context.Context, network, addr string) (_ net.Conn, err error) {
+	if d.socket == nil {
+		d.socket, err = (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	return d.socket, err
+}
+
 // A caller whose read is interrupted before it has begun, as by a context that ends
 // just then, looks at the socket before it writes all the same.
 func TestLeadLooksThoughInterrupted(t *testing.T) {
@@ -167,35 +190,36 @@ func TestLeadLooksThoughInterrupted(t *testing.T) {
 		server.Store(c)
 		return testbed.ScriptedEcho(c, r)
 	}})
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
 	for name, disturb := range map[string]func(){
 		"a stray": func() { _, _ = server.Load().Write([]byte("+STRAY\r\n")) },
 		"a FIN":   func() { server.Load().Close() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			for led := 0; led < 5; {
-				var socket net.Conn
-				conn := lone(t, s.Addr(), redisconn.Opts{
-					IOTimeout: time.Minute,
-					Dialer: func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
-						if socket == nil {
-							socket, err = (&net.Dialer{}).DialContext(ctx, network, addr)
-						}
-						return socket, err
-					},
-				})
-				began, rests := time.Now(), conn.ReaderRests()
-				_ = socket.SetReadDeadline(time.Unix(1, 0))
-				disturb()
-				res := redis.Sync{S: conn}.Do("GET", "key")
-				conn.Close()
-				// Else the reader may have met the deadline.
-				if rests && time.Since(began) < redisconn.IdleMost {
-					led++
-					requireNotSent(t, res, redisconn.ErrNotConnected)
-				}
+		for led := 0; led < 20; {
+			var dialed onceDialed
+			conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
+			began, rests := time.Now(), conn.ReaderRests()
+			_ = dialed.socket.SetReadDeadline(time.Unix(1, 0)) // as the context will
+			disturb()
+			sent := s.Requests()
+			res := redis.SyncCtx{S: conn}.Do(&endedUnseen{Context: ended}, "GET", "late")
+			conn.Close()
+			require.Error(t, redis.AsError(res), name)
+			if rests && time.Since(began) < redisconn.IdleMost { // else the reader may have met what disturbs
+				led++
+				require.Never(t, func() bool { return len(s.Requests()) > len(sent) }, time.Millisecond, 100*time.Microsecond, name)
 			}
-		})
+		}
 	}
+}
+
+// A deadline that somebody else has set on the socket is no end of a context.
+func TestReadDeadlineOfAnother(t *testing.T) {
+	var dialed onceDialed
+	conn := lone(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
+	require.NoError(t, dialed.socket.SetReadDeadline(time.Unix(1, 0)))
+	requireType(t, redis.Sync{S: conn}.Do("GET", "key"), redisconn.ErrNotConnected)
 }
 
 func TestLeadAndFollowByTurns(t *testing.T) {
