@@ -82,7 +82,7 @@ func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	case command.Malformed:
 		return ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")
 	case command.WouldBlock:
-		return ErrCommandForbidden.New("%s keeps those waiting who share a batch, a transaction or a connection with it: send it by itself, with Opts.DedicatedConns not negative", call.Name)
+		return ErrCommandForbidden.New("%s blocks, and would delay the other requests of its batch, transaction or connection: send it by itself, with Opts.DedicatedConns not negative", call.Name)
 	case command.ChangesSession:
 		return ErrCommandForbidden.New("%s changes the state of a connection that others share: %s", call.Name, insteadOf(call.Name))
 	}

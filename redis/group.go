@@ -81,7 +81,7 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 	case o.Stream == "", o.Group == "", o.Consumer == "":
 		return o, ErrGroupOpts.New("Stream, Group and Consumer have to be set")
 	case o.MaxDeliveries > 0 && o.DeadLetter == nil:
-		return o, ErrGroupOpts.New("MaxDeliveries needs a DeadLetter, which keeps what is delivered too often")
+		return o, ErrGroupOpts.New("MaxDeliveries needs a DeadLetter, which gets entries that were delivered too often")
 	case o.Consumer == groupRepairer:
 		return o, ErrGroupOpts.New("Consumer is a name that the library uses")
 	}
@@ -89,7 +89,7 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 		o.Start = "0"
 	}
 	if _, ok := entryMillis(o.Start); !ok {
-		return o, ErrGroupOpts.New("Start is no ID: for new entries alone give the ID of the last one")
+		return o, ErrGroupOpts.New("Start is not an ID: for new entries only, give the ID of the last entry")
 	}
 	if o.Count <= 0 {
 		o.Count = groupCount
@@ -111,7 +111,7 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 			return o, nil
 		}
 	}
-	return o, ErrGroupOpts.New("no key of the slot of Stream can be made of it: set Record")
+	return o, ErrGroupOpts.New("no key in the slot of Stream can be derived from its name: set Record")
 }
 
 // entryMillis returns the milliseconds of an ID, which may lack its number.
@@ -187,7 +187,7 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 func (r *GroupReader) Ack(ids ...string) error {
 	for _, id := range ids {
 		if _, ok := entryMillis(id); !ok {
-			return ErrGroupEntryID.New("what is to be acknowledged is no ID of an entry")
+			return ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry")
 		}
 	}
 	r.mu.Lock()

@@ -52,7 +52,7 @@ func parseClaimed(res any) (c claimed, err error) {
 	}
 	parts, ok := res.([]any)
 	if !ok || len(parts) < 2 {
-		return c, ErrResponseUnexpected.New("XAUTOCLAIM: the reply is no array of two or three").WithProperty(EKResponse, res)
+		return c, ErrResponseUnexpected.New("XAUTOCLAIM: the reply is not an array of two or three").WithProperty(EKResponse, res)
 	}
 	if c.cursor, err = As[string](parts[0]); err != nil {
 		return c, within(err, "XAUTOCLAIM: the cursor")
@@ -121,7 +121,7 @@ func parsePending(res any) (owner string, deliveries int, err error) {
 		return "", 0, err
 	}
 	if len(list[0]) != 4 {
-		return "", 0, ErrResponseUnexpected.New("XPENDING: an element is not of four").WithProperty(EKResponse, res)
+		return "", 0, ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(EKResponse, res)
 	}
 	if owner, err = As[string](list[0][1]); err == nil {
 		deliveries, err = As[int](list[0][3])

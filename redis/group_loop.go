@@ -35,7 +35,7 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 		l := &groupLoop{GroupReader: r, history: "0", cursor: groupBegin}
 		left := true // also when the caller's part of the loop panics
 		defer func() {
-			if err := l.leave(ctx); err != nil && !left {
+			if err := l.flushLast(ctx); err != nil && !left {
 				yield(Message{}, err)
 			}
 		}()
@@ -107,7 +107,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 		return false
 	}
 	if !failure.IsOfType(ErrGroupDestroyed) {
-		l.rest(ctx)
+		l.backOff(ctx)
 	}
 	return true
 }
@@ -157,11 +157,11 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 }
 
 // leaveAtMost bounds the last flush, whose context has ended as a rule.
-const leaveAtMost = time.Second
+const lastFlushMost = time.Second
 
-// leave acknowledges what is marked.
-func (l *groupLoop) leave(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveAtMost)
+// flushLast acknowledges what is marked, when the loop ends.
+func (l *groupLoop) flushLast(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
 	return l.Flush(ctx)
 }
@@ -173,8 +173,8 @@ const (
 	groupPauseMost  = time.Second
 )
 
-// rest waits, longer each time until something is read.
-func (l *groupLoop) rest(ctx context.Context) {
+// backOff waits, longer each time until something is read.
+func (l *groupLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
 	timer := time.NewTimer(l.pause)
 	defer timer.Stop()
@@ -226,7 +226,7 @@ func (l *groupLoop) readNew(ctx context.Context) error {
 		l.batch = append(l.batch, groupItem{Message: Message{ID: e.ID, Fields: e.Value, Deliveries: 1}})
 	}
 	if l.polls && len(entries) == 0 {
-		l.rest(ctx)
+		l.backOff(ctx)
 	}
 	return nil
 }

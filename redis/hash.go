@@ -8,7 +8,7 @@ import "reflect"
 func FieldNames[T any]() []any {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
-		return []any{newBadArg(ErrArgumentType.New("%v is no struct", t))}
+		return []any{newBadArg(ErrArgumentType.New("%v is not a struct", t))}
 	}
 	fields, err := fieldsOf(t)
 	if err != nil {
@@ -31,7 +31,7 @@ func Zip(names []any, res any) any {
 	}
 	values, ok := res.([]any)
 	if !ok || len(values) != len(names) {
-		return ErrResponseUnexpected.New("a reply of type %T is no array of %d values", res, len(names)).
+		return ErrResponseUnexpected.New("a reply of type %T is not an array of %d values", res, len(names)).
 			WithProperty(EKResponse, res)
 	}
 	pairs := make([]any, 0, 2*len(names))

@@ -69,14 +69,14 @@ func (d *Decoder) word(p *Push) error {
 		return err
 	}
 	if line[0] != '$' {
-		return ErrResponseFormat.New("push with an element that is no string")
+		return ErrResponseFormat.New("push with an element that is not a string")
 	}
 	n, err := d.length(line, d.limits.Bulk)
 	switch {
 	case err != nil:
 		return err
 	case n < 0:
-		return ErrResponseFormat.New("push with a null in the place of a string")
+		return ErrResponseFormat.New("push with null instead of a string")
 	case n > d.r.Size():
 		word, err := d.body(n)
 		p.Words = append(p.Words, word)

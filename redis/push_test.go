@@ -81,7 +81,7 @@ func TestDecodePushRefuses(t *testing.T) {
 		">0\r\n":                        "kind",
 		">-1\r\n":                       "bad header",
 		">9\r\n":                        "limit",
-		">2\r\n:1\r\n:2\r\n":            "no string",
+		">2\r\n:1\r\n:2\r\n":            "not a string",
 		">2\r\n$-1\r\n:2\r\n":           "null",
 		">2\r\n$1\r\nab\r\n:2\r\n":      "CRLF",
 		">2\r\n$1\r\na\r\n>1\r\n:1\r\n": "push inside",

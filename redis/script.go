@@ -193,7 +193,7 @@ func (s *Script) ask(to Sender) {
 			if err == nil {
 				err = s.confirm(hash)
 			}
-			// Who was refused would be so again, and with each call.
+			// A user who was refused would be refused again, with each call.
 			s.asking.Store(err != nil && OutcomeOf(res) == OutcomeRefused)
 		}), 0)
 		return false

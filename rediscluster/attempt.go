@@ -104,7 +104,7 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 		return
 	}
 	l.conn.SendEncoded(r, a, 0)
-	l.own(r)
+	l.takeTicket(r)
 }
 
 // sendTo implements retryable.

@@ -30,7 +30,7 @@ func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) 
 	l := c.topology.Load().route(spec)
 	if err := redis.AsErrorx(last); err != nil {
 		c.refresher.force()
-		if named := c.named(err); named != nil {
+		if named := c.movedTo(err); named != nil {
 			l = named.pick(spec.seed, nil)
 		}
 	}
@@ -41,8 +41,8 @@ func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) 
 	return l.conn.OpenDedicated(ctx, keys, nil)
 }
 
-// named returns the node that a MOVED names, if it is known.
-func (c *Cluster) named(err *errorx.Error) *node {
+// movedTo returns the node that a MOVED names, if it is known.
+func (c *Cluster) movedTo(err *errorx.Error) *node {
 	if !err.IsOfType(redis.ErrMoved) {
 		return nil
 	}

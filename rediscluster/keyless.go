@@ -64,7 +64,7 @@ func checkKeyless(r *wire.Request) *errorx.Error {
 		return nil
 	}
 	if hint := keylessHint(info.Name); hint != "" {
-		return redis.ErrNoSlotKey.New("%s has no key that says which shard is meant: %s", info.Name, hint)
+		return redis.ErrNoSlotKey.New("%s has no key to choose a shard by: %s", info.Name, hint)
 	}
 	return nil
 }

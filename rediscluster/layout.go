@@ -71,8 +71,8 @@ func (c claim) beats(other claim) bool {
 	return c.own && !other.own
 }
 
-// named gives addresses without a host that of the node that was asked.
-func (v view) named() view {
+// withHosts gives addresses without a host that of the node that was asked.
+func (v view) withHosts() view {
 	host, _, _ := net.SplitHostPort(v.asked)
 	name := func(addr string) string {
 		if len(addr) > 0 && addr[0] == ':' {
@@ -114,7 +114,7 @@ func merge(views []view) *layout {
 	}
 	var claims [redisclusterutil.NumSlots]claim
 	for i := range views {
-		v := views[i].named()
+		v := views[i].withHosts()
 		l.learnNodes(v)
 		for j := range v.ranges {
 			r := &v.ranges[j]

@@ -207,9 +207,9 @@ func (n *node) host() string {
 	return host
 }
 
-// own makes the link the one that takes back a request that it has queued, so
+// takeTicket makes the link the one that takes back a request that it has queued, so
 // that it can count.
-func (l *link) own(r *wire.Request) {
+func (l *link) takeTicket(r *wire.Request) {
 	if r.Ticket.Queue == nil {
 		return
 	}

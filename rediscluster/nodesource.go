@@ -74,7 +74,7 @@ func (s *nodeSource) probe() (news bool) {
 	select {
 	case res := <-answer:
 		ranges, err := redisclusterutil.ParseSlotsInfo(res)
-		return err == nil && t.contradicts(view{asked: l.node.addr, ranges: ranges}.named())
+		return err == nil && t.contradicts(view{asked: l.node.addr, ranges: ranges}.withHosts())
 	case <-late.C:
 	case <-s.c.ctx.Done():
 	}

@@ -70,7 +70,7 @@ func (s *scanner) Next(cb redis.Future) {
 	}
 	t := s.c.topology.Load()
 	if s.node != nil && t.find(s.node.addr) != s.node {
-		s.leave() // it is no master any more: its cursor is worth nothing
+		s.abandonWalk() // it is no master any more: its cursor is worth nothing
 	}
 	switch {
 	case s.c.draining.Load():
@@ -85,7 +85,7 @@ func (s *scanner) Next(cb redis.Future) {
 	}
 	switch l := s.node.pick(s.c.opts.RoundRobinSeed, nil); {
 	case l == nil:
-		s.leave()
+		s.abandonWalk()
 		s.c.refresher.force()
 		s.fail(cb, s.c.errNoLink(routeSpec{slot: s.slot}))
 	case s.IterLast():
@@ -116,8 +116,8 @@ func (s *scanner) choose(t *topology) bool {
 	return s.node != nil
 }
 
-// leave ends a walk that has covered nothing. Its slot is chosen again.
-func (s *scanner) leave() {
+// abandonWalk ends a walk that has covered nothing. Its slot is chosen again.
+func (s *scanner) abandonWalk() {
 	s.node = nil
 	s.coverage.tried.remove(uint16(s.slot))
 }
@@ -135,7 +135,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 	s.progress = false
 	if s.fruitless > scanMostFruitless {
 		s.fruitless = 0
-		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or none for as long as a walk takes")))
+		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or not for long enough to be walked")))
 		return
 	}
 	s.c.refresher.afterRefresh(func() { s.Next(cb) })

@@ -108,12 +108,12 @@ func (m *many) groups() (groups []*group) {
 	for i := range m.reqs {
 		r := &m.reqs[i]
 		if err := m.c.checkKeys(r); err != nil {
-			m.alone(i).fail(m.c.withCluster(err))
+			m.attemptOf(i).fail(m.c.withCluster(err))
 			continue
 		}
 		l := t.route(routeSpec{slot: m.c.slotOf(r), policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
 		if l == nil {
-			a := m.alone(i)
+			a := m.attemptOf(i)
 			a.dispatch(a)
 			continue
 		}
@@ -127,8 +127,8 @@ func (m *many) groups() (groups []*group) {
 	return groups
 }
 
-// alone makes an attempt of the request of index i.
-func (m *many) alone(i int) *attempt {
+// attemptOf makes an attempt of the request of index i.
+func (m *many) attemptOf(i int) *attempt {
 	a := m.c.newAttempt(m.cb, m.start+uint64(i))
 	a.copyRequest(&m.reqs[i])
 	a.ofUser()
@@ -156,7 +156,7 @@ func (g *group) send() {
 	g.link.pending.Add(int64(len(g.index)))
 	if g.m.c.draining.Load() { // read after they are counted, as in retrier.dispatch
 		for i := range g.index {
-			g.alone(i).fail(g.m.c.errClosed())
+			g.attemptOf(i).fail(g.m.c.errClosed())
 		}
 		return
 	}
@@ -170,16 +170,16 @@ func (g *group) send() {
 // Resolve implements redis.Future. After an error the request goes on alone.
 func (g *group) Resolve(res any, n uint64) {
 	if err, failed := res.(error); failed {
-		g.alone(int(n)).Resolve(err, 0)
+		g.attemptOf(int(n)).Resolve(err, 0)
 		return
 	}
 	g.link.pending.Add(-1)
 	g.m.resolve(g.index[n], res)
 }
 
-// alone makes an attempt, on the group's link, of the group's request n.
-func (g *group) alone(n int) *attempt {
-	a := g.m.alone(g.index[n])
+// attemptOf makes an attempt, on the group's link, of the group's request n.
+func (g *group) attemptOf(n int) *attempt {
+	a := g.m.attemptOf(g.index[n])
 	a.link, a.counter = g.link, &g.link.pending
 	return a
 }

@@ -67,7 +67,7 @@ func parseSentinel(answers []any) (r sentinelReport, failure *errorx.Error) {
 	master := parsePairs(answers[1])
 	epoch, err := strconv.ParseUint(master["config-epoch"], 10, 64)
 	if err != nil {
-		return r, ErrNoSentinel.New("it tells no config-epoch")
+		return r, ErrNoSentinel.New("its answer has no config-epoch")
 	}
 	r.master, r.epoch = before, epoch
 	for _, replica := range parseList(answers[3]) {

@@ -59,7 +59,7 @@ func (c *Connection) newBlocking(ctx context.Context, r *wire.Request, ask bool)
 	call := command.Of(r.Cmd, r.Args())
 	b := &blocking{c: c, ctx: ctx, req: *r, asking: ask, blocks: call.BlockTime(), stat: c.newStat(r)}
 	if b.blocks == 0 {
-		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 stands for none", call.Name)
+		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
 	if ask {
 		b.out = append(b.out, asking.Buf...)

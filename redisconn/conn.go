@@ -50,7 +50,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 		return nil, err
 	}
 	if opts.Protocol != 0 && opts.Protocol != 2 && opts.Protocol != 3 {
-		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: 2 or 3", opts.Protocol)
+		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: use 2 or 3", opts.Protocol)
 	}
 	if !validName(opts.ClientName) {
 		return nil, ErrClientName.New("Opts.ClientName has a space, or a character that is not printable ASCII")

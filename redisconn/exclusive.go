@@ -97,7 +97,7 @@ func (e *exclusive) Exchange(ctx context.Context, reqs []wire.Request, each func
 			err = redis.AsErrorx(failure)
 			break
 		}
-		each(i, e.named(res))
+		each(i, e.withConn(res))
 	}
 	if err == nil && ctx.Err() != nil { // it may have been closed after the last reply
 		e.lost = redis.ErrRequestCancelled.Wrap(ctx.Err(), "the session's context ended")
@@ -113,7 +113,7 @@ func (e *exclusive) Exchange(ctx context.Context, reqs []wire.Request, each func
 func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, any)) error {
 	b, err := e.c.newBlocking(ctx, r, false)
 	if err != nil {
-		each(0, e.named(err))
+		each(0, e.withConn(err))
 		return nil
 	}
 	b.req.Typed = false
@@ -121,7 +121,7 @@ func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, a
 	if !alive {
 		return e.lose(redis.AsErrorx(res))
 	}
-	each(0, e.named(res))
+	each(0, e.withConn(res))
 	return nil
 }
 
@@ -132,8 +132,8 @@ func (e *exclusive) lose(err *errorx.Error) error {
 	return e.c.withConn(err)
 }
 
-// named adds the connection to an error that the server answered with.
-func (e *exclusive) named(res any) any {
+// withConn adds the connection to an error that the server answered with.
+func (e *exclusive) withConn(res any) any {
 	if err, failed := res.(*errorx.Error); failed {
 		return e.c.withConn(err)
 	}

@@ -108,7 +108,7 @@ func handshakeError(err error) *errorx.Error {
 	if errorx.IsOfType(err, redis.ErrIO) {
 		return ErrConnSetup.Wrap(err, "reading the handshake")
 	}
-	return ErrInit.Wrap(err, "this is not a Redis")
+	return ErrInit.Wrap(err, "the server is not a Redis")
 }
 
 // refusedWith types an error that the server answered with: what passes by itself

@@ -64,7 +64,7 @@ func (p *pool) enter(b borrower) (leave func() bool, refused *errorx.Error) {
 		}
 		waiting := p.waiting.PushBack(b)
 		p.mu.Unlock()
-		return func() bool { return p.leave(waiting) }, nil
+		return func() bool { return p.stopWaiting(waiting) }, nil
 	default:
 		p.places++
 		d := p.takeIdleLocked()
@@ -76,7 +76,7 @@ func (p *pool) enter(b borrower) (leave func() bool, refused *errorx.Error) {
 	return nil, refused
 }
 
-func (p *pool) leave(waiting *list.Element) bool {
+func (p *pool) stopWaiting(waiting *list.Element) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.waiting.Len()
@@ -109,7 +109,8 @@ func (p *pool) made(d *dedicated) bool {
 	return !p.closed
 }
 
-// giveBack gives a place back, with its connection if that is as new. Who waits gets it.
+// giveBack gives a place back, with its connection if that is as new. It goes to whoever
+// waits for one.
 func (p *pool) giveBack(d *dedicated, asNew bool) {
 	p.mu.Lock()
 	if d != nil && (!asNew || p.closed) {
@@ -189,7 +190,7 @@ func (p *pool) emptyLocked() {
 	}
 }
 
-// close closes all connections. Who has one finds that out.
+// close closes all connections. Their users' next reads and writes fail.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

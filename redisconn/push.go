@@ -62,7 +62,7 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 		return nil, c.withConn(err)
 	}
 	p := &PushSocket{c: c, sock: sock, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go p.keep()
+	go p.writeLoop()
 	return p, nil
 }
 
@@ -194,9 +194,9 @@ func (p *PushSocket) answered(reply any) (nonce string, isBeat bool) {
 	return oldest.nonce, isBeat
 }
 
-// keep is the goroutine that writes and watches. OpenPush starts it; it ends with the
+// writeLoop is the goroutine that writes and watches. OpenPush starts it; it ends with the
 // socket, which ends with the connection at the latest.
-func (p *PushSocket) keep() {
+func (p *PushSocket) writeLoop() {
 	timeout := p.c.opts.IOTimeout
 	if timeout <= 0 {
 		timeout = defaultIOTimeout

@@ -69,7 +69,7 @@ func (q *queue) admitLocked(reqs []*wire.Request) *errorx.Error {
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
 	case len(reqs) == 1 && !q.inTimeLocked(reqs[0].Deadline):
 		q.admitWaitersLocked() // this one may have been let in
-		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are before this one", q.pending).
+		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are ahead of this one", q.pending).
 			WithProperty(redis.EKDelay, q.overloadedLocked())
 	}
 	return nil

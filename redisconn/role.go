@@ -33,7 +33,7 @@ func ParseRole(res any) (Role, error) {
 			return RoleReplica, nil
 		}
 	}
-	return RoleAny, redis.ErrResponseUnexpected.New("ROLE was answered with what is neither a master's nor a replica's").
+	return RoleAny, redis.ErrResponseUnexpected.New("the answer to ROLE is neither a master's nor a replica's").
 		WithProperty(redis.EKResponse, res)
 }
 
@@ -44,7 +44,7 @@ func checkRole(c *Connection, res any) *errorx.Error {
 	case failure == nil && role == c.opts.Role:
 		return nil
 	case failure == nil:
-		return ErrRole.New("the server is a %s, and not a %s", role, c.opts.Role)
+		return ErrRole.New("the server is a %s, not a %s", role, c.opts.Role)
 	case failure.IsOfType(redis.ErrResponseUnexpected):
 		return ErrRole.Wrap(failure, "the server is not a %s", c.opts.Role)
 	case strings.HasPrefix(failure.Message(), "NOPERM"):

@@ -22,7 +22,7 @@ type buffer struct {
 	discarded atomic.Bool // the consumer wants no more events
 
 	mu          sync.Mutex // guards the rest
-	front, tail run
+	front, tail gapRun
 	queue       []Event
 	head        int // of queue; what is before was taken
 	held, bytes int // messages, and their bytes, that count for the bounds
@@ -160,7 +160,7 @@ func (b *buffer) evictLocked(size int) {
 	}
 }
 
-func (b *buffer) dropLocked(to *run, t Topic, from, until time.Time) {
+func (b *buffer) dropLocked(to *gapRun, t Topic, from, until time.Time) {
 	*to = to.addGap(&gap{topics: map[Topic]struct{}{t: {}}, from: from, to: until, reason: BufferFull, dropped: 1})
 	signal(b.more)
 }
@@ -216,8 +216,8 @@ func (b *buffer) lose(m *member, s *session, from time.Time, reason Reason, err 
 	signal(b.more)
 }
 
-// leave has m take nothing any more. err is why, if the user did not want it.
-func (b *buffer) leave(m *member, now time.Time, err error) {
+// removeMember has m take nothing any more. err is why, if the user did not want it.
+func (b *buffer) removeMember(m *member, now time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended || m.state == memberGone {

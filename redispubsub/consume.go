@@ -5,18 +5,18 @@ import (
 	"iter"
 )
 
-// Events returns the events in order. They end, without an error, when the subscription
-// is closed; and with an error when ctx is done, when its buffer was full (ErrBufferFull),
-// or when its subscriber has ended (ErrClosed). What has come before that is returned
-// first, but for a context that is done.
+// Events returns the events in order. They end without an error when the subscription is
+// closed, and with an error when ctx is done, when the buffer was full ([ErrBufferFull]),
+// or when the subscriber has ended ([ErrClosed]). Events that came before that are
+// returned first, unless ctx is done.
 //
-// One goroutine at a time may iterate: another one gets ErrConsumed. Who leaves the loop
-// may begin another, which goes on with the next event.
+// One goroutine at a time may iterate: another one gets [ErrConsumed]. After the loop was
+// left, another loop goes on with the next event.
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		b := s.buffer
 		if !b.consume(true) {
-			yield(nil, ErrConsumed.New("somebody else takes the events"))
+			yield(nil, ErrConsumed.New("another goroutine is reading the events"))
 			return
 		}
 		defer b.consume(false)
@@ -52,7 +52,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 }
 
 // Chan returns a channel of the events, for a select. It is closed when they end, or ctx
-// is done; Err has the error. What is not received when ctx ends is lost.
+// is done; Err has the error. An event that is not received when ctx ends is lost.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events

@@ -64,12 +64,12 @@ func (f *feed) run() {
 		} else {
 			failures = 0
 		}
-		f.rest(failures)
+		f.backOff(failures)
 	}
 }
 
-// rest waits before the next attempt.
-func (f *feed) rest(failures int) {
+// backOff waits before the next attempt.
+func (f *feed) backOff(failures int) {
 	if failures == 0 {
 		return
 	}
@@ -100,8 +100,8 @@ func (f *feed) attend(sock *redisconn.PushSocket) {
 	f.s.report(LogDisconnected{Addr: sock.Addr(), Error: err})
 }
 
-// failed notes that there is no socket. Who waits for the first confirmation hears of
-// an error that stays; all others go on waiting.
+// failed notes that there is no socket. Callers that wait for the first confirmation get
+// an error that will not pass; otherwise they go on waiting.
 func (f *feed) failed(err error) {
 	f.s.report(LogConnectFailed{Addr: f.key.conn.Addr(), Error: err})
 	stays := redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent)

@@ -51,13 +51,13 @@ func (g *gap) public() Gap {
 	return Gap{Topics: topics, From: g.from, To: g.to, Reason: g.reason, Dropped: g.dropped, Err: g.err}
 }
 
-// run is a part of a queue without messages, newest last. What is in it happened
+// gapRun is a part of a queue without messages, newest last. What is in it happened
 // between the same two messages, so its order is of no matter to the consumer, and it is
 // kept short: a gap for each reason, open and closed, and one state for each topic.
-type run []Event
+type gapRun []Event
 
 // addGap adds a gap, or extends one of the same kind.
-func (r run) addGap(g *gap) run {
+func (r gapRun) addGap(g *gap) gapRun {
 	for _, ev := range r {
 		if old, ok := ev.(*gap); ok && old.reason == g.reason && old.open() == g.open() {
 			old.extend(g)
@@ -68,7 +68,7 @@ func (r run) addGap(g *gap) run {
 }
 
 // closeGap replaces what r has of an open gap of the topic by the closed one.
-func (r run) closeGap(t Topic, closed *gap) run {
+func (r gapRun) closeGap(t Topic, closed *gap) gapRun {
 	for i, ev := range r {
 		g, ok := ev.(*gap)
 		if !ok || !g.open() || g.reason != closed.reason {
@@ -84,7 +84,7 @@ func (r run) closeGap(t Topic, closed *gap) run {
 }
 
 // addState adds a Subscribed or Unsubscribed, in the place of the last one of the topic.
-func (r run) addState(ev Event) run {
+func (r gapRun) addState(ev Event) gapRun {
 	t, _ := stateOf(ev)
 	for i, old := range r {
 		if of, ok := stateOf(old); ok && of == t {
@@ -106,7 +106,7 @@ func stateOf(ev Event) (Topic, bool) {
 }
 
 // add adds any event that is not a message.
-func (r run) add(ev Event) run {
+func (r gapRun) add(ev Event) gapRun {
 	if g, ok := ev.(*gap); ok {
 		return r.addGap(g)
 	}

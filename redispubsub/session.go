@@ -78,7 +78,7 @@ func (s *session) take(push *redis.Push) error {
 // payload: the last of them is the channel.
 func (s *session) message(push *redis.Push, k Kind, words int) error {
 	if len(push.Words) != words || push.Rest != nil {
-		return ErrStream.New("a message that is not well formed")
+		return ErrStream.New("a malformed message")
 	}
 	f := s.f
 	f.s.mu.Lock()
@@ -143,14 +143,14 @@ func (s *session) name(word []byte) string {
 // was asked to or by itself.
 func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error {
 	if _, counted := push.Rest.(int64); !counted || len(push.Words) != 2 {
-		return ErrStream.New("a confirmation that is not well formed")
+		return ErrStream.New("a malformed confirmation")
 	}
 	f := s.f
 	f.s.mu.Lock()
 	t := f.topics[Topic{k, string(push.Words[1])}]
 	if t == nil || subscribed && !s.asksLocked(t) {
 		f.s.mu.Unlock()
-		return ErrStream.New("a confirmation of what was not asked for")
+		return ErrStream.New("a confirmation that nobody asked for")
 	}
 	if subscribed {
 		t.live, t.confirmed = true, true

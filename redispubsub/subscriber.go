@@ -162,7 +162,7 @@ func (s *Subscriber) finish() {
 	for sub := range s.subs {
 		for _, m := range sub.members {
 			m.settleLocked(err)
-			m.sub.buffer.leave(m, now, nil)
+			m.sub.buffer.removeMember(m, now, nil)
 		}
 		sub.members = map[Topic]*member{}
 		sub.buffer.end(err)

@@ -73,7 +73,7 @@ func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
 	if err := checkTopics(topics); err != nil {
 		return err
 	}
-	for _, left := range s.s.leave(s, topics) {
+	for _, left := range s.s.removeTopics(s, topics) {
 		select {
 		case <-left:
 		case <-ctx.Done():
@@ -175,12 +175,12 @@ func (s *Subscriber) giveUp(c *call) {
 		m.call = nil
 	}
 	s.mu.Unlock()
-	s.leave(c.sub, topics)
+	s.removeTopics(c.sub, topics)
 }
 
-// leave removes topics from a subscription. It returns channels that are closed when the
+// removeTopics removes topics from a subscription. It returns channels that are closed when the
 // server has confirmed that.
-func (s *Subscriber) leave(sub *Subscription, topics []Topic) (left []<-chan struct{}) {
+func (s *Subscriber) removeTopics(sub *Subscription, topics []Topic) (left []<-chan struct{}) {
 	s.mu.Lock()
 	touched := map[*feed]struct{}{}
 	for _, t := range topics {
@@ -204,7 +204,7 @@ func (s *Subscriber) leave(sub *Subscription, topics []Topic) (left []<-chan str
 
 // removeLocked takes a member out of its topic. err is why, if the user did not want it.
 func (s *Subscriber) removeLocked(top *topic, m *member, err error) {
-	m.sub.buffer.leave(m, time.Now(), err)
+	m.sub.buffer.removeMember(m, time.Now(), err)
 	delete(m.sub.members, m.topic)
 	kept := make([]*member, 0, len(top.members))
 	for _, other := range top.members {
@@ -232,5 +232,5 @@ func (s *Subscriber) closeSubscription(sub *Subscription) {
 		topics = append(topics, t)
 	}
 	s.mu.Unlock()
-	s.leave(sub, topics)
+	s.removeTopics(sub, topics)
 }

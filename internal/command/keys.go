@@ -109,7 +109,7 @@ func (c *Call) spans(out *[maxSpecs]span) int {
 		if s.kind == 0 {
 			break
 		}
-		found, ok := c.resolve(s)
+		found, ok := c.findKeys(s)
 		if !ok {
 			return 0
 		}
@@ -127,8 +127,8 @@ func (c *Call) within(out *[maxSpecs]span, n int) int {
 	return n
 }
 
-// resolve finds a spec's keys. It is not ok if the call makes no sense.
-func (c *Call) resolve(s spec) (found span, ok bool) {
+// findKeys finds a spec's keys. It is not ok if the call makes no sense.
+func (c *Call) findKeys(s spec) (found span, ok bool) {
 	switch s.kind {
 	case byIndex:
 		return c.stretch(int(s.at), s), true

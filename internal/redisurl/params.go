@@ -102,7 +102,7 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 			return redis.ErrURL.New("the parameter %s is given more than once", name)
 		case !known || values[0] == "":
 		case !set(u, values[0]):
-			return redis.ErrURL.New("the parameter %s has a value that it can't have here", name)
+			return redis.ErrURL.New("the parameter %s has an invalid value", name)
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func parse(text string) (*URL, *errorx.Error) {
 	// A password ends with an @, so one that is not encoded can't be taken for a
 	// parameter or a name, and be shown.
 	if strings.Contains(rest, "@") {
-		return nil, redis.ErrURL.New("there is an @ behind the host: in users, passwords and parameters /, ?, # and @ have to be percent-encoded")
+		return nil, redis.ErrURL.New("there is an @ after the host: in users, passwords and parameters /, ?, # and @ have to be percent-encoded")
 	}
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		if err := u.setUser(authority[:at]); err != nil {
@@ -92,11 +92,11 @@ func parse(text string) (*URL, *errorx.Error) {
 	path, query, _ := strings.Cut(rest, "?")
 	path, err := url.PathUnescape(path)
 	if err != nil {
-		return nil, redis.ErrURL.New("its path is not percent-encoded well")
+		return nil, redis.ErrURL.New("its path is not percent-encoded correctly")
 	}
 	params, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, redis.ErrURL.New("its parameters are not percent-encoded well")
+		return nil, redis.ErrURL.New("its parameters are not percent-encoded correctly")
 	}
 	if fragment != "" && !u.Sentinel {
 		return nil, redis.ErrURL.New("it has a fragment (#)")
@@ -128,7 +128,7 @@ func (u *URL) setUser(info string) *errorx.Error {
 	u.Username, err = url.PathUnescape(name)
 	u.Password, err2 = url.PathUnescape(password)
 	if err != nil || err2 != nil {
-		return redis.ErrURL.New("its user or password is not percent-encoded well")
+		return redis.ErrURL.New("its user or password is not percent-encoded correctly")
 	}
 	return nil
 }
