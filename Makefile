@@ -23,13 +23,16 @@ GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test race servers fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
+.PHONY: help run watch test race servers fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: $(if $(CLUSTER)$(SENTINEL),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1 or SENTINEL=1 on local ones
 	@$(GO) run ./internal/quickstart $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(RUN_FLAGS)
+
+watch: ## show the rates, batches and times of your own process; URL=http://host:port/debug/vars, or of its metrics
+	@$(GO) run ./internal/quickstart -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
 	$(GO) test $(TESTFLAGS) $(PKG)

@@ -2,8 +2,12 @@ package redispipe_test
 
 import (
 	"context"
+	"expvar"
+	"fmt"
+	"log"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -125,6 +129,35 @@ var (
 		conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{})
 		return conn, err
 	}
+	_ = func(ctx context.Context, conn *redisconn.Connection, reload func([]redispubsub.Topic)) error {
+		subscriber, err := redispubsub.New(conn, redispubsub.Opts{})
+		if err != nil {
+			return err
+		}
+		defer subscriber.Close()
+		sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{})
+		if err := sub.Subscribe(ctx, redispubsub.Channel("news")); err != nil {
+			return err
+		}
+		for ev, err := range sub.Events(ctx) {
+			if err != nil {
+				return err
+			}
+			switch ev := ev.(type) {
+			case redispubsub.Message:
+				fmt.Printf("%s: %s\n", ev.Channel, ev.Payload)
+			case redispubsub.Gap:
+				reload(ev.Topics) // messages may be missing
+			}
+		}
+		return nil
+	}
+	_ = func(conn *redisconn.Connection, err error) {
+		if delay, ok := redis.DelayOf(err); ok {
+			log.Print(delay.Longest(), ": ", delay) // wire: queue 40µs, wire 999ms, … behind 12 requests of 300 bytes
+		}
+		expvar.Publish("redis", expvar.Func(func() any { return conn.Stats() }))
+	}
 	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
 		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 		return reads
@@ -140,31 +173,61 @@ func TestDocs(t *testing.T) {
 	}
 	var code strings.Builder
 	for _, name := range append(migrations, "example_test.go", "docs_test.go",
-		"redisconn/example_security_test.go", "redistest/example_test.go") {
+		"redisconn/example_security_test.go", "redistest/example_test.go",
+		"contrib/redisotel/example_test.go", "contrib/redisprom/example_test.go") {
 		code.WriteString(squeeze(read(t, name)))
 	}
 	blocks := map[string][]string{}
-	for _, name := range []string{"README.md", "docs/security.md", "docs/migration.md"} {
+	for _, name := range []string{"README.md", "docs/security.md", "docs/migration.md", "docs/operating.md"} {
 		for _, block := range strings.Split(read(t, name), "```go\n")[1:] {
 			block, _, _ = strings.Cut(block, "```")
 			blocks[name] = append(blocks[name], block)
 		}
 	}
-	for _, name := range []string{"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redistest/doc.go", "redistest/memserver/memserver.go"} {
+	for _, name := range []string{
+		"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redispubsub/doc.go",
+		"redistest/doc.go", "redistest/memserver/memserver.go",
+	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table
 				blocks[name] = append(blocks[name], strings.ReplaceAll(block, "//\t", ""))
 			}
 		}
 	}
-	if len(blocks) != 9 {
-		t.Errorf("Go blocks in %d documents of 9", len(blocks))
+	if len(blocks) != 11 {
+		t.Errorf("Go blocks in %d documents of 11", len(blocks))
 	}
 	for name, found := range blocks {
 		for _, block := range found {
 			if !strings.Contains(code.String(), squeeze(block)) {
 				t.Errorf("%s: this block is compiled nowhere:\n%s", name, block)
 			}
+		}
+	}
+}
+
+// TestOperatingNames checks that the fields and options that docs/operating.md names are
+// there. The test of contrib/redisprom does so for the metrics.
+func TestOperatingNames(t *testing.T) {
+	known := map[string]bool{
+		"Future": true, // an interface of package redis
+		"Stats":  true, "ErrOverloaded": true, "DoStream": true,
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[redisconn.Stats](), reflect.TypeFor[rediscluster.Stats](), reflect.TypeFor[redisconn.Opts](),
+	} {
+		for _, field := range reflect.VisibleFields(typ) {
+			known[field.Name] = true
+		}
+	}
+	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, "docs/operating.md"), "")
+	names := regexp.MustCompile("`([A-Z][a-z]+[A-Za-z]*)(?:\\(\\))?`").FindAllStringSubmatch(text, -1)
+	if len(names) < 25 {
+		t.Errorf("only %d names", len(names))
+	}
+	for _, name := range names {
+		if !known[name[1]] {
+			t.Errorf("there is no %s", name[1])
 		}
 	}
 }

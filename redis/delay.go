@@ -85,9 +85,10 @@ func (d Delay) String() string {
 var EKDelay = errorx.RegisterPrintableProperty("delay")
 
 // DelayOf returns where the time of a request went that ended with err, if that is
-// known. It is for every request that had entered the queue of a connection when its
-// time was over, or was refused as ErrOverloaded: there it is the delay of the oldest
-// request. It is not known while a cluster waits to send a request again.
+// known: it is if the request was queued on a connection, or in flight, when it ended.
+// For an [ErrOverloaded] it is the delay of the oldest request in flight. If a cluster
+// has sent the request again, the delay is that of the last attempt, and it is not known
+// if the caller's context ended after the first attempt.
 func DelayOf(err error) (Delay, bool) {
 	typed := AsErrorx(err)
 	if typed == nil {

@@ -47,6 +47,14 @@ func requireCancelled(t *testing.T, res any, notSent bool) {
 	assert.True(t, redis.CausedBy(err, context.Canceled), "%v", err)
 }
 
+// requireNoDelay requires that an error blames no stage: the request was sent more than
+// once, so the delay of its first attempt would mislead.
+func requireNoDelay(t *testing.T, res any) {
+	t.Helper()
+	d, known := redis.DelayOf(redis.AsError(res))
+	require.False(t, known, "%v", d)
+}
+
 // ways are how a caller with a context sends.
 var ways = map[string]func(context.Context, redis.SyncCtx) any{
 	"Do": func(ctx context.Context, s redis.SyncCtx) any { return s.Do(ctx, "INCR", "key") },
@@ -102,7 +110,12 @@ func TestCancelInFlight(t *testing.T) {
 			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
 			await(t, "the request", func() bool { return seen(node, "INCR")+seen(node, "MULTI") == 1 })
 			cancel()
-			requireCancelled(t, <-result, false)
+			res := <-result
+			requireCancelled(t, res, false)
+			if d, known := redis.DelayOf(redis.AsError(res)); name == "Do" {
+				require.True(t, known)
+				require.Equal(t, redis.StageWire, d.Longest(), "%v", d)
+			}
 			close(release)
 			assert.Equal(t, []byte("ok"), redis.Sync{S: c}.Do("GET", "key"))
 		})
@@ -127,7 +140,9 @@ func TestCancelBetweenAttempts(t *testing.T) {
 			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
 			await(t, "a pause", func() bool { return c.waiting.Load() == 1 })
 			cancel()
-			requireCancelled(t, <-result, false)
+			res := <-result
+			requireCancelled(t, res, false)
+			requireNoDelay(t, res)
 			await(t, "the end of the pause", func() bool { return c.waiting.Load() == 0 })
 			require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
 			assert.Equal(t, 1, seen(node, "INCR"))
@@ -156,7 +171,9 @@ func TestCancelAfterRedirect(t *testing.T) {
 				arrived := func() int { return seen(target, "INCR") + seen(target, "ASKING") + seen(target, "MULTI") }
 				await(t, "the redirect", func() bool { return arrived() > 0 })
 				cancel()
-				requireCancelled(t, <-result, false)
+				res := <-result
+				requireCancelled(t, res, false)
+				requireNoDelay(t, res)
 				close(release)
 				require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
 				assert.LessOrEqual(t, seen(target, "INCR"), 1)

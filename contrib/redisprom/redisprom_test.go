@@ -90,7 +90,7 @@ func TestLabelsAreBounded(t *testing.T) {
 
 var metricName = regexp.MustCompile(`redispipe_[a-z_]+`)
 
-// The dashboard and the alerts ask for metrics that there are.
+// The dashboard, the alerts and the guide ask for metrics that there are.
 func TestDashboardAndAlerts(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
@@ -99,7 +99,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	hook := NewHook(nil)
 	redis.Sync{S: redis.WithHook(cluster, hook)}.Do("SET", "key", "value")
 	known := names(t, hook, NewClusterCollector(cluster))
-	for _, file := range []string{"dashboard.json", "alerts.yml"} {
+	for _, file := range []string{"dashboard.json", "alerts.yml", "../../docs/operating.md"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		used := metricName.FindAllString(string(text), -1)

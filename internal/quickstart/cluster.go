@@ -19,6 +19,7 @@ const clusterGoroutines = 100
 type demo struct {
 	servers  *testbed.Cluster
 	load     *load
+	stats    func() sample
 	duration time.Duration // about how long a phase lasts that has no end of its own
 	moved    int           // slots, so far
 }
@@ -54,7 +55,10 @@ func runCluster(ctx context.Context, duration time.Duration) error {
 	}
 
 	fmt.Printf("\nThe cluster changes while %d goroutines send SET and GET:\n", clusterGoroutines)
-	d := &demo{servers: servers, load: &load{db: redis.SyncCtx{S: cluster}}, duration: duration}
+	d := &demo{
+		servers: servers, load: &load{db: redis.SyncCtx{S: cluster}}, duration: duration,
+		stats: func() sample { return sampleOf(cluster.Stats()) },
+	}
 	d.load.start(ctx, clusterGoroutines)
 	defer d.load.stop()
 	return d.run(ctx)
@@ -102,9 +106,10 @@ const phaseRow = "  %-32s  %8s  %10s  %8s\n"
 // number of errors.
 func (d *demo) phase(ctx context.Context, name string, change func(context.Context) error) (int64, error) {
 	start, requests, failed := time.Now(), d.load.latency.total(), d.load.errors.Load()
+	show := liveSince(d.stats(), d.stats)
 	stop := progress(func(elapsed time.Duration) string {
-		return fmt.Sprintf("%s, %.1f s: %s requests, %s errors", name, elapsed.Seconds(),
-			thousands(d.load.latency.total()-requests), thousands(d.load.errors.Load()-failed))
+		return fmt.Sprintf("%s, %.1f s: %s errors; %s", name, elapsed.Seconds(),
+			thousands(d.load.errors.Load()-failed), show())
 	})
 	err := change(ctx)
 	stop()

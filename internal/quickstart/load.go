@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +18,7 @@ import (
 // load is what goroutines that share one Sender do to it, counted.
 type load struct {
 	db      redis.SyncCtx
-	latency histogram
+	latency latencies
 	errors  atomic.Int64
 	notSent atomic.Int64          // those of the errors after which a retry is safe
 	first   atomic.Pointer[error] // the first error, for the report
@@ -124,16 +123,11 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	db := redis.SyncCtx{S: conn}
 	l := &load{db: db}
 	var before, after runtime.MemStats
-	readsBefore, err := serverReads(ctx, db)
-	if err != nil {
-		return figures{}, err
-	}
 	runtime.ReadMemStats(&before)
-	last := conn.Stats()
+	first := sampleOf(conn.Stats())
+	show := liveSince(first, func() sample { return sampleOf(conn.Stats()) })
 	stopProgress := progress(func(elapsed time.Duration) string {
-		previous := last
-		last = conn.Stats()
-		return fmt.Sprintf("%d goroutines, %.1f s: %s", goroutines, elapsed.Seconds(), live(previous, last))
+		return fmt.Sprintf("%d goroutines, %.1f s: %s", goroutines, elapsed.Seconds(), show())
 	})
 	start := time.Now()
 	l.start(ctx, goroutines)
@@ -142,30 +136,26 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	elapsed := time.Since(start)
 	stopProgress()
 	runtime.ReadMemStats(&after)
-	readsAfter, err := serverReads(ctx, db)
-	if err != nil {
-		return figures{}, err
-	}
-	total := float64(l.latency.total())
+	latency := l.latency.snapshot()
+	total := float64(latency.Count())
 	return figures{
 		goroutines:    goroutines,
 		perSecond:     total / elapsed.Seconds(),
-		perWrite:      total / float64(max(readsAfter-readsBefore, 1)),
-		p50:           l.latency.percentile(0.50),
-		p99:           l.latency.percentile(0.99),
+		perWrite:      perWrite(first, sampleOf(conn.Stats())),
+		p50:           latency.Quantile(0.50),
+		p99:           latency.Quantile(0.99),
 		allocsRequest: float64(after.Mallocs-before.Mallocs) / max(total, 1),
 	}, l.err()
 }
 
-// live tells what a connection has done between two snapshots.
-func live(from, to redisconn.Stats) string {
-	writes := max(to.Writes-from.Writes, 1)
-	line := fmt.Sprintf("%s requests, %.1f/write; median", thousands(int64(to.Requests()-from.Requests())),
-		float64(to.WrittenRequests-from.WrittenRequests)/float64(writes))
-	for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading} {
-		line += fmt.Sprintf(" %s %s", stage, round(to.Stage(stage).Since(from.Stage(stage)).Quantile(0.5)))
+// liveSince returns a function that tells what happened since it was called last.
+func liveSince(last sample, now func() sample) func() string {
+	at := time.Now()
+	return func() string {
+		from, since := last, at
+		last, at = now(), time.Now()
+		return live(from, last, at.Sub(since))
 	}
-	return line
 }
 
 // pause returns after d, or when the context ends.
@@ -174,22 +164,6 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// serverReads returns how often the server has read from its sockets, which
-// is about how often clients have written to them.
-func serverReads(ctx context.Context, db redis.SyncCtx) (int64, error) {
-	res := db.Do(ctx, "INFO", "stats")
-	if err := redis.AsError(res); err != nil {
-		return 0, err
-	}
-	info, _ := res.([]byte)
-	for line := range strings.Lines(string(info)) {
-		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "total_reads_processed:"); ok {
-			return strconv.ParseInt(n, 10, 64)
-		}
-	}
-	return 0, fmt.Errorf("INFO stats has no total_reads_processed: it takes Redis 6 or later")
 }
 
 // deleteKeys removes what the load has left. It has a context of its own, so

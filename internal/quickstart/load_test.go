@@ -20,7 +20,7 @@ func TestMeasure(t *testing.T) {
 	many, err := measure(ctx, db.S.(*redisconn.Connection), 200, 300*time.Millisecond)
 	require.NoError(t, err)
 
-	require.LessOrEqual(t, one.perWrite, 1.0)
+	require.InDelta(t, 1, one.perWrite, 0.1) // a heartbeat may join a request
 	require.Greater(t, many.perWrite, 2.0)
 	for _, f := range []figures{one, many} {
 		require.Positive(t, f.perSecond)

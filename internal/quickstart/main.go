@@ -7,7 +7,8 @@
 //
 // With -cluster it starts a local cluster instead, and moves slots and fails
 // over masters while requests go on: see cluster.go. With -sentinel it starts a master
-// with replicas and sentinels, and has the master replaced: see sentinel.go.
+// with replicas and sentinels, and has the master replaced: see sentinel.go. With
+// -watch URL it shows the statistics of another process: see watch.go.
 package main
 
 import (
@@ -23,6 +24,7 @@ func main() {
 	cluster := flag.Bool("cluster", false, "start a local cluster (needs redis-server) and reshard it under load")
 	sentinel := flag.Bool("sentinel", false, "start a local master with replicas and sentinels (needs redis-server) and replace the master under load")
 	duration := flag.Duration("duration", 4*time.Second, "how long the load lasts")
+	watched := flag.String("watch", "", "show what another process does: the URL of its expvar page, or of its metrics for Prometheus")
 	serve := flag.Bool("serve-miniredis", false, "be the embedded server, until standard input ends")
 	flag.Parse()
 
@@ -33,6 +35,8 @@ func main() {
 	switch {
 	case *serve:
 		err = serveMiniredis(os.Stdin, os.Stdout)
+	case *watched != "":
+		err = watch(ctx, *watched, time.Second, os.Stdout)
 	case *cluster:
 		err = runCluster(ctx, *duration)
 	case *sentinel:

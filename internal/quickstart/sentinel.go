@@ -45,7 +45,10 @@ func runSentinel(ctx context.Context, duration time.Duration) error {
 	defer client.Close()
 
 	fmt.Printf("\nThe master changes while %d goroutines send SET and GET:\n", clusterGoroutines)
-	d := &sentinelDemo{demo{load: &load{db: redis.SyncCtx{S: client}}, duration: duration}, group}
+	d := &sentinelDemo{demo{
+		load: &load{db: redis.SyncCtx{S: client}}, duration: duration,
+		stats: func() sample { return sampleOf(client.Stats()) },
+	}, group}
 	d.load.start(ctx, clusterGoroutines)
 	defer d.load.stop()
 	fmt.Printf(phaseRow, "phase", "seconds", "requests", "errors")

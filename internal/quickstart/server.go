@@ -10,10 +10,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
-	"sync/atomic"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 )
 
 // embedded is a miniredis in a process of its own, so that what the load
@@ -77,8 +75,6 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer redis.Close()
-	var reads atomic.Int64
-	redis.Server().SetPreHook(infoReads(&reads))
 
 	// Accepts until the listener is closed, which is when this function returns.
 	go func() {
@@ -87,7 +83,7 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 			if err != nil {
 				return
 			}
-			redis.Server().ServeConn(&countedConn{Conn: conn, r: bufio.NewReaderSize(countedReader{conn, &reads}, readSize)})
+			redis.Server().ServeConn(&bufferedConn{Conn: conn, r: bufio.NewReaderSize(conn, readSize)})
 		}
 	}()
 
@@ -98,39 +94,13 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// infoReads answers INFO stats with the figure that a real server has there.
-func infoReads(reads *atomic.Int64) server.Hook {
-	return func(peer *server.Peer, cmd string, args ...string) bool {
-		if cmd != "INFO" || len(args) != 1 || args[0] != "stats" {
-			return false
-		}
-		peer.WriteBulk(fmt.Sprintf("# Stats\r\ntotal_reads_processed:%d\r\n", reads.Load()))
-		return true
-	}
-}
-
-// readSize is how much Redis reads at most at once, so that the embedded
-// server counts as it does.
+// readSize is how much Redis reads at most at once.
 const readSize = 16 << 10
 
-// countedConn reads through a buffer, because miniredis itself reads in small pieces.
-type countedConn struct {
+// bufferedConn reads through a buffer, because miniredis itself reads in small pieces.
+type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader
 }
 
-func (c *countedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
-
-// countedReader counts the reads that brought something.
-type countedReader struct {
-	r     io.Reader
-	reads *atomic.Int64
-}
-
-func (c countedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if n > 0 {
-		c.reads.Add(1)
-	}
-	return n, err
-}
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }

@@ -44,21 +44,6 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// The server counts what a caller makes the client write.
-func TestEmbeddedServerCountsReads(t *testing.T) {
-	ctx := testContext(t)
-	db := connectForTest(t, serveForTest(t), redisconn.Opts{})
-	before, err := serverReads(ctx, db)
-	require.NoError(t, err)
-	for range 10 {
-		require.Equal(t, "OK", db.Do(ctx, "SET", "quickstart:0", "x"))
-	}
-	after, err := serverReads(ctx, db)
-	require.NoError(t, err)
-	// Ten requests one by one and the INFO itself; a heartbeat may come between.
-	require.GreaterOrEqual(t, after-before, int64(11))
-}
-
 // Every option of the handshake works with miniredis, which users have in their tests.
 func TestHandshakeWithMiniredis(t *testing.T) {
 	for name, auth := range map[string]struct {

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// sample is the part of a snapshot of statistics that the live view shows, of this
+// process or of another one. Its names are those of redisconn.Stats.
+type sample struct {
+	Values, Refused, NotSent, Unknown float64
+	Writes, WrittenRequests           float64
+	InFlight, Queued                  float64
+	Queue, Wire, Reading, Callback    stageTotal
+}
+
+// stageTotal is how many requests went through a stage, and for how many seconds.
+type stageTotal struct {
+	Count float64 `json:"count"`
+	Sum   float64 `json:"sum"`
+}
+
+func (s *sample) stage(stage redis.Stage) *stageTotal {
+	return [...]*stageTotal{&s.Queue, &s.Wire, &s.Reading, &s.Callback}[stage]
+}
+
+var stages = [...]redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback}
+
+// sampleOf returns the sample of redisconn.Stats or rediscluster.Stats.
+func sampleOf(stats any) sample {
+	text, err := json.Marshal(stats)
+	if err != nil {
+		panic(err) // they are numbers and strings
+	}
+	s, _ := parseStats(text)
+	return s
+}
+
+// parseStats reads the JSON of redisconn.Stats, or that of rediscluster.Stats, of which
+// it takes the Total. It returns false for anything else.
+func parseStats(text []byte) (s sample, ok bool) {
+	var kind struct {
+		Writes *float64
+		Total  json.RawMessage
+	}
+	if json.Unmarshal(text, &kind) != nil {
+		return s, false
+	}
+	if kind.Total != nil {
+		return parseStats(kind.Total)
+	}
+	return s, kind.Writes != nil && json.Unmarshal(text, &s) == nil
+}
+
+// parseMetrics adds up the metrics of package redisprom over all nodes. It returns false
+// if there are none.
+func parseMetrics(text string) (s sample, ok bool) {
+	sums := map[string]*float64{
+		`redispipe_requests_total outcome="value"`:    &s.Values,
+		`redispipe_requests_total outcome="refused"`:  &s.Refused,
+		`redispipe_requests_total outcome="not_sent"`: &s.NotSent,
+		`redispipe_requests_total outcome="unknown"`:  &s.Unknown,
+		`redispipe_writes_total`:                      &s.Writes,
+		`redispipe_written_requests_total`:            &s.WrittenRequests,
+		`redispipe_in_flight_requests`:                &s.InFlight,
+		`redispipe_queued_requests`:                   &s.Queued,
+	}
+	for _, stage := range stages {
+		total := s.stage(stage)
+		sums[fmt.Sprintf("redispipe_stage_duration_seconds_count stage=%q", stage)] = &total.Count
+		sums[fmt.Sprintf("redispipe_stage_duration_seconds_sum stage=%q", stage)] = &total.Sum
+	}
+	for line := range strings.Lines(text) {
+		series, number, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		value, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			continue
+		}
+		name, labels, _ := strings.Cut(series, "{")
+		for label := range strings.SplitSeq(","+labels, ",") {
+			if sum := sums[strings.TrimSpace(name+" "+label)]; sum != nil {
+				*sum += value
+				ok = true
+			}
+		}
+	}
+	return s, ok
+}
+
+// live tells what happened between two samples.
+func live(from, to sample, elapsed time.Duration) string {
+	if to.Writes < from.Writes {
+		from = sample{} // of a process that has ended
+	}
+	requests := to.Values + to.Refused + to.NotSent + to.Unknown - from.Values - from.Refused - from.NotSent - from.Unknown
+	failed := to.NotSent + to.Unknown - from.NotSent - from.Unknown
+	var line strings.Builder
+	fmt.Fprintf(&line, "%s requests/s, %s failed, %.1f/write, %.0f in flight, %.0f queued; mean",
+		thousands(int64(requests/elapsed.Seconds())), thousands(int64(failed)), perWrite(from, to), to.InFlight, to.Queued)
+	for _, stage := range stages {
+		before, after := from.stage(stage), to.stage(stage)
+		mean := (after.Sum - before.Sum) / max(after.Count-before.Count, 1)
+		fmt.Fprintf(&line, " %s %s", stage, round(time.Duration(mean*float64(time.Second))))
+	}
+	return line.String()
+}
+
+// perWrite returns how many requests a write had between two samples.
+func perWrite(from, to sample) float64 {
+	return (to.WrittenRequests - from.WrittenRequests) / max(to.Writes-from.Writes, 1)
+}

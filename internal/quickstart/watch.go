@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// watch shows what another process does, until ctx is done: once per interval it reads
+// the page of package expvar, or of the metrics of package redisprom, at the URL.
+func watch(ctx context.Context, url string, interval time.Duration, out io.Writer) error {
+	before, err := fetch(ctx, url)
+	if err != nil {
+		return err
+	}
+	for last := time.Now(); ; {
+		pause(ctx, interval)
+		if ctx.Err() != nil {
+			return nil
+		}
+		after, err := fetch(ctx, url)
+		if err != nil {
+			fmt.Fprintln(out, err)
+			continue
+		}
+		now := time.Now()
+		for _, name := range slices.Sorted(maps.Keys(after)) {
+			fmt.Fprintf(out, "%s: %s\n", name, live(before[name], after[name], now.Sub(last)))
+		}
+		before, last = after, now
+	}
+}
+
+// pageMost bounds the page that fetch reads.
+const pageMost = 64 << 20
+
+// fetch reads the samples of a page: by the names of their variables, or all metrics as
+// one.
+func fetch(ctx context.Context, url string) (map[string]sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(io.LimitReader(res.Body, pageMost))
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", url, res.Status)
+	}
+	samples := parsePage(page)
+	if len(samples) == 0 {
+		return nil, fmt.Errorf("%s has no statistics of redispipe: see docs/operating.md", url)
+	}
+	return samples, nil
+}
+
+func parsePage(page []byte) map[string]sample {
+	samples := make(map[string]sample)
+	if !bytes.HasPrefix(bytes.TrimSpace(page), []byte("{")) {
+		if s, ok := parseMetrics(string(page)); ok {
+			samples["all nodes"] = s
+		}
+		return samples
+	}
+	var variables map[string]json.RawMessage
+	if json.Unmarshal(page, &variables) != nil {
+		return nil
+	}
+	for name, text := range variables {
+		if s, ok := parseStats(text); ok {
+			samples[name] = s
+		}
+	}
+	return samples
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serveVars serves the page of package expvar for a process that sends n requests
+// between two looks.
+func serveVars(t *testing.T, n int) *httptest.Server {
+	var looks atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/debug/vars" {
+			http.NotFound(w, r)
+			return
+		}
+		stats, err := json.Marshal(statsOf(n * int(looks.Add(1))))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(w, `{"cmdline": ["service"], "memstats": {"TotalAlloc": 7}, "redis": %s}`, stats)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// untilLine ends a context when a line was written.
+type untilLine struct {
+	strings.Builder
+	end context.CancelFunc
+}
+
+func (u *untilLine) Write(p []byte) (int, error) {
+	u.end()
+	return u.Builder.Write(p)
+}
+
+func TestWatch(t *testing.T) {
+	server := serveVars(t, 1000)
+	ctx, cancel := context.WithCancel(testContext(t))
+	out := &untilLine{end: cancel}
+	require.NoError(t, watch(ctx, server.URL+"/debug/vars", time.Millisecond, out))
+	require.Regexp(t, `^redis: [0-9,]+ requests/s, 0 failed, 10\.0/write, 7 in flight, 0 queued; mean queue 1µs`, out.String())
+
+	err := watch(testContext(t), server.URL, time.Millisecond, out)
+	require.ErrorContains(t, err, "404")
+}
+
+func TestWatchWithoutStatistics(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"cmdline": ["service"], "memstats": {"TotalAlloc": 7}}`)
+	}))
+	defer server.Close()
+	require.ErrorContains(t, watch(testContext(t), server.URL, time.Millisecond, nil), "has no statistics of redispipe")
+}
