@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -18,6 +19,19 @@ type nodeSource struct {
 	seeds []string
 	// masterOnly is the last set of master-only slots.
 	masterOnly map[uint16]struct{}
+}
+
+// NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots; one
+// answer is enough. The cluster lives until Close, or until ctx is done.
+//
+// If none answers, the error is that of the last one, or one that will not pass by
+// itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure).
+// Addresses that can't be used are reported by [LogInitialNodeSkipped].
+func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
+	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
+		c.sharded = true
+		return &nodeSource{c: c, seeds: slices.Clone(addrs)}
+	})
 }
 
 // start implements source.
