@@ -87,8 +87,8 @@ var EKDelay = errorx.RegisterPrintableProperty("delay")
 // DelayOf returns where the time of a request went that ended with err, if that is
 // known: it is if the request was queued on a connection, or in flight, when it ended.
 // For an [ErrOverloaded] it is the delay of the oldest request in flight. If a cluster
-// has sent the request again, the delay is that of the last attempt, and it is not known
-// if the caller's context ended after the first attempt.
+// has sent the request again, it is the delay of the last attempt, and of a single
+// request whose context has ended it is not known then.
 func DelayOf(err error) (Delay, bool) {
 	typed := AsErrorx(err)
 	if typed == nil {
