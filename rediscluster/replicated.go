@@ -119,7 +119,7 @@ func (s *serverList) hosts() map[string]string { return nil }
 // not answer within a grace after the first has; of those that fail, their role, with the
 // failure.
 func (s *serverList) ask(ctx context.Context) {
-	names := s.resolve(ctx)
+	names := s.addresses(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
 	type told struct {
@@ -163,12 +163,12 @@ func (s *serverList) ask(ctx context.Context) {
 	}
 }
 
-// resolve returns the addresses to be asked, with the hostnames that they come from.
-func (s *serverList) resolve(ctx context.Context) map[string]string {
+// addresses returns the addresses to be asked, with the hostnames that they come from.
+func (s *serverList) addresses(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
 	if s.c.opts.Addrs == nil {
-		return s.c.resolve(ctx, s.addrs, s.names)
+		return s.c.resolveHosts(ctx, s.addrs, s.names)
 	}
 	given, err := s.c.opts.Addrs(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *serverList) resolve(ctx context.Context) map[string]string {
 	if err != nil || len(given) == 0 {
 		return s.names
 	}
-	return s.c.resolve(ctx, given, s.names)
+	return s.c.resolveHosts(ctx, given, s.names)
 }
 
 // askStanding asks one server over a connection of its own, which finds what a name

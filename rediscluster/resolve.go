@@ -8,14 +8,14 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// resolve returns the IPs that addresses (host:port) stand for, with their ports, and
+// resolveHosts returns the IPs that addresses (host:port) stand for, with their ports, and
 // the host that each comes from. Of a name that can't be resolved before ctx is done they
 // are those that are known.
-func (c *Cluster) resolve(ctx context.Context, addrs []string, known map[string]string) map[string]string {
+func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[string]string) map[string]string {
 	found := make([][]string, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
-		all.Go(func() { found[i] = c.resolveOne(ctx, addr, known) })
+		all.Go(func() { found[i] = c.resolveHost(ctx, addr, known) })
 	}
 	all.Wait()
 	hosts := make(map[string]string)
@@ -30,7 +30,7 @@ func (c *Cluster) resolve(ctx context.Context, addrs []string, known map[string]
 	return hosts
 }
 
-func (c *Cluster) resolveOne(ctx context.Context, addr string, known map[string]string) (found []string) {
+func (c *Cluster) resolveHost(ctx context.Context, addr string, known map[string]string) (found []string) {
 	host, port, err := net.SplitHostPort(addr)
 	switch {
 	case err != nil:
