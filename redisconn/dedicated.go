@@ -177,7 +177,7 @@ func (d *dedicated) confirm() (later any, ran bool, err error) {
 	for {
 		res, err := d.dec.Decode()
 		if err != nil {
-			return nil, false, err
+			return later, ran, err
 		}
 		echo, isBytes := res.([]byte)
 		refused := redis.AsErrorx(res)

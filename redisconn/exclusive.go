@@ -118,10 +118,14 @@ func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, a
 	}
 	b.req.Typed = false
 	res, alive := b.perform(e.d)
+	each(0, e.withConn(res)) // even if the connection was lost behind an element
 	if !alive {
-		return e.lose(redis.AsErrorx(res))
+		cause := redis.AsErrorx(res)
+		if cause == nil || cause.IsOfType(redis.ErrResult) {
+			cause = redis.ErrIO.New("the connection was lost behind a reply")
+		}
+		_ = e.lose(cause)
 	}
-	each(0, e.withConn(res))
 	return nil
 }
 

@@ -3,8 +3,10 @@ package redisconn_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -203,4 +205,34 @@ func TestSessionLeaked(t *testing.T) {
 	})
 	require.Contains(t, event[redisconn.LogSessionLeaked](log).Opened, "TestSessionLeaked")
 	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { return nil }))
+}
+
+// A session returns the element of a pop whose connection is lost behind it: here the
+// server runs the pop after it has unblocked it, as one that paused its clients does.
+func TestSessionLostBehindElement(t *testing.T) {
+	var popping atomic.Int64 // the connection that pops
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "+OK\r\n"
+		switch {
+		case r.Cmd == "BLPOP":
+			popping.Store(int64(r.Conn))
+			reply = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+		case r.Cmd == "PING" && popping.Load() == int64(r.Conn):
+			defer c.Close()
+			reply = "*2\r\n$4\r\nlist\r\n$1\r\nx\r\n"
+		case r.Cmd == "PING" && len(r.Args) > 0:
+			reply = testbed.ScriptedBulk(r.Args[0])
+		case r.Cmd == "PING":
+			reply = "+PONG\r\n"
+		case r.Cmd == "CLIENT" && r.Args[0] == "ID":
+			reply = fmt.Sprintf(":%d\r\n", r.Conn)
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	session, err := redis.OpenSession(t.Context(), connect(t, s.Addr(), quiet), "")
+	require.NoError(t, err)
+	defer session.Close()
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, session.Do("BLPOP", "list", 0))
+	requireNotSent(t, session.Do("PING"), redis.ErrSessionLost)
 }
