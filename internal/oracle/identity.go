@@ -85,3 +85,20 @@ func IsCount(res any) error {
 	}
 	return nil
 }
+
+// IsPoppedFrom checks that a reply to BLPOP is null, or the key and an element.
+func IsPoppedFrom(key string) Check {
+	return func(res any) error {
+		if res == nil {
+			return nil
+		}
+		popped, ok := res.([]any)
+		if !ok || len(popped) != 2 {
+			return fmt.Errorf("BLPOP %s answered %T: %s", key, res, show(res))
+		}
+		if from, _ := popped[0].([]byte); string(from) != key {
+			return fmt.Errorf("BLPOP %s answered an element of %q", key, from)
+		}
+		return nil
+	}
+}

@@ -35,6 +35,8 @@ type Load struct {
 	// Timeout, if set, has each request sent by SyncCtx with that deadline,
 	// one at a time.
 	Timeout time.Duration
+	// Took, if set, is told how long each request with a Timeout has taken.
+	Took func(time.Duration)
 	// Pause is how long a worker rests after each request.
 	Pause time.Duration
 	// Calm leaves out what is not a single request of a single reply.
@@ -147,7 +149,11 @@ func (w *worker) call(ctx context.Context) {
 	// Not ctx: its end stops the load, and leaves in peace what is under way.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Timeout)
 	defer cancel()
+	begin := time.Now()
 	res := redis.SyncCtx{S: w.Sender}.Send(ctx, req)
+	if w.Took != nil {
+		w.Took(time.Since(begin))
+	}
 	w.Ledger.Resolve(res, id)
 	if outcome, _ := oracle.Classify(res); outcome == oracle.NotSent {
 		time.Sleep(refusedPause)

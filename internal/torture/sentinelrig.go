@@ -71,9 +71,6 @@ func (r *SentinelRig) Load(workers, requests int) *Load {
 	return l
 }
 
-// AllowLoss is for faults that lose what a master has acknowledged.
-func (r *SentinelRig) AllowLoss() { r.Log.Lossy, r.Counter.Lossy = true, true }
-
 // Judge is Rig.Judge, without a proxy of the servers.
 func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 	master, err := r.Group.Master()

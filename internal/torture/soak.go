@@ -48,6 +48,8 @@ type stage interface {
 	begin(round int, name string) error
 	// load returns a load on the client.
 	load(workers int) *Load
+	// pops returns blocking pops on the client, which run beside the load, or nil.
+	pops() *Pops
 	// fault makes one random fault, and undoes it after a while or with ctx.
 	fault(ctx context.Context) error
 	// judge waits until everything works again, and judges the round.
@@ -105,26 +107,32 @@ func (s *soak) round(ctx context.Context, d time.Duration) error {
 	if err := s.stage.begin(n, fmt.Sprintf("%s-%d", s.name(), n)); err != nil {
 		return err
 	}
-	load, before := s.load(), maps.Clone(s.totals.Faults)
-	if err := s.play(ctx, d, load); err != nil {
+	load, pops, before := s.load(), s.stage.pops(), maps.Clone(s.totals.Faults)
+	if err := s.play(ctx, d, load, pops); err != nil {
 		return err
 	}
 	report, err := s.stage.judge()
 	if err != nil {
 		return err
 	}
+	if pops != nil {
+		s.totals.Pops.Add(pops.Queue.Tally())
+	}
 	s.Logf("round %d: %d workers, window %d, deadline %v, %s; faults %v: %v",
 		n, load.Workers, load.Window, load.Timeout, s.stage.about(), since(before, s.totals.Faults), report)
 	return s.finish(report)
 }
 
-// play runs a load, and makes faults while it runs.
-func (s *soak) play(ctx context.Context, d time.Duration, load *Load) error {
+// play runs a load with pops beside it, and makes faults while it runs.
+func (s *soak) play(ctx context.Context, d time.Duration, load *Load, pops *Pops) error {
 	loadCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop() // after the last fault, so that what undoes it meets the load
 	wg.Go(func() { load.Run(loadCtx) })
+	if pops != nil {
+		wg.Go(func() { pops.Run(loadCtx, 0) })
+	}
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	for ctx.Err() == nil {

@@ -44,7 +44,8 @@ func soakFor(t *testing.T, o SoakOpts) *Totals {
 	passes(t, &totals.Report)
 	require.Positive(t, totals.Report.Outcomes(oracle.Value))
 	first, last := totals.Samples[len(totals.Samples)/2], totals.Samples[len(totals.Samples)-1]
-	require.LessOrEqual(t, last.Goroutines, first.Goroutines+5)
+	idle := 3 * soakPoppers // in the proxy, for the connections that pops have left idle
+	require.LessOrEqual(t, last.Goroutines, first.Goroutines+idle+5)
 	require.Less(t, last.HeapInuse, first.HeapInuse+32<<20)
 	return totals
 }

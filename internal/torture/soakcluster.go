@@ -72,6 +72,8 @@ func (s *clusterStage) load(workers int) *Load {
 	return s.loaded
 }
 
+func (s *clusterStage) pops() *Pops { return s.soakPops(s.Client) }
+
 func (s *clusterStage) about() string {
 	return fmt.Sprintf("policy %v, integrity %v, loss allowed %v", s.policy, s.integrity, s.Log.Lossy)
 }
@@ -143,7 +145,7 @@ func (s *clusterStage) fault(ctx context.Context) error {
 		}
 		err = meanwhile(ctx, lasting, node.Pause, node.Resume)
 	case "kill master":
-		s.allowLoss()
+		s.AllowLoss()
 		err = meanwhile(ctx, lasting, master.Kill, master.Restart)
 	}
 	if err == nil {
@@ -153,13 +155,11 @@ func (s *clusterStage) fault(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
 	if now, err := s.Nodes.Masters(); err != nil || kind != "failover" && !slices.Equal(now, masters) {
-		s.allowLoss()
+		s.AllowLoss()
 		return err
 	}
 	return nil
 }
-
-func (s *clusterStage) allowLoss() { s.Log.Lossy, s.Counter.Lossy = true, true }
 
 // moveSlots moves slots of some workers' keys.
 func (s *clusterStage) moveSlots(ctx context.Context, masters []*testbed.Node) error {

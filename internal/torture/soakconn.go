@@ -41,6 +41,15 @@ func (s *connStage) begin(round int, name string) error {
 
 func (s *connStage) load(workers int) *Load { return s.Load(workers, 0) }
 
+// pops returns none with the integrity option, where replies are inserted and deleted:
+// it guards the shared connection only.
+func (s *connStage) pops() *Pops {
+	if s.integrity {
+		return nil
+	}
+	return s.soakPops(s.Conn)
+}
+
 func (s *connStage) about() string { return fmt.Sprintf("integrity %v", s.integrity) }
 
 func (s *connStage) judge() (*oracle.Report, error) {

@@ -14,6 +14,8 @@ type Totals struct {
 	Precision Precision
 	// Faults counts those that happened, by kind.
 	Faults map[string]int
+	// Pops are what became of the elements of blocking pops.
+	Pops oracle.Tally
 	// Rounds counts the judgements; in Lossy of them the servers might have lost
 	// writes that they had acknowledged.
 	Rounds, Lossy int
@@ -48,6 +50,7 @@ func (t *Totals) String() string {
 			100*t.Precision.Share(), t.Precision.NotSent, t.Precision.False)
 	}
 	heap, goroutines, fds := t.Slopes()
+	fmt.Fprintf(&b, "pops          %+v\n", t.Pops)
 	fmt.Fprintf(&b, "faults        %v\n", t.Faults)
 	fmt.Fprintf(&b, "slopes        heap %+.1f KiB/h, goroutines %+.2f/h, descriptors %+.2f/h (%d samples)",
 		heap/1024, goroutines, fds, len(t.Samples)-len(t.Samples)/2)

@@ -1,0 +1,215 @@
+package oracle
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Queue has goroutines push the tags of their requests to the right end of lists, and
+// others pop them from the left, by commands that may block. Each of them has one
+// request at a time. Safe for concurrent use.
+type Queue struct {
+	// Lossy is as in ExecLog. What was popped may be there again then, too.
+	Lossy bool
+
+	ledger *Ledger
+	mu     sync.Mutex // guards lists
+	lists  map[string]*list
+	tally  Tally
+}
+
+// Tally is what became of the elements: Pushed = Delivered + Left + Missing, unless the
+// servers lose what they have executed.
+type Tally struct {
+	// Pushed counts the acknowledged pushes, and those of unknown outcome whose
+	// elements were seen.
+	Pushed int
+	// Delivered elements were the replies of pops, Left ones are in the lists.
+	Delivered, Left, Missing int
+	// UnknownPops is how many pops may have popped one that is missing.
+	UnknownPops int
+}
+
+// Add adds another tally.
+func (t *Tally) Add(other Tally) {
+	t.Pushed += other.Pushed
+	t.Delivered += other.Delivered
+	t.Left += other.Left
+	t.Missing += other.Missing
+	t.UnknownPops += other.UnknownPops
+}
+
+// list is what was done to a list.
+type list struct {
+	pushes []turn
+	pops   []*Pop
+}
+
+// turn is a request of a goroutine.
+type turn struct {
+	id uint64
+	by int
+}
+
+// Pop is a request that pops one element.
+type Pop struct {
+	turn
+	queue *Queue
+	tag   string // the element, when it is resolved
+}
+
+// NewQueue makes a Queue whose requests stand in l.
+func NewQueue(l *Ledger) *Queue {
+	return &Queue{ledger: l, lists: map[string]*list{}}
+}
+
+// Push opens a slot for a push of the goroutine by, and returns its request.
+func (q *Queue) Push(key string, by int) (redis.Request, uint64) {
+	id := q.ledger.IssueTagged(func(string) Check { return IsCount })
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.listLocked(key)
+	l.pushes = append(l.pushes, turn{id, by})
+	return redis.Req("RPUSH", key, q.ledger.Tag(id)), id
+}
+
+// Pop opens a slot for a request of the goroutine by that pops the left element, as
+// BLPOP and LPOP do.
+func (q *Queue) Pop(key string, by int) *Pop {
+	p := &Pop{turn: turn{q.ledger.Issue(IsPoppedFrom(key)), by}, queue: q}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.listLocked(key)
+	l.pops = append(l.pops, p)
+	return p
+}
+
+func (q *Queue) listLocked(key string) *list {
+	l := q.lists[key]
+	if l == nil {
+		l = &list{}
+		q.lists[key] = l
+	}
+	return l
+}
+
+// Resolve resolves the slot with a reply of BLPOP, which is nil if nothing was popped,
+// or an error.
+func (p *Pop) Resolve(res any) {
+	if popped, ok := res.([]any); ok && len(popped) == 2 {
+		tag, _ := popped[1].([]byte)
+		p.tag = string(tag)
+	}
+	p.queue.ledger.Resolve(res, p.id)
+}
+
+// Verify compares what was pushed with what was popped and what is left. read returns a
+// list as the server has it, by a way that is not under test, when all requests are
+// resolved.
+func (q *Queue) Verify(read func(key string) ([]string, error)) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tally = Tally{}
+	for key, l := range q.lists {
+		left, err := read(key)
+		if err != nil {
+			return fmt.Errorf("oracle: list %s: %w", key, err)
+		}
+		v := verification{Queue: q, key: key, pushed: map[string]turn{}, seen: map[string]bool{}, latest: map[int]uint64{}}
+		v.run(l, left)
+	}
+	return nil
+}
+
+// Tally returns what the last Verify has found.
+func (q *Queue) Tally() Tally {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.tally
+}
+
+// verification is that of one list.
+type verification struct {
+	*Queue
+	key    string
+	pushed map[string]turn // by tag
+	seen   map[string]bool
+	latest map[int]uint64 // the latest push of each goroutine of which the element was delivered
+}
+
+func (v *verification) run(l *list, left []string) {
+	for _, push := range l.pushes {
+		v.pushed[v.ledger.Tag(push.id)] = push
+	}
+	unknown := v.deliveries(l.pops)
+	for _, tag := range left { // later ones than all that were delivered
+		v.tally.Left++
+		v.see(tag, "is left", v.latest)
+	}
+	missing := 0
+	for tag, push := range v.pushed {
+		acked := v.ledger.Outcome(push.id) == Value
+		if acked || v.seen[tag] {
+			v.tally.Pushed++
+		}
+		if acked && !v.seen[tag] {
+			missing++
+		}
+	}
+	v.tally.Missing += missing
+	v.tally.UnknownPops += unknown
+	if missing > unknown && !v.Lossy {
+		v.ledger.Report.Violate(Missing, "%s: %d elements, and the outcome of %d pops is unknown", v.key, missing, unknown)
+	}
+}
+
+// deliveries looks at what was popped, and counts the pops of unknown outcome.
+func (v *verification) deliveries(pops []*Pop) (unknown int) {
+	last := map[int]map[int]uint64{} // by who pops and who pushes
+	for _, p := range pops {
+		switch outcome := v.ledger.Outcome(p.id); {
+		case outcome == Unknown || outcome == Issued:
+			unknown++
+		case outcome == Value && p.tag != "":
+			v.tally.Delivered++
+			if last[p.by] == nil {
+				last[p.by] = map[int]uint64{}
+			}
+			v.see(p.tag, fmt.Sprintf("was delivered to %s", v.ledger.Tag(p.id)), last[p.by])
+		}
+	}
+	for _, of := range last {
+		for by, id := range of {
+			v.latest[by] = max(v.latest[by], id)
+		}
+	}
+	return unknown
+}
+
+// see looks at an element. last are the latest pushes that were seen before it in the
+// same order, by who pushes.
+func (v *verification) see(tag, how string, last map[int]uint64) {
+	report := v.ledger.Report
+	push, known := v.pushed[tag]
+	if !known {
+		report.Violate(Mixed, "%s: %s %s, which was not pushed to it", v.key, tag, how)
+		return
+	}
+	if v.seen[tag] && !v.Lossy {
+		report.Violate(Duplicated, "%s: %s %s, and was seen before", v.key, tag, how)
+	}
+	v.seen[tag] = true
+	switch outcome := v.ledger.Outcome(push.id); {
+	case outcome == NotSent:
+		report.Violate(FalseNotSent, "%s: %s %s", v.key, tag, how)
+	case outcome == ServerError:
+		report.Violate(Mixed, "%s: %s %s, and its push got an error of the server", v.key, tag, how)
+	case outcome != Value || v.Lossy: // it may have run late, or the order be that of two servers
+	case push.id < last[push.by]:
+		report.Violate(Disordered, "%s: %s %s, after one that was pushed later", v.key, tag, how)
+	default:
+		last[push.by] = push.id
+	}
+}

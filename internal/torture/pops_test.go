@@ -1,0 +1,202 @@
+package torture
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T24: blocking pops are cancelled at random, and race pushes: what was pushed was
+// delivered or is left, and an outcome is unknown only where a server has not unblocked a
+// pop in time. TORTURE_CANCELS says how many, as 100000.
+func TestT24CancelledPops(t *testing.T) {
+	cancels := int64(long(3000, 1000))
+	if given, err := strconv.ParseInt(os.Getenv("TORTURE_CANCELS"), 10, 64); err == nil {
+		cancels = given
+	}
+	r := newRig(t, RigOpts{})
+	pops := r.pops(r.Conn, 4, 4, 1)
+	pops.Run(context.Background(), cancels)
+	judge(t, r)
+	judgePops(t, r.Witnesses, pops)
+	require.GreaterOrEqual(t, pops.Cancelled.Load(), cancels)
+	require.Positive(t, pops.Late.Load())
+	require.Zero(t, r.Events.Count("LogDisconnected"))
+}
+
+// judgePops logs what became of pops, which a Judge before it has verified.
+func judgePops(t *testing.T, w Witnesses, pops *Pops) oracle.Tally {
+	t.Helper()
+	tally := w.Queue.Tally()
+	t.Logf("%d pops cancelled, %d delivered though their contexts had ended; %+v", pops.Cancelled.Load(), pops.Late.Load(), tally)
+	require.Positive(t, tally.Delivered)
+	if !w.Queue.Lossy {
+		require.Equal(t, tally.Pushed, tally.Delivered+tally.Left+tally.Missing)
+	}
+	return tally
+}
+
+// faultsFor is how long a fault test goes on: TORTURE_DURATION sets it.
+func faultsFor() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
+		return d
+	}
+	return time.Duration(long(1500, 700)) * time.Millisecond
+}
+
+// playFaults makes a fault again and again, with a pause before each, beside what is
+// judged. It returns when the last fault is undone and run has returned.
+func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Context) error, run func(ctx context.Context)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() { run(ctx) })
+	for end := time.Now().Add(faultsFor()); time.Now().Before(end); {
+		time.Sleep(pause)
+		require.NoError(t, fault(ctx))
+	}
+}
+
+// connFault is a fault of a connection, its server, or what lies between.
+type connFault struct {
+	pause time.Duration
+	make  func(ctx context.Context, r *Rig) error
+}
+
+var singleFaults = map[string]connFault{
+	"reset": {20 * time.Millisecond, func(_ context.Context, r *Rig) error {
+		r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
+		return nil
+	}},
+	"reset after execution": {20 * time.Millisecond, func(ctx context.Context, r *Rig) error {
+		reset := testbed.ProxyFault{Do: testbed.ProxyReset, On: testbed.ProxyReplies, At: testbed.ProxyAtChance(0.1), Times: 8}
+		armed := r.Proxy.Arm(reset)
+		return meanwhile(ctx, 20*time.Millisecond, func() error { return nil }, func() error { armed.Disarm(); return nil })
+	}},
+	"kill": {100 * time.Millisecond, func(ctx context.Context, r *Rig) error {
+		return meanwhile(ctx, 20*time.Millisecond, r.Server.Kill, r.Server.Restart)
+	}},
+	"freeze": {100 * time.Millisecond, func(ctx context.Context, r *Rig) error {
+		return meanwhile(ctx, 100*time.Millisecond, r.Server.Pause, r.Server.Resume)
+	}},
+}
+
+// T24: the same on connections that are lost and a server that is: no more elements are
+// missing than outcomes are unknown.
+func TestT24PopsUnderFaults(t *testing.T) {
+	for name, fault := range singleFaults {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
+			pops := r.pops(r.Conn, 2, 4, 1)
+			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
+				func(ctx context.Context) { pops.Run(ctx, 0) })
+			_, err := r.WaitConnected(10 * time.Second)
+			require.NoError(t, err)
+			judge(t, r)
+			require.Positive(t, judgePops(t, r.Witnesses, pops).UnknownPops)
+		})
+	}
+}
+
+// T24: the slots of the lists move while callers block on them; masters hand over to their replicas, and nothing is missing; masters are
+// killed, and with them goes what they had not passed on.
+func TestT24PopsInCluster(t *testing.T) {
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
+	for name, fault := range map[string]func(r *ClusterRig, key string) error{
+		"moving slot": moveSlowly,
+		"failover": func(r *ClusterRig, key string) error {
+			return replace(r, key, func(_, replica *testbed.Node) error { return nodes.Failover(replica, testbed.Graceful) })
+		},
+		"killed master": func(r *ClusterRig, key string) error {
+			r.AllowLoss()
+			return replace(r, key, func(master, replica *testbed.Node) error {
+				if err := master.Kill(); err != nil {
+					return err
+				}
+				if err := nodes.Failover(replica, testbed.Takeover); err != nil {
+					return err
+				}
+				return master.Restart()
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newClusterRig(t, nodes)
+			pops := r.pops(r.Client, 3, 4, 1)
+			pops.Patience = 100 * time.Millisecond
+			lists := 0
+			next := func(context.Context) error {
+				lists++
+				return fault(r, pops.key(lists%pops.Lists))
+			}
+			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) })
+			answers(t, r, 10*time.Second)
+			judgeCluster(t, r)
+			judgePops(t, r.Witnesses, pops)
+			if name == "moving slot" {
+				require.Zero(t, r.Ledger.Report.Outcomes(oracle.ServerError))
+			}
+		})
+	}
+}
+
+// moveSlowly moves a key's slot to another master, and rests half of the way.
+func moveSlowly(r *ClusterRig, key string) error {
+	slot, err := r.Nodes.Slot(key)
+	if err != nil {
+		return err
+	}
+	masters, err := r.Nodes.Masters()
+	if err != nil {
+		return err
+	}
+	owner, err := r.Nodes.Owner(slot)
+	if err != nil {
+		return err
+	}
+	to := masters[0]
+	if to == owner {
+		to = masters[1]
+	}
+	m, err := r.Nodes.BeginMigration(slot, to)
+	if err != nil {
+		return err
+	}
+	time.Sleep(20 * time.Millisecond) // callers are sent there, and block there
+	for _, step := range []func() error{m.MoveAll, m.Finish, r.Nodes.WaitAgreed} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace has the master of a key replaced by its replica, and waits until all agree.
+func replace(r *ClusterRig, key string, how func(master, replica *testbed.Node) error) error {
+	slot, err := r.Nodes.Slot(key)
+	if err != nil {
+		return err
+	}
+	master, err := r.Nodes.Owner(slot)
+	if err != nil {
+		return err
+	}
+	replicas, err := r.Nodes.Replicas(master)
+	if err != nil {
+		return err
+	}
+	if err := how(master, replicas[0]); err != nil {
+		return err
+	}
+	return r.Nodes.WaitAgreed()
+}

@@ -1,0 +1,80 @@
+package torture
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// incrementers is how many goroutines increment one key.
+const incrementers = 64
+
+// increments has goroutines increment the counter by optimistic transactions until ctx
+// ends.
+func (w *Witnesses) increments(ctx context.Context, sender redis.Sender) {
+	var wg sync.WaitGroup
+	for range incrementers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, id := w.Counter.Issue()
+				w.Ledger.Resolve(increment(context.WithoutCancel(ctx), sender, w.counter), id)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// increment returns what a key was set to, or an error.
+func increment(ctx context.Context, sender redis.Sender, key string) any {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var n int64
+	_, err := redis.Watch(ctx, sender, []string{key}, func(tx *redis.Tx) error {
+		n = 0
+		err := tx.DoInto(&n, "GET", key)
+		if failure := redis.AsErrorx(err); failure != nil && !failure.IsOfType(redis.ErrResponseNil) {
+			return err
+		}
+		n++
+		tx.Queue("SET", key, n)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return n
+}
+
+// T25: a counter is incremented by what was read, while connections are lost and its
+// server is: it is at least what was acknowledged, and at most that and what is unknown.
+func TestT25IncrementsUnderFaults(t *testing.T) {
+	for name, fault := range singleFaults {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
+			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
+				func(ctx context.Context) { r.increments(ctx, r.Conn) })
+			_, err := r.WaitConnected(10 * time.Second)
+			require.NoError(t, err)
+			report, _ := judge(t, r)
+			require.Positive(t, report.Outcomes(oracle.Value))
+		})
+	}
+}
+
+// T25 on a cluster: the counter's slot moves.
+func TestT25IncrementsInCluster(t *testing.T) {
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
+	r := newClusterRig(t, nodes)
+	playFaults(t, 20*time.Millisecond, func(context.Context) error { return moveSlowly(r, r.counter) },
+		func(ctx context.Context) { r.increments(ctx, r.Client) })
+	report := judgeCluster(t, r)
+	require.Positive(t, report.Outcomes(oracle.Value))
+	require.Zero(t, report.Outcomes(oracle.ServerError))
+}
