@@ -7,7 +7,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -202,32 +201,6 @@ func TestDocs(t *testing.T) {
 			if !strings.Contains(code.String(), squeeze(block)) {
 				t.Errorf("%s: this block is compiled nowhere:\n%s", name, block)
 			}
-		}
-	}
-}
-
-// TestOperatingNames checks that the fields and options that docs/operating.md names are
-// there. The test of contrib/redisprom does so for the metrics.
-func TestOperatingNames(t *testing.T) {
-	known := map[string]bool{
-		"Future": true, // an interface of package redis
-		"Stats":  true, "ErrOverloaded": true, "DoStream": true,
-	}
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[redisconn.Stats](), reflect.TypeFor[rediscluster.Stats](), reflect.TypeFor[redisconn.Opts](),
-	} {
-		for _, field := range reflect.VisibleFields(typ) {
-			known[field.Name] = true
-		}
-	}
-	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, "docs/operating.md"), "")
-	names := regexp.MustCompile("`([A-Z][a-z]+[A-Za-z]*)(?:\\(\\))?`").FindAllStringSubmatch(text, -1)
-	if len(names) < 25 {
-		t.Errorf("only %d names", len(names))
-	}
-	for _, name := range names {
-		if !known[name[1]] {
-			t.Errorf("there is no %s", name[1])
 		}
 	}
 }

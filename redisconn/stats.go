@@ -31,8 +31,9 @@ type Stats struct {
 	ReadBytes uint64
 
 	// InFlight is the number of requests that wait for their answers, Queued of those
-	// that wait to be written, including the library's own. QueuedBytes is the size of
-	// the latter.
+	// that wait to be written, including the library's own. A request counts as in
+	// flight until all of its batch is answered. QueuedBytes is the size of the queued
+	// requests.
 	InFlight, Queued, QueuedBytes int
 	// WaitingForRoom is the number of callers that wait for room in the queue.
 	WaitingForRoom int

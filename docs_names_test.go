@@ -1,0 +1,128 @@
+package redispipe_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// TestOperatingNames checks that the fields and options that docs/operating.md names are
+// there. The test of contrib/redisprom does so for the metrics.
+func TestOperatingNames(t *testing.T) {
+	known := map[string]bool{
+		"Future": true, // an interface of package redis
+		"Stats":  true, "ErrOverloaded": true, "DoStream": true,
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[redisconn.Stats](), reflect.TypeFor[rediscluster.Stats](), reflect.TypeFor[redisconn.Opts](),
+	} {
+		for _, field := range reflect.VisibleFields(typ) {
+			known[field.Name] = true
+		}
+	}
+	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, "docs/operating.md"), "")
+	names := regexp.MustCompile("`([A-Z][a-z]+[A-Za-z]*)(?:\\(\\))?`").FindAllStringSubmatch(text, -1)
+	if len(names) < 25 {
+		t.Errorf("only %d names", len(names))
+	}
+	for _, name := range names {
+		if !known[name[1]] {
+			t.Errorf("there is no %s", name[1])
+		}
+	}
+}
+
+// TestDesignNames checks that the files, methods and fields that DESIGN.md and
+// CONTRIBUTING.md name are there.
+func TestDesignNames(t *testing.T) {
+	known := declared(t)
+	foreign := regexp.MustCompile(`^(context|errors|go|io|runtime|sync)\.`) // Go's own
+	name := regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z]+|[a-z_/]+\\.go)(?:\\(.*?\\))?`")
+	for _, doc := range []string{"DESIGN.md", "CONTRIBUTING.md"} {
+		found := name.FindAllStringSubmatch(read(t, doc), -1)
+		if len(found) < 5 {
+			t.Errorf("%s: only %d names", doc, len(found))
+		}
+		for _, m := range found {
+			if !known[m[1]] && !foreign.MatchString(m[1]) {
+				t.Errorf("%s: there is no %s", doc, m[1])
+			}
+		}
+	}
+}
+
+// declared returns what this repository declares: paths and names of files, and names
+// with their type or package before them.
+func declared(t *testing.T) map[string]bool {
+	known := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		for rest := path; rest != ""; _, rest, _ = strings.Cut(rest, "/") {
+			known[rest] = true
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				known[owner(file, decl.Recv)+"."+decl.Name.Name] = true
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					declareSpec(known, file.Name.Name, spec)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+// owner is the type of a receiver, or the package of a function.
+func owner(file *ast.File, recv *ast.FieldList) string {
+	if recv == nil {
+		return file.Name.Name
+	}
+	typ := recv.List[0].Type
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	if generic, ok := typ.(*ast.IndexExpr); ok {
+		typ = generic.X
+	}
+	return typ.(*ast.Ident).Name
+}
+
+func declareSpec(known map[string]bool, pkg string, spec ast.Spec) {
+	switch spec := spec.(type) {
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			known[pkg+"."+name.Name] = true
+		}
+	case *ast.TypeSpec:
+		known[pkg+"."+spec.Name.Name] = true
+		ast.Inspect(spec.Type, func(n ast.Node) bool {
+			if field, ok := n.(*ast.Field); ok {
+				for _, name := range field.Names {
+					known[spec.Name.Name+"."+name.Name] = true
+				}
+			}
+			return true
+		})
+	}
+}
