@@ -91,10 +91,7 @@ type figures struct {
 // showLoad puts a load on one connection, first of one goroutine and then of a
 // thousand, and prints what came out.
 func showLoad(ctx context.Context, addr, password string, duration time.Duration) error {
-	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{
-		Password: password,
-		Logger:   redisconn.NoopLogger{},
-	})
+	conn, err := connect(ctx, addr, password)
 	if err != nil {
 		return err
 	}
@@ -116,6 +113,11 @@ func showLoad(ctx context.Context, addr, password string, duration time.Duration
 	}
 	printFigures(results)
 	return nil
+}
+
+// connect makes a connection that logs nothing, so that the figures stand alone.
+func connect(ctx context.Context, addr, password string) (*redisconn.Connection, error) {
+	return redisconn.Connect(ctx, addr, redisconn.Opts{Password: password, Logger: redisconn.NoopLogger{}})
 }
 
 // measure runs a load and works out its figures.
@@ -166,14 +168,14 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// deleteKeys removes what the load has left. It has a context of its own, so
+// deleteKeys removes what the load and the queue have left. It has a context of its own, so
 // that it works after Ctrl-C too.
 func deleteKeys(db redis.SyncCtx, n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	reqs := make([]redis.Request, n)
-	for i := range reqs {
-		reqs[i] = redis.Req("DEL", key(i))
+	reqs := []redis.Request{redis.Req("DEL", jobs)}
+	for i := range n {
+		reqs = append(reqs, redis.Req("DEL", key(i)))
 	}
 	db.SendMany(ctx, reqs)
 }

@@ -1,7 +1,7 @@
 // Command quickstart shows redispipe at work: make run, or make run CLUSTER=1.
 //
-// It runs the usage example of usage.go and then has a thousand goroutines
-// share one connection. The server is a miniredis in a process of its own, or
+// It runs the usage example of usage.go, has a thousand goroutines share one
+// connection, and then workers wait for jobs beside them: see queue.go. The server is a miniredis in a process of its own, or
 // the one that $REDIS_ADDR names ($REDIS_PASSWORD is used if it is set); there
 // the program touches only keys that begin with "quickstart:", and deletes them.
 //
@@ -76,5 +76,9 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 		return err
 	}
 	fmt.Println("\nMany goroutines, one connection:")
-	return showLoad(ctx, addr, password, duration)
+	if err := showLoad(ctx, addr, password, duration); err != nil {
+		return err
+	}
+	fmt.Println("\nA queue on the same kind of connection (internal/quickstart/queue.go):")
+	return showQueue(ctx, addr, password, duration/2)
 }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+const (
+	jobs = "quickstart:jobs"
+	// jobWorkers take a job every jobPause, beside jobNeighbours who send SET and GET.
+	jobWorkers    = 4
+	jobPause      = time.Millisecond
+	jobNeighbours = 100
+)
+
+// work takes jobs off a list until its context ends. While it waits in BLPOP it has a
+// connection of its own: nobody waits behind it.
+func work(ctx context.Context, db redis.SyncCtx, do func(job string)) error {
+	for {
+		var popped []string // the list, and an element of it
+		err := db.DoInto(ctx, &popped, "BLPOP", jobs, 0)
+		switch {
+		case err == nil:
+			do(popped[1])
+		case ctx.Err() != nil: // what was popped at the last moment has been returned
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// showQueue has workers wait for jobs on the connection that many others use, and prints
+// how long a job takes from who pushes it to who has it.
+func showQueue(ctx context.Context, addr, password string, duration time.Duration) error {
+	conn, err := connect(ctx, addr, password)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	q := &queue{db: redis.SyncCtx{S: conn}}
+	beside := &load{db: q.db}
+	defer deleteKeys(q.db, jobNeighbours)
+	beside.start(ctx, jobNeighbours)
+	err = q.run(ctx, duration)
+	beside.stop()
+	if err = errors.Join(err, beside.err()); err != nil {
+		return err
+	}
+	fmt.Printf("  %d workers in BLPOP, of %s jobs pushed: %s, since the push\n", jobWorkers, thousands(q.pushed), q.taken.summary())
+	fmt.Printf("  %d goroutines beside them: %s\n", jobNeighbours, beside.latency.summary())
+	return nil
+}
+
+// queue is a list of jobs, each of which is the time at which it was pushed.
+type queue struct {
+	db     redis.SyncCtx
+	pushed int64
+	taken  latencies // since the push
+}
+
+// run pushes jobs for so long, and returns when workers have taken all of them.
+func (q *queue) run(ctx context.Context, duration time.Duration) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	var workers sync.WaitGroup
+	for range jobWorkers {
+		workers.Go(func() {
+			if err := work(ctx, q.db, q.do); err != nil {
+				stop(err)
+			}
+		})
+	}
+	err := q.push(ctx, duration)
+	for err == nil && q.taken.total() < q.pushed && ctx.Err() == nil {
+		pause(ctx, jobPause)
+	}
+	err = errors.Join(err, context.Cause(ctx))
+	stop(nil)
+	workers.Wait()
+	return err
+}
+
+func (q *queue) push(ctx context.Context, duration time.Duration) error {
+	for end := time.Now().Add(duration); time.Now().Before(end) && ctx.Err() == nil; pause(ctx, jobPause) {
+		if err := redis.AsError(q.db.Do(ctx, "RPUSH", jobs, time.Now().UnixNano())); err != nil {
+			return err
+		}
+		q.pushed++
+	}
+	return nil
+}
+
+func (q *queue) do(job string) {
+	pushed, _ := strconv.ParseInt(job, 10, 64)
+	q.taken.add(time.Since(time.Unix(0, pushed)))
+}
