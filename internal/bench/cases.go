@@ -14,12 +14,13 @@ import (
 type kind string
 
 const (
-	closedLoop kind = "closed"  // every caller sends when its last answer is there
-	openLoop   kind = "open"    // requests come at a fixed rate
-	phases     kind = "phases"  // closed, with callers 1 → Callers → 1
-	idleConns  kind = "idle"    // memory of Callers connections that do nothing
-	waiting    kind = "waiting" // memory of Callers that wait for an answer
-	limit      kind = "limit"   // redis-benchmark, instead of the clients
+	closedLoop  kind = "closed"   // every caller sends when its last answer is there
+	openLoop    kind = "open"     // requests come at a fixed rate
+	phases      kind = "phases"   // closed, with callers 1 → Callers → 1
+	idleConns   kind = "idle"     // memory of Callers connections that do nothing
+	waiting     kind = "waiting"  // memory of Callers that wait for an answer
+	handingOver kind = "handover" // Callers pairs: one pushes, the other waits in a blocking pop
+	limit       kind = "limit"    // redis-benchmark, instead of the clients
 )
 
 // Case is something to measure, the same for every client.
@@ -36,6 +37,7 @@ type Case struct {
 	Procs    int           // GOMAXPROCS of the client; 0: as it comes
 	Cluster  bool
 	TLS      bool
+	Task     task // instead of SET and GET
 	Cancel   bool // callers pass a context that can be cancelled
 	OnlyFull bool // left out of -quick
 	OnlyOurs bool // a way of using this library, beside its plain one
@@ -83,6 +85,7 @@ func allCases() []Case {
 			Callers: 128, Procs: n, OnlyFull: true,
 		})
 	}
+	cases = append(cases, serviceCases()...)
 	for _, n := range idleCounts {
 		cases = append(cases, Case{
 			ID: fmt.Sprintf("idle-%d", n), Text: fmt.Sprintf("%d idle connections", n),
@@ -184,7 +187,8 @@ func (c Case) fits(d peer.Driver) bool {
 		c.OnlyOurs && !d.Ours,
 		c.Cluster && d.NoCluster,
 		c.TLS && d.NoTLS,
-		c.Batch > 0 && !d.Pipelines:
+		c.Batch > 0 && !d.Pipelines,
+		(c.Task != "" || c.Kind == handingOver) && !d.Serves:
 		return false
 	case d.MaxCallers > 0 && c.callersOf(d) > d.MaxCallers:
 		return false

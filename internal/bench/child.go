@@ -69,6 +69,8 @@ func (b *bed) measure() (values, error) {
 		return b.withClient(b.measureWaiting)
 	case phases:
 		return b.withClient(b.measurePhases)
+	case handingOver:
+		return b.withClient(b.measureHandOver)
 	case openLoop:
 		return b.withClient(b.measureOpen)
 	default:

@@ -81,9 +81,14 @@ func (b *bed) measurePhases(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// loop runs callers, each sending a SET and a GET of its own keys in turn.
+// step sends one request of a caller. first is true every other time.
+type step func(ctx context.Context, w *caller, first bool) error
+
+// loop runs callers, each sending a SET and a GET of its own keys in turn, or what a task
+// says.
 type loop struct {
 	client  peer.Client
+	step    step
 	fill    peer.Filler // nil for most clients
 	batch   int
 	value   []byte
@@ -106,10 +111,16 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 		client: c, batch: b.Case.Batch, value: bytes.Repeat([]byte{'v'}, b.Case.Size), cancel: b.Case.Cancel,
 	}
 	l.fill, _ = c.(peer.Filler)
+	l.step = l.one
+	prefix := "bench"
+	if b.Case.Task != "" {
+		l.step = l.taskStep(b.Case.Task, c.(peer.Service))
+		prefix = "bench:" + string(b.Case.Task) // others are of another type
+	}
 	for i := range callers {
 		w := &caller{}
 		for k := range max(1, l.batch/2) {
-			w.keys = append(w.keys, fmt.Sprintf("bench:%d:%d", i, k))
+			w.keys = append(w.keys, fmt.Sprintf("%s:%d:%d", prefix, i, k))
 		}
 		l.callers = append(l.callers, w)
 	}
@@ -168,7 +179,7 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 		if timed {
 			begin = time.Now()
 		}
-		if err := l.one(ctx, w, i%2 == 0); err != nil {
+		if err := l.step(ctx, w, i%2 == 0); err != nil {
 			w.failed(err, 1)
 			continue
 		}

@@ -66,6 +66,17 @@ func targets() []target {
 	for _, id := range []string{"c8", "c128", "c1000"} {
 		list = append(list, target{id, "Redis CPU ÷ best peer", 1.00, false, beside(id, serverCPU)})
 	}
+	for _, t := range []task{queueTask, limiterTask, boardTask} {
+		for _, n := range serviceCallers {
+			id := t.caseID(n)
+			list = append(list, target{id, "time ÷ best peer", 1.00, false, beside(id, nsPerOp)})
+		}
+	}
+	for _, n := range handOvers {
+		id := handOverID(n)
+		list = append(list, target{id, "p50 ÷ best peer", 1.00, false, beside(id, p50)},
+			target{id, "p99 ÷ best peer", 1.00, false, beside(id, p99)})
+	}
 	for _, rate := range rates {
 		id := fmt.Sprintf("rate-%dk", rate/1000)
 		list = append(list, target{id, "p99 ÷ best peer", 1.00, false, beside(id, p99)})

@@ -10,7 +10,7 @@ import (
 const goRedisModule = "github.com/redis/go-redis/v9"
 
 var goRedisPool = Driver{
-	Name: "go-redis", Module: goRedisModule, How: "pool, default options", Pipelines: true,
+	Name: "go-redis", Module: goRedisModule, How: "pool, default options", Pipelines: true, Serves: true,
 	Open: func(o Options) (Client, error) {
 		c := goRedis(o)
 		return &goRedisClient{cmd: c, close: c.Close}, nil
@@ -18,13 +18,13 @@ var goRedisPool = Driver{
 }
 
 var goRedisAuto = Driver{
-	Name: "go-redis auto", Module: goRedisModule, Shared: true,
+	Name: "go-redis auto", Module: goRedisModule, Shared: true, Serves: true,
 	How:  "AutoPipeline, its default options (ordered)",
 	Open: func(o Options) (Client, error) { return openAutoPipeline(o, nil) },
 }
 
 var goRedisParallel = Driver{
-	Name: "go-redis auto ‖", Module: goRedisModule, Shared: true,
+	Name: "go-redis auto ‖", Module: goRedisModule, Shared: true, Serves: true,
 	How: "AutoPipeline, MaxBatchSize 300, MaxConcurrentBatches 80, Unordered: the options of its own benchmark",
 	Open: func(o Options) (Client, error) {
 		return openAutoPipeline(o, &redis.AutoPipelineOptions{
@@ -34,7 +34,7 @@ var goRedisParallel = Driver{
 }
 
 var goRedisDuplex = Driver{
-	Name: "go-redis duplex", Module: goRedisModule, Shared: true,
+	Name: "go-redis duplex", Module: goRedisModule, Shared: true, Serves: true,
 	How: "AutoPipeline with FullDuplex, otherwise its default options",
 	Open: func(o Options) (Client, error) {
 		opts := redis.DefaultBlockingAutoPipelineOptions()
@@ -112,6 +112,32 @@ func (c *goRedisClient) Pipeline(ctx context.Context, keys []string, value []byt
 		}
 	}
 	return right, nil
+}
+
+func (c *goRedisClient) Push(ctx context.Context, list string, job []byte) error {
+	return c.cmd.RPush(ctx, list, job).Err()
+}
+
+func (c *goRedisClient) Pop(ctx context.Context, list string) ([]byte, error) {
+	popped, err := c.cmd.BLPop(ctx, popTimeout, list).Result()
+	if err != nil {
+		return nil, err
+	}
+	return []byte(popped[1]), nil
+}
+
+var goRedisLimiter = redis.NewScript(limiterScript)
+
+func (c *goRedisClient) Allow(ctx context.Context, key string, limit int) (bool, error) {
+	return goRedisLimiter.Run(ctx, c.cmd, []string{key}, limit, limiterWindow).Bool()
+}
+
+func (c *goRedisClient) Score(ctx context.Context, board, player string, score float64) error {
+	return c.cmd.ZAdd(ctx, board, redis.Z{Score: score, Member: player}).Err()
+}
+
+func (c *goRedisClient) Top(ctx context.Context, board string, n int) ([]string, error) {
+	return c.cmd.ZRevRange(ctx, board, 0, int64(n-1)).Result()
 }
 
 func (c *goRedisClient) Close() { _ = c.close() }

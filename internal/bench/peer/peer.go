@@ -73,6 +73,8 @@ type Driver struct {
 	NoCluster, NoTLS bool
 	// Pipelines is set if the client is a Pipeliner.
 	Pipelines bool
+	// Serves is set if the client is a Service.
+	Serves bool
 	// OnlyCase restricts a variant to the cases that ask for it by this tag.
 	OnlyCase string
 }

@@ -13,7 +13,7 @@ const redispipeModule = "github.com/joomcode/redispipe"
 
 var redispipeSync = Driver{
 	Name: "redispipe", Module: redispipeModule, How: "redis.Sync on one connection, zero options",
-	Ours: true, Shared: true, Pipelines: true,
+	Ours: true, Shared: true, Pipelines: true, Serves: true,
 	Open: func(o Options) (Client, error) {
 		s, err := openRedispipe(o)
 		return redispipeClient{s: redis.Sync{S: s}}, err
@@ -74,6 +74,36 @@ func (c redispipeClient) Close() { c.s.S.Close() }
 
 func (c redispipeClient) Pipeline(_ context.Context, keys []string, value []byte) (int, error) {
 	return redispipeCheck(c.s.SendMany(redispipeBatch(keys, value)), len(value))
+}
+
+func (c redispipeClient) ctx() redis.SyncCtx { return redis.SyncCtx{S: c.s.S} }
+
+func (c redispipeClient) Push(ctx context.Context, list string, job []byte) error {
+	return redis.AsError(c.ctx().Do(ctx, "RPUSH", list, job))
+}
+
+func (c redispipeClient) Pop(ctx context.Context, list string) ([]byte, error) {
+	var popped [][]byte
+	if err := c.ctx().DoInto(ctx, &popped, "BLPOP", list, int(popTimeout.Seconds())); err != nil {
+		return nil, err
+	}
+	return popped[1], nil
+}
+
+var redispipeLimiter = redis.NewScript(limiterScript)
+
+func (c redispipeClient) Allow(ctx context.Context, key string, limit int) (allowed bool, err error) {
+	err = redispipeLimiter.DoInto(ctx, c.s.S, &allowed, []string{key}, limit, limiterWindow)
+	return allowed, err
+}
+
+func (c redispipeClient) Score(ctx context.Context, board, player string, score float64) error {
+	return redis.AsError(c.ctx().Do(ctx, "ZADD", board, score, player))
+}
+
+func (c redispipeClient) Top(ctx context.Context, board string, n int) (top []string, err error) {
+	err = c.ctx().DoInto(ctx, &top, "ZREVRANGE", board, 0, n-1)
+	return top, err
 }
 
 type redispipeIntoClient struct{ redispipeClient }
