@@ -49,7 +49,7 @@ func faultsFor() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
 		return d
 	}
-	return time.Duration(long(1500, 700)) * time.Millisecond
+	return time.Duration(long(1000, 700)) * time.Millisecond
 }
 
 // playFaults makes a fault again and again, with a pause before each, beside what is
@@ -108,8 +108,9 @@ func TestT24PopsUnderFaults(t *testing.T) {
 	}
 }
 
-// T24: the slots of the lists move while callers block on them; masters hand over to their replicas, and nothing is missing; masters are
-// killed, and with them goes what they had not passed on.
+// T24: the slots of the lists move while callers block on them; masters hand over to
+// their replicas, and nothing is missing; masters are killed, and lose what they have not
+// replicated.
 func TestT24PopsInCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
 	for name, fault := range map[string]func(r *ClusterRig, key string) error{
