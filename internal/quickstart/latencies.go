@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -27,10 +26,4 @@ func (l *latencies) snapshot() *histogram.Histogram {
 		h.Add(histogram.Upper(i), int(l.counts[i].Load()))
 	}
 	return h
-}
-
-// summary says how many there were, and how long they were.
-func (l *latencies) summary() string {
-	h := l.snapshot()
-	return fmt.Sprintf("%s, median %s, p99 %s", thousands(int64(h.Count())), round(h.Quantile(0.5)), round(h.Quantile(0.99)))
 }

@@ -53,8 +53,15 @@ func showQueue(ctx context.Context, addr, password string, duration time.Duratio
 	if err = errors.Join(err, beside.err()); err != nil {
 		return err
 	}
-	fmt.Printf("  %d workers in BLPOP, of %s jobs pushed: %s, since the push\n", jobWorkers, thousands(q.pushed), q.taken.summary())
-	fmt.Printf("  %d goroutines beside them: %s\n", jobNeighbours, beside.latency.summary())
+	const row = "  %28s  %10s  %8s  %8s\n"
+	fmt.Printf(row, "", "requests", "p50", "p99")
+	printRow := func(who string, took *latencies) {
+		h := took.snapshot()
+		fmt.Printf(row, who, thousands(int64(h.Count())), round(h.Quantile(0.5)), round(h.Quantile(0.99)))
+	}
+	printRow(fmt.Sprintf("%d workers in BLPOP", jobWorkers), &q.taken)
+	printRow(fmt.Sprintf("%d goroutines, SET and GET", jobNeighbours), &beside.latency)
+	fmt.Println("  A job's time is that from before its RPUSH to the worker that has it.")
 	return nil
 }
 
