@@ -98,7 +98,27 @@ type ScannerBase struct {
 // DoNext sends the next step to snd; cb is resolved with its batch.
 func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	s.cb = cb
-	snd.Send(s.ScanOpts.Request(s.Iter), s, 0)
+	snd.Send(s.step(), s, 0)
+}
+
+// step is the request of the next step.
+func (s *ScannerBase) step() Request { return s.ScanOpts.Request(s.Iter) }
+
+// stepOf returns the request of a Scanner's next step. It is empty if that is not known,
+// without a ScannerBase.
+func stepOf(s Scanner) Request {
+	if known, ok := s.(interface{ step() Request }); ok {
+		return known.step()
+	}
+	return Request{}
+}
+
+// ofStep adds the request of a step to its error.
+func ofStep(err error, step Request) error {
+	if step.Cmd == "" {
+		return err
+	}
+	return withRequest(err, step.Cmd, step.Args)
 }
 
 // IterLast reports whether the last step ended the iteration.
@@ -120,7 +140,7 @@ func (s *ScannerBase) Resolve(res any, _ uint64) {
 	s.cb = nil
 	it, keys, err := ScanResponse(res)
 	if err != nil {
-		req := s.ScanOpts.Request(s.Iter)
+		req := s.step()
 		err = withRequest(err, req.Cmd, req.Args)
 	}
 	s.Err = err

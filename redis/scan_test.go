@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/errorx"
 )
 
 func TestScanOptsRequest(t *testing.T) {
@@ -144,4 +146,18 @@ func TestSyncIterators(t *testing.T) {
 	next = func(Future) { t.Error("sent after the end of the context") }
 	_, err = it.Next()
 	assertType(t, ErrRequestWithdrawn, err)
+}
+
+// A step that its caller leaves names its request, be it sent or not.
+func TestScanStepNamesRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &foreignSender{send: func(Request, Future, uint64) { cancel() }}
+	s.scanner = func(opts ScanOpts) Scanner { return &baseScanner{ScannerBase{ScanOpts: opts}, s} }
+	it := SyncCtx{s}.Scanner(ctx, ScanOpts{Cmd: "HSCAN", Key: "k"})
+	for _, want := range []*errorx.Type{ErrRequestCancelled, ErrRequestWithdrawn} {
+		_, err := it.Next()
+		assertType(t, want, err)
+		req, _ := AsErrorx(err).Property(EKRequest)
+		assert.Equal(t, Request{"HSCAN", []any{"k", []byte("0")}}, req)
+	}
 }

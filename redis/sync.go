@@ -57,8 +57,9 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	if h, ok := s.(*hookedScanner); ok {
 		return h.wait(ctx)
 	}
+	step := stepOf(s) // a step that is abandoned goes on
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, traced(withdrawn(ctx)).(error)
+		return nil, traced(ofStep(withdrawn(ctx), step)).(error)
 	}
 	w := newWaiter(nil)
 	w.observed = seen != nil
@@ -70,7 +71,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 		if res == ScanEOF {
 			return nil, ScanEOF
 		}
-		return nil, traced(res).(error)
+		return nil, traced(ofStep(res, step)).(error)
 	default:
 		return nil, ErrResponseUnexpected.New("scanner answered with %T", res)
 	}
