@@ -4,6 +4,7 @@ import (
 	"context"
 	"log"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,10 @@ const (
 	// OperationScan is a step of a Scanner. The last step, which only reports the end,
 	// sends nothing.
 	OperationScan
+	// OperationWatch is a call of Watch with all of its attempts. Its Command is WATCH,
+	// and its Requests are 0: those that the function sends, and its transaction, are
+	// operations of their own. If the function fails, it is not sent.
+	OperationWatch
 )
 
 // Completion is how an operation has ended.
@@ -73,7 +78,8 @@ type Completion struct {
 
 // WithHook returns a Sender that sends through s, and calls hook around each operation:
 // those of Sync, SyncCtx and ChanFutured, those of the methods of Sender, the steps of
-// a Scanner, and what is sent to the senders that EachShard passes.
+// a Scanner, the calls of a Session and of Watch, and what is sent to the senders that
+// EachShard passes.
 //
 // A hook can harm only its own operation. If it panics, the panic is recovered, and the
 // first one is printed by the standard logger. If it blocks, it delays its caller, or
@@ -146,6 +152,35 @@ func (o *observation) endAside(end Completion) {
 	go o.end(end)
 }
 
+// unhook returns the hooks of a sender, the outermost first, and what they wrap.
+func unhook(s Sender) (hooks []*hooked, inner Sender) {
+	for {
+		h, ok := s.(*hooked)
+		if !ok {
+			return hooks, s
+		}
+		hooks, s = append(hooks, h), h.s
+	}
+}
+
+// observations are those of one operation by several hooks.
+type observations []observation
+
+// observe begins an operation.
+func observe(ctx context.Context, hooks []*hooked, op Operation) (os observations) {
+	for _, h := range hooks {
+		os = append(os, h.begin(ctx, op))
+	}
+	return os
+}
+
+// end ends the operation.
+func (os observations) end(res any, place wire.Place) {
+	for _, o := range slices.Backward(os) {
+		o.end(o.completed(res, place))
+	}
+}
+
 func (h *hooked) enter() bool {
 	if h.running.Add(1) <= hooksMost {
 		return true
@@ -185,6 +220,12 @@ func (o *observation) completed(res any, place wire.Place) (end Completion) {
 	}
 	return end
 }
+
+// Context is for wire.ContextOf.
+func (f *hookedFuture) Context() context.Context { return wire.ContextOf(f.cb) }
+
+// Queued implements wire.Queuer.
+func (f *hookedFuture) Queued(t wire.Ticket) { wire.Queued(f.cb, t) }
 
 // OtherCommand is the Operation.Command of a command that is not in the table, after
 // 256 other such names were sent.

@@ -25,3 +25,12 @@ func (q *queued) lastQueued() wire.Ticket {
 	defer q.queueing.Unlock()
 	return q.ticket
 }
+
+// heeded returns the ticket of a blocking request that was sent by itself, if its sender
+// heeds the context.
+func (q *queued) heeded() wire.Ticket {
+	if t := q.lastQueued(); t.Heeded {
+		return t
+	}
+	return wire.Ticket{}
+}

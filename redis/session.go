@@ -24,9 +24,14 @@ type dedicatedSender interface {
 // It never reconnects. If its connection is lost, or its context ends during a call,
 // this call ends with [ErrIO] or [ErrRequestCancelled] and may have run; every further
 // call ends with [ErrSessionLost], not sent.
+//
+// In a cluster it follows redirects until a call was not redirected. After that a
+// redirect is a result ([ErrMoved], [ErrAsk]), since the state of the session is on its
+// connection: open another session, and begin again.
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated
+	hooks []*hooked // the outermost first
 	state atomic.Uint32
 }
 
@@ -43,8 +48,8 @@ const (
 // in use, it waits until ctx is done. ctx also bounds all calls of the session. Close
 // the session, or use [WithSession].
 //
-// Hooks do not see what a session sends. An error has [ErrTraitNotSent]. It is an
-// [ErrSession] if s has no sessions, such as a decorator that embeds a sender.
+// An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions, such as a
+// decorator that embeds a sender.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	if key == "" {
 		return openSession(ctx, s, nil, nil)
@@ -59,9 +64,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	if ctx.Err() != nil {
 		return nil, withdrawn(ctx)
 	}
-	if observed, ok := s.(*hooked); ok {
-		return openSession(ctx, observed.s, keys, last)
-	}
+	hooks, s := unhook(s)
 	encoded, _ := takesEncoded(s)
 	lender, ok := encoded.(dedicatedSender)
 	if !ok {
@@ -71,7 +74,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	return &Session{ctx: ctx, conn: conn}, nil
+	return &Session{ctx: ctx, conn: conn, hooks: hooks}, nil
 }
 
 // WithSession opens a session, calls f with it, and closes it, even if f panics or ends
@@ -127,7 +130,12 @@ func (s *Session) exit() {
 // Do sends a command and returns its result, which is an *errorx.Error if the request
 // failed: see [AsError].
 func (s *Session) Do(cmd string, args ...any) any {
-	return s.SendMany([]Request{{Cmd: cmd, Args: args}})[0]
+	reqs := []Request{{Cmd: cmd, Args: args}}
+	var place wire.Place
+	o := s.begin(OperationRequest, reqs)
+	res := s.sendMany(reqs, &place)[0]
+	o.end(res, place)
+	return res
 }
 
 // DoInto sends a command and reads its reply into dst: see [Sync.DoInto].
@@ -141,11 +149,42 @@ func (s *Session) DoInto(dst any, cmd string, args ...any) error {
 // SendMany sends requests at once and returns their results in order. If one of them
 // is malformed, none is sent. A blocking command has to be the only one.
 func (s *Session) SendMany(reqs []Request) []any {
+	var place wire.Place
+	o := s.begin(OperationMany, reqs)
+	results := s.sendMany(reqs, &place)
+	o.end(results, place)
+	return results
+}
+
+// SendTransaction sends requests between MULTI and EXEC: see [Sync.SendTransaction].
+func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
+	var place wire.Place
+	o := s.begin(OperationTransaction, reqs)
+	results, err := s.transaction(reqs, &place)
+	var res any = results
+	if err != nil {
+		err = traced(err).(error)
+		res = err
+	}
+	o.end(res, place)
+	return results, err
+}
+
+// begin begins an operation for hooks, if there are any.
+func (s *Session) begin(kind OperationKind, reqs []Request) observations {
+	if len(s.hooks) == 0 {
+		return nil
+	}
+	return observe(s.ctx, s.hooks, operation(kind, reqs))
+}
+
+// sendMany is SendMany without hooks. seen is set to where the requests were sent.
+func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 	results := make([]any, len(reqs))
 	encoded, bad, err := encodeAll(reqs)
 	answered := 0
 	if err == nil {
-		err = s.exchange(encoded, func(i int, res any) { results[i], answered = res, i+1 })
+		err = s.exchange(encoded, seen, func(i int, res any) { results[i], answered = res, i+1 })
 	}
 	for i, req := range reqs {
 		switch {
@@ -162,23 +201,14 @@ func (s *Session) SendMany(reqs []Request) []any {
 	return results
 }
 
-// SendTransaction sends requests between MULTI and EXEC: see [Sync.SendTransaction].
-func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
+// transaction is SendTransaction without hooks.
+func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	encoded, _, err := encodeAll(append(append([]Request{Req("MULTI")}, reqs...), Req("EXEC")))
 	if err != nil {
-		return nil, traced(err).(error)
+		return nil, err
 	}
-	results, err := s.transaction(encoded)
-	if err != nil {
-		err = traced(err).(error)
-	}
-	return results, err
-}
-
-// transaction is SendTransaction with MULTI and EXEC among the requests.
-func (s *Session) transaction(encoded []wire.Request) ([]any, error) {
 	var refused, exec any
-	err := s.exchange(encoded, func(i int, res any) {
+	err = s.exchange(encoded, seen, func(i int, res any) {
 		if i == len(encoded)-1 {
 			exec = res
 		} else if _, failed := res.(error); failed && refused == nil {
@@ -195,7 +225,7 @@ func (s *Session) transaction(encoded []wire.Request) ([]any, error) {
 	return results, err
 }
 
-func (s *Session) exchange(encoded []wire.Request, each func(int, any)) error {
+func (s *Session) exchange(encoded []wire.Request, seen *wire.Place, each func(int, any)) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -203,7 +233,11 @@ func (s *Session) exchange(encoded []wire.Request, each func(int, any)) error {
 	if s.ctx.Err() != nil {
 		return withdrawn(s.ctx)
 	}
-	return s.conn.Exchange(s.ctx, encoded, each)
+	err := s.conn.Exchange(s.ctx, encoded, each)
+	if len(s.hooks) > 0 {
+		*seen = s.conn.Place()
+	}
+	return err
 }
 
 // encodeAll encodes requests for a connection of one user. bad is the index of one that

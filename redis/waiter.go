@@ -216,8 +216,11 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 	}
 	w := newWaiter(s)
 	w.observed = seen != nil
+	if call := command.Of(cmd, args); call.Verdict(false) == command.WouldBlock {
+		w.ctx = ctx
+	}
 	w.send(func() { s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0) })
-	return w.result(ctx, wire.Ticket{}, nil, seen)
+	return w.result(ctx, w.heeded(), nil, seen)
 }
 
 // awaitCapacity waits, after the error of a full queue, until the request can be

@@ -2,10 +2,13 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 const (
@@ -42,10 +45,10 @@ func (t *Tx) Queue(cmd string, args ...any) { t.queued = append(t.queued, Req(cm
 // that f has queued between MULTI and EXEC, and returns their results. If f returns an
 // error, or queues nothing, nothing is sent.
 //
-// If a key was changed in the meantime, or the connection was lost before EXEC was
-// sent, Watch pauses and calls f again, at most 128 times and until ctx is done. The
-// error then says how often, and is an [ErrExecEmpty] if keys kept changing: nothing
-// ran. If EXEC was sent and not answered, the error is [ErrIO] or
+// If a key was changed or moved to another node in the meantime, or the connection was
+// lost before EXEC was sent, Watch pauses and calls f again, at most 128 times and until
+// ctx is done. The error then says how often, and is an [ErrExecEmpty] if keys kept
+// changing: nothing ran. If EXEC was sent and not answered, the error is [ErrIO] or
 // [ErrRequestCancelled]: the transaction ran whole or not at all, and f is not called
 // again.
 //
@@ -59,19 +62,10 @@ func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]a
 		return nil, traced(ErrNoSlotKey.New("Watch needs a key")).(error)
 	}
 	w := watch{ctx: ctx, sender: s, keys: keys, f: f}
-	defer w.close()
-	for tries := 1; ; tries++ {
-		results, err := w.attempt()
-		if err == nil || !w.again {
-			return results, err
-		}
-		if tries == watchMost {
-			return nil, within(err, "in each of %d attempts", tries)
-		}
-		if pause(ctx, rand.N(min(watchPauseFirst<<min(tries, 10), watchPauseMost))) != nil {
-			return nil, within(withdrawn(ctx), "after %d attempts", tries)
-		}
+	if hooks, _ := unhook(s); len(hooks) > 0 {
+		return w.observed(hooks)
 	}
+	return w.run()
 }
 
 // watch is one call of Watch.
@@ -83,10 +77,50 @@ type watch struct {
 	session *Session // nil between connections
 	last    error    // with what the last one ended
 	again   bool     // the attempt did nothing, and another one may
+	failure error    // with what f failed, if that is the result
+	place   wire.Place
+}
+
+// errNotReturned is the failure of a function that panics, or ends its goroutine.
+var errNotReturned = errors.New("it has not returned")
+
+// observed is run between hooks, of which it is one operation.
+func (w *watch) observed(hooks []*hooked) (results []any, err error) {
+	o := observe(w.ctx, hooks, Operation{Kind: OperationWatch, Command: "WATCH"})
+	defer func() {
+		var res any = results
+		switch {
+		case w.failure != nil:
+			res = ErrRequestWithdrawn.Wrap(w.failure, "the function given to Watch failed")
+		case err != nil:
+			res = err
+		}
+		o.end(res, w.place)
+	}()
+	return w.run()
+}
+
+func (w *watch) run() ([]any, error) {
+	defer w.close()
+	for tries := 1; ; tries++ {
+		results, err := w.attempt()
+		if err == nil || !w.again {
+			return results, err
+		}
+		if tries == watchMost {
+			return nil, within(err, "in each of %d attempts", tries)
+		}
+		if pause(w.ctx, rand.N(min(watchPauseFirst<<min(tries, 10), watchPauseMost))) != nil {
+			return nil, within(withdrawn(w.ctx), "after %d attempts", tries)
+		}
+	}
 }
 
 func (w *watch) close() {
 	if w.session != nil {
+		if len(w.session.hooks) > 0 {
+			w.place = w.session.conn.Place()
+		}
 		w.session.Close()
 		w.session = nil
 	}
@@ -97,6 +131,9 @@ func (w *watch) attempt() (results []any, err error) {
 	w.again = false
 	if w.session == nil {
 		if w.session, err = openSession(w.ctx, w.sender, w.keys, w.last); err != nil {
+			if passes(AsErrorx(err)) {
+				return nil, err // the sender can't follow the redirect
+			}
 			return nil, w.failed(err)
 		}
 	}
@@ -104,17 +141,18 @@ func (w *watch) attempt() (results []any, err error) {
 	for i, key := range w.keys {
 		args[i] = key
 	}
-	if err := AsError(w.session.Do("WATCH", args...)); err != nil {
+	if err := AsError(w.session.sendMany([]Request{Req("WATCH", args...)}, &w.place)[0]); err != nil {
 		return nil, w.failed(w.unsent(err))
 	}
 	tx := &Tx{session: w.session}
-	if err := w.f(tx); err != nil {
+	if err := w.call(tx); err != nil {
 		if lost := w.session.check(); lost != nil {
 			return nil, w.failed(w.unsent(lost))
 		}
 		if moved := AsErrorx(err); moved != nil && passes(moved) {
 			return nil, w.failed(moved)
 		}
+		w.failure = err
 		return nil, err
 	}
 	if len(tx.queued) == 0 {
@@ -129,6 +167,14 @@ func (w *watch) attempt() (results []any, err error) {
 		return nil, w.failed(err)
 	}
 	return results, nil
+}
+
+// call calls f.
+func (w *watch) call(tx *Tx) error {
+	w.failure = errNotReturned
+	err := w.f(tx)
+	w.failure = nil
+	return err
 }
 
 // failed ends the connection's use after an error, and decides whether to try again.
@@ -154,7 +200,7 @@ func (w *watch) unsent(err error) error {
 }
 
 // check returns an error if the session's connection is lost.
-func (s *Session) check() error { return s.exchange(nil, nil) }
+func (s *Session) check() error { return s.exchange(nil, new(wire.Place), nil) }
 
 // passes reports whether a server refused a request for a reason that passes, or that
 // another node does not have.

@@ -79,6 +79,9 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 		return
 	}
 	a.setSpec(policy)
+	if a.blocks() {
+		wire.Queued(cb, wire.Ticket{Heeded: true})
+	}
 	a.dispatch(a)
 }
 
@@ -108,7 +111,13 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 }
 
 // sendTo implements retryable.
-func (a *attempt) sendTo(l *link, asking bool) { l.conn.SendEncodedAsk(&a.req, a, 0, asking) }
+func (a *attempt) sendTo(l *link, asking bool) {
+	if a.blocks() && a.c.draining.Load() { // Shutdown would wait for it
+		a.giveUp(a, a.c.errClosed())
+		return
+	}
+	l.conn.SendEncodedAsk(&a.req, a, 0, asking)
+}
 
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {

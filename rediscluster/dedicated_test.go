@@ -5,11 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -99,4 +101,152 @@ func TestWatchInCluster(t *testing.T) {
 	isType(t, redis.ErrSession, err)
 	_, err = redis.Watch(t.Context(), c.WithPolicy(PreferSlaves), []string{"a"}, func(*redis.Tx) error { return nil })
 	require.NoError(t, err)
+}
+
+// A session that has begun where its slot is no more goes on where it is.
+func TestSessionFollowsMoved(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	slot, from := owner(t, tb, "{s}")
+	to := another(t, tb, from)
+	for name, begin := range map[string]func(*testing.T, *redis.Session){
+		"request": func(t *testing.T, s *redis.Session) { require.Equal(t, "OK", s.Do("WATCH", "{s}")) },
+		"transaction": func(t *testing.T, s *redis.Session) {
+			_, err := s.SendTransaction([]redis.Request{redis.Req("SET", "{s}1", 1), redis.Req("INCR", "{s}2")})
+			require.NoError(t, err)
+		},
+		"blocking": func(t *testing.T, s *redis.Session) { require.Nil(t, s.Do("BLPOP", "{s}list", 0.01)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := connect(t, tb.Addrs(), calm)
+			require.NoError(t, tb.MoveSlot(slot, to))
+			from, to = to, from
+			require.NoError(t, redis.WithSession(t.Context(), c, "{s}", func(s *redis.Session) error {
+				begin(t, s)
+				require.Equal(t, "OK", s.Do("SET", "{s}", name))
+				require.NoError(t, tb.MoveSlot(slot, to))
+				from, to = to, from
+				isType(t, redis.ErrMoved, s.Do("GET", "{s}"))
+				isType(t, redis.ErrMoved, s.Do("GET", "{s}"))
+				return nil
+			}))
+			require.EqualValues(t, 1, c.Stats().Moved)
+			require.NoError(t, redis.WithSession(t.Context(), c, "{s}", func(s *redis.Session) error {
+				require.Equal(t, []byte(name), s.Do("GET", "{s}"))
+				return nil
+			}))
+		})
+	}
+}
+
+// While a slot is on the move, sessions, Watch and blocking commands follow ASK for the
+// keys that have gone, and go on when the move ends.
+func TestDedicatedFollowsAsk(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, _ := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	slot, from := owner(t, tb, "{a}")
+	to := another(t, tb, from)
+	require.Equal(t, "OK", s.Do("SET", "{a}n", 1))
+	m, err := tb.BeginMigration(slot, to)
+	require.NoError(t, err)
+	increment := func(moved func()) error {
+		_, err := redis.Watch(t.Context(), c, []string{"{a}n"}, func(tx *redis.Tx) error {
+			var n int64
+			if err := tx.DoInto(&n, "GET", "{a}n"); err != nil {
+				return err
+			}
+			moved()
+			tx.Queue("SET", "{a}n", n+1)
+			return nil
+		})
+		return err
+	}
+	require.NoError(t, increment(sync.OnceFunc(func() { require.NoError(t, m.MoveKeys("{a}n")) })), "it goes in between")
+	require.NoError(t, increment(func() {}), "it has gone")
+	require.Equal(t, []byte("3"), s.Do("GET", "{a}n"))
+
+	session, err := redis.OpenSession(t.Context(), c, "{a}")
+	require.NoError(t, err)
+	defer session.Close()
+	require.Equal(t, []byte("3"), session.Do("GET", "{a}n"))
+	require.Equal(t, []any{"OK", []byte("new")}, session.SendMany([]redis.Request{redis.Req("SET", "{a}m", "new"), redis.Req("GET", "{a}m")}))
+	require.Equal(t, "OK", session.Do("MULTI"))
+	require.Equal(t, "QUEUED", session.Do("INCR", "{a}n"))
+	require.Equal(t, []any{int64(4)}, session.Do("EXEC"))
+	results, err := session.SendTransaction([]redis.Request{redis.Req("INCR", "{a}n"), redis.Req("GET", "{a}m")})
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(5), []byte("new")}, results)
+
+	popped := []any{[]byte("{a}list"), []byte("x")}
+	pops := map[string]func() any{
+		"shared":  func() any { return s.Do("BLPOP", "{a}list", 0) },
+		"session": func() any { return session.Do("BLPOP", "{a}list", 0) },
+	}
+	for name, pop := range pops {
+		done := make(chan any, 1)
+		go func() { done <- pop() }()
+		awaitBlocked(t, c, "{a}list")
+		require.Equal(t, int64(1), s.Do("RPUSH", "{a}list", "x"), name)
+		require.Equal(t, popped, <-done, name)
+	}
+
+	require.NoError(t, m.MoveAll())
+	require.NoError(t, m.Finish())
+	require.NoError(t, tb.WaitAgreed())
+	require.Equal(t, int64(6), session.Do("INCR", "{a}n"), "it is there already")
+	require.NoError(t, increment(func() {}))
+	require.Equal(t, []byte("7"), s.Do("GET", "{a}n"))
+}
+
+// A caller that waits for the topology, since MOVED names a node that is not known,
+// leaves when its context ends.
+func TestBlockingLeavesRefresh(t *testing.T) {
+	node := newScriptedNode(t, testbed.ScriptedReplies("-MOVED 0 127.0.0.1:1\r\n"))
+	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Hour, HostOpts: redisconn.Opts{IOTimeout: time.Hour}})
+	silent := ""
+	node.slots.Store(&silent)
+	asked := node.asked.Load()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan any, 1)
+	go func() { done <- redis.SyncCtx{S: c}.Do(ctx, "BLPOP", "list", 0) }()
+	await(t, "the topology is asked for", func() bool { return node.asked.Load() > asked })
+	cancel()
+	select {
+	case res := <-done:
+		isType(t, redis.ErrRequestCancelled, res)
+	case <-time.After(patience):
+		t.Fatal("the context is not heeded")
+	}
+}
+
+// Shutdown ends what blocks, and waits for sessions.
+func TestShutdownOfDedicated(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{DedicatedConns: 1}})
+	done := make(chan any, 8)
+	for range cap(done) { // one for each node blocks, and others wait
+		go func() { done <- redis.Sync{S: c}.Do("BLPOP", "queue", 0) }()
+	}
+	awaitBlocked(t, c, "queue")
+	await(t, "the others", func() bool { return c.Stats().Total.Dedicated.Waiting == cap(done)-1 })
+	require.NoError(t, c.Shutdown(t.Context()))
+	for range cap(done) {
+		res := <-done
+		isType(t, redis.ErrContextClosed, res)
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(res))
+	}
+
+	c, _ = connect(t, tb.Addrs(), Opts{})
+	session, err := redis.OpenSession(t.Context(), c, "key")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Shutdown(ctx) }()
+	await(t, "nothing is taken", c.draining.Load)
+	_, err = redis.OpenSession(t.Context(), c, "key")
+	isType(t, redis.ErrContextClosed, err)
+	require.Equal(t, "OK", session.Do("SET", "key", 1))
+	cancel()
+	isType(t, ErrShutdown, <-ended)
+	session.Close()
 }

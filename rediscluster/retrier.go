@@ -150,14 +150,14 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 		return
 	}
 	k.countIn(&k.c.waiting)
-	k.c.refresher.afterRefresh(func() {
+	k.c.refresher.afterRefresh(orCancelled(r, func() {
 		defer k.c.recovered()
-		if n := k.c.topology.Load().find(addr); n != nil && !k.c.closed.Load() {
+		if n := k.c.topology.Load().find(addr); n != nil && !k.c.closed.Load() && r.Cancelled() == nil {
 			k.sendToNode(r, n, d.action == followAsk)
 			return
 		}
 		k.resume(r)
-	})
+	}))
 }
 
 func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
@@ -191,20 +191,25 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration
 		return
 	}
 	k.countIn(&k.c.waiting)
-	resume := sync.OnceFunc(func() {
+	time.AfterFunc(pause, orCancelled(r, func() {
 		defer k.c.recovered()
 		k.resume(r)
-	})
+	}))
+}
+
+// orCancelled returns what ends a wait of r with a call of resume. It is called once:
+// when r's context ends too, so that it is noticed that nobody waits.
+func orCancelled(r retryable, resume func()) (wake func()) {
+	resume = sync.OnceFunc(resume)
 	ctx := wire.ContextOf(r)
 	if ctx.Done() == nil {
-		time.AfterFunc(pause, resume)
-		return
+		return resume
 	}
-	stop := context.AfterFunc(ctx, resume) // which notices that nobody waits
-	time.AfterFunc(pause, func() {
+	stop := context.AfterFunc(ctx, resume)
+	return func() {
 		stop()
 		resume()
-	})
+	}
 }
 
 // resume dispatches it after a pause, in which its caller may have gone.

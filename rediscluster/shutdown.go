@@ -17,6 +17,9 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	}
 	c.draining.Store(true)
 	defer c.Close()
+	for l := range c.refresher.links() {
+		l.conn.DrainDedicated()
+	}
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()
 	for {

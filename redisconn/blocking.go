@@ -45,6 +45,7 @@ func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *e
 	}
 	b.cb, b.n = cb, n
 	r.Ticket = wire.Ticket{Heeded: true}
+	wire.Queued(cb, r.Ticket)
 	leave, refused := c.pool.enter(b)
 	if refused != nil { // with nothing to wait for, as a queue has that is full
 		b.refuse(refused)
@@ -127,9 +128,13 @@ func (b *blocking) run(d *dedicated) {
 	b.resolve(res, size)
 }
 
-// perform has the request run on a connection, until a context ends. alive is whether
-// the connection can be used again.
+// perform has the request run on a connection, until its context ends or the pool is
+// drained. alive is whether the connection can be used again.
 func (b *blocking) perform(d *dedicated) (res any, alive bool) {
+	if !b.c.pool.begin() {
+		return errClosed(), true
+	}
+	defer b.c.pool.end()
 	answered, unblocked := make(chan struct{}), make(chan bool, 1)
 	unblock := sync.OnceFunc(func() { unblocked <- d.unblock(answered) })
 	stopCtx := context.AfterFunc(b.ctx, unblock)
@@ -140,12 +145,16 @@ func (b *blocking) perform(d *dedicated) (res any, alive bool) {
 	if began = !stopPool() || began; began {
 		alive = <-unblocked && alive
 	}
+	if !alive {
+		err, _ := res.(error)
+		b.c.dedicatedLost(d, err)
+	}
 	return res, alive
 }
 
 // cancelled reports whether nobody waits for the result any more.
 func (b *blocking) cancelled() bool {
-	return b.ctx.Err() != nil || b.cb != nil && b.cb.Cancelled() != nil
+	return b.ctx.Err() != nil || b.cb != nil && isCancelled(b.cb)
 }
 
 // unblockedMost bounds how often a command is sent again that somebody else has had
@@ -185,10 +194,8 @@ func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
 
 // read reads the reply, and before it that to ASKING.
 func (b *blocking) read(d *dedicated) (any, error) {
-	if b.asking {
-		if _, err := d.dec.Decode(); err != nil {
-			return nil, err
-		}
+	if err := d.skipAsking(b.asking); err != nil {
+		return nil, err
 	}
 	if b.req.Typed {
 		return b.cb.(replyDecoder).DecodeReply(d.dec, b.n)
@@ -200,6 +207,8 @@ func (b *blocking) read(d *dedicated) (any, error) {
 // of it may have been.
 func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error {
 	switch {
+	case !sent && ctx.Err() != nil:
+		return redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 	case !sent:
 		return err
 	case ctx.Err() != nil:
@@ -212,6 +221,7 @@ func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error 
 
 // resolve resolves the request. size is that of the reply, if there is one.
 func (b *blocking) resolve(res any, size int) {
+	b.c.countDedicated(res, 1)
 	if err, failed := res.(*errorx.Error); failed {
 		err = b.c.withConn(err)
 		if b.req.Plain {

@@ -23,11 +23,12 @@ type Connection struct {
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue   queue
-	pool    *pool         // of dedicated connections
-	reauth  chan struct{} // holds what Reauthenticate is under way
-	latency atomic.Int64  // see PingLatency
-	sockets atomic.Pointer[socketAddrs]
+	queue     queue
+	pool      *pool // of dedicated connections
+	dedicated dedicatedCounters
+	reauth    chan struct{} // holds what Reauthenticate is under way
+	latency   atomic.Int64  // see PingLatency
+	sockets   atomic.Pointer[socketAddrs]
 }
 
 type socketAddrs struct{ local, remote string }
@@ -62,7 +63,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	c.queue.ctx = c.ctx
 	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes
 	c.queue.fenced = opts.Integrity
-	c.pool = newPool(&c.opts)
+	c.pool = newPool(c.ctx, &c.opts)
 
 	c.connecting()
 	result := make(chan error, 1)

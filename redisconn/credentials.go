@@ -73,9 +73,11 @@ func (c *Connection) credentials(ctx context.Context) (Credentials, *errorx.Erro
 //
 // It returns nil when the server has confirmed, or when the socket is gone: the next
 // one gets its credentials from the provider. After that nothing needs the old
-// credentials, and they may be deleted. If the provider fails ([ErrCredentials]) or the
-// server refuses ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the
-// connection goes on as the user that it has. If ctx ends first, it returns
+// credentials but the sessions and blocking commands that are under way. Idle dedicated
+// connections are closed, the others when they are given back, or greeted again with the
+// new credentials. If the provider fails ([ErrCredentials]) or the server refuses
+// ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the connection goes
+// on as the user that it has. If ctx ends first, it returns
 // [redis.ErrRequestCancelled], and AUTH may still be sent. Calling it again is always
 // safe.
 //
@@ -107,6 +109,9 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	}
 	select {
 	case err := <-answer:
+		if err == nil {
+			c.pool.outdate()
+		}
 		return err
 	case <-ctx.Done():
 		return c.unconfirmed(ctx)

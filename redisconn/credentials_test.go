@@ -242,3 +242,37 @@ func TestCredentialsHideThePassword(t *testing.T) {
 	require.NotContains(t, log.String(), canary)
 	require.Contains(t, log.String(), "me")
 }
+
+// After Reauthenticate no dedicated connection is lent with the old credentials.
+func TestReauthenticateDedicated(t *testing.T) {
+	s := twoUsers(t)
+	v := &vault{}
+	v.set("alice", canary, nil)
+	conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: redisconn.NoopLogger{}})
+	client := redis.Sync{S: conn}
+	who := func() (name string) {
+		require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+			return session.DoInto(&name, "ACL WHOAMI")
+		}))
+		return name
+	}
+	open, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	pop := send(conn, "BLPOP", "list", 0)
+	blocked(t, client, 1)
+	require.Equal(t, "alice", who())
+	eventually(t, "one is idle", func() bool { return conn.Stats().Dedicated.Idle == 1 })
+
+	v.set("bob", canary+"-bob", nil)
+	require.NoError(t, conn.Reauthenticate(t.Context()))
+	require.Zero(t, conn.Stats().Dedicated.Idle)
+	require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
+	require.NoError(t, redis.AsError(pop.wait(t)))
+	require.Equal(t, []byte("alice"), open.Do("ACL WHOAMI"))
+	open.Close()
+	eventually(t, "the session's is greeted anew", func() bool { return conn.Stats().Dedicated.Idle == 1 })
+	for range 3 {
+		require.Equal(t, "bob", who())
+	}
+	eventually(t, "alice is nowhere", func() bool { return !strings.Contains(fmt.Sprint(listed(t, client)), "user=alice") })
+}

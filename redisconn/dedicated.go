@@ -19,42 +19,59 @@ type dedicated struct {
 	raw  *rawWriter // nil where one can't look whether the socket is quiet
 	id   int64      // CLIENT ID, or 0 if the user may not ask
 	used time.Time
+	// generation is the pool's when its credentials were asked for.
+	generation uint64
 }
 
 // ready makes of what the pool has granted a connection that can be used. It ends with
 // ctx, or c.
 func (c *Connection) ready(ctx context.Context, d *dedicated) (*dedicated, *errorx.Error) {
-	if d != nil && d.raw == nil {
-		if _, _, err := d.confirm(); err != nil {
-			c.pool.drop(d)
-			d = nil
+	for d != nil {
+		why := d.check(ctx)
+		if why == nil {
+			return d, nil
 		}
-	}
-	if d != nil {
-		return d, nil
+		c.pool.drop(d)
+		if ctx.Err() == nil {
+			c.dedicatedLost(d, why)
+		}
+		if d.raw == nil { // to ask the next one in vain may take a time-out again
+			break
+		}
+		d = c.pool.nextIdle()
 	}
 	d, err := c.openDedicated(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
+	switch {
+	case err == nil:
+		return d, nil
+	case ctx.Err() != nil:
+		return nil, redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
+	case c.pool.ctx.Err() != nil:
+		return nil, errClosed()
 	}
-	return d, err
+	err = c.withConn(err)
+	c.dedicatedFailed(err)
+	return nil, err
 }
 
-// openDedicated makes a dedicated connection. It ends with ctx, or the connection.
+// openDedicated makes a dedicated connection. It ends with ctx, or when the pool is
+// drained.
 func (c *Connection) openDedicated(ctx context.Context) (*dedicated, *errorx.Error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	d := &dedicated{c: c}
+	defer context.AfterFunc(c.pool.ctx, cancel)()
+	d := &dedicated{c: c, generation: c.pool.current()}
 	var err *errorx.Error
 	if d.socket, err = c.open(ctx, d.askID()); err != nil {
 		return nil, err
 	}
 	d.raw = newRawWriter(d.Conn)
-	if !c.pool.made(d) {
+	open := c.pool.made(d)
+	if open == 0 {
 		_ = d.Close()
 		return nil, errClosed()
 	}
+	c.dedicatedMade(d, open)
 	return d, nil
 }
 
@@ -67,10 +84,50 @@ func (d *dedicated) askID() step {
 	}}
 }
 
-// quiet reports whether an idle connection is still one, and nothing has come that
-// nobody asked for.
-func (d *dedicated) quiet() bool {
-	return d.dec.Buffered() == 0 && (d.raw == nil || d.raw.connCheck() == nil)
+// check returns nil if an idle connection is still one, and nothing has come that nobody
+// asked for. Where one can't look, the server is asked: until ctx is done, for
+// DialTimeout at the longest.
+func (d *dedicated) check(ctx context.Context) error {
+	if why := d.quiet(); why != nil || d.raw != nil {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.c.opts.DialTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = d.Close() })
+	nonce, failure := d.ping()
+	if failure != nil {
+		return failure
+	}
+	res, err := d.dec.Decode()
+	switch {
+	case err != nil:
+		return err
+	case !nonce.is(res) && !pingRefused(res):
+		return errUnsolicited
+	case !stop():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// quiet is check without asking the server.
+func (d *dedicated) quiet() error {
+	switch {
+	case d.dec.Buffered() > 0:
+		return errUnsolicited
+	case d.raw != nil:
+		return d.raw.connCheck()
+	}
+	return nil
+}
+
+// ping sends a PING, whose echo is known by the nonce.
+func (d *dedicated) ping() (nonce, *errorx.Error) {
+	d.prepare(0)
+	n := newNonce()
+	out, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
+	_, err := d.send(out)
+	return n, err
 }
 
 // prepare sets the time that the next exchange has: to write, and to read each part
@@ -92,20 +149,33 @@ func (d *dedicated) send(out []byte) (sent bool, err *errorx.Error) {
 	return true, redis.ErrIO.Wrap(failure, "writing")
 }
 
-// renew makes the connection as new: RESET, and all of the handshake.
+// skipAsking reads the reply to ASKING, if that was sent.
+func (d *dedicated) skipAsking(sent bool) error {
+	if !sent {
+		return nil
+	}
+	_, err := d.dec.Decode()
+	return err
+}
+
+// renew makes the connection as new: RESET, and all of the handshake. It ends when the
+// pool is drained.
 func (d *dedicated) renew() bool {
-	d.prepare(0)
+	d.timeout = 0 // that of the handshake holds
 	reset := step{redis.Req("RESET"), func(_ *Connection, res any) *errorx.Error {
 		return expect("RESET", res, "RESET")
 	}}
-	ctx, cancel := context.WithTimeout(d.c.ctx, d.c.opts.DialTimeout)
+	ctx, cancel := context.WithTimeout(d.c.pool.ctx, d.c.opts.DialTimeout)
 	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = d.Close() })
+	d.generation = d.c.pool.current()
 	cr, err := d.c.credentials(ctx)
 	if err != nil {
 		return false
 	}
 	steps := append([]step{reset}, d.c.steps(cr)...)
-	return d.c.handshake(d.socket, cr, append(steps, d.askID())) == nil
+	err = d.c.handshake(d.socket, cr, append(steps, d.askID()))
+	return stop() && err == nil
 }
 
 const (
@@ -168,20 +238,21 @@ func (d *dedicated) askUnblock() <-chan any {
 // that has paused its clients (CLIENT PAUSE, a failover) answers so, and runs the
 // command afterwards. later is what it answers then, if ran.
 func (d *dedicated) confirm() (later any, ran bool, err error) {
-	d.prepare(0)
-	const nonce = "over?"
-	out, _ := redis.AppendRequest(nil, redis.Req("PING", nonce))
-	if _, err := d.send(out); err != nil {
-		return nil, false, err
+	nonce, failure := d.ping()
+	if failure != nil {
+		return nil, false, failure
 	}
 	for {
 		res, err := d.dec.Decode()
-		if err != nil {
+		switch {
+		case err != nil:
 			return later, ran, err
-		}
-		echo, isBytes := res.([]byte)
-		refused := redis.AsErrorx(res)
-		if isBytes && string(echo) == nonce || refused != nil && strings.HasPrefix(refused.Message(), "NOPERM") {
+		case nonce.is(res):
+			return later, ran, nil
+		case pingRefused(res):
+			// Nothing ran. It may be the command that is refused so, and the answer to
+			// PING is still to come: nobody must get that.
+			_ = d.Close()
 			return later, ran, nil
 		}
 		later, ran = res, true

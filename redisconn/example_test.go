@@ -157,15 +157,15 @@ func ExampleConnection_Shutdown() {
 	// true
 }
 
-// A connection of one goroutine's own, which may block and keep state.
-func ExampleOpts_scriptMode() {
+// What needs a connection to itself is sent like anything else: it is lent one of at most
+// so many.
+func ExampleOpts_dedicatedConns() {
 	server := exampleServer()
 	defer server.Close()
 	ctx := context.Background()
 	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{
-		ScriptMode: true,
-		IOTimeout:  time.Minute, // more than a command may block
-		Logger:     redisconn.NoopLogger{},
+		DedicatedConns: 16,
+		Logger:         redisconn.NoopLogger{},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -173,20 +173,22 @@ func ExampleOpts_scriptMode() {
 	defer conn.Close()
 	client := redis.SyncCtx{S: conn}
 
-	// Nothing happens if somebody else changes the balance meanwhile.
+	// Runs again if somebody else changes the balance in the meantime.
 	client.Do(ctx, "SET", "balance", 100)
-	client.Do(ctx, "WATCH", "balance")
-	balance, err := redis.As[int64](client.Do(ctx, "GET", "balance"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	results, err := client.SendTransaction(ctx, []redis.Request{redis.Req("SET", "balance", balance-30)})
+	results, err := redis.Watch(ctx, conn, []string{"balance"}, func(tx *redis.Tx) error {
+		balance, err := redis.As[int64](tx.Do("GET", "balance"))
+		if err != nil {
+			return err
+		}
+		tx.Queue("DECRBY", "balance", min(balance, 30))
+		return nil
+	})
 	fmt.Println(results, err)
 
 	// A worker waits for its next job, up to 30 s.
 	client.Do(ctx, "RPUSH", "jobs", "paint")
 	fmt.Printf("%s\n", client.Do(ctx, "BLPOP", "jobs", 30))
 	// Output:
-	// [OK] <nil>
+	// [70] <nil>
 	// [jobs paint]
 }

@@ -23,11 +23,23 @@ type exclusive struct {
 	lost *errorx.Error
 	// altered: something was sent of which RESET may not undo the effect.
 	altered bool
+	// asks: ASKING goes before each request, but for those of a transaction that is
+	// open, which multi says: for them the one before MULTI holds.
+	asks, multi bool
 }
 
-// OpenDedicated is for package redis. A connection has no slots, so it ignores keys and
-// last.
-func (c *Connection) OpenDedicated(ctx context.Context, _ []string, _ error) (wire.Dedicated, error) {
+// OpenDedicated is for package redis. A connection has no slots, so it ignores keys, and
+// it can't follow the redirect that last may be.
+func (c *Connection) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
+	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
+		return nil, err
+	}
+	return c.OpenDedicatedAsk(ctx, false)
+}
+
+// OpenDedicatedAsk is for package rediscluster: OpenDedicated of a connection that sends
+// ASKING before each request, if asking is set.
+func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
 	if c.opts.DedicatedConns < 0 {
 		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
 	}
@@ -53,7 +65,7 @@ func (c *Connection) OpenDedicated(ctx context.Context, _ []string, _ error) (wi
 		c.pool.giveBack(nil, false)
 		return nil, c.withConn(err)
 	}
-	e := &exclusive{c: c, d: d}
+	e := &exclusive{c: c, d: d, asks: asking}
 	if c.opts.TraceSessions {
 		e.opened = string(debug.Stack())
 	}
@@ -74,8 +86,30 @@ func (h handover) refuse(err *errorx.Error) { h <- granted{refused: err} }
 
 // Exchange implements wire.Dedicated.
 func (e *exclusive) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+	left := len(reqs)
+	err := e.exchange(ctx, reqs, func(i int, res any) {
+		e.c.countDedicated(res, 1)
+		left--
+		if err, failed := res.(*errorx.Error); failed {
+			res = e.c.withConn(err)
+		}
+		each(i, res)
+	})
+	if left > 0 {
+		e.c.countDedicated(err, left)
+	}
+	return err
+}
+
+func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
 	if e.lost != nil {
 		return e.c.withConn(redis.ErrSessionLost.Wrap(e.lost, "the session's connection was lost: open another one"))
+	}
+	if len(reqs) == 0 {
+		return nil
+	}
+	if why := e.d.quiet(); why != nil {
+		return e.broken(ErrNotConnected.Wrap(why, "connection lost"))
 	}
 	for i := range reqs {
 		e.altered = e.altered || alters(&reqs[i])
@@ -83,42 +117,69 @@ func (e *exclusive) Exchange(ctx context.Context, reqs []wire.Request, each func
 	if len(reqs) == 1 && reqs[0].Shared == command.WouldBlock {
 		return e.block(ctx, &reqs[0], each)
 	}
-	var out []byte
-	for i := range reqs {
-		out = append(out, reqs[i].Buf...)
-	}
+	out, asked := e.encode(reqs)
 	e.d.prepare(0)
-	defer context.AfterFunc(ctx, func() { _ = e.d.Close() })()
+	stop := context.AfterFunc(ctx, func() { _ = e.d.Close() })
 	sent, err := e.d.send(out)
 	for i := 0; err == nil && i < len(reqs); i++ {
-		var res any
-		var failure error
-		if res, failure = e.d.dec.Decode(); failure != nil {
+		res, failure := e.read(asked[i])
+		if failure != nil {
 			err = redis.AsErrorx(failure)
 			break
 		}
-		each(i, e.withConn(res))
+		each(i, res)
 	}
-	if err == nil && ctx.Err() != nil { // it may have been closed after the last reply
-		e.lost = redis.ErrRequestCancelled.Wrap(ctx.Err(), "the session's context ended")
-		_ = e.d.Close()
-		return nil
+	interrupted := !stop() // it is being closed, though all may be answered
+	switch {
+	case err != nil:
+		return e.broken(lostError(ctx, err, sent))
+	case interrupted:
+		_ = e.lose(redis.ErrRequestCancelled.Wrap(ctx.Err(), "the session's context ended"))
 	}
-	if err == nil {
-		return nil
+	return nil
+}
+
+// encode returns what is written for requests, and before which of them is ASKING.
+func (e *exclusive) encode(reqs []wire.Request) (out []byte, asked []bool) {
+	asked = make([]bool, len(reqs))
+	for i := range reqs {
+		if asked[i] = e.asksBefore(&reqs[i]); asked[i] {
+			out = append(out, asking.Buf...)
+		}
+		out = append(out, reqs[i].Buf...)
 	}
-	return e.lose(lostError(ctx, err, sent))
+	return out, asked
+}
+
+// asksBefore reports whether ASKING goes before a request.
+func (e *exclusive) asksBefore(r *wire.Request) bool {
+	asks := e.asks && !e.multi
+	switch strings.ToUpper(r.Cmd) {
+	case "MULTI":
+		e.multi = true
+	case "EXEC", "DISCARD":
+		e.multi = false
+	}
+	return asks
+}
+
+// read reads a reply, and before it that to ASKING, if that was sent.
+func (e *exclusive) read(asked bool) (any, error) {
+	if err := e.d.skipAsking(asked); err != nil {
+		return nil, err
+	}
+	return e.d.dec.Decode()
 }
 
 func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, any)) error {
-	b, err := e.c.newBlocking(ctx, r, false)
+	b, err := e.c.newBlocking(ctx, r, e.asksBefore(r))
 	if err != nil {
-		each(0, e.withConn(err))
+		each(0, err)
 		return nil
 	}
 	b.req.Typed = false
 	res, alive := b.perform(e.d)
-	each(0, e.withConn(res)) // even if the connection was lost behind an element
+	each(0, res) // even if the connection was lost behind an element
 	if !alive {
 		cause := redis.AsErrorx(res)
 		if cause == nil || cause.IsOfType(redis.ErrResult) {
@@ -129,19 +190,17 @@ func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, a
 	return nil
 }
 
+// broken is lose of a connection that is to be told of.
+func (e *exclusive) broken(err *errorx.Error) error {
+	e.c.dedicatedLost(e.d, err)
+	return e.lose(err)
+}
+
 // lose ends the connection.
 func (e *exclusive) lose(err *errorx.Error) error {
 	e.lost = err
 	_ = e.d.Close()
 	return e.c.withConn(err)
-}
-
-// withConn adds the connection to an error that the server answered with.
-func (e *exclusive) withConn(res any) any {
-	if err, failed := res.(*errorx.Error); failed {
-		return e.c.withConn(err)
-	}
-	return res
 }
 
 // alters reports whether RESET may not undo what a request does to its connection:
@@ -151,6 +210,9 @@ func alters(r *wire.Request) bool {
 	call := command.Of(r.Cmd, r.Args())
 	return call.Info == nil || strings.HasPrefix(call.Name, "CLIENT")
 }
+
+// Place implements wire.Dedicated.
+func (e *exclusive) Place() wire.Place { return e.d.place() }
 
 // Release implements wire.Dedicated. The goroutine makes the connection as new, gives
 // it back, and ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -235,4 +236,34 @@ func TestSessionLostBehindElement(t *testing.T) {
 	defer session.Close()
 	require.Equal(t, []any{[]byte("list"), []byte("x")}, session.Do("BLPOP", "list", 0))
 	requireNotSent(t, session.Do("PING"), redis.ErrSessionLost)
+}
+
+// A session whose context ends while the element comes delivers that, and is lost.
+func TestSessionCancelledByAnswer(t *testing.T) {
+	s := testbed.NewServer(t)
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "noid", "on", ">pw", "~*", "+@all", "-client|id"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var armed atomic.Bool
+	last := false // the next line end is the last one
+	closed := make(chan struct{}, 8)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Username: "noid", Password: "pw",
+		Dialer: dedicatedAs(func(conn net.Conn) net.Conn {
+			return &hooked{Conn: conn, closed: func() { closed <- struct{}{} }, read: func(got byte) {
+				if got == '\n' && last {
+					cancel() // which has the connection closed: its id is not known
+					<-closed
+				}
+				last = armed.Load() && (got == '!' || last && got == '\r')
+			}}
+		})})
+	session, err := redis.OpenSession(ctx, conn, "")
+	require.NoError(t, err)
+	armed.Store(true)
+	done := make(chan any, 1)
+	go func() { done <- session.Do("BLPOP", "list", 0) }()
+	blocked(t, admin, 1)
+	require.Equal(t, int64(1), admin.Do("RPUSH", "list", "!"))
+	require.Equal(t, []any{[]byte("list"), []byte("!")}, await(t, "the element", done))
+	requireNotSent(t, session.Do("PING"), redis.ErrRequestWithdrawn)
 }

@@ -2,6 +2,9 @@ package redisconn_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -51,4 +54,72 @@ func TestHookSeesAddress(t *testing.T) {
 		require.Equal(t, conn.RemoteAddr(), end.Peer, i)
 	}
 	require.Equal(t, redis.OutcomeRefused, hook.ends[6].Outcome)
+}
+
+// shown is a hook that keeps what it is shown.
+type shown struct{ seen chan string }
+
+func (s shown) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
+
+func (s shown) After(_ context.Context, op redis.Operation, end redis.Completion) {
+	s.seen <- fmt.Sprintf("%d %s %d: %v at %s", op.Kind, op.Command, op.Requests, end.Outcome, end.Peer)
+}
+
+// A hook is called around each call of a session, and around Watch; of a blocking
+// command it sees the outcome.
+func TestHookSeesDedicated(t *testing.T) {
+	s := testbed.NewServer(t)
+	hook := shown{make(chan string, 10)}
+	hooked := redis.WithHook(connect(t, s.Addr(), quiet), hook)
+	ctx, cancel := context.WithCancel(t.Context())
+	session, err := redis.OpenSession(ctx, hooked, "")
+	require.NoError(t, err)
+	defer session.Close()
+	errTest := errors.New("test")
+	for _, c := range []struct {
+		call func()
+		want []string
+	}{
+		{func() { require.Equal(t, "OK", session.Do("set", "k", 1)) }, []string{"0 SET 1: value"}},
+		{func() { var n int64; require.NoError(t, session.DoInto(&n, "GET", "k")) }, []string{"0 GET 1: value"}},
+		{func() { session.SendMany(requests(redis.Req("GET", "k"), redis.Req("LPOP", "k"))) }, []string{"1  2: refused"}},
+		{func() { _, _ = session.SendTransaction(requests(redis.Req("INCR", "k"))) }, []string{"2 INCR 1: value"}},
+		{func() { session.Do("BLPOP", "list", 0.01) }, []string{"0 BLPOP 1: value"}},
+		{func() { redis.Sync{S: hooked}.Do("BLPOP", "list", 0.01) }, []string{"0 BLPOP 1: value"}},
+		{func() { _, _ = increment(ctx, hooked, "k") }, []string{"0 GET 1: value", "2 SET 1: value", "4 WATCH 0: value"}},
+		{func() {
+			_, err := redis.Watch(ctx, hooked, []string{"k"}, func(*redis.Tx) error { return errTest })
+			require.ErrorIs(t, err, errTest)
+		}, []string{"4 WATCH 0: not sent"}},
+		{func() {
+			require.Panics(t, func() {
+				_, _ = redis.Watch(ctx, hooked, []string{"k"}, func(*redis.Tx) error { panic("on purpose") })
+			})
+		}, []string{"4 WATCH 0: not sent"}},
+		{func() { cancel(); redis.SyncCtx{S: hooked}.Do(ctx, "BLPOP", "list", 0) }, []string{"0 BLPOP 1: not sent"}},
+	} {
+		c.call()
+		for _, want := range c.want {
+			got := await(t, want, hook.seen)
+			require.Contains(t, got, want)
+			if !strings.HasSuffix(want, "not sent") || strings.Contains(want, "WATCH") {
+				require.True(t, strings.HasSuffix(got, " at "+s.Addr()), got)
+			}
+		}
+		require.Empty(t, hook.seen)
+	}
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(session.Do("PING")), "its context has ended")
+	require.Contains(t, await(t, "PING", hook.seen), "0 PING 1: not sent")
+}
+
+// Of a blocking command that is unblocked a hook sees that it did not run.
+func TestHookSeesUnblocked(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	hook := shown{make(chan string, 10)}
+	ctx, cancel := context.WithCancel(t.Context())
+	go redis.SyncCtx{S: redis.WithHook(conn, hook)}.Do(ctx, "BLPOP", "list", 0)
+	blocked(t, redis.Sync{S: conn}, 1)
+	cancel()
+	require.Equal(t, "0 BLPOP 1: not sent at "+s.Addr(), await(t, "the end", hook.seen))
 }

@@ -11,7 +11,8 @@ import (
 // goroutines, so they should be quick. They may call the connection, but must not wait
 // for one of its results.
 type Logger interface {
-	// Report is called for each event, in order.
+	// Report is called for each event, in order; those of dedicated connections come
+	// at the same time as others.
 	Report(conn *Connection, event LogEvent)
 	// ReqStat is called for each answered request but AUTH, with its result, the
 	// nanoseconds from Send to the answer, the bytes of the answer (in) and those of
@@ -72,6 +73,31 @@ type LogFuturePanic struct {
 	Stack []byte // as by debug.Stack
 }
 
+// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. At
+// most one of these events is reported in a second, as of [LogDedicatedDisconnected] and
+// [LogDedicatedFailed]; More is how many others there were since the last one.
+type LogDedicatedConnected struct {
+	LocalAddr  string
+	RemoteAddr string
+	Open       int // how many there are
+	More       int
+}
+
+// LogDedicatedDisconnected: a dedicated connection broke, or was closed because a command
+// on it could not be unblocked.
+type LogDedicatedDisconnected struct {
+	Error      error
+	LocalAddr  string
+	RemoteAddr string
+	More       int
+}
+
+// LogDedicatedFailed: dialing a dedicated connection, or its handshake, failed.
+type LogDedicatedFailed struct {
+	Error error
+	More  int
+}
+
 // LogSessionLeaked: a redis.Session was garbage-collected without having been closed.
 // Its connection is closed.
 type LogSessionLeaked struct {
@@ -79,15 +105,18 @@ type LogSessionLeaked struct {
 	Opened string
 }
 
-func (LogSessionLeaked) logEvent() {}
-func (LogOptCorrected) logEvent()  {}
-func (LogConnecting) logEvent()    {}
-func (LogConnected) logEvent()     {}
-func (LogConnectFailed) logEvent() {}
-func (LogDisconnected) logEvent()  {}
-func (LogAuthFailed) logEvent()    {}
-func (LogContextClosed) logEvent() {}
-func (LogFuturePanic) logEvent()   {}
+func (LogOptCorrected) logEvent()          {}
+func (LogConnecting) logEvent()            {}
+func (LogConnected) logEvent()             {}
+func (LogConnectFailed) logEvent()         {}
+func (LogDisconnected) logEvent()          {}
+func (LogAuthFailed) logEvent()            {}
+func (LogContextClosed) logEvent()         {}
+func (LogFuturePanic) logEvent()           {}
+func (LogDedicatedConnected) logEvent()    {}
+func (LogDedicatedDisconnected) logEvent() {}
+func (LogDedicatedFailed) logEvent()       {}
+func (LogSessionLeaked) logEvent()         {}
 
 // DefaultLogger writes events with the standard logger. It ignores statistics.
 type DefaultLogger struct{}
@@ -111,6 +140,12 @@ func (DefaultLogger) Report(conn *Connection, event LogEvent) {
 		log.Printf("redispipe: %s: disconnected (%s to %s): %v", name, e.LocalAddr, e.RemoteAddr, e.Error)
 	case LogAuthFailed:
 		log.Printf("redispipe: %s: authenticating again failed: %v", name, e.Error)
+	case LogDedicatedConnected:
+		log.Printf("redispipe: %s: dedicated connection (%s to %s), %d open", name, e.LocalAddr, e.RemoteAddr, e.Open)
+	case LogDedicatedDisconnected:
+		log.Printf("redispipe: %s: dedicated connection lost (%s to %s), and %d more: %v", name, e.LocalAddr, e.RemoteAddr, e.More, e.Error)
+	case LogDedicatedFailed:
+		log.Printf("redispipe: %s: dedicated connection failed, and %d more: %v", name, e.More, e.Error)
 	case LogSessionLeaked:
 		log.Printf("redispipe: %s: session was never closed; opened by:\n%s", name, e.Opened)
 	case LogContextClosed:

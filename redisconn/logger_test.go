@@ -143,7 +143,12 @@ func TestDefaultLogger(t *testing.T) {
 		{redisconn.LogConnected{LocalAddr: "here", RemoteAddr: "there"}, "here to there"},
 		{redisconn.LogConnectFailed{Error: failure}, "on purpose"},
 		{redisconn.LogDisconnected{Error: failure}, "on purpose"},
+		{redisconn.LogAuthFailed{Error: failure}, "on purpose"},
 		{redisconn.LogContextClosed{Error: failure}, "on purpose"},
+		{redisconn.LogDedicatedConnected{LocalAddr: "here", RemoteAddr: "there", Open: 3}, "here to there), 3 open"},
+		{redisconn.LogDedicatedDisconnected{Error: failure, LocalAddr: "here", RemoteAddr: "there", More: 3}, "here to there), and 3 more: "},
+		{redisconn.LogDedicatedFailed{Error: failure, More: 3}, "and 3 more: "},
+		{redisconn.LogSessionLeaked{Opened: "somewhere"}, "somewhere"},
 		{redisconn.LogFuturePanic{Value: "why", Stack: []byte("where")}, "why\nwhere"},
 	} {
 		out.Reset()

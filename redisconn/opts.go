@@ -99,7 +99,8 @@ type Opts struct {
 	// AsyncDial makes Connect return at once and dial in the background.
 	AsyncDial bool
 	// ScriptMode allows blocking commands and those that change the state of the socket
-	// (MULTI, WATCH, SELECT ...), for a connection that only one goroutine uses. It has
+	// (MULTI, WATCH, SELECT ...), for a connection that only one goroutine uses. Blocking
+	// commands, redis.Watch and sessions do not need it: see DedicatedConns. It has
 	// no heartbeat: while a command blocks forever, only TCPKeepAlive can detect that
 	// the server is gone. When a context ends, the server still has the command: close
 	// the connection then, or later requests wait behind it. Default false.

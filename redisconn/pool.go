@@ -3,6 +3,7 @@ package redisconn
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,12 +27,17 @@ type pool struct {
 
 	mu      sync.Mutex // guards the rest
 	places  int        // that are granted: each has a connection, or makes one
+	blocks  int        // commands that block, or may, on connections with a place
 	idle    []*dedicated
 	waiting list.List // of borrower
 	all     map[*dedicated]struct{}
-	sweeper *time.Timer // runs while connections are idle
-	closed  bool
-	empty   chan struct{} // closed when the pool is drained and no place is granted
+	// generation is how often the credentials have changed: what was greeted before
+	// is not used again.
+	generation uint64
+	sweeper    *time.Timer // runs while connections are idle
+	closed     bool
+	calm       chan struct{} // closed when the pool is drained and nothing blocks
+	empty      chan struct{} // closed when the pool is drained and no place is granted
 }
 
 // borrower is who wants a dedicated connection. It is called once, outside of every
@@ -44,9 +50,13 @@ type borrower interface {
 	refuse(err *errorx.Error)
 }
 
-func newPool(opts *Opts) *pool {
-	p := &pool{most: opts.DedicatedConns, queue: opts.MaxRequests, all: map[*dedicated]struct{}{}, empty: make(chan struct{})}
-	p.ctx, p.drain = context.WithCancel(context.Background())
+// newPool makes a pool, which is drained when ctx ends.
+func newPool(ctx context.Context, opts *Opts) *pool {
+	p := &pool{
+		most: opts.DedicatedConns, queue: opts.MaxRequests, all: map[*dedicated]struct{}{},
+		calm: make(chan struct{}), empty: make(chan struct{}),
+	}
+	p.ctx, p.drain = context.WithCancel(ctx)
 	return p
 }
 
@@ -55,7 +65,7 @@ func newPool(opts *Opts) *pool {
 func (p *pool) enter(b borrower) (leave func() bool, refused *errorx.Error) {
 	p.mu.Lock()
 	switch {
-	case p.closed || p.ctx.Err() != nil:
+	case p.ctx.Err() != nil:
 		refused = errClosed()
 	case p.waiting.Len() > 0 || p.places == p.most:
 		if p.waiting.Len() >= p.queue {
@@ -67,7 +77,7 @@ func (p *pool) enter(b borrower) (leave func() bool, refused *errorx.Error) {
 		return func() bool { return p.stopWaiting(waiting) }, nil
 	default:
 		p.places++
-		d := p.takeIdleLocked()
+		d := p.lastIdleLocked()
 		p.mu.Unlock()
 		b.grant(d)
 		return func() bool { return false }, nil
@@ -84,38 +94,72 @@ func (p *pool) stopWaiting(waiting *list.Element) bool {
 	return p.waiting.Len() < before
 }
 
-// takeIdleLocked returns the connection that was used last and is still alive, or nil.
-func (p *pool) takeIdleLocked() *dedicated {
-	for len(p.idle) > 0 {
-		last := len(p.idle) - 1
-		d := p.idle[last]
-		p.idle[last] = nil
-		p.idle = p.idle[:last]
-		if d.quiet() {
-			return d
-		}
-		p.dropLocked(d)
-	}
-	return nil
-}
-
-// made adds a connection that was made. It returns false if the pool is closed.
-func (p *pool) made(d *dedicated) bool {
+// nextIdle takes another idle connection for a place that is granted: nil if there is
+// none.
+func (p *pool) nextIdle() *dedicated {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.closed {
-		p.all[d] = struct{}{}
+	return p.lastIdleLocked()
+}
+
+// lastIdleLocked takes the idle connection that was used last. Whether it is alive its
+// borrower finds out.
+func (p *pool) lastIdleLocked() *dedicated {
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
 	}
-	return !p.closed
+	d := p.idle[last]
+	p.idle[last] = nil
+	p.idle = p.idle[:last]
+	return d
+}
+
+// made adds a connection that was made, and returns how many there are: 0 if the pool is
+// closed.
+func (p *pool) made(d *dedicated) (open int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return 0
+	}
+	p.all[d] = struct{}{}
+	return len(p.all)
+}
+
+// current returns the generation of what is greeted from here on.
+func (p *pool) current() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.generation
+}
+
+// outdate has no connection used again that was greeted before: the credentials have
+// changed.
+func (p *pool) outdate() {
+	p.mu.Lock()
+	p.generation++
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, d := range idle {
+		p.drop(d)
+	}
 }
 
 // giveBack gives a place back, with its connection if that is as new. It goes to whoever
-// waits for one.
+// waits for one. A connection that is not as new is closed first, since its place bounds how many
+// there are.
 func (p *pool) giveBack(d *dedicated, asNew bool) {
 	p.mu.Lock()
-	if d != nil && (!asNew || p.closed) {
-		p.dropLocked(d)
+	if d != nil && !(asNew && d.generation == p.generation) {
+		p.mu.Unlock()
+		p.drop(d)
 		d = nil
+		p.mu.Lock()
+	}
+	if p.closed {
+		d = nil // close has closed it
 	}
 	if first := p.waiting.Front(); first != nil {
 		p.waiting.Remove(first)
@@ -131,84 +175,48 @@ func (p *pool) giveBack(d *dedicated, asNew bool) {
 			p.sweeper = time.AfterFunc(unusedMost, p.sweep)
 		}
 	}
-	p.emptyLocked()
+	p.drainedLocked()
 	p.mu.Unlock()
 }
 
 // sweep closes what has been idle for long. The timer's goroutine ends with it.
 func (p *pool) sweep() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.idle) > 0 && time.Since(p.idle[0].used) >= unusedMost {
-		p.dropLocked(p.idle[0])
-		p.idle = p.idle[1:]
+	unused := 0
+	for unused < len(p.idle) && time.Since(p.idle[unused].used) >= unusedMost {
+		unused++
 	}
+	old := slices.Clone(p.idle[:unused])
+	p.idle = slices.Delete(p.idle, 0, unused)
 	p.sweeper = nil
 	if len(p.idle) > 0 {
 		p.sweeper = time.AfterFunc(unusedMost-time.Since(p.idle[0].used), p.sweep)
 	}
+	p.mu.Unlock()
+	for _, d := range old {
+		p.drop(d)
+	}
 }
 
-// dropLocked closes a connection: that does not wait.
-func (p *pool) dropLocked(d *dedicated) {
+// drop closes a connection that is not idle. If it has a place, that stays granted.
+func (p *pool) drop(d *dedicated) {
+	p.mu.Lock()
 	delete(p.all, d)
+	p.mu.Unlock()
 	_ = d.Close()
 }
 
-// drop closes a connection whose place stays granted.
-func (p *pool) drop(d *dedicated) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.dropLocked(d)
-}
-
-// shut lets nobody in any more, refuses who waits, and has ended what blocks. The
-// channel is closed when all connections are given back.
-func (p *pool) shut() <-chan struct{} {
-	p.drain()
-	p.mu.Lock()
-	var refused []borrower
-	for first := p.waiting.Front(); first != nil; first = p.waiting.Front() {
-		refused = append(refused, p.waiting.Remove(first).(borrower))
-	}
-	p.emptyLocked()
-	p.mu.Unlock()
-	for _, b := range refused {
-		b.refuse(errClosed())
-	}
-	return p.empty
-}
-
-func (p *pool) emptyLocked() {
-	if p.places > 0 || p.ctx.Err() == nil {
-		return
-	}
-	select {
-	case <-p.empty:
-	default:
-		close(p.empty)
-	}
-}
-
-// close closes all connections. Their users' next reads and writes fail.
-func (p *pool) close() {
-	p.mu.Lock()
-	p.closed = true
-	if p.sweeper != nil {
-		p.sweeper.Stop()
-		p.sweeper = nil
-	}
-	for d := range p.all {
-		p.dropLocked(d)
-	}
-	p.idle = nil
-	p.mu.Unlock()
-	p.shut()
-}
-
-// counts returns how many have a connection, or make one, and how many wait.
-func (p *pool) counts() (granted, waiting int) {
+// left returns how many have a connection, or make one, and how many wait.
+func (p *pool) left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.places, p.waiting.Len()
+}
+
+// sizes returns how many connections there are, how many of them nobody uses, and how
+// many wait.
+func (p *pool) sizes() (open, idle, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.all), len(p.idle), p.waiting.Len()
 }

@@ -19,37 +19,47 @@ var (
 )
 
 // Shutdown accepts no more requests, waits until those that were accepted are answered
-// or ctx is done, and closes the connection. It waits for open sessions. Blocking
-// commands are unblocked: they end with what the server has given them, or with
-// [redis.ErrContextClosed], not sent. If requests are left when ctx is done, they are
-// resolved as by Close, and an [ErrShutdown] says how many there were.
+// or ctx is done, and closes the connection. It waits for open sessions, which may send
+// until they are closed, but for blocking commands. Blocking commands are unblocked: they
+// end with what the server has given them, or with [redis.ErrContextClosed], not sent. If
+// requests are left when ctx is done, they are resolved as by Close, and an [ErrShutdown]
+// says how many there were; each open session counts as one.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
 	}
-	var err error
-	// What blocks is unblocked through the shared connection: that drains last.
-	for _, drain := range []func() <-chan struct{}{c.pool.shut, c.queue.drain} {
+	defer c.Close()
+	// What blocks is unblocked through the shared connection, which drains only then.
+	for _, drained := range []func() <-chan struct{}{c.pool.shut, c.queue.drain, c.pool.drained} {
 		select {
-		case <-drain():
-			continue
+		case <-drained():
 		case <-c.ctx.Done():
+			return nil
 		case <-ctx.Done():
-			if unsent, unknown := c.left(); unsent+unknown > 0 {
-				err = ErrShutdown.Wrap(context.Cause(ctx), "requests are left").
-					WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
-			}
+			return c.errLeft(ctx)
 		}
-		break
 	}
-	c.Close()
-	return err
+	return nil
 }
+
+// errLeft says how many requests are left, if there are any.
+func (c *Connection) errLeft(ctx context.Context) error {
+	unsent, unknown := c.left()
+	if unsent+unknown == 0 {
+		return nil
+	}
+	return ErrShutdown.Wrap(context.Cause(ctx), "requests are left").
+		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
+}
+
+// DrainDedicated is for package rediscluster: it ends blocking commands, and those that
+// wait for a dedicated connection, as Shutdown does.
+func (c *Connection) DrainDedicated() { c.pool.shut() }
 
 // left counts the requests that are pending, and the sessions that are open as unknown.
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.left()
-	granted, waiting := c.pool.counts()
+	granted, waiting := c.pool.left()
 	return unsent + waiting, unknown + granted
 }
 

@@ -95,3 +95,79 @@ func TestShutdownDoesNotWaitForItsOwn(t *testing.T) {
 		require.Zero(t, time.Since(began))
 	})
 }
+
+// While Shutdown waits for a session, nothing new is taken, and the session goes on but
+// for what blocks.
+func TestShutdownWaitsForSession(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(t.Context()) }()
+	eventually(t, "nothing is taken", func() bool {
+		err := redis.AsErrorx(send(conn, "PING").wait(t))
+		return err != nil && err.IsOfType(redis.ErrContextClosed)
+	})
+	require.Equal(t, "OK", session.Do("SET", "k", "v"))
+	requireNotSent(t, session.Do("BLPOP", "list", 0), redis.ErrContextClosed)
+	require.Equal(t, []byte("v"), session.Do("GET", "k"))
+	_, err = redis.OpenSession(t.Context(), conn, "")
+	requireNotSent(t, err, redis.ErrContextClosed)
+	require.Empty(t, ended)
+	session.Close()
+	require.NoError(t, await(t, "Shutdown", ended))
+}
+
+// A session that is not closed is what is left when the context ends.
+func TestShutdownCountsSessions(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	failed := requireType(t, conn.Shutdown(ctx), redisconn.ErrShutdown)
+	unknown, _ := failed.Property(redisconn.EKUnknown)
+	require.Equal(t, 1, unknown)
+	eventually(t, "it is lost", func() bool { return redis.AsError(session.Do("PING")) != nil })
+	session.Close()
+}
+
+// Shutdown ends with its context, though a future holds who resolves it.
+func TestShutdownRefusesAside(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	blocks := send(conn, "BLPOP", "list", 0)
+	blocked(t, admin, 1)
+	held, release := make(chan struct{}), make(chan struct{})
+	conn.Send(redis.Req("BLPOP", "list", 0), redis.FuncFuture(func(any, uint64) { close(held); <-release }), 0)
+	waits := send(conn, "BLPOP", "list", 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(ctx) }()
+	await(t, "the future", held)
+	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
+	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
+	cancel()
+	requireType(t, await(t, "Shutdown", ended), redisconn.ErrShutdown)
+	close(release)
+}
+
+// A connection that is being made as new for the next session is not waited for, nor one
+// that is being dialed.
+func TestShutdownWhileServerIsFrozen(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour})
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	require.NoError(t, s.Pause())
+	defer func() { require.NoError(t, s.Resume()) }()
+	session.Close()
+	dials := send(conn, "BLPOP", "list", 0)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(t.Context()) }()
+	requireNotSent(t, dials.wait(t), redis.ErrContextClosed)
+	require.NoError(t, await(t, "Shutdown", ended))
+}

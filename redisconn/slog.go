@@ -34,19 +34,35 @@ func (s slogLogger) Report(conn *Connection, event LogEvent) {
 	case LogConnected:
 		write(slog.LevelInfo, "redis connected", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr))
 	case LogConnectFailed:
-		level := slog.LevelWarn
-		if err := redis.AsErrorx(e.Error); err != nil && err.HasTrait(ErrTraitInitPermanent) {
-			level = slog.LevelError
-		}
-		write(level, "redis connecting failed", slog.Any("error", e.Error))
+		write(failedLevel(e.Error), "redis connecting failed", slog.Any("error", e.Error))
 	case LogDisconnected:
 		write(slog.LevelWarn, "redis connection lost", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
+	case LogAuthFailed:
+		write(slog.LevelError, "redis authenticating again failed", slog.Any("error", e.Error))
 	case LogContextClosed:
 		write(slog.LevelInfo, "redis connection closed", slog.Any("error", e.Error))
+	case LogDedicatedConnected:
+		write(slog.LevelDebug, "redis dedicated connection connected",
+			slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Int("open", e.Open), slog.Int("more", e.More))
+	case LogDedicatedDisconnected:
+		write(slog.LevelWarn, "redis dedicated connection lost",
+			slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Int("more", e.More), slog.Any("error", e.Error))
+	case LogDedicatedFailed:
+		write(failedLevel(e.Error), "redis dedicated connection failed", slog.Int("more", e.More), slog.Any("error", e.Error))
+	case LogSessionLeaked:
+		write(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
 	case LogFuturePanic:
 		// What it panicked with may hold anything of the user's.
 		write(slog.LevelError, "redis future panicked", slog.String("type", fmt.Sprintf("%T", e.Value)), slog.String("stack", string(e.Stack)))
 	}
+}
+
+// failedLevel is the level of a failure to connect.
+func failedLevel(err error) slog.Level {
+	if failure := redis.AsErrorx(err); failure != nil && failure.HasTrait(ErrTraitInitPermanent) {
+		return slog.LevelError
+	}
+	return slog.LevelWarn
 }
 
 // ReqStat implements Logger.

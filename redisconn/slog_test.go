@@ -46,6 +46,11 @@ func TestSlogLogger(t *testing.T) {
 		redisconn.LogConnectFailed{Error: redisconn.ErrAuth.New("no")},
 		redisconn.LogConnectFailed{Error: redisconn.ErrDial.New("no")},
 		redisconn.LogDisconnected{Error: errors.New("gone")},
+		redisconn.LogAuthFailed{Error: errors.New("no")},
+		redisconn.LogDedicatedConnected{Open: 2},
+		redisconn.LogDedicatedDisconnected{Error: errors.New("gone"), More: 3},
+		redisconn.LogDedicatedFailed{Error: redisconn.ErrDial.New("no")},
+		redisconn.LogSessionLeaked{Opened: "somewhere"},
 		redisconn.LogFuturePanic{Value: errors.New("canary")},
 	} {
 		logger.Report(conn, event)
@@ -58,6 +63,11 @@ func TestSlogLogger(t *testing.T) {
 		`level=ERROR msg="redis connecting failed"`,
 		`level=WARN msg="redis connecting failed"`,
 		`level=WARN msg="redis connection lost"`,
+		`level=ERROR msg="redis authenticating again failed"`,
+		`level=DEBUG msg="redis dedicated connection connected"`,
+		`level=WARN msg="redis dedicated connection lost"`,
+		`level=WARN msg="redis dedicated connection failed"`,
+		`level=WARN msg="redis session was never closed"`,
 		`level=ERROR msg="redis future panicked"`,
 		`level=INFO msg="redis connection closed"`,
 	} {

@@ -21,7 +21,8 @@ type Stats struct {
 	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as
 	// the connection saw them: a request whose caller has left counts by its answer,
 	// and a request that is sent again counts again. Requests that were refused because
-	// they are malformed, or because the queue was full, are not counted.
+	// they are malformed, or because the queue was full, count as not sent. Those of
+	// Dedicated are not counted.
 	Values, Refused, NotSent, Unknown uint64
 
 	// Writes counts the batches that were written; WrittenRequests and WrittenBytes are
@@ -47,9 +48,12 @@ type Stats struct {
 	// Queue, Wire, Reading and Callback say where the time of answered requests went:
 	// see [redis.Delay].
 	Queue, Wire, Reading, Callback *redis.Histogram
+
+	// Dedicated is a snapshot of its own.
+	Dedicated DedicatedStats
 }
 
-// Requests returns how many requests have ended.
+// Requests returns how many requests have ended, but for those of Dedicated.
 func (s Stats) Requests() uint64 { return s.Values + s.Refused + s.NotSent + s.Unknown }
 
 // Stage returns the histogram of a stage, or nil if there is no such stage.
@@ -152,6 +156,7 @@ func (c *Connection) Stats() Stats {
 	s := Stats{
 		Addr: c.Addr(), LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr(), PingLatency: c.PingLatency(),
 		Queue: &stages[0], Wire: &stages[1], Reading: &stages[2], Callback: &stages[3],
+		Dedicated: c.dedicatedStats(),
 	}
 	q := &c.queue
 	q.mu.Lock()
@@ -190,6 +195,7 @@ func (s *Stats) Merge(o Stats) {
 	s.Connects += o.Connects
 	s.Disconnects += o.Disconnects
 	s.FailedDials += o.FailedDials
+	s.Dedicated.merge(o.Dedicated)
 	for _, stage := range []struct {
 		to   **redis.Histogram
 		from *redis.Histogram

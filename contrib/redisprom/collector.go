@@ -80,6 +80,12 @@ var (
 		gauge("queued_requests", "Requests that wait to be written.", func(s *redisconn.Stats) int { return s.Queued }),
 		gauge("queued_bytes", "Bytes that wait to be written.", func(s *redisconn.Stats) int { return s.QueuedBytes }),
 		gauge("waiting_callers", "Callers that wait for room in a queue.", func(s *redisconn.Stats) int { return s.WaitingForRoom }),
+		gauge("dedicated_connections", "Connections for blocking commands and sessions.", func(s *redisconn.Stats) int { return s.Dedicated.Open }),
+		gauge("dedicated_idle_connections", "Those of them that nobody uses.", func(s *redisconn.Stats) int { return s.Dedicated.Idle }),
+		gauge("dedicated_waiting_callers", "Callers that wait for one.", func(s *redisconn.Stats) int { return s.Dedicated.Waiting }),
+		counter("dedicated_connects_total", "Connections of this kind that were made.", func(s *redisconn.Stats) uint64 { return s.Dedicated.Connects }),
+		counter("dedicated_disconnects_total", "Connections of this kind that were lost.", func(s *redisconn.Stats) uint64 { return s.Dedicated.Disconnects }),
+		counter("dedicated_failed_dials_total", "Attempts to make one that failed.", func(s *redisconn.Stats) uint64 { return s.Dedicated.FailedDials }),
 		gauge("connected", "1 if there is a connection to the node.", func(s *redisconn.Stats) int {
 			if s.State == "connected" {
 				return 1
@@ -88,6 +94,7 @@ var (
 		}),
 	}
 	requestsDesc  = newDesc("requests_total", "Requests by what became of them, as connections saw them.", "node", "outcome")
+	dedicatedDesc = newDesc("dedicated_requests_total", "Blocking commands and requests of sessions by what became of them.", "node", "outcome")
 	stageDesc     = newDesc("stage_duration_seconds", "Where the time of requests went.", "node", "stage")
 	redirectsDesc = newDesc("redirects_total", "Redirects that were followed.", "kind")
 	retriesDesc   = newDesc("retries_total", "Requests that were sent again after a failure.")
@@ -101,6 +108,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- m.desc
 	}
 	ch <- requestsDesc
+	ch <- dedicatedDesc
 	ch <- stageDesc
 	if c.cluster != nil {
 		ch <- redirectsDesc
@@ -144,15 +152,21 @@ func collectNodes(ch chan<- prometheus.Metric, nodes map[string]redisconn.Stats)
 		for _, m := range metrics {
 			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&stats), addr)
 		}
-		for o, n := range map[redis.Outcome]uint64{
-			redis.OutcomeValue: stats.Values, redis.OutcomeRefused: stats.Refused,
-			redis.OutcomeNotSent: stats.NotSent, redis.OutcomeUnknown: stats.Unknown,
-		} {
-			ch <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(n), addr, outcome(o))
-		}
+		collectOutcomes(ch, requestsDesc, addr, stats.Values, stats.Refused, stats.NotSent, stats.Unknown)
+		d := &stats.Dedicated
+		collectOutcomes(ch, dedicatedDesc, addr, d.Values, d.Refused, d.NotSent, d.Unknown)
 		for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback} {
 			collectStage(ch, addr, stage, stats.Stage(stage))
 		}
+	}
+}
+
+func collectOutcomes(ch chan<- prometheus.Metric, desc *prometheus.Desc, addr string, values, refused, notSent, unknown uint64) {
+	for o, n := range map[redis.Outcome]uint64{
+		redis.OutcomeValue: values, redis.OutcomeRefused: refused,
+		redis.OutcomeNotSent: notSent, redis.OutcomeUnknown: unknown,
+	} {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), addr, outcome(o))
 	}
 }
 

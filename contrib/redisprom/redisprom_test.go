@@ -75,6 +75,18 @@ redispipe_requests_total{node="NODE",outcome="refused"} 1
 redispipe_requests_total{node="NODE",outcome="unknown"} 0
 redispipe_requests_total{node="NODE",outcome="value"} 4
 `, "NODE", s.Addr())), "redispipe_requests_total"))
+	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
+	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(strings.ReplaceAll(`
+# HELP redispipe_dedicated_connections Connections for blocking commands and sessions.
+# TYPE redispipe_dedicated_connections gauge
+redispipe_dedicated_connections{node="NODE"} 1
+# HELP redispipe_dedicated_requests_total Blocking commands and requests of sessions by what became of them.
+# TYPE redispipe_dedicated_requests_total counter
+redispipe_dedicated_requests_total{node="NODE",outcome="not_sent"} 0
+redispipe_dedicated_requests_total{node="NODE",outcome="refused"} 0
+redispipe_dedicated_requests_total{node="NODE",outcome="unknown"} 0
+redispipe_dedicated_requests_total{node="NODE",outcome="value"} 1
+`, "NODE", s.Addr())), "redispipe_dedicated_connections", "redispipe_dedicated_requests_total"))
 	require.Equal(t, 4, testutil.CollectAndCount(collector, "redispipe_stage_duration_seconds"))
 	names(t, hook, collector)
 }

@@ -119,6 +119,8 @@ type Dedicated interface {
 	// error is that with which the connection was lost, which is for ever: the
 	// requests without a result have it.
 	Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error
+	// Place is where answers come from.
+	Place() Place
 	// Release ends the use of the connection.
 	Release()
 }

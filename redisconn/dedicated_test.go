@@ -1,0 +1,130 @@
+package redisconn_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// Who waits until an idle connection has answered leaves when its context ends.
+func TestDedicatedCheckEndsWithContext(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour,
+		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &hooked{Conn: conn} })})
+	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
+	require.NoError(t, s.Pause())
+	defer func() { require.NoError(t, s.Resume()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := doing(ctx, conn, "BLPOP", "list", 0)
+	eventually(t, "it is granted", func() bool { return conn.Pending() == 1 })
+	cancel()
+	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+}
+
+// What an idle connection gets unasked is nobody's answer, and ends it.
+func TestDedicatedUnsolicited(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedReplies("*-1\r\n+junk\r\n")})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{},
+		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &hooked{Conn: conn, read: func(byte) {}} })})
+	client := redis.Sync{S: conn}
+	require.Nil(t, client.Do("BLPOP", "list", 0))
+	require.Nil(t, client.Do("BLPOP", "list", 0))
+	require.Equal(t, 3, s.Accepted(), "the shared connection and two others")
+}
+
+// A server that has paused its clients answers UNBLOCKED, and runs the command later:
+// that is the result, whatever it looks like, and the command does not run twice.
+func TestDedicatedUnblockedDuringPause(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	require.Equal(t, int64(2), client.Do("RPUSH", "list", "over?", "next"))
+	require.Equal(t, "OK", client.Do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE"))
+	moved := send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
+	blocked(t, client, 1)
+	require.Equal(t, int64(1), client.Do("CLIENT", "UNBLOCK", blockedID(t, client), "ERROR"))
+	require.Equal(t, "OK", client.Do("CLIENT", "UNPAUSE"))
+	require.Equal(t, []byte("over?"), moved.wait(t))
+	require.Equal(t, int64(1), client.Do("LLEN", "list"))
+	require.Equal(t, []byte("next"), client.Do("BLMOVE", "list", "other", "LEFT", "LEFT", 0), "replies are in step")
+}
+
+// A user that may not PING knows by the refusal that a command is over.
+func TestDedicatedUnblockedWithoutPing(t *testing.T) {
+	s := testbed.NewServer(t)
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-ping"))
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Username: "mute", Password: "pw"})
+	ctx, cancel := context.WithCancel(t.Context())
+	pop := doing(ctx, conn, "BLPOP", "list", 0)
+	blocked(t, admin, 1)
+	cancel()
+	requireNotSent(t, await(t, "the end", pop), redis.ErrRequestWithdrawn)
+	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
+}
+
+// The logger is told of connections that are made, lost and refused: the first of each
+// kind, and not each that follows.
+func TestDedicatedEvents(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	client := redis.Sync{S: conn}
+	const workers = 4
+	var pops []*outcome
+	for range workers {
+		pops = append(pops, send(conn, "BLPOP", "list", 0))
+	}
+	blocked(t, client, workers)
+	made := event[redisconn.LogDedicatedConnected](log)
+	require.Equal(t, s.Addr(), made.RemoteAddr)
+	require.NotEmpty(t, made.LocalAddr)
+	require.NoError(t, s.Kill())
+	for _, pop := range pops {
+		requireUnknown(t, pop.wait(t), redis.ErrIO)
+	}
+	requireUnknown(t, event[redisconn.LogDedicatedDisconnected](log).Error, redis.ErrIO)
+	for range workers {
+		requireNotSent(t, send(conn, "BLPOP", "list", 0).wait(t), redisconn.ErrDial)
+	}
+	requireNotSent(t, event[redisconn.LogDedicatedFailed](log).Error, redisconn.ErrDial)
+	stats := conn.Stats().Dedicated
+	require.EqualValues(t, workers, stats.Connects)
+	require.EqualValues(t, workers, stats.Disconnects)
+	require.EqualValues(t, workers, stats.FailedDials)
+}
+
+func TestDedicatedStats(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2})
+	client := redis.Sync{S: conn}
+	pop := send(conn, "BLPOP", "list", 0)
+	blocked(t, client, 1)
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := doing(ctx, conn, "BLPOP", "list", 0)
+	eventually(t, "one waits", func() bool { return conn.Stats().Dedicated.Waiting == 1 })
+	require.Equal(t, redisconn.DedicatedStats{Open: 2, Waiting: 1, Connects: 2}, conn.Stats().Dedicated)
+	before := conn.Stats()
+
+	cancel()
+	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+	session.SendMany(requests(redis.Req("SET", "k", "v"), redis.Req("INCR", "k")))
+	session.Close()
+	require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
+	require.NoError(t, redis.AsError(pop.wait(t)))
+	eventually(t, "both are idle", func() bool { return conn.Stats().Dedicated.Idle == 2 })
+	after := conn.Stats()
+	require.Equal(t, redisconn.DedicatedStats{Open: 2, Idle: 2, Values: 2, Refused: 1, NotSent: 1, Connects: 2}, after.Dedicated)
+	require.Equal(t, before.Requests()+1, after.Requests(), "RPUSH alone is of the shared connection")
+	after.Merge(after)
+	require.Equal(t, redisconn.DedicatedStats{Open: 4, Idle: 4, Values: 4, Refused: 2, NotSent: 2, Connects: 4}, after.Dedicated)
+}

@@ -1,0 +1,87 @@
+package redisconn
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// DedicatedStats are those of the connections beside the shared one, for blocking
+// commands and sessions: see Opts.DedicatedConns.
+type DedicatedStats struct {
+	// Open are the connections, Idle those of them that nobody uses, and Waiting the
+	// blocking commands, and sessions to be opened, that wait for one.
+	Open, Idle, Waiting int
+	// Values, Refused, NotSent and Unknown are the requests by their redis.Outcome, with
+	// MULTI and EXEC of sessions.
+	Values, Refused, NotSent, Unknown uint64
+	// Connects, Disconnects and FailedDials count how often one was made and lost, and
+	// attempts that failed. Those that are closed since they are not needed any more, or
+	// not as new after a session, are not lost.
+	Connects, Disconnects, FailedDials uint64
+}
+
+// merge adds up.
+func (s *DedicatedStats) merge(o DedicatedStats) {
+	s.Open += o.Open
+	s.Idle += o.Idle
+	s.Waiting += o.Waiting
+	s.Values += o.Values
+	s.Refused += o.Refused
+	s.NotSent += o.NotSent
+	s.Unknown += o.Unknown
+	s.Connects += o.Connects
+	s.Disconnects += o.Disconnects
+	s.FailedDials += o.FailedDials
+}
+
+// dedicatedCounters are what DedicatedStats is made of, beside the pool.
+type dedicatedCounters struct {
+	requests                           [4]atomic.Uint64 // by redis.Outcome
+	connects, disconnects, failedDials atomic.Uint64
+	// What the logger is told sparsely.
+	made, lost, failed sparse
+}
+
+func (c *Connection) dedicatedStats() (s DedicatedStats) {
+	n := &c.dedicated
+	s.Open, s.Idle, s.Waiting = c.pool.sizes()
+	s.Values, s.Refused = n.requests[redis.OutcomeValue].Load(), n.requests[redis.OutcomeRefused].Load()
+	s.NotSent, s.Unknown = n.requests[redis.OutcomeNotSent].Load(), n.requests[redis.OutcomeUnknown].Load()
+	s.Connects, s.Disconnects, s.FailedDials = n.connects.Load(), n.disconnects.Load(), n.failedDials.Load()
+	return s
+}
+
+// countDedicated counts requests on dedicated connections that have ended with res.
+func (c *Connection) countDedicated(res any, requests int) {
+	c.dedicated.requests[redis.OutcomeOf(res)].Add(uint64(requests))
+}
+
+// dedicatedMade tells of a connection that was made, as one of so many.
+func (c *Connection) dedicatedMade(conn net.Conn, open int) {
+	c.dedicated.connects.Add(1)
+	if more, ok := c.dedicated.made.pass(time.Now()); ok {
+		c.report(LogDedicatedConnected{LocalAddr: addrText(conn.LocalAddr()), RemoteAddr: addrText(conn.RemoteAddr()), Open: open, More: more})
+	}
+}
+
+// dedicatedLost tells of a connection that was lost, unless that is wanted.
+func (c *Connection) dedicatedLost(conn net.Conn, err error) {
+	if c.pool.ctx.Err() != nil {
+		return
+	}
+	c.dedicated.disconnects.Add(1)
+	if more, ok := c.dedicated.lost.pass(time.Now()); ok {
+		c.report(LogDedicatedDisconnected{Error: err, LocalAddr: addrText(conn.LocalAddr()), RemoteAddr: addrText(conn.RemoteAddr()), More: more})
+	}
+}
+
+// dedicatedFailed tells of an attempt to make a connection that has failed.
+func (c *Connection) dedicatedFailed(err error) {
+	c.dedicated.failedDials.Add(1)
+	if more, ok := c.dedicated.failed.pass(time.Now()); ok {
+		c.report(LogDedicatedFailed{Error: err, More: more})
+	}
+}

@@ -1,0 +1,84 @@
+package redisconn
+
+// begin says that a command is about to block, which end takes back. It returns false
+// if none may any more.
+func (p *pool) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return false
+	}
+	p.blocks++
+	return true
+}
+
+func (p *pool) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blocks--
+	p.drainedLocked()
+}
+
+// shut lets nobody in any more, refuses who waits, and has ended what blocks. The channel
+// is closed when nothing blocks. Who is refused is told in a goroutine of its own, since
+// a future may hold it, and has a place until then.
+func (p *pool) shut() <-chan struct{} {
+	p.drain()
+	p.mu.Lock()
+	var refused []borrower
+	for first := p.waiting.Front(); first != nil; first = p.waiting.Front() {
+		refused = append(refused, p.waiting.Remove(first).(borrower))
+	}
+	p.places += len(refused)
+	p.drainedLocked()
+	p.mu.Unlock()
+	for _, b := range refused {
+		go func() {
+			defer p.giveBack(nil, false)
+			b.refuse(errClosed())
+		}()
+	}
+	return p.calm
+}
+
+// drained returns what is closed when the pool takes nobody any more, and all
+// connections are given back.
+func (p *pool) drained() <-chan struct{} { return p.empty }
+
+// drainedLocked closes what tells that the pool is drained, as far as it is.
+func (p *pool) drainedLocked() {
+	if p.ctx.Err() == nil {
+		return
+	}
+	if p.blocks == 0 {
+		closeOnce(p.calm)
+	}
+	if p.places == 0 {
+		closeOnce(p.empty)
+	}
+}
+
+func closeOnce(ch chan struct{}) {
+	select {
+	case <-ch:
+	default:
+		close(ch)
+	}
+}
+
+// close closes all connections. Who has one finds that out.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.sweeper != nil {
+		p.sweeper.Stop()
+		p.sweeper = nil
+	}
+	all := p.all
+	p.all, p.idle = nil, nil
+	p.mu.Unlock()
+	p.shut()
+	for d := range all {
+		_ = d.Close()
+	}
+}

@@ -1,0 +1,64 @@
+package redisconn_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// await returns what comes.
+func await[T any](t testing.TB, what string, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(patience):
+		t.Fatalf("waited in vain: %s", what)
+	}
+	return v
+}
+
+// doing sends a request and waits for it in a goroutine of its own.
+func doing(ctx context.Context, conn *redisconn.Connection, cmd string, args ...any) <-chan any {
+	done := make(chan any, 1)
+	go func() { done <- redis.SyncCtx{S: conn}.Do(ctx, cmd, args...) }()
+	return done
+}
+
+// dedicatedAs has the first dedicated connection changed, whatever is dialed.
+func dedicatedAs(change func(net.Conn) net.Conn) func(context.Context, string, string) (net.Conn, error) {
+	var dials atomic.Int64
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err == nil && dials.Add(1) == 2 { // the first is the shared one
+			conn = change(conn)
+		}
+		return conn, err
+	}
+}
+
+// A connection that takes its time to be closed keeps its own place, and nothing else.
+func TestPoolDuringClose(t *testing.T) {
+	s := testbed.NewServer(t)
+	closing, release := make(chan struct{}, 8), make(chan struct{})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2,
+		Dialer: dedicatedAs(func(conn net.Conn) net.Conn {
+			return &hooked{Conn: conn, closed: func() { closing <- struct{}{}; <-release }}
+		})})
+	client := redis.Sync{S: conn}
+	lost := send(conn, "BLPOP", "list", 0)
+	blocked(t, client, 1)
+	require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", blockedID(t, client)))
+	await(t, "Close", closing)
+	require.Nil(t, await(t, "another borrower", doing(t.Context(), conn, "BLPOP", "list", 0.01)))
+	require.Equal(t, 1, conn.Pending(), "its place is taken until it is closed")
+	close(release)
+	requireUnknown(t, lost.wait(t), redis.ErrIO)
+}
