@@ -328,6 +328,12 @@ func Example_group() {
 	db.Do(ctx, "XADD", redis.Args("orders", "*", Order{"book", 2})...)
 	db.Do(ctx, "XADD", redis.Args("orders", "*", Order{"pen", 10})...)
 
+	work := func(order Order) {
+		fmt.Println(order.Item, order.Count)
+		if order.Item == "pen" {
+			cancel() // the last one
+		}
+	}
 	reader, err := redis.NewGroupReader(conn, redis.GroupOpts{
 		Stream: "orders", Group: "billing", Consumer: "billing-1",
 		MaxDeliveries: 5,
@@ -348,12 +354,9 @@ func Example_group() {
 			log.Print(err) // not acknowledged: it comes again, and then goes to DeadLetter
 			continue
 		}
-		fmt.Println(order.Item, order.Count)
+		work(order)
 		if err := reader.Ack(msg.ID); err != nil {
 			log.Fatal(err)
-		}
-		if order.Item == "pen" {
-			cancel()
 		}
 	}
 	pending, err := redis.As[[]any](redis.Sync{S: conn}.Do("XPENDING", "orders", "billing"))
