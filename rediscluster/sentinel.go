@@ -28,7 +28,7 @@ const maxSentinels = 32
 //
 // Of the sentinels' answers, the one with the greatest config-epoch counts. As soon as
 // a sentinel tells a greater epoch, nothing more is written to the old master. Replies
-// that it owes are used if they come within 100 ms; otherwise these requests are
+// that it owes are used if they come within 50 ms; otherwise these requests are
 // unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent
 // to it. While no sentinel answers, the last answer counts.
 //

@@ -120,3 +120,34 @@ func TestFrozenSentinelHoldsUpNobody(t *testing.T) {
 	sentinel.publish("+switch-master")
 	serves(t, c, next)
 }
+
+// What the old master does not answer ends unknown, long before it would time out, and
+// the callers go on with the new one.
+func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
+	taken := make(chan struct{}, 1)
+	old := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
+		switch r.Cmd {
+		case "INFO":
+			reply = testbed.ScriptedBulk("role:master\r\n")
+		case "SET":
+			taken <- struct{}{}
+			<-c.Done()
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	next := testbed.NewServer(t)
+	sentinel := newScriptedSentinel(t, old.Addr(), 1)
+	c := newScripted(t, sentinel, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: time.Hour}})
+	require.Eventually(t, func() bool { return sentinel.publish("+sentinel") > 0 }, 10*time.Second, time.Millisecond)
+	waits := redis.ChanFutured{S: c}.Send(redis.Req("SET", "a", "1"))
+	<-taken
+	sentinel.name(next.Addr(), 2)
+	sentinel.publish("+switch-master")
+	err := redis.AsErrorx(waits.Value())
+	require.True(t, err.IsOfType(redis.ErrIO), "%v", err)
+	require.False(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+	serves(t, c, next)
+	require.Nil(t, next.Do("GET", "a"), "it is not sent again")
+}
