@@ -13,7 +13,7 @@ import (
 // the outcome, the address, and the error with where its time went. It shows no
 // argument. Of each kind it writes ten lines at once and then one a second, which says
 // how many were left out ("suppressed"). With a threshold of 0 it logs only failures,
-// and with a nil l nothing.
+// and with a nil l nothing. A command that may block (see [Blocking]) is never slow.
 func NewSlowLog(l *slog.Logger, threshold time.Duration) Hook {
 	return slowLog{oplog.New(l), threshold}
 }
@@ -32,7 +32,7 @@ func (s slowLog) After(ctx context.Context, op Operation, end Completion) {
 	switch {
 	case end.Outcome != OutcomeValue:
 		level, message = slog.LevelWarn, "redis operation failed"
-	case s.threshold <= 0 || end.Duration < s.threshold:
+	case s.threshold <= 0 || end.Duration < s.threshold || Blocking(op.Command):
 		return
 	}
 	attrs := []slog.Attr{

@@ -28,6 +28,7 @@ func TestSlowLog(t *testing.T) {
 	assert.Contains(t, out.String(), `"msg":"redis operation slow"`)
 	out.Reset()
 	NewSlowLog(l, 0).After(context.Background(), Operation{}, Completion{Duration: time.Hour})
+	hook.After(context.Background(), Operation{Command: "BLPOP", Requests: 1}, Completion{Duration: time.Hour})
 	NewSlowLog(nil, 1).After(context.Background(), Operation{}, Completion{Duration: time.Hour})
 	assert.Empty(t, out.String())
 }

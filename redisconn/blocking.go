@@ -136,7 +136,7 @@ func (b *blocking) perform(d *dedicated) (res any, alive bool) {
 	}
 	defer b.c.pool.end()
 	answered, unblocked := make(chan struct{}), make(chan bool, 1)
-	unblock := sync.OnceFunc(func() { unblocked <- d.unblock(answered) })
+	unblock := sync.OnceFunc(func() { unblocked <- d.unblock(b.ctx, answered) })
 	stopCtx := context.AfterFunc(b.ctx, unblock)
 	stopPool := context.AfterFunc(b.c.pool.ctx, unblock)
 	res, alive = b.exchange(d)

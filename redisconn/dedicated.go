@@ -191,16 +191,16 @@ const (
 )
 
 // unblock has the server end what the connection blocks on, and waits until answered is
-// closed. If that can't be had it closes the connection, and returns false. A request
-// of CLIENT UNBLOCK that comes too late has the next command of the connection sent
-// again at worst.
-func (d *dedicated) unblock(answered <-chan struct{}) (alive bool) {
+// closed. If that can't be had, or not soon after the end of ctx, it closes the
+// connection, and returns false. A request of CLIENT UNBLOCK that comes too late has the
+// next command of the connection sent again at worst.
+func (d *dedicated) unblock(ctx context.Context, answered <-chan struct{}) (alive bool) {
 	if d.id == 0 {
 		_ = d.Close()
 		return false
 	}
-	patience := time.NewTimer(max(unblockLeast, times(d.c.PingLatency(), unblockTrips)))
-	defer patience.Stop()
+	ended := ctx.Done()
+	var patience <-chan time.Time
 	ask := time.NewTimer(0)
 	defer ask.Stop()
 	var reply <-chan any
@@ -209,17 +209,22 @@ func (d *dedicated) unblock(answered <-chan struct{}) (alive bool) {
 		select {
 		case <-answered:
 			return true
+		case <-ended:
+			ended, patience = nil, time.After(max(unblockLeast, times(d.c.PingLatency(), unblockTrips)))
+			continue
 		case <-ask.C:
 			reply = d.askUnblock()
 			continue
 		case n = <-reply:
-		case <-patience.C:
+		case <-patience:
 		}
-		switch n {
-		case int64(0): // the server has not got the command yet, or has answered it
+		full := redis.AsErrorx(n)
+		switch {
+		case n == int64(1): // the answer comes
+		case n == int64(0), // the server has not got the command yet, or has answered it
+			full != nil && full.IsOfType(redis.ErrQueueFull):
 			ask.Reset(pause)
-			pause *= 2
-		case int64(1): // the answer comes
+			pause = min(2*pause, unblockLeast)
 		default:
 			_ = d.Close()
 			return false

@@ -3,7 +3,9 @@ package redisconn_test
 import (
 	"context"
 	"net"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -127,4 +129,74 @@ func TestDedicatedStats(t *testing.T) {
 	require.Equal(t, before.Requests()+1, after.Requests(), "RPUSH alone is of the shared connection")
 	after.Merge(after)
 	require.Equal(t, redisconn.DedicatedStats{Open: 4, Idle: 4, Values: 4, Refused: 2, NotSent: 2, Connects: 4}, after.Dedicated)
+}
+
+// blockingPipes is a server on which BLPOP blocks until it is unblocked. answer is for
+// the rest.
+func blockingPipes(answer func(args []string) string) *pipes {
+	unblocked := make(chan struct{}, 1)
+	return &pipes{answer: func(args []string) string {
+		switch strings.Join(args[:min(2, len(args))], " ") {
+		case "BLPOP list":
+			<-unblocked
+			return "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+		case "CLIENT ID":
+			return ":7\r\n"
+		case "CLIENT UNBLOCK":
+			defer func() { unblocked <- struct{}{} }()
+			if reply := answer(args); reply != "" {
+				return reply
+			}
+			return ":1\r\n"
+		}
+		if args[0] == "PING" {
+			return pong(args)
+		}
+		return answer(args)
+	}}
+}
+
+// Shutdown has the time of its context to unblock what blocks: callers that have not
+// left do not press.
+func TestDedicatedShutdownIsPatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _ := connectPipes(t, blockingPipes(func([]string) string {
+			time.Sleep(10 * time.Second)
+			return ""
+		}), redisconn.Opts{IOTimeout: time.Minute})
+		pop := send(conn, "BLPOP", "list", "0")
+		synctest.Wait()
+		require.NoError(t, conn.Shutdown(background))
+		requireNotSent(t, pop.wait(t), redis.ErrContextClosed)
+	})
+}
+
+// leaver is the future of a caller with a context.
+type leaver struct {
+	*outcome
+	ctx context.Context
+}
+
+// Context is for wire.ContextOf.
+func (l leaver) Context() context.Context { return l.ctx }
+
+// While the queue is full, CLIENT UNBLOCK waits for room.
+func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _ := connectPipes(t, blockingPipes(func(args []string) string {
+			if args[0] == "GET" {
+				time.Sleep(10 * time.Millisecond)
+				return "+fine\r\n"
+			}
+			return ""
+		}), redisconn.Opts{IOTimeout: time.Minute, MaxRequests: 1})
+		ctx, cancel := context.WithCancel(background)
+		pop := leaver{newOutcome(), ctx} // waiters are pooled across bubbles
+		conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
+		synctest.Wait()
+		get := send(conn, "GET", "key")
+		cancel()
+		requireNotSent(t, pop.wait(t), redis.ErrRequestWithdrawn)
+		require.Equal(t, "fine", get.wait(t))
+	})
 }
