@@ -9,8 +9,10 @@ import (
 )
 
 // NameTable is what a name server knows: IPv4 addresses by name. Names that it lacks do
-// not exist.
+// not exist, and there is no answer for those that have silence.
 type NameTable map[string][]string
+
+const silence = "silence"
 
 // KnownNames has names resolved by a table, until the test ends.
 func KnownNames(t *testing.T, names NameTable) {
@@ -32,13 +34,16 @@ func (names NameTable) serve(conn net.Conn) {
 			return
 		}
 		answer := names.answer(question)
+		if answer == nil {
+			continue
+		}
 		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
 			return
 		}
 	}
 }
 
-// answer makes the answer to a question of one name (RFC 1035).
+// answer makes the answer to a question of one name (RFC 1035); nil is none.
 func (names NameTable) answer(question []byte) []byte {
 	const header, recordA = 12, 1
 	var labels []string
@@ -51,6 +56,9 @@ func (names NameTable) answer(question []byte) []byte {
 	kind := binary.BigEndian.Uint16(question[end+1:])
 	end += 5 // the zero, type and class
 	ips, known := names[strings.Join(labels, ".")]
+	if len(ips) == 1 && ips[0] == silence {
+		return nil
+	}
 	if kind != recordA {
 		ips = nil
 	}

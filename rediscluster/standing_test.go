@@ -1,12 +1,17 @@
 package rediscluster
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestLayoutOfAList(t *testing.T) {
@@ -58,4 +63,36 @@ func TestParseStanding(t *testing.T) {
 	assert.Equal(t, standing{role: redisconn.RoleMaster}, parseStanding([]any{role, refusal, refusal}))
 	assert.NotNil(t, parseStanding([]any{refusal, refusal, refusal}).err)
 	assert.NotNil(t, parseStanding([]any{int64(1), refusal, server}).err)
+}
+
+// newScriptedMaster plays a master without a cluster, which answers ROLE slowly.
+func newScriptedMaster(t *testing.T, pause *atomic.Int64) *testbed.ScriptedServer {
+	t.Helper()
+	return testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := testbed.ScriptedBulk("")
+		if r.Cmd == "ROLE" {
+			if err := c.Sleep(time.Duration(pause.Load())); err != nil {
+				return err
+			}
+			reply = "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+}
+
+// At first all servers are waited for. Later, one that is late stays what it was, so
+// that of two masters the other does not win for having answered sooner.
+func TestLateServerStaysWhatItWas(t *testing.T) {
+	var none, pause atomic.Int64
+	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)
+	c := &Cluster{ctx: context.Background(), opts: Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
+	s := &serverList{c: c, addrs: []string{soon.Addr(), late.Addr()}}
+	for _, patience := range []time.Duration{2 * askGrace, time.Hour} {
+		pause.Store(int64(patience))
+		s.ask(c.ctx)
+		l := s.layout(soon.Addr())
+		require.NotNil(t, l.reason)
+		require.True(t, l.reason.IsOfType(ErrManyMasters), "%v", l.reason)
+	}
 }
