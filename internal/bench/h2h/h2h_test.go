@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/torture"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -113,6 +114,22 @@ func TestScoreNotSent(t *testing.T) {
 	}
 	scoreNotSent(&f, []testbed.ProxyRequest{{Head: "*3\r\n$5\r\nRPUSH\r\n$5\r\nlog:1\r\n$7\r\nid:1:3:\r\n"}})
 	assert.Equal(t, "1 of 2", f.Values["“not sent”, of those that never left"])
+}
+
+func TestOutagesOfFailovers(t *testing.T) {
+	began := time.Now()
+	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
+	s := &failoverStage{seen: []seenFailover{{began: at(0), announced: at(100)}, {began: at(1000), announced: at(1100)}, {began: at(2000), announced: at(2100)}}, until: at(3000)}
+	lasted, resumed := s.outages([]torture.Gap{
+		{From: at(-50), To: at(-10)},                              // before the first
+		{From: at(50), To: at(130)}, {From: at(500), To: at(510)}, // of the first, which costs more
+		{From: at(999), To: at(1090)},                                  // over before the announcement
+		{From: at(2800), To: at(3500)}, {From: at(3600), To: at(9000)}, // of the third, and of one that nobody saw end
+	})
+	assert.Equal(t, []time.Duration{80 * time.Millisecond, 91 * time.Millisecond, 700 * time.Millisecond}, lasted)
+	assert.Equal(t, []time.Duration{30 * time.Millisecond, 0, 1400 * time.Millisecond}, resumed)
+	assert.Equal(t, "30ms / 1.4s", quantiles(resumed, 50, 100))
+	assert.Equal(t, "–", quantiles(nil, 50))
 }
 
 func TestNormal(t *testing.T) {

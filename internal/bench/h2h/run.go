@@ -43,7 +43,7 @@ func Run(c Config) (string, error) {
 		head := append([]string{"client", "settings"}, s.columns...)
 		b.WriteString("| " + strings.Join(head, " | ") + " |\n|---|---" + strings.Repeat("|---:", len(s.columns)) + "|\n")
 		for _, e := range entries() {
-			if s.cluster && !e.cluster || s.oursOnly && e.name != redispipe.name || !c.wants(e.name) {
+			if s.cluster && !e.cluster || s.sentinel && !e.sentinel || s.oursOnly && e.name != redispipe.name || !c.wants(e.name) {
 				continue
 			}
 			for _, safest := range []bool{false, true} {
@@ -105,8 +105,8 @@ func (c Config) play(s scenario, e entry, safest bool) (string, error) {
 	}
 	defer st.close()
 	j := job{
-		Scenario: s.id, Subject: e.name, Direct: st.direct, Duration: c.Duration,
-		Target: target{Addr: st.addr, Cluster: s.cluster, Safest: safest},
+		Scenario: s.id, Subject: e.name, Direct: st.direct, Duration: s.duration(c),
+		Target: target{Addr: st.addr, Cluster: s.cluster, Sentinels: st.sentinels, Safest: safest},
 	}
 	sum := tally{}
 	for {
@@ -161,7 +161,7 @@ func (c Config) child(j job, st *stage, sum *tally) (died string, begun int) {
 		return err.Error(), -1
 	}
 	// A hung process is killed: it gets a minute more than it can need.
-	watchdog := time.AfterFunc(c.Duration+time.Minute, func() { _ = cmd.Process.Kill() })
+	watchdog := time.AfterFunc(j.Duration+time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	done := make(chan struct{})
 	begun = -1

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/torture"
 )
 
 // scenario is one fault, or one family of them.
@@ -12,10 +14,13 @@ type scenario struct {
 	id, text string
 	// columns are the keys of finding.Values that the table shows, in order.
 	columns []string
-	// cluster asks for clients that are clients for clusters.
-	cluster bool
+	// cluster asks for clients that are clients for clusters, sentinel for those that
+	// ask sentinels for their master.
+	cluster, sentinel bool
 	// oursOnly is for what no peer's API has.
 	oursOnly bool
+	// lasts is how many times Config.Duration it takes; 0 is once.
+	lasts int
 	// stage sets up the parent's part.
 	stage func() (*stage, error)
 	// act is the child's part. Subjects and what they started may be left
@@ -27,13 +32,21 @@ type scenario struct {
 func scenarios() []scenario {
 	list := []scenario{resetAfterExecution, frozen, trickling, hostile}
 	list = append(list, poisoned()...)
-	return append(list, closeInFlight, closeFullQueue, callback, movedToItself, askNonsense, movedNowhere)
+	list = append(list, closeInFlight, closeFullQueue, callback, movedToItself, askNonsense, movedNowhere)
+	return append(list, failovers()...)
+}
+
+// duration is how long the scenario takes.
+func (s scenario) duration(c Config) time.Duration {
+	return time.Duration(max(s.lasts, 1)) * c.Duration
 }
 
 // stage is the parent's part of a scenario, for one client.
 type stage struct {
 	// addr is what the client dials; direct is the real server, past any proxy.
 	addr, direct string
+	// sentinels are what clients dial that ask sentinels for their master.
+	sentinels []string
 	// fault runs once, when the child has said that it is ready; nil for none.
 	fault func(done <-chan struct{})
 	// score completes the finding when the child has ended; nil for none.
@@ -46,6 +59,10 @@ type finding struct {
 	Values map[string]string
 	// Refused are the ids of requests that ended with an error.
 	Refused []refusal
+	// Issued is how many requests each caller has issued, and Gaps are the times without
+	// one that succeeded.
+	Issued []int
+	Gaps   []torture.Gap
 }
 
 // refusal is a request that failed, and whether its error promised that it had

@@ -28,16 +28,22 @@ type entry struct {
 	// notSent reports whether an error promises that nothing was sent; nil if the
 	// client makes no such promise.
 	notSent func(error) bool
-	// cluster is set if it is a client for clusters too.
-	cluster bool
+	// cluster is set if it is a client for clusters too, and sentinel if it asks
+	// sentinels for their master.
+	cluster, sentinel bool
 }
 
 // target is what to connect to, and how.
 type target struct {
 	Addr    string
 	Cluster bool
-	Safest  bool
+	// Sentinels, if there are any, are asked for the master that they call masterName.
+	Sentinels []string
+	Safest    bool
 }
+
+// masterName is what sentinels call the master of the testbed's groups.
+const masterName = "mymaster"
 
 // entries are all clients.
 func entries() []entry {

@@ -15,7 +15,7 @@ const (
 )
 
 var goRedisPool = entry{
-	name: "go-redis", module: goRedisModule, safest: goRedisSafest, cluster: true,
+	name: "go-redis", module: goRedisModule, safest: goRedisSafest, cluster: true, sentinel: true,
 	open: func(t target) (Subject, error) {
 		c := goRedis(t)
 		return goRedisSubject{c, []io.Closer{c}}, nil
@@ -39,6 +39,14 @@ var goRedisDuplex = entry{
 }
 
 func goRedis(t target) redis.UniversalClient {
+	if len(t.Sentinels) > 0 {
+		opts := &redis.FailoverOptions{MasterName: masterName, SentinelAddrs: t.Sentinels}
+		if t.Safest {
+			opts.MaxRetries, opts.ContextTimeoutEnabled = -1, true
+			opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = time.Second, time.Second, time.Second
+		}
+		return redis.NewFailoverClient(opts)
+	}
 	if t.Cluster {
 		opts := &redis.ClusterOptions{Addrs: []string{t.Addr}}
 		if t.Safest {

@@ -8,10 +8,14 @@ import (
 )
 
 var rueidisDefault = entry{
-	name: "rueidis", module: "github.com/redis/rueidis", cluster: true,
+	name: "rueidis", module: "github.com/redis/rueidis", cluster: true, sentinel: true,
 	safest: "DisableRetry, ConnWriteTimeout 1 s, MaxMovedRedirections 3",
 	open: func(t target) (Subject, error) {
 		opts := rueidis.ClientOption{InitAddress: []string{t.Addr}, ForceSingleClient: !t.Cluster}
+		if len(t.Sentinels) > 0 {
+			opts.InitAddress, opts.ForceSingleClient = t.Sentinels, false
+			opts.Sentinel = rueidis.SentinelOption{MasterSet: masterName}
+		}
 		if t.Safest {
 			opts.DisableRetry, opts.ConnWriteTimeout = true, time.Second
 			opts.ClusterOption.MaxMovedRedirections = 3
