@@ -156,7 +156,7 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 	return err
 }
 
-// leaveAtMost bounds the last flush, whose context has ended as a rule.
+// lastFlushMost bounds the last flush, whose context has usually ended.
 const lastFlushMost = time.Second
 
 // flushLast acknowledges what is marked, when the loop ends.

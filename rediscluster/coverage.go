@@ -67,7 +67,7 @@ func newHoldings(nodes redisclusterutil.InstanceInfos) *holdings {
 }
 
 // target returns a slot to be walked next, and the node that is to be; nil at the
-// end of a round. Slots that nobody serves at present are passed over.
+// end of a round. Slots that nobody serves at present are skipped.
 func (c *coverage) target(t *topology) (slot int, n *node) {
 	for slot := range t.slots {
 		if !c.left.has(slot) || c.tried.has(slot) {

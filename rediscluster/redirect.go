@@ -74,7 +74,7 @@ const (
 )
 
 // backoff is the pause before a retry: none before the first, which goes to
-// another connection as a rule.
+// another connection if there is one.
 func backoff(retries uint8) time.Duration {
 	if retries == 0 {
 		return 0

@@ -46,8 +46,8 @@ func parseStanding(answers []any) (st standing) {
 // standings are what servers said last, by their addresses.
 type standings map[string]standing
 
-// layout makes one of them. If none says it is the master, the present one stays as long
-// as it has not said that it is none.
+// layout makes a layout of them. If none says that it is the master, the present one
+// stays the master, unless it has said that it is not.
 func (s standings) layout(present string) *layout {
 	var masters, replicas, said []string
 	for _, addr := range slices.Sorted(maps.Keys(s)) {

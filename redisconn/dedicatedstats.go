@@ -8,18 +8,19 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// DedicatedStats are those of the connections beside the shared one, for blocking
-// commands and sessions: see Opts.DedicatedConns.
+// DedicatedStats are the statistics of the connections for blocking commands and
+// sessions, beside the shared one: see Opts.DedicatedConns.
 type DedicatedStats struct {
-	// Open are the connections, Idle those of them that nobody uses, and Waiting the
-	// blocking commands, and sessions to be opened, that wait for one.
+	// Open is the number of these connections, Idle of those that are not in use.
+	// Waiting is the number of blocking commands and of sessions to be opened that wait
+	// for one.
 	Open, Idle, Waiting int
-	// Values, Refused, NotSent and Unknown are the requests by their redis.Outcome, with
-	// MULTI and EXEC of sessions.
+	// Values, Refused, NotSent and Unknown count their requests by [redis.Outcome],
+	// including MULTI and EXEC of sessions.
 	Values, Refused, NotSent, Unknown uint64
-	// Connects, Disconnects and FailedDials count how often one was made and lost, and
-	// attempts that failed. Those that are closed since they are not needed any more, or
-	// not as new after a session, are not lost.
+	// Connects and Disconnects count connections that were made and lost, FailedDials
+	// attempts that failed. A connection that is closed because it is not needed any
+	// more, or can't be reset after a session, is not counted as lost.
 	Connects, Disconnects, FailedDials uint64
 }
 

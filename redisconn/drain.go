@@ -19,9 +19,9 @@ func (p *pool) end() {
 	p.drainedLocked()
 }
 
-// shut lets nobody in any more, refuses who waits, and has ended what blocks. The channel
-// is closed when nothing blocks. Who is refused is told in a goroutine of its own, since
-// a future may hold it, and has a place until then.
+// shut admits nobody any more, refuses the borrowers that wait, and has blocking commands
+// unblocked. The channel is closed when nothing blocks. Each borrower is refused in a
+// goroutine of its own, since a future may block it, and has a place until then.
 func (p *pool) shut() <-chan struct{} {
 	p.drain()
 	p.mu.Lock()

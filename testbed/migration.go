@@ -70,7 +70,7 @@ func (m *Migration) From() *Node { return m.from }
 // To is the node that the slot goes to.
 func (m *Migration) To() *Node { return m.to }
 
-// MoveKeys moves these keys of the slot. Those that do not exist are passed over.
+// MoveKeys moves these keys of the slot. Those that do not exist are skipped.
 func (m *Migration) MoveKeys(keys ...string) error { return migrate(m.from, m.to, keys) }
 
 // MoveSome moves up to n keys of the slot, whichever, and returns how many.

@@ -111,7 +111,7 @@ func (c *Call) count(p int) (n int, ok bool) {
 	return int(v), 1 <= v && v <= uint64(c.Words())
 }
 
-// wholeCount is f as an integer, or 0 if it is none that may be a count.
+// wholeCount is f as an integer, or 0 if it can't be a count.
 func wholeCount(f float64) uint64 {
 	if f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
 		return 0

@@ -132,7 +132,7 @@ func (c *Call) Verdict(singleUser bool) Verdict {
 }
 
 // blockOption returns the position of BLOCK among XREAD's and XREADGROUP's options,
-// or 0. It goes over them as the server does: a group that is named BLOCK is none.
+// or 0. It goes over them as the server does: the name of a group may be BLOCK.
 func (c *Call) blockOption() int {
 	for p := 1; p < c.Words(); p++ {
 		switch {

@@ -145,7 +145,7 @@ func parseSlot(s string) (uint16, bool) {
 }
 
 // ParseInfo parses the lines "name:value" that INFO and CLUSTER INFO answer
-// with. Section titles and empty lines are passed over.
+// with. Section titles and empty lines are skipped.
 func ParseInfo(res any) (map[string]string, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ type ShardNode struct {
 }
 
 // ParseShardsInfo parses the answer to CLUSTER SHARDS, RESP2 and RESP3 alike.
-// With preferTLS Addr has the TLS port. Fields it does not know are passed over.
+// With preferTLS Addr has the TLS port. Fields it does not know are skipped.
 func ParseShardsInfo(res any, preferTLS bool) ([]ShardInfo, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func ReqSlot(req redis.Request) (uint16, bool) {
 }
 
 // BatchKey returns the first key of the batch if all its requests have their
-// first keys in one slot. Requests without a key are passed over; false means
+// first keys in one slot. Requests without a key are skipped; false means
 // keys of several slots, or none at all.
 func BatchKey(reqs []redis.Request) (string, bool) {
 	first, found := "", false
