@@ -102,7 +102,7 @@ func TestLabelsAreBounded(t *testing.T) {
 
 var metricName = regexp.MustCompile(`redispipe_[a-z_]+`)
 
-// The dashboard, the alerts and the guide ask for metrics that there are.
+// The dashboard, the alerts, the guide and the live view ask for metrics that there are.
 func TestDashboardAndAlerts(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
@@ -111,7 +111,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	hook := NewHook(nil)
 	redis.Sync{S: redis.WithHook(cluster, hook)}.Do("SET", "key", "value")
 	known := names(t, hook, NewClusterCollector(cluster))
-	for _, file := range []string{"dashboard.json", "alerts.yml", "../../docs/operating.md"} {
+	for _, file := range []string{"dashboard.json", "alerts.yml", "../../docs/operating.md", "../../internal/quickstart/sample.go"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		used := metricName.FindAllString(string(text), -1)
