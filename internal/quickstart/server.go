@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 
 	"github.com/alicebob/miniredis/v2"
 )
@@ -83,7 +84,7 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 			if err != nil {
 				return
 			}
-			redis.Server().ServeConn(&bufferedConn{Conn: conn, r: bufio.NewReaderSize(conn, readSize)})
+			redis.Server().ServeConn(newBufferedConn(conn))
 		}
 	}()
 
@@ -97,10 +98,48 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 // readSize is how much Redis reads at most at once.
 const readSize = 16 << 10
 
-// bufferedConn reads through a buffer, because miniredis itself reads in small pieces.
+// bufferedConn reads many requests at once, and writes their replies at once when none
+// of them is left, as Redis does. By itself, miniredis writes each reply alone, so that
+// callers get their replies, and send their next requests, one by one.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader
+
+	mu      sync.Mutex // guards what follows: miniredis reads and writes in two goroutines
+	w       *bufio.Writer
+	waiting bool // for requests: nothing else will flush w
 }
 
-func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+func newBufferedConn(conn net.Conn) *bufferedConn {
+	return &bufferedConn{Conn: conn, r: bufio.NewReaderSize(conn, readSize), w: bufio.NewWriterSize(conn, readSize)}
+}
+
+func (c *bufferedConn) Read(p []byte) (int, error) {
+	if c.r.Buffered() == 0 {
+		if err := c.setWaiting(true); err != nil {
+			return 0, err
+		}
+		defer func() { _ = c.setWaiting(false) }()
+	}
+	return c.r.Read(p)
+}
+
+func (c *bufferedConn) setWaiting(waiting bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = waiting
+	if !waiting {
+		return nil
+	}
+	return c.w.Flush()
+}
+
+func (c *bufferedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, err := c.w.Write(p)
+	if err == nil && c.waiting {
+		err = c.w.Flush()
+	}
+	return n, err
+}
