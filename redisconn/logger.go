@@ -73,9 +73,10 @@ type LogFuturePanic struct {
 	Stack []byte // as by debug.Stack
 }
 
-// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. At
-// most one of these events is reported in a second, as of [LogDedicatedDisconnected] and
-// [LogDedicatedFailed]; More is how many others there were since the last one.
+// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. Of
+// this event, as of [LogDedicatedDisconnected] and [LogDedicatedFailed], at most one is
+// reported in a second; More is the number of those that were left out since the last
+// one.
 type LogDedicatedConnected struct {
 	LocalAddr  string
 	RemoteAddr string

@@ -21,8 +21,8 @@ type Stats struct {
 	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as
 	// the connection saw them: a request whose caller has left counts by its answer,
 	// and a request that is sent again counts again. Requests that were refused because
-	// they are malformed, or because the queue was full, count as not sent. Those of
-	// Dedicated are not counted.
+	// they are malformed, or because the queue was full, count as not sent. Requests on
+	// dedicated connections are counted in Dedicated only.
 	Values, Refused, NotSent, Unknown uint64
 
 	// Writes counts the batches that were written; WrittenRequests and WrittenBytes are
@@ -49,11 +49,12 @@ type Stats struct {
 	// see [redis.Delay].
 	Queue, Wire, Reading, Callback *redis.Histogram
 
-	// Dedicated is a snapshot of its own.
+	// Dedicated are the statistics of the dedicated connections, in a snapshot that is
+	// taken at another moment.
 	Dedicated DedicatedStats
 }
 
-// Requests returns how many requests have ended, but for those of Dedicated.
+// Requests returns how many requests have ended, without those of Dedicated.
 func (s Stats) Requests() uint64 { return s.Values + s.Refused + s.NotSent + s.Unknown }
 
 // Stage returns the histogram of a stage, or nil if there is no such stage.

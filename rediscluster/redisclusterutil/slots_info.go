@@ -14,11 +14,12 @@ type SlotsRange struct {
 	// Addrs are the nodes as host:port, the master first. The host is empty
 	// where the answering node did not name it: it is the host that was asked.
 	Addrs []string
-	// AddrHostnames holds, as host:port, the hostname of an address of Addrs, where
-	// the server's metadata told one. It is nil if there is none.
+	// AddrHostnames maps an address of Addrs to its hostname, as host:port, if the
+	// server's metadata has one. It is nil if there is none.
 	AddrHostnames map[string]string
-	// AddrZones holds the availability zone of an address of Addrs, where the server's
-	// metadata told one, as Valkey does from version 9.1 on. It is nil if there is none.
+	// AddrZones maps an address of Addrs to its availability zone, if the server's
+	// metadata has one, as that of Valkey has from version 9.1 on. It is nil if there
+	// is none.
 	AddrZones map[string]string
 }
 
