@@ -139,15 +139,18 @@ func (h handOver) run(d time.Duration) (*hist.Hist, error) {
 	return total, first
 }
 
+// lastJob ends a popper.
+const lastJob = "the last one"
+
 // pair hands elements over one by one, until the end.
 func (h handOver) pair(list string, end time.Time) (*hist.Hist, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	popped, failed := make(chan time.Time), make(chan error, 1)
-	go func() { // ends with an error, or when it is told to
+	ctx := context.Background()
+	popped, ended := make(chan time.Time, 1), make(chan error, 1)
+	go func() { // ends with the last job or an error, at the latest popTimeout after the pair
 		for {
-			if _, err := h.service.Pop(ctx, list); err != nil || ctx.Err() != nil {
-				failed <- err
+			job, err := h.service.Pop(ctx, list)
+			if err != nil || string(job) == lastJob {
+				ended <- err
 				return
 			}
 			popped <- time.Now()
@@ -163,12 +166,12 @@ func (h handOver) pair(list string, end time.Time) (*hist.Hist, error) {
 		select {
 		case at := <-popped:
 			took.Record(at.Sub(begin))
-		case err := <-failed:
+		case err := <-ended:
 			return took, err
 		}
 	}
-	stop()
-	err := h.service.Push(context.Background(), list, []byte("the last one"))
-	<-failed
-	return took, err
+	if err := h.service.Push(ctx, list, []byte(lastJob)); err != nil {
+		return took, err
+	}
+	return took, <-ended
 }
