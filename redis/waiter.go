@@ -199,7 +199,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 	r.Deadline, _ = ctx.Deadline()
 	r.Describe(command.Of(cmd, args), wantsSlot)
 	if r.Shared == command.WouldBlock {
-		w.ctx = ctx
+		w.ctx, r.Held = ctx, true
 	}
 	w.send(func() { encoded.SendEncoded(r, w, 0) })
 	ticket := r.Ticket

@@ -42,7 +42,7 @@ func (c *Cluster) newAttempt(cb redis.Future, n uint64) *attempt {
 func (a *attempt) copyRequest(r *wire.Request) {
 	a.buf = append(a.buf[:0], r.Buf...)
 	a.req = *r
-	a.req.Buf, a.req.Ticket = a.buf, wire.Ticket{}
+	a.req.Buf, a.req.Ticket, a.req.Held = a.buf, wire.Ticket{}, false
 }
 
 // ofUser prepares a request that has not come from package redis.

@@ -28,6 +28,8 @@ type blocking struct {
 	mu      sync.Mutex // guards the rest
 	unwatch func() bool
 	granted bool
+	held    bool       // the sender is in block, and runs what is granted by then
+	d       *dedicated // what was granted
 }
 
 // leavesShared reports whether a request, if it is sent by itself, goes to a dedicated
@@ -37,13 +39,13 @@ func (c *Connection) leavesShared(r *wire.Request) bool {
 }
 
 // block sends a blocking command. Its future is resolved soon after its caller's
-// context has ended, in any case.
+// context has ended, in any case. A caller that would only wait for it runs it here.
 func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	b, err := c.newBlocking(wire.ContextOf(cb), r, asking)
 	if err != nil {
 		return err
 	}
-	b.cb, b.n = cb, n
+	b.cb, b.n, b.held = cb, n, r.Held
 	r.Ticket = wire.Ticket{Heeded: true}
 	wire.Queued(cb, r.Ticket)
 	leave, refused := c.pool.enter(b)
@@ -51,8 +53,21 @@ func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *e
 		b.refuse(refused)
 		return nil
 	}
+	if d, granted := b.letGo(); granted {
+		b.run(d)
+		return nil
+	}
 	b.watch(leave)
 	return nil
+}
+
+// letGo returns what was granted while the sender held the request. What is granted from
+// now on is for a goroutine of its own.
+func (b *blocking) letGo() (d *dedicated, granted bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	granted, b.held = b.held && b.granted, false
+	return b.d, granted
 }
 
 // newBlocking makes one of a request, which it copies.
@@ -89,15 +104,20 @@ func (b *blocking) watch(leave func() bool) {
 }
 
 // grant implements borrower. The goroutine owns the connection, and ends when the
-// request is answered and the connection given back.
+// request is answered and the connection given back. There is none if the sender holds
+// the request: handing it over would cost a caller two switches of goroutines.
 func (b *blocking) grant(d *dedicated) {
 	b.mu.Lock()
 	b.granted = true
 	if b.unwatch != nil {
 		b.unwatch()
 	}
+	held := b.held
+	b.d = d
 	b.mu.Unlock()
-	go b.run(d)
+	if !held {
+		go b.run(d)
+	}
 }
 
 // refuse implements borrower.

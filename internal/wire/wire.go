@@ -39,6 +39,9 @@ type Request struct {
 	Waits bool
 	// Observed is set if the future is an Observer.
 	Observed bool
+	// Held is set if a request that blocks may be run in the goroutine that sends it,
+	// which would only wait for it. It means nothing for others.
+	Held bool
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
 }
