@@ -91,7 +91,8 @@ type Opts struct {
 	// Integrity ends each written batch with a PING of a nonce, and releases the
 	// replies of the batch only after the nonce has come back: a reply that was lost or
 	// inserted on the way is detected before another request gets its reply. It has no
-	// effect in ScriptMode. Default false: the heartbeat detects the same, but later.
+	// effect in ScriptMode, and none on dedicated connections and streams. Default false:
+	// the heartbeat detects the same, but later.
 	Integrity bool
 	// Limits bound what is accepted from the server.
 	Limits redis.Limits
