@@ -51,8 +51,8 @@ fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 bench: redis-server ## compare with other clients on a local server; BENCH_FLAGS='…'
 	@scripts/bench-module.sh $(GO) run . $(BENCH_FLAGS)
 
-torture: redis-server ## inject faults for DURATION (10m) and check every outcome; CLUSTER=1 into a cluster
-	$(GO) run ./internal/torture/cmd/torture $(if $(CLUSTER),-cluster) -duration $(DURATION) $(TORTURE_FLAGS)
+torture: redis-server ## inject faults for DURATION (10m) and check every outcome; CLUSTER=1 into a cluster, PUBSUB=1 under subscribers
+	$(GO) run ./internal/torture/cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
 	$(GO) test -short -coverpkg=./redis/...,./redisconn/...,./rediscluster/...,./redisdumb/... \

@@ -52,12 +52,7 @@ func (a *attempt) ofUser() {
 
 // setSpec says how to route the request.
 func (a *attempt) setSpec(policy ReplicaPolicyEnum) {
-	a.spec = routeSpec{
-		slot:     a.c.slotOf(&a.req),
-		policy:   policy,
-		replicas: policy.allowsReplica(a.req.ReplicaSafe),
-		seed:     a.c.opts.RoundRobinSeed,
-	}
+	a.spec = a.c.specOf(&a.req, policy, a.c.opts.RoundRobinSeed)
 }
 
 // send is Send with a policy.

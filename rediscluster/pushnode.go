@@ -1,22 +1,48 @@
 package rediscluster
 
-import "github.com/joomcode/redispipe/redisconn"
+import (
+	"slices"
+	"time"
+
+	"github.com/joomcode/redispipe/redisconn"
+)
 
 // PushNode is for package redispubsub: see redispubsub.Nodes.
 func (c *Cluster) PushNode(slot int) *redisconn.Connection {
-	t := c.topology.Load()
-	if slot >= 0 {
-		if s := t.shard(slot); s != nil {
-			return s.master.anyConn()
-		}
-		return nil
+	if s := c.topology.Load().shard(slot); s != nil {
+		return s.master.anyConn()
 	}
-	for _, s := range t.shards {
-		if s.master.isUp() {
-			return s.master.anyConn()
+	return nil
+}
+
+// PushNodeOf is for package redispubsub: see redispubsub.Nodes.
+func (c *Cluster) PushNodeOf(slot int) *redisconn.Connection {
+	if n := c.topology.Load().publisher(slot); n != nil {
+		return n.anyConn()
+	}
+	return nil
+}
+
+// publisher returns the node that the channels of a slot are published on: its master or,
+// while that one is not connected, the next master of the topology that is, which has
+// their messages by the bus. It returns nil if none is.
+func (t *topology) publisher(slot int) *node {
+	first := int(t.slots[slot])
+	if first == noShard {
+		first = 0
+	}
+	for i := range t.shards {
+		n := t.shards[(first+i)%len(t.shards)].master
+		if n.isUp() || i == 0 && n.isConnecting() {
+			return n
 		}
 	}
 	return nil
+}
+
+// isConnecting reports whether one of the node's connections is being made.
+func (n *node) isConnecting() bool {
+	return slices.ContainsFunc(n.links, func(l *link) bool { return l.state.Load() == linkConnecting })
 }
 
 // PushNodeAt is for package redispubsub: see redispubsub.Nodes.
@@ -28,15 +54,21 @@ func (c *Cluster) PushNodeAt(addr string) *redisconn.Connection {
 }
 
 // PushNodes is for package redispubsub: see redispubsub.Nodes.
-func (c *Cluster) PushNodes() ([]*redisconn.Connection, <-chan struct{}) {
+func (c *Cluster) PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{}) {
 	t := c.topology.Load()
-	var conns []*redisconn.Connection
 	for _, s := range t.shards {
-		if conn := s.master.anyConn(); conn != nil {
-			conns = append(conns, conn)
+		for _, n := range s.nodes {
+			conn := n.anyConn()
+			switch {
+			case conn == nil:
+			case n.replica:
+				replicas = append(replicas, conn)
+			default:
+				masters = append(masters, conn)
+			}
 		}
 	}
-	return conns, t.replaced
+	return masters, replicas, t.since, t.replaced
 }
 
 // anyConn returns one of the node's connections, always the same: nil if its address

@@ -16,6 +16,9 @@ const (
 	// sixteen masters 22.
 	forcedFirst = 50 * time.Millisecond
 	forcedMost  = 2 * time.Second
+	// changesBurst is within what time changes of the topology count as one, for those
+	// who ask when it was another one: they may be late, and not see each.
+	changesBurst = time.Second
 )
 
 // refresher is the only one that changes the topology.
@@ -26,6 +29,9 @@ type refresher struct {
 	done   chan struct{} // closed when the goroutine has ended
 
 	nodes map[nodeKey]*node // of the goroutine alone
+	// agreed is when the source was asked last of the times that it gave the layout in
+	// place. Of the goroutine alone.
+	agreed time.Time
 
 	mu        sync.Mutex // guards what follows
 	waiting   []func()   // to be called after the next refresh
@@ -163,6 +169,7 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 	r.c.counts.refreshes.Add(1)
 	defer r.release(false)
 	defer r.c.recovered()
+	began := time.Now()
 	l := r.source.read(ask)
 	if r.c.ctx.Err() != nil {
 		return false
@@ -172,6 +179,9 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 		return false
 	}
 	changed = r.publish(l)
+	if ask {
+		r.agreed = began
+	}
 	r.weigh()
 	return changed
 }
@@ -190,9 +200,15 @@ func (r *refresher) publish(l *layout) (changed bool) {
 		r.nodes[key].learnZone(l.zones[addr])
 		return r.nodes[key]
 	})
-	if r.c.topology.Load().equal(t) {
+	before := r.c.topology.Load()
+	if before.equal(t) {
 		return false
 	}
+	t.since, t.published = r.agreed, time.Now()
+	if t.published.Sub(before.published) < changesBurst {
+		t.since = before.since
+	}
+	t.handed = t.handedFrom(before)
 	var gone []*link
 	for key, n := range r.nodes {
 		if _, ok := used[key]; !ok {

@@ -76,10 +76,20 @@ func (k *retrier) dispatch(r retryable) {
 	case k.c.closed.Load(), first && k.c.draining.Load():
 		k.giveUp(r, k.c.errClosed())
 	case l == nil:
-		k.handleError(r, k.c.errNoLink(k.spec))
+		k.await(r)
 	default:
 		r.sendTo(l, false)
 	}
+}
+
+// await has it wait after errNoLink, or until its channel may be published to.
+func (k *retrier) await(r retryable) {
+	err := k.c.errNoLink(k.spec)
+	if wait := k.c.topology.Load().holdsBack(k.spec); k.spec.publishes && wait > 0 {
+		k.retryAfter(r, err, wait)
+		return
+	}
+	k.handleError(r, err)
 }
 
 // handleError does what is to be done after an error.

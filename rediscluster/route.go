@@ -1,16 +1,22 @@
 package rediscluster
 
 import (
+	"strings"
+	"time"
+
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // routeSpec is what a request is routed by.
 type routeSpec struct {
-	slot   int // or wire.NoSlot
-	policy ReplicaPolicyEnum
+	slot int // or wire.NoSlot
+	// publishes: slot is that of a channel that the request publishes to.
+	publishes bool
+	policy    ReplicaPolicyEnum
 	// replicas: replicas may answer.
 	replicas bool
 	// avoid is the link that the request has just failed on, if any.
@@ -23,6 +29,9 @@ type routeSpec struct {
 func (t *topology) route(spec routeSpec) *link {
 	if spec.slot < 0 {
 		return t.anyMaster(spec)
+	}
+	if spec.publishes && t.holdsBack(spec) > 0 {
+		return nil
 	}
 	s := t.shard(spec.slot)
 	if s == nil {
@@ -128,6 +137,37 @@ func soonest(nodes []*node) *node {
 		}
 	}
 	return best
+}
+
+// specOf returns what a request is routed by.
+func (c *Cluster) specOf(r *wire.Request, policy ReplicaPolicyEnum, seed RoundRobinSeed) routeSpec {
+	spec := routeSpec{slot: c.slotOf(r), policy: policy, replicas: policy.allowsReplica(r.ReplicaSafe), seed: seed}
+	switch {
+	case !c.sharded:
+	case spec.slot == wire.NoSlot && is(r.Cmd, "PUBLISH") && r.Words() > 1:
+		// Any node would take it. But the bus keeps an order for each pair of nodes only.
+		spec.slot, spec.publishes = int(slot.Of(r.Arg(1))), true
+	case is(r.Cmd, "SPUBLISH"):
+		spec.publishes = true
+	}
+	return spec
+}
+
+func is(cmd, name string) bool { return len(cmd) == len(name) && strings.EqualFold(cmd, name) }
+
+// busLag is how late messages may come by the cluster's bus: one that is written behind
+// another waits for an acknowledgment, which kernels delay by 40 ms.
+const busLag = 100 * time.Millisecond
+
+// holdsBack returns for how long nothing is to be published to a channel, since the master
+// of its slot has changed: who is subscribed on the new one would get it before what the old
+// one has still to pass on. No node refuses these commands: a master that has become a
+// replica takes SPUBLISH still.
+func (t *topology) holdsBack(spec routeSpec) time.Duration {
+	if t.handed == nil || spec.slot < 0 || !t.handed.has(spec.slot) {
+		return 0
+	}
+	return busLag - time.Since(t.published)
 }
 
 // slotOf returns the slot that a request is routed by: without a cluster, one for all

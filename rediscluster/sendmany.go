@@ -111,7 +111,7 @@ func (m *many) groups() (groups []*group) {
 			m.attemptOf(i).fail(m.c.withCluster(err))
 			continue
 		}
-		l := t.route(routeSpec{slot: m.c.slotOf(r), policy: m.policy, replicas: m.policy.allowsReplica(r.ReplicaSafe), seed: seed})
+		l := t.route(m.c.specOf(r, m.policy, seed))
 		if l == nil {
 			a := m.attemptOf(i)
 			a.dispatch(a)

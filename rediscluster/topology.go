@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -22,6 +23,12 @@ type topology struct {
 	masterOnly slotSet
 	// reason is why a shard has no master: its address is empty then.
 	reason *errorx.Error
+	// since is when the topology before was known to hold; published is when this one
+	// was put in its place.
+	since, published time.Time
+	// handed are the slots that had another master less than busLag before published;
+	// nil: none.
+	handed *slotSet
 	// replaced is closed when another topology is in place.
 	replaced chan struct{}
 }
@@ -73,6 +80,27 @@ func (t *topology) equal(o *topology) bool {
 	return (t.reason == nil) == (o.reason == nil) &&
 		t.slots == o.slots && t.masterOnly == o.masterOnly && maps.Equal(t.aliases, o.aliases) && slices.Equal(t.nodes, o.nodes) &&
 		slices.EqualFunc(t.shards, o.shards, func(a, b *shard) bool { return slices.Equal(a.nodes, b.nodes) })
+}
+
+// handedFrom returns the slots that had another master in a topology before, or shortly
+// before that one.
+func (t *topology) handedFrom(before *topology) *slotSet {
+	var handed slotSet
+	some := false
+	if before.handed != nil && t.published.Sub(before.published) < busLag {
+		handed, some = *before.handed, true
+	}
+	for slot := range t.slots {
+		old, now := before.shard(slot), t.shard(slot)
+		if old != nil && now != nil && old.master.addr != now.master.addr {
+			handed.add(uint16(slot))
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return &handed
 }
 
 // shard returns the shard of a slot, or nil if nobody serves it.

@@ -13,7 +13,8 @@ import (
 // them, all else up to the last message; tail is the run behind it, which still
 // changes. front is the run before the first message of queue.
 type buffer struct {
-	opts SubscriptionOpts
+	opts   SubscriptionOpts
+	counts *counters
 	// more has room for one: something has come, or the buffer has ended.
 	more chan struct{}
 	// room has room for one: the consumer has made some, or the buffer has ended.
@@ -37,16 +38,18 @@ type buffer struct {
 	batch, space []Event
 }
 
-// member is a topic of a subscription. What follows topic is guarded by its buffer.
+// member is a topic of a subscription, on one node. What follows call is guarded by its
+// buffer.
 type member struct {
-	sub   *Subscription
-	topic Topic
-	call  *call // that waits for the first confirmation; guarded by Subscriber.mu
+	sub  *Subscription
+	key  topicKey
+	made time.Time // when the user asked for the topic
+	call *call     // that waits for the first confirmation; guarded by Subscriber.mu
 
 	state   memberState
 	session *session  // whose messages it takes while it is live
 	since   time.Time // nothing was lost before, of a lost member
-	reason  Reason
+	reason  Reason    // 0: not known yet, and the gap is not told of
 	err     error
 }
 
@@ -69,8 +72,8 @@ const (
 	batchShare = 4
 )
 
-func newBuffer(opts SubscriptionOpts) *buffer {
-	return &buffer{opts: opts, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+func newBuffer(opts SubscriptionOpts, counts *counters) *buffer {
+	return &buffer{opts: opts, counts: counts, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
 func signal(c chan struct{}) {
@@ -104,7 +107,7 @@ func (b *buffer) offer(m *member, s *session, msg Event, size int, now time.Time
 		case DropOldest:
 			b.evictLocked(size)
 		default:
-			b.dropLocked(&b.tail, m.topic, now, now)
+			b.dropLocked(&b.tail, m.key.spot(), now, now)
 			if b.opts.Policy == EndWithError {
 				b.endLocked(ErrBufferFull.New("the consumer is slower than the publishers"))
 				return overflown
@@ -156,12 +159,13 @@ func (b *buffer) evictLocked(size int) {
 		}
 		b.held--
 		b.bytes -= msg.size() + messageOverhead
-		b.dropLocked(&b.front, msg.topic(), msg.Time, msg.Time)
+		b.dropLocked(&b.front, spot{msg.topic(), msg.Node}, msg.Time, msg.Time)
 	}
 }
 
-func (b *buffer) dropLocked(to *gapRun, t Topic, from, until time.Time) {
-	*to = to.addGap(&gap{topics: map[Topic]struct{}{t: {}}, from: from, to: until, reason: BufferFull, dropped: 1})
+func (b *buffer) dropLocked(to *gapRun, what spot, from, until time.Time) {
+	b.counts.dropped.Add(1)
+	*to = to.addGap(&gap{of: map[spot]struct{}{what: {}}, from: from, to: until, reason: BufferFull, dropped: 1})
 	signal(b.more)
 }
 
@@ -190,46 +194,89 @@ func (b *buffer) restore(m *member, s *session, now time.Time) {
 	}
 	m.state, m.session = memberLive, s
 	if b.opts.Status {
-		b.tail = b.tail.addState(Subscribed{Topic: m.topic, Time: now})
+		b.tail = b.tail.addState(Subscribed{Topic: m.key.Topic, Time: now})
 		signal(b.more)
 	}
 }
 
 func (b *buffer) closeGapLocked(m *member, now time.Time) {
-	b.tail = b.tail.closeGap(m.topic, &gap{topics: map[Topic]struct{}{m.topic: {}},
-		from: m.since, to: now, reason: m.reason, err: m.err})
+	if m.reason == 0 { // the node serves the topic again, now in the other role
+		b.begunLocked(m, Failover, nil)
+	}
+	b.counts.open.Add(-1)
+	closed := m.gap()
+	closed.to = now
+	b.tail = b.tail.closeGap(closed)
 	signal(b.more)
 }
 
-// lose opens a gap of m, if it takes the messages of s.
+// lose opens a gap of m, if it takes the messages of s. With the reason 0 the consumer
+// hears of the gap when lose is called again, or when the gap ends.
 func (b *buffer) lose(m *member, s *session, from time.Time, reason Reason, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || m.state != memberLive || m.session != s {
+	switch {
+	case b.ended:
+		return
+	case m.state == memberLive && m.session == s:
+		m.state, m.session, m.since, m.reason = memberLost, nil, from, 0
+	case m.state != memberLost || m.reason != 0:
 		return
 	}
-	m.state, m.session, m.since, m.reason, m.err = memberLost, nil, from, reason, err
-	b.tail = b.tail.addGap(&gap{topics: map[Topic]struct{}{m.topic: {}}, from: from, reason: reason, err: err})
+	if reason == 0 {
+		return
+	}
+	b.begunLocked(m, reason, err)
+	b.tail = b.tail.addGap(m.gap())
 	if b.opts.Status {
-		b.tail = b.tail.addState(Unsubscribed{Topic: m.topic, Time: time.Now(), Err: err})
+		b.tail = b.tail.addState(Unsubscribed{Topic: m.key.Topic, Time: time.Now(), Err: err})
 	}
 	signal(b.more)
+}
+
+// miss opens a gap of a member that is new, on a node that the subscription had to be on
+// since some time ago.
+func (b *buffer) miss(m *member, since time.Time, reason Reason) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended || m.state != memberNew {
+		return
+	}
+	m.state, m.since = memberLost, since
+	b.begunLocked(m, reason, nil)
+	b.tail = b.tail.addGap(m.gap())
+	signal(b.more)
+}
+
+// begunLocked notes why a member is lost.
+func (b *buffer) begunLocked(m *member, reason Reason, err error) {
+	m.reason, m.err = reason, err
+	b.counts.gaps[reason].Add(1)
+	b.counts.open.Add(1)
+}
+
+// gap is the open gap of a lost member.
+func (m *member) gap() *gap {
+	return &gap{of: map[spot]struct{}{m.key.spot(): {}}, from: m.since, reason: m.reason, err: m.err}
 }
 
 // removeMember has m take nothing any more. err is why, if the user did not want it.
 func (b *buffer) removeMember(m *member, now time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || m.state == memberGone {
-		return
-	}
-	if m.state == memberLost {
-		b.closeGapLocked(m, now)
-	}
 	was := m.state
 	m.state, m.session = memberGone, nil
+	if was == memberLost && b.ended && m.reason != 0 {
+		b.counts.open.Add(-1)
+	}
+	if was == memberGone || b.ended {
+		return
+	}
+	if was == memberLost {
+		b.closeGapLocked(m, now)
+	}
 	if was != memberNew && (b.opts.Status || err != nil) {
-		b.tail = b.tail.addState(Unsubscribed{Topic: m.topic, Time: now, Err: err})
+		b.tail = b.tail.addState(Unsubscribed{Topic: m.key.Topic, Time: now, Err: err})
 		signal(b.more)
 	}
 }

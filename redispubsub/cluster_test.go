@@ -3,7 +3,9 @@ package redispubsub_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,6 +82,62 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 			assert.Equal(t, redispubsub.SlotMoved, open.Reason)
 			require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SPUBLISH", "room0", "moved")))
 			assert.Equal(t, "moved", string(take(t, sub, 1)[0].(redispubsub.Message).Payload))
+		}
+	})
+}
+
+// A master that hands over to its replica is a gap that says so, and no more is missed.
+func TestGapOfAFailover(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		bed := testbed.NewCluster(t)
+		c := connectCluster(t, bed.Addrs(), protocol)
+		s := newClusterSubscriber(t, c)
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		sharded, plain := redispubsub.Sharded("room"), redispubsub.Channel("room")
+		require.NoError(t, sub.Subscribe(withPatience(t), sharded, plain))
+		slot, err := bed.Slot("room")
+		require.NoError(t, err)
+		owner, err := bed.Owner(slot)
+		require.NoError(t, err)
+		replicas, err := bed.Replicas(owner)
+		require.NoError(t, err)
+		require.NoError(t, bed.Failover(replicas[0], testbed.Graceful))
+		ended := map[redispubsub.Topic]bool{}
+		for len(ended) < 2 {
+			gap := take(t, sub, 1)[0].(redispubsub.Gap)
+			assert.Equal(t, redispubsub.Failover, gap.Reason, "%+v", gap)
+			for _, topic := range gap.Topics {
+				if !gap.Open() {
+					ended[topic] = true
+				}
+			}
+		}
+		for _, cmd := range []string{"SPUBLISH", "PUBLISH"} {
+			require.NoError(t, redis.AsError(redis.Sync{S: c}.Do(cmd, "room", cmd)))
+		}
+		// What was published meanwhile may be missing. Then all comes, and in order.
+		n := 0
+		require.Eventually(t, func() bool {
+			n++
+			stats := s.Stats()
+			settled := stats.OpenGaps == 0 && stats.Unplaced == 0 && len(stats.Sockets) == 1 && stats.Sockets[0].Addr == replicas[0].Addr()
+			return redis.AsError(redis.Sync{S: c}.Do("SPUBLISH", "room", n)) == nil && settled
+		}, patience, time.Millisecond, "%+v", s.Stats())
+		require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SPUBLISH", "room", "end")))
+		last := -1
+		for {
+			msg, ok := take(t, sub, 1)[0].(redispubsub.Message)
+			if !ok {
+				continue
+			}
+			if string(msg.Payload) == "end" {
+				break
+			}
+			if n, err := strconv.Atoi(string(msg.Payload)); err == nil {
+				require.Greater(t, n, last)
+				last = n
+			}
 		}
 	})
 }

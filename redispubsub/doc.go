@@ -27,10 +27,16 @@
 //
 // Between two events with no [Gap] between them, nothing was lost on the way from the
 // server to the consumer. Losses among the servers, as on a cluster's bus, can't be seen.
-// The bus keeps the order of messages only between two nodes: messages that are published
-// on several nodes, or around a failover, may come in another order, or once more from the
-// new node.
+// The bus keeps the order of messages only between two nodes: messages of one channel that
+// are published on several nodes may come in another order.
 //
 // PUBLISH and SPUBLISH are ordinary requests: send them through the connection or the
-// cluster.
+// cluster, which sends all of a channel to one node. That is the node on which a channel is
+// subscribed, so that its messages do not depend on the bus.
+//
+// # Keyspace notifications
+//
+// Each node of a cluster notifies of its own keys. With [SubscriptionOpts].On the topics,
+// such as Pattern("__keyevent@0__:expired"), are subscribed on all masters, or on all nodes,
+// as these come and go. The servers' notify-keyspace-events says which events there are.
 package redispubsub

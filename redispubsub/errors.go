@@ -21,6 +21,8 @@ var (
 	ErrClosed = ErrPubSub.NewType("closed")
 	// ErrBufferFull ends a subscription with the policy EndWithError.
 	ErrBufferFull = ErrPubSub.NewType("buffer_full")
+	// ErrNoNodes: no node is known that a subscription on several nodes could be on.
+	ErrNoNodes = ErrPubSub.NewType("no_nodes")
 	// ErrConsumed: another goroutine is iterating over the events of the subscription.
 	ErrConsumed = ErrPubSub.NewType("consumed")
 	// ErrStream: the server sent something invalid, such as the confirmation of a topic

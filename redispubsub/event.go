@@ -18,6 +18,8 @@ type Message struct {
 	Payload []byte
 	// Sharded is whether it came by SPUBLISH.
 	Sharded bool
+	// Node is the address of the node that sent it, for a subscription on several.
+	Node string
 	// Time is when it was read from the socket.
 	Time time.Time
 }
@@ -30,6 +32,9 @@ type Message struct {
 type Gap struct {
 	// Topics are the topics of which messages may be missing.
 	Topics []Topic
+	// Nodes are the addresses of the nodes that messages may be missing from, for a
+	// subscription on several.
+	Nodes []string
 	// From is the time before which nothing was lost.
 	From time.Time
 	// To is when the topics were subscribed again, or when the last message was
@@ -54,11 +59,15 @@ type Reason uint8
 const (
 	// ConnectionLost: the socket broke, or the server was silent for too long.
 	ConnectionLost Reason = iota + 1
-	// SlotMoved: the server gave the topic up, or another node is to be asked, since
-	// the slot of the topic has moved or a replica has become master.
+	// SlotMoved: another node is to be asked, since the slot of the topic has moved, or
+	// the server gave the topic up.
 	SlotMoved
 	// BufferFull: the consumer was slower than the publishers.
 	BufferFull
+	// Failover: another node is to be asked, since the one that had the topic is not a
+	// master any more. If that one was found unreachable before, the reason is
+	// ConnectionLost.
+	Failover
 )
 
 // String implements fmt.Stringer.
@@ -70,6 +79,8 @@ func (r Reason) String() string {
 		return "slot moved"
 	case BufferFull:
 		return "buffer full"
+	case Failover:
+		return "failover"
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }

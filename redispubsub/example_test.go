@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -99,4 +100,46 @@ func ExampleGap() {
 	// 0
 	// 1
 	// 3 dropped: buffer full
+}
+
+// Keyspace notifications come from the node that has the key.
+func ExampleSubscriptionOpts_keyspace() {
+	servers, err := testbed.StartCluster(testbed.ClusterOptions{Replicas: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	for _, node := range servers.Nodes() {
+		node.Do("CONFIG SET", "notify-keyspace-events", "Kg") // usually in redis.conf
+	}
+	ctx := context.Background()
+	cluster, err := rediscluster.NewCluster(ctx, servers.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cluster.Close()
+	subscriber, err := redispubsub.NewCluster(cluster, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer subscriber.Close()
+
+	sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllMasters})
+	if err := sub.Subscribe(ctx, redispubsub.Pattern("__keyspace@0__:user:*")); err != nil {
+		log.Fatal(err)
+	}
+	db := redis.SyncCtx{S: cluster}
+	db.Do(ctx, "SET", "user:7", "ali")
+	db.Do(ctx, "DEL", "user:7")
+	for ev := range sub.Events(ctx) {
+		switch ev := ev.(type) {
+		case redispubsub.Message:
+			fmt.Printf("%s: %s\n", ev.Channel, ev.Payload)
+			return
+		case redispubsub.Gap:
+			fmt.Println("keys may have changed on", ev.Nodes)
+		}
+	}
+	// Output:
+	// __keyspace@0__:user:7: del
 }

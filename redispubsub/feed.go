@@ -105,23 +105,21 @@ func (f *feed) attend(sock *redisconn.PushSocket) {
 func (f *feed) failed(err error) {
 	f.s.report(LogConnectFailed{Addr: f.key.conn.Addr(), Error: err})
 	stays := redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent)
+	touched := map[*feed]struct{}{}
 	f.s.mu.Lock()
-	defer f.s.mu.Unlock()
 	f.err = err
 	if f.state != SocketDown {
 		f.state, f.changed = SocketDown, time.Now()
 	}
-	if !stays {
-		return
-	}
 	for _, t := range f.topics {
 		for _, m := range t.members {
-			if m.call != nil {
-				m.settleLocked(err)
-				f.s.removeLocked(t, m, nil)
+			if stays && m.call != nil {
+				f.s.refuseLocked(m, err, touched)
 			}
 		}
 	}
+	f.s.mu.Unlock()
+	reconcileAll(touched)
 }
 
 // lost opens the gaps of a session that has ended.
@@ -131,27 +129,19 @@ func (f *feed) lost(sess *session, err error) {
 	f.session, f.err = nil, err
 	f.state, f.changed = SocketConnecting, time.Now()
 	for _, t := range f.topics {
-		t.asked = false
-		f.loseLocked(t, sess, ConnectionLost, err)
+		t.asked, t.live = false, false
+		f.openGapsLocked(t, sess, ConnectionLost, err)
 		f.settleLocked(t)
 	}
 }
 
-// loseLocked notes that a topic is not subscribed any more, by no wish of the user's.
-func (f *feed) loseLocked(t *topic, sess *session, reason Reason, err error) {
-	if !t.live {
-		return
-	}
-	t.live = false
-	f.openGapsLocked(t, sess, reason, err)
-}
-
-// openGapsLocked has the members of a topic miss what comes.
+// openGapsLocked has the members of a topic miss what comes, by no wish of the user's.
 func (f *feed) openGapsLocked(t *topic, sess *session, reason Reason, err error) {
 	from := sess.sock.Confirmed()
 	if t.since.After(from) {
 		from = t.since
 	}
+	from = from.Add(-f.s.lag)
 	for _, m := range t.members {
 		m.sub.buffer.lose(m, sess, from, reason, err)
 	}
@@ -166,7 +156,7 @@ func (f *feed) settleLocked(t *topic) {
 	wanted := len(t.members) > 0
 	_, delayed := f.s.delayed[t]
 	switch {
-	case wanted && t.live:
+	case wanted && t.live && t.fences == 0:
 		f.restoreLocked(t, time.Now())
 		delete(f.dirty, t)
 	case wanted && delayed:

@@ -1,6 +1,7 @@
 package redispubsub
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -8,11 +9,18 @@ import (
 
 // gap is a Gap that waits for the consumer, and may change until it is taken.
 type gap struct {
-	topics   map[Topic]struct{}
+	of       map[spot]struct{}
 	from, to time.Time
 	reason   Reason
 	dropped  int
 	err      error
+}
+
+// spot is what can be missed: the messages of a topic, from one node if the subscription
+// is on several.
+type spot struct {
+	Topic
+	node string
 }
 
 func (*gap) event() {}
@@ -21,8 +29,8 @@ func (g *gap) open() bool { return g.to.IsZero() }
 
 // extend makes g cover what o does.
 func (g *gap) extend(o *gap) {
-	for t := range o.topics {
-		g.topics[t] = struct{}{}
+	for what := range o.of {
+		g.of[what] = struct{}{}
 	}
 	if o.from.Before(g.from) {
 		g.from = o.from
@@ -38,17 +46,19 @@ func (g *gap) extend(o *gap) {
 
 // public makes the event that the consumer gets.
 func (g *gap) public() Gap {
-	topics := make([]Topic, 0, len(g.topics))
-	for t := range g.topics {
-		topics = append(topics, t)
+	var topics []Topic
+	var nodes []string
+	for what := range g.of {
+		topics = append(topics, what.Topic)
+		if what.node != "" {
+			nodes = append(nodes, what.node)
+		}
 	}
 	slices.SortFunc(topics, func(a, b Topic) int {
-		if a.Kind != b.Kind {
-			return int(a.Kind) - int(b.Kind)
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
-	return Gap{Topics: topics, From: g.from, To: g.to, Reason: g.reason, Dropped: g.dropped, Err: g.err}
+	slices.Sort(nodes)
+	return Gap{Topics: slices.Compact(topics), Nodes: slices.Compact(nodes), From: g.from, To: g.to, Reason: g.reason, Dropped: g.dropped, Err: g.err}
 }
 
 // gapRun is a part of a queue without messages, newest last. What is in it happened
@@ -67,15 +77,17 @@ func (r gapRun) addGap(g *gap) gapRun {
 	return append(r, g)
 }
 
-// closeGap replaces what r has of an open gap of the topic by the closed one.
-func (r gapRun) closeGap(t Topic, closed *gap) gapRun {
+// closeGap replaces what r has of an open gap by the closed one.
+func (r gapRun) closeGap(closed *gap) gapRun {
 	for i, ev := range r {
 		g, ok := ev.(*gap)
 		if !ok || !g.open() || g.reason != closed.reason {
 			continue
 		}
-		delete(g.topics, t)
-		if len(g.topics) == 0 {
+		for what := range closed.of {
+			delete(g.of, what)
+		}
+		if len(g.of) == 0 {
 			r = slices.Delete(r, i, i+1)
 		}
 		break
@@ -107,8 +119,12 @@ func stateOf(ev Event) (Topic, bool) {
 
 // add adds any event that is not a message.
 func (r gapRun) add(ev Event) gapRun {
-	if g, ok := ev.(*gap); ok {
+	g, ok := ev.(*gap)
+	switch {
+	case !ok:
+		return r.addState(ev)
+	case g.open():
 		return r.addGap(g)
 	}
-	return r.addState(ev)
+	return r.closeGap(g)
 }

@@ -152,40 +152,45 @@ func TestOneConsumerAtATime(t *testing.T) {
 
 // What makes no sense ends the socket, and is delivered to nobody.
 func TestStreamInDoubt(t *testing.T) {
-	message := func(channel string) string {
-		return "*3\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk(channel) + testbed.ScriptedBulk("x")
-	}
-	for name, bytes := range map[string]string{
-		"message of another channel": message("other"),
-		"message without a payload":  "*2\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk("a"),
-		"message of numbers":         "*3\r\n" + testbed.ScriptedBulk("message") + testbed.ScriptedBulk("a") + ":1\r\n",
-		"confirmation of nothing":    "*3\r\n" + testbed.ScriptedBulk("subscribe") + testbed.ScriptedBulk("a") + ":1\r\n",
-		"unknown kind":               "*2\r\n" + testbed.ScriptedBulk("what") + ":1\r\n",
-		"reply":                      "+OK\r\n",
-		"error":                      "-ERR what\r\n",
-		"push in RESP2":              ">1\r\n:1\r\n",
-		"no RESP":                    "HTTP/1.1 400\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-				_, err := fmt.Fprintf(c, "*3\r\n%s%s:1\r\n", testbed.ScriptedBulk(strings.ToLower(r.Cmd)), testbed.ScriptedBulk(r.Args[0]))
-				return err
-			}})
-			s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{}))
-			sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
-			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-			// Once b is unsubscribed nothing is in flight.
-			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
-			require.NoError(t, sub.Unsubscribe(withPatience(t), redispubsub.Channel("b")))
-			server.Broadcast([]byte(bytes))
-			gap := take(t, sub, 1)[0].(redispubsub.Gap)
-			assert.Error(t, gap.Err)
-			if gap.Open() {
-				gap = take(t, sub, 1)[0].(redispubsub.Gap)
-			}
-			assert.False(t, gap.Open())
-		})
-	}
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		head, other := "*", ">"
+		if protocol == 3 {
+			head, other = ">", "*"
+		}
+		message := testbed.ScriptedBulk("message")
+		for name, bytes := range map[string]string{
+			"message of another channel": head + "3\r\n" + message + testbed.ScriptedBulk("other") + testbed.ScriptedBulk("x"),
+			"message without a payload":  head + "2\r\n" + message + testbed.ScriptedBulk("a"),
+			"message of numbers":         head + "3\r\n" + message + testbed.ScriptedBulk("a") + ":1\r\n",
+			"message in the other form":  other + "3\r\n" + message + testbed.ScriptedBulk("a") + testbed.ScriptedBulk("x"),
+			"confirmation of nothing":    head + "3\r\n" + testbed.ScriptedBulk("subscribe") + testbed.ScriptedBulk("a") + ":1\r\n",
+			"unknown kind":               head + "2\r\n" + testbed.ScriptedBulk("what") + ":1\r\n",
+			"push without a kind":        head + "0\r\n",
+			"reply":                      "+OK\r\n",
+			"error":                      "-ERR what\r\n",
+			"no RESP":                    "HTTP/1.1 400\r\n",
+		} {
+			t.Run(name, func(t *testing.T) {
+				server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+					_, err := fmt.Fprintf(c, "%s3\r\n%s%s:1\r\n", head, testbed.ScriptedBulk(strings.ToLower(r.Cmd)), testbed.ScriptedBulk(r.Args[0]))
+					return err
+				}})
+				s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{Protocol: protocol}))
+				sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+				require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+				// Once b is unsubscribed nothing is in flight.
+				require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
+				require.NoError(t, sub.Unsubscribe(withPatience(t), redispubsub.Channel("b")))
+				server.Broadcast([]byte(bytes))
+				gap := take(t, sub, 1)[0].(redispubsub.Gap)
+				assert.Error(t, gap.Err)
+				if gap.Open() {
+					gap = take(t, sub, 1)[0].(redispubsub.Gap)
+				}
+				assert.False(t, gap.Open())
+			})
+		}
+	})
 }
 
 // A server that does not confirm what it was asked for is not taken at its word.

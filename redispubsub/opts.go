@@ -22,9 +22,31 @@ type SubscriptionOpts struct {
 	MaxBytes int
 	// Policy is what happens to messages past a bound. Default DropOldest.
 	Policy Policy
+	// On is which nodes of a cluster the topics are subscribed on. Default OneNode.
+	On NodeSet
 	// Status also delivers the events Subscribed and Unsubscribed. Default false.
 	Status bool
 }
+
+// NodeSet is a set of nodes. Servers pass messages on to each other, so that one node has
+// all of them, but for what each one says of itself alone: keyspace notifications above
+// all, as Pattern("__keyevent@0__:expired").
+//
+// A subscription on several nodes has sockets beside those of other subscriptions. It
+// follows the cluster: nodes that come are subscribed, with a gap from when the cluster was
+// last asked before that. Message.Node and Gap.Nodes say which node is meant. It can have no
+// sharded channels.
+type NodeSet uint8
+
+const (
+	// OneNode is a node that has the topic.
+	OneNode NodeSet = iota
+	// AllMasters are those that serve slots.
+	AllMasters
+	// AllNodes are the masters and their replicas. Replicas notify of what they replicate,
+	// so that most events come once from each.
+	AllNodes
+)
 
 // Policy is what happens when the buffer is full.
 type Policy uint8
@@ -55,6 +77,9 @@ func (o SubscriptionOpts) withDefaults() (SubscriptionOpts, error) {
 	if o.Policy > EndWithError {
 		return o, ErrPubSub.NewType("policy").New("there is no Policy(%d)", uint8(o.Policy))
 	}
+	if o.On > AllNodes {
+		return o, ErrPubSub.NewType("node_set").New("there is no NodeSet(%d)", uint8(o.On))
+	}
 	if o.MaxMessages <= 0 {
 		o.MaxMessages = defaultMaxMessages
 	}
@@ -77,6 +102,19 @@ func (p Policy) String() string {
 		return "end with error"
 	}
 	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// String implements fmt.Stringer.
+func (n NodeSet) String() string {
+	switch n {
+	case OneNode:
+		return "one node"
+	case AllMasters:
+		return "all masters"
+	case AllNodes:
+		return "all nodes"
+	}
+	return fmt.Sprintf("NodeSet(%d)", uint8(n))
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -33,24 +34,35 @@ func (s *Subscriber) refusedLocked(t *topic, err error, touched map[*feed]struct
 	if !passes(err) {
 		refused := ErrRefused.Wrap(err, "subscribing %v", t.key.Topic)
 		for _, m := range t.members {
-			m.settleLocked(refused)
-			s.removeLocked(t, m, refused)
+			s.refuseLocked(m, refused, touched)
 		}
-		t.feed.settleIfThere(t)
 		return
 	}
 	s.nodes.ForceReloading()
-	if to, ok := redis.AsErrorx(err).Property(redis.EKMovedTo); ok && t.hops < hopsMost {
-		if addr, _ := to.(string); addr != "" {
-			if conn := s.nodes.PushNodeAt(addr); conn != nil && conn != t.feed.key.conn {
-				t.hops++
-				touched[s.moveLocked(t, conn)] = struct{}{}
-				return
-			}
+	f := t.feed
+	to, _ := redis.AsErrorx(err).Property(redis.EKMovedTo)
+	addr, _ := to.(string)
+	f.openGapsLocked(t, f.session, s.whyMoved(f.key.conn, addr), nil)
+	if addr != "" && t.hops < hopsMost {
+		if conn := s.nodes.PushNodeAt(addr); conn != nil && conn != f.key.conn {
+			t.hops++
+			s.moveLocked(t, conn, touched)
+			return
 		}
 	}
 	s.delayLocked(t)
-	t.feed.settleLocked(t)
+	f.settleLocked(t)
+}
+
+// whyMoved returns why a topic leaves a node. addr is the node to be asked instead, if
+// it is known by its address only.
+func (s *Subscriber) whyMoved(from *redisconn.Connection, addr string) Reason {
+	masters, replicas, _, _ := s.nodes.PushNodes()
+	named := func(conn *redisconn.Connection) bool { return conn.Addr() == addr }
+	if !slices.Contains(masters, from) || slices.ContainsFunc(replicas, named) && !slices.ContainsFunc(masters, named) {
+		return Failover
+	}
+	return SlotMoved
 }
 
 // settleIfThere is settleLocked for a topic that may be off the feed.
@@ -70,6 +82,11 @@ func (s *Subscriber) delayLocked(t *topic) {
 func (s *Subscriber) placeAll() {
 	s.mu.Lock()
 	touched := map[*feed]struct{}{}
+	for sub := range s.subs {
+		if sub.on() != OneNode {
+			s.followLocked(sub, touched)
+		}
+	}
 	for _, t := range s.topics {
 		if _, delayed := s.delayed[t]; !delayed {
 			s.placeLocked(t, touched)
@@ -77,6 +94,44 @@ func (s *Subscriber) placeAll() {
 	}
 	s.mu.Unlock()
 	reconcileAll(touched)
+}
+
+// followLocked has a subscription be on the nodes that there are. What it missed of a new
+// one is a gap; so is what it has not received yet of one that is none any more.
+func (s *Subscriber) followLocked(sub *Subscription, touched map[*feed]struct{}) {
+	masters, replicas, asked, _ := s.nodes.PushNodes()
+	nodes := sub.nodes(masters, replicas)
+	for t, members := range sub.members {
+		since := asked
+		reason, missing, made := SlotMoved, slices.Clone(nodes), time.Now()
+		var kept []*member
+		for _, m := range members {
+			if m.made.Before(made) {
+				made = m.made
+			}
+			if i := slices.Index(missing, m.key.node); i >= 0 {
+				missing, kept = slices.Delete(missing, i, i+1), append(kept, m)
+				continue
+			}
+			reason = Failover
+			top := s.topics[m.key]
+			if f := top.feed; f.session != nil {
+				f.openGapsLocked(top, f.session, reason, nil)
+			}
+			m.settleLocked(nil)
+			s.removeLocked(m, nil, touched)
+		}
+		sub.members[t] = kept
+		for _, node := range missing {
+			m := sub.newMember(t, node)
+			m.made = made
+			if since.Before(made) {
+				since = made // nobody was to get anything before
+			}
+			sub.buffer.miss(m, since, reason)
+			s.addLocked(m, touched)
+		}
+	}
 }
 
 // placeDelayed places topics of which the pause is over, and returns how long the next
@@ -101,10 +156,12 @@ func (s *Subscriber) placeDelayed() (wait time.Duration) {
 // placeLocked puts a topic on the feed of the node that has it. If none is known it is
 // tried again later.
 func (s *Subscriber) placeLocked(t *topic, touched map[*feed]struct{}) {
-	var conn *redisconn.Connection
-	if t.key.slot() != anySlot {
+	conn := t.key.node
+	switch {
+	case conn != nil:
+	case t.key.sharded():
 		conn = s.nodes.PushNode(t.key.slot())
-	} else {
+	default:
 		conn = s.anyNodeLocked(t)
 	}
 	f := t.feed
@@ -115,7 +172,8 @@ func (s *Subscriber) placeLocked(t *topic, touched map[*feed]struct{}) {
 		return
 	case conn == nil: // the one it is on may come back
 	case f == nil || f.key.conn != conn:
-		f = s.moveLocked(t, conn)
+		t = s.moveLocked(t, conn, touched)
+		f = t.feed
 	}
 	if f.topics[t.key.Topic] == t {
 		f.settleLocked(t)
@@ -123,37 +181,41 @@ func (s *Subscriber) placeLocked(t *topic, touched map[*feed]struct{}) {
 	touched[f] = struct{}{}
 }
 
-// stayLeast is for how long a node can't be reached before its topics go to another one,
-// if any node has them. That one may get a message by the cluster's bus later than it
-// came by the first, which would be twice then. The bus takes less than 1 ms, but for
-// nodes that are stopped or overloaded.
-const stayLeast = 100 * time.Millisecond
+// busLag is how late a message may be that comes by the cluster's bus. Nodes write it at
+// once, but without TCP_NODELAY: behind another one it waits for an acknowledgment, which
+// kernels delay by 40 ms.
+//
+// It is for how long a node can't be reached before its topics go to another one, if any
+// node has them, and for how long nobody is asked for a topic whose node was left.
+const busLag = 100 * time.Millisecond
 
 // anyNodeLocked chooses the node of a topic that all nodes have: the one where it is,
-// unless that can't be reached; one that has a socket already; any.
+// unless that can't be reached; for a channel the one where it is published, so that
+// messages do not depend on the bus, nor on its order; for a pattern one that has a socket
+// already, or any.
 func (s *Subscriber) anyNodeLocked(t *topic) *redisconn.Connection {
-	nodes, _ := s.nodes.PushNodes()
-	if f := t.feed; f != nil && (f.state != SocketDown || time.Since(f.changed) < stayLeast) && slices.Contains(nodes, f.key.conn) {
+	nodes, _, _, _ := s.nodes.PushNodes()
+	if f := t.feed; f != nil && (f.state != SocketDown || time.Since(f.changed) < busLag) && slices.Contains(nodes, f.key.conn) {
 		return f.key.conn
 	}
-	var up *redisconn.Connection
-	for _, conn := range nodes {
-		if f := s.feeds[feedKey{conn, t.key.owner}]; f != nil && f.state == SocketConnected {
-			return conn
-		}
-		if up == nil && conn.ConnectedNow() {
-			up = conn
+	if t.key.Kind == KindPattern {
+		for _, conn := range nodes {
+			if f := s.feeds[feedKey{conn, t.key.owner}]; f != nil && f.state == SocketConnected {
+				return conn
+			}
 		}
 	}
-	if up == nil {
-		up = s.nodes.PushNode(anySlot)
-	}
-	return up
+	return s.nodes.PushNodeOf(int(slot.Of(t.key.Name)))
 }
 
 // moveLocked puts a topic on the feed of a node, off that of another. What is left there
 // of it is unsubscribed, and nobody gets what still comes by it.
-func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection) *feed {
+//
+// Nor must the new node bring what has come already. It may have it from the bus: so it is
+// asked after a while, and twice, since one that was stopped confirms at once and reads
+// the bus then. And the topic may still be subscribed there from an earlier time, with
+// older messages on the way: so a confirmation is waited for in any case.
+func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched map[*feed]struct{}) *topic {
 	to := s.feedLocked(feedKey{conn, t.key.owner})
 	members := t.members
 	there := to.topics[t.key.Topic] // that is being unsubscribed
@@ -165,16 +227,28 @@ func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection) *feed {
 		close(there.gone)
 		there.gone = nil
 	}
-	there.members, there.hops, there.pause, there.alone = members, t.hops, t.pause, t.alone
+	there.members, there.hops, there.pause, there.alone, there.heard = members, t.hops, t.pause, t.alone, t.heard
 	s.topics[t.key] = there
 	delete(s.delayed, t)
+	there.fences = 1
+	if there.asked {
+		there.fences++ // what is on its way may confirm an earlier wish
+	}
 	if from := t.feed; from != nil {
-		if t.live {
-			from.openGapsLocked(t, from.session, SlotMoved, nil)
+		why := s.whyMoved(from.key.conn, "")
+		if from.session != nil {
+			from.openGapsLocked(t, from.session, why, nil)
 		}
 		t.members = nil
 		from.settleIfThere(t)
+		touched[from] = struct{}{}
+		if t.heard && (t.key.slot() == anySlot || why == Failover) {
+			there.fences++
+			s.delayed[there] = time.Now().Add(busLag)
+			signal(s.poke)
+		}
 	}
 	to.settleLocked(there)
-	return to
+	touched[to] = struct{}{}
+	return there
 }

@@ -93,7 +93,7 @@ func (s *session) message(push *redis.Push, k Kind, words int) error {
 	if len(members) == 0 {
 		return nil
 	}
-	msg := Message{Channel: t.key.Name, Payload: push.Body, Sharded: k == KindSharded, Time: s.now}
+	msg := Message{Channel: t.key.Name, Payload: push.Body, Sharded: k == KindSharded, Node: t.key.spot().node, Time: s.now}
 	if k == KindPattern {
 		msg.Channel, msg.Pattern = s.name(push.Words[2]), t.key.Name
 	}
@@ -108,9 +108,12 @@ func (s *session) message(push *redis.Push, k Kind, words int) error {
 // is Block: the session has no other subscription then.
 func (s *session) deliver(m *member, ev Event, size int) {
 	b := m.sub.buffer
-	for {
+	for waited := false; ; waited = true {
 		switch b.offer(m, s, ev, size, s.now) {
 		case taken:
+			if waited {
+				signal(b.room) // for another session, if there is room for its message, too
+			}
 			return
 		case overflown:
 			s.f.s.closeSubscription(m.sub)
@@ -153,12 +156,19 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 		return ErrStream.New("a confirmation that nobody asked for")
 	}
 	if subscribed {
-		t.live, t.confirmed = true, true
+		t.live, t.confirmed, t.heard = true, true, true
 		t.pause, t.hops = 0, 0
-		f.restoreLocked(t, s.now)
+		if t.fences = max(t.fences-1, 0); t.fences == 0 {
+			f.restoreLocked(t, s.now)
+		}
 	} else {
-		f.loseLocked(t, s, SlotMoved, nil)
+		// Why, if it is the server's own wish, will be seen by what it answers next.
+		t.live = false
+		f.openGapsLocked(t, s, 0, nil)
 		f.settleLocked(t)
+	}
+	if !subscribed && len(t.members) > 0 {
+		f.s.nodes.ForceReloading()
 	}
 	f.s.mu.Unlock()
 	f.reconcile()
@@ -216,12 +226,13 @@ func (f *feed) answeredLocked(cmd *command, sess *session, touched map[*feed]str
 			f.s.refusedLocked(t, cmd.err, touched)
 		}
 		return nil
-	case cmd.err != nil:
-		return ErrStream.Wrap(cmd.err, "unsubscribing was refused")
 	}
 	for _, t := range cmd.topics {
-		if cmd.err == nil && (cmd.subscribe && !t.confirmed || !cmd.subscribe && t.live) {
+		switch {
+		case cmd.subscribe && cmd.err == nil && !t.confirmed:
 			return ErrStream.New("a command was not confirmed")
+		case !cmd.subscribe && t.live: // MOVED comes behind the server's own unsubscription
+			return ErrStream.New("unsubscribing was not confirmed: %v", cmd.err)
 		}
 		f.settleLocked(t)
 	}

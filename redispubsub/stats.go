@@ -1,17 +1,36 @@
 package redispubsub
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
-// Stats is the state of a subscriber.
+// Stats is the state of a subscriber. As a variable of package expvar:
+//
+//	expvar.Publish("pubsub", expvar.Func(func() any { return subscriber.Stats() }))
 type Stats struct {
 	// Sockets are in the order of their addresses.
 	Sockets []SocketStats
-	// Unplaced is the number of topics for which there is no node.
+	// Subscriptions are those that are not closed.
+	Subscriptions int
+	// Unplaced is the number of topics for which there is no node at present.
 	Unplaced int
+	// ConnectionLost, SlotMoved and Failover are how many gaps have begun for each Reason,
+	// counted for each topic of each subscription; OpenGaps are those that have not ended.
+	ConnectionLost, SlotMoved, Failover uint64
+	OpenGaps                            int
+	// Dropped is how many messages did not fit into buffers.
+	Dropped uint64
+}
+
+// counters are those of Stats that buffers count.
+type counters struct {
+	gaps    [Failover + 1]atomic.Uint64 // by Reason
+	open    atomic.Int64
+	dropped atomic.Uint64
 }
 
 // SocketStats is the state of a socket.
@@ -30,6 +49,19 @@ type SocketStats struct {
 	// Confirmed is a time before which nothing was lost. While the server answers
 	// heartbeats, it is less than redisconn.Opts.IOTimeout ago.
 	Confirmed time.Time
+}
+
+// MarshalJSON writes the error and the state as text.
+func (s SocketStats) MarshalJSON() ([]byte, error) {
+	type fields SocketStats
+	text := struct {
+		fields
+		State, Err string
+	}{fields: fields(s), State: s.State.String()}
+	if s.Err != nil {
+		text.Err = s.Err.Error()
+	}
+	return json.Marshal(text)
 }
 
 // SocketState is the state of a socket.
@@ -59,7 +91,14 @@ func (s SocketState) String() string {
 func (s *Subscriber) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{Unplaced: len(s.delayed)}
+	stats := Stats{
+		Subscriptions: len(s.subs), Unplaced: len(s.delayed),
+		ConnectionLost: s.counts.gaps[ConnectionLost].Load(),
+		SlotMoved:      s.counts.gaps[SlotMoved].Load(),
+		Failover:       s.counts.gaps[Failover].Load(),
+		OpenGaps:       int(s.counts.open.Load()),
+		Dropped:        s.counts.dropped.Load(),
+	}
 	for key, f := range s.feeds {
 		socket := SocketStats{Addr: key.conn.Addr(), State: f.state, Since: f.changed, Err: f.err}
 		for _, t := range f.topics {

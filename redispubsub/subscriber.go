@@ -18,11 +18,15 @@ import (
 // confirmation, a slot that moves.
 type Subscriber struct {
 	nodes  Nodes
+	lag    time.Duration // how late a server may send what it has from others
 	logger Logger
 	ctx    context.Context
 	cancel context.CancelFunc
 	// poke has room for one: topics are to be placed.
 	poke chan struct{}
+	// everywhere stands for all subscriptions that are on several nodes, as an owner.
+	everywhere *Subscription
+	counts     counters
 
 	// mu guards what is below, and all of the feeds, topics and calls. The lock of a
 	// buffer may be taken under it, never the other way round, so that what members
@@ -37,14 +41,17 @@ type Subscriber struct {
 
 // Nodes is where a subscriber finds servers. *rediscluster.Cluster is one.
 type Nodes interface {
-	// PushNode returns the connection to the master of a slot; of any slot if that is
-	// negative. It returns nil if nobody serves it.
+	// PushNode returns the connection to the master of a slot, or nil if nobody serves
+	// it. PushNodeOf returns the connection to the node that PUBLISH to a channel of
+	// the slot is sent to, a master that is connected; nil if none is.
 	PushNode(slot int) *redisconn.Connection
+	PushNodeOf(slot int) *redisconn.Connection
 	// PushNodeAt returns the connection to the master with an address, or nil.
 	PushNodeAt(addr string) *redisconn.Connection
-	// PushNodes returns connections to all masters, and a channel that is closed when
-	// other nodes, or other slots of theirs, are known.
-	PushNodes() ([]*redisconn.Connection, <-chan struct{})
+	// PushNodes returns connections to all masters and to all replicas, a time at which
+	// they were known to be still those before, and a channel that is closed when other
+	// nodes, or other slots of theirs, are known.
+	PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{})
 	// ForceReloading has the nodes found out again soon. It does not wait.
 	ForceReloading()
 	// Ctx returns the context that the subscriber ends with.
@@ -55,17 +62,26 @@ type Nodes interface {
 type oneNode struct{ *redisconn.Connection }
 
 func (n oneNode) PushNode(int) *redisconn.Connection      { return n.Connection }
+func (n oneNode) PushNodeOf(int) *redisconn.Connection    { return n.Connection }
 func (n oneNode) PushNodeAt(string) *redisconn.Connection { return nil }
 func (n oneNode) ForceReloading()                         {}
-func (n oneNode) PushNodes() ([]*redisconn.Connection, <-chan struct{}) {
-	return []*redisconn.Connection{n.Connection}, nil
+func (n oneNode) PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{}) {
+	return []*redisconn.Connection{n.Connection}, nil, time.Time{}, nil
 }
 
 // topicKey names what is asked for: a topic, for all subscriptions that share sockets or
-// for one that has its own.
+// for one that has its own, and on which node.
 type topicKey struct {
 	Topic
-	owner *Subscription // nil: shared
+	owner *Subscription         // nil: shared; Subscriber.everywhere: shared by those on several nodes
+	node  *redisconn.Connection // nil: one that has the topic
+}
+
+func (k topicKey) spot() spot {
+	if k.node == nil {
+		return spot{Topic: k.Topic}
+	}
+	return spot{k.Topic, k.node.Addr()}
 }
 
 // topic is a topic that is wanted, or is to be unsubscribed. It is guarded by
@@ -80,6 +96,8 @@ type topic struct {
 	asked     bool      // in the batch in flight
 	alone     bool      // to be asked for by a command of its own
 	confirmed bool      // by an answer to the batch in flight
+	heard     bool      // confirmed before, here or by another node
+	fences    int       // confirmations that are to come before members take messages
 	hops      int       // from node to node, since it was subscribed last
 	pause     time.Duration
 	gone      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
@@ -100,27 +118,28 @@ func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 	if conn == nil {
 		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
 	}
-	return newSubscriber(oneNode{conn}, opts), nil
+	return newSubscriber(oneNode{conn}, 0, opts), nil
 }
 
 // NewCluster makes a Subscriber on the nodes of a cluster. Sharded channels are
-// subscribed on the master of their slot, and follow it; other topics on any one
-// master. It lives until Close, or until the cluster ends.
+// subscribed on the master of their slot, and follow it. Channels are subscribed on the
+// master that the cluster sends their PUBLISH to, patterns on any one master, and both stay
+// there as long as it is a master. It lives until Close, or until the cluster ends.
 func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	if nodes == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
 	}
-	return newSubscriber(nodes, opts), nil
+	return newSubscriber(nodes, busLag, opts), nil
 }
 
-func newSubscriber(nodes Nodes, opts Opts) *Subscriber {
+func newSubscriber(nodes Nodes, lag time.Duration, opts Opts) *Subscriber {
 	if opts.Logger == nil {
 		opts.Logger = DefaultLogger{}
 	}
 	s := &Subscriber{
-		nodes: nodes, logger: opts.Logger, poke: make(chan struct{}, 1),
+		nodes: nodes, lag: lag, logger: opts.Logger, poke: make(chan struct{}, 1),
 		subs: map[*Subscription]struct{}{}, topics: map[topicKey]*topic{},
-		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{},
+		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{}, everywhere: &Subscription{},
 	}
 	s.ctx, s.cancel = context.WithCancel(nodes.Ctx())
 	go s.run()
@@ -134,7 +153,7 @@ func (s *Subscriber) Close() { s.cancel() }
 // run is the subscriber's goroutine: it places topics anew when the nodes change. New
 // starts it; it ends with the context.
 func (s *Subscriber) run() {
-	_, changed := s.nodes.PushNodes()
+	_, _, _, changed := s.nodes.PushNodes()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -143,7 +162,7 @@ func (s *Subscriber) run() {
 			s.finish()
 			return
 		case <-changed:
-			_, changed = s.nodes.PushNodes() // before looking at them
+			_, _, _, changed = s.nodes.PushNodes() // before looking at them
 			s.placeAll()
 		case <-s.poke:
 			s.placeAll()
@@ -160,11 +179,13 @@ func (s *Subscriber) finish() {
 	s.closed = true
 	now, err := time.Now(), s.errClosed()
 	for sub := range s.subs {
-		for _, m := range sub.members {
-			m.settleLocked(err)
-			m.sub.buffer.removeMember(m, now, nil)
+		for _, members := range sub.members {
+			for _, m := range members {
+				m.settleLocked(err)
+				m.sub.buffer.removeMember(m, now, nil)
+			}
 		}
-		sub.members = map[Topic]*member{}
+		clear(sub.members)
 		sub.buffer.end(err)
 	}
 	clear(s.subs)
@@ -178,12 +199,8 @@ func (s *Subscriber) errClosed() error {
 	return ErrClosed.New("the subscription is closed")
 }
 
-// topicLocked returns the topic that a member of sub joins, made if there is none.
-func (s *Subscriber) topicLocked(t Topic, sub *Subscription) *topic {
-	key := topicKey{Topic: t}
-	if sub.buffer.opts.Policy == Block {
-		key.owner = sub
-	}
+// topicLocked returns the topic of a key, made if there is none.
+func (s *Subscriber) topicLocked(key topicKey) *topic {
 	top := s.topics[key]
 	if top == nil {
 		top = &topic{key: key}

@@ -2,6 +2,7 @@ package redispubsub_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"testing"
 	"time"
@@ -90,6 +91,28 @@ func TestMessages(t *testing.T) {
 			{Channel: "cc", Pattern: "c*", Payload: []byte("2")},
 			{Channel: "b", Payload: []byte{}},
 		}, got)
+	})
+}
+
+func TestMessagesOverTLS(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	server := testbed.NewServer(t, testbed.Options{TLS: true, CA: ca})
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		conn := connect(t, server.TLSAddr(), redisconn.Opts{
+			Protocol: protocol, TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"},
+		})
+		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+		for range 2 {
+			publish(t, conn, "PUBLISH", "a", "1")
+			assert.Equal(t, "1", payload(t, take(t, sub, 1)[0]))
+			server.Do("CLIENT KILL", "TYPE", "pubsub")
+			for gap := (redispubsub.Gap{}); gap.Open(); {
+				gap = take(t, sub, 1)[0].(redispubsub.Gap)
+			}
+		}
 	})
 }
 

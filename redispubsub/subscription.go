@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // Subscription is a set of topics with a consumer, who gets the events of all of them
@@ -15,8 +16,9 @@ type Subscription struct {
 	buffer  *buffer
 	invalid error // of the options
 
-	// members are guarded by Subscriber.mu.
-	members map[Topic]*member
+	// members of each topic that is wanted, one for each node that it is wanted of.
+	// Guarded by Subscriber.mu, like closed.
+	members map[Topic][]*member
 	closed  bool
 }
 
@@ -24,7 +26,7 @@ type Subscription struct {
 // any more.
 func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
-	sub := &Subscription{s: s, buffer: newBuffer(opts), invalid: err, members: map[Topic]*member{}}
+	sub := &Subscription{s: s, buffer: newBuffer(opts, &s.counts), invalid: err, members: map[Topic][]*member{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -49,6 +51,9 @@ func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
 	}
 	if err := checkTopics(topics); err != nil {
 		return err
+	}
+	if s.on() != OneNode && slices.ContainsFunc(topics, Topic.sharded) {
+		return ErrTopic.New("a sharded channel on %v: it belongs to one", s.on())
 	}
 	c, err := s.s.join(s, topics)
 	if err != nil {
@@ -100,6 +105,28 @@ func (s *Subscription) Close() {
 	s.s.closeSubscription(s)
 }
 
+func (s *Subscription) on() NodeSet { return s.buffer.opts.On }
+
+// nodes are those that a subscription on several has to be on.
+func (s *Subscription) nodes(masters, replicas []*redisconn.Connection) []*redisconn.Connection {
+	if s.on() == AllNodes {
+		return slices.Concat(masters, replicas)
+	}
+	return masters
+}
+
+// key names what a member on a node needs; node is nil for one that has the topic.
+func (s *Subscription) key(t Topic, node *redisconn.Connection) topicKey {
+	key := topicKey{Topic: t, node: node}
+	switch {
+	case s.buffer.opts.Policy == Block:
+		key.owner = s
+	case node != nil:
+		key.owner = s.s.everywhere
+	}
+	return key
+}
+
 // call is a Subscribe that waits. It is guarded by Subscriber.mu.
 type call struct {
 	sub     *Subscription
@@ -123,7 +150,7 @@ func (m *member) settleLocked(err error) {
 	}
 	m.call = nil
 	if err != nil {
-		c.failed.Topics = append(c.failed.Topics, m.topic)
+		c.failed.Topics = append(c.failed.Topics, m.key.Topic)
 		c.failed.Errors = append(c.failed.Errors, err)
 	}
 	if delete(c.waiting, m); len(c.waiting) == 0 {
@@ -139,11 +166,23 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 		s.mu.Unlock()
 		return nil, s.errClosed()
 	}
+	nodes := []*redisconn.Connection{nil}
+	if sub.on() != OneNode {
+		masters, replicas, _, _ := s.nodes.PushNodes()
+		nodes = sub.nodes(masters, replicas)
+	}
+	if len(nodes) == 0 {
+		s.mu.Unlock()
+		return nil, ErrNoNodes.New("no node is known")
+	}
 	var added []*member
 	for _, t := range topics {
-		if sub.members[t] == nil {
-			m := &member{sub: sub, topic: t, call: c}
-			sub.members[t], c.waiting[m] = m, struct{}{}
+		if sub.members[t] != nil {
+			continue
+		}
+		for _, node := range nodes {
+			m := sub.newMember(t, node)
+			m.call, c.waiting[m] = c, struct{}{}
 			added = append(added, m)
 		}
 	}
@@ -152,18 +191,29 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 	}
 	touched := map[*feed]struct{}{}
 	for _, m := range added { // the first may be settled at once, so c has to know all
-		top := s.topicLocked(m.topic, sub)
-		top.members = append(slices.Clip(top.members), m)
-		if top.feed == nil {
-			s.placeLocked(top, touched)
-		} else {
-			top.feed.settleLocked(top)
-			touched[top.feed] = struct{}{}
-		}
+		s.addLocked(m, touched)
 	}
 	s.mu.Unlock()
 	reconcileAll(touched)
 	return c, nil
+}
+
+func (s *Subscription) newMember(t Topic, node *redisconn.Connection) *member {
+	m := &member{sub: s, key: s.key(t, node), made: time.Now()}
+	s.members[t] = append(s.members[t], m)
+	return m
+}
+
+// addLocked puts a member into its topic.
+func (s *Subscriber) addLocked(m *member, touched map[*feed]struct{}) {
+	top := s.topicLocked(m.key)
+	top.members = append(slices.Clip(top.members), m)
+	if top.feed == nil {
+		s.placeLocked(top, touched)
+	} else {
+		top.feed.settleLocked(top)
+		touched[top.feed] = struct{}{}
+	}
 }
 
 // giveUp takes back the topics of a call that are not confirmed yet.
@@ -171,7 +221,7 @@ func (s *Subscriber) giveUp(c *call) {
 	s.mu.Lock()
 	var topics []Topic
 	for m := range c.waiting {
-		topics = append(topics, m.topic)
+		topics = append(topics, m.key.Topic)
 		m.call = nil
 	}
 	s.mu.Unlock()
@@ -184,28 +234,35 @@ func (s *Subscriber) removeTopics(sub *Subscription, topics []Topic) (left []<-c
 	s.mu.Lock()
 	touched := map[*feed]struct{}{}
 	for _, t := range topics {
-		m := sub.members[t]
-		if m == nil {
-			continue
+		for _, m := range sub.members[t] {
+			m.settleLocked(ErrClosed.New("unsubscribed"))
+			if top := s.removeLocked(m, nil, touched); top != nil {
+				left = append(left, top.left())
+			}
 		}
-		m.settleLocked(ErrClosed.New("unsubscribed"))
-		top := s.topicLocked(t, sub)
-		f := top.feed
-		s.removeLocked(top, m, nil)
-		if len(top.members) == 0 && f != nil && f.topics[t] == top {
-			left = append(left, top.left())
-			touched[f] = struct{}{}
-		}
+		delete(sub.members, t)
 	}
 	s.mu.Unlock()
 	reconcileAll(touched)
 	return left
 }
 
-// removeLocked takes a member out of its topic. err is why, if the user did not want it.
-func (s *Subscriber) removeLocked(top *topic, m *member, err error) {
+// refuseLocked takes back a topic that a member asked for in vain, on all nodes.
+func (s *Subscriber) refuseLocked(m *member, err error, touched map[*feed]struct{}) {
+	m.settleLocked(err)
+	t := m.key.Topic
+	for _, each := range m.sub.members[t] {
+		each.settleLocked(nil)
+		s.removeLocked(each, err, touched)
+	}
+	delete(m.sub.members, t)
+}
+
+// removeLocked takes a member out of its topic, which it returns if it is to be
+// unsubscribed. err is why, if the user did not want it.
+func (s *Subscriber) removeLocked(m *member, err error, touched map[*feed]struct{}) (unwanted *topic) {
 	m.sub.buffer.removeMember(m, time.Now(), err)
-	delete(m.sub.members, m.topic)
+	top := s.topics[m.key]
 	kept := make([]*member, 0, len(top.members))
 	for _, other := range top.members {
 		if other != m {
@@ -214,13 +271,20 @@ func (s *Subscriber) removeLocked(top *topic, m *member, err error) {
 	}
 	top.members = kept
 	if len(kept) > 0 {
-		return
+		return nil
 	}
 	delete(s.topics, top.key)
 	delete(s.delayed, top)
-	if top.feed != nil {
-		top.feed.settleLocked(top)
+	f := top.feed
+	if f == nil || f.topics[top.key.Topic] != top {
+		return nil
 	}
+	f.settleLocked(top)
+	if f.topics[top.key.Topic] != top {
+		return nil
+	}
+	touched[f] = struct{}{}
+	return top
 }
 
 func (s *Subscriber) closeSubscription(sub *Subscription) {

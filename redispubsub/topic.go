@@ -53,6 +53,8 @@ func Sharded(name string) Topic { return Topic{KindSharded, name} }
 // String implements fmt.Stringer.
 func (t Topic) String() string { return fmt.Sprintf("%v %q", t.Kind, t.Name) }
 
+func (t Topic) sharded() bool { return t.Kind == KindSharded }
+
 // slot returns the slot that a topic belongs to, or anySlot.
 func (t Topic) slot() int {
 	if t.Kind != KindSharded {

@@ -61,7 +61,11 @@ func runCluster(ctx context.Context, duration time.Duration) error {
 	}
 	d.load.start(ctx, clusterGoroutines)
 	defer d.load.stop()
-	return d.run(ctx)
+	chat, err := startChat(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.run(ctx), chat.report())
 }
 
 // run goes through the phases. Only a master that is killed may cost requests:

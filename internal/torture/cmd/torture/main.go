@@ -3,6 +3,7 @@
 //
 //	go run ./internal/torture/cmd/torture -duration 10m
 //	go run ./internal/torture/cmd/torture -cluster -duration 10m
+//	go run ./internal/torture/cmd/torture -pubsub -duration 10m
 package main
 
 import (
@@ -23,6 +24,7 @@ func main() {
 	round := flag.Duration("round", 20*time.Second, "how long a load runs between two judgements")
 	every := flag.Duration("every", 0, "mean pause between two faults (default 1s, 3s with -cluster)")
 	cluster := flag.Bool("cluster", false, "break a cluster of 3 masters and 3 replicas, instead of one connection")
+	pubsub := flag.Bool("pubsub", false, "break what a subscriber listens to; with -cluster, nodes of a cluster")
 	seed := flag.Int64("seed", time.Now().UnixNano(), "seed of all random choices")
 	quiet := flag.Bool("quiet", false, "print the totals only")
 	flag.Parse()
@@ -44,16 +46,35 @@ func main() {
 	defer cancel()
 	fmt.Printf("seed          %d\nstarted       %s, %s, %s/%s, %d CPUs\n", *seed,
 		time.Now().Format(time.DateTime), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	totals, err := torture.Soak(ctx, torture.SoakOpts{
+	opts := torture.SoakOpts{
 		Seed: *seed, Cluster: *cluster, Duration: *duration, Round: *round, FaultEvery: *every, Logf: logf,
-	})
-	if totals != nil && totals.Rounds > 0 {
-		fmt.Println(totals)
 	}
+	soak := soakRequests
+	if *pubsub {
+		soak = soakPubSub
+	}
+	failed, err := soak(ctx, opts)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 	}
-	if err != nil || totals.Report.Failed() {
+	if err != nil || failed {
 		os.Exit(1)
 	}
+}
+
+func soakRequests(ctx context.Context, o torture.SoakOpts) (failed bool, err error) {
+	totals, err := torture.Soak(ctx, o)
+	if totals != nil && totals.Rounds > 0 {
+		fmt.Println(totals)
+	}
+	return err == nil && totals.Report.Failed(), err
+}
+
+// soakPubSub fails with the first violation, as an error.
+func soakPubSub(ctx context.Context, o torture.SoakOpts) (failed bool, err error) {
+	totals, err := torture.PubSub(ctx, o)
+	if totals != nil && totals.Rounds > 0 {
+		fmt.Println(totals)
+	}
+	return false, err
 }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+const (
+	// chatRooms are sharded channels, in slots that the demonstration moves.
+	chatRooms = 8
+	chatEvery = 2 * time.Millisecond
+)
+
+// chat is people who talk in rooms of a cluster, and one who reads everything.
+type chat struct {
+	db         redis.SyncCtx
+	subscriber *redispubsub.Subscriber
+	sub        *redispubsub.Subscription
+	cancel     context.CancelFunc
+	all        sync.WaitGroup
+
+	mu    sync.Mutex // guards the rest
+	rooms map[string]*room
+	read  int64
+	gaps  int
+	// missed were reported as gaps, lost were not.
+	missed, lost int64
+	longest      time.Duration // gap
+}
+
+// room is what was said in a room, each message a number, and what has come of it.
+type room struct {
+	next, last int
+	doubtful   map[int]bool // SPUBLISH has failed: nobody knows whether it ran
+	gap        bool         // since the last message
+}
+
+// startChat has all rooms talk. It returns nil without an error if the servers know no
+// sharded channels.
+func startChat(ctx context.Context, cluster *rediscluster.Cluster) (*chat, error) {
+	subscriber, err := redispubsub.NewCluster(cluster, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	if err != nil {
+		return nil, err
+	}
+	c := &chat{
+		db: redis.SyncCtx{S: cluster}, subscriber: subscriber, rooms: map[string]*room{},
+		sub: subscriber.NewSubscription(redispubsub.SubscriptionOpts{}),
+	}
+	var topics []redispubsub.Topic
+	for i := range chatRooms {
+		name := "room:{" + key(i) + "}"
+		c.rooms[name] = &room{last: -1, doubtful: map[int]bool{}}
+		topics = append(topics, redispubsub.Sharded(name))
+	}
+	ctx, c.cancel = context.WithCancel(ctx)
+	if err := c.sub.Subscribe(ctx, topics...); err != nil {
+		c.stop()
+		if failed := (*redispubsub.SubscribeError)(nil); errors.As(err, &failed) {
+			err = nil // before version 7.0
+		}
+		return nil, err
+	}
+	c.all.Go(c.listen)
+	for name, r := range c.rooms {
+		c.all.Go(func() { c.talk(ctx, name, r) })
+	}
+	return c, nil
+}
+
+// talk says something in a room now and then, until ctx is done.
+func (c *chat) talk(ctx context.Context, name string, r *room) {
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		n := r.next
+		r.next++
+		c.mu.Unlock()
+		if err := redis.AsError(c.db.Do(ctx, "SPUBLISH", name, n)); err != nil {
+			c.mu.Lock()
+			r.doubtful[n] = true
+			c.mu.Unlock()
+		}
+		pause(ctx, chatEvery)
+	}
+}
+
+// listen reads all rooms until the subscription is closed.
+func (c *chat) listen() {
+	for ev, err := range c.sub.Events(context.Background()) {
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		switch ev := ev.(type) {
+		case redispubsub.Message:
+			c.heard(c.rooms[ev.Channel], ev.Payload)
+		case redispubsub.Gap:
+			for _, topic := range ev.Topics {
+				c.rooms[topic.Name].gap = true
+			}
+			if !ev.Open() {
+				c.gaps++
+				c.longest = max(c.longest, ev.To.Sub(ev.From))
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
+// heard notes a message, and what is missing before it.
+func (c *chat) heard(r *room, payload []byte) {
+	n, err := strconv.Atoi(string(payload))
+	if err != nil {
+		return
+	}
+	c.read++
+	for missing := r.last + 1; missing < n; missing++ {
+		switch {
+		case r.doubtful[missing]:
+		case r.gap:
+			c.missed++
+		default:
+			c.lost++
+		}
+	}
+	r.last, r.gap = max(r.last, n), false
+}
+
+// stop ends the chat.
+func (c *chat) stop() {
+	c.cancel()
+	c.subscriber.Close()
+	c.all.Wait()
+}
+
+// report ends the chat and prints how it went. What is missing and in no gap is an error.
+func (c *chat) report() error {
+	if c == nil {
+		return nil
+	}
+	c.stop()
+	fmt.Printf("  A chat went on in %d rooms (sharded channels): %s messages were read, %s missed,\n"+
+		"  in %d gaps that were reported, the longest of %s.\n",
+		chatRooms, thousands(c.read), thousands(c.missed), c.gaps, round(c.longest))
+	if c.lost > 0 {
+		return fmt.Errorf("%d messages are missing, and in no gap", c.lost)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// number is a message of a channel: its number is its index among those of the channel.
+type number struct {
+	began, ended time.Time // of PUBLISH
+	doubtful     bool      // PUBLISH has failed: it may have run, at any time
+}
+
+// publisher numbers the messages of one channel.
+type publisher struct {
+	sender  redis.Sender
+	topic   redispubsub.Topic // by which the channel is subscribed
+	channel string
+
+	numbers []number
+}
+
+// publish publishes the next number, and reports whether that went well.
+func (p *publisher) publish(ctx context.Context) bool {
+	cmd := "PUBLISH"
+	if p.topic.Kind == redispubsub.KindSharded {
+		cmd = "SPUBLISH"
+	}
+	n := number{began: time.Now()}
+	n.doubtful = redis.AsError(redis.SyncCtx{S: p.sender}.Do(ctx, cmd, p.channel, strconv.Itoa(len(p.numbers)))) != nil
+	n.ended = time.Now()
+	p.numbers = append(p.numbers, n)
+	return !n.doubtful
+}
+
+// run publishes until ctx is done.
+func (p *publisher) run(ctx context.Context, rnd *rand.Rand) {
+	for ctx.Err() == nil {
+		p.publish(context.WithoutCancel(ctx))
+		time.Sleep(time.Duration(rnd.Int63n(int64(2 * time.Millisecond))))
+	}
+}
+
+// interval is a time in which servers lose what they pass on to each other.
+type interval struct{ from, to time.Time }
+
+// Missed is what a subscription has not got.
+type Missed struct {
+	// Numbers were published, InGaps of them did not come and lie in a gap. Excused
+	// neither came nor lie in one: a server that was killed, or stopped, had confirmed
+	// them and not passed them on to the node of the subscription.
+	Numbers, InGaps, Excused int
+	// Gaps counts those that were told of a channel, by reason.
+	Gaps map[redispubsub.Reason]int
+}
+
+func (m *Missed) add(o Missed) {
+	m.Numbers += o.Numbers
+	m.InGaps += o.InGaps
+	m.Excused += o.Excused
+	if m.Gaps == nil {
+		m.Gaps = map[redispubsub.Reason]int{}
+	}
+	for reason, n := range o.Gaps {
+		m.Gaps[reason] += n
+	}
+}
+
+// judge compares what was published with the events of a subscription: every missing
+// number lies in a gap, none comes twice or out of order, no gap stays open, and the last
+// number has come.
+func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (missed Missed, err error) {
+	missed = Missed{Numbers: len(p.numbers), Gaps: map[redispubsub.Reason]int{}}
+	last, seen := -1, map[int]bool{}
+	var between []redispubsub.Gap // since the last message
+	open := map[redispubsub.Reason]bool{}
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case redispubsub.Gap:
+			if p.in(ev) {
+				between = append(between, ev)
+				open[ev.Reason] = ev.Open()
+				missed.Gaps[ev.Reason]++
+			}
+		case redispubsub.Message:
+			if ev.Channel != p.channel {
+				continue
+			}
+			n, err := strconv.Atoi(string(ev.Payload))
+			switch {
+			case err != nil || n >= len(p.numbers):
+				return missed, p.violated("%q was never published", ev.Payload)
+			case seen[n]:
+				return missed, p.violated("%d came twice, published at %v", n, p.numbers[n].began)
+			}
+			seen[n] = true
+			if p.numbers[n].doubtful {
+				continue
+			}
+			if n < last {
+				return missed, p.violated("%d came after %d, published at %v and %v", n, last, p.numbers[n].began, p.numbers[last].began)
+			}
+			for lost := last + 1; lost < n; lost++ {
+				switch num := p.numbers[lost]; {
+				case num.doubtful || last < 0:
+				case num.inOneOf(between):
+					missed.InGaps++
+				case p.topic.Kind != redispubsub.KindSharded && num.excused(excuses):
+					missed.Excused++
+				default:
+					return missed, p.violated("%d is missing, published from %v to %v, and in no gap of %v", lost, num.began, num.ended, between)
+				}
+			}
+			last, between = n, nil
+		}
+	}
+	for reason, isOpen := range open {
+		if isOpen {
+			return missed, p.violated("the gap for %v stays open", reason)
+		}
+	}
+	if last < len(p.numbers)-1 {
+		return missed, p.violated("the last of %d did not come", len(p.numbers))
+	}
+	return missed, nil
+}
+
+// in reports whether a gap is one of the publisher's channel.
+func (p *publisher) in(gap redispubsub.Gap) bool {
+	for _, topic := range gap.Topics {
+		if topic == p.topic {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *publisher) violated(format string, args ...any) error {
+	return fmt.Errorf("channel %s, subscribed as %v: %s", p.channel, p.topic, fmt.Sprintf(format, args...))
+}
+
+// inOneOf reports whether a missing number lies in one of the gaps. What was dropped was
+// read by the client, which may be before or after its publisher has heard of it.
+func (n number) inOneOf(gaps []redispubsub.Gap) bool {
+	for _, g := range gaps {
+		begun := g.Reason == redispubsub.BufferFull || !n.ended.Before(g.From)
+		if begun && (g.Open() || !n.began.After(g.To)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n number) excused(excuses []interval) bool {
+	for _, e := range excuses {
+		if !n.ended.Before(e.from) && !n.began.After(e.to) {
+			return true
+		}
+	}
+	return false
+}
+
+// consumer collects the events of a subscription.
+type consumer struct {
+	mu     sync.Mutex // guards the rest
+	events []redispubsub.Event
+	last   map[string]string // payload by channel
+}
+
+// run takes events until the subscription is closed; slow has it rest now and then.
+func (c *consumer) run(sub *redispubsub.Subscription, slow *rand.Rand) {
+	for ev, err := range sub.Events(context.Background()) {
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		c.events = append(c.events, ev)
+		if msg, ok := ev.(redispubsub.Message); ok {
+			c.last[msg.Channel] = string(msg.Payload)
+		}
+		c.mu.Unlock()
+		if slow != nil && slow.Intn(50) == 0 {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// has reports whether the last number of a publisher has come.
+func (c *consumer) has(p *publisher) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last[p.channel] == strconv.Itoa(len(p.numbers)-1)
+}

@@ -1,0 +1,63 @@
+package torture
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// The judge finds each of the things that must not be.
+func TestJudgeOfNumbers(t *testing.T) {
+	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
+	topic := redispubsub.Channel("c")
+	msg := func(n int) redispubsub.Event {
+		return redispubsub.Message{Channel: "c", Payload: []byte(strconv.Itoa(n))}
+	}
+	gap := func(reason redispubsub.Reason, from, to int) redispubsub.Event {
+		g := redispubsub.Gap{Topics: []redispubsub.Topic{topic}, From: at(from), Reason: reason}
+		if to > 0 {
+			g.To = at(to)
+		}
+		return g
+	}
+	other := redispubsub.Gap{Topics: []redispubsub.Topic{redispubsub.Channel("other")}, From: at(0), To: at(9)}
+	const lost = redispubsub.ConnectionLost
+	for name, c := range map[string]struct {
+		events []redispubsub.Event
+		want   string // part of the error
+		inGaps int
+	}{
+		"all":                       {[]redispubsub.Event{msg(0), msg(1), msg(2), msg(3)}, "", 0},
+		"a gap":                     {[]redispubsub.Event{msg(0), gap(lost, 1, 0), gap(lost, 1, 2), msg(3)}, "", 2},
+		"before the first":          {[]redispubsub.Event{msg(2), msg(3)}, "", 0},
+		"missing":                   {[]redispubsub.Event{msg(0), msg(1), msg(3)}, "2 is missing", 0},
+		"the gap of another":        {[]redispubsub.Event{msg(0), other, msg(2), msg(3)}, "1 is missing", 0},
+		"a gap in another place":    {[]redispubsub.Event{msg(0), msg(2), gap(lost, 1, 2), msg(3)}, "1 is missing", 0},
+		"a gap at another time":     {[]redispubsub.Event{msg(0), gap(lost, 2, 3), msg(2), msg(3)}, "1 is missing", 0},
+		"twice":                     {[]redispubsub.Event{msg(0), msg(1), msg(1), msg(2), msg(3)}, "1 came twice", 0},
+		"out of order":              {[]redispubsub.Event{msg(0), gap(lost, 1, 2), msg(2), msg(1), msg(3)}, "1 came after 2", 1},
+		"open":                      {[]redispubsub.Event{msg(0), gap(lost, 1, 0), msg(1), msg(2), msg(3)}, "stays open", 0},
+		"not the last":              {[]redispubsub.Event{msg(0), msg(1), msg(2)}, "did not come", 0},
+		"never published":           {[]redispubsub.Event{msg(7)}, "never published", 0},
+		"ends before another opens": {[]redispubsub.Event{msg(0), gap(lost, 1, 0), gap(redispubsub.BufferFull, 1, 1), gap(lost, 1, 2), msg(3)}, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &publisher{topic: topic, channel: "c"}
+			for n := range 4 {
+				p.numbers = append(p.numbers, number{began: at(n), ended: at(n)})
+			}
+			missed, err := p.judge(c.events, nil)
+			if c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.want)
+			}
+			assert.Equal(t, c.inGaps, missed.InGaps)
+		})
+	}
+}

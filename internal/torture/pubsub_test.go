@@ -1,0 +1,38 @@
+package torture
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T29: what a subscriber misses lies in gaps, whatever breaks between it and a server, and
+// the server itself. Here it takes a few seconds; TORTURE_DURATION or cmd/torture make it
+// as long as you like.
+func TestT29PubSub(t *testing.T) {
+	pubSubFor(t, SoakOpts{Duration: 4 * time.Second, Round: 2 * time.Second, FaultEvery: 50 * time.Millisecond})
+}
+
+// T29 on a cluster, whose masters fail over and whose slots move.
+func TestT29PubSubCluster(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	pubSubFor(t, SoakOpts{Cluster: true, Duration: 8 * time.Second, Round: 4 * time.Second, FaultEvery: 100 * time.Millisecond})
+}
+
+func pubSubFor(t *testing.T, o SoakOpts) {
+	t.Helper()
+	o.Seed, o.Logf = seed, t.Logf
+	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
+		o.Duration, o.Round, o.FaultEvery = d, 0, 0
+	}
+	totals, err := PubSub(context.Background(), o)
+	require.NoError(t, err, "seed %d", seed)
+	t.Logf("\n%v", totals)
+	require.Positive(t, totals.Numbers)
+	require.NotEmpty(t, totals.Gaps)
+}

@@ -1,0 +1,158 @@
+package redispubsub_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// notify has all nodes notify of keys.
+func notify(t *testing.T, nodes ...*testbed.Node) {
+	t.Helper()
+	for _, n := range nodes {
+		require.NoError(t, redis.AsError(n.Do("CONFIG SET", "notify-keyspace-events", "KEA")))
+	}
+}
+
+// setOn returns the set event of a key as one of the nodes notifies of it.
+func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbed.Node) {
+	t.Helper()
+	for {
+		msg, ok := take(t, sub, 1)[0].(redispubsub.Message)
+		if ok && string(msg.Payload) == key && msg.Node == node.Addr() {
+			return
+		}
+	}
+}
+
+// Keyspace notifications come from every node, and from those that come later.
+func TestEveryNode(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0)) // whose failover by hand does not hold up writes for long
+	events := redispubsub.Pattern("__keyevent@0__:set")
+	for _, on := range []redispubsub.NodeSet{redispubsub.AllMasters, redispubsub.AllNodes} {
+		t.Run(on.String(), func(t *testing.T) {
+			bed := testbed.NewCluster(t)
+			notify(t, bed.Nodes()...)
+			c := connectCluster(t, bed.Addrs(), 2)
+			s := newClusterSubscriber(t, c)
+			sub := s.NewSubscription(redispubsub.SubscriptionOpts{On: on})
+			require.NoError(t, sub.Subscribe(withPatience(t), events))
+			assert.Equal(t, []redispubsub.Topic{events}, sub.Topics())
+			masters, err := bed.Masters()
+			require.NoError(t, err)
+			keys := map[string]*testbed.Node{}
+			for i := 0; len(keys) < 3; i++ {
+				key := fmt.Sprint("key", i)
+				slot, err := bed.Slot(key)
+				require.NoError(t, err)
+				owner, err := bed.Owner(slot)
+				require.NoError(t, err)
+				if !slices.Contains(masters, owner) {
+					continue
+				}
+				masters = slices.DeleteFunc(masters, func(n *testbed.Node) bool { return n == owner })
+				keys[key] = owner
+			}
+			for key, owner := range keys {
+				require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "1")))
+				setOn(t, sub, key, owner)
+				if on == redispubsub.AllNodes {
+					replicas, err := bed.Replicas(owner)
+					require.NoError(t, err)
+					require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "2")))
+					setOn(t, sub, key, replicas[0])
+				}
+			}
+			for key, owner := range keys { // one of them
+				replicas, err := bed.Replicas(owner)
+				require.NoError(t, err)
+				began := time.Now()
+				require.NoError(t, bed.Failover(replicas[0], testbed.Graceful))
+				var gap redispubsub.Gap
+				for gap.Open() || !slices.Contains(gap.Nodes, replicas[0].Addr()) {
+					gap, _ = take(t, sub, 1)[0].(redispubsub.Gap)
+				}
+				assert.Equal(t, []redispubsub.Topic{events}, gap.Topics)
+				assert.Equal(t, redispubsub.Failover, gap.Reason)
+				assert.True(t, gap.From.Before(began) || on == redispubsub.AllNodes, "the new master may have notified before anybody knew it")
+				// As a replica it has left; as a master it may not be subscribed yet.
+				require.Eventually(t, func() bool {
+					stats := s.Stats()
+					return stats.OpenGaps == 0 && stats.Unplaced == 0
+				}, patience, time.Millisecond)
+				require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "3")))
+				setOn(t, sub, key, replicas[0])
+				break
+			}
+			require.NoError(t, sub.Unsubscribe(withPatience(t), events))
+			assert.Empty(t, sub.Topics())
+			assert.Empty(t, s.Stats().Sockets)
+		})
+	}
+}
+
+// What one of several nodes refuses is refused once, and taken back on all.
+func TestEveryNodeRefuses(t *testing.T) {
+	acl := testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}}
+	opts := redisconn.Opts{Username: "some", Password: "secret"}
+	nodes := newFakeNodes(connect(t, testbed.NewServer(t, acl).Addr(), opts), connect(t, testbed.NewServer(t, acl).Addr(), opts))
+	s := newFakeSubscriber(t, nodes)
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllMasters})
+	forbidden, ok := redispubsub.Channel("forbidden"), redispubsub.Channel("ok")
+	var failed *redispubsub.SubscribeError
+	require.ErrorAs(t, sub.Subscribe(withPatience(t), forbidden, ok), &failed)
+	assert.Equal(t, []redispubsub.Topic{forbidden}, failed.Topics)
+	assert.Equal(t, []redispubsub.Topic{ok}, sub.Topics())
+	requireType(t, redispubsub.ErrTopic, sub.Subscribe(withPatience(t), redispubsub.Sharded("ok")))
+	bad := s.NewSubscription(redispubsub.SubscriptionOpts{On: 9})
+	assert.ErrorContains(t, bad.Subscribe(withPatience(t), ok), "NodeSet(9)")
+	nodes.change()
+	none := s.NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllNodes})
+	requireType(t, redispubsub.ErrNoNodes, none.Subscribe(withPatience(t), ok))
+}
+
+// A node that comes, and one that goes, are gaps of a subscription on all of them.
+func TestNodesComeAndGo(t *testing.T) {
+	first, second := testbed.NewServer(t), testbed.NewServer(t)
+	one, other := connect(t, first.Addr(), redisconn.Opts{}), connect(t, second.Addr(), redisconn.Opts{})
+	nodes := newFakeNodes(one)
+	sub := newFakeSubscriber(t, nodes).NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllMasters, Status: true})
+	topic := redispubsub.Pattern("*")
+	made := time.Now()
+	require.NoError(t, sub.Subscribe(withPatience(t), topic))
+	untilSubscribed(t, sub)
+
+	nodes.change(one, other) // since the beginning of time, for all that the fake knows
+	gap := lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
+	assert.Equal(t, []string{other.Addr()}, gap.Nodes)
+	assert.WithinRange(t, gap.From, made, time.Now(), "nothing was asked for before")
+	for _, conn := range []*redisconn.Connection{one, other} {
+		publish(t, conn, "PUBLISH", "a", "1")
+		assert.Equal(t, conn.Addr(), take(t, sub, 1)[0].(redispubsub.Message).Node)
+	}
+
+	nodes.change(other)
+	var left redispubsub.Gap
+	for left.Open() {
+		left, _ = take(t, sub, 1)[0].(redispubsub.Gap)
+	}
+	assert.Equal(t, []string{one.Addr()}, left.Nodes)
+	assert.Equal(t, redispubsub.Failover, left.Reason)
+	publish(t, one, "PUBLISH", "a", "2")
+	publish(t, other, "PUBLISH", "a", "3")
+	for {
+		if msg, ok := take(t, sub, 1)[0].(redispubsub.Message); ok {
+			assert.Equal(t, "3", string(msg.Payload))
+			break
+		}
+	}
+}

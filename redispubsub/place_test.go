@@ -1,0 +1,174 @@
+package redispubsub_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// fakeNodes has all topics on one of its masters, the one that a test says.
+type fakeNodes struct {
+	*redisconn.Connection // for Ctx
+
+	mu                sync.Mutex // guards the rest
+	at                *redisconn.Connection
+	masters, replicas []*redisconn.Connection
+	changed           chan struct{}
+}
+
+func newFakeNodes(masters ...*redisconn.Connection) *fakeNodes {
+	return &fakeNodes{Connection: masters[0], at: masters[0], masters: masters, changed: make(chan struct{})}
+}
+
+// change has other masters, of which the first has all topics.
+func (n *fakeNodes) change(masters ...*redisconn.Connection) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.at, n.masters = nil, masters
+	if len(masters) > 0 {
+		n.at = masters[0]
+	}
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+func (n *fakeNodes) PushNode(int) *redisconn.Connection {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.at
+}
+
+func (n *fakeNodes) PushNodeOf(int) *redisconn.Connection    { return n.PushNode(0) }
+func (n *fakeNodes) PushNodeAt(string) *redisconn.Connection { return nil }
+func (n *fakeNodes) ForceReloading()                         {}
+
+func (n *fakeNodes) PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.masters), slices.Clone(n.replicas), time.Time{}, n.changed
+}
+
+func newFakeSubscriber(t *testing.T, nodes *fakeNodes) *redispubsub.Subscriber {
+	t.Helper()
+	s, err := redispubsub.NewCluster(nodes, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// untilSubscribed returns the events up to the next Subscribed.
+func untilSubscribed(t *testing.T, sub *redispubsub.Subscription) (before []redispubsub.Event) {
+	t.Helper()
+	for {
+		ev := take(t, sub, 1)[0]
+		if _, ok := ev.(redispubsub.Subscribed); ok {
+			return before
+		}
+		before = append(before, ev)
+	}
+}
+
+// lastGap returns the last gap of events, all of which have the same reason, and ends it.
+func lastGap(t *testing.T, events []redispubsub.Event, reason redispubsub.Reason) (last redispubsub.Gap) {
+	t.Helper()
+	for _, ev := range events {
+		if gap, ok := ev.(redispubsub.Gap); ok {
+			require.Equal(t, reason, gap.Reason)
+			last = gap
+		}
+	}
+	require.False(t, last.To.IsZero(), "%v", events)
+	return last
+}
+
+// hold keeps back what a server sends, until heal.
+func hold(proxy *testbed.Proxy) (heal func()) {
+	proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyDelay, On: testbed.ProxyReplies, At: testbed.ProxyNow(), Interval: time.Hour})
+	return proxy.Heal
+}
+
+func payload(t *testing.T, ev redispubsub.Event) string {
+	t.Helper()
+	msg, ok := ev.(redispubsub.Message)
+	require.True(t, ok, "%T", ev)
+	return string(msg.Payload)
+}
+
+// A topic that comes back to a node gets nothing that this one sent before: it would come
+// behind what the other node has sent meanwhile.
+func TestAReturnToANodeBringsNothingOld(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		first, second := testbed.NewServer(t), testbed.NewServer(t)
+		proxy := testbed.NewProxy(t, first.Addr(), testbed.ProxyOpts{})
+		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
+		one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
+		nodes := newFakeNodes(one, other)
+		s := newFakeSubscriber(t, nodes)
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Sharded("a")))
+		untilSubscribed(t, sub)
+
+		direct := connect(t, first.Addr(), redisconn.Opts{})
+		heal := hold(proxy)
+		publish(t, direct, "SPUBLISH", "a", "1") // is on its way
+		nodes.change(other, one)
+		lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
+		publish(t, other, "SPUBLISH", "a", "2")
+		assert.Equal(t, "2", payload(t, take(t, sub, 1)[0]))
+		nodes.change(one, other)
+		heal()
+		for _, ev := range untilSubscribed(t, sub) {
+			_, message := ev.(redispubsub.Message)
+			require.False(t, message, "%v", ev)
+		}
+		publish(t, direct, "SPUBLISH", "a", "3")
+		assert.Equal(t, "3", payload(t, take(t, sub, 1)[0]))
+	})
+}
+
+// The node that a channel goes to may have been stopped: what it reads from the bus after
+// that may have come by the node before.
+func TestANewNodeBringsNothingOld(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		first, second := testbed.NewServer(t), testbed.NewServer(t)
+		proxy := testbed.NewProxy(t, second.Addr(), testbed.ProxyOpts{})
+		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
+		one, other := connect(t, first.Addr(), opts), connect(t, proxy.Addr(), opts)
+		nodes := newFakeNodes(other, one)
+		s := newFakeSubscriber(t, nodes)
+		// There is a socket to the other node, so that what is held are no handshakes.
+		idle := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		require.NoError(t, idle.Subscribe(withPatience(t), redispubsub.Channel("idle")))
+		nodes.change(one, other)
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+		topic := redispubsub.Channel("a")
+		require.NoError(t, sub.Subscribe(withPatience(t), topic))
+		untilSubscribed(t, sub)
+		publish(t, one, "PUBLISH", "a", "1")
+		assert.Equal(t, "1", payload(t, take(t, sub, 1)[0]))
+
+		heal := hold(proxy)
+		nodes.change(other)
+		direct := connect(t, second.Addr(), redisconn.Opts{})
+		require.Eventually(t, func() bool {
+			res, _ := redis.Sync{S: direct}.Do("PUBSUB NUMSUB", "a").([]any)
+			return len(res) == 2 && res[1] == int64(1)
+		}, patience, time.Millisecond)
+		publish(t, direct, "PUBLISH", "a", "1") // as by the bus
+		heal()
+		gap := lastGap(t, untilSubscribed(t, sub), redispubsub.Failover)
+		assert.Equal(t, []redispubsub.Topic{topic}, gap.Topics)
+		publish(t, direct, "PUBLISH", "a", "2")
+		assert.Equal(t, "2", payload(t, take(t, sub, 1)[0]))
+	})
+}
