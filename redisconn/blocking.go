@@ -166,8 +166,7 @@ func (b *blocking) perform(d *dedicated) (res any, alive bool) {
 		alive = <-unblocked && alive
 	}
 	if !alive {
-		err, _ := res.(error)
-		b.c.dedicatedLost(d, err)
+		b.c.dedicatedLost(d, lostBehind(res))
 	}
 	return res, alive
 }
@@ -221,6 +220,15 @@ func (b *blocking) read(d *dedicated) (any, error) {
 		return b.cb.(replyDecoder).DecodeReply(d.dec, b.n)
 	}
 	return d.dec.Decode()
+}
+
+// lostBehind is with what a connection was lost on which a request ended with res.
+func lostBehind(res any) *errorx.Error {
+	err := redis.AsErrorx(res)
+	if err == nil || err.IsOfType(redis.ErrResult) {
+		err = redis.ErrIO.New("the connection was lost behind a reply")
+	}
+	return err
 }
 
 // lostError is what a request ends with whose connection was lost. sent is whether any

@@ -179,11 +179,14 @@ func (d *dedicated) renew() bool {
 }
 
 const (
-	// unblockLeast is for how long an unblocked command may go unanswered before its
-	// connection is closed: a caller whose context ends has its result after 50 ms.
+	// unblockLeast is for how long an unblocked command may go unanswered after the end
+	// of its caller's context before its connection is closed: the caller has its result
+	// after 50 ms. On loopback 99 of 100 take 0.6 ms, and 6 ms beside 64 goroutines that
+	// send (BenchmarkBlockingCancelled, two cores).
 	unblockLeast = 35 * time.Millisecond
-	// unblockTrips is the same in round trips, of which it takes three, where those
-	// are long.
+	// unblockTrips is the same in round trips, where those are long. It takes two: that
+	// of CLIENT UNBLOCK, and that of PING. Where one takes 10 ms, half take 21 ms, and
+	// 99 of 100 take 26 ms.
 	unblockTrips = 5
 	// unblockAgain is the first pause after which a command that was not blocked yet
 	// is unblocked again. It doubles.

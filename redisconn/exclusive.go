@@ -181,11 +181,7 @@ func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, a
 	res, alive := b.perform(e.d)
 	each(0, res) // even if the connection was lost behind an element
 	if !alive {
-		cause := redis.AsErrorx(res)
-		if cause == nil || cause.IsOfType(redis.ErrResult) {
-			cause = redis.ErrIO.New("the connection was lost behind a reply")
-		}
-		_ = e.lose(cause)
+		_ = e.lose(lostBehind(res))
 	}
 	return nil
 }
