@@ -185,3 +185,20 @@ func expect(cmd string, res any, want string) *errorx.Error {
 	}
 	return nil
 }
+
+// checkRole accepts a user that may not ask.
+func checkRole(c *Connection, res any) *errorx.Error {
+	role, err := ParseRole(res)
+	switch failure := redis.AsErrorx(err); {
+	case failure == nil && role == c.opts.Role:
+		return nil
+	case failure == nil:
+		return ErrRole.New("the server is a %s, not a %s", role, c.opts.Role)
+	case failure.IsOfType(redis.ErrResponseUnexpected):
+		return ErrRole.Wrap(failure, "the server is not a %s", c.opts.Role)
+	case strings.HasPrefix(failure.Message(), "NOPERM"):
+		return nil
+	default:
+		return refusedWith(failure, ErrInit)
+	}
+}

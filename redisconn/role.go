@@ -1,12 +1,6 @@
 package redisconn
 
-import (
-	"strings"
-
-	"github.com/joomcode/errorx"
-
-	"github.com/joomcode/redispipe/redis"
-)
+import "github.com/joomcode/redispipe/redis"
 
 // Role is the role of a server in replication.
 type Role string
@@ -35,21 +29,4 @@ func ParseRole(res any) (Role, error) {
 	}
 	return RoleAny, redis.ErrResponseUnexpected.New("the answer to ROLE is neither a master's nor a replica's").
 		WithProperty(redis.EKResponse, res)
-}
-
-// checkRole accepts a user that may not ask.
-func checkRole(c *Connection, res any) *errorx.Error {
-	role, err := ParseRole(res)
-	switch failure := redis.AsErrorx(err); {
-	case failure == nil && role == c.opts.Role:
-		return nil
-	case failure == nil:
-		return ErrRole.New("the server is a %s, not a %s", role, c.opts.Role)
-	case failure.IsOfType(redis.ErrResponseUnexpected):
-		return ErrRole.Wrap(failure, "the server is not a %s", c.opts.Role)
-	case strings.HasPrefix(failure.Message(), "NOPERM"):
-		return nil
-	default:
-		return refusedWith(failure, ErrInit)
-	}
 }
