@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -386,4 +387,22 @@ func BenchmarkBlockingCancelled(b *testing.B) {
 			b.ReportMetric(float64(closed), "closed")
 		})
 	}
+}
+
+// A caller that waits runs its command by itself: no other goroutine waits with it.
+func TestBlockingTakesNoGoroutine(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	const callers = 20
+	before := runtime.NumGoroutine()
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	for range callers {
+		wg.Go(func() { redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) })
+	}
+	blocked(t, client, callers)
+	require.Less(t, runtime.NumGoroutine()-before, callers+callers/2)
+	cancel()
+	wg.Wait()
 }

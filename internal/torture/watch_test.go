@@ -13,14 +13,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// incrementers is how many goroutines increment one key.
-const incrementers = 64
+// adders is how many goroutines increment one key.
+const adders = 64
 
 // increments has goroutines increment the counter by optimistic transactions until ctx
 // ends.
 func (w *Witnesses) increments(ctx context.Context, sender redis.Sender) {
 	var wg sync.WaitGroup
-	for range incrementers {
+	for range adders {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				_, id := w.Counter.Issue()
