@@ -112,6 +112,7 @@ func TestBlockingCancelled(t *testing.T) {
 
 // A user that may not unblock loses the connection, and knows nothing of the command.
 func TestBlockingCancelledWithoutPermission(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0)) // permissions of subcommands
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
 	for user, want := range map[string]string{"noid": "-client|id", "nounblock": "-client|unblock"} {

