@@ -135,7 +135,6 @@ func (b *blocking) run(d *dedicated) {
 	}
 	d, err := b.c.ready(b.ctx, d)
 	if err != nil {
-		b.c.pool.giveBack(nil, false)
 		b.resolve(err, 0)
 		return
 	}

@@ -23,8 +23,8 @@ type dedicated struct {
 	generation uint64
 }
 
-// ready makes of what the pool has granted a connection that can be used. It ends with
-// ctx, or c.
+// ready makes of what the pool has granted a connection that can be used, until ctx is
+// done. With an error the place goes back to the pool.
 func (c *Connection) ready(ctx context.Context, d *dedicated) (*dedicated, *errorx.Error) {
 	for d != nil {
 		why := d.check(ctx)
@@ -40,29 +40,52 @@ func (c *Connection) ready(ctx context.Context, d *dedicated) (*dedicated, *erro
 		}
 		d = c.pool.nextIdle()
 	}
-	d, err := c.openDedicated(ctx)
-	switch {
-	case err == nil:
-		return d, nil
-	case ctx.Err() != nil:
-		return nil, redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
-	case c.pool.ctx.Err() != nil:
-		return nil, errClosed()
+	withdrawn := func() *errorx.Error {
+		return redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 	}
-	err = c.withConn(err)
-	c.dedicatedFailed(err)
-	return nil, err
+	if ctx.Err() != nil {
+		c.pool.giveBack(nil, false)
+		return nil, withdrawn()
+	}
+	made := make(chan madeDedicated)
+	// It goes on without its caller, until DialTimeout at the longest, or until the pool
+	// is drained: if each caller dialed anew, those that go soon would overrun a server
+	// that answers slowly.
+	go func() {
+		d, err := c.openDedicated()
+		select {
+		case made <- madeDedicated{d, err}:
+		case <-ctx.Done():
+			c.pool.giveBack(d, err == nil)
+		}
+	}()
+	select {
+	case m := <-made:
+		if m.err != nil {
+			c.pool.giveBack(nil, false)
+		}
+		return m.d, m.err
+	case <-ctx.Done():
+		return nil, withdrawn()
+	}
 }
 
-// openDedicated makes a dedicated connection. It ends with ctx, or when the pool is
-// drained.
-func (c *Connection) openDedicated(ctx context.Context) (*dedicated, *errorx.Error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.pool.ctx, cancel)()
+// madeDedicated is a connection, or why there is none.
+type madeDedicated struct {
+	d   *dedicated
+	err *errorx.Error
+}
+
+// openDedicated makes a dedicated connection. It ends when the pool is drained.
+func (c *Connection) openDedicated() (*dedicated, *errorx.Error) {
 	d := &dedicated{c: c, generation: c.pool.current()}
 	var err *errorx.Error
-	if d.socket, err = c.open(ctx, d.askID()); err != nil {
+	if d.socket, err = c.open(c.pool.ctx, d.askID()); err != nil {
+		if c.pool.ctx.Err() != nil {
+			return nil, errClosed()
+		}
+		err = c.withConn(err)
+		c.dedicatedFailed(err)
 		return nil, err
 	}
 	d.raw = newRawWriter(d.Conn)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,36 @@ func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	eventually(t, "it is granted", func() bool { return conn.Pending() == 1 })
 	cancel()
 	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+}
+
+// Callers that go while they wait for a connection leave it to the next one: a server that
+// answers slowly is not dialed for each of them.
+func TestDedicatedIsMadeForTheNext(t *testing.T) {
+	s := testbed.NewServer(t)
+	var dials atomic.Int64
+	release := make(chan struct{})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dials.Add(1) > 1 { // the first is the shared one
+				select {
+				case <-release:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		}})
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := doing(ctx, conn, "BLPOP", "list", 0)
+		eventually(t, "it waits", func() bool { return conn.Pending() == 1 })
+		cancel()
+		requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+	}
+	next := doing(t.Context(), conn, "BLPOP", "list", 0.01)
+	close(release)
+	require.Nil(t, await(t, "the next", next))
+	require.Equal(t, int64(3), dials.Load(), "two places, two connections")
 }
 
 // What an idle connection gets unasked is nobody's answer, and ends it.

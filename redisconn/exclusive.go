@@ -62,7 +62,6 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	}
 	d, err := c.ready(ctx, got.d)
 	if err != nil {
-		c.pool.giveBack(nil, false)
 		return nil, c.withConn(err)
 	}
 	e := &exclusive{c: c, d: d, asks: asking}

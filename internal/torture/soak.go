@@ -188,7 +188,7 @@ func soakConn(integrity bool) redisconn.Opts {
 	return redisconn.Opts{
 		IOTimeout: 300 * time.Millisecond, DialTimeout: 300 * time.Millisecond,
 		ReconnectPause: 20 * time.Millisecond, ReconnectPauseMax: 200 * time.Millisecond,
-		MaxRequests: 10_000, Integrity: integrity,
+		MaxRequests: 10_000, Integrity: integrity, DedicatedConns: soakPoppers,
 	}
 }
 

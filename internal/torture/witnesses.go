@@ -55,7 +55,8 @@ func (w *Witnesses) soakPops(client redis.Sender) *Pops {
 	return w.pops(client, 2, soakPoppers/2, 1)
 }
 
-// soakPoppers is how many dedicated connections a round may leave idle.
+// soakPoppers is how many goroutines of a soak pop, and how many dedicated connections to
+// a server a round may leave idle.
 const soakPoppers = 8
 
 // verify waits for all requests, at most so long, and compares with what the
