@@ -198,8 +198,8 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 	r.Waits, r.Plain, r.Typed, r.Observed = true, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
 	r.Describe(command.Of(cmd, args), wantsSlot)
-	if r.Shared == command.WouldBlock {
-		w.ctx, r.Held = ctx, true
+	if r.Held = r.Shared == command.WouldBlock; r.Held {
+		w.ctx = ctx
 	}
 	w.send(func() { encoded.SendEncoded(r, w, 0) })
 	ticket := r.Ticket

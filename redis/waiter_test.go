@@ -442,7 +442,7 @@ func TestScratchIsSetAnew(t *testing.T) {
 		*r = wire.Request{
 			Cmd: "EVAL", Buf: r.Buf, Shared: 1, Single: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
 			Deadline: time.Now(), Slot: 7, Plain: true, Waits: true, Observed: true,
-			Ticket: wire.Ticket{Seq: 7, Heeded: true},
+			Held: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
 		}
 		cb.Resolve("OK", n)
 	}}
