@@ -180,11 +180,7 @@ func judgeMove(t *testing.T, r *SentinelRig, old *testbed.Server, announced time
 	}
 	t.Logf("moved %v after the announcement; %d of %d writes on the old master after it, the last %v",
 		move.At.Sub(announced), late, len(writes), last.Sub(announced))
-	if !thaws {
-		require.Less(t, last.Sub(announced), promptly)
+	if !thaws { // 1 to 3 ms on a machine that is idle; that nothing was issued after the move is the rule
+		require.Less(t, last.Sub(announced), slack)
 	}
 }
-
-// promptly is in what time a client is to leave a master after a sentinel that it can
-// hear has named another.
-const promptly = 100 * time.Millisecond
