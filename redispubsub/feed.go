@@ -129,7 +129,7 @@ func (f *feed) lost(sess *session, err error) {
 	f.session, f.err = nil, err
 	f.state, f.changed = SocketConnecting, time.Now()
 	for _, t := range f.topics {
-		t.asked, t.live = false, false
+		t.asked, t.live, t.givenUp = false, false, false
 		f.openGapsLocked(t, sess, ConnectionLost, err)
 		f.settleLocked(t)
 	}

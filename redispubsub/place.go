@@ -230,7 +230,7 @@ func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched ma
 	there.members, there.hops, there.pause, there.alone, there.heard = members, t.hops, t.pause, t.alone, t.heard
 	s.topics[t.key] = there
 	delete(s.delayed, t)
-	there.fences = 1
+	there.fences, there.givenUp = 1, false
 	if there.asked {
 		there.fences++ // what is on its way may confirm an earlier wish
 	}

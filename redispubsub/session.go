@@ -158,12 +158,20 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 	if subscribed {
 		t.live, t.confirmed, t.heard = true, true, true
 		t.pause, t.hops = 0, 0
-		if t.fences = max(t.fences-1, 0); t.fences == 0 {
+		t.fences = max(t.fences-1, 0)
+		switch {
+		case t.givenUp && len(t.members) > 0 && t.key.sharded() && f.s.lag > 0:
+			// It may serve the topic as a replica now: the topology will say.
+			t.fences = 1
+			f.s.delayed[t] = s.now.Add(f.s.lag)
+			signal(f.s.poke)
+		case t.fences == 0:
 			f.restoreLocked(t, s.now)
 		}
+		t.givenUp = false
 	} else {
 		// Why, if it is the server's own wish, will be seen by what it answers next.
-		t.live = false
+		t.live, t.givenUp = false, len(t.members) > 0
 		f.openGapsLocked(t, s, 0, nil)
 		f.settleLocked(t)
 	}

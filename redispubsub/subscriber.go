@@ -97,6 +97,7 @@ type topic struct {
 	alone     bool      // to be asked for by a command of its own
 	confirmed bool      // by an answer to the batch in flight
 	heard     bool      // confirmed before, here or by another node
+	givenUp   bool      // by the server, of itself; it has not been asked again since
 	fences    int       // confirmations that are to come before members take messages
 	hops      int       // from node to node, since it was subscribed last
 	pause     time.Duration
