@@ -160,14 +160,16 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 		return
 	}
 	k.countIn(&k.c.waiting)
-	k.c.refresher.afterRefresh(orCancelled(r, func() {
+	refresher := k.c.refresher
+	wake := orCancelled(r, func() {
 		defer k.c.recovered()
 		if n := k.c.topology.Load().find(addr); n != nil && !k.c.closed.Load() && r.Cancelled() == nil {
 			k.sendToNode(r, n, d.action == followAsk)
 			return
 		}
 		k.resume(r)
-	}))
+	})
+	refresher.afterRefresh(wake) // r may be in other hands
 }
 
 func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
