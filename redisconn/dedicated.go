@@ -52,12 +52,15 @@ func (c *Connection) ready(ctx context.Context, d *dedicated) (*dedicated, *erro
 	// is drained: if each caller dialed anew, those that go soon would overrun a server
 	// that answers slowly.
 	go func() {
-		d, err := c.openDedicated()
-		select {
-		case made <- madeDedicated{d, err}:
-		case <-ctx.Done():
-			c.pool.giveBack(d, err == nil)
-		}
+		m := madeDedicated{err: ErrDial.New("the Dialer or the Logger ended its goroutine")}
+		defer func() {
+			select {
+			case made <- m:
+			case <-ctx.Done():
+				c.pool.giveBack(m.d, m.err == nil)
+			}
+		}()
+		m.d, m.err = c.openDedicated()
 	}()
 	select {
 	case m := <-made:
