@@ -107,8 +107,15 @@ func TestCancelInFlight(t *testing.T) {
 				return err
 			})
 			c, _ := connect(t, []string{node.Addr()}, patient)
+			// Behind this no callback of an earlier batch takes any of the time.
+			require.Equal(t, []byte("ok"), redis.Sync{S: c}.Do("GET", "key"))
+			began := time.Now()
 			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
 			await(t, "the request", func() bool { return seen(node, "INCR")+seen(node, "MULTI") == 1 })
+			arrived := time.Now()
+			await(t, "most of the time to be spent on the wire", func() bool {
+				return time.Since(arrived) > 2*arrived.Sub(began)
+			})
 			cancel()
 			res := <-result
 			requireCancelled(t, res, false)
