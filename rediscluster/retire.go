@@ -34,18 +34,22 @@ func (r *refresher) closeRetired(links []*link) {
 		if r.c.sharded {
 			time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
 		} else {
-			go r.closeSoon(l)
+			stopped := l.conn.StopWrites()
+			go r.closeSoon(l, stopped)
 		}
 	}
 }
 
 // closeSoon is closeWhenIdle for a server that may go on as a master beside the one
-// that has replaced it: from the start nothing more is sent to it, nor what waits for a
-// connection to it, and it has owedDelay to answer. It is a goroutine that lasts as
-// long.
-func (r *refresher) closeSoon(l *link) {
+// that has replaced it: nothing more is written to it, and it has owedDelay to answer. It
+// is a goroutine that lasts as long.
+func (r *refresher) closeSoon(l *link, stopped <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(r.c.ctx, owedDelay)
 	defer cancel()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+	}
 	if !l.conn.ConnectedNow() {
 		cancel()
 	}

@@ -2,6 +2,9 @@ package rediscluster_test
 
 import (
 	"context"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,4 +153,65 @@ func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
 	require.False(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
 	serves(t, c, next)
 	require.Nil(t, next.Do("GET", "a"), "it is not sent again")
+}
+
+// What waits for a master that is frozen is not written to it once it is replaced, though
+// it thaws in the same moment: it goes to the new one.
+func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
+	began, thaw := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var mu sync.Mutex // guards ran
+	var ran []string
+	old := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
+		switch r.Cmd {
+		case "INFO":
+			reply = testbed.ScriptedBulk("role:master\r\n")
+		case "SET":
+			once.Do(func() { close(began) })
+			<-thaw
+			mu.Lock()
+			ran = append(ran, r.Args[0])
+			mu.Unlock()
+			reply = "+OK\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	next := testbed.NewServer(t)
+	sentinel := newScriptedSentinel(t, old.Addr(), 1)
+	moves := make(moveLog, 100)
+	c, err := rediscluster.NewSentinel(context.Background(), []string{sentinel.Addr()}, "main", rediscluster.Opts{
+		ConnsPerHost: 1, Logger: moves, HostOpts: redisconn.Opts{IOTimeout: time.Hour},
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	require.Eventually(t, func() bool { return sentinel.publish("+sentinel") > 0 }, 10*time.Second, time.Millisecond)
+
+	value := strings.Repeat("v", 256<<10)
+	futures := make([]*redis.ChanFuture, 64) // more than what sockets hold
+	for i := range futures {
+		futures[i] = redis.ChanFutured{S: c}.Send(redis.Req("SET", strconv.Itoa(i), value))
+		<-began
+	}
+	sentinel.name(next.Addr(), 2)
+	sentinel.publish("+switch-master")
+	for masters := range moves {
+		if masters[0] == next.Addr() {
+			break
+		}
+	}
+	close(thaw)
+	last := strconv.Itoa(len(futures) - 1)
+	require.Equal(t, "OK", futures[len(futures)-1].Value())
+	for _, f := range futures {
+		f.Value()
+	}
+	require.Equal(t, int64(1), next.Do("EXISTS", last))
+	mu.Lock()
+	defer mu.Unlock()
+	for _, key := range ran {
+		require.NotEqual(t, last, key)
+		require.Equal(t, int64(0), next.Do("EXISTS", key), key)
+	}
 }

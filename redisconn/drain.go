@@ -1,5 +1,11 @@
 package redisconn
 
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
 // begin says that a command is about to block, which end takes back. It returns false
 // if none may any more.
 func (p *pool) begin() bool {
@@ -39,6 +45,17 @@ func (p *pool) shut() <-chan struct{} {
 		}()
 	}
 	return p.calm
+}
+
+// endWrites ends the writes on dedicated connections that wait for their sockets to take
+// more.
+func (p *pool) endWrites() {
+	p.mu.Lock()
+	all := slices.Collect(maps.Keys(p.all))
+	p.mu.Unlock()
+	for _, d := range all {
+		_ = d.SetWriteDeadline(time.Unix(1, 0))
+	}
 }
 
 // drained returns what is closed when the pool takes nobody any more, and all

@@ -107,6 +107,9 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	if len(reqs) == 0 {
 		return nil
 	}
+	if e.c.queue.withholds() {
+		return e.lose(errClosed())
+	}
 	if why := e.d.quiet(); why != nil {
 		return e.broken(ErrNotConnected.Wrap(why, "connection lost"))
 	}

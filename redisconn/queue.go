@@ -53,15 +53,17 @@ type queue struct {
 	// draining is set by Shutdown, and closed when nothing of the users' is pending.
 	draining chan struct{}
 	drained  bool
+	// withheld is set by StopWrites.
+	withheld bool
 
 	waiters list.List // of capacityWaiter: callers that wait for room, oldest first
 }
 
 // admitLocked returns nil if requests may enter, and otherwise the error that they get.
 // A batch larger than the bounds may enter an empty queue.
-func (q *queue) admitLocked(reqs []*wire.Request) *errorx.Error {
+func (q *queue) admitLocked(reqs []*wire.Request, cb Future) *errorx.Error {
 	switch {
-	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil:
+	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil || q.withheld && !isOwn(cb):
 		return errClosed()
 	case q.state == stateDisconnected:
 		return ErrNotConnected.Wrap(q.why, "not connected")
@@ -291,10 +293,8 @@ func (q *queue) trim() (idle bool) {
 	return q.spares.trim(q.seq)
 }
 
-// abort waits until nobody writes, and returns everything that is left: the batches in
-// flight and the open one. The state must be one in which nothing is accepted.
-func (q *queue) abort() (inflight, open *batch) {
-	q.mu.Lock()
+// awaitReleaseLocked waits, without the lock, until nobody has the right to write.
+func (q *queue) awaitReleaseLocked() {
 	for q.writing {
 		if q.released == nil {
 			q.released = make(chan struct{})
@@ -304,6 +304,13 @@ func (q *queue) abort() (inflight, open *batch) {
 		<-released
 		q.mu.Lock()
 	}
+}
+
+// abort waits until nobody writes, and returns everything that is left: the batches in
+// flight and the open one. The state must be one in which nothing is accepted.
+func (q *queue) abort() (inflight, open *batch) {
+	q.mu.Lock()
+	q.awaitReleaseLocked()
 	inflight, open = q.head, q.open
 	q.head, q.tail, q.open = nil, nil, nil
 	q.pending, q.own, q.bytes, q.concurrency = 0, 0, 0, 0

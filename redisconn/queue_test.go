@@ -22,7 +22,7 @@ func newTestQueue(maxRequests, maxBytes int) *queue {
 func (q *queue) put(size int, fut Future) (seq uint64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.admitLocked(requests(1)) != nil {
+	if q.admitLocked(requests(1), nil) != nil {
 		return 0, false
 	}
 	b := q.openLocked()
@@ -80,7 +80,7 @@ func TestQueueAdmits(t *testing.T) {
 			if c.ctx != nil {
 				q.ctx = c.ctx
 			}
-			err := q.admitLocked(requests(c.requests))
+			err := q.admitLocked(requests(c.requests), nil)
 			if c.want == nil {
 				require.Nil(t, err)
 				return

@@ -103,7 +103,7 @@ func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
 func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
 	q := &c.queue
 	q.mu.Lock()
-	if err := q.admitLocked(reqs); err != nil {
+	if err := q.admitLocked(reqs, cb); err != nil {
 		q.mu.Unlock()
 		return last, err
 	}

@@ -1,0 +1,171 @@
+package redisconn_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// frozen is a server that stops reading with the first SET, until it thaws.
+type frozen struct {
+	pipes
+	began, thaw chan struct{}
+
+	mu   sync.Mutex // guards keys
+	keys []string   // of the SETs that it has run
+}
+
+func newFrozen() *frozen {
+	f := &frozen{began: make(chan struct{}), thaw: make(chan struct{})}
+	f.answer = func(args []string) string {
+		switch args[0] {
+		case "PING":
+			return pong(args)
+		case "CLIENT":
+			if args[1] == "ID" {
+				return ":1\r\n"
+			}
+		case "SET":
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if len(f.keys) == 0 {
+				close(f.began)
+				<-f.thaw
+			}
+			f.keys = append(f.keys, args[1])
+		}
+		return "+OK\r\n"
+	}
+	return f
+}
+
+// dialTCP is pipes.dial with sockets of little room.
+func (f *frozen) dialTCP(t *testing.T) func(context.Context, string, string) (net.Conn, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() { // ends with the listener
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+			go f.serve(conn)
+		}
+	}()
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, l.Addr().String())
+		if err == nil {
+			err = conn.(*net.TCPConn).SetWriteBuffer(4 << 10)
+		}
+		return conn, err
+	}
+}
+
+// What a frozen server has not read when its writes are stopped it never runs, though it
+// thaws at once.
+func TestStopWritesOfAFrozenServer(t *testing.T) {
+	for name, tcp := range map[string]bool{"pipe": false, "TCP": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFrozen()
+			dial := f.dial
+			if tcp {
+				dial = f.dialTCP(t)
+			}
+			conn := connect(t, "127.0.0.1:1", redisconn.Opts{Dialer: dial, Logger: redisconn.NoopLogger{}})
+			const requests = 64
+			value := strings.Repeat("v", 64<<10)
+			outcomes := newOutcomes(requests)
+			for i := range requests {
+				conn.Send(redis.Req("SET", strconv.Itoa(i), value), outcomes, uint64(i))
+				if i == 0 {
+					await(t, "the first", f.began)
+				}
+			}
+			await(t, "the last write", conn.StopWrites())
+			close(f.thaw)
+			results := outcomes.wait(t)
+			requireNotSent(t, send(conn, "SET", "later", "1").wait(t), redis.ErrContextClosed)
+			conn.Close()
+			eventually(t, "the first has run", func() bool { return slices.Contains(f.ran(), "0") })
+			ran := f.ran()
+			require.NotContains(t, ran, strconv.Itoa(requests-1))
+			notSent := func(i int) bool {
+				err := redis.AsErrorx(results[i])
+				return err != nil && err.HasTrait(redis.ErrTraitNotSent)
+			}
+			require.True(t, notSent(requests-1), "%v", results[requests-1])
+			for i := range requests {
+				require.False(t, notSent(i) && slices.Contains(ran, strconv.Itoa(i)), "%d: %v", i, results[i])
+			}
+		})
+	}
+}
+
+func (f *frozen) ran() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.keys)
+}
+
+// What is in flight gets its reply, and blocking commands are unblocked by Shutdown.
+func TestStopWritesAwaitsReplies(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	blocks := send(conn, "BLPOP", "list", 0)
+	blocked(t, admin, 1)
+	require.Equal(t, "OK", admin.Do("CLIENT", "PAUSE", 60000, "WRITE"))
+	waits := send(conn, "SET", "a", "1")
+	eventually(t, "it is held back", func() bool { return strings.Contains(strings.Join(listed(t, admin), ""), "cmd=set") })
+	await(t, "the last write", conn.StopWrites())
+	requireNotSent(t, send(conn, "SET", "b", "1").wait(t), redis.ErrContextClosed)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(background) }()
+	require.Equal(t, "OK", admin.Do("CLIENT", "UNPAUSE"))
+	require.Equal(t, "OK", waits.wait(t))
+	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
+	require.NoError(t, await(t, "Shutdown", ended))
+	require.Nil(t, admin.Do("GET", "b"))
+}
+
+// A session writes nothing more, and one that waits for the socket gives up.
+func TestStopWritesOfSessions(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	await(t, "the last write", conn.StopWrites())
+	requireNotSent(t, session.Do("SET", "a", "1"), redis.ErrContextClosed)
+	session.Close()
+	require.Nil(t, s.Do("GET", "a"))
+
+	f := newFrozen()
+	conn = connect(t, "127.0.0.1:1", redisconn.Opts{Dialer: f.dial, IOTimeout: -1, Logger: redisconn.NoopLogger{}})
+	session, err = redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	ended := make(chan any, 1)
+	go func() {
+		ended <- session.SendMany([]redis.Request{
+			redis.Req("SET", "a", "1"), redis.Req("SET", "b", strings.Repeat("v", 1<<20)),
+		})[1]
+	}()
+	await(t, "the first", f.began)
+	await(t, "the last write", conn.StopWrites())
+	requireUnknown(t, await(t, "the session", ended), redis.ErrIO)
+	close(f.thaw)
+	session.Close()
+	conn.Close()
+	require.NotContains(t, f.ran(), "b")
+}
