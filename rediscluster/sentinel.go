@@ -30,7 +30,9 @@ const maxSentinels = 32
 // a sentinel tells a greater epoch, nothing more is written to the old master. Replies
 // that it owes are used if they come within 50 ms; otherwise these requests are
 // unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent
-// to it. While no sentinel answers, the last answer counts.
+// to it. While no sentinel answers, the last answer counts. So does that of each sentinel
+// that does not answer, until a majority has agreed on something else for 10 s: sentinels
+// that are installed anew begin with epoch 0.
 //
 // If no sentinel knows a master yet, or the master can't be reached, NewSentinel waits
 // until ctx is done, or for 5 s if ctx has no deadline. Errors: [ErrNoSentinel],
@@ -251,8 +253,8 @@ func (s *sentinels) hear(w *sentinel, r sentinelReport, failure *errorx.Error) {
 	switch {
 	case failure != nil:
 		s.errs[w.addr] = failure
-		last.gone = true
-		if known {
+		if known && last.answers() {
+			last.gone = time.Now()
 			s.reports[w.addr] = last
 		}
 	case r.tilt && known && !last.tilt: // what it said before counts
@@ -293,7 +295,7 @@ func (s *sentinels) judgeLocked() (changed, disputed bool) {
 	if s.present != nil {
 		present = s.present.shards[0].master
 	}
-	l, dispute := judge(s.reports, present)
+	l, dispute := judge(s.reports, present, time.Now())
 	disputed = dispute != nil && s.dispute == nil
 	s.dispute = dispute
 	if l == nil || s.present != nil && slices.Equal(l.shards[0].replicas, s.present.shards[0].replicas) && l.shards[0].master == present {
@@ -314,19 +316,20 @@ func (s *sentinels) watch(addrs []string) {
 	}
 }
 
-// forget drops the sentinels that do not answer, and that neither the user nor any that
-// answers names.
+// forget drops the sentinels that do not answer, whose last word does not count, and that
+// neither the user nor any that answers names.
 func (s *sentinels) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	named := slices.Clone(s.seeds)
 	for addr, r := range s.reports {
-		if !r.gone {
+		if r.answers() {
 			named = append(append(named, addr), r.others...)
 		}
 	}
 	for addr, w := range s.watched {
-		if s.errs[addr] != nil && !slices.Contains(named, addr) {
+		r, answered := s.reports[addr]
+		if s.errs[addr] != nil && !slices.Contains(named, addr) && (!answered || r.outlived(s.reports, time.Now())) {
 			w.stop()
 			delete(s.watched, addr)
 			delete(s.reports, addr)

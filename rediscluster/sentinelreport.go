@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -24,11 +25,16 @@ type sentinelReport struct {
 	epoch    uint64
 	replicas []string // without those that are of no use
 	others   []string // sentinels
+	// quorum is how many sentinels have to agree that a master is down.
+	quorum int
 	// tilt: the sentinel's clock has jumped, and it does not trust itself.
 	tilt bool
-	// gone: the sentinel does not answer, and this is what it said last.
-	gone bool
+	// gone is since when the sentinel does not answer. This is what it said last then.
+	gone time.Time
 }
+
+// answers reports whether the sentinel is not gone.
+func (r sentinelReport) answers() bool { return r.gone.IsZero() }
 
 // sentinelQuestions are what a sentinel is asked. While it leads a failover, it tells
 // the new master's address once that is one, and has raised the epoch before; so of
@@ -70,6 +76,7 @@ func parseSentinel(answers []any) (r sentinelReport, failure *errorx.Error) {
 		return r, ErrNoSentinel.New("its answer has no config-epoch")
 	}
 	r.master, r.epoch = before, epoch
+	r.quorum, _ = strconv.Atoi(master["quorum"])
 	for _, replica := range parseList(answers[3]) {
 		if addr := replica.addr(); addr != "" && addr != r.master && replica.isOfUse() {
 			r.replicas = append(r.replicas, addr)
@@ -171,17 +178,48 @@ func (f sentinelFields) isOfUse() bool {
 	return true
 }
 
-// judge says what holds of what all sentinels said last, those that are gone included:
-// the master of the greatest epoch, so that one who comes back with old news never
-// moves the client back; an epoch that all who told it have taken back, as those do that
-// are installed anew, counts no more. Of two masters with one epoch the present one
+// outlivedAfter is for how long what a sentinel said counts, though it is gone and a
+// majority says something else. Sentinels tell each other of an epoch every 2 s.
+const outlivedAfter = 10 * time.Second
+
+// outlived reports whether what a sentinel that is gone said last counts no more. So
+// sentinels may be installed anew, which begin with epoch 0, and a new master may come to
+// nothing that only a sentinel knew of which died. One that is installed by itself, and
+// knows nobody yet, is no majority where the quorum is 2 or more.
+func (r sentinelReport) outlived(reports map[string]sentinelReport, now time.Time) bool {
+	if r.answers() || now.Sub(r.gone) < outlivedAfter {
+		return false
+	}
+	for _, other := range reports {
+		if other.answers() && !other.tilt && other.hasMajority(reports) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMajority reports whether most of the sentinels that this one knows, and as many as
+// its quorum, say the same now.
+func (r sentinelReport) hasMajority(reports map[string]sentinelReport) bool {
+	agree := 1
+	for _, addr := range r.others {
+		if other := reports[addr]; other.answers() && !other.tilt && other.master == r.master && other.epoch == r.epoch {
+			agree++
+		}
+	}
+	return r.quorum > 0 && agree >= r.quorum && 2*agree > len(r.others)+1
+}
+
+// judge says what holds of what all sentinels said last, those that are gone included
+// until they are outlived: the master of the greatest epoch, so that one who comes back
+// with old news never moves the client back. Of two masters with one epoch the present one
 // stays while anybody names it. It returns nil if no sentinel names any.
-func judge(reports map[string]sentinelReport, present string) (*layout, *errorx.Error) {
+func judge(reports map[string]sentinelReport, present string, now time.Time) (*layout, *errorx.Error) {
 	var best []sentinelReport
 	for _, addr := range slices.Sorted(maps.Keys(reports)) {
 		r := reports[addr]
 		switch {
-		case r.tilt || r.master == "":
+		case r.tilt || r.master == "" || r.outlived(reports, now):
 		case len(best) == 0 || r.epoch > best[0].epoch:
 			best = []sentinelReport{r}
 		case r.epoch == best[0].epoch:
@@ -214,9 +252,9 @@ func judge(reports map[string]sentinelReport, present string) (*layout, *errorx.
 // replicasOf merges the replicas of those who name the master; who is gone counts only
 // if nobody else does.
 func replicasOf(master string, reports []sentinelReport) (replicas []string) {
-	slices.SortStableFunc(reports, func(a, b sentinelReport) int { return cmp.Compare(boolToInt(a.gone), boolToInt(b.gone)) })
+	slices.SortStableFunc(reports, func(a, b sentinelReport) int { return cmp.Compare(boolToInt(b.answers()), boolToInt(a.answers())) })
 	for i, r := range reports {
-		if r.gone && i > 0 {
+		if !r.answers() && i > 0 {
 			break
 		}
 		for _, addr := range r.replicas {

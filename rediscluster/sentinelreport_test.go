@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
@@ -27,7 +28,7 @@ func sentinelAnswers() []any {
 	addr := fields("10.0.0.1", "6379")
 	return []any{
 		addr,
-		fields("name", "main", "ip", "10.0.0.1", "port", "6379", "flags", "master", "config-epoch", "7"),
+		fields("name", "main", "ip", "10.0.0.1", "port", "6379", "flags", "master", "config-epoch", "7", "quorum", "2"),
 		addr,
 		[]any{
 			fields("ip", "10.0.0.2", "port", "6379", "flags", "slave", "master-link-status", "ok"),
@@ -46,7 +47,7 @@ func TestParseSentinel(t *testing.T) {
 	r, err := parseSentinel(sentinelAnswers())
 	require.Nil(t, err)
 	assert.Equal(t, sentinelReport{
-		master: "10.0.0.1:6379", epoch: 7,
+		master: "10.0.0.1:6379", epoch: 7, quorum: 2,
 		replicas: []string{"10.0.0.2:6379", "[::1]:6380"}, others: []string{"sentinel.example:26379"},
 	}, r)
 
@@ -87,8 +88,15 @@ func TestJudge(t *testing.T) {
 	says := func(master string, epoch uint64, replicas ...string) sentinelReport {
 		return sentinelReport{master: master, epoch: epoch, replicas: replicas}
 	}
-	gone := func(r sentinelReport) sentinelReport { r.gone = true; return r }
+	now := time.Now()
+	gone := func(r sentinelReport) sentinelReport { r.gone = now.Add(-outlivedAfter); return r }
+	left := func(r sentinelReport) sentinelReport { r.gone = now; return r }
 	tilt := func(r sentinelReport) sentinelReport { r.tilt = true; return r }
+	// knows is what one of a set of sentinels says, two of which have to agree.
+	knows := func(r sentinelReport, others ...string) sentinelReport {
+		r.quorum, r.others = 2, others
+		return r
+	}
 	type reports = map[string]sentinelReport
 	for name, tt := range map[string]struct {
 		reports  reports
@@ -107,9 +115,35 @@ func TestJudge(t *testing.T) {
 		"tilt alone":         {reports{"a": tilt(says("r", 9))}, "", "", nil, false},
 		"dispute at first":   {reports{"a": says("m", 1), "b": says("r", 1)}, "", "", nil, true},
 		"dispute later":      {reports{"a": says("m", 1, "x"), "b": says("r", 1, "y")}, "r", "r", []string{"y"}, true},
-		"another address":    {reports{"a": says("moved", 1), "b": says("moved", 1)}, "m", "moved", nil, false},
+		"one of three comes back": {
+			reports{"a": knows(says("m", 1), "b", "c"), "b": gone(says("r", 2)), "c": gone(says("r", 2))}, "r", "r", nil, false,
+		},
+		"one installed anew": {reports{"a": knows(says("m", 0)), "b": gone(says("r", 2)), "c": gone(says("r", 2))}, "r", "r", nil, false},
+		"two installed anew, that do not know each other": {
+			reports{"a": knows(says("m", 0)), "b": knows(says("m", 0)), "c": gone(says("r", 2))}, "r", "r", nil, false,
+		},
+		"two of three installed anew": {
+			reports{"a": knows(says("m", 0), "b", "d"), "b": knows(says("m", 0), "a", "d"), "c": gone(says("r", 2))}, "r", "m", nil, false,
+		},
+		"two of three, and the third has just left": {
+			reports{"a": knows(says("m", 0), "b", "d"), "b": knows(says("m", 0), "a", "d"), "c": left(says("r", 2))}, "r", "r", nil, false,
+		},
+		"what only one knew that died": {
+			reports{"a": knows(says("m", 1), "b", "c"), "b": knows(says("m", 1), "a", "c"), "c": gone(says("r", 2))}, "r", "m", nil, false,
+		},
+		"two of five installed anew": {
+			reports{"a": knows(says("m", 0), "b", "d", "e"), "b": knows(says("m", 0), "a", "d", "e"), "c": gone(says("r", 2))}, "r", "r", nil, false,
+		},
+		"a live one has more": {
+			reports{"a": knows(says("m", 0), "b"), "b": knows(says("m", 0), "a"), "c": says("r", 2)}, "r", "r", nil, false,
+		},
+		"another address": {reports{"a": says("moved", 1), "b": says("moved", 1)}, "m", "moved", nil, false},
 	} {
-		l, dispute := judge(tt.reports, tt.present)
+		for addr, r := range tt.reports {
+			r.from = addr
+			tt.reports[addr] = r
+		}
+		l, dispute := judge(tt.reports, tt.present, now)
 		assert.Equal(t, tt.dispute, dispute != nil, name)
 		if tt.master == "" {
 			assert.Nil(t, l, name)
