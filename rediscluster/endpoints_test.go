@@ -18,11 +18,16 @@ import (
 // servers.
 func newEndpoints(t *testing.T, servers map[string]*testbed.Server, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
-	opts.HostOpts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+	opts.HostOpts.Dialer = dialer(servers)
+	return newReplicated(t, []string{"primary.test:6379", "reader.test:6379"}, opts)
+}
+
+// dialer dials the servers that IPs stand for.
+func dialer(servers map[string]*testbed.Server) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(addr)
 		return (&net.Dialer{}).DialContext(ctx, network, servers[host].Addr())
 	}
-	return newReplicated(t, []string{"primary.test:6379", "reader.test:6379"}, opts)
 }
 
 // The names of a managed pair stand for other servers after a failover. The old master is
@@ -95,4 +100,18 @@ func TestReplicatedNoticesRolesByFailures(t *testing.T) {
 	serves(t, c, one)
 	require.Equal(t, "OK", db.Do("SET", "a", "2"))
 	require.Equal(t, []byte("2"), one.Do("GET", "a"))
+}
+
+// IPv6 addresses are as good as others, given or told by sentinels.
+func TestGroupsOfIPv6Addresses(t *testing.T) {
+	server := testbed.NewServer(t)
+	servers := map[string]*testbed.Server{"::1": server, "10.0.0.1": server}
+	rediscluster.KnownNames(t, rediscluster.NameTable{"primary.test": {"10.0.0.1"}})
+	opts := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Dialer: dialer(servers)}}
+	c := newReplicated(t, []string{"[::1]:6379", "primary.test:6379", "[::1]:6379"}, opts)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+
+	sentinel := newScriptedSentinel(t, "[::1]:6379", 1)
+	c = newScripted(t, sentinel, opts)
+	require.Equal(t, []byte("1"), redis.Sync{S: c}.Do("GET", "a"))
 }

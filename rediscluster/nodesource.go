@@ -28,6 +28,7 @@ type nodeSource struct {
 // itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure).
 // Addresses that can't be used are reported by [LogInitialNodeSkipped].
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
+	opts.Addrs = nil // it is for NewReplicated
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
 		c.sharded = true
 		return &nodeSource{c: c, seeds: slices.Clone(addrs)}

@@ -45,8 +45,9 @@ type Opts struct {
 	SentinelOpts redisconn.Opts
 	// Addrs, for [NewReplicated], returns the addresses (host:port) of the servers; the
 	// list that NewReplicated got is ignored then. It is called each time the servers
-	// are asked, with a context that ends after IOTimeout. If it returns an error, or
-	// no address, the last addresses stay in use.
+	// are asked, with a context that ends after IOTimeout, and not again before it has
+	// returned. If it returns an error, or no address, or nothing in time, or panics, the
+	// last addresses stay in use.
 	Addrs func(ctx context.Context) ([]string, error)
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
@@ -62,7 +63,7 @@ type Opts struct {
 	// of each. Default none.
 	Zone string
 	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
-	// not know their zone. Default: the zone that the server tells when a connection to
+	// not know their zone. It is called once for each node, and must not block. Default: the zone that the server tells when a connection to
 	// it is made (availability_zone in INFO server, from Valkey 8.1 on), or that CLUSTER
 	// SLOTS tells (from Valkey 9.1 on).
 	ZoneOf func(addr string) string

@@ -48,6 +48,16 @@ type serverList struct {
 	last standings
 	// names are hostnames of addresses.
 	names map[string]string
+	// asked is where Opts.Addrs answers that has been called; nil if it has returned.
+	asked chan given
+	// failure is why Opts.Addrs gave no addresses last.
+	failure error
+}
+
+// given is what Opts.Addrs has returned.
+type given struct {
+	addrs []string
+	err   error
 }
 
 // start implements source.
@@ -88,6 +98,9 @@ func (s *serverList) refusal() (kind *errorx.Type) {
 func (s *serverList) layout(present string) *layout {
 	l := s.last.layout(present)
 	l.hostnames = s.names
+	if len(s.last) == 0 && s.failure != nil {
+		l.reason = ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")
+	}
 	return l
 }
 
@@ -163,21 +176,46 @@ func (s *serverList) ask(ctx context.Context) {
 	}
 }
 
-// addresses returns the addresses to be asked, with the hostnames that they come from.
+// addresses returns the addresses to be asked, with the hostnames that they come from: the
+// last ones if there are none.
 func (s *serverList) addresses(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
-	if s.c.opts.Addrs == nil {
-		return s.c.resolveHosts(ctx, s.addrs, s.names)
+	addrs := s.addrs
+	if s.c.opts.Addrs != nil {
+		addrs, s.failure = s.given(ctx)
+		if s.failure != nil {
+			s.c.report(LogInitialNodeSkipped{Address: "Opts.Addrs", Error: s.failure})
+		}
 	}
-	given, err := s.c.opts.Addrs(ctx)
-	if err != nil {
-		s.c.report(LogInitialNodeSkipped{Address: "Opts.Addrs", Error: err})
+	if names := s.c.resolveHosts(ctx, addrs, s.names); len(names) > 0 {
+		return names
 	}
-	if err != nil || len(given) == 0 {
-		return s.names
+	return s.names
+}
+
+// given asks Opts.Addrs, and waits for it until ctx is done. It is not called again before
+// it has returned.
+func (s *serverList) given(ctx context.Context) ([]string, error) {
+	if s.asked == nil {
+		s.asked = make(chan given, 1)
+		go s.c.askAddrs(ctx, s.asked) // ends with the user's function
 	}
-	return s.c.resolveHosts(ctx, given, s.names)
+	select {
+	case g := <-s.asked:
+		s.asked = nil
+		return g.addrs, g.err
+	case <-ctx.Done():
+		return nil, ErrNoMaster.Wrap(ctx.Err(), "it has not returned")
+	}
+}
+
+// askAddrs calls Opts.Addrs, which may panic.
+func (c *Cluster) askAddrs(ctx context.Context, answer chan<- given) {
+	g := given{err: ErrNoMaster.New("it panicked")}
+	defer func() { answer <- g }()
+	defer c.recovered()
+	g.addrs, g.err = c.opts.Addrs(ctx)
 }
 
 // askStanding asks one server over a connection of its own, which finds what a name

@@ -3,6 +3,7 @@ package rediscluster_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -115,4 +116,52 @@ func TestReplicatedRefusesBadInput(t *testing.T) {
 	opts.Addrs = func(context.Context) ([]string, error) { return nil, errors.New("no answer") }
 	_, err = rediscluster.NewReplicated(ctx, nil, opts)
 	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
+}
+
+// What a user's function does that gives the addresses harms nobody: the last addresses
+// stay in use, and roles are followed.
+func TestReplicatedOfHostileAddrs(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	var called atomic.Int64
+	var give atomic.Pointer[func() ([]string, error)]
+	set := func(f func() ([]string, error)) { give.Store(&f) }
+	set(func() ([]string, error) { return append(g.Addrs(), g.Addrs()...), nil })
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := newReplicated(t, nil, rediscluster.Opts{
+		CheckInterval: 100 * time.Millisecond, HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond},
+		Addrs: func(context.Context) ([]string, error) { called.Add(1); return (*give.Load())() },
+	})
+	db := redis.Sync{S: c}
+	for i, f := range []func() ([]string, error){
+		func() ([]string, error) { panic("of the user's") },
+		func() ([]string, error) { runtime.Goexit(); return nil, nil },
+		func() ([]string, error) { return nil, nil },
+		func() ([]string, error) { return nil, errors.New("unknown") },
+		func() ([]string, error) { return []string{"", "host", "127.0.0.1", "[::1"}, nil },
+		func() ([]string, error) { <-ctx.Done(); return nil, nil },
+	} {
+		set(f)
+		before := called.Load()
+		require.Eventually(t, func() bool { return called.Load() > before }, 10*time.Second, time.Millisecond)
+		next := g.Servers()[(i+1)%2]
+		require.NoError(t, g.Promote(next))
+		serves(t, c, next)
+		require.Eventually(t, func() bool { return db.Do("SET", "a", "2") == "OK" }, 10*time.Second, time.Millisecond)
+	}
+}
+
+func TestAddrsAreForNewReplicated(t *testing.T) {
+	opts := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, Addrs: func(context.Context) ([]string, error) { panic("called") }}
+	_, err := rediscluster.NewCluster(context.Background(), nil, opts)
+	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrNoAddressProvided), "%v", err)
+	_, err = rediscluster.NewSentinel(context.Background(), nil, "main", opts)
+	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrNoAddressProvided), "%v", err)
+
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err = rediscluster.NewReplicated(ctx, nil, opts)
+	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
+	require.ErrorContains(t, err, "Opts.Addrs gave no addresses")
+	require.ErrorContains(t, err, "it panicked")
 }

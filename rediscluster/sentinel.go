@@ -47,6 +47,7 @@ func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*
 	if opts.Name == "" {
 		opts.Name = name
 	}
+	opts.Addrs = nil // it is for NewReplicated
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source { return newSentinels(c, addrs, name) })
 }
 

@@ -215,3 +215,33 @@ func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 		require.Equal(t, int64(0), next.Do("EXISTS", key), key)
 	}
 }
+
+// Servers never see the password of the sentinels, nor sentinels that of the servers, and
+// nobody else sees either.
+func TestSentinelPasswordsGoWhereTheyBelong(t *testing.T) {
+	answer := testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		_, err := c.Write([]byte(map[string]string{"AUTH": "+OK\r\n", "ROLE": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"}[r.Cmd]))
+		return err
+	}}
+	master, stranger := testbed.NewScripted(t, answer), testbed.NewScripted(t, answer)
+	first, second := newScriptedSentinel(t, master.Addr(), 1), newScriptedSentinel(t, stranger.Addr(), 0)
+	first.others = []string{second.Addr()}
+	newScripted(t, first, rediscluster.Opts{
+		HostOpts:     redisconn.Opts{Password: "of the servers"},
+		SentinelOpts: redisconn.Opts{Username: "watcher", Password: "of the sentinels"},
+	})
+	require.Eventually(t, func() bool { return second.asked() > 0 }, 10*time.Second, time.Millisecond)
+	saw := func(s *testbed.ScriptedServer) (args []string) {
+		for _, r := range s.Requests() {
+			args = append(args, r.Args...)
+		}
+		return args
+	}
+	for _, s := range []*testbed.ScriptedServer{first.ScriptedServer, second.ScriptedServer} {
+		require.Contains(t, saw(s), "of the sentinels")
+		require.NotContains(t, saw(s), "of the servers")
+	}
+	require.Contains(t, saw(master), "of the servers")
+	require.NotContains(t, saw(master), "of the sentinels")
+	require.Zero(t, stranger.Accepted(), "a lower epoch names it")
+}

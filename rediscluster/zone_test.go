@@ -1,6 +1,7 @@
 package rediscluster_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,4 +85,14 @@ func TestServersTellTheirZones(t *testing.T) {
 		answered := reads(g)
 		return redis.AsError(res) == nil && answered[0] && answered[1] && answered[2]
 	}, 5*time.Second, time.Millisecond)
+}
+
+// A function that panics knows no zone: all are read from.
+func TestZoneOfPanics(t *testing.T) {
+	g := testbed.NewGroup(t)
+	c := newReplicated(t, g.Addrs(), rediscluster.Opts{Zone: "a", ZoneOf: func(string) string { panic("of the user's") }})
+	require.Eventually(t, func() bool {
+		res := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("MGET", "a", "b")
+		return redis.AsError(res) == nil && !slices.Contains(reads(g), false)
+	}, 10*time.Second, time.Millisecond)
 }
