@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -209,6 +210,9 @@ func (r *refresher) publish(l *layout) (changed bool) {
 		t.since = before.since
 	}
 	t.handed = t.handedFrom(before)
+	if slices.Equal(t.masters(), before.masters()) {
+		t.reign, t.endReign = before.reign, before.endReign
+	}
 	var gone []*link
 	for key, n := range r.nodes {
 		if _, ok := used[key]; !ok {
@@ -217,7 +221,11 @@ func (r *refresher) publish(l *layout) (changed bool) {
 		}
 	}
 	r.retire(gone) // before the topology forgets them: Shutdown knows no others
-	close(r.c.topology.Swap(t).replaced)
+	r.c.topology.Store(t)
+	close(before.replaced)
+	if t.reign != before.reign {
+		before.endReign()
+	}
 	r.closeRetired(gone)
 	r.c.report(LogTopologyChanged{Masters: t.masters()})
 	return true

@@ -192,7 +192,8 @@ func (k *retrier) mayWait() bool {
 	return k.counter == &k.c.waiting || k.c.waiting.Load() < maxWaiting
 }
 
-// retryAfter dispatches it again after a pause, or ends it with err if too many wait.
+// retryAfter dispatches it again after a pause, which ends when there are other masters, or
+// ends it with err if too many wait.
 func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration) {
 	switch {
 	case pause == 0:
@@ -203,10 +204,15 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration
 		return
 	}
 	k.countIn(&k.c.waiting)
-	time.AfterFunc(pause, orCancelled(r, func() {
+	wake := orCancelled(r, func() {
 		defer k.c.recovered()
 		k.resume(r)
-	}))
+	})
+	stop := context.AfterFunc(k.c.topology.Load().reign, wake) // r may be in other hands
+	time.AfterFunc(pause, func() {
+		stop()
+		wake()
+	})
 }
 
 // orCancelled returns what ends a wait of r with a call of resume. It is called once:

@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -31,6 +32,9 @@ type topology struct {
 	handed *slotSet
 	// replaced is closed when another topology is in place.
 	replaced chan struct{}
+	// reign ends when a topology with other masters is in place.
+	reign    context.Context
+	endReign context.CancelFunc
 }
 
 // shard is a master with its replicas.
@@ -55,6 +59,7 @@ type nodeFor func(addr string, replica bool) *node
 // newTopology makes a topology of a layout.
 func newTopology(l *layout, get nodeFor) *topology {
 	t := &topology{slots: l.slots, aliases: l.aliases, reason: l.reason, replaced: make(chan struct{})}
+	t.reign, t.endReign = context.WithCancel(context.Background())
 	for _, plan := range l.shards {
 		s := &shard{master: get(plan.master, false)}
 		s.nodes = append(s.nodes, s.master)
