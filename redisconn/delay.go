@@ -17,8 +17,9 @@ var epoch = time.Now()
 func clock() time.Duration { return time.Since(epoch) }
 
 // callbackClock measures for how long futures of users hold the reader. It runs from
-// the first such future until the reader waits for more bytes. Only the holder of the right to read
-// may start and stop it. A nil one, of a socket without batches, stands still.
+// the first such future until the reader waits for more bytes, or passes the right to
+// read on. Only the holder of that right may start and stop it. A nil one, of a socket
+// without batches, stands still.
 type callbackClock struct {
 	since atomic.Int64 // when it was started, or 0
 	total atomic.Int64 // what it has run before

@@ -146,3 +146,17 @@ func TestDelayOfOverload(t *testing.T) {
 		return true
 	}, 10*time.Second, time.Millisecond)
 }
+
+// A future that has returned is not blamed for the wait of the request after it, which
+// its caller writes and reads by itself.
+func TestDelayAfterAFuture(t *testing.T) {
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second})
+	resolved := make(chan struct{})
+	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(any, uint64) { close(resolved) }), 0)
+	<-resolved
+	ctx, cancel := context.WithCancel(context.Background())
+	defer time.AfterFunc(400*time.Millisecond, cancel).Stop()
+	d, ok := redis.DelayOf(redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "STALL")))
+	require.True(t, ok)
+	require.Equal(t, redis.StageWire, d.Longest(), "%v", d)
+}

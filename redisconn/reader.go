@@ -73,6 +73,7 @@ func (r *reader) handOver() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
 	}
+	r.s.calls.stop()
 	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.c.queue.passRead(r.s, mayIdle) {
 		return true
 	}
