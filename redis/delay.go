@@ -14,7 +14,7 @@ import (
 // batch that has the request.
 type Delay struct {
 	// Queue is the time until the batch began to be written. Earlier batches had to be
-	// written first, or there was no connection.
+	// written first, or there was no connection, or no room in the queue.
 	Queue time.Duration
 	// Wire is the time from then until the first byte of its answer: the network, the
 	// server, and the answers to earlier batches.
@@ -85,10 +85,11 @@ func (d Delay) String() string {
 var EKDelay = errorx.RegisterPrintableProperty("delay")
 
 // DelayOf returns where the time of a request went that ended with err, if that is
-// known: it is if the request was queued on a connection, or in flight, when it ended.
+// known: it is if the request was queued on a connection, in flight, or waiting for room
+// in a full queue, when it ended.
 // For an [ErrOverloaded] it is the delay of the oldest request in flight. If a cluster
-// has sent the request again, it is the delay of the last attempt, and of a single
-// request whose context has ended it is not known then.
+// has sent the request again, it is the delay of the last attempt; between two attempts
+// it is not known.
 func DelayOf(err error) (Delay, bool) {
 	typed := AsErrorx(err)
 	if typed == nil {
@@ -122,6 +123,17 @@ func delayOf(t wire.Ticket) *Delay {
 		return &d
 	}
 	return nil
+}
+
+// delayOutside returns the delay of a request that has waited since then for room in a
+// full queue.
+func delayOutside(queue any, since time.Time) *Delay {
+	var d Delay
+	if full, ok := queue.(delayer); ok {
+		d, _ = full.Delay(0)
+	}
+	d.Queue = time.Since(since)
+	return &d
 }
 
 // withDelay adds where the time went, if that is known.

@@ -97,7 +97,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		m.of(s)
 		m.send(func() { s.SendMany(reqs, m, 0) })
 		if m.wait(ctx, wire.Ticket{}) == endAbandoned {
-			m.abandon(abandoned(ctx, m.lastQueued()))
+			m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
 		}
 		if seen != nil {
 			*seen = m.last()

@@ -6,31 +6,40 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// queued is the part of a future of several requests that keeps the ticket of the last.
+// queued is the part of a future that keeps the ticket of its last request.
 type queued struct {
-	queueing sync.Mutex // guards ticket
+	queueing sync.Mutex // guards what follows
 	ticket   wire.Ticket
+	use      uint32 // that ticket is of: see waiter.use
 }
 
 // Queued implements wire.Queuer.
-func (q *queued) Queued(t wire.Ticket) {
+func (q *queued) Queued(t wire.Ticket) { q.queuedBy(0, t) }
+
+// queuedBy is Queued for one of the uses of a future that is used again.
+func (q *queued) queuedBy(use uint32, t wire.Ticket) {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
-	q.ticket = t
+	q.ticket, q.use = t, use
 }
 
-// lastQueued returns the ticket of the last request, if it is known.
-func (q *queued) lastQueued() wire.Ticket {
+// lastQueued returns the ticket of the last request of a use, or else known.
+func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
+	if q.use != use || q.ticket.Queue == nil {
+		return known
+	}
 	return q.ticket
 }
 
 // heeded returns the ticket of a blocking request that was sent by itself, if its sender
 // heeds the context.
 func (q *queued) heeded() wire.Ticket {
-	if t := q.lastQueued(); t.Heeded {
-		return t
+	q.queueing.Lock()
+	defer q.queueing.Unlock()
+	if q.ticket.Heeded {
+		return q.ticket
 	}
 	return wire.Ticket{}
 }

@@ -2,6 +2,8 @@ package redis
 
 import (
 	"errors"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // ScanEOF is what a Scanner's future gets when the iteration is over. It is
@@ -98,7 +100,7 @@ type ScannerBase struct {
 // DoNext sends the next step to snd; cb is resolved with its batch.
 func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	s.cb = cb
-	snd.Send(s.step(), s, 0)
+	snd.Send(s.step(), scanStep{wire.Passed{To: cb}, s}, 0)
 }
 
 // step is the request of the next step.
@@ -151,3 +153,16 @@ func (s *ScannerBase) Resolve(res any, _ uint64) {
 	s.Iter = it
 	resolve(cb, keys, 0)
 }
+
+// scanStep is the future of one step.
+type scanStep struct {
+	wire.Passed
+	s *ScannerBase
+}
+
+// Waits implements wire.Caller: nobody reads for a step, so that one whose caller has gone
+// is not sent.
+func (scanStep) Waits() bool { return false }
+
+// Resolve implements Future.
+func (s scanStep) Resolve(res any, n uint64) { s.s.Resolve(res, n) }

@@ -67,7 +67,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 
 // batch returns the future of a batch, or nil if no request of it runs a script.
 func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBatch {
-	m := &scriptBatch{cb: cb, start: start}
+	m := &scriptBatch{Passed: wire.Passed{To: cb}, start: start}
 	for i, r := range reqs {
 		s := p.find(r)
 		if s == nil {
@@ -86,7 +86,7 @@ func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBat
 
 // call returns the future of a request that runs a script.
 func (p *scriptSender) call(s *Script, r Request, cb Future, n uint64) *scriptCall {
-	return &scriptCall{script: s, to: p.Sender, args: cloneArgs(r.Args), cb: cb, n: n}
+	return &scriptCall{script: s, to: p.Sender, args: cloneArgs(r.Args), Passed: wire.Passed{To: cb}, n: n}
 }
 
 // EachShard implements Sender.
@@ -122,7 +122,7 @@ func (p *scriptSender) find(r Request) *Script {
 
 // scriptBatch is the future of a batch with scripts.
 type scriptBatch struct {
-	cb    Future
+	wire.Passed
 	start uint64
 	reqs  []Request
 	calls []*scriptCall // by index; nil for other requests
@@ -141,17 +141,8 @@ func (m *scriptBatch) Resolve(res any, n uint64) {
 		c.Resolve(res, 0)
 		return
 	}
-	resolve(m.cb, res, m.start+n)
+	resolve(m.To, res, m.start+n)
 }
-
-// Cancelled implements Future.
-func (m *scriptBatch) Cancelled() error { return cancelled(m.cb) }
-
-// Waits implements wire.Caller.
-func (m *scriptBatch) Waits() bool { return wire.Waits(m.cb) }
-
-// GiveRead implements wire.Caller.
-func (m *scriptBatch) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(m.cb, r) }
 
 // scriptTransaction is the future of a transaction with scripts.
 type scriptTransaction struct{ *scriptBatch }
@@ -172,7 +163,7 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 			}
 		}
 	}
-	resolve(m.cb, res, n)
+	resolve(m.To, res, n)
 }
 
 // maxScriptRounds is how often a call waits for another call's body and meets
@@ -181,12 +172,13 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 // script that is flushed every 10 ms needs no third one.
 const maxScriptRounds = 3
 
-// scriptCall is the future of a request that runs a script by its hash.
+// scriptCall is the future of a request that runs a script by its hash. If it is
+// cancelled while others wait for it, one of them follows it.
 type scriptCall struct {
+	wire.Passed
 	script *Script
 	to     Sender
 	args   []any // of the request; a copy
-	cb     Future
 	n      uint64
 	rounds int
 	bodied bool // the body was sent
@@ -215,7 +207,7 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 	if AsError(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
-	resolve(c.cb, res, c.n)
+	resolve(c.To, res, c.n)
 }
 
 // missed is called when a node has answered with NOSCRIPT: the call sends the body,
@@ -255,15 +247,6 @@ func (c *scriptCall) release() {
 	}
 }
 
-// Cancelled implements Future. If others wait for the call, one of them follows it.
-func (c *scriptCall) Cancelled() error { return cancelled(c.cb) }
-
-// Waits implements wire.Caller.
-func (c *scriptCall) Waits() bool { return wire.Waits(c.cb) }
-
-// GiveRead implements wire.Caller.
-func (c *scriptCall) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(c.cb, r) }
-
 // afterMiss sends a call of the script that has met NOSCRIPT.
 type afterMiss struct {
 	Sender
@@ -273,7 +256,7 @@ type afterMiss struct {
 
 // Send implements Sender.
 func (p afterMiss) Send(r Request, cb Future, n uint64) {
-	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, cb: cb, n: n}).missed(p.node)
+	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, Passed: wire.Passed{To: cb}, n: n}).missed(p.node)
 }
 
 // noScript returns res if it is an ErrNoScript.

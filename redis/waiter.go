@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -43,6 +44,9 @@ type waiter struct {
 	res             any
 	pooled          bool
 	typed, observed bool // as in wire.Request
+	// use numbers the uses of a pooled one. After its caller has gone, another may use
+	// it at any time.
+	use uint32
 
 	ctx    context.Context // of a request that may block, else nil
 	place  wire.Place      // where the answer came from, if observed is set
@@ -64,6 +68,7 @@ func newWaiter(s Sender) *waiter {
 func pooledWaiter() *waiter {
 	w := waiters.Get().(*waiter)
 	w.state.Store(callPending)
+	w.use++
 	return w
 }
 
@@ -95,6 +100,9 @@ func (w *waiter) Resolve(res any, _ uint64) {
 	}
 }
 
+// Queued implements wire.Queuer. It is called before the waiter may be resolved.
+func (w *waiter) Queued(t wire.Ticket) { w.queuedBy(w.use, t) }
+
 // Observes implements wire.Observer.
 func (w *waiter) Observes() bool { return w.observed }
 
@@ -121,10 +129,10 @@ func (w *waiter) Context() context.Context {
 // caller's use of the waiter. ticket is that of the request, if it is known. What came
 // into the waiter's target is moved to t, and where the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
-	many := !w.pooled
+	use := w.use
 	end := w.wait(ctx, ticket)
-	if many && end != endResolved {
-		ticket = w.lastQueued()
+	if end != endResolved {
+		ticket = w.lastQueued(use, ticket)
 	}
 	if end == endAbandoned {
 		return abandoned(ctx, ticket) // its resolver recycles the waiter
@@ -235,8 +243,9 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	if !ok {
 		return false, err
 	}
+	since := time.Now()
 	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
-		return false, withdrawn(ctx)
+		return false, withDelay(withdrawn(ctx), delayOutside(queue, since))
 	}
 	return true, nil
 }

@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // is resolved.
 type attempt struct {
 	retrier
-	cb  redis.Future
+	wire.Passed
 	n   uint64
 	req wire.Request
 	buf []byte // the attempt's own; req.Buf is in it
@@ -34,7 +33,7 @@ var attempts = sync.Pool{New: func() any { return &attempt{} }}
 
 func (c *Cluster) newAttempt(cb redis.Future, n uint64) *attempt {
 	a := attempts.Get().(*attempt)
-	a.c, a.cb, a.n = c, cb, n
+	a.c, a.To, a.n = c, cb, n
 	return a
 }
 
@@ -47,7 +46,7 @@ func (a *attempt) copyRequest(r *wire.Request) {
 
 // ofUser prepares a request that has not come from package redis.
 func (a *attempt) ofUser() {
-	a.named, a.req.Waits, a.req.Observed = true, wire.Waits(a.cb), wire.Observes(a.cb)
+	a.named, a.req.Waits, a.req.Observed = true, wire.Waits(a.To), wire.Observes(a.To)
 }
 
 // setSpec says how to route the request.
@@ -111,7 +110,16 @@ func (a *attempt) sendTo(l *link, asking bool) {
 		a.giveUp(a, a.c.errClosed())
 		return
 	}
-	l.conn.SendEncodedAsk(&a.req, a, 0, asking)
+	queuer, ok := a.To.(wire.Queuer)
+	if !ok || a.blocks() {
+		l.conn.SendEncodedAsk(&a.req, a, 0, asking)
+		return
+	}
+	again := new(resent)
+	queuer.Queued(wire.Ticket{Queue: again}) // later the future may be another request's
+	req := a.req
+	l.conn.SendEncodedAsk(&req, a, 0, asking)
+	again.queued(req.Ticket)
 }
 
 // Resolve implements redis.Future.
@@ -134,32 +142,9 @@ func (a *attempt) blocks() bool {
 	return a.req.Shared == command.WouldBlock && !a.c.opts.HostOpts.ScriptMode
 }
 
-// Context is for wire.ContextOf.
-func (a *attempt) Context() context.Context { return wire.ContextOf(a.cb) }
-
-// Cancelled implements redis.Future.
-func (a *attempt) Cancelled() error {
-	if a.cb == nil {
-		return nil
-	}
-	return a.cb.Cancelled()
-}
-
-// Observes implements wire.Observer.
-func (a *attempt) Observes() bool { return wire.Observes(a.cb) }
-
-// AnsweredBy implements wire.Observer.
-func (a *attempt) AnsweredBy(p wire.Place) { wire.AnsweredBy(a.cb, p) }
-
-// Waits implements wire.Caller.
-func (a *attempt) Waits() bool { return wire.Waits(a.cb) }
-
-// GiveRead implements wire.Caller.
-func (a *attempt) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(a.cb, r) }
-
 // DecodeReply implements wire.ReplyDecoder, for requests whose future does.
 func (a *attempt) DecodeReply(d *redis.Decoder, _ uint64) (any, error) {
-	return a.cb.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d, a.n)
+	return a.To.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d, a.n)
 }
 
 // idempotent implements retryable.
@@ -175,7 +160,7 @@ func (a *attempt) fail(err *errorx.Error) {
 
 // finish resolves the request and ends the attempt.
 func (a *attempt) finish(res any) {
-	cb, n := a.cb, a.n
+	cb, n := a.To, a.n
 	a.countIn(nil)
 	a.recycle()
 	if cb != nil {

@@ -232,11 +232,17 @@ func (l *link) Withdraw(seq uint64) bool {
 // Delay tells package redis where the time of a request has gone.
 func (l *link) Delay(seq uint64) (redis.Delay, bool) {
 	if queue := l.queue.Load(); queue != nil {
-		if known, ok := queue.Queue.(interface {
-			Delay(seq uint64) (redis.Delay, bool)
-		}); ok {
-			return known.Delay(seq)
-		}
+		return delayIn(queue.Queue, seq)
+	}
+	return redis.Delay{}, false
+}
+
+// delayIn asks a queue where the time of a request has gone.
+func delayIn(queue wire.Withdrawer, seq uint64) (redis.Delay, bool) {
+	if known, ok := queue.(interface {
+		Delay(seq uint64) (redis.Delay, bool)
+	}); ok {
+		return known.Delay(seq)
 	}
 	return redis.Delay{}, false
 }

@@ -104,7 +104,7 @@ func (s *scanner) Next(cb redis.Future) {
 		if s.Iter == nil { // the answer comes before that to the first step
 			s.ask(l.conn, func(h *holdings, _ error) { s.before.Store(h) })
 		}
-		s.DoNext(uncovered{s, cb}, l.conn)
+		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.conn)
 	}
 }
 
@@ -181,16 +181,8 @@ func (s *scanner) resolve(cb redis.Future, res any) {
 
 // uncovered passes those keys of a batch on whose slots are not covered.
 type uncovered struct {
-	s  *scanner
-	cb redis.Future
-}
-
-// Cancelled implements redis.Future.
-func (u uncovered) Cancelled() error {
-	if u.cb == nil {
-		return nil
-	}
-	return u.cb.Cancelled()
+	wire.Passed
+	s *scanner
 }
 
 // Resolve implements redis.Future.
@@ -204,5 +196,5 @@ func (u uncovered) Resolve(res any, _ uint64) {
 		}
 		res = left
 	}
-	u.s.resolve(u.cb, res)
+	u.s.resolve(u.To, res)
 }

@@ -11,19 +11,20 @@ import (
 // many is one call of SendMany. It keeps the requests encoded, so that each can
 // be sent again.
 type many struct {
+	wire.Passed
 	c      *Cluster
 	policy ReplicaPolicyEnum
 	reqs   []wire.Request
-	cb     redis.Future
 	start  uint64
 }
 
 // group holds the requests of a call that go to one link, as one batch. It is the
 // future of the batch.
 type group struct {
-	m     *many
-	link  *link
-	index []int // of the requests in the call
+	wire.Passed // m's
+	m           *many
+	link        *link
+	index       []int // of the requests in the call
 }
 
 // sendMany is SendMany with a policy.
@@ -32,7 +33,7 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		c.send(policy, reqs[0], cb, start)
 		return
 	}
-	m := &many{c: c, policy: policy, cb: cb, start: start}
+	m := &many{Passed: wire.Passed{To: cb}, c: c, policy: policy, start: start}
 	if err := m.Cancelled(); err != nil {
 		m.reject(reqs, errCancelled(err), -1)
 		return
@@ -84,21 +85,10 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 }
 
 func (m *many) resolve(i int, res any) {
-	if m.cb != nil {
-		m.cb.Resolve(res, m.start+uint64(i))
+	if m.To != nil {
+		m.To.Resolve(res, m.start+uint64(i))
 	}
 }
-
-// Cancelled returns why nobody waits for the results any more.
-func (m *many) Cancelled() error {
-	if m.cb == nil {
-		return nil
-	}
-	return m.cb.Cancelled()
-}
-
-// Waits implements wire.Caller.
-func (m *many) Waits() bool { return wire.Waits(m.cb) }
 
 // groups assigns the requests to links, in order. Those that can't be sent at once
 // go on alone.
@@ -119,7 +109,7 @@ func (m *many) groups() (groups []*group) {
 		}
 		g := findGroup(groups, l)
 		if g == nil {
-			g = &group{m: m, link: l}
+			g = &group{Passed: m.Passed, m: m, link: l}
 			groups = append(groups, g)
 		}
 		g.index = append(g.index, i)
@@ -129,7 +119,7 @@ func (m *many) groups() (groups []*group) {
 
 // attemptOf makes an attempt of the request of index i.
 func (m *many) attemptOf(i int) *attempt {
-	a := m.c.newAttempt(m.cb, m.start+uint64(i))
+	a := m.c.newAttempt(m.To, m.start+uint64(i))
 	a.copyRequest(&m.reqs[i])
 	a.ofUser()
 	a.setSpec(m.policy)
@@ -183,21 +173,3 @@ func (g *group) attemptOf(n int) *attempt {
 	a.link, a.counter = g.link, &g.link.pending
 	return a
 }
-
-// Cancelled implements redis.Future.
-func (g *group) Cancelled() error { return g.m.Cancelled() }
-
-// Queued implements wire.Queuer.
-func (g *group) Queued(ticket wire.Ticket) { wire.Queued(g.m.cb, ticket) }
-
-// Observes implements wire.Observer.
-func (g *group) Observes() bool { return wire.Observes(g.m.cb) }
-
-// AnsweredBy implements wire.Observer.
-func (g *group) AnsweredBy(p wire.Place) { wire.AnsweredBy(g.m.cb, p) }
-
-// Waits implements wire.Caller.
-func (g *group) Waits() bool { return g.m.Waits() }
-
-// GiveRead implements wire.Caller.
-func (g *group) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(g.m.cb, r) }

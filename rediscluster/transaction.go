@@ -14,7 +14,7 @@ import (
 // As a future it gets what became of each request, and last what EXEC answered.
 type transaction struct {
 	retrier
-	cb   redis.Future
+	wire.Passed
 	n    uint64
 	reqs []*wire.Request
 	// refused is the first error with which a request was not queued by the
@@ -28,7 +28,7 @@ func (c *Cluster) sendTransaction(policy ReplicaPolicyEnum, reqs []redis.Request
 		wire.ResolveEmpty(cb, n)
 		return
 	}
-	t := &transaction{retrier: retrier{c: c}, cb: cb, n: n}
+	t := &transaction{retrier: retrier{c: c}, Passed: wire.Passed{To: cb}, n: n}
 	slot, err := t.prepare(reqs)
 	if err != nil {
 		t.fail(err.WithProperty(redis.EKRequests, reqs))
@@ -101,29 +101,6 @@ func (t *transaction) Resolve(res any, n uint64) {
 	t.handleError(t, err)
 }
 
-// Queued implements wire.Queuer.
-func (t *transaction) Queued(ticket wire.Ticket) { wire.Queued(t.cb, ticket) }
-
-// Observes implements wire.Observer.
-func (t *transaction) Observes() bool { return wire.Observes(t.cb) }
-
-// AnsweredBy implements wire.Observer.
-func (t *transaction) AnsweredBy(p wire.Place) { wire.AnsweredBy(t.cb, p) }
-
-// Waits implements wire.Caller.
-func (t *transaction) Waits() bool { return wire.Waits(t.cb) }
-
-// GiveRead implements wire.Caller.
-func (t *transaction) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(t.cb, r) }
-
-// Cancelled implements redis.Future.
-func (t *transaction) Cancelled() error {
-	if t.cb == nil {
-		return nil
-	}
-	return t.cb.Cancelled()
-}
-
 // idempotent implements retryable.
 func (t *transaction) idempotent() bool { return false }
 
@@ -141,7 +118,7 @@ func (t *transaction) fail(err *errorx.Error) {
 
 func (t *transaction) finish(res any) {
 	t.countIn(nil)
-	if t.cb != nil {
-		t.cb.Resolve(res, t.n)
+	if t.To != nil {
+		t.To.Resolve(res, t.n)
 	}
 }

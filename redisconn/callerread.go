@@ -81,6 +81,9 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 		return replyReady
 	}
 	for !r.dec.Complete() {
+		if r.dec.Buffered() > 0 {
+			r.noteFirstByte()
+		}
 		if r.dec.Full() {
 			return replyTooLarge
 		}
@@ -92,6 +95,13 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 		}
 	}
 	return replyReady
+}
+
+// noteFirstByte notes that a part of the answer to the oldest batch has come.
+func (r *reader) noteFirstByte() {
+	if b, _ := r.current(); b != nil && b.firstByte.Load() == 0 {
+		b.answerBegins()
+	}
 }
 
 // interruptibly calls wait, which reads from the socket, until ctx is done. It returns

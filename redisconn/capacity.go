@@ -1,6 +1,10 @@
 package redisconn
 
-import "context"
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/redis"
+)
 
 // capacity is how many requests a caller waits for room for.
 type capacity struct {
@@ -38,6 +42,14 @@ func (c capacity) AwaitCapacity(ctx context.Context) error {
 		}
 		return context.Cause(ctx)
 	}
+}
+
+// Delay tells package redis what is ahead of a request that waits for room.
+func (c capacity) Delay(uint64) (d redis.Delay, ok bool) {
+	c.q.mu.Lock()
+	defer c.q.mu.Unlock()
+	c.q.setAheadLocked(&d, c.q.seq, c.q.takenBytes+uint64(c.q.bytes))
+	return d, true
 }
 
 // admitWaitersLocked lets in as many of the callers that wait for room as there is

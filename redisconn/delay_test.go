@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
@@ -98,6 +99,7 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 						opts.IOTimeout = 400 * time.Millisecond
 					}
 					conn := connect(t, addr, opts)
+					require.NoError(t, conn.Ping()) // callers read from now on
 					stall(t, conn, release)
 					req := redis.Req("GET", "key")
 					if stage == redis.StageReading {
@@ -159,4 +161,82 @@ func TestDelayAfterAFuture(t *testing.T) {
 	d, ok := redis.DelayOf(redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "STALL")))
 	require.True(t, ok)
 	require.Equal(t, redis.StageWire, d.Longest(), "%v", d)
+}
+
+// retyped is a Sender of a user's, which gets plain requests.
+type retyped struct{ redis.Sender }
+
+// However a request was sent, the error of its context says where the time went.
+func TestDelayWhicheverWay(t *testing.T) {
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second})
+	conn.Send(redis.Req("STALL"), nil, 0)
+	script := redis.NewScript("return 1")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer time.AfterFunc(400*time.Millisecond, cancel).Stop()
+	var all sync.WaitGroup
+	for name, send := range map[string]func() error{
+		"Do":     func() error { return redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "GET", "key")) },
+		"DoInto": func() error { var v string; return redis.SyncCtx{S: conn}.DoInto(ctx, &v, "GET", "key") },
+		"decorator": func() error {
+			return redis.AsError(redis.SyncCtx{S: retyped{conn}}.Do(ctx, "GET", "key"))
+		},
+		"transaction": func() error {
+			_, err := redis.SyncCtx{S: conn}.SendTransaction(ctx, []redis.Request{redis.Req("GET", "key")})
+			return err
+		},
+		"scan": func() error {
+			_, err := redis.SyncCtx{S: conn}.Scanner(ctx, redis.ScanOpts{}).Next()
+			return err
+		},
+		"script": func() error {
+			s := redis.SyncCtx{S: redis.WithScripts(conn, script)}
+			return redis.AsError(s.Send(ctx, script.Request(nil, nil)))
+		},
+	} {
+		all.Go(func() {
+			err := send()
+			d, known := redis.DelayOf(err)
+			assert.True(t, known, "%s: %v", name, err)
+			assert.Equal(t, redis.StageWire, d.Longest(), "%s: %v", name, d)
+			assert.Positive(t, d.AheadRequests, name)
+		})
+	}
+	all.Wait()
+}
+
+// A request that has waited for room in the queue was in the queue.
+func TestDelayOfAFullQueue(t *testing.T) {
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second, MaxRequests: 2})
+	conn.Send(redis.Req("STALL"), nil, 0)
+	conn.Send(redis.Req("GET", "key"), nil, 0)
+	for _, send := range []func(ctx context.Context) any{
+		func(ctx context.Context) any { return redis.SyncCtx{S: conn}.Do(ctx, "GET", "key") },
+		func(ctx context.Context) any {
+			return redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{redis.Req("GET", "key")})[0]
+		},
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		result := make(chan any, 1)
+		go func() { result <- send(ctx) }()
+		require.Eventually(t, func() bool { return conn.Stats().WaitingForRoom == 1 }, 10*time.Second, time.Millisecond)
+		cancel()
+		err := redis.AsError(<-result)
+		d, known := redis.DelayOf(err)
+		require.True(t, known, "%v", err)
+		require.Equal(t, redis.StageQueue, d.Longest(), "%v", d)
+		require.Equal(t, 2, d.AheadRequests)
+		require.Equal(t, redis.OutcomeNotSent, d.Outcome)
+	}
+}
+
+// A request that reads its reply by itself ends as others do when the reply stops.
+func TestDelayOfTypedReply(t *testing.T) {
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 400 * time.Millisecond, DialTimeout: time.Second})
+	var v string
+	err := redis.Sync{S: conn}.DoInto(&v, "CUT")
+	require.ErrorContains(t, err, "no answer within")
+	d, known := redis.DelayOf(err)
+	require.True(t, known, "%v", err)
+	require.Equal(t, redis.StageReading, d.Longest(), "%v", d)
+	require.EqualValues(t, 1, conn.Stats().Unknown)
 }

@@ -38,6 +38,7 @@ func TestHookSeesAddress(t *testing.T) {
 	hook := &completions{more: make(chan struct{}, 10)}
 	hooked := redis.WithHook(conn, hook)
 	reqs := []redis.Request{redis.Req("INCR", "n"), redis.Req("GET", "n")}
+	script := redis.NewScript("return 1")
 	for i, send := range []func(){
 		func() { require.Equal(t, "PONG", redis.Sync{S: hooked}.Do("PING")) },
 		func() { redis.Sync{S: hooked}.SendMany(reqs) },
@@ -46,6 +47,11 @@ func TestHookSeesAddress(t *testing.T) {
 		func() { redis.ChanFutured{S: hooked}.SendMany(reqs)[1].Value() },
 		func() { redis.ChanFutured{S: hooked}.SendTransaction(reqs).Value() },
 		func() { require.Error(t, redis.AsError(redis.Sync{S: hooked}.Do("GET"))) },
+		func() { _, _ = redis.Sync{S: hooked}.Scanner(redis.ScanOpts{}).Next() },
+		func() {
+			s := redis.WithScripts(conn, script)
+			redis.Sync{S: redis.WithHook(s, hook)}.Send(script.Request(nil, nil))
+		},
 	} {
 		send()
 		<-hook.more

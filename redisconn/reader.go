@@ -168,12 +168,25 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 	it := b.items[next]
 	res, err := it.fut.(replyDecoder).DecodeReply(r.dec, it.n)
 	if err != nil {
-		r.s.fail(redis.AsErrorx(err))
-		it.fut.Resolve(r.s.c.withConn(redis.AsErrorx(err)), it.n)
+		r.failTyped(b, next, redis.AsErrorx(err))
 		return false
 	}
 	r.resolve(b, next, reply{res, r.dec.Size()})
 	return true
+}
+
+// failTyped ends the session, and the claimed item of index i whose reply could not be
+// read: as leftovers would, which don't know of it.
+func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
+	r.s.fail(err)
+	if err.IsOfType(redis.ErrIO) {
+		err = r.s.unknownError() // why the session has failed, be it by this error or before
+	} else {
+		err = r.s.c.withConn(err)
+	}
+	r.s.c.queue.countLeft(0, 1)
+	it := &b.items[i]
+	it.fut.Resolve(withDelay(err, b.delay(clock())), it.n)
 }
 
 // resolve tells the logger, if it wants that, and resolves the item of index i, even

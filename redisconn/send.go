@@ -26,7 +26,9 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	}
 	if err != nil {
 		c.refuse(cb, err.WithProperty(redis.EKRequest, req), n)
+		return
 	}
+	wire.Queued(cb, scratch.Request.Ticket)
 }
 
 // SendEncoded is for packages redis and rediscluster.

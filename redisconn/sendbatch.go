@@ -81,42 +81,19 @@ func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 		wire.ResolveEmpty(cb, start)
 		return
 	}
-	c.SendBatchFlags(reqs, &transaction{cb: cb, n: start, exec: uint64(len(reqs))}, 0, DoTransaction)
+	c.SendBatchFlags(reqs, &transaction{wire.Passed{To: cb}, start, uint64(len(reqs))}, 0, DoTransaction)
 }
 
 // transaction passes on what EXEC answered, and drops the rest.
 type transaction struct {
-	cb   Future
+	wire.Passed
 	n    uint64
 	exec uint64
 }
 
 // Resolve implements redis.Future.
 func (t *transaction) Resolve(res any, n uint64) {
-	if n == t.exec && t.cb != nil {
-		t.cb.Resolve(res, t.n)
+	if n == t.exec && t.To != nil {
+		t.To.Resolve(res, t.n)
 	}
 }
-
-// Cancelled implements redis.Future.
-func (t *transaction) Cancelled() error {
-	if t.cb == nil {
-		return nil
-	}
-	return t.cb.Cancelled()
-}
-
-// Queued implements wire.Queuer.
-func (t *transaction) Queued(ticket wire.Ticket) { wire.Queued(t.cb, ticket) }
-
-// Observes implements wire.Observer.
-func (t *transaction) Observes() bool { return wire.Observes(t.cb) }
-
-// AnsweredBy implements wire.Observer.
-func (t *transaction) AnsweredBy(p wire.Place) { wire.AnsweredBy(t.cb, p) }
-
-// Waits implements wire.Caller.
-func (t *transaction) Waits() bool { return wire.Waits(t.cb) }
-
-// GiveRead implements wire.Caller.
-func (t *transaction) GiveRead(r wire.ReadRight) bool { return wire.GiveRead(t.cb, r) }

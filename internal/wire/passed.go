@@ -1,0 +1,33 @@
+package wire
+
+import "context"
+
+// Passed is the part of a future that passes its result on to another one, To: whatever
+// a sender asks of the first, the second answers. To may be nil.
+type Passed struct{ To Future }
+
+// Cancelled implements redis.Future.
+func (p Passed) Cancelled() error {
+	if p.To == nil {
+		return nil
+	}
+	return p.To.Cancelled()
+}
+
+// Context is for ContextOf.
+func (p Passed) Context() context.Context { return ContextOf(p.To) }
+
+// Queued implements Queuer.
+func (p Passed) Queued(t Ticket) { Queued(p.To, t) }
+
+// Observes implements Observer.
+func (p Passed) Observes() bool { return Observes(p.To) }
+
+// AnsweredBy implements Observer.
+func (p Passed) AnsweredBy(at Place) { AnsweredBy(p.To, at) }
+
+// Waits implements Caller.
+func (p Passed) Waits() bool { return Waits(p.To) }
+
+// GiveRead implements Caller.
+func (p Passed) GiveRead(r ReadRight) bool { return GiveRead(p.To, r) }
