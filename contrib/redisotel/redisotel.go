@@ -12,6 +12,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/joomcode/errorx"
 	"go.opentelemetry.io/otel"
@@ -76,6 +77,7 @@ type hook struct {
 	duration metric.Float64Histogram
 	common   []attribute.KeyValue
 	address  string
+	seen     prefixes
 }
 
 // Before implements redis.Hook.
@@ -92,7 +94,7 @@ func (h *hook) After(ctx context.Context, op redis.Operation, end redis.Completi
 		late = server(end.Address)
 	}
 	late = append(late, peer(end.Peer)...)
-	late = append(late, failure(end)...)
+	late = append(late, h.failure(end)...)
 
 	span := trace.SpanFromContext(ctx)
 	span.SetAttributes(late...)
@@ -182,14 +184,14 @@ func split(addr string) (host string, port int) {
 }
 
 // failure returns what the conventions have for an operation that failed.
-func failure(end redis.Completion) []attribute.KeyValue {
+func (h *hook) failure(end redis.Completion) []attribute.KeyValue {
 	if end.Outcome == redis.OutcomeValue || end.Err == nil {
 		return nil
 	}
 	if end.Outcome != redis.OutcomeRefused {
 		return []attribute.KeyValue{attribute.String("error.type", errorType(end.Err))}
 	}
-	code := prefix(end.Err)
+	code := h.seen.bounded(prefix(end.Err))
 	return []attribute.KeyValue{attribute.String("db.response.status_code", code), attribute.String("error.type", code)}
 }
 
@@ -209,6 +211,33 @@ func prefix(err error) string {
 		return "ERR"
 	}
 	return word
+}
+
+// prefixesMost bounds the values of db.response.status_code: servers have some 40 prefixes
+// of their own, and a script may raise any.
+const prefixesMost = 128
+
+// prefixes are those that were seen.
+type prefixes struct {
+	mu   sync.Mutex // guards seen
+	seen map[string]struct{}
+}
+
+// bounded returns prefix, or "_OTHER" if too many others were seen before.
+func (p *prefixes) bounded(prefix string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.seen[prefix]; known {
+		return prefix
+	}
+	if len(p.seen) >= prefixesMost {
+		return "_OTHER"
+	}
+	if p.seen == nil {
+		p.seen = make(map[string]struct{})
+	}
+	p.seen[prefix] = struct{}{}
+	return prefix
 }
 
 // description is that of a span's status: the error's type, since its text may be the

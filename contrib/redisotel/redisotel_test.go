@@ -3,6 +3,8 @@ package redisotel
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,4 +148,20 @@ func TestErrorType(t *testing.T) {
 	host, port := split("unix:///tmp/redis.sock")
 	require.Equal(t, "/tmp/redis.sock", host)
 	require.Zero(t, port)
+}
+
+// Whatever scripts raise, there are few values of the labels.
+func TestPrefixesAreBounded(t *testing.T) {
+	tel := newTelemetry()
+	made, err := NewHook(tel.opts)
+	require.NoError(t, err)
+	op := redis.Operation{Command: "EVAL", Requests: 1}
+	for i := range 10_000 {
+		word := strings.Map(func(r rune) rune { return r - '0' + 'A' }, strconv.Itoa(i))
+		made.After(context.Background(), op, redis.Completion{Err: redis.ErrResult.New("%s raised", word), Outcome: redis.OutcomeRefused})
+	}
+	var data metricdata.ResourceMetrics
+	require.NoError(t, tel.reader.Collect(context.Background(), &data))
+	points := data.ScopeMetrics[0].Metrics[0].Data.(metricdata.Histogram[float64]).DataPoints
+	require.Len(t, points, prefixesMost+1)
 }
