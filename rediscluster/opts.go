@@ -15,7 +15,7 @@ type Opts struct {
 	// AsyncDial, ReadOnly and Handle. ReconnectPause defaults to 200 ms and
 	// ReconnectPauseMax to 500 ms here, so that a node that is back is soon in use.
 	HostOpts redisconn.Opts
-	// ConnsPerHost is the number of connections to each node. Default 2.
+	// ConnsPerHost is the number of connections to each node, 1 at the least. Default 2.
 	ConnsPerHost int
 	// ConnHostPolicy says which connection of a node a request goes to. Default
 	// ConnHostPreferFirst.
@@ -53,9 +53,11 @@ type Opts struct {
 	// RoundRobinSeed drives the choice among replicas and connections. Default
 	// [DefaultRoundRobinSeed].
 	RoundRobinSeed RoundRobinSeed
-	// LatencyOrientedRR gives nodes that answer sooner a greater share of reads.
+	// LatencyOrientedRR gives nodes that answer sooner a greater share of reads. Default
+	// false.
 	LatencyOrientedRR bool
-	// ForceMinLatencyReplica sends reads to the node that answers soonest.
+	// ForceMinLatencyReplica sends the reads that a replica may answer to the node that
+	// answers soonest; weights then mean nothing. Default false.
 	ForceMinLatencyReplica bool
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and

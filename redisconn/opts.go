@@ -94,10 +94,10 @@ type Opts struct {
 	// effect in ScriptMode, and none on dedicated connections and streams. Default false:
 	// the heartbeat detects the same, but later.
 	Integrity bool
-	// Limits bound what is accepted from the server.
+	// Limits bound what is accepted from the server: see there for units and defaults.
 	Limits redis.Limits
 
-	// AsyncDial makes Connect return at once and dial in the background.
+	// AsyncDial makes Connect return at once and dial in the background. Default false.
 	AsyncDial bool
 	// ScriptMode allows blocking commands and those that change the state of the socket
 	// (MULTI, WATCH, SELECT ...), for a connection that only one goroutine uses. Blocking
@@ -107,11 +107,13 @@ type Opts struct {
 	// the connection then, or later requests wait behind it. Default false.
 	ScriptMode bool
 
-	// TLSEnabled connects with TLS. The certificate is verified.
+	// TLSEnabled connects with TLS. The certificate is verified. Default false.
 	TLSEnabled bool
-	// TLSConfig refines TLS. An empty ServerName means the host of the address.
+	// TLSConfig refines TLS, if TLSEnabled is set. It is copied for each connect; an empty
+	// ServerName means the host of the address. Default: the system's roots, TLS 1.2 at
+	// the least.
 	TLSConfig *tls.Config
-	// Dialer replaces the dialing of addresses. network is "tcp" or "unix". Close of
+	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout. network is "tcp" or "unix". Close of
 	// the connection that it returns must not block, and must end reads and writes that
 	// wait. If it returns a *tls.Conn, the socket below is closed.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)

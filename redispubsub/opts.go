@@ -15,10 +15,11 @@ type Opts struct {
 // SubscriptionOpts are the options of a Subscription. The zero value is fit for
 // production.
 type SubscriptionOpts struct {
-	// MaxMessages bounds the messages in the buffer. Default 8192.
+	// MaxMessages bounds the messages in the buffer; 0 and less stand for the default,
+	// 8192.
 	MaxMessages int
 	// MaxBytes bounds the bytes of payloads and names in the buffer. A longer message
-	// is accepted if the buffer is empty. Default 16 MiB.
+	// is accepted if the buffer is empty. 0 and less stand for the default, 16 MiB.
 	MaxBytes int
 	// Policy is what happens to messages past a bound. Default DropOldest.
 	Policy Policy
