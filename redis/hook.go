@@ -56,6 +56,11 @@ const (
 	// and its Requests are 0: those that the function sends, and its transaction, are
 	// operations of their own. If the function fails, it is not sent.
 	OperationWatch
+	// OperationSubscribe and OperationUnsubscribe are calls of Subscribe and Unsubscribe
+	// of package redispubsub. The Command is that of the topics' kind, such as SSUBSCRIBE,
+	// and empty if they are of several kinds; Requests is the number of topics.
+	OperationSubscribe
+	OperationUnsubscribe
 )
 
 // Completion is how an operation has ended.
@@ -79,7 +84,7 @@ type Completion struct {
 // WithHook returns a Sender that sends through s, and calls hook around each operation:
 // those of Sync, SyncCtx and ChanFutured, those of the methods of Sender, the steps of
 // a Scanner, the calls of a Session and of Watch, and what is sent to the senders that
-// EachShard passes.
+// EachShard passes. redispubsub.Opts has hooks of subscribers.
 //
 // A hook can harm only its own operation. If it panics, the panic is recovered, and the
 // first one is printed by the standard logger. If it blocks, it delays its caller, or

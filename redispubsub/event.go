@@ -37,9 +37,9 @@ type Gap struct {
 	Nodes []string
 	// From is the time before which nothing was lost.
 	From time.Time
-	// To is when the topics were subscribed again, or when the last message was
-	// dropped. It is zero while the gap is open. When a subscription ends, its gaps
-	// end.
+	// To is when the topics were subscribed again, and no other node took messages for
+	// them, or when the last message was dropped. It is zero while the gap is open. When
+	// a subscription ends, its gaps end.
 	To time.Time
 	// Reason says why.
 	Reason Reason

@@ -114,7 +114,7 @@ func (f *feed) failed(err error) {
 	for _, t := range f.topics {
 		for _, m := range t.members {
 			if stays && m.call != nil {
-				f.s.refuseLocked(m, err, touched)
+				f.s.refuseLocked(m, f, err, touched)
 			}
 		}
 	}
@@ -127,6 +127,7 @@ func (f *feed) lost(sess *session, err error) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	f.session, f.err = nil, err
+	f.s.counts.retire(sess)
 	f.state, f.changed = SocketConnecting, time.Now()
 	for _, t := range f.topics {
 		t.asked, t.live, t.givenUp = false, false, false
@@ -156,6 +157,8 @@ func (f *feed) settleLocked(t *topic) {
 	wanted := len(t.members) > 0
 	_, delayed := f.s.delayed[t]
 	switch {
+	case !t.leaving.IsZero() && t.live:
+		delete(f.dirty, t)
 	case wanted && t.live && t.fences == 0:
 		f.restoreLocked(t, time.Now())
 		delete(f.dirty, t)
@@ -172,12 +175,16 @@ func (f *feed) settleLocked(t *topic) {
 func (f *feed) removeLocked(t *topic) {
 	delete(f.dirty, t)
 	delete(f.topics, t.key.Topic)
+	f.s.leftLocked(t)
 	if t.gone != nil {
 		close(t.gone)
 		t.gone = nil
 	}
 	if len(f.topics) == 0 {
 		delete(f.s.feeds, f.key)
+		if f.session != nil {
+			f.s.counts.retire(f.session)
+		}
 		f.cancel()
 	}
 }

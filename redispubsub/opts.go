@@ -3,6 +3,8 @@ package redispubsub
 import (
 	"fmt"
 	"time"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Opts are the options of a [Subscriber]. The zero value is fit for production. The
@@ -10,6 +12,9 @@ import (
 type Opts struct {
 	// Logger gets what happens to the sockets. Default DefaultLogger.
 	Logger Logger
+	// Hooks are called around each Subscribe and Unsubscribe, the outermost first: see
+	// redis.WithHook. Messages pass no hook.
+	Hooks []redis.Hook
 }
 
 // SubscriptionOpts are the options of a Subscription. The zero value is fit for

@@ -34,7 +34,7 @@ func (s *Subscriber) refusedLocked(t *topic, err error, touched map[*feed]struct
 	if !passes(err) {
 		refused := ErrRefused.Wrap(err, "subscribing %v", t.key.Topic)
 		for _, m := range t.members {
-			s.refuseLocked(m, refused, touched)
+			s.refuseLocked(m, t.feed, refused, touched)
 		}
 		return
 	}
@@ -118,7 +118,7 @@ func (s *Subscriber) followLocked(sub *Subscription, touched map[*feed]struct{})
 			if f := top.feed; f.session != nil {
 				f.openGapsLocked(top, f.session, reason, nil)
 			}
-			m.settleLocked(nil)
+			m.settleLocked(nil, nil)
 			s.removeLocked(m, nil, touched)
 		}
 		sub.members[t] = kept
@@ -134,8 +134,8 @@ func (s *Subscriber) followLocked(sub *Subscription, touched map[*feed]struct{})
 	}
 }
 
-// placeDelayed places topics of which the pause is over, and returns how long the next
-// one has to wait.
+// placeDelayed places topics of which the pause is over, and leaves those that have been
+// waited for long enough. It returns how long the next one has to wait.
 func (s *Subscriber) placeDelayed() (wait time.Duration) {
 	s.mu.Lock()
 	touched, now := map[*feed]struct{}{}, time.Now()
@@ -148,6 +148,7 @@ func (s *Subscriber) placeDelayed() (wait time.Duration) {
 		delete(s.delayed, t)
 		s.placeLocked(t, touched)
 	}
+	wait = s.leaveOverdueLocked(now, wait, touched)
 	s.mu.Unlock()
 	reconcileAll(touched)
 	return wait
@@ -234,12 +235,14 @@ func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched ma
 	if there.asked {
 		there.fences++ // what is on its way may confirm an earlier wish
 	}
+	s.leftLocked(there) // it has come back
 	if from := t.feed; from != nil {
 		why := s.whyMoved(from.key.conn, "")
 		if from.session != nil {
 			from.openGapsLocked(t, from.session, why, nil)
 		}
 		t.members = nil
+		s.leaveLocked(t, why)
 		from.settleIfThere(t)
 		touched[from] = struct{}{}
 		if t.heard && (t.key.slot() == anySlot || why == Failover) {

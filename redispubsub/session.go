@@ -16,6 +16,9 @@ type session struct {
 	// Subscriber.mu.
 	inflight []*command
 	messages atomic.Int64
+	// retired is what the subscriber's counters have of this session. Guarded by
+	// Subscriber.mu.
+	retired struct{ messages, bytes uint64 }
 
 	// Of the goroutine that receives: when, and how many bytes, were read last; names of
 	// channels that came by patterns.
@@ -156,11 +159,12 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 		return ErrStream.New("a confirmation that nobody asked for")
 	}
 	if subscribed {
+		again := t.givenUp && !t.live
 		t.live, t.confirmed, t.heard = true, true, true
 		t.pause, t.hops = 0, 0
 		t.fences = max(t.fences-1, 0)
 		switch {
-		case t.givenUp && len(t.members) > 0 && t.key.sharded() && f.s.lag > 0:
+		case again && len(t.members) > 0 && t.key.sharded() && f.s.lag > 0:
 			// It may serve the topic as a replica now: the topology will say.
 			t.fences = 1
 			f.s.delayed[t] = s.now.Add(f.s.lag)
@@ -168,7 +172,6 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 		case t.fences == 0:
 			f.restoreLocked(t, s.now)
 		}
-		t.givenUp = false
 	} else {
 		// Why, if it is the server's own wish, will be seen by what it answers next.
 		t.live, t.givenUp = false, len(t.members) > 0
@@ -247,10 +250,14 @@ func (f *feed) answeredLocked(cmd *command, sess *session, touched map[*feed]str
 	return nil
 }
 
-// restoreLocked has the members of a topic take its messages.
+// restoreLocked has the members of a topic take its messages, once no other node may take
+// messages for it.
 func (f *feed) restoreLocked(t *topic, now time.Time) {
+	if f.s.leaving[t.key] != nil {
+		return
+	}
 	for _, m := range t.members {
 		m.sub.buffer.restore(m, f.session, now)
-		m.settleLocked(nil)
+		m.settleLocked(f, nil)
 	}
 }

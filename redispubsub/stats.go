@@ -22,15 +22,29 @@ type Stats struct {
 	// counted for each topic of each subscription; OpenGaps are those that have not ended.
 	ConnectionLost, SlotMoved, Failover uint64
 	OpenGaps                            int
+	// Messages and Bytes count what all sockets have received, those that have ended
+	// included.
+	Messages, Bytes uint64
 	// Dropped is how many messages did not fit into buffers.
 	Dropped uint64
 }
 
-// counters are those of Stats that buffers count.
+// counters are what Stats counts from the beginning.
 type counters struct {
 	gaps    [Failover + 1]atomic.Uint64 // by Reason
 	open    atomic.Int64
 	dropped atomic.Uint64
+	// What sessions have received that Stats does not see any more. Guarded by
+	// Subscriber.mu.
+	messages, bytes uint64
+}
+
+// retire adds what a session has received since it was called last.
+func (c *counters) retire(s *session) {
+	messages, bytes := uint64(s.messages.Load()), uint64(s.sock.Received())
+	c.messages += messages - s.retired.messages
+	c.bytes += bytes - s.retired.bytes
+	s.retired.messages, s.retired.bytes = messages, bytes
 }
 
 // SocketStats is the state of a socket.
@@ -42,7 +56,7 @@ type SocketStats struct {
 	// connected. It is nil while there is one.
 	Err error
 	// Topics is the number of topics that are wanted from the node, Live of those that
-	// are subscribed. If both are the same, all is well.
+	// are subscribed. If both are the same, and no gap is open, all is well.
 	Topics, Live int
 	// Messages and Bytes count what the current socket has received.
 	Messages, Bytes int64
@@ -97,14 +111,17 @@ func (s *Subscriber) Stats() Stats {
 		SlotMoved:      s.counts.gaps[SlotMoved].Load(),
 		Failover:       s.counts.gaps[Failover].Load(),
 		OpenGaps:       int(s.counts.open.Load()),
+		Messages:       s.counts.messages,
+		Bytes:          s.counts.bytes,
 		Dropped:        s.counts.dropped.Load(),
 	}
 	for key, f := range s.feeds {
 		socket := SocketStats{Addr: key.conn.Addr(), State: f.state, Since: f.changed, Err: f.err}
 		for _, t := range f.topics {
-			if len(t.members) > 0 {
-				socket.Topics++
+			if len(t.members) == 0 {
+				continue
 			}
+			socket.Topics++
 			if t.live {
 				socket.Live++
 			}
@@ -113,6 +130,8 @@ func (s *Subscriber) Stats() Stats {
 			socket.Messages = f.session.messages.Load()
 			socket.Bytes = f.session.sock.Received()
 			socket.Confirmed = f.session.sock.Confirmed()
+			stats.Messages += uint64(socket.Messages)
+			stats.Bytes += uint64(socket.Bytes)
 		}
 		stats.Sockets = append(stats.Sockets, socket)
 	}

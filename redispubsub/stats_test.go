@@ -33,6 +33,7 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, []int{2, 2}, []int{socket.Topics, socket.Live})
 	assert.EqualValues(t, 3, socket.Messages)
 	assert.Equal(t, 2, stats.Subscriptions)
+	assert.EqualValues(t, 3, stats.Messages)
 
 	server.Do("CLIENT KILL", "TYPE", "pubsub")
 	for gap := (redispubsub.Gap{}); gap.Open(); {
@@ -48,6 +49,8 @@ func TestStats(t *testing.T) {
 	assert.EqualValues(t, 6, stats.ConnectionLost, "of three topics of subscriptions, twice")
 	assert.Equal(t, 3, stats.OpenGaps)
 	assert.EqualValues(t, 2, stats.Dropped)
+	assert.EqualValues(t, 3, stats.Messages, "by a socket that has ended")
+	assert.Positive(t, stats.Bytes)
 	slow.Close()
 	assert.Equal(t, 2, s.Stats().OpenGaps)
 
@@ -64,4 +67,6 @@ func TestStats(t *testing.T) {
 	assert.Contains(t, []string{"connecting", "down"}, read.Sockets[0].State)
 	quick.Close()
 	assert.Zero(t, s.Stats().OpenGaps)
+	assert.Empty(t, s.Stats().Sockets)
+	assert.EqualValues(t, 3, s.Stats().Messages)
 }

@@ -20,6 +20,7 @@ type Subscriber struct {
 	nodes  Nodes
 	lag    time.Duration // how late a server may send what it has from others
 	logger Logger
+	hooks  redis.Hooks
 	ctx    context.Context
 	cancel context.CancelFunc
 	// poke has room for one: topics are to be placed.
@@ -36,7 +37,8 @@ type Subscriber struct {
 	subs    map[*Subscription]struct{} // that are not closed
 	topics  map[topicKey]*topic        // that somebody wants
 	feeds   map[feedKey]*feed
-	delayed map[*topic]time.Time // when topics are to be placed that no node takes now
+	delayed map[*topic]time.Time  // when topics are to be placed that no node takes now
+	leaving map[topicKey][]*topic // that have moved, and whose nodes have not given them up
 }
 
 // Nodes is where a subscriber finds servers. *rediscluster.Cluster is one.
@@ -97,7 +99,8 @@ type topic struct {
 	alone     bool      // to be asked for by a command of its own
 	confirmed bool      // by an answer to the batch in flight
 	heard     bool      // confirmed before, here or by another node
-	givenUp   bool      // by the server, of itself; it has not been asked again since
+	givenUp   bool      // by the server, of itself, in this session
+	leaving   time.Time // it has moved: until when its node is waited for; else zero
 	fences    int       // confirmations that are to come before members take messages
 	hops      int       // from node to node, since it was subscribed last
 	pause     time.Duration
@@ -138,9 +141,9 @@ func newSubscriber(nodes Nodes, lag time.Duration, opts Opts) *Subscriber {
 		opts.Logger = DefaultLogger{}
 	}
 	s := &Subscriber{
-		nodes: nodes, lag: lag, logger: opts.Logger, poke: make(chan struct{}, 1),
+		nodes: nodes, lag: lag, logger: opts.Logger, hooks: redis.NewHooks(opts.Hooks...), poke: make(chan struct{}, 1),
 		subs: map[*Subscription]struct{}{}, topics: map[topicKey]*topic{},
-		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{}, everywhere: &Subscription{},
+		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{}, leaving: map[topicKey][]*topic{}, everywhere: &Subscription{},
 	}
 	s.ctx, s.cancel = context.WithCancel(nodes.Ctx())
 	go s.run()
@@ -182,7 +185,7 @@ func (s *Subscriber) finish() {
 	for sub := range s.subs {
 		for _, members := range sub.members {
 			for _, m := range members {
-				m.settleLocked(err)
+				m.settleLocked(nil, err)
 				m.sub.buffer.removeMember(m, now, nil)
 			}
 		}

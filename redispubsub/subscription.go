@@ -41,51 +41,74 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // Subscribe adds topics, and returns when the server has confirmed all of them. If it
 // refuses some, the error is a *[SubscribeError], and the others are subscribed. If the
 // server can't be reached, it is dialed until ctx is done; topics that are not
-// confirmed by then are removed again. A topic that is subscribed already stays.
-func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
+// confirmed by then are removed again. A topic that is subscribed already stays. For a
+// sharded channel whose slot is moving, Subscribe also waits until its old owner has given
+// it up.
+func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
 	}
+	s.s.hooks.Around(ctx, operation(redis.OperationSubscribe, topics), func() redis.Completion {
+		var addr string
+		addr, err = s.subscribe(ctx, topics)
+		return completed(err, addr)
+	})
+	return err
+}
+
+// subscribe is Subscribe without hooks. It returns the address of the node that has
+// answered last.
+func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr string, err error) {
 	if s.invalid != nil {
-		return s.invalid
+		return "", s.invalid
 	}
 	if err := checkTopics(topics); err != nil {
-		return err
+		return "", err
 	}
 	if s.on() != OneNode && slices.ContainsFunc(topics, Topic.sharded) {
-		return ErrTopic.New("a sharded channel on %v: it belongs to one", s.on())
+		return "", ErrTopic.New("a sharded channel on %v: it belongs to one", s.on())
 	}
 	c, err := s.s.join(s, topics)
 	if err != nil {
-		return err
+		return "", err
 	}
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-		s.s.giveUp(c)
-		return context.Cause(ctx)
+		return s.s.giveUp(c), context.Cause(ctx)
 	}
-	return c.err()
+	return c.addr, c.err()
 }
 
 // Unsubscribe removes topics. None of their messages is delivered after the call has
 // begun. It returns when the server has confirmed, or ctx is done. Topics that are not
 // subscribed are ignored.
-func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
+func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
 	}
+	s.s.hooks.Around(ctx, operation(redis.OperationUnsubscribe, topics), func() redis.Completion {
+		var addr string
+		addr, err = s.unsubscribe(ctx, topics)
+		return completed(err, addr)
+	})
+	return err
+}
+
+// unsubscribe is Unsubscribe without hooks.
+func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr string, err error) {
 	if err := checkTopics(topics); err != nil {
-		return err
+		return "", err
 	}
-	for _, left := range s.s.removeTopics(s, topics) {
+	left, addr := s.s.removeTopics(s, topics)
+	for _, left := range left {
 		select {
 		case <-left:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return addr, context.Cause(ctx)
 		}
 	}
-	return nil
+	return addr, nil
 }
 
 // Topics returns the topics, confirmed or not, in no particular order.
@@ -132,6 +155,7 @@ type call struct {
 	sub     *Subscription
 	waiting map[*member]struct{}
 	failed  SubscribeError
+	addr    string        // of the node that has answered last
 	done    chan struct{} // closed when waiting is empty
 }
 
@@ -142,13 +166,17 @@ func (c *call) err() error {
 	return &c.failed
 }
 
-// settleLocked ends the wait of a call for m.
-func (m *member) settleLocked(err error) {
+// settleLocked ends the wait of a call for m. f is the node that has answered, nil if none
+// has.
+func (m *member) settleLocked(f *feed, err error) {
 	c := m.call
 	if c == nil {
 		return
 	}
 	m.call = nil
+	if f != nil {
+		c.addr = f.key.conn.Addr()
+	}
 	if err != nil {
 		c.failed.Topics = append(c.failed.Topics, m.key.Topic)
 		c.failed.Errors = append(c.failed.Errors, err)
@@ -216,9 +244,11 @@ func (s *Subscriber) addLocked(m *member, touched map[*feed]struct{}) {
 	}
 }
 
-// giveUp takes back the topics of a call that are not confirmed yet.
-func (s *Subscriber) giveUp(c *call) {
+// giveUp takes back the topics of a call that are not confirmed yet. It returns the address
+// of the node that has answered last.
+func (s *Subscriber) giveUp(c *call) (addr string) {
 	s.mu.Lock()
+	addr = c.addr
 	var topics []Topic
 	for m := range c.waiting {
 		topics = append(topics, m.key.Topic)
@@ -226,33 +256,34 @@ func (s *Subscriber) giveUp(c *call) {
 	}
 	s.mu.Unlock()
 	s.removeTopics(c.sub, topics)
+	return addr
 }
 
-// removeTopics removes topics from a subscription. It returns channels that are closed when the
-// server has confirmed that.
-func (s *Subscriber) removeTopics(sub *Subscription, topics []Topic) (left []<-chan struct{}) {
+// removeTopics removes topics from a subscription. It returns channels that are closed when
+// the server has confirmed that, and the address of the last of these servers.
+func (s *Subscriber) removeTopics(sub *Subscription, topics []Topic) (left []<-chan struct{}, addr string) {
 	s.mu.Lock()
 	touched := map[*feed]struct{}{}
 	for _, t := range topics {
 		for _, m := range sub.members[t] {
-			m.settleLocked(ErrClosed.New("unsubscribed"))
+			m.settleLocked(nil, ErrClosed.New("unsubscribed"))
 			if top := s.removeLocked(m, nil, touched); top != nil {
-				left = append(left, top.left())
+				left, addr = append(left, top.left()), top.feed.key.conn.Addr()
 			}
 		}
 		delete(sub.members, t)
 	}
 	s.mu.Unlock()
 	reconcileAll(touched)
-	return left
+	return left, addr
 }
 
-// refuseLocked takes back a topic that a member asked for in vain, on all nodes.
-func (s *Subscriber) refuseLocked(m *member, err error, touched map[*feed]struct{}) {
-	m.settleLocked(err)
+// refuseLocked takes back a topic that a member asked f for in vain, on all nodes.
+func (s *Subscriber) refuseLocked(m *member, f *feed, err error, touched map[*feed]struct{}) {
+	m.settleLocked(f, err)
 	t := m.key.Topic
 	for _, each := range m.sub.members[t] {
-		each.settleLocked(nil)
+		each.settleLocked(nil, nil)
 		s.removeLocked(each, err, touched)
 	}
 	delete(m.sub.members, t)
@@ -275,6 +306,7 @@ func (s *Subscriber) removeLocked(m *member, err error, touched map[*feed]struct
 	}
 	delete(s.topics, top.key)
 	delete(s.delayed, top)
+	s.leaveAtOnceLocked(top.key, touched)
 	f := top.feed
 	if f == nil || f.topics[top.key.Topic] != top {
 		return nil

@@ -48,12 +48,8 @@ func (p *publisher) run(ctx context.Context, rnd *rand.Rand) {
 	}
 }
 
-// interval is a time in which servers lose what they pass on to each other; of sharded
-// channels, which nobody passes on, what is published while a slot has two owners.
-type interval struct {
-	from, to  time.Time
-	twoOwners bool
-}
+// interval is a time in which servers lose what they pass on to each other.
+type interval struct{ from, to time.Time }
 
 // Missed is what a subscription has not got.
 type Missed struct {
@@ -116,7 +112,7 @@ func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (misse
 				case num.doubtful || last < 0:
 				case num.inOneOf(between):
 					missed.InGaps++
-				case num.excused(p.topic.Kind == redispubsub.KindSharded, excuses):
+				case p.topic.Kind != redispubsub.KindSharded && num.excused(excuses):
 					missed.Excused++
 				default:
 					return missed, p.violated("%d is missing, published from %v to %v, and in no gap of %v", lost, num.began, num.ended, between)
@@ -162,9 +158,9 @@ func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 	return false
 }
 
-func (n number) excused(sharded bool, excuses []interval) bool {
+func (n number) excused(excuses []interval) bool {
 	for _, e := range excuses {
-		if sharded == e.twoOwners && !n.ended.Before(e.from) && !n.began.After(e.to) {
+		if !n.ended.Before(e.from) && !n.began.After(e.to) {
 			return true
 		}
 	}
