@@ -13,6 +13,7 @@ import (
 
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
 )
 
 // TestOperatingNames checks that the fields and options that docs/operating.md names are
@@ -21,9 +22,11 @@ func TestOperatingNames(t *testing.T) {
 	known := map[string]bool{
 		"Future": true, // an interface of package redis
 		"Stats":  true, "ErrOverloaded": true, "DoStream": true,
+		"Gap": true, "Subscribe": true, "Unsubscribe": true, // of package redispubsub
 	}
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[redisconn.Stats](), reflect.TypeFor[rediscluster.Stats](), reflect.TypeFor[redisconn.Opts](),
+		reflect.TypeFor[redispubsub.Stats](), reflect.TypeFor[redispubsub.SocketStats](),
 	} {
 		for _, field := range reflect.VisibleFields(typ) {
 			known[field.Name] = true

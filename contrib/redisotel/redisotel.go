@@ -1,7 +1,8 @@
 // Package redisotel records spans and metrics of requests, by OpenTelemetry's semantic
 // conventions for database clients and for Redis.
 //
-// There is a span for each request, SendMany, SendTransaction and step of a scan.
+// There is a span for each request, SendMany, SendTransaction and step of a scan, and, with
+// the hook in redispubsub.Opts, for each Subscribe and Unsubscribe.
 // Implicit pipelining, by which connections write the requests of many goroutines
 // together, is not a batch in these conventions. Arguments, and so db.query.text, are
 // never shown.
@@ -118,6 +119,10 @@ func name(op redis.Operation) string {
 		prefix = "MULTI"
 	case op.Kind == redis.OperationMany && op.Requests > 1:
 		prefix = "PIPELINE"
+	case op.Command == "" && op.Kind == redis.OperationSubscribe:
+		prefix = "SUBSCRIBE"
+	case op.Command == "" && op.Kind == redis.OperationUnsubscribe:
+		prefix = "UNSUBSCRIBE"
 	}
 	return strings.TrimSpace(prefix + " " + op.Command)
 }
@@ -127,7 +132,8 @@ const batchSize = attribute.Key("db.operation.batch.size")
 // operation returns what is known of an operation from the start.
 func (h *hook) operation(op redis.Operation) []attribute.KeyValue {
 	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name(op))}, h.common...)
-	if op.Requests > 1 {
+	subscribes := op.Kind == redis.OperationSubscribe || op.Kind == redis.OperationUnsubscribe
+	if op.Requests > 1 && !subscribes { // topics are no batch
 		attrs = append(attrs, batchSize.Int(op.Requests))
 	}
 	return attrs

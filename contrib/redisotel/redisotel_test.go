@@ -19,6 +19,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -115,6 +116,43 @@ func TestConventions(t *testing.T) {
 		attrs := attributes(p.Attributes.ToSlice())
 		require.Equal(t, "redis", attrs["db.system.name"])
 		require.NotContains(t, attrs, "db.operation.batch.size", "it has no bound")
+	}
+}
+
+// Subscribing is an operation like others, and several topics are no batch.
+func TestSubscribing(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	tel := newTelemetry()
+	hook, err := NewHook(tel.opts)
+	require.NoError(t, err)
+	subscriber, err := redispubsub.New(conn, redispubsub.Opts{Logger: redispubsub.NoopLogger{}, Hooks: []redis.Hook{hook}})
+	require.NoError(t, err)
+	defer subscriber.Close()
+	sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{})
+	host, port := split(s.Addr())
+	for _, c := range []struct {
+		name   string
+		call   func(context.Context, ...redispubsub.Topic) error
+		topics []redispubsub.Topic
+	}{
+		{"SUBSCRIBE", sub.Subscribe, []redispubsub.Topic{redispubsub.Channel("canary1"), redispubsub.Channel("canary2")}},
+		{"UNSUBSCRIBE", sub.Unsubscribe, []redispubsub.Topic{redispubsub.Channel("canary1"), redispubsub.Channel("canary2")}},
+		{"SUBSCRIBE", sub.Subscribe, []redispubsub.Topic{redispubsub.Channel("canary"), redispubsub.Pattern("canary*")}},
+		{"PUNSUBSCRIBE", sub.Unsubscribe, []redispubsub.Topic{redispubsub.Pattern("canary*")}},
+		{"UNSUBSCRIBE", sub.Unsubscribe, []redispubsub.Topic{redispubsub.Channel("canary")}},
+	} {
+		tel.spans.Reset()
+		require.NoError(t, c.call(t.Context(), c.topics...))
+		spans := tel.spans.GetSpans()
+		require.Len(t, spans, 1)
+		require.Equal(t, c.name, spans[0].Name)
+		require.Equal(t, map[string]any{
+			"db.system.name": "redis", "db.operation.name": c.name, "db.namespace": "0",
+			"server.address": host, "server.port": int64(port),
+		}, attributes(spans[0].Attributes))
 	}
 }
 

@@ -1,5 +1,6 @@
-// Package redisprom has metrics for Prometheus: a [Hook] measures operations, and a
-// [Collector] exports the statistics of connections and clusters.
+// Package redisprom has metrics for Prometheus: a [Hook] measures operations, a
+// [Collector] exports the statistics of connections and clusters, and a
+// [SubscriberCollector] those of subscribers.
 //
 // Operations have the labels command, node and outcome. The number of their values is
 // bounded, whatever users send: beside the known commands there are at most 256 other
@@ -48,7 +49,7 @@ func NewHook(buckets []float64) *Hook {
 	return &Hook{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "redispipe_operation_duration_seconds",
-			Help:    "How long operations took: single requests, batches, transactions, steps of scans.",
+			Help:    "How long operations took: single requests, batches, transactions, steps of scans, subscribing.",
 			Buckets: buckets,
 		}, labels),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{

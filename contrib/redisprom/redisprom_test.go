@@ -38,7 +38,7 @@ func names(t *testing.T, collectors ...prometheus.Collector) map[string]bool {
 		found[f.GetName()] = true
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				require.Contains(t, []string{"command", "node", "outcome", "stage", "kind"}, l.GetName())
+				require.Contains(t, []string{"command", "node", "outcome", "stage", "kind", "state", "reason"}, l.GetName())
 			}
 		}
 	}
@@ -110,7 +110,8 @@ func TestDashboardAndAlerts(t *testing.T) {
 	defer cluster.Close()
 	hook := NewHook(nil)
 	redis.Sync{S: redis.WithHook(cluster, hook)}.Do("SET", "key", "value")
-	known := names(t, hook, NewClusterCollector(cluster))
+	_, _, subscriber := newSubscriber(t)
+	known := names(t, hook, NewClusterCollector(cluster), NewSubscriberCollector(subscriber))
 	for _, file := range []string{"dashboard.json", "alerts.yml", "../../docs/operating.md", "../../internal/quickstart/sample.go"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
