@@ -156,7 +156,8 @@ const (
 	PingMaxLatency = 160 * time.Second
 )
 
-// PingLatency returns the smoothed round trip of the heartbeat.
+// PingLatency returns the smoothed round trip of the heartbeat. It begins with that of the
+// handshake.
 func (c *Connection) PingLatency() time.Duration {
 	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
 }

@@ -239,7 +239,7 @@ func (d *dedicated) unblock(ctx context.Context, answered <-chan struct{}) (aliv
 		case <-answered:
 			return true
 		case <-ended:
-			ended, patience = nil, time.After(max(unblockLeast, times(d.c.PingLatency(), unblockTrips)))
+			ended, patience = nil, time.After(d.unblockMost())
 			continue
 		case <-ask.C:
 			reply = d.askUnblock()
@@ -259,6 +259,12 @@ func (d *dedicated) unblock(ctx context.Context, answered <-chan struct{}) (aliv
 			return false
 		}
 	}
+}
+
+// unblockMost is for how long an unblocked command may go unanswered. Of two round trips
+// that were measured the shorter one counts: the other may have met a busy machine.
+func (d *dedicated) unblockMost() time.Duration {
+	return max(unblockLeast, times(min(d.trip, d.c.PingLatency()), unblockTrips))
 }
 
 // askUnblock asks through the shared connection.

@@ -3,6 +3,7 @@ package redisconn_test
 import (
 	"context"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -213,6 +214,85 @@ type leaver struct {
 
 // Context is for wire.ContextOf.
 func (l leaver) Context() context.Context { return l.ctx }
+
+// A caller returns soon after the end of its context, however long a heartbeat has taken:
+// that is not how far the server is.
+func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := blockingPipes(func(args []string) string {
+			if args[0] == "CLIENT" {
+				time.Sleep(time.Second) // it does not unblock in time
+			}
+			return "+OK\r\n"
+		})
+		quick := p.answer
+		p.answer = func(args []string) string {
+			if args[0] == "PING" && len(args) > 1 {
+				time.Sleep(30 * time.Millisecond)
+			}
+			return quick(args)
+		}
+		conn, _ := connectPipes(t, p, redisconn.Opts{})
+		time.Sleep(time.Second)
+		require.GreaterOrEqual(t, conn.PingLatency(), 20*time.Millisecond)
+		ctx, cancel := context.WithCancel(background)
+		pop := leaver{newOutcome(), ctx}
+		conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
+		synctest.Wait()
+		began := time.Now()
+		cancel()
+		requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
+		require.LessOrEqual(t, time.Since(began), 50*time.Millisecond)
+	})
+}
+
+// Handshakes of dedicated connections are no heartbeats of the shared one.
+func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: func(args []string) string {
+			switch {
+			case args[0] == "PING":
+				return pong(args)
+			case args[0] == "CLIENT":
+				time.Sleep(100 * time.Millisecond)
+				return ":7\r\n"
+			}
+			return "*-1\r\n"
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{})
+		require.Nil(t, send(conn, "BLPOP", "list", 1).wait(t))
+		require.Zero(t, conn.PingLatency())
+	})
+}
+
+// A Dialer that ends its goroutine costs the request, and no place: neither that of a
+// caller that waits nor that of one that has gone.
+func TestDedicatedDialerEndsGoroutine(t *testing.T) {
+	s := testbed.NewServer(t)
+	var dials atomic.Int64
+	dialing, release := make(chan struct{}), make(chan struct{})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			switch dials.Add(1) { // the first is the shared one
+			case 2:
+				runtime.Goexit()
+			case 3:
+				dialing <- struct{}{}
+				<-release
+				runtime.Goexit()
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		}})
+	requireNotSent(t, await(t, "the error", doing(t.Context(), conn, "BLPOP", "list", 0)), redisconn.ErrDial)
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := doing(ctx, conn, "BLPOP", "list", 0)
+	await(t, "the dial", dialing)
+	cancel()
+	requireNotSent(t, await(t, "the end", gone), redis.ErrRequestWithdrawn)
+	close(release)
+	require.Nil(t, await(t, "the next", doing(t.Context(), conn, "BLPOP", "list", 0.01)))
+	require.Zero(t, conn.Pending())
+}
 
 // While the queue is full, CLIENT UNBLOCK waits for room.
 func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {

@@ -81,7 +81,7 @@ func (c *Connection) handshake(s *socket, cr Credentials, steps []step) *errorx.
 	if s.dec.Buffered() > 0 {
 		return ErrInit.New("the server sent more than was asked for")
 	}
-	c.measured(time.Since(began))
+	s.trip = time.Since(began)
 	if err := s.SetDeadline(time.Time{}); err != nil {
 		return ErrConnSetup.Wrap(err, "handshake")
 	}

@@ -85,6 +85,7 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 		c.abandon(unsent, unsent, nil)
 		return nil, err
 	}
+	c.measured(sock.trip)
 	s := newSession(c, sock)
 	c.sockets.Store(&socketAddrs{addrText(sock.LocalAddr()), addrText(sock.RemoteAddr())})
 	go s.writeLoop()

@@ -27,6 +27,8 @@ type socket struct {
 	size, filled int
 	idle         atomic.Bool
 
+	trip time.Duration // of the last handshake
+
 	// timeout bounds each read and write, if it is positive. A read has the time for
 	// which the server may block beside.
 	timeout, blocks time.Duration
