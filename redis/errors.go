@@ -83,7 +83,8 @@ var (
 	ErrRequestCancelled = ErrRequest.NewType("request_cancelled")
 	// ErrRequestWithdrawn is the [ErrRequestCancelled] of a request that was withdrawn
 	// before any of it was written, or of a blocking command that the server unblocked
-	// before it had done anything. It did not run: a retry is safe.
+	// before it had done anything, or that all nodes of a cluster had refused, as with
+	// MOVED. It did not run: a retry is safe.
 	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
 	// ErrOverloaded is the [ErrRequestWithdrawn] of a request whose deadline can't be
 	// met any more, judging by how long others wait for the server. It comes before the

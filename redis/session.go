@@ -27,7 +27,8 @@ type dedicatedSender interface {
 //
 // In a cluster it follows redirects until a call was not redirected. After that a
 // redirect is a result ([ErrMoved], [ErrAsk]), since the state of the session is on its
-// connection: open another session, and begin again.
+// connection: open another session, and begin again. ASK is followed for 50 ms, and for
+// 50 ms from each call on; then the node answers with ErrMoved until the slot is its own.
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated
@@ -48,7 +49,8 @@ const (
 // in use, it waits until ctx is done. ctx also bounds all calls of the session. Close
 // the session, or use [WithSession].
 //
-// An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions, such as a
+// In a cluster a node that is not connected is waited for as with a request: for some
+// 200 ms. An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions, such as a
 // decorator that embeds a sender.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	if key == "" {

@@ -110,9 +110,6 @@ func (w *watch) run() ([]any, error) {
 		if tries == watchMost {
 			return nil, within(err, "in each of %d attempts", tries)
 		}
-		if isAsk(err) {
-			continue // now, or not at all: the slot may move back meanwhile
-		}
 		if pause(w.ctx, rand.N(min(watchPauseFirst<<min(tries, 10), watchPauseMost))) != nil {
 			return nil, within(withdrawn(w.ctx), "after %d attempts", tries)
 		}
@@ -163,25 +160,13 @@ func (w *watch) attempt() (results []any, err error) {
 	}
 	results, err = w.session.SendTransaction(tx.queued)
 	if err != nil && AsErrorx(err).IsOfType(ErrExecEmpty) {
-		w.again = true // with the same connection, unless ASK led there
-		if isAsk(w.last) {
-			w.close()
-			w.last = nil
-		}
+		w.again = true // with the same connection
 		return nil, err
 	}
 	if err != nil {
 		return nil, w.failed(err)
 	}
 	return results, nil
-}
-
-// isAsk reports whether an error is ASK, which holds for one attempt. The node that it
-// names takes ASKING for its word that the key is there: if the slot has gone there, away,
-// and is coming back, the key would be made anew, beside the one that is to come.
-func isAsk(err error) bool {
-	failure := AsErrorx(err)
-	return failure != nil && failure.IsOfType(ErrAsk)
 }
 
 // call calls f.

@@ -2,9 +2,8 @@ package rediscluster
 
 import (
 	"context"
-	"net"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -13,12 +12,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// OpenDedicated is for package redis: it lends a connection to the master of keys. If
-// last is MOVED or ASK, it lends one to the node that this named, if the topology has it.
+// OpenDedicated is for package redis: it lends a connection to the master of keys, by the
+// rules by which a request is sent to it. last is with what the connection before was
+// lost. A redirect is none of that: if it still holds, the node says so once more.
 func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
-	if c.draining.Load() {
-		return nil, c.errClosed()
-	}
 	spec := routeSpec{slot: wire.NoSlot, policy: MasterOnly, seed: c.opts.RoundRobinSeed}
 	for i, key := range keys {
 		s := c.slotOf(&wire.Request{Slot: int(slot.Of(key))})
@@ -27,16 +24,12 @@ func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) 
 		}
 		spec.slot = s
 	}
-	l := &lent{c: c, spec: spec}
-	to, asking := l.redirected(ctx, redis.AsErrorx(last))
-	if to == nil {
-		to, asking = c.topology.Load().route(spec), false
-	}
-	if to == nil {
+	if err := redis.AsErrorx(last); err != nil && !err.IsOfType(redis.ErrAsk) {
 		c.refresher.force()
-		return nil, c.errNoLink(spec)
 	}
-	if err := l.borrow(ctx, to, asking); err != nil {
+	l := &lent{retrier: retrier{c: c, spec: spec}, ctx: ctx, next: make(chan lending, 1)}
+	l.dispatch(l)
+	if err := l.borrow(<-l.next); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -44,27 +37,58 @@ func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) 
 
 // lent is a session's connection. It follows redirects as long as they are all that the
 // session has been answered: nothing stands on the connection then. Later they are
-// results like others.
+// results like others. What it retries is to borrow a connection.
 type lent struct {
+	retrier
 	wire.Dedicated
-	c    *Cluster
-	spec routeSpec
-	hops uint8 // redirects followed
-	used bool  // something was not redirected
+	ctx  context.Context // of the session
+	next chan lending    // what the retrier has decided
+	used bool            // something was not redirected
 }
 
-// borrow borrows a connection from a node.
-func (l *lent) borrow(ctx context.Context, to *link, asking bool) (err error) {
-	l.Dedicated, err = to.conn.OpenDedicatedAsk(ctx, asking)
-	if err == nil {
-		return nil
+// lending is from which link a connection is to be borrowed, or why from none.
+type lending struct {
+	from   *link
+	asking bool
+	err    *errorx.Error
+}
+
+// sendTo implements retryable.
+func (l *lent) sendTo(from *link, asking bool) {
+	if l.c.draining.Load() { // Shutdown would wait for it
+		l.fail(l.c.errClosed())
+		return
 	}
-	l.c.refresher.force()
-	if redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) && !l.c.draining.Load() {
-		err = l.c.withCluster(ErrNoAliveConnection.Wrap(err, "the node has just left"))
+	l.next <- lending{from: from, asking: asking}
+}
+
+// fail implements retryable.
+func (l *lent) fail(err *errorx.Error) { l.next <- lending{err: err} }
+
+// idempotent implements retryable: nothing of the user's is sent.
+func (l *lent) idempotent() bool { return true }
+
+// Cancelled implements retryable.
+func (l *lent) Cancelled() error { return l.ctx.Err() }
+
+// Context is for wire.ContextOf.
+func (l *lent) Context() context.Context { return l.ctx }
+
+// borrow borrows a connection, from one link after the other as the retrier decides.
+func (l *lent) borrow(n lending) error {
+	for n.err == nil {
+		conn, err := n.from.conn.OpenDedicatedAsk(l.ctx, n.asking)
+		if err == nil {
+			l.countIn(nil)
+			l.Dedicated, l.failed, l.tries.retries = conn, time.Time{}, 0
+			return nil
+		}
+		l.handleError(l, redis.AsErrorx(err))
+		n = <-l.next
 	}
-	l.Dedicated = gone{err}
-	return err
+	l.countIn(nil)
+	l.Dedicated = gone{n.err}
+	return n.err
 }
 
 // gone is in the place of a connection that could not be borrowed.
@@ -81,47 +105,6 @@ func (g gone) Place() wire.Place { return wire.Place{} }
 // Release implements wire.Dedicated.
 func (g gone) Release() {}
 
-// redirected returns the link to where an error leads, or nil if that is nowhere in
-// particular, or the topology does not have it, read again if need be.
-func (l *lent) redirected(ctx context.Context, err *errorx.Error) (to *link, asking bool) {
-	if err == nil {
-		return nil, false
-	}
-	d := redirect(err, tries{hops: l.hops}, false, l.c.limits)
-	if d.action != followAsk {
-		l.c.refresher.force()
-	}
-	if d.action != followMoved && d.action != followAsk {
-		return nil, false
-	}
-	l.c.counts.add(d)
-	l.hops++
-	if d.host == "" { // that of the node which answered
-		address, _ := err.Property(redis.EKAddress)
-		text, _ := address.(string)
-		d.host, _, _ = net.SplitHostPort(text)
-	}
-	if n := l.c.await(ctx, net.JoinHostPort(d.host, strconv.Itoa(d.port))); n != nil {
-		to = n.pick(l.spec.seed, nil)
-	}
-	return to, d.action == followAsk
-}
-
-// await returns the node of an address. If the topology does not have it, it is read
-// again before that is nil, unless ctx ends.
-func (c *Cluster) await(ctx context.Context, addr string) *node {
-	if n := c.topology.Load().find(addr); n != nil {
-		return n
-	}
-	read := make(chan struct{})
-	c.refresher.afterRefresh(func() { close(read) })
-	select {
-	case <-read:
-	case <-ctx.Done():
-	}
-	return c.topology.Load().find(addr)
-}
-
 // Exchange implements wire.Dedicated.
 func (l *lent) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
 	for !l.used && len(reqs) > 0 {
@@ -129,13 +112,15 @@ func (l *lent) Exchange(ctx context.Context, reqs []wire.Request, each func(int,
 		err := l.Dedicated.Exchange(ctx, reqs, func(_ int, res any) { results = append(results, res) })
 		moved := redirectOf(reqs, results)
 		if moved != nil && err == nil {
-			if to, asking := l.redirected(ctx, moved); to != nil {
+			l.handleError(l, moved)
+			if n := <-l.next; n.err == nil {
 				l.Dedicated.Release() // first: who holds one and waits for another can wait for ever
-				if err := l.borrow(ctx, to, asking); err != nil {
+				if err := l.borrow(n); err != nil {
 					return err
 				}
 				continue
 			}
+			l.countIn(nil) // nobody follows: it is the result
 		}
 		l.used = moved == nil
 		for i, res := range results {

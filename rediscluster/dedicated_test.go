@@ -169,18 +169,46 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 	require.NoError(t, err)
 	defer session.Close()
 	require.Equal(t, []byte("3"), session.Do("GET", "{a}n"))
-	require.Equal(t, []any{"OK", []byte("new")}, session.SendMany([]redis.Request{redis.Req("SET", "{a}m", "new"), redis.Req("GET", "{a}m")}))
-	require.Equal(t, "OK", session.Do("MULTI"))
-	require.Equal(t, "QUEUED", session.Do("INCR", "{a}n"))
-	require.Equal(t, []any{int64(4)}, session.Do("EXEC"))
-	results, err := session.SendTransaction([]redis.Request{redis.Req("INCR", "{a}n"), redis.Req("GET", "{a}m")})
-	require.NoError(t, err)
-	require.Equal(t, []any{int64(5), []byte("new")}, results)
+	// inSession opens sessions until one gets an answer before its ASK is over.
+	inSession := func(f func(s *redis.Session) any) (res any) {
+		for range 10 {
+			_ = redis.WithSession(t.Context(), c, "{a}", func(s *redis.Session) error {
+				res = f(s)
+				return nil
+			})
+			if err := redis.AsErrorx(res); err == nil || !err.HasTrait(redis.ErrTraitClusterMove) {
+				break
+			}
+		}
+		return res
+	}
+	require.Equal(t, "OK", inSession(func(s *redis.Session) any { return s.SendMany([]redis.Request{redis.Req("SET", "{a}m", "new")})[0] }))
+	require.Equal(t, []any{int64(4)}, inSession(func(s *redis.Session) any {
+		for _, cmd := range []string{"GET", "MULTI", "INCR"} { // GET leads to the node
+			args := []any{"{a}n"}
+			if cmd == "MULTI" {
+				args = nil
+			}
+			if err := redis.AsError(s.Do(cmd, args...)); err != nil {
+				return err
+			}
+		}
+		return s.Do("EXEC")
+	}))
+	require.Equal(t, []any{int64(5), []byte("new")}, inSession(func(s *redis.Session) any {
+		results, err := s.SendTransaction([]redis.Request{redis.Req("INCR", "{a}n"), redis.Req("GET", "{a}m")})
+		if err != nil {
+			return err
+		}
+		return results
+	}))
 
 	popped := []any{[]byte("{a}list"), []byte("x")}
 	pops := map[string]func() any{
-		"shared":  func() any { return s.Do("BLPOP", "{a}list", 0) },
-		"session": func() any { return session.Do("BLPOP", "{a}list", 0) },
+		"shared": func() any { return s.Do("BLPOP", "{a}list", 0) },
+		"session": func() any {
+			return inSession(func(s *redis.Session) any { return s.Do("BLPOP", "{a}list", 0) })
+		},
 	}
 	for name, pop := range pops {
 		done := make(chan any, 1)
@@ -198,6 +226,75 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 	require.Equal(t, []byte("7"), s.Do("GET", "{a}n"))
 }
 
+// A session that ASK has led to a node makes no key there when that node is about to get
+// the slot once more.
+func TestAskIsOverWhenSlotComesBack(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	c, _ := connect(t, tb.Addrs(), calm)
+	s := redis.Sync{S: c}
+	slot, from := owner(t, tb, "{a}")
+	to := another(t, tb, from)
+	require.Equal(t, "OK", s.Do("SET", "{a}n", 1))
+	m, err := tb.BeginMigration(slot, to)
+	require.NoError(t, err)
+	require.NoError(t, m.MoveAll())
+	session, err := redis.OpenSession(t.Context(), c, "{a}")
+	require.NoError(t, err)
+	defer session.Close()
+	require.Equal(t, []byte("1"), session.Do("GET", "{a}n"))
+	asked := time.Now()
+	require.NoError(t, m.Finish())
+	require.NoError(t, tb.WaitAgreed())
+	require.NoError(t, tb.MoveSlot(slot, from))
+	m, err = tb.BeginMigration(slot, to)
+	require.NoError(t, err)
+	await(t, "the end of ASK", func() bool { return time.Since(asked) > 100*time.Millisecond })
+	isType(t, redis.ErrMoved, session.Do("SET", "{a}n", "made anew"))
+	require.NoError(t, m.MoveAll())
+	require.NoError(t, m.Finish())
+	require.NoError(t, tb.WaitAgreed())
+	require.Equal(t, []byte("1"), s.Do("GET", "{a}n"))
+}
+
+// A session is opened by the rules by which requests are sent: it waits for a node that
+// has just gone, for a while and until its context ends.
+func TestSessionWaitsForNode(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	slot, _ := owner(t, tb, "key")
+	links := c.topology.Load().shard(slot).master.links
+	have := func(state int32) {
+		for _, l := range links {
+			l.state.Store(state)
+		}
+	}
+	// open opens a session while the node is away, and does then when it waits for that.
+	open := func(ctx context.Context, then func()) error {
+		have(linkDown)
+		defer have(linkUp)
+		before := c.Stats().Retries
+		opened := make(chan error, 1)
+		go func() {
+			opened <- redis.WithSession(ctx, c, "key", func(s *redis.Session) error {
+				return redis.AsError(s.Do("SET", "key", 1))
+			})
+		}()
+		await(t, "it waits", func() bool { return c.Stats().Retries > before })
+		then()
+		return <-opened
+	}
+	await(t, "it is opened in time", func() bool { return open(t.Context(), func() { have(linkUp) }) == nil })
+	await(t, "it leaves in time", func() bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := redis.AsErrorx(open(ctx, cancel))
+		return err.IsOfType(redis.ErrRequestWithdrawn) && redis.CausedBy(err, context.Canceled)
+	})
+	err := open(t.Context(), func() {})
+	isType(t, ErrNoAliveConnection, err)
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+	require.Zero(t, c.Stats().Waiting)
+}
+
 // A caller that waits for the topology, since MOVED names a node that is not known,
 // leaves when its context ends.
 func TestBlockingLeavesRefresh(t *testing.T) {
@@ -213,7 +310,8 @@ func TestBlockingLeavesRefresh(t *testing.T) {
 	cancel()
 	select {
 	case res := <-done:
-		isType(t, redis.ErrRequestCancelled, res)
+		isType(t, redis.ErrRequestWithdrawn, res)
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(res), "it was refused, and nothing has run")
 	case <-time.After(patience):
 		t.Fatal("the context is not heeded")
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// retryable is what can be sent several times: an attempt or a transaction. Once
-// it is sent or resolved it may be in other hands: nobody touches it then.
+// retryable is what can be sent several times: an attempt, a transaction, or the wish of
+// a session to borrow a connection. Once it is sent or resolved it may be in other hands:
+// nobody touches it then.
 type retryable interface {
 	// sendTo sends it to the link, after ASKING if so asked.
 	sendTo(l *link, asking bool)
@@ -163,11 +164,12 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 	refresher := k.c.refresher
 	wake := orCancelled(r, func() {
 		defer k.c.recovered()
-		if n := k.c.topology.Load().find(addr); n != nil && !k.c.closed.Load() && r.Cancelled() == nil {
-			k.sendToNode(r, n, d.action == followAsk)
+		n := k.c.topology.Load().find(addr)
+		if n == nil || d.action == followAsk || k.c.closed.Load() || r.Cancelled() != nil {
+			k.resume(r) // ASK holds when it is said, and not after a wait
 			return
 		}
-		k.resume(r)
+		k.sendToNode(r, n, false)
 	})
 	refresher.afterRefresh(wake) // r may be in other hands
 }
@@ -232,13 +234,14 @@ func orCancelled(r retryable, resume func()) (wake func()) {
 
 // resume dispatches it after a pause, in which its caller may have gone.
 func (k *retrier) resume(r retryable) {
-	if err := r.Cancelled(); err != nil {
-		// It was sent to somebody, or there was nobody to send it to; only
-		// after the latter it is certain that no byte was written.
-		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts"))
-		return
+	switch err := r.Cancelled(); {
+	case err == nil:
+		k.dispatch(r)
+	case k.unknown != nil:
+		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts, of which one may have run"))
+	default: // it was refused, or was not sent at all
+		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
 	}
-	k.dispatch(r)
 }
 
 // jittered draws from around a pause, so that those who failed together do not

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -305,4 +306,26 @@ func TestFollowIsBounded(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, sent, "it has waited")
+}
+
+// left is a retryable that nobody waits for.
+type left struct{ why *errorx.Error }
+
+func (*left) sendTo(*link, bool)       {}
+func (l *left) fail(err *errorx.Error) { l.why = err }
+func (*left) idempotent() bool         { return true }
+func (*left) Cancelled() error         { return context.Canceled }
+
+// Who leaves between two attempts is told what became of those that were made.
+func TestCancelledBetweenAttempts(t *testing.T) {
+	for want, unknown := range map[*errorx.Type]*errorx.Error{
+		redis.ErrRequestWithdrawn: nil,
+		redis.ErrRequestCancelled: redis.ErrIO.New("lost"),
+	} {
+		r := &left{}
+		k := &retrier{unknown: unknown}
+		k.resume(r)
+		isType(t, want, r.why)
+		assert.True(t, redis.CausedBy(r.why, context.Canceled), "%v", r.why)
+	}
 }

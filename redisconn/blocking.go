@@ -19,8 +19,8 @@ type blocking struct {
 	cb     Future
 	n      uint64
 	req    wire.Request // with a Buf of its own
-	out    []byte       // what is written: req, maybe after ASKING
-	asking bool
+	out    []byte       // req, after ASKING if asked is set
+	asked  time.Time    // when ASK was said that led here
 	blocks time.Duration
 	stat   *stat
 	ctx    context.Context
@@ -41,7 +41,7 @@ func (c *Connection) leavesShared(r *wire.Request) bool {
 // block sends a blocking command. Its future is resolved soon after its caller's
 // context has ended, in any case. A caller that would only wait for it runs it here.
 func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	b, err := c.newBlocking(wire.ContextOf(cb), r, asking)
+	b, err := c.newBlocking(wire.ContextOf(cb), r, askedNow(asking))
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,15 @@ func (b *blocking) letGo() (d *dedicated, granted bool) {
 	return b.d, granted
 }
 
-// newBlocking makes one of a request, which it copies.
-func (c *Connection) newBlocking(ctx context.Context, r *wire.Request, ask bool) (*blocking, *errorx.Error) {
+// newBlocking makes one of a request, which it copies. asked is when ASK was said that led
+// here, or zero.
+func (c *Connection) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
-	b := &blocking{c: c, ctx: ctx, req: *r, asking: ask, blocks: call.BlockTime(), stat: c.newStat(r)}
+	b := &blocking{c: c, ctx: ctx, req: *r, asked: asked, blocks: call.BlockTime(), stat: c.newStat(r)}
 	if b.blocks == 0 {
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
-	if ask {
+	if !asked.IsZero() {
 		b.out = append(b.out, asking.Buf...)
 	}
 	start := len(b.out)
@@ -184,10 +185,14 @@ const unblockedMost = 8
 func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
 	for again := 0; ; again++ {
 		d.prepare(b.blocks)
-		if sent, err := d.send(b.out); err != nil {
+		out, asks := b.out, askHolds(b.asked)
+		if !asks {
+			out = b.req.Buf
+		}
+		if sent, err := d.send(out); err != nil {
 			return lostError(b.ctx, err, sent), false
 		}
-		res, err := b.read(d)
+		res, err := b.read(d, asks)
 		if err != nil {
 			return lostError(b.ctx, redis.AsErrorx(err), true), false
 		}
@@ -210,9 +215,9 @@ func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
 	}
 }
 
-// read reads the reply, and before it that to ASKING.
-func (b *blocking) read(d *dedicated) (any, error) {
-	if err := d.skipAsking(b.asking); err != nil {
+// read reads the reply, and before it that to ASKING, if that was sent.
+func (b *blocking) read(d *dedicated, asked bool) (any, error) {
+	if err := d.skipAsking(asked); err != nil {
 		return nil, err
 	}
 	if b.req.Typed {

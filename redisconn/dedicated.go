@@ -175,6 +175,23 @@ func (d *dedicated) send(out []byte) (sent bool, err *errorx.Error) {
 	return true, redis.ErrIO.Wrap(failure, "writing")
 }
 
+// askLasts is for how long ASK is followed. It holds when it is said. A node to which the
+// slot has gone meanwhile, from which it has gone away, and to which it is coming again,
+// would take ASKING for a word that the key is there, and make the key anew, beside the one
+// that is to come. If a slot moves to and fro every 60 ms, that takes 200 ms.
+const askLasts = 50 * time.Millisecond
+
+// askHolds reports whether ASKING may go before a request because of an ASK of that time.
+func askHolds(asked time.Time) bool { return time.Since(asked) < askLasts }
+
+// askedNow returns the time of an ASK that is followed at once, or zero if there is none.
+func askedNow(asking bool) (at time.Time) {
+	if asking {
+		at = time.Now()
+	}
+	return at
+}
+
 // skipAsking reads the reply to ASKING, if that was sent.
 func (d *dedicated) skipAsking(sent bool) error {
 	if !sent {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -23,9 +24,11 @@ type exclusive struct {
 	lost *errorx.Error
 	// altered: something was sent of which RESET may not undo the effect.
 	altered bool
-	// asks: ASKING goes before each request, but for those of a transaction that is
-	// open, which multi says: for them the one before MULTI holds.
-	asks, multi bool
+	// asked is when ASK led here, or a request after ASKING was last taken: zero if the
+	// node has its slots. multi: a transaction is open, for which the ASKING before MULTI
+	// holds. watches: WATCH was sent after ASKING.
+	asked          time.Time
+	multi, watches bool
 }
 
 // OpenDedicated is for package redis. A connection has no slots, so it ignores keys, and
@@ -38,8 +41,9 @@ func (c *Connection) OpenDedicated(ctx context.Context, _ []string, last error) 
 }
 
 // OpenDedicatedAsk is for package rediscluster: OpenDedicated of a connection that sends
-// ASKING before each request, if asking is set.
+// ASKING before its requests, if asking is set, for as long as ASK holds.
 func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
+	asked := askedNow(asking)
 	if c.opts.DedicatedConns < 0 {
 		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
 	}
@@ -64,7 +68,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	if err != nil {
 		return nil, c.withConn(err)
 	}
-	e := &exclusive{c: c, d: d, asks: asking}
+	e := &exclusive{c: c, d: d, asked: asked}
 	if c.opts.TraceSessions {
 		e.opened = string(debug.Stack())
 	}
@@ -120,6 +124,7 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 		return e.block(ctx, &reqs[0], each)
 	}
 	out, asked := e.encode(reqs)
+	began := time.Now()
 	e.d.prepare(0)
 	stop := context.AfterFunc(ctx, func() { _ = e.d.Close() })
 	sent, err := e.d.send(out)
@@ -128,6 +133,9 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 		if failure != nil {
 			err = redis.AsErrorx(failure)
 			break
+		}
+		if refusal := redis.AsErrorx(res); asked[i] && (refusal == nil || !refusal.IsOfType(redis.ErrMoved)) {
+			e.asked = began
 		}
 		each(i, res)
 	}
@@ -153,14 +161,20 @@ func (e *exclusive) encode(reqs []wire.Request) (out []byte, asked []bool) {
 	return out, asked
 }
 
-// asksBefore reports whether ASKING goes before a request.
+// asksBefore reports whether ASKING goes before a request. Since WATCH was taken, EXEC runs
+// only what is as it was then: what reads, and a transaction, have the time that they need.
 func (e *exclusive) asksBefore(r *wire.Request) bool {
-	asks := e.asks && !e.multi
-	switch strings.ToUpper(r.Cmd) {
+	cmd := strings.ToUpper(r.Cmd)
+	asks := !e.multi && (askHolds(e.asked) || e.watches && (r.ReadOnly || cmd == "MULTI"))
+	switch cmd {
+	case "WATCH":
+		e.watches = e.watches || asks
+	case "UNWATCH":
+		e.watches = false
 	case "MULTI":
 		e.multi = true
 	case "EXEC", "DISCARD":
-		e.multi = false
+		e.multi, e.watches = false, false
 	}
 	return asks
 }
@@ -174,7 +188,7 @@ func (e *exclusive) read(asked bool) (any, error) {
 }
 
 func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, any)) error {
-	b, err := e.c.newBlocking(ctx, r, e.asksBefore(r))
+	b, err := e.c.newBlocking(ctx, r, askedNow(e.asksBefore(r)))
 	if err != nil {
 		each(0, err)
 		return nil

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -269,4 +273,125 @@ func TestSessionCancelledByAnswer(t *testing.T) {
 	require.Equal(t, int64(1), admin.Do("RPUSH", "list", "!"))
 	require.Equal(t, []any{[]byte("list"), []byte("!")}, await(t, "the element", done))
 	requireNotSent(t, session.Do("PING"), redis.ErrRequestWithdrawn)
+}
+
+// askRecorder is a server that notes what it gets on dedicated connections.
+func askRecorder() (p *pipes, took func() string) {
+	var mu sync.Mutex
+	var said []string
+	p = &pipes{answer: func(args []string) string {
+		switch args[0] {
+		case "PING":
+			return pong(args)
+		case "RESET":
+			return "+RESET\r\n"
+		case "CLIENT":
+			return ":7\r\n"
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, args[0])
+		switch args[0] {
+		case "GET":
+			return "-MOVED 1 pipe:2\r\n"
+		case "EXEC":
+			return "*0\r\n"
+		}
+		return "+OK\r\n"
+	}}
+	return p, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer func() { said = nil }()
+		return strings.Join(said, " ")
+	}
+}
+
+// ASK holds for a while: from when it was said, or a request after ASKING was last taken.
+// A transaction that was watched in time, and what reads for it, have the time they need.
+func TestSessionAskHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, took := askRecorder()
+		conn, _ := connectPipes(t, p, redisconn.Opts{})
+		dedicated, err := conn.OpenDedicatedAsk(background, true)
+		require.NoError(t, err)
+		defer dedicated.Release()
+		const within, beyond = 40 * time.Millisecond, 60 * time.Millisecond
+		for _, step := range []struct {
+			after time.Duration
+			cmds  []string
+			want  string
+		}{
+			{within, []string{"SET"}, "ASKING SET"},
+			{within, []string{"SET", "SET"}, "ASKING SET ASKING SET"},
+			{beyond, []string{"SET"}, "SET"},
+			{0, []string{"SET"}, "SET"},
+		} {
+			time.Sleep(step.after)
+			exchange(t, dedicated, step.cmds...)
+			require.Equal(t, step.want, took())
+		}
+
+		watching, err := conn.OpenDedicatedAsk(background, true)
+		require.NoError(t, err)
+		defer watching.Release()
+		exchange(t, watching, "GET") // which is not taken
+		time.Sleep(within)
+		exchange(t, watching, "WATCH")
+		time.Sleep(beyond)
+		exchange(t, watching, "SET")
+		exchange(t, watching, "GET")
+		exchange(t, watching, "MULTI", "SET", "EXEC")
+		time.Sleep(beyond)
+		exchange(t, watching, "WATCH")
+		exchange(t, watching, "MULTI", "SET", "EXEC")
+		require.Equal(t, "ASKING GET ASKING WATCH SET ASKING GET ASKING MULTI SET EXEC WATCH MULTI SET EXEC", took())
+
+		refused, err := conn.OpenDedicatedAsk(background, true)
+		require.NoError(t, err)
+		defer refused.Release()
+		time.Sleep(within)
+		exchange(t, refused, "GET")
+		time.Sleep(within)
+		exchange(t, refused, "GET")
+		require.Equal(t, "ASKING GET GET", took())
+	})
+}
+
+// exchange sends commands, each with a key.
+func exchange(t *testing.T, d wire.Dedicated, cmds ...string) {
+	t.Helper()
+	reqs := make([]wire.Request, len(cmds))
+	for i, cmd := range cmds {
+		args := []any{"key"}
+		if cmd == "MULTI" || cmd == "EXEC" {
+			args = nil
+		}
+		var err error
+		reqs[i], _, err = redis.EncodeRequest(nil, redis.Req(cmd, args...), true)
+		require.NoError(t, err)
+	}
+	require.NoError(t, d.Exchange(background, reqs, func(int, any) {}))
+}
+
+// A blocking command that had to wait for its connection does not say ASKING any more.
+func TestBlockingAskHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, took := askRecorder()
+		conn, _ := connectPipes(t, p, redisconn.Opts{DedicatedConns: 1})
+		pop := redis.Req("BLPOP", "list", 0)
+		at := newOutcome()
+		conn.SendAsk(pop, at, 0, true)
+		require.Equal(t, "OK", at.wait(t))
+		require.Equal(t, "ASKING BLPOP", took())
+
+		held, err := conn.OpenDedicatedAsk(background, false)
+		require.NoError(t, err)
+		late := newOutcome()
+		conn.SendAsk(pop, late, 0, true)
+		time.Sleep(time.Second)
+		held.Release()
+		require.Equal(t, "OK", late.wait(t))
+		require.Equal(t, "BLPOP", took())
+	})
 }
