@@ -30,9 +30,9 @@ type Pops struct {
 	// in which a connection can be made even under the race detector.
 	Patience time.Duration
 
-	// Cancelled counts the pops whose contexts ended before they had an element, Late
-	// those that had one though their contexts had ended.
-	Cancelled, Late atomic.Int64
+	// Cancelled counts the pops whose contexts ended before they had an element, Answered
+	// those that were answered, and Late those of them whose contexts had ended.
+	Cancelled, Answered, Late atomic.Int64
 }
 
 const (
@@ -113,9 +113,12 @@ func (p popper) run(ctx context.Context) {
 		p.cancel.Store(&cancel)
 		pop := p.Queue.Pop(p.key, p.num)
 		res := p.pop(one)
-		switch ended := one.Err() != nil; {
-		case ended && redis.AsError(res) == nil:
+		switch answered, ended := redis.AsError(res) == nil, one.Err() != nil; {
+		case answered && ended:
 			p.Late.Add(1)
+			fallthrough
+		case answered:
+			p.Answered.Add(1)
 		case ended:
 			p.Cancelled.Add(1)
 		}

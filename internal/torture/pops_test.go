@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strconv"
 	"sync"
@@ -11,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -151,7 +155,60 @@ func TestT24PopsInCluster(t *testing.T) {
 	}
 }
 
-// moveSlowly moves a key's slot to another master, and rests half of the way.
+// T24: a master that sentinels watch hands over to a replica, and nothing is missing; it is
+// killed, and loses what it has not replicated.
+func TestT24PopsOfSentinels(t *testing.T) {
+	for name, fault := range map[string]func(r *SentinelRig, old *testbed.Server) error{
+		"failover": func(r *SentinelRig, _ *testbed.Server) error {
+			_, err := r.Group.Failover(testbed.Graceful)
+			return err
+		},
+		"killed master": func(r *SentinelRig, old *testbed.Server) error {
+			r.AllowLoss()
+			if err := old.Kill(); err != nil {
+				return err
+			}
+			_, err := r.Group.WaitPromoted(old)
+			return errors.Join(err, old.Restart())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
+			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})
+			t.Cleanup(func() {
+				r.Close()
+				passes(t, r.Ledger.Report)
+			})
+			require.NoError(t, err)
+			pops := r.pops(r.Client, 3, 4, 1)
+			pops.Patience = 100 * time.Millisecond
+			ctx, stop := context.WithCancel(context.Background())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			defer stop()
+			wg.Go(func() { pops.Run(ctx, 0) })
+			answered := func() {
+				before := pops.Answered.Load()
+				require.Eventually(t, func() bool { return pops.Answered.Load() > before+200 }, 30*time.Second, time.Millisecond)
+			}
+			old := group.Servers()[0]
+			answered()
+			require.NoError(t, fault(r, old))
+			answered()
+			stop()
+			wg.Wait()
+			_, moved := r.Left(old.Addr())
+			require.True(t, moved)
+			report, err := r.Judge(5 * time.Second)
+			require.NoError(t, err)
+			passes(t, report)
+			judgePops(t, r.Witnesses, pops)
+		})
+	}
+}
+
+// moveSlowly moves a key's slot to another master, and waits half of the way until a
+// caller has been sent there.
 func moveSlowly(r *ClusterRig, key string) error {
 	slot, err := r.Nodes.Slot(key)
 	if err != nil {
@@ -173,13 +230,27 @@ func moveSlowly(r *ClusterRig, key string) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(20 * time.Millisecond) // callers are sent there, and block there
-	for _, step := range []func() error{m.MoveAll, m.Finish, r.Nodes.WaitAgreed} {
+	asked := askings(to)
+	followed := func() error {
+		for end := time.Now().Add(10 * time.Second); askings(to) == asked; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				return errors.New("nobody follows ASK")
+			}
+		}
+		return nil
+	}
+	for _, step := range []func() error{m.MoveAll, followed, m.Finish, r.Nodes.WaitAgreed} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// askings returns what a node says of the times that it was sent ASKING.
+func askings(n *testbed.Node) string {
+	info, _ := redisclusterutil.ParseInfo(n.Do("INFO", "commandstats"))
+	return info["cmdstat_asking"]
 }
 
 // replace has the master of a key replaced by its replica, and waits until all agree.

@@ -72,10 +72,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 func TestT25IncrementsInCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
 	r := newClusterRig(t, nodes)
-	// ASK that is followed when the slot has gone there, away, and is coming back would make
-	// the key anew beside the one that is to come: no slot goes to and fro as fast as
-	// connections are made.
-	const pause = 400 * time.Millisecond
+	const pause = 60 * time.Millisecond
 	playFaults(t, pause, func(context.Context) error { return moveSlowly(r, r.counter) },
 		func(ctx context.Context) { r.increments(ctx, r.Client) })
 	report := judgeCluster(t, r)
