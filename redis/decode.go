@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"slices"
 
 	"github.com/joomcode/errorx"
 )
@@ -14,17 +13,7 @@ var (
 	resultOK     any = "OK"
 	resultQueued any = "QUEUED"
 	resultPong   any = "PONG"
-	resultEmpty  any = []byte{}
-	resultNone   any = []any{}
 )
-
-// A bulk string is read in steps, so that a length alone can't claim memory:
-// the first step is this long, each further one doubles what has arrived. It
-// is short of 64 KiB, which is what a length may cost with the error it ends in.
-const bulkFirstStep = 56 << 10
-
-// A nested array starts with room for so many elements, for the same reason.
-const nestedFirstStep = 16
 
 // Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error,
 // never a value. After an error of Decode it can't be used any more. It is not safe for
@@ -228,141 +217,6 @@ func (d *Decoder) length(line []byte, limit int) (int, error) {
 		return 0, ErrResponseTooLarge.New("length %d is over the limit of %d", n, limit)
 	}
 	return int(n), nil
-}
-
-func (d *Decoder) bulk(kind byte, line []byte) (any, error) {
-	n, err := d.length(line, d.limits.Bulk)
-	if err != nil {
-		return nil, err
-	}
-	if n < 0 {
-		return nil, nil
-	}
-	if n == 0 && kind == '$' {
-		return resultEmpty, d.crlf()
-	}
-	body, err := d.body(n)
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case '=':
-		if len(body) < 4 || body[3] != ':' {
-			return nil, ErrResponseFormat.New("verbatim string has no format")
-		}
-		return string(body[4:]), nil
-	case '!':
-		return errorReply(string(body)), nil
-	}
-	return body, nil
-}
-
-// body reads n bytes and the CRLF behind them.
-func (d *Decoder) body(n int) ([]byte, error) {
-	body := make([]byte, min(n, bulkFirstStep))
-	read := 0
-	for {
-		m, err := io.ReadFull(d.r, body[read:])
-		d.size += m
-		if err != nil {
-			return nil, d.ioError(err)
-		}
-		read = len(body)
-		if read == n {
-			return body, d.crlf()
-		}
-		body = append(make([]byte, 0, min(n, 2*read)), body...)
-		body = body[:cap(body)]
-		if len(body) > n {
-			body = body[:n]
-		}
-	}
-}
-
-func (d *Decoder) crlf() error {
-	end, err := d.r.Peek(2)
-	if err != nil {
-		d.size += len(end)
-		return d.ioError(err)
-	}
-	if end[0] != '\r' || end[1] != '\n' {
-		return ErrNoFinalRN.New("string is not followed by CRLF")
-	}
-	d.size += 2
-	_, _ = d.r.Discard(2)
-	return nil
-}
-
-func (d *Decoder) aggregate(kind byte, line []byte, depth int) (any, error) {
-	n, err := d.length(line, d.limits.Elements)
-	if err != nil {
-		return nil, err
-	}
-	if n < 0 {
-		return nil, nil
-	}
-	if depth >= d.limits.Depth {
-		return nil, ErrResponseTooLarge.New("nested deeper than %d", d.limits.Depth)
-	}
-	if kind == '>' && depth > 0 {
-		return nil, ErrResponseFormat.New("push inside of a reply")
-	}
-	if kind == '%' || kind == '|' {
-		if n > d.limits.Elements/2 {
-			return nil, ErrResponseTooLarge.New("map of %d pairs is over the limit of %d elements", n, d.limits.Elements)
-		}
-		n *= 2
-	}
-	if n == 0 && (kind == '*' || kind == '~') {
-		return resultNone, nil
-	}
-	elements, err := d.elements(n, depth)
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case '%':
-		return mapOf(elements)
-	case '>', '|':
-		return skipped{}, nil
-	}
-	return elements, nil
-}
-
-func (d *Decoder) elements(n, depth int) ([]any, error) {
-	room := min(n, nestedFirstStep)
-	if depth == 0 {
-		// An element is 3 bytes at the least and takes 16, so what is
-		// already here allows for a quarter.
-		room = min(n, max(room, d.r.Buffered()/4))
-	}
-	elements := make([]any, 0, room)
-	for range n {
-		el, err := d.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		if k := len(elements); k == cap(elements) {
-			// append would grow by a quarter at a time, which takes thrice
-			// as much in all.
-			elements = slices.Grow(elements, min(max(k, 1), n-k))
-		}
-		elements = append(elements, el)
-	}
-	return elements, nil
-}
-
-// mapOf makes a map of keys and values in turn.
-func mapOf(pairs []any) (any, error) {
-	m := make(map[string]any, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		key, ok := ArgToString(pairs[i])
-		if !ok || pairs[i] == nil {
-			return nil, ErrResponseFormat.New("map key of type %T", pairs[i])
-		}
-		m[key] = pairs[i+1]
-	}
-	return m, nil
 }
 
 // ioError types an error of the reader below. The end of the stream inside of
