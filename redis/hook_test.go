@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -211,6 +212,34 @@ func TestHookPanics(t *testing.T) {
 	assert.Empty(t, hook.seen)
 	assert.Equal(t, 1, bytes.Count(printed.Bytes(), []byte("broken hook")))
 }
+
+// A hook that ends its goroutine ends its caller, or nobody, and leaves nothing half done.
+func TestHookExits(t *testing.T) {
+	hook := &recording{before: func(context.Context) { runtime.Goexit() }}
+	s := WithHook(placing("fine"), hook)
+	for range 3 {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			Sync{s}.Do("GET", "k")
+		}()
+		<-ended
+	}
+	assert.Zero(t, s.(*hooked).running.Load())
+
+	s = WithHook(placing("fine"), exitingHook{})
+	for range 3 {
+		assert.Equal(t, "fine", ChanFutured{s}.Send(Req("GET", "k")).Value())
+	}
+	require.Eventually(t, func() bool { return s.(*hooked).running.Load() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+// exitingHook ends the goroutine in After.
+type exitingHook struct{}
+
+func (exitingHook) Before(ctx context.Context, _ Operation) context.Context { return ctx }
+
+func (exitingHook) After(context.Context, Operation, Completion) { runtime.Goexit() }
 
 // A hook that sends with its context is not called for that; one that sends without
 // it comes to an end.

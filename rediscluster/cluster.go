@@ -65,6 +65,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	given := opts
 	opts = given.withDefaults()
 	c := &Cluster{opts: opts, limits: limits{opts.MovedRetries, opts.WaitToMigrate}}
+	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.minLatency.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)

@@ -41,8 +41,16 @@ func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
 			return true
 		}
 		done := make(chan any, 1)
-		go func() { done <- redis.SyncCtx{S: shard}.Send(ctx, req) }()
-		waits = append(waits, func() any { return <-done })
+		go func() {
+			defer close(done) // also if a hook ends the goroutine
+			done <- redis.SyncCtx{S: shard}.Send(ctx, req)
+		}()
+		waits = append(waits, func() any {
+			if res, answered := <-done; answered {
+				return res
+			}
+			return redis.ErrRequestCancelled.New("a hook has ended the goroutine of the request")
+		})
 		return true
 	})
 	results := make([]any, len(waits))

@@ -4,6 +4,7 @@ import (
 	"log"
 	"runtime/debug"
 
+	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -72,8 +73,8 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future, the logger, the WeightProvider or the RoundRobinSeed
-// panicked. At most one request is concerned.
+// LogFuturePanic: a future, or another function of the user's, such as the logger or the
+// WeightProvider, panicked. At most one request is concerned, or one refresh.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
@@ -138,12 +139,15 @@ func (NoopLogger) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, 
 // report passes an event to the logger. One that panics must not end the process,
 // nor the goroutine that reports.
 func (c *Cluster) report(event LogEvent) {
-	defer func() {
-		if v := recover(); v != nil {
-			DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	c.opts.Logger.Report(c, event)
+	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
+	})
+}
+
+// call calls what is the user's, and reports whether it has returned: it may panic, or
+// end its goroutine.
+func (c *Cluster) call(f func()) (returned bool) {
+	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
 }
 
 func wantsReqStat(l Logger) bool {

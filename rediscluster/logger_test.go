@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,42 +18,62 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// rude is a user whose functions all panic.
-type rude struct{ calls atomic.Int64 }
+// rude is a user whose functions do not return.
+type rude struct {
+	calls atomic.Int64
+	end   func()
+}
 
-func (r *rude) panics() {
+func (r *rude) ends() {
 	r.calls.Add(1)
+	r.end()
+}
+
+func (r *rude) Report(*Cluster, LogEvent) { r.ends() }
+
+func (r *rude) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {
 	panic("rude")
 }
 
-func (r *rude) Report(*Cluster, LogEvent) { r.panics() }
-
-func (r *rude) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {
-	r.panics()
-}
-
-func (r *rude) WantsReqStat() bool {
-	r.panics()
-	return false
-}
+func (r *rude) WantsReqStat() bool { panic("rude") }
 
 func (r *rude) GetWeightByHost(string) (uint32, bool) {
-	r.panics()
+	r.ends()
 	return 0, false
 }
 
-func TestUserFunctionsMayPanic(t *testing.T) {
+func (r *rude) zone(string) string {
+	r.ends()
+	return ""
+}
+
+// notReturning are the ways in which a function does not return.
+var notReturning = map[string]func(){
+	"panic": func() { panic("rude") },
+	"exit":  runtime.Goexit,
+}
+
+func TestUserFunctionsNeedNotReturn(t *testing.T) {
+	for way, end := range notReturning {
+		t.Run(way, func(t *testing.T) { outlivesUserFunctions(t, end) })
+	}
+}
+
+func outlivesUserFunctions(t *testing.T, end func()) {
 	log.SetOutput(io.Discard) // of the default logger, which is told instead
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
-	var logger, weights rude
-	c, _ := connect(t, []string{node.Addr()}, Opts{Logger: &logger, WeightProvider: &weights, CheckInterval: minCheckInterval})
+	logger, weights, zones := &rude{end: end}, &rude{end: end}, &rude{end: end}
+	c, _ := connect(t, []string{node.Addr()}, Opts{
+		Logger: logger, WeightProvider: weights, Zone: "here", ZoneOf: zones.zone, CheckInterval: minCheckInterval,
+	})
 	refreshed := func() {
 		asked := node.asked.Load()
 		await(t, "refresh", func() bool { return node.asked.Load() > asked+1 })
 	}
 	refreshed()
 	assert.Positive(t, weights.calls.Load())
+	assert.Positive(t, zones.calls.Load())
 	assert.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
 	node.serve("127.0.0.1:1") // a change is reported by the refresher
 	c.ForceReloading()
@@ -73,7 +94,7 @@ func TestSeedMayPanic(t *testing.T) {
 	await(t, "report", func() bool {
 		return rec.seen(func(e LogEvent) bool { _, ok := e.(LogFuturePanic); return ok })
 	})
-	require.NoError(t, c.Ctx().Err())
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("TIME"), "a request that asks the seed is sent")
 }
 
 type rudeSeed struct{}

@@ -30,18 +30,20 @@ func latencyShare(least, trip time.Duration) uint64 {
 	return max(uint64(latencyScale*least/trip), 1)
 }
 
-// userWeight is what the WeightProvider says, 1 if it says nothing or panics.
+// userWeight is what the WeightProvider says, 1 if it says nothing or does not return.
 func (r *refresher) userWeight(n *node) (weight uint64) {
 	weight = 1
 	provider := r.c.opts.WeightProvider
 	if provider == nil {
 		return weight
 	}
-	defer r.c.recovered()
-	for _, host := range []string{n.host(), n.addr} {
-		if w, ok := provider.GetWeightByHost(host); ok {
-			return uint64(w)
+	r.c.call(func() {
+		for _, host := range []string{n.host(), n.addr} {
+			if w, ok := provider.GetWeightByHost(host); ok {
+				weight = uint64(w)
+				return
+			}
 		}
-	}
+	})
 	return weight
 }

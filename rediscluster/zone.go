@@ -18,13 +18,13 @@ func (n *node) learnZone(zone string) {
 	}
 }
 
-// userZone is what Opts.ZoneOf says, empty if it is not set or panics.
-func (c *Cluster) userZone(addr string) string {
+// userZone is what Opts.ZoneOf says, empty if it is not set or does not return.
+func (c *Cluster) userZone(addr string) (zone string) {
 	if c.opts.ZoneOf == nil || c.opts.Zone == "" {
 		return ""
 	}
-	defer c.recovered()
-	return c.opts.ZoneOf(addr)
+	c.call(func() { zone = c.opts.ZoneOf(addr) })
+	return zone
 }
 
 // askZone has the node tell its zone, if that is of use and nobody else does. It does

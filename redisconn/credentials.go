@@ -58,7 +58,11 @@ func (c *Connection) credentials(ctx context.Context) (Credentials, *errorx.Erro
 	if c.opts.CredentialsProvider == nil {
 		return Credentials{c.opts.Username, c.opts.Password}, nil
 	}
-	cr, err := c.opts.CredentialsProvider(ctx)
+	var cr Credentials
+	var err error
+	if !c.call(func() { cr, err = c.opts.CredentialsProvider(ctx) }) {
+		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider did not return")
+	}
 	if err != nil { // its text may show a secret
 		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider failed with %T", err).
 			WithProperty(EKCredentialsCause, err)

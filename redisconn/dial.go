@@ -12,12 +12,15 @@ import (
 )
 
 // dial connects, and no more.
-func (c *Connection) dial(ctx context.Context) (net.Conn, error) {
-	if c.opts.Dialer != nil {
-		return c.opts.Dialer(ctx, c.addr.network, c.addr.addr)
+func (c *Connection) dial(ctx context.Context) (conn net.Conn, err error) {
+	if c.opts.Dialer == nil {
+		dialer := net.Dialer{KeepAlive: c.opts.TCPKeepAlive}
+		return dialer.DialContext(ctx, c.addr.network, c.addr.addr)
 	}
-	dialer := net.Dialer{KeepAlive: c.opts.TCPKeepAlive}
-	return dialer.DialContext(ctx, c.addr.network, c.addr.addr)
+	if !c.call(func() { conn, err = c.opts.Dialer(ctx, c.addr.network, c.addr.addr) }) {
+		return nil, errors.New("Opts.Dialer did not return") //nolint:staticcheck // it begins with a name
+	}
+	return conn, err
 }
 
 func (c *Connection) tlsConfig() *tls.Config {

@@ -2,8 +2,8 @@ package redisconn
 
 import (
 	"log"
-	"runtime/debug"
 
+	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -66,8 +66,9 @@ type LogContextClosed struct {
 	Error error
 }
 
-// LogFuturePanic: a future, or the logger, panicked. At most the result of one request
-// is lost.
+// LogFuturePanic: a future, or another function of the user's, such as the logger or
+// Opts.Dialer, panicked. At most the result of one request is lost, or one attempt to
+// connect.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
@@ -190,10 +191,13 @@ type Future = redis.Future
 // report passes an event to the logger. It is never called under a lock. A
 // logger that panics must not end the process, nor the goroutine that reports.
 func (c *Connection) report(event LogEvent) {
-	defer func() {
-		if v := recover(); v != nil {
-			DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	c.opts.Logger.Report(c, event)
+	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
+	})
+}
+
+// call calls what is the user's, and reports whether it has returned: it may panic, or
+// end its goroutine.
+func (c *Connection) call(f func()) (returned bool) {
+	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
 }

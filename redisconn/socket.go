@@ -34,8 +34,8 @@ type socket struct {
 	timeout, blocks time.Duration
 }
 
-// open dials, secures, asks for the credentials and greets. After the steps of every connection it takes those
-// that are given. ctx, and DialTimeout, bound all of it.
+// open dials, secures, asks for the credentials and greets. After the steps of every
+// connection it takes those that are given. ctx, and DialTimeout, bound all of it.
 func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
@@ -55,7 +55,11 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 	defer stop()
 	if c.opts.TLSEnabled {
 		secured := tls.Client(conn, c.tlsConfig())
-		if err := secured.HandshakeContext(ctx); err != nil {
+		if !c.call(func() { err = secured.HandshakeContext(ctx) }) {
+			_ = conn.Close()
+			return nil, ErrDial.New("a function of Opts.TLSConfig did not return")
+		}
+		if err != nil {
 			_ = conn.Close()
 			return nil, tlsError(err)
 		}

@@ -2,7 +2,8 @@ package redispubsub
 
 import (
 	"log"
-	"runtime/debug"
+
+	"github.com/joomcode/redispipe/internal/aside"
 )
 
 // Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
@@ -64,12 +65,10 @@ type NoopLogger struct{}
 // Report implements Logger.
 func (NoopLogger) Report(*Subscriber, LogEvent) {}
 
-// report passes an event to the logger. One that panics must not end the process.
+// report passes an event to the logger. One that panics must not end the process,
+// nor the goroutine that reports.
 func (s *Subscriber) report(event LogEvent) {
-	defer func() {
-		if v := recover(); v != nil {
-			DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	s.logger.Report(s, event)
+	aside.Call(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
+		DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: stack})
+	})
 }

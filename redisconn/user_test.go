@@ -1,0 +1,118 @@
+package redisconn_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// notReturning are the ways in which a function does not return.
+var notReturning = map[string]func(){
+	"panic": func() { panic("on purpose") },
+	"exit":  runtime.Goexit,
+}
+
+// What a user gives to make a connection fails one attempt if it does not return.
+func TestAttemptsOutliveUsersFunctions(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
+	s := testbed.NewServer(t, testbed.Options{TLS: true})
+	config, err := s.ClientTLS()
+	require.NoError(t, err)
+	for what, c := range map[string]struct {
+		// with has f called in each attempt.
+		with func(f func()) redisconn.Opts
+		want string
+	}{
+		"Dialer": {func(f func()) redisconn.Opts {
+			return redisconn.Opts{Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				f()
+				return (&net.Dialer{}).DialContext(ctx, network, addr)
+			}}
+		}, "Opts.Dialer did not return"},
+		"CredentialsProvider": {func(f func()) redisconn.Opts {
+			return redisconn.Opts{CredentialsProvider: func(context.Context) (redisconn.Credentials, error) {
+				f()
+				return redisconn.Credentials{}, nil
+			}}
+		}, "Opts.CredentialsProvider did not return"},
+		"TLSConfig": {func(f func()) redisconn.Opts {
+			verified := config.Clone()
+			verified.VerifyConnection = func(tls.ConnectionState) error {
+				f()
+				return nil
+			}
+			return redisconn.Opts{TLSEnabled: true, TLSConfig: verified}
+		}, "a function of Opts.TLSConfig did not return"},
+	} {
+		for way, end := range notReturning {
+			t.Run(what+"/"+way, func(t *testing.T) {
+				var calls atomic.Int64
+				opts := c.with(func() {
+					if calls.Add(1) <= 2 {
+						end()
+					}
+				})
+				log := &recorder{}
+				opts.Logger, opts.ReconnectPause = log, time.Millisecond
+				addr := s.Addr()
+				if opts.TLSEnabled {
+					addr = s.TLSAddr()
+				}
+				conn := connect(t, addr, opts)
+				eventually(t, "another attempt", conn.ConnectedNow)
+				require.Equal(t, 2, log.count("ConnectFailed"))
+				failed := event[redisconn.LogConnectFailed](log).Error
+				require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(failed))
+				require.ErrorContains(t, failed, c.want)
+				require.Equal(t, way == "panic", log.count("FuturePanic") == 2)
+				conn.Close()
+				requireNoneLeft(t)
+			})
+		}
+	}
+}
+
+// rudeLogger does not return.
+type rudeLogger struct {
+	*recorder
+	end func()
+}
+
+// Report implements redisconn.Logger.
+func (l rudeLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
+	l.recorder.Report(conn, event)
+	l.end()
+}
+
+// A connection goes on as it would with any logger.
+func TestConnectionOutlivesItsLogger(t *testing.T) {
+	log.SetOutput(io.Discard) // of the default logger, which is told instead
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	s := testbed.NewServer(t)
+	for way, end := range notReturning {
+		t.Run(way, func(t *testing.T) {
+			events := &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: rudeLogger{events, end}, ReconnectPause: time.Millisecond})
+			require.NoError(t, conn.Ping())
+			require.Equal(t, int64(1), s.Do("CLIENT KILL", "ADDR", conn.LocalAddr()))
+			eventually(t, "connected again", func() bool { return events.count("Connected") == 2 })
+			require.NoError(t, conn.Ping())
+			conn.Close()
+			eventually(t, "the end", func() bool { return events.count("ContextClosed") == 1 })
+			requireNoneLeft(t)
+		})
+	}
+}
