@@ -114,7 +114,7 @@ func (l *lent) Exchange(ctx context.Context, reqs []wire.Request, each func(int,
 		if moved != nil && err == nil {
 			l.handleError(l, moved)
 			if n := <-l.next; n.err == nil {
-				l.Dedicated.Release() // first: who holds one and waits for another can wait for ever
+				l.Dedicated.Release() // first: a caller that holds one and waits for another can wait forever
 				if err := l.borrow(n); err != nil {
 					return err
 				}

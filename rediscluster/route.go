@@ -160,7 +160,7 @@ func is(cmd, name string) bool { return len(cmd) == len(name) && strings.EqualFo
 const busLag = 100 * time.Millisecond
 
 // holdsBack returns for how long nothing is to be published to a channel, since the master
-// of its slot has changed: who is subscribed on the new one would get it before what the old
+// of its slot has changed: subscribers on the new one would get it before what the old
 // one has still to pass on. No node refuses these commands: a master that has become a
 // replica takes SPUBLISH still.
 func (t *topology) holdsBack(spec routeSpec) time.Duration {

@@ -35,7 +35,7 @@ func (c *Connection) ready(ctx context.Context, d *dedicated) (*dedicated, *erro
 		if ctx.Err() == nil {
 			c.dedicatedLost(d, why)
 		}
-		if d.raw == nil { // to ask the next one in vain may take a time-out again
+		if d.raw == nil { // to ask the next one might take as long as a time-out again
 			break
 		}
 		d = c.pool.nextIdle()

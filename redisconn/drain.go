@@ -83,7 +83,7 @@ func closeOnce(ch chan struct{}) {
 	}
 }
 
-// close closes all connections. Who has one finds that out.
+// close closes all connections. Their borrowers find that out.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

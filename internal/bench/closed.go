@@ -219,7 +219,7 @@ func (l *loop) batches(ctx context.Context, w *caller, stop *atomic.Bool) {
 	}
 }
 
-// failed counts errors. It pauses, lest a client without a server spins.
+// failed counts errors. It pauses, so that a client without a server does not spin.
 func (w *caller) failed(err error, n int) {
 	w.errors += n
 	if w.first == nil {

@@ -2,6 +2,6 @@
 
 package h2h
 
-// limitMemory is not to be had here: hostile lengths are tried in vain or kill
-// the process when the machine's memory ends.
+// limitMemory does nothing here: a client that believes a hostile length may take all
+// memory of the machine.
 func limitMemory() {}
