@@ -217,7 +217,7 @@ func TestCompatAnyAddressIsSafe(t *testing.T) {
 func TestCompatFaults(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{Password: "canary"})
 	log := &userLogger{}
-	s := connectTo(t, server.Addr(), redisconn.Opts{Password: "canary", IOTimeout: 300 * time.Millisecond, ReconnectPause: 10 * time.Millisecond, Logger: log})
+	s := connectTo(t, server.Addr(), redisconn.Opts{Password: "canary", IOTimeout: time.Second, ReconnectPause: 10 * time.Millisecond, Logger: log})
 	require.Equal(t, "PONG", s.Do("PING"))
 	assert.Positive(t, log.stats.Load())
 	shown := fmt.Sprintf("%+v %+v %+v", s.Do("NOSUCH", "canary"), s.Do("SET", "k", []string{"canary"}), s.Do("AUTH canary"))

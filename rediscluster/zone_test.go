@@ -44,7 +44,7 @@ func readsFrom(t *testing.T, c *rediscluster.Cluster, g *testbed.Group, want *te
 			}
 		}
 		return true
-	}, 5*time.Second, 10*time.Millisecond)
+	}, 20*time.Second, 10*time.Millisecond)
 }
 
 func TestReadsStayInTheZone(t *testing.T) {
@@ -84,7 +84,7 @@ func TestServersTellTheirZones(t *testing.T) {
 		res := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("MGET", "a", "b")
 		answered := reads(g)
 		return redis.AsError(res) == nil && answered[0] && answered[1] && answered[2]
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 }
 
 // A function that panics knows no zone: all are read from.

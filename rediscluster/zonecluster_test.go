@@ -48,7 +48,7 @@ func TestSlotsTellZones(t *testing.T) {
 	require.Eventually(t, func() bool {
 		local := localNodes(c)
 		return len(local) == 1 && local[0] == master.Addr()
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 
 	// The user knows better.
 	c, _ = connect(t, []string{master.Addr()}, Opts{Zone: "b", ZoneOf: func(addr string) string {
@@ -73,5 +73,5 @@ func TestClusterNodesTellTheirZones(t *testing.T) {
 	require.Eventually(t, func() bool {
 		local := localNodes(c)
 		return len(local) == 1 && local[0] == tb.Addrs()[1]
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 }

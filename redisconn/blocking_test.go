@@ -68,8 +68,8 @@ func TestBlockingEachWay(t *testing.T) {
 // What blocks longer than IOTimeout is waited for.
 func TestBlockingBeyondIOTimeout(t *testing.T) {
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 50 * time.Millisecond})
-	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.2))
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 400 * time.Millisecond})
+	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 1))
 }
 
 func TestBlockingRefused(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Who waits until an idle connection has answered leaves when its context ends.
+// A caller that waits until an idle connection has answered leaves when its context ends.
 func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour,

@@ -61,27 +61,33 @@ var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, rele
 	},
 }
 
-// Whatever holds requests up, their errors tell, be it that the caller's context has
-// ended or that the connection has given up.
+// heldUp is how long requests are held up: many times what a busy machine adds.
+const heldUp = 500 * time.Millisecond
+
+// The errors of requests tell what has held them up, whether the caller's context has
+// ended or the connection has given up.
 func TestDelayBlamesTheRightStage(t *testing.T) {
 	addr := stalling(t)
 	ways := map[string]func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any{
 		"context": func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {
 			// Without a deadline, so that none is refused as one that can't be met.
 			ctx, cancel := context.WithCancel(context.Background())
-			defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
-			results := make([]any, 40)
-			var callers sync.WaitGroup
+			singles, many := make([]any, 37), []redis.Request{req, req, req}
 			if req.Cmd == "CUT" { // what is behind its batch is held up elsewhere
-				return redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{req, req, req})
+				singles = nil
 			}
-			for i := range results[1:] {
-				callers.Go(func() { results[i] = redis.SyncCtx{S: conn}.Send(ctx, req) })
+			before := conn.Pending()
+			var callers sync.WaitGroup
+			for i := range singles {
+				callers.Go(func() { singles[i] = redis.SyncCtx{S: conn}.Send(ctx, req) })
 			}
-			many := redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{req})
-			results[len(results)-1] = many[0]
+			var batch []any
+			callers.Go(func() { batch = redis.SyncCtx{S: conn}.SendMany(ctx, many) })
+			eventually(t, "all are held up", func() bool { return conn.Pending() == before+len(singles)+len(many) })
+			time.Sleep(heldUp)
+			cancel()
 			callers.Wait()
-			return results
+			return append(singles, batch...)
 		},
 		"IOTimeout": func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {
 			return redis.Sync{S: conn}.SendMany([]redis.Request{req, req, req})
@@ -90,13 +96,14 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 	for way, send := range ways {
 		for stage, stall := range stalls {
 			t.Run(way+"/"+stage.String(), func(t *testing.T) {
+				t.Parallel()
 				release := make(chan struct{})
 				defer close(release)
 				blamed, all := 0, 0
 				for range 3 {
 					opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second}
 					if way == "IOTimeout" {
-						opts.IOTimeout = 400 * time.Millisecond
+						opts.IOTimeout = heldUp
 					}
 					conn := connect(t, addr, opts)
 					require.NoError(t, conn.Ping()) // callers read from now on

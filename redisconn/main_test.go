@@ -55,7 +55,7 @@ func requireNoneLeft(t testing.TB) {
 // goroutinesLeft waits until no goroutine of the package is left, and returns
 // the stack of one that stays.
 func goroutinesLeft() (left []byte) {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		all := make([]byte, 16<<20)
 		all = all[:runtime.Stack(all, true)]
 		left = nil

@@ -20,7 +20,7 @@ func await[T any](t testing.TB, what string, from <-chan T) (v T) {
 	select {
 	case v = <-from:
 	case <-time.After(patience):
-		t.Fatalf("waited in vain: %s", what)
+		t.Fatalf("it did not come: %s", what)
 	}
 	return v
 }

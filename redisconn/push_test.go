@@ -61,7 +61,7 @@ func TestPushSocket(t *testing.T) {
 func TestPushSocketOfAServerThatIsGone(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
-	const timeout = 200 * time.Millisecond
+	const timeout = 600 * time.Millisecond
 	_, p := pushSocket(t, proxy.Addr(), Opts{IOTimeout: timeout})
 	began := time.Now()
 	received := make(chan error, 1)
@@ -69,7 +69,7 @@ func TestPushSocketOfAServerThatIsGone(t *testing.T) {
 		_, _, err := p.Receive(new(redis.Push))
 		received <- err
 	}()
-	require.Eventually(t, func() bool { return p.Confirmed().Sub(began) > 2*timeout }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Confirmed().Sub(began) > timeout }, 10*time.Second, time.Millisecond)
 	proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: testbed.ProxyReplies, At: testbed.ProxyNow()})
 	assertErr := <-received
 	assert.ErrorContains(t, assertErr, "no answer within")
@@ -102,7 +102,7 @@ func TestPushSocketNeedsPing(t *testing.T) {
 func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"
 	server := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies(bad)})
-	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: 50 * time.Millisecond})
+	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: time.Second})
 	opened := p.Confirmed()
 	require.NoError(t, p.Send(redis.Req("PING", "x")))
 	reply, _, err := p.Receive(new(redis.Push))
@@ -115,10 +115,10 @@ func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 // A socket that nobody reads on purpose does not make the server look silent.
 func TestPushSocketHeld(t *testing.T) {
 	server := testbed.NewServer(t)
-	const timeout = 50 * time.Millisecond
+	const timeout = 600 * time.Millisecond
 	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: timeout})
 	p.Hold(true)
-	require.Eventually(t, func() bool { return !p.unanswered().IsZero() && time.Since(p.unanswered()) > 3*timeout },
+	require.Eventually(t, func() bool { return !p.unanswered().IsZero() && time.Since(p.unanswered()) > timeout },
 		10*time.Second, time.Millisecond)
 	p.Hold(false)
 	require.NoError(t, p.Send(redis.Req("PING", "x")))

@@ -414,7 +414,7 @@ func waitUntil(t testing.TB, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !condition(); {
 		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
+			t.Fatal("it did not happen")
 		}
 		runtime.Gosched()
 		time.Sleep(100 * time.Microsecond)

@@ -163,9 +163,9 @@ func TestServerClosesAndResets(t *testing.T) {
 // What a future does is its own affair.
 func TestFuturesThatMisbehave(t *testing.T) {
 	s := testbed.NewServer(t)
-	start := func(t *testing.T) (*redisconn.Connection, *recorder) {
+	start := func(t *testing.T, timeout time.Duration) (*redisconn.Connection, *recorder) {
 		log := &recorder{}
-		return connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: 300 * time.Millisecond}), log
+		return connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: timeout}), log
 	}
 	// between sends three requests at once, the second with a future of f.
 	between := func(conn *redisconn.Connection, f func(res any)) (*outcome, *outcome) {
@@ -185,7 +185,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 	}
 
 	t.Run("panics", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, time.Minute)
 		first, last := between(conn, func(any) { panic("on purpose") })
 		require.Equal(t, []byte("1"), first.wait(t))
 		require.Equal(t, []byte("3"), last.wait(t))
@@ -195,18 +195,18 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		require.Contains(t, string(event[redisconn.LogFuturePanic](log).Stack), "reader_test.go")
 	})
 	t.Run("panics last", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, time.Minute)
 		conn.Send(redis.Req("ECHO", 1), redis.FuncFuture(func(any, uint64) { panic("on purpose") }), 0)
 		require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
 		require.Equal(t, []string{"Connecting", "Connected", "FuturePanic"}, log.names())
 	})
 	t.Run("panics on a refusal", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, time.Minute)
 		conn.Send(redis.Req("SELECT", 1), redis.FuncFuture(func(any, uint64) { panic("on purpose") }), 0)
 		require.Equal(t, 1, log.count("FuturePanic"))
 	})
 	t.Run("ends its goroutine", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, time.Minute)
 		first, last := between(conn, func(any) { runtime.Goexit() })
 		require.Equal(t, []byte("1"), first.wait(t))
 		requireUnknown(t, last.wait(t), redis.ErrIO)
@@ -214,14 +214,14 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		require.NoError(t, conn.Ping())
 	})
 	t.Run("sends", func(t *testing.T) {
-		conn, _ := start(t)
+		conn, _ := start(t, time.Minute)
 		next := newOutcome()
 		_, last := between(conn, func(any) { conn.Send(redis.Req("ECHO", 4), next, 0) })
 		require.Equal(t, []byte("3"), last.wait(t))
 		require.Equal(t, []byte("4"), next.wait(t))
 	})
 	t.Run("closes", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, time.Minute)
 		_, last := between(conn, func(any) { conn.Close() })
 		if res := last.wait(t); redis.AsError(res) != nil {
 			requireUnknown(t, res, redis.ErrIO)
@@ -229,7 +229,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		eventually(t, "closed", func() bool { return log.count("ContextClosed") == 1 })
 	})
 	t.Run("blocks", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, 400*time.Millisecond)
 		block := make(chan struct{})
 		defer close(block)
 		first, last := between(conn, func(any) { <-block })
@@ -239,7 +239,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		require.NoError(t, conn.Ping())
 	})
 	t.Run("blocks at the end", func(t *testing.T) {
-		conn, log := start(t)
+		conn, log := start(t, 400*time.Millisecond)
 		block := make(chan struct{})
 		defer close(block)
 		conn.Send(redis.Req("ECHO", 1), redis.FuncFuture(func(any, uint64) { <-block }), 0)

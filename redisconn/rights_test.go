@@ -239,7 +239,7 @@ func (m *rightsModel) check() error {
 	return nil
 }
 
-// wouldResolveForeign reports whether caller comes upon a user's future before its
+// wouldResolveForeign reports whether caller meets a user's future before its
 // own reply.
 func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
 	for b := m.q.head; b != nil; b = b.next {

@@ -32,7 +32,7 @@ func TestRoleIsCheckedBeforeAnythingIsSent(t *testing.T) {
 	require.Eventually(t, func() bool {
 		err := redis.AsErrorx(redis.Sync{S: conn}.Do("GET", "key"))
 		return err != nil && err.HasTrait(redis.ErrTraitNotSent)
-	}, 5*time.Second, time.Millisecond)
+	}, 20*time.Second, time.Millisecond)
 }
 
 func TestRoleOfAUserThatMayNotAsk(t *testing.T) {

@@ -499,7 +499,7 @@ func (f *turning) Cancelled() error {
 	return context.Canceled
 }
 
-// Who writes does not wait for the future of a dropped request, not for any time.
+// The writer does not wait for the future of a dropped request.
 func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, &pipes{}, redisconn.Opts{})
@@ -529,7 +529,7 @@ func TestCancelledThatExits(t *testing.T) {
 			for range 20 {
 				exits := newOutcome()
 				go conn.Send(redis.Req("EXITS"), &turning{Future: exits, what: runtime.Goexit}, 0)
-				require.Equal(t, "OK", exits.wait(t), "it was not cancelled, for all that is known")
+				require.Equal(t, "OK", exits.wait(t), "it counts as not cancelled")
 				require.Equal(t, "OK", send(conn, "MORE").wait(t))
 			}
 			require.Equal(t, 1, s.Accepted())
@@ -544,7 +544,7 @@ func TestCancelledThatExits(t *testing.T) {
 func TestErrorsDoNotShowArguments(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: 50 * time.Millisecond})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
 	secret := requests(redis.Req("SET", "key", canary), redis.Req("SET", "key", canary, struct{ S string }{canary}))
 	check := func(res any) {
 		t.Helper()

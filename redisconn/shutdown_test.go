@@ -28,7 +28,7 @@ func TestShutdownWaitsForWhatIsInFlight(t *testing.T) {
 			refused.Store(err != nil && err.IsOfType(redis.ErrContextClosed))
 		}), 0)
 		return refused.Load()
-	}, time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.NoError(t, s.Resume())
 	require.NoError(t, <-ended)
 	require.Equal(t, int64(1), future.Value())

@@ -50,7 +50,7 @@ func TestBadAddresses(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	server := testbed.NewServer(t)
 	conn := newConn(t, server.Addr())
-	conn.Timeout = 100 * time.Millisecond
+	conn.Timeout = 500 * time.Millisecond
 	require.Equal(t, "PONG", conn.Do("PING"))
 	require.NoError(t, server.Pause())
 	err := redis.AsErrorx(conn.Do("PING"))

@@ -121,7 +121,7 @@ func TestGapOfALostConnection(t *testing.T) {
 		server := testbed.NewServer(t)
 		proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
 		direct := connect(t, server.Addr(), redisconn.Opts{})
-		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: 200 * time.Millisecond})
+		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: time.Second})
 		for _, action := range []testbed.ProxyAction{testbed.ProxyReset, testbed.ProxyCut, testbed.ProxySwallow} {
 			sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{Status: true})
 			topic := redispubsub.Channel("a")

@@ -117,7 +117,7 @@ func TestProxyCutsAtEveryByte(t *testing.T) {
 		require.True(t, strings.HasPrefix(reply, string(rest)))
 		require.NoError(t, c.conn.Close())
 	}
-	require.Eventually(t, func() bool { return p.Stats().Open == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().Open == 0 }, 20*time.Second, time.Millisecond)
 	forwarded := map[int64]bool{}
 	for _, r := range p.TakeLog() {
 		require.EqualValues(t, len(request), r.Arrived)
@@ -168,7 +168,7 @@ func TestProxyHalfCloses(t *testing.T) {
 	p.Arm(ProxyFault{Do: ProxyHalfClose, On: ProxyReplies, At: ProxyNow()})
 	c.expectEOF()
 	c.send(echoRequest("2"))
-	require.Eventually(t, func() bool { return len(s.Requests()) == 2 }, 5*time.Second, time.Millisecond,
+	require.Eventually(t, func() bool { return len(s.Requests()) == 2 }, 20*time.Second, time.Millisecond,
 		"the other direction goes on")
 }
 
@@ -179,7 +179,7 @@ func TestProxySwallowsUntilHealed(t *testing.T) {
 	late := dialProxy(t, p)
 	c.send(echoRequest("1"))
 	late.send(echoRequest("2"))
-	require.Eventually(t, func() bool { return p.Stats().Requests == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().Requests == 2 }, 20*time.Second, time.Millisecond)
 	require.Empty(t, s.Requests())
 	p.Heal()
 	c.expectReset()
@@ -300,7 +300,7 @@ func TestProxyCloseLeavesNothing(t *testing.T) {
 	p.Close()
 	p.Close()
 	s.Close()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(20 * time.Second)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}

@@ -101,7 +101,7 @@ func TestStartFails(t *testing.T) {
 func TestStartTimesOut(t *testing.T) {
 	Needs(t, Version(7, 0)) // the interval below
 	// Loads for a minute: ready is not when the port is open.
-	s := NewServer(t, Options{Persist: true, StartTimeout: 300 * time.Millisecond, Config: []string{"loading-process-events-interval-bytes 1024"}})
+	s := NewServer(t, Options{Persist: true, Config: []string{"loading-process-events-interval-bytes 1024"}})
 	require.NoError(t, redis.AsError(s.Do("DEBUG POPULATE", 2000, "key", 100)))
 	require.NoError(t, redis.AsError(s.Do("CONFIG SET", "auto-aof-rewrite-percentage", 0)))
 	require.NoError(t, redis.AsError(s.Do("BGREWRITEAOF")))
@@ -110,6 +110,7 @@ func TestStartTimesOut(t *testing.T) {
 		return infoField(string(info), "aof_rewrite_in_progress") == "0" && strings.Contains(s.Log(), "Background AOF rewrite finished")
 	}), s.Log())
 	s.opts.Config = append(s.opts.Config, "key-load-delay 30000")
+	s.opts.StartTimeout = 300 * time.Millisecond
 	err := s.Restart()
 	assert.ErrorContains(t, err, "not ready in 300ms")
 	assert.ErrorContains(t, err, "its log:")

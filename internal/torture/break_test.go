@@ -25,15 +25,15 @@ func TestT4ResetUnderLoad(t *testing.T) {
 	}
 	load := r.Load(16, long(5000, 1000))
 	load.Window = 32
+	resets := func() int { return r.Proxy.Stats().Faults[testbed.ProxyReset] }
 	begin := time.Now()
-	load.Run(context.Background())
+	for resets() < 6 || r.Ledger.Report.Outcomes(oracle.Unknown) == 0 {
+		load.Run(context.Background())
+	}
 	took := time.Since(begin)
 	r.Proxy.Heal()
 	report, precision := judge(t, r)
-	resets := r.Proxy.Stats().Faults[testbed.ProxyReset]
-	t.Logf("%d resets, %.0f requests/s", resets, float64(report.Requests())/took.Seconds())
-	require.Greater(t, resets, 5)
-	require.Positive(t, precision.Unknown)
+	t.Logf("%d resets, %.0f requests/s", resets(), float64(report.Requests())/took.Seconds())
 	require.GreaterOrEqual(t, precision.Share(), 0.99)
 }
 
@@ -60,7 +60,7 @@ func exchange(t *testing.T, r *Rig) {
 	go func() { wg.Wait(); close(finished) }()
 	select {
 	case <-finished:
-	case <-time.After(3 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("seed %d: not resolved: %v", seed, r.Ledger.Finish(0))
 	}
 }
@@ -89,7 +89,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 			for ; beyond < 3; at += int64(long(1, 3)) {
 				// The old connection may be dialing, and then what it dials counts.
 				r.Conn.Close()
-				require.Eventually(t, func() bool { return r.Proxy.Stats().Open == 0 }, 5*time.Second, 100*time.Microsecond)
+				require.Eventually(t, func() bool { return r.Proxy.Stats().Open == 0 }, patience, 100*time.Microsecond)
 				conn := r.Proxy.Stats().Accepted + 1
 				fault := r.Proxy.Arm(testbed.ProxyFault{Do: tt.do, On: tt.on, At: testbed.ProxyAtByte(at), Conn: conn})
 				require.NoError(t, r.Connect(opts))
@@ -145,7 +145,7 @@ func noticesBlackHole(t *testing.T, r *Rig, busy bool, open, mend func()) {
 	if busy {
 		before := r.Ledger.Issued()
 		wg.Go(func() { load.Run(ctx) })
-		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, 3*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, patience, time.Millisecond)
 	}
 	lost := r.Events.Count("LogDisconnected")
 	begin := time.Now()
@@ -154,9 +154,9 @@ func noticesBlackHole(t *testing.T, r *Rig, busy bool, open, mend func()) {
 		3*r.opts.Conn.IOTimeout+slack, time.Millisecond)
 	t.Logf("noticed after %v", time.Since(begin))
 	mend()
-	_, err := r.WaitConnected(5 * time.Second)
+	_, err := r.WaitConnected(patience)
 	require.NoError(t, err)
 	stop()
 	wg.Wait()
-	require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, 3*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, patience, time.Millisecond)
 }

@@ -20,9 +20,9 @@ import (
 func TestT12SendRacesClose(t *testing.T) {
 	server := testbed.NewServer(t)
 	for i := range long(60, 20) {
-		r := newRig(t, RigOpts{Name: fmt.Sprintf("t12-%d", i), Server: server, Conn: fast()})
+		r := newRig(t, RigOpts{Name: fmt.Sprintf("t12-%d", i), Server: server, Conn: untimed()})
 		ctx, cancel := context.WithCancel(context.Background())
-		opts := fast()
+		opts := untimed()
 		opts.Logger = r.Events
 		conn, err := redisconn.Connect(ctx, r.Proxy.Addr(), opts)
 		require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestT12SendRacesClose(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { load.Run(run) })
 		target := uint64(i * 37)
-		require.Eventually(t, func() bool { return r.Ledger.Issued() > target }, 5*time.Second, 10*time.Microsecond)
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > target }, patience, 10*time.Microsecond)
 		if i%2 == 0 {
 			conn.Close()
 			conn.Close()
@@ -40,11 +40,11 @@ func TestT12SendRacesClose(t *testing.T) {
 			cancel()
 		}
 		issued := r.Ledger.Issued()
-		require.Eventually(t, func() bool { return r.Ledger.Issued() > issued+20 }, 5*time.Second, 10*time.Microsecond)
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > issued+20 }, patience, 10*time.Microsecond)
 		stop()
 		wg.Wait()
 		cancel()
-		report, _, err := r.Judge(time.Second + slack)
+		report, _, err := r.Judge(patience)
 		require.NoError(t, err)
 		passes(t, report)
 		require.Positive(t, report.Outcomes(oracle.NotSent))
@@ -98,7 +98,7 @@ func TestT12Callbacks(t *testing.T) {
 					}
 				})
 			}
-			require.Eventually(t, func() bool { return r.Events.Count("LogFuturePanic") == 10 }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return r.Events.Count("LogFuturePanic") == 10 }, patience, time.Millisecond)
 			require.Zero(t, r.Events.Count("LogDisconnected"))
 		},
 		"close": func(t *testing.T, r *Rig) {
@@ -136,11 +136,9 @@ func TestT12Callbacks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := fast()
-			opts.IOTimeout = 10 * time.Second // what is lost here is not lost by a busy machine
-			r := newRig(t, RigOpts{Server: server, Conn: opts})
+			r := newRig(t, RigOpts{Server: server, Conn: untimed()})
 			play(t, r)
-			report := r.Ledger.Finish(time.Second + slack)
+			report := r.Ledger.Finish(patience)
 			passes(t, report)
 		})
 	}
@@ -150,7 +148,7 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("blocked")
 	}
 }
@@ -162,17 +160,17 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	ledger := oracle.NewLedger("logger")
 	before := oracle.RunningGoroutines()
 	logger := &callingLogger{ledger: ledger}
-	opts := fast()
+	opts := untimed()
 	opts.Logger = logger
 	conn, err := redisconn.Connect(context.Background(), proxy.Addr(), opts)
 	require.NoError(t, err)
 	for range 5 {
 		proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
 		n := logger.connected.Load()
-		require.Eventually(t, func() bool { return logger.connected.Load() > n }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return logger.connected.Load() > n }, patience, time.Millisecond)
 	}
 	conn.Close()
-	report := ledger.Finish(time.Second + slack)
+	report := ledger.Finish(patience)
 	require.Greater(t, ledger.Issued(), uint64(15))
 	before.Settle(report, time.Second, engines...)
 	passes(t, report)

@@ -15,9 +15,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-func newClusterRig(t *testing.T, nodes *testbed.Cluster) *ClusterRig {
+// nodeLost is how soon a client of a rig gives up a node that does not answer, in tests
+// that need it.
+const nodeLost = 500 * time.Millisecond
+
+func newClusterRig(t *testing.T, nodes *testbed.Cluster, ioTimeout time.Duration) *ClusterRig {
 	t.Helper()
-	r, err := NewClusterRig(t.Name(), seed, nodes, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})
+	r, err := NewClusterRig(t.Name(), seed, nodes, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: ioTimeout}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		r.Close()
@@ -28,7 +32,7 @@ func newClusterRig(t *testing.T, nodes *testbed.Cluster) *ClusterRig {
 
 func judgeCluster(t *testing.T, r *ClusterRig) *oracle.Report {
 	t.Helper()
-	report, err := r.Judge(5 * time.Second)
+	report, err := r.Judge(patience)
 	require.NoError(t, err)
 	passes(t, report)
 	t.Log(report)
@@ -57,7 +61,7 @@ func TestT16Failover(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: nodeTimeout})
 
 	t.Run("graceful", func(t *testing.T) {
-		r := newClusterRig(t, nodes)
+		r := newClusterRig(t, nodes, nodeLost)
 		load := r.Load(8, 0)
 		load.Pause = time.Millisecond
 		stop := background(load)
@@ -74,7 +78,7 @@ func TestT16Failover(t *testing.T) {
 	})
 
 	t.Run("SIGKILL", func(t *testing.T) {
-		r := newClusterRig(t, nodes)
+		r := newClusterRig(t, nodes, nodeLost)
 		r.AllowLoss() // what was not replicated is lost
 		load := r.Load(8, 0)
 		load.Pause = time.Millisecond
@@ -103,7 +107,7 @@ func TestT16Failover(t *testing.T) {
 // sees neither that nor MOVED nor ASK.
 func TestT17MovingSlots(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
-	r := newClusterRig(t, nodes)
+	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
 	load := r.Load(workers, 0)
 	stop := background(load)
@@ -130,7 +134,7 @@ func TestT18RollingRestart(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{
 		Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout,
 	})
-	r := newClusterRig(t, nodes)
+	r := newClusterRig(t, nodes, nodeLost)
 	load := r.Load(6, 0)
 	load.Pause = time.Millisecond
 	stop := background(load)
@@ -157,10 +161,10 @@ func TestClusterCancelsAndCloses(t *testing.T) {
 			load.Timeout = 2 * time.Millisecond
 		}
 		stop := background(load)
-		require.Eventually(t, func() bool { return r.Ledger.Issued() > uint64(500+i*100) }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > uint64(500+i*100) }, patience, time.Millisecond)
 		r.Client.Close()
 		stop()
-		report, err := r.Judge(time.Second + slack)
+		report, err := r.Judge(patience)
 		require.NoError(t, err)
 		passes(t, report)
 		r.Close()

@@ -39,7 +39,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 			}
 		}
 		return true
-	}, 5*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 
 	dials := proxy.Dials()[before:]
 	for len(dials) > 0 && dials[0].Sub(down) < atOnce {

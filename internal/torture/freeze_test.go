@@ -16,7 +16,7 @@ import (
 )
 
 // slack is what a loaded machine may add to a bound on time.
-const slack = time.Second
+const slack = 5 * time.Second
 
 // T2: the server is frozen, and thousands of callers have 50 ms each.
 func TestT2FrozenServer(t *testing.T) {
@@ -56,7 +56,7 @@ func TestT2FrozenServer(t *testing.T) {
 
 	overflow(t, r, 3*bound)
 	require.NoError(t, r.Server.Resume())
-	recovery, err := r.WaitConnected(5 * time.Second)
+	recovery, err := r.WaitConnected(patience)
 	require.NoError(t, err)
 	t.Logf("recovered after %v", recovery)
 	require.Less(t, recovery, time.Second+slack)
@@ -103,11 +103,11 @@ func TestT3KilledServer(t *testing.T) {
 	for range long(4, 2) {
 		before := r.Ledger.Report.Outcomes(oracle.Value)
 		require.Eventually(t, func() bool { return r.Ledger.Report.Outcomes(oracle.Value) > before+200 },
-			10*time.Second, time.Millisecond)
+			patience, time.Millisecond)
 		require.NoError(t, r.Server.Kill())
-		require.Eventually(t, func() bool { return !r.Conn.ConnectedNow() }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return !r.Conn.ConnectedNow() }, patience, time.Millisecond)
 		require.NoError(t, r.Server.Restart())
-		recovery, err := r.WaitConnected(10 * time.Second)
+		recovery, err := r.WaitConnected(patience)
 		require.NoError(t, err)
 		t.Logf("recovered after %v", recovery)
 		require.Less(t, recovery, time.Second+slack)

@@ -13,15 +13,14 @@ import (
 
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 // T1: ten thousand goroutines on one connection.
 func TestT1ManyGoroutines(t *testing.T) {
-	r := newRig(t, RigOpts{Conn: redisconn.Opts{IOTimeout: 20 * time.Second}})
+	r := newRig(t, RigOpts{Conn: untimed()})
 	require.LessOrEqual(t, len(oracle.Goroutines{}.Left(0, "redispipe/redisconn.")), 4, "goroutines of a connection")
 	load := r.Load(long(10_000, 2000), 10)
-	load.MaxValue, load.Timeout = 64<<10, 30*time.Second
+	load.MaxValue, load.Timeout = 64<<10, 2*patience
 	watch := oracle.WatchResources(100*time.Millisecond, false)
 	load.Run(context.Background())
 	peak := uint64(0)
@@ -37,21 +36,21 @@ func TestT1ManyGoroutines(t *testing.T) {
 // T20: a value of 64 MiB beside a thousand callers of small ones.
 func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	const size = 64 << 20
-	r := newRig(t, RigOpts{Conn: redisconn.Opts{IOTimeout: 5 * time.Second}})
+	r := newRig(t, RigOpts{Conn: untimed()})
 	require.NoError(t, redis.AsError(r.Server.Do("SETRANGE", "huge", size-1, "x")))
 	ctx, stop := context.WithCancel(context.Background())
 	load := r.Load(1000, 0)
-	load.Timeout, load.Pause = 10*time.Second, 20*time.Millisecond
+	load.Timeout, load.Pause = 2*patience, 20*time.Millisecond
 	var wg sync.WaitGroup
 	wg.Go(func() { load.Run(ctx) })
-	require.Eventually(t, func() bool { return r.Ledger.Issued() > 2000 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Ledger.Issued() > 2000 }, patience, time.Millisecond)
 
 	// What is held counts, and not what a collection would free.
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
 	base := oracle.TakeSample(true)
 	watch := oracle.WatchResources(5*time.Millisecond, false)
-	res := redis.SyncCtx{S: r.Conn}.Do(runFor(t, 20*time.Second), "GET", "huge")
+	res := redis.SyncCtx{S: r.Conn}.Do(runFor(t, 2*patience), "GET", "huge")
 	peak := uint64(0)
 	for _, s := range watch.Stop() {
 		peak = max(peak, s.HeapInuse)

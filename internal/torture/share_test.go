@@ -12,7 +12,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -59,7 +58,9 @@ CLIENT NO-EVICT on`
 // T13: state-changing and blocking commands among normal traffic are refused,
 // one by one, in batches and in transactions, and harm nobody.
 func TestT13ForbiddenCommands(t *testing.T) {
-	r := newRig(t, RigOpts{Conn: redisconn.Opts{DedicatedConns: -1}})
+	opts := untimed()
+	opts.DedicatedConns = -1
+	r := newRig(t, RigOpts{Conn: opts})
 	ctx, stop := context.WithCancel(context.Background())
 	load := r.Load(8, 0)
 	load.Window, load.Pause = 8, time.Millisecond
@@ -100,7 +101,7 @@ func TestT13ForbiddenCommands(t *testing.T) {
 
 // T14: a storm of contexts that end within 0 to 5 ms.
 func TestT14CancelledContexts(t *testing.T) {
-	r := newRig(t, RigOpts{Conn: redisconn.Opts{}})
+	r := newRig(t, RigOpts{Conn: untimed()})
 	const callers = 500
 	most := 0
 	watch := oracle.WatchResources(5*time.Millisecond, false)
@@ -134,8 +135,8 @@ func TestT14CancelledContexts(t *testing.T) {
 // T14: cancelled while nothing is answered: the queue does not fill up with
 // what nobody waits for.
 func TestT14CancelledWhileFrozen(t *testing.T) {
-	opts := fast()
-	opts.IOTimeout, opts.MaxRequests = 10*time.Second, 200
+	opts := untimed()
+	opts.MaxRequests = 200
 	r := newRig(t, RigOpts{Conn: opts})
 	r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyDelay, On: testbed.ProxyRequests, At: testbed.ProxyNow(), Interval: time.Hour})
 	var wg sync.WaitGroup

@@ -52,6 +52,11 @@ func increment(ctx context.Context, sender redis.Sender, key string) any {
 	return n
 }
 
+// answered returns a condition: that a request has an answer.
+func answered(l *oracle.Ledger) func() bool {
+	return func() bool { return l.Report.Outcomes(oracle.Value) > 0 }
+}
+
 // T25: a counter is incremented by what was read, while connections are lost and its
 // server is: it is at least what was acknowledged, and at most that and what is unknown.
 func TestT25IncrementsUnderFaults(t *testing.T) {
@@ -59,8 +64,8 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
-				func(ctx context.Context) { r.increments(ctx, r.Conn) })
-			_, err := r.WaitConnected(10 * time.Second)
+				func(ctx context.Context) { r.increments(ctx, r.Conn) }, answered(r.Ledger))
+			_, err := r.WaitConnected(patience)
 			require.NoError(t, err)
 			report, _ := judge(t, r)
 			require.Positive(t, report.Outcomes(oracle.Value))
@@ -71,10 +76,10 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 // T25 on a cluster: the counter's slot moves.
 func TestT25IncrementsInCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
-	r := newClusterRig(t, nodes)
+	r := newClusterRig(t, nodes, 3*patience)
 	const pause = 60 * time.Millisecond
 	playFaults(t, pause, func(context.Context) error { return moveSlowly(r, r.counter) },
-		func(ctx context.Context) { r.increments(ctx, r.Client) })
+		func(ctx context.Context) { r.increments(ctx, r.Client) }, answered(r.Ledger))
 	report := judgeCluster(t, r)
 	require.Positive(t, report.Outcomes(oracle.Value))
 	require.Zero(t, report.Outcomes(oracle.ServerError))
