@@ -84,26 +84,7 @@ func (n *Node) String() string { return fmt.Sprintf("node %.8s at %s", n.id, n.A
 // it has the defaults; more than one is a mistake.
 func NewCluster(t testing.TB, opts ...ClusterOptions) *Cluster {
 	t.Helper()
-	if len(opts) > 1 {
-		t.Fatal("testbed: NewCluster takes one ClusterOptions at most")
-	}
-	var o ClusterOptions
-	if len(opts) == 1 {
-		o = opts[0]
-	}
-	c, err := StartCluster(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, n := range c.Nodes() {
-				t.Logf("log of %v:\n%s", n, n.Log())
-			}
-		}
-		c.Close()
-	})
-	return c
+	return forTest(t, StartCluster, opts)
 }
 
 // StartCluster starts a cluster and returns when all nodes agree that it is

@@ -87,26 +87,7 @@ type Group struct {
 // has the defaults; more than one is a mistake.
 func NewGroup(t testing.TB, opts ...GroupOptions) *Group {
 	t.Helper()
-	if len(opts) > 1 {
-		t.Fatal("testbed: NewGroup takes one GroupOptions at most")
-	}
-	var o GroupOptions
-	if len(opts) == 1 {
-		o = opts[0]
-	}
-	g, err := StartGroup(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, s := range append(g.Servers(), g.sentinels...) {
-				t.Logf("log of the server at %s:\n%s", s.Addr(), s.Log())
-			}
-		}
-		g.Close()
-	})
-	return g
+	return forTest(t, StartGroup, opts)
 }
 
 // StartGroup starts a group and returns when the replicas are in step and the

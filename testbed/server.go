@@ -58,24 +58,7 @@ type Server struct {
 // Without opts it has the defaults; more than one is a mistake.
 func NewServer(t testing.TB, opts ...Options) *Server {
 	t.Helper()
-	if len(opts) > 1 {
-		t.Fatal("testbed: NewServer takes one Options at most")
-	}
-	var o Options
-	if len(opts) == 1 {
-		o = opts[0]
-	}
-	s, err := Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("log of the server at %s:\n%s", s.Addr(), s.Log())
-		}
-		s.Close()
-	})
-	return s
+	return forTest(t, Start, opts)
 }
 
 // Start starts a server and returns when it answers. Close it.
