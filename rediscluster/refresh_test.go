@@ -3,10 +3,6 @@ package rediscluster
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,132 +13,6 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
-
-// counters increments counters from several goroutines, one after the other
-// each, until it is stopped, and knows what each of them may be.
-type counters struct {
-	stop  chan struct{}
-	all   sync.WaitGroup
-	acked [16]atomic.Int64
-	// unknown ended so that they may have run, notSent so that they have not.
-	unknown, notSent, other atomic.Int64
-	unknownBy               [16]atomic.Int64
-}
-
-func (k *counters) key(g int) string { return fmt.Sprintf("counter:%d", g) }
-
-func (k *counters) start(s redis.Sender) {
-	k.stop = make(chan struct{})
-	for g := range k.acked {
-		k.all.Go(func() {
-			for {
-				select {
-				case <-k.stop:
-					return
-				default:
-				}
-				k.count(g, redis.Sync{S: s}.Do("INCR", k.key(g)))
-			}
-		})
-	}
-}
-
-func (k *counters) count(g int, res any) {
-	err := redis.AsErrorx(res)
-	switch {
-	case err == nil:
-		k.acked[g].Add(1)
-	case err.HasTrait(redis.ErrTraitNotSent):
-		k.notSent.Add(1)
-	case err.IsOfType(redis.ErrIO):
-		k.unknown.Add(1)
-		k.unknownBy[g].Add(1)
-	default:
-		k.other.Add(1) // the server refused
-	}
-}
-
-func (k *counters) total() (n int64) {
-	for g := range k.acked {
-		n += k.acked[g].Load()
-	}
-	return n
-}
-
-// finish stops, and checks each counter: not less than acknowledged, unless
-// writes may be lost, and not more than acknowledged and unknown together.
-func (k *counters) finish(t *testing.T, s redis.Sender, mayLose bool) {
-	t.Helper()
-	close(k.stop)
-	k.all.Wait()
-	for g := range k.acked {
-		var value int64
-		require.NoError(t, redis.Sync{S: s}.DoInto(&value, "GET", k.key(g)))
-		if !mayLose {
-			assert.GreaterOrEqual(t, value, k.acked[g].Load(), "an acknowledged write is lost")
-		}
-		assert.LessOrEqual(t, value, k.acked[g].Load()+k.unknownBy[g].Load(), "a write ran twice")
-	}
-	t.Logf("%d acknowledged, %d not sent, %d unknown, %d refused", k.total(), k.notSent.Load(), k.unknown.Load(), k.other.Load())
-}
-
-// progress waits until every goroutine gets on again.
-func (k *counters) progress(t *testing.T) {
-	t.Helper()
-	var before [16]int64
-	for g := range k.acked {
-		before[g] = k.acked[g].Load()
-	}
-	await(t, "progress of all", func() bool {
-		for g := range k.acked {
-			if k.acked[g].Load() < before[g]+5 {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-func TestGracefulFailover(t *testing.T) {
-	tb := testbed.NewCluster(t)
-	c, _ := connect(t, tb.Addrs(), Opts{})
-	var k counters
-	k.start(c)
-	for i := range 3 {
-		k.progress(t)
-		require.NoError(t, tb.Failover(tb.Node(3+i), testbed.Graceful))
-		k.progress(t)
-		await(t, "new topology", func() bool { return c.topology.Load().find(tb.Node(3+i).Addr()).replica == false })
-	}
-	require.NoError(t, tb.WaitAgreed())
-	k.finish(t, c, false)
-	t.Run("callers notice nothing", func(t *testing.T) {
-		// Before 7.0, a master that handed over goes on to hold back the writes
-		// of its clients for some 10 s: they run into IOTimeout.
-		testbed.Needs(t, testbed.Version(7, 0))
-		assert.Zero(t, k.unknown.Load()+k.other.Load())
-	})
-}
-
-func TestFailoverByKill(t *testing.T) {
-	tb := testbed.NewCluster(t)
-	c, _ := connect(t, tb.Addrs(), Opts{})
-	var k counters
-	k.start(c)
-	k.progress(t)
-	_, master := owner(t, tb, k.key(0))
-	slave := replica(t, tb, master)
-	require.NoError(t, master.Kill())
-	await(t, "new topology", func() bool {
-		n := c.topology.Load().find(slave.Addr())
-		return n != nil && !n.replica
-	})
-	k.progress(t)
-	require.NoError(t, master.Restart())
-	awaitReplica(t, c, master) // the old master is read from as a replica
-	require.NoError(t, tb.WaitAgreed())
-	k.finish(t, c, true)
-}
 
 // Reads go on by replicas while a master is down or frozen.
 func TestReplicaFallback(t *testing.T) {
@@ -266,19 +136,6 @@ func TestSeedsAreAskedAgain(t *testing.T) {
 	await(t, "recovery", func() bool { return assert.ObjectsAreEqual([]byte("value"), s.Do("GET", "key")) })
 }
 
-func TestRollingRestart(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}})
-	c, _ := connect(t, tb.Addrs(), Opts{})
-	var k counters
-	k.start(c)
-	for _, n := range tb.Nodes() {
-		require.NoError(t, n.Restart())
-		require.NoError(t, tb.WaitAgreed())
-		k.progress(t)
-	}
-	k.finish(t, c, true)
-}
-
 func TestReleaseAfterTheEnd(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -339,71 +196,6 @@ func TestEndpointTypes(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
-// takes no more, neither from the cluster nor from users that hold its connection.
-func TestLinkIsClosedWhenIdle(t *testing.T) {
-	play, release := holding("+OK\r\n")
-	old := newScriptedNode(t, play)
-	next := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
-	c, _ := connect(t, []string{old.Addr()}, Opts{
-		HostOpts: redisconn.Opts{IOTimeout: time.Minute}, ConnsPerHost: 1, CheckInterval: time.Minute,
-	})
-	var conn *redisconn.Connection
-	c.EachShard(func(s redis.Sender, _ error) bool {
-		conn = s.(*redisconn.Connection)
-		return true
-	})
-	result := make(chan any, 1)
-	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
-	require.True(t, c.refresher.publish(&layout{shards: []shardLayout{{master: next.Addr()}}}))
-	await(t, "end of requests", func() bool {
-		refused := make(chan bool, 1)
-		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) {
-			err := redis.AsErrorx(res)
-			refused <- err != nil && err.HasTrait(redis.ErrTraitNotSent)
-		}), 0)
-		select {
-		case r := <-refused:
-			return r
-		default:
-			return false
-		}
-	})
-	require.NoError(t, conn.Ctx().Err(), "closed, with a request on the way")
-	close(release)
-	require.Equal(t, "OK", <-result)
-	<-conn.Ctx().Done()
-	await(t, "nothing retired", func() bool { return len(c.refresher.links()) == 1 })
-}
-
-// TestLinksAreNeverForgotten: while the topology changes, each link is known to
-// Shutdown by it or as retired.
-func TestLinksAreNeverForgotten(t *testing.T) {
-	answer := testbed.ScriptedReplies("+OK\r\n")
-	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
-	c, _ := connect(t, []string{node.Addr()}, calm)
-	r, before := c.refresher, c.topology.Load()
-	r.mu.Lock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.publish(&layout{shards: []shardLayout{{master: next.Addr()}}})
-	}()
-	await(t, "publish", func() bool {
-		buf := make([]byte, 1<<20)
-		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "(*refresher).retire") && strings.Contains(g, "sync.(*Mutex).Lock") {
-				return true
-			}
-		}
-		return false
-	})
-	now := c.topology.Load()
-	r.mu.Unlock()
-	<-done
-	assert.Same(t, before, now, "the links that it has are not retired yet")
 }
 
 // TestNameResolutionIsBounded: a resolver that never answers does not hold up the

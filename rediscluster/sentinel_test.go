@@ -38,6 +38,7 @@ func runID(t *testing.T, s redis.Sender) string {
 }
 
 func TestSentinelServesAsOneServer(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
 	c := newSentinel(t, g, rediscluster.Opts{HostOpts: redisconn.Opts{DB: 3}})
 	db := redis.Sync{S: c}
@@ -83,6 +84,7 @@ func reads(g *testbed.Group) (answered []bool) {
 // A failover: no write goes to the old master, which goes on as one, after any sentinel
 // knows of the new one; and writes go to that soon.
 func TestSentinelFailover(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
 	old := g.Servers()[0]
 	c := newSentinel(t, g, rediscluster.Opts{})
@@ -100,6 +102,7 @@ func runIDOf(s *testbed.Server) string {
 }
 
 func TestSentinelCredentialsAreSeparate(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{
 		Options:         testbed.Options{Password: "of the data"},
 		SentinelOptions: testbed.Options{Password: "sentinel"},
@@ -140,6 +143,7 @@ func sentinelError(t *testing.T, within time.Duration, addrs []string, name stri
 }
 
 func TestSentinelRefusesBadInput(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
 	plain := testbed.NewServer(t)
 	closed := testbed.NewServer(t)
@@ -166,6 +170,7 @@ func TestSentinelRefusesBadInput(t *testing.T) {
 
 // A master is waited for that the sentinels hear of later.
 func TestSentinelWaitsForTheMaster(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
 	sentinel, master := g.Sentinels()[0], g.Servers()[0]
 	var made atomic.Bool
@@ -186,6 +191,7 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 
 // With all sentinels down traffic goes on, and a sentinel that comes back is heard.
 func TestSentinelsMayAllBeDown(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1, Sentinels: 2})
 	c := newSentinel(t, g, rediscluster.Opts{})
 	for _, s := range g.Sentinels() {
@@ -204,6 +210,7 @@ func TestSentinelsMayAllBeDown(t *testing.T) {
 
 // TLS is separate for servers and sentinels.
 func TestSentinelTLS(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{TLS: true}, Replicas: 1, Sentinels: 1})
 	config, err := g.Servers()[0].ClientTLS()
@@ -227,6 +234,7 @@ func TestSentinelTLS(t *testing.T) {
 
 // A master that says that it is a replica, and sentinels that name different ones.
 func TestSentinelWithoutAMaster(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
 	sentinel, replica := g.Sentinels()[0], g.Servers()[1]
 	host, port := splitAddr(replica.Addr())
@@ -246,6 +254,7 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 
 // The same sentinels may watch several masters. These have hostnames.
 func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
 	other := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", MasterName: "other", Replicas: 1, WatchedBy: g})
 	moves := make(moveLog, 100)
@@ -275,6 +284,7 @@ func (l moveLog) ReqStat(*rediscluster.Cluster, *redisconn.Connection, redis.Req
 
 // Servers that are behind others announce these: a failover leads to them.
 func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	replica := g.Servers()[1]
 	proxy := testbed.NewProxy(t, replica.Addr(), testbed.ProxyOpts{})

@@ -48,6 +48,7 @@ func readsFrom(t *testing.T, c *rediscluster.Cluster, g *testbed.Group, want *te
 }
 
 func TestReadsStayInTheZone(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}})
 	zones := map[string]string{g.Addrs()[0]: "a", g.Addrs()[1]: "b", g.Addrs()[2]: "c"}
 	zoneOf := func(addr string) string { return zones[addr] }
@@ -70,6 +71,7 @@ func TestReadsStayInTheZone(t *testing.T) {
 }
 
 func TestServersTellTheirZones(t *testing.T) {
+	t.Parallel()
 	g := testbed.NewGroup(t)
 	for i, s := range g.Servers() {
 		if err := redis.AsError(s.Do("CONFIG SET", "availability-zone", string(rune('a'+i)))); err != nil {

@@ -1,12 +1,9 @@
 package redisconn_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
-	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -81,48 +78,6 @@ func TestLeadIsNotHeldByPieces(t *testing.T) {
 	require.Equal(t, []byte("abcde"), redis.Sync{S: conn}.Do("PIECES"))
 }
 
-// While nobody reads, the server may close the connection: the next request
-// finds that before it is written.
-func TestLeadFindsAClosedConnection(t *testing.T) {
-	s := testbed.NewServer(t)
-	other := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	for rested := false; !rested; {
-		conn := lone(t, s.Addr(), redisconn.Opts{})
-		began, rests := time.Now(), conn.ReaderRests()
-		require.Equal(t, int64(1), redis.Sync{S: other}.Do("CLIENT KILL", "ADDR", conn.LocalAddr(), "SKIPME", "yes"))
-		err := redis.AsErrorx(redis.Sync{S: conn}.Do("SET", "key", "value"))
-		conn.Close()
-		if rested = rests && time.Since(began) < redisconn.IdleMost; rested && err != nil {
-			require.True(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
-		}
-	}
-}
-
-// A stray reply that came while the reader rests answers nobody, whether the
-// next caller reads by itself or not.
-func TestStrayWhileTheReaderRests(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
-	for name, get := range map[string]func(*redisconn.Connection) any{
-		"leads":  func(conn *redisconn.Connection) any { return redis.Sync{S: conn}.Do("GET", "key") },
-		"writes": func(conn *redisconn.Connection) any { return send(conn, "GET", "key").wait(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for rested := 0; rested < 20; {
-				conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
-				began, rests := time.Now(), conn.ReaderRests()
-				s.Broadcast([]byte("+STRAY\r\n"))
-				res := get(conn)
-				conn.Close()
-				// Else the reader may have read before there was a request, or after.
-				if rests && time.Since(began) < redisconn.IdleMost {
-					rested++
-					require.NotEqual(t, "STRAY", res)
-				}
-			}
-		})
-	}
-}
-
 // A reader that rests comes back soon, asked or not.
 func TestReaderRestsForAWhile(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
@@ -164,69 +119,6 @@ func TestPushesBesideALoneCaller(t *testing.T) {
 		require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
 	}
 	require.Equal(t, 1, s.Accepted())
-}
-
-// endedUnseen is a context that has ended, but only the second look at Err tells.
-type endedUnseen struct {
-	context.Context
-	looks atomic.Int32
-}
-
-func (c *endedUnseen) Err() error {
-	if c.looks.Add(1) == 1 {
-		return nil
-	}
-	return c.Context.Err()
-}
-
-// onceDialed is a Dialer with a single socket.
-type onceDialed struct{ socket net.Conn }
-
-func (d *onceDialed) dial(ctx context.Context, network, addr string) (_ net.Conn, err error) {
-	if d.socket == nil {
-		d.socket, err = (&net.Dialer{}).DialContext(ctx, network, addr)
-	}
-	return d.socket, err
-}
-
-// A caller whose read is interrupted before it has begun, as by a context that ends
-// just then, looks at the socket before it writes all the same.
-func TestLeadLooksThoughInterrupted(t *testing.T) {
-	var server atomic.Pointer[testbed.ScriptedConn]
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-		server.Store(c)
-		return testbed.ScriptedEcho(c, r)
-	}})
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	for name, disturb := range map[string]func(){
-		"a stray": func() { _, _ = server.Load().Write([]byte("+STRAY\r\n")) },
-		"a FIN":   func() { server.Load().Close() },
-	} {
-		for led := 0; led < 20; {
-			var dialed onceDialed
-			conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
-			began, rests := time.Now(), conn.ReaderRests()
-			_ = dialed.socket.SetReadDeadline(time.Unix(1, 0)) // as the context will
-			disturb()
-			sent := s.Requests()
-			res := redis.SyncCtx{S: conn}.Do(&endedUnseen{Context: ended}, "GET", "late")
-			conn.Close()
-			require.Error(t, redis.AsError(res), name)
-			if rests && time.Since(began) < redisconn.IdleMost { // else the reader may have met what disturbs
-				led++
-				require.Never(t, func() bool { return len(s.Requests()) > len(sent) }, time.Millisecond, 100*time.Microsecond, name)
-			}
-		}
-	}
-}
-
-// A deadline that somebody else has set on the socket is no end of a context.
-func TestReadDeadlineOfAnother(t *testing.T) {
-	var dialed onceDialed
-	conn := lone(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
-	require.NoError(t, dialed.socket.SetReadDeadline(time.Unix(1, 0)))
-	requireType(t, redis.Sync{S: conn}.Do("GET", "key"), redisconn.ErrNotConnected)
 }
 
 func TestLeadAndFollowByTurns(t *testing.T) {
@@ -297,97 +189,6 @@ func TestSenderThatWaits(t *testing.T) {
 			case <-done:
 			case <-time.After(patience):
 				t.Fatal("nobody reads")
-			}
-		})
-	}
-}
-
-// corked is a connection that holds back what is written until it is let go.
-type corked struct {
-	net.Conn
-	held []byte
-	cork bool
-}
-
-func (c *corked) Write(p []byte) (int, error) {
-	if c.cork {
-		c.held = append(c.held, p...)
-		return len(p), nil
-	}
-	return c.Conn.Write(p)
-}
-
-func (c *corked) release() {
-	_, _ = c.Conn.Write(c.held)
-	c.held, c.cork = nil, false
-}
-
-// straying answers requests, and LAST with a stray reply behind its own: in a write,
-// and so a TLS record, of its own, but one segment of the network.
-func straying(t *testing.T, config *tls.Config) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
-	serve := func(tcp net.Conn) {
-		defer tcp.Close()
-		cork := &corked{Conn: tcp}
-		conn := net.Conn(cork)
-		if config != nil {
-			conn = tls.Server(cork, config)
-		}
-		in := bufio.NewReader(conn)
-		for {
-			args, err := readRequest(in)
-			if err != nil {
-				return
-			}
-			reply := "+OK\r\n"
-			if args[0] == "PING" {
-				reply = pong(args)
-			}
-			cork.cork = args[0] == "LAST"
-			_, _ = io.WriteString(conn, reply)
-			if cork.cork {
-				_, _ = io.WriteString(conn, "+STRAY\r\n")
-				cork.release()
-			}
-		}
-	}
-	go func() {
-		for {
-			tcp, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(tcp)
-		}
-	}()
-	return l.Addr().String()
-}
-
-// A stray reply that comes right behind the one that was asked for is in a buffer of
-// the client's when nobody reads any more. It answers nobody.
-func TestStrayBehindAReply(t *testing.T) {
-	ca, err := testbed.NewCA()
-	require.NoError(t, err)
-	cert, err := ca.Server()
-	require.NoError(t, err)
-	for name, opts := range map[string]redisconn.Opts{
-		"plain": {},
-		"TLS":   {TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var config *tls.Config
-			if opts.TLSEnabled {
-				config = &tls.Config{Certificates: []tls.Certificate{cert}}
-			}
-			addr := straying(t, config)
-			opts.IOTimeout = time.Minute
-			for range 50 {
-				conn := lone(t, addr, opts)
-				require.Equal(t, "OK", redis.Sync{S: conn}.Do("LAST"))
-				require.NotEqual(t, "STRAY", redis.Sync{S: conn}.Do("GET", "key"))
-				conn.Close()
 			}
 		})
 	}

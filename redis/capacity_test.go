@@ -1,0 +1,122 @@
+package redis
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// fullQueue lets in whoever waits when it is opened.
+type fullQueue struct{ open chan struct{} }
+
+func (q fullQueue) AwaitCapacity(ctx context.Context) error {
+	select {
+	case <-q.open:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (q fullQueue) err() error {
+	return ErrQueueFull.New("full").WithProperty(wire.EKCapacity, q)
+}
+
+func TestDoWaitsForRoom(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	var sent atomic.Int32
+	refused := func() {}
+	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		assert.Equal(t, []string{"GET", "k"}, words(t, r.Buf))
+		if sent.Add(1) == 1 {
+			cb.Resolve(q.err(), n)
+			refused()
+			return
+		}
+		cb.Resolve("OK", n)
+	}}
+	done := make(chan any, 1)
+	go func() { done <- Sync{s}.Do("GET", "k") }()
+	require.Eventually(t, func() bool { return sent.Load() == 1 }, 10*time.Second, time.Millisecond)
+	assert.Empty(t, done)
+	close(q.open)
+	assert.Equal(t, "OK", <-done)
+	assert.EqualValues(t, 2, sent.Load())
+
+	sent.Store(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	refused, q.open = cancel, make(chan struct{})
+	res := SyncCtx{s}.Do(ctx, "GET", "k")
+	assertType(t, ErrRequestWithdrawn, res)
+	assert.True(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
+	assert.EqualValues(t, 1, sent.Load())
+
+	foreign := &foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(ErrQueueFull.New("x"), n) }}
+	assertType(t, ErrQueueFull, Sync{foreign}.Do("GET", "k"), "nothing to wait for")
+}
+
+// A caller that was let in sends, though its context has ended meanwhile: nobody else
+// is let in for it.
+func TestLetInMeansSending(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	close(q.open)
+	for name, call := range map[string]func(context.Context, Sender){
+		"Do":       func(ctx context.Context, s Sender) { SyncCtx{s}.Do(ctx, "GET", "k") },
+		"SendMany": func(ctx context.Context, s Sender) { SyncCtx{s}.SendMany(ctx, []Request{Req("GET", "k")}) },
+		"SendTransaction": func(ctx context.Context, s Sender) {
+			_, _ = SyncCtx{s}.SendTransaction(ctx, []Request{Req("GET", "k")})
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := 0
+		answer := func(cb Future, n uint64) {
+			if sent++; sent > 1 {
+				cb.Resolve("OK", n)
+				return
+			}
+			cancel()
+			cb.Resolve(openedQueue{q}.err(), n)
+		}
+		s := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { answer(cb, n) }}
+		s.sendMany = func(_ []Request, cb Future, n uint64) { answer(cb, n) }
+		s.transaction = func(_ []Request, cb Future, n uint64) { answer(cb, n) }
+		call(ctx, s)
+		assert.Equal(t, 2, sent, name)
+	}
+}
+
+// openedQueue lets in whoever waits, and does not look at the context.
+type openedQueue struct{ fullQueue }
+
+func (openedQueue) AwaitCapacity(context.Context) error { return nil }
+
+func (q openedQueue) err() error {
+	return ErrQueueFull.New("full").WithProperty(wire.EKCapacity, q)
+}
+
+// A typed read keeps its buffer while it waits for room.
+func TestDoIntoWaitsForRoom(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	close(q.open)
+	answer := answering("$3\r\nabc\r\n", Limits{})
+	full := true
+	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+		if full {
+			full = false
+			cb.Resolve(q.err(), n)
+			return
+		}
+		answer.encoded(r, cb, n)
+	}}
+	b := make([]byte, 0, 64)
+	first := &b[:1][0]
+	require.NoError(t, Sync{s}.DoInto(&b, "GET", "k"))
+	assert.Equal(t, "abc", string(b))
+	assert.Same(t, first, &b[0])
+}

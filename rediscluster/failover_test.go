@@ -1,0 +1,153 @@
+package rediscluster
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// counters increments counters from several goroutines, one after the other
+// each, until it is stopped, and knows what each of them may be.
+type counters struct {
+	stop  chan struct{}
+	all   sync.WaitGroup
+	acked [16]atomic.Int64
+	// unknown ended so that they may have run, notSent so that they have not.
+	unknown, notSent, other atomic.Int64
+	unknownBy               [16]atomic.Int64
+}
+
+func (k *counters) key(g int) string { return fmt.Sprintf("counter:%d", g) }
+
+func (k *counters) start(s redis.Sender) {
+	k.stop = make(chan struct{})
+	for g := range k.acked {
+		k.all.Go(func() {
+			for {
+				select {
+				case <-k.stop:
+					return
+				default:
+				}
+				k.count(g, redis.Sync{S: s}.Do("INCR", k.key(g)))
+			}
+		})
+	}
+}
+
+func (k *counters) count(g int, res any) {
+	err := redis.AsErrorx(res)
+	switch {
+	case err == nil:
+		k.acked[g].Add(1)
+	case err.HasTrait(redis.ErrTraitNotSent):
+		k.notSent.Add(1)
+	case err.IsOfType(redis.ErrIO):
+		k.unknown.Add(1)
+		k.unknownBy[g].Add(1)
+	default:
+		k.other.Add(1) // the server refused
+	}
+}
+
+func (k *counters) total() (n int64) {
+	for g := range k.acked {
+		n += k.acked[g].Load()
+	}
+	return n
+}
+
+// finish stops, and checks each counter: not less than acknowledged, unless
+// writes may be lost, and not more than acknowledged and unknown together.
+func (k *counters) finish(t *testing.T, s redis.Sender, mayLose bool) {
+	t.Helper()
+	close(k.stop)
+	k.all.Wait()
+	for g := range k.acked {
+		var value int64
+		require.NoError(t, redis.Sync{S: s}.DoInto(&value, "GET", k.key(g)))
+		if !mayLose {
+			assert.GreaterOrEqual(t, value, k.acked[g].Load(), "an acknowledged write is lost")
+		}
+		assert.LessOrEqual(t, value, k.acked[g].Load()+k.unknownBy[g].Load(), "a write ran twice")
+	}
+	t.Logf("%d acknowledged, %d not sent, %d unknown, %d refused", k.total(), k.notSent.Load(), k.unknown.Load(), k.other.Load())
+}
+
+// progress waits until every goroutine gets on again.
+func (k *counters) progress(t *testing.T) {
+	t.Helper()
+	var before [16]int64
+	for g := range k.acked {
+		before[g] = k.acked[g].Load()
+	}
+	await(t, "progress of all", func() bool {
+		for g := range k.acked {
+			if k.acked[g].Load() < before[g]+5 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestGracefulFailover(t *testing.T) {
+	tb := testbed.NewCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	var k counters
+	k.start(c)
+	for i := range 3 {
+		k.progress(t)
+		require.NoError(t, tb.Failover(tb.Node(3+i), testbed.Graceful))
+		k.progress(t)
+		await(t, "new topology", func() bool { return c.topology.Load().find(tb.Node(3+i).Addr()).replica == false })
+	}
+	require.NoError(t, tb.WaitAgreed())
+	k.finish(t, c, false)
+	t.Run("callers notice nothing", func(t *testing.T) {
+		// Before 7.0, a master that handed over goes on to hold back the writes
+		// of its clients for some 10 s: they run into IOTimeout.
+		testbed.Needs(t, testbed.Version(7, 0))
+		assert.Zero(t, k.unknown.Load()+k.other.Load())
+	})
+}
+
+func TestFailoverByKill(t *testing.T) {
+	tb := testbed.NewCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	var k counters
+	k.start(c)
+	k.progress(t)
+	_, master := owner(t, tb, k.key(0))
+	slave := replica(t, tb, master)
+	require.NoError(t, master.Kill())
+	await(t, "new topology", func() bool {
+		n := c.topology.Load().find(slave.Addr())
+		return n != nil && !n.replica
+	})
+	k.progress(t)
+	require.NoError(t, master.Restart())
+	awaitReplica(t, c, master) // the old master is read from as a replica
+	require.NoError(t, tb.WaitAgreed())
+	k.finish(t, c, true)
+}
+
+func TestRollingRestart(t *testing.T) {
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}})
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	var k counters
+	k.start(c)
+	for _, n := range tb.Nodes() {
+		require.NoError(t, n.Restart())
+		require.NoError(t, tb.WaitAgreed())
+		k.progress(t)
+	}
+	k.finish(t, c, true)
+}

@@ -1,0 +1,80 @@
+package rediscluster
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
+// takes no more, neither from the cluster nor from users that hold its connection.
+func TestLinkIsClosedWhenIdle(t *testing.T) {
+	play, release := holding("+OK\r\n")
+	old := newScriptedNode(t, play)
+	next := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	c, _ := connect(t, []string{old.Addr()}, Opts{
+		HostOpts: redisconn.Opts{IOTimeout: time.Minute}, ConnsPerHost: 1, CheckInterval: time.Minute,
+	})
+	var conn *redisconn.Connection
+	c.EachShard(func(s redis.Sender, _ error) bool {
+		conn = s.(*redisconn.Connection)
+		return true
+	})
+	result := make(chan any, 1)
+	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
+	require.True(t, c.refresher.publish(&layout{shards: []shardLayout{{master: next.Addr()}}}))
+	await(t, "end of requests", func() bool {
+		refused := make(chan bool, 1)
+		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) {
+			err := redis.AsErrorx(res)
+			refused <- err != nil && err.HasTrait(redis.ErrTraitNotSent)
+		}), 0)
+		select {
+		case r := <-refused:
+			return r
+		default:
+			return false
+		}
+	})
+	require.NoError(t, conn.Ctx().Err(), "closed, with a request on the way")
+	close(release)
+	require.Equal(t, "OK", <-result)
+	<-conn.Ctx().Done()
+	await(t, "nothing retired", func() bool { return len(c.refresher.links()) == 1 })
+}
+
+// TestLinksAreNeverForgotten: while the topology changes, each link is known to
+// Shutdown by it or as retired.
+func TestLinksAreNeverForgotten(t *testing.T) {
+	answer := testbed.ScriptedReplies("+OK\r\n")
+	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
+	c, _ := connect(t, []string{node.Addr()}, calm)
+	r, before := c.refresher, c.topology.Load()
+	r.mu.Lock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.publish(&layout{shards: []shardLayout{{master: next.Addr()}}})
+	}()
+	await(t, "publish", func() bool {
+		buf := make([]byte, 1<<20)
+		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(g, "(*refresher).retire") && strings.Contains(g, "sync.(*Mutex).Lock") {
+				return true
+			}
+		}
+		return false
+	})
+	now := c.topology.Load()
+	r.mu.Unlock()
+	<-done
+	assert.Same(t, before, now, "the links that it has are not retired yet")
+}

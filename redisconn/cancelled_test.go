@@ -1,0 +1,176 @@
+package redisconn_test
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// What is cancelled before it is written is not written.
+func TestCancelledFuturesAreDropped(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn, ready := slowDial(t, s, redisconn.Opts{})
+	kept1, dropped, asked, kept2 := send(conn, "KEPT", 1), send(conn, "DROPPED"), newOutcome(), newOutcome()
+	conn.SendAsk(redis.Req("DROPPED"), asked, 0, true)
+	many := newOutcomes(2)
+	conn.SendMany(requests(redis.Req("DROPPED"), redis.Req("DROPPED")), many, 0)
+	conn.Send(redis.Req("KEPT", 2), kept2, 0)
+	dropped.cancelled.Store(true)
+	many.cancelled.Store(true)
+	early := newOutcome()
+	early.cancelled.Store(true)
+	conn.Send(redis.Req("DROPPED"), early, 0)
+	requireNotSent(t, early.wait(t), redis.ErrRequestWithdrawn)
+	ready()
+	require.Equal(t, "OK", kept1.wait(t))
+	require.Equal(t, "OK", kept2.wait(t))
+	requireNotSent(t, dropped.wait(t), redis.ErrRequestWithdrawn)
+	for _, res := range many.wait(t) {
+		requireNotSent(t, res, redis.ErrRequestWithdrawn)
+	}
+	require.Equal(t, "OK", asked.wait(t))
+	var said []string
+	for _, r := range s.Requests() {
+		if r.Cmd != "PING" {
+			said = append(said, strings.Join(append([]string{r.Cmd}, r.Args...), " "))
+		}
+	}
+	require.Equal(t, []string{"KEPT 1", "ASKING", "DROPPED", "KEPT 2"}, said)
+}
+
+// ASKING concerns the request behind it: it must not stay without it.
+func TestCancelledAfterAsking(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	conn, ready := slowDial(t, s, redisconn.Opts{})
+	one, many := newOutcome(), newOutcomes(2)
+	conn.SendAsk(redis.Req("ONE"), one, 0, true)
+	conn.SendBatchFlags(requests(redis.Req("TWO"), redis.Req("THREE")), many, 0, redisconn.DoAsking)
+	last := send(conn, "LAST")
+	one.cancelled.Store(true)
+	many.cancelled.Store(true)
+	ready()
+	require.Equal(t, "OK", last.wait(t))
+	asking := false
+	for _, r := range s.Requests() {
+		if r.Cmd == "PING" {
+			continue
+		}
+		if asking {
+			require.Contains(t, []string{"ONE", "TWO"}, r.Cmd, "ASKING was for another request")
+		}
+		asking = r.Cmd == "ASKING"
+	}
+}
+
+// A future of a dropped request may do what it likes, too.
+func TestCancelledFuturesThatMisbehave(t *testing.T) {
+	block := make(chan struct{})
+	defer close(block)
+	for name, f := range map[string]func(){
+		"panics": func() { panic("on purpose") },
+		"exits":  runtime.Goexit,
+		"blocks": func() { <-block },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+			conn, ready := slowDial(t, s, redisconn.Opts{})
+			bad := &misbehaving{f: f}
+			kept := send(conn, "KEPT")
+			conn.Send(redis.Req("DROPPED"), bad, 0)
+			bad.cancelled.Store(true)
+			ready()
+			require.Equal(t, "OK", kept.wait(t))
+			for range 100 {
+				require.Equal(t, "OK", send(conn, "MORE").wait(t))
+			}
+			inFlight := send(conn, "MORE")
+			conn.Close()
+			inFlight.wait(t)
+		})
+	}
+}
+
+type misbehaving struct {
+	cancelled atomic.Bool
+	f         func()
+}
+
+// Resolve implements redis.Future.
+func (m *misbehaving) Resolve(any, uint64) { m.f() }
+
+// Cancelled implements redis.Future.
+func (m *misbehaving) Cancelled() error {
+	if m.cancelled.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// turning is a future that is cancelled from the second question on: when it is
+// about to be written. what is called then.
+type turning struct {
+	redis.Future
+	asked atomic.Int32
+	what  func()
+}
+
+// Cancelled implements redis.Future.
+func (f *turning) Cancelled() error {
+	if f.asked.Add(1) == 1 {
+		return nil
+	}
+	f.what()
+	return context.Canceled
+}
+
+// The writer does not wait for the future of a dropped request.
+func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _ := connectPipes(t, &pipes{}, redisconn.Opts{})
+		block := make(chan struct{})
+		defer close(block)
+		began := time.Now()
+		conn.Send(redis.Req("DROPPED"), &turning{Future: redis.FuncFuture(func(any, uint64) { <-block }), what: func() {}}, 0)
+		synctest.Wait()
+		require.Equal(t, "OK", send(conn, "KEPT").wait(t))
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// A future that ends the goroutine which asks it takes nothing with it, whoever
+// writes: the caller, the writer, or a caller that reads its own reply.
+func TestCancelledThatExits(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"caller": nil,
+		"writer": func(ctx context.Context, network, addr string) (net.Conn, error) {
+			socket, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			return &hooked{Conn: socket}, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dial, Logger: redisconn.NoopLogger{}})
+			for range 20 {
+				exits := newOutcome()
+				go conn.Send(redis.Req("EXITS"), &turning{Future: exits, what: runtime.Goexit}, 0)
+				require.Equal(t, "OK", exits.wait(t), "it counts as not cancelled")
+				require.Equal(t, "OK", send(conn, "MORE").wait(t))
+			}
+			require.Equal(t, 1, s.Accepted())
+			conn.Close()
+			requireNoneLeft(t)
+		})
+		s = testbed.NewScripted(t, testbed.ScriptedOpts{})
+	}
+}
