@@ -22,7 +22,7 @@ func TestReplicaFallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// No failover, so that it is the replica that answers.
-			tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: time.Minute})
+			tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience})
 			c, rec := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: 300 * time.Millisecond}})
 			s := redis.Sync{S: c.WithPolicy(MasterAndSlaves)}
 			require.Equal(t, "OK", s.Do("SET", "key", "value"))
@@ -47,7 +47,7 @@ func TestReplicaFallback(t *testing.T) {
 
 // A replica that can't reach its master is not read from while the master can be.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: time.Minute})
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience})
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond})
 	s := redis.Sync{S: c.WithPolicy(PreferSlaves)}
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))
