@@ -278,7 +278,7 @@ func (s *Subscriber) removeTopics(sub *Subscription, topics []Topic) (left []<-c
 	return left, addr
 }
 
-// refuseLocked takes back a topic that a member asked f for in vain, on all nodes.
+// refuseLocked takes back, on all nodes, a topic that a member could not subscribe to by f.
 func (s *Subscriber) refuseLocked(m *member, f *feed, err error, touched map[*feed]struct{}) {
 	m.settleLocked(f, err)
 	t := m.key.Topic
