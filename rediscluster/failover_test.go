@@ -144,7 +144,9 @@ func TestRollingRestart(t *testing.T) {
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	var k counters
 	k.start(c)
-	for _, n := range tb.Nodes() {
+	masters, err := tb.Masters()
+	require.NoError(t, err)
+	for _, n := range masters {
 		require.NoError(t, n.Restart())
 		require.NoError(t, tb.WaitAgreed())
 		k.progress(t)

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/oracle"
@@ -155,14 +157,18 @@ func TestT15ForgedByScript(t *testing.T) {
 	load := r.Load(4, 0)
 	load.Pause = time.Millisecond
 	stop := background(load)
+	var forging sync.WaitGroup
 	for _, forged := range []string{"MOVED 1 10.9.9.9:1", "MOVED 15495 10.9.9.9:1", "ASK 15495 10.9.9.9:1", "ASK foo", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY"} {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		res := redis.SyncCtx{S: r.Client}.Do(ctx, "EVAL", "return redis.error_reply(ARGV[1])", 1, "a", forged)
-		require.Error(t, redis.AsError(res), forged)
-		require.NoError(t, ctx.Err(), forged)
-		cancel()
-		answers(t, r, patience)
+		forging.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			res := redis.SyncCtx{S: r.Client}.Do(ctx, "EVAL", "return redis.error_reply(ARGV[1])", 1, "a", forged)
+			assert.Error(t, redis.AsError(res), forged)
+			assert.NoError(t, ctx.Err(), forged)
+		})
 	}
+	forging.Wait()
+	answers(t, r, patience)
 	stop()
 	report := judgeCluster(t, r)
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value), "the other callers see nothing of it")

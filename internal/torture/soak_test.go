@@ -15,7 +15,7 @@ import (
 // as long as you like.
 func TestT22Soak(t *testing.T) {
 	totals := soakFor(t, SoakOpts{
-		Duration: time.Duration(long(20, 8)) * time.Second,
+		Duration: time.Duration(long(12, 8)) * time.Second,
 		Round:    2 * time.Second, FaultEvery: 200 * time.Millisecond,
 	})
 	require.Positive(t, totals.Report.Outcomes(oracle.Unknown))
