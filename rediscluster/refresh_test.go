@@ -14,28 +14,41 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
+// withoutFailover starts a cluster in which no replica takes over within a minute. Nodes
+// that wait so long for each other from the beginning take long to meet.
+func withoutFailover(t *testing.T) *testbed.Cluster {
+	t.Helper()
+	tb := testbed.NewCluster(t)
+	for _, n := range tb.Nodes() {
+		require.Equal(t, "OK", n.Do("CONFIG SET", "cluster-node-timeout", time.Minute.Milliseconds()))
+	}
+	return tb
+}
+
 // Reads go on by replicas while a master is down or frozen.
 func TestReplicaFallback(t *testing.T) {
-	for name, harm := range map[string]func(*testbed.Node) error{
-		"stopped": func(n *testbed.Node) error { return n.Stop() },
-		"frozen":  func(n *testbed.Node) error { return n.Pause() },
+	tb := withoutFailover(t)
+	for _, tt := range []struct {
+		name string
+		harm func(*testbed.Node) error
+	}{
+		{"frozen", func(n *testbed.Node) error { return n.Pause() }},
+		{"stopped", func(n *testbed.Node) error { return n.Stop() }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			// No failover, so that it is the replica that answers.
-			tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience})
+		t.Run(tt.name, func(t *testing.T) {
 			c, rec := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: 300 * time.Millisecond}})
 			s := redis.Sync{S: c.WithPolicy(MasterAndSlaves)}
-			require.Equal(t, "OK", s.Do("SET", "key", "value"))
+			require.Equal(t, "OK", s.Do("SET", "key", tt.name))
 			_, master := owner(t, tb, "key")
 			slave := replica(t, tb, master)
 			awaitReplica(t, c, slave)
 			await(t, "replication", func() bool {
-				return assert.ObjectsAreEqual([]byte("value"), redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", "key"))
+				return assert.ObjectsAreEqual([]byte(tt.name), redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", "key"))
 			})
-			require.NoError(t, harm(master))
+			require.NoError(t, tt.harm(master))
 			rec.take()
 			for range 200 {
-				require.Equal(t, []byte("value"), s.Do("GET", "key"))
+				require.Equal(t, []byte(tt.name), s.Do("GET", "key"))
 			}
 			answers, _ := rec.take()
 			assert.NotZero(t, answers[slave.Addr()])
@@ -47,7 +60,7 @@ func TestReplicaFallback(t *testing.T) {
 
 // A replica that can't reach its master is not read from while the master can be.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience})
+	tb := withoutFailover(t)
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond})
 	s := redis.Sync{S: c.WithPolicy(PreferSlaves)}
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))
