@@ -3,6 +3,8 @@ package redispubsub
 import (
 	"context"
 	"iter"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Events returns the events in order. They end without an error when the subscription is
@@ -14,6 +16,10 @@ import (
 // left, another loop goes on with the next event.
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		if ctx == nil {
+			yield(nil, redis.ErrContextIsNil.New("context is nil"))
+			return
+		}
 		b := s.buffer
 		if !b.consume(true) {
 			yield(nil, ErrConsumed.New("another goroutine is reading the events"))
@@ -52,7 +58,9 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 }
 
 // Chan returns a channel of the events, for a select. It is closed when they end, or ctx
-// is done; Err has the error. An event that is not received when ctx ends is lost.
+// is done, and at once if ctx is nil or another goroutine is reading the events. If the
+// subscription has ended, Err has the error. An event that is not received when ctx ends
+// is lost.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -130,6 +131,20 @@ func TestSubscribeWithAContextThatEnds(t *testing.T) {
 	assert.ErrorIs(t, sub.Subscribe(ctx, redispubsub.Channel("a")), context.DeadlineExceeded)
 	assert.Empty(t, sub.Topics())
 	require.NoError(t, server.Resume())
+}
+
+func TestContextIsNil(t *testing.T) {
+	s := newSubscriber(t, connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{}))
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+	var none context.Context
+	requireType(t, redis.ErrContextIsNil, sub.Subscribe(none, redispubsub.Channel("a")))
+	requireType(t, redis.ErrContextIsNil, sub.Unsubscribe(none))
+	for ev, err := range sub.Events(none) {
+		require.Nil(t, ev)
+		requireType(t, redis.ErrContextIsNil, err)
+	}
+	_, open := <-sub.Chan(none)
+	require.False(t, open)
 }
 
 func TestOneConsumerAtATime(t *testing.T) {
