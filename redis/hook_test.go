@@ -310,3 +310,20 @@ type emptyHook struct{}
 
 func (emptyHook) Before(ctx context.Context, _ Operation) context.Context { return ctx }
 func (emptyHook) After(context.Context, Operation, Completion)            {}
+
+// A connection that is lost ends a transaction while its reader is still at an answer
+// within MULTI, and says of that where it came from.
+func TestHookOfALostTransaction(t *testing.T) {
+	s := placing("done")
+	told := make(chan struct{})
+	s.transaction = func(_ []Request, cb Future, start uint64) {
+		go func() { // found by the race detector
+			defer close(told)
+			wire.AnsweredBy(cb, wire.Place{Address: "there"})
+		}()
+		cb.Resolve(ErrIO.New("connection lost"), start)
+	}
+	_, err := Sync{S: WithHook(s, &recording{})}.SendTransaction([]Request{Req("GET", "key")})
+	require.True(t, AsErrorx(err).IsOfType(ErrIO))
+	<-told
+}

@@ -49,9 +49,9 @@ type waiter struct {
 	use uint32
 
 	ctx    context.Context // of a request that may block, else nil
-	place  wire.Place      // where the answer came from, if observed is set
 	target target          // where DecodeReply puts the reply, if typed is set
 	queued
+	place wire.Place // where the answer came from, if observed is set; guarded by queueing
 }
 
 var waiters = sync.Pool{New: func() any {
@@ -106,8 +106,20 @@ func (w *waiter) Queued(t wire.Ticket) { w.queuedBy(w.use, t) }
 // Observes implements wire.Observer.
 func (w *waiter) Observes() bool { return w.observed }
 
-// AnsweredBy implements wire.Observer.
-func (w *waiter) AnsweredBy(p wire.Place) { w.place = p }
+// AnsweredBy implements wire.Observer. A reader may come with the answer of a transaction's
+// first request when the connection is lost and its end has been resolved.
+func (w *waiter) AnsweredBy(p wire.Place) {
+	w.queueing.Lock()
+	defer w.queueing.Unlock()
+	w.place = p
+}
+
+// answeredBy returns where the last answer came from.
+func (w *waiter) answeredBy() wire.Place {
+	w.queueing.Lock()
+	defer w.queueing.Unlock()
+	return w.place
+}
 
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
@@ -141,7 +153,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 		*t = w.target
 	}
 	if seen != nil {
-		*seen = w.place
+		*seen = w.answeredBy()
 	}
 	res := w.res
 	if end == endWithdrawn {
