@@ -18,7 +18,7 @@ func (c *Connection) dial(ctx context.Context) (conn net.Conn, err error) {
 		return dialer.DialContext(ctx, c.addr.network, c.addr.addr)
 	}
 	if !c.call(func() { conn, err = c.opts.Dialer(ctx, c.addr.network, c.addr.addr) }) {
-		return nil, errors.New("Opts.Dialer did not return") //nolint:staticcheck // it begins with a name
+		return nil, errors.New("a call of Opts.Dialer did not return")
 	}
 	return conn, err
 }
