@@ -206,11 +206,12 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration
 		return
 	}
 	k.countIn(&k.c.waiting)
+	reign := k.c.topology.Load().reign
 	wake := orCancelled(r, func() {
 		defer k.c.recovered()
 		k.resume(r)
 	})
-	stop := context.AfterFunc(k.c.topology.Load().reign, wake) // r may be in other hands
+	stop := context.AfterFunc(reign, wake) // r may be in other hands
 	time.AfterFunc(pause, func() {
 		stop()
 		wake()

@@ -329,3 +329,42 @@ func TestCancelledBetweenAttempts(t *testing.T) {
 		assert.True(t, redis.CausedBy(r.why, context.Canceled), "%v", r.why)
 	}
 }
+
+// parting is a retryable whose caller has left: when it is resolved it is in other hands.
+type parting struct {
+	retrier
+	ctx      context.Context
+	resolved chan struct{}
+}
+
+func (p *parting) Context() context.Context { return p.ctx }
+func (p *parting) Cancelled() error         { return p.ctx.Err() }
+func (p *parting) idempotent() bool         { return false }
+func (p *parting) sendTo(*link, bool)       {}
+func (p *parting) fail(*errorx.Error) {
+	p.countIn(nil)
+	p.retrier = retrier{}
+	close(p.resolved)
+}
+
+// What waits for another attempt may be resolved at any time, by the end of its context:
+// nothing of it is touched then. The race detector tells.
+func TestRetryTouchesNothingLater(t *testing.T) {
+	c := &Cluster{}
+	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil))
+	c.refresher = newRefresher(c, nil)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, wait := range map[string]func(p *parting){
+		"a pause":   func(p *parting) { p.retryAfter(p, redis.ErrTryAgain.New("x"), time.Second) },
+		"a refresh": func(p *parting) { p.sendToTarget(p, redis.ErrMoved.New("x"), decision{host: "nowhere", port: 1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 200 {
+				p := &parting{retrier: retrier{c: c}, ctx: ended, resolved: make(chan struct{})}
+				wait(p)
+				<-p.resolved
+			}
+		})
+	}
+}
