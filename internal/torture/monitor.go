@@ -2,6 +2,7 @@ package torture
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -35,8 +36,12 @@ func StartMonitor(s *testbed.Server) (*Monitor, error) {
 	}
 	m := &Monitor{conn: conn, ended: make(chan struct{})}
 	in := bufio.NewReader(conn)
+	answer := ""
 	if _, err = conn.Write([]byte("MONITOR\r\n")); err == nil {
-		_, err = in.ReadString('\n')
+		answer, err = in.ReadString('\n')
+	}
+	if err == nil && answer != "+OK\r\n" {
+		err = fmt.Errorf("torture: MONITOR: %s", strings.TrimSpace(answer))
 	}
 	if err != nil {
 		conn.Close()
@@ -77,6 +82,9 @@ func parseMonitored(line string) (w MonitoredWrite, ok bool) {
 	}
 	return w, false
 }
+
+// Ended is closed when the server has closed the connection, or after Stop.
+func (m *Monitor) Ended() <-chan struct{} { return m.ended }
 
 // Stop ends the watch, and returns what has been written.
 func (m *Monitor) Stop() []MonitoredWrite {

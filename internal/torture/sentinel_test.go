@@ -137,6 +137,11 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 	} else {
 		require.False(t, announced.IsZero())
 		judgeMove(t, r, old, announced, drill.thaws)
+		for _, f := range r.Failed() {
+			if since := f.At.Sub(announced); since > 0 && since < time.Second {
+				t.Logf("%v after the announcement a dial to %s failed: %v", since, f.Addr, f.Err)
+			}
+		}
 		for _, gap := range gaps {
 			t.Logf("no write from %v to %v after the announcement", gap.From.Sub(announced), gap.To.Sub(announced))
 			if gap.From.Before(announced) { // internal/virtualtime has the bounds without the machine

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,15 @@ type SentinelRig struct {
 	mu    sync.Mutex // guards what follows
 	moves []Move
 	lost  map[string]time.Time // when sockets of the client were lost, by their addresses
+	// failed are the dials that came to nothing.
+	failed []FailedDial
+}
+
+// FailedDial is a connection that the client could not make.
+type FailedDial struct {
+	At   time.Time
+	Addr string
+	Err  error
 }
 
 // Move is when the client has taken a server for the master.
@@ -109,8 +119,11 @@ func (l sentinelEvents) Report(_ *rediscluster.Cluster, event rediscluster.LogEv
 			r.moves = append(r.moves, Move{time.Now(), master, r.Ledger.Issued()})
 		}
 	case rediscluster.LogHostEvent:
-		if lost, ok := e.Event.(redisconn.LogDisconnected); ok {
-			r.lost[lost.LocalAddr] = time.Now()
+		switch event := e.Event.(type) {
+		case redisconn.LogDisconnected:
+			r.lost[event.LocalAddr] = time.Now()
+		case redisconn.LogConnectFailed:
+			r.failed = append(r.failed, FailedDial{time.Now(), e.Conn.Addr(), event.Error})
 		}
 	}
 }
@@ -127,6 +140,13 @@ func (r *SentinelRig) Left(old string) (Move, bool) {
 		was = was || m.Master == old
 	}
 	return Move{}, false
+}
+
+// Failed returns the client's dials that came to nothing.
+func (r *SentinelRig) Failed() []FailedDial {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.failed)
 }
 
 // LostBy reports whether the client had lost a socket by then, so that it has written

@@ -29,30 +29,26 @@ const (
 	failoverStay = 2 * time.Second
 )
 
-// failover replaces a master, and returns when sentinels name another one. watch notes
-// what a server writes from then on.
-type failover func(g *testbed.Group, old *testbed.Server, watch func(*testbed.Server) error) error
+// failover replaces a master, and returns when sentinels name another one.
+type failover func(g *testbed.Group, old *testbed.Server) error
 
 // failovers are the scenarios of a master that sentinels watch.
 func failovers() []scenario {
 	return []scenario{
 		failoverScenario("H6a", "Three sentinels replace a master gracefully, again and again: it holds its clients back meanwhile.",
-			func(g *testbed.Group, _ *testbed.Server, _ func(*testbed.Server) error) error {
+			func(g *testbed.Group, _ *testbed.Server) error {
 				_, err := g.Failover(testbed.Graceful)
 				return err
 			}),
 		failoverScenario("H6b", "They replace a master that is killed (SIGKILL), and comes back as a master for 2 s.",
-			func(g *testbed.Group, old *testbed.Server, watch func(*testbed.Server) error) error {
+			func(g *testbed.Group, old *testbed.Server) error {
 				if err := old.Kill(); err != nil {
 					return err
 				}
 				if _, err := g.WaitPromoted(old); err != nil {
 					return err
 				}
-				if err := old.Restart(); err != nil { // it says that it is a master
-					return err
-				}
-				return watch(old)
+				return old.Restart() // it says that it is a master
 			}),
 	}
 }
@@ -73,7 +69,7 @@ func failoverScenario(id, text string, how failover) scenario {
 			if err != nil {
 				return nil, err
 			}
-			f := &failoverStage{group: group, how: how, ended: make(chan struct{}), monitors: make(map[string][]*torture.Monitor)}
+			f := &failoverStage{group: group, how: how, ended: make(chan struct{}), witness: watchGroup(group)}
 			return &stage{sentinels: group.SentinelAddrs(), fault: f.run, score: f.score, close: group.Close}, nil
 		},
 		act: pushThroughFailovers,
@@ -85,27 +81,19 @@ type failoverStage struct {
 	group *testbed.Group
 	how   failover
 
-	ended chan struct{} // closed when run has returned; the rest is run's until then
-	seen  []seenFailover
-	until time.Time // when the last one began, which the client did not see the end of
-	err   error
-	// monitors are those of masters, by their addresses.
-	monitors map[string][]*torture.Monitor
+	ended   chan struct{} // closed when run has returned; the rest is run's until then
+	seen    []seenFailover
+	until   time.Time // when the last one began, which the client did not see the end of
+	err     error
+	witness *witness
 }
 
 // seenFailover is one failover.
-type seenFailover struct {
-	old, promoted    string
-	began, announced time.Time
-}
+type seenFailover struct{ began, announced time.Time }
 
 func (s *failoverStage) run(done <-chan struct{}) {
 	defer close(s.ended)
-	master, err := s.group.Master()
-	if err == nil {
-		err = s.watch(master)
-	}
-	for s.err = err; s.err == nil; {
+	for s.err == nil {
 		select {
 		case <-done:
 			return
@@ -122,15 +110,6 @@ func (s *failoverStage) run(done <-chan struct{}) {
 	}
 }
 
-// watch notes what a master writes, until it is killed or the run ends.
-func (s *failoverStage) watch(master *testbed.Server) error {
-	m, err := torture.StartMonitor(master)
-	if err == nil {
-		s.monitors[master.Addr()] = append(s.monitors[master.Addr()], m)
-	}
-	return err
-}
-
 // once fails over, and returns when all has settled.
 func (s *failoverStage) once() error {
 	old, err := s.group.Master()
@@ -139,52 +118,26 @@ func (s *failoverStage) once() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	f := seenFailover{old: old.Addr(), began: time.Now()}
-	announced := s.announced(ctx, old)
-	if err := s.how(s.group, old, s.watch); err != nil {
-		return err
-	}
-	promoted, err := s.promoted(f, announced, old)
-	if err != nil {
-		return err
-	}
-	// They may replace it, too, as soon as a busy machine makes it look dead.
-	f = seenFailover{old: promoted.Addr(), began: time.Now()}
-	announced = s.announced(ctx, promoted)
-	time.Sleep(failoverStay)
-	again, err := s.group.WaitPromoted(old)
-	if err == nil && again != promoted {
-		promoted, err = s.promoted(f, announced, promoted)
-	}
-	if err == nil {
-		err = s.group.Promote(promoted) // as an operator who does not wait for them to demote the others
-	}
-	if err != nil {
-		return err
-	}
-	return s.group.WaitSettled(promoted)
-}
-
-// announced returns when sentinels begin to name another master than old.
-func (s *failoverStage) announced(ctx context.Context, old *testbed.Server) <-chan time.Time {
 	announced := make(chan time.Time, 1)
+	f := seenFailover{began: time.Now()}
 	go func() { // ends with ctx
 		at, _ := torture.Announced(ctx, s.group, s.group.SentinelAddrs(), old)
 		announced <- at
 	}()
-	return announced
-}
-
-// promoted notes a failover, once all sentinels name the new master, and watches that.
-func (s *failoverStage) promoted(f seenFailover, announced <-chan time.Time, old *testbed.Server) (*testbed.Server, error) {
-	f.announced = <-announced
-	promoted, err := s.group.WaitPromoted(old)
-	if err != nil {
-		return nil, err
+	if err := s.how(s.group, old); err != nil {
+		return err
 	}
-	f.promoted = promoted.Addr()
+	f.announced = <-announced
 	s.seen = append(s.seen, f)
-	return promoted, s.watch(promoted)
+	time.Sleep(failoverStay)
+	promoted, err := s.group.WaitPromoted(old) // now, since they may have replaced the first
+	if err != nil {
+		return err
+	}
+	if err := s.group.Promote(promoted); err != nil { // as an operator who does not wait for them to demote the other
+		return err
+	}
+	return s.group.WaitSettled(promoted)
 }
 
 // pushThroughFailovers pushes ids, and notes the times without a success.
@@ -252,7 +205,7 @@ func (s *failoverStage) score(f *finding) {
 	for _, r := range f.Refused {
 		refused[r.ID] = true
 	}
-	ran, late := s.ran()
+	ran, late := s.witness.ran()
 	acknowledged, twice := 0, 0
 	var lost lostWrites
 	for g, issued := range f.Issued {
