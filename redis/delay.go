@@ -14,7 +14,8 @@ import (
 // batch that has the request.
 type Delay struct {
 	// Queue is the time until the batch began to be written. Earlier batches had to be
-	// written first, or there was no connection, or no room in the queue.
+	// written first, or there was no connection, or no room in the queue. Of a blocking
+	// command it is the time until it had a connection of its own.
 	Queue time.Duration
 	// Wire is the time from then until the first byte of its answer: the network, the
 	// server, and the answers to earlier batches.

@@ -103,6 +103,8 @@ func TestBlockingCancelled(t *testing.T) {
 		cancel()
 		err := requireNotSent(t, <-done, redis.ErrRequestWithdrawn)
 		require.True(t, redis.CausedBy(err, context.Canceled))
+		delay, _ := redis.DelayOf(err)
+		require.Positive(t, delay.Wire)
 	}
 	blocked(t, client, 0)
 	require.Equal(t, 2, clients(t, client), "one dedicated connection served all")
@@ -156,7 +158,9 @@ func TestBlockingBound(t *testing.T) {
 	eventually(t, "it waits", func() bool { return conn.Pending() == 2 })
 	second := send(conn, "BLPOP", "list", 0)
 	cancel()
-	requireNotSent(t, <-gone, redis.ErrRequestWithdrawn)
+	delay, _ := redis.DelayOf(requireNotSent(t, <-gone, redis.ErrRequestWithdrawn))
+	require.Positive(t, delay.Queue)
+	require.Zero(t, delay.Wire)
 	require.Equal(t, int64(2), client.Do("RPUSH", "list", "1", "2"))
 	require.Equal(t, []any{[]byte("list"), []byte("1")}, first.wait(t))
 	require.Equal(t, []any{[]byte("list"), []byte("2")}, second.wait(t))
@@ -212,7 +216,7 @@ func TestBlockingCancelRaces(t *testing.T) {
 	conn := connect(t, s.Addr(), quiet)
 	client := redis.Sync{S: conn}
 	const workers, rounds = 8, 200
-	var delivered, pushed int
+	var delivered, pushed, unknown int
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for w := range workers {
@@ -225,6 +229,8 @@ func TestBlockingCancelRaces(t *testing.T) {
 				switch {
 				case redis.AsError(res) == nil:
 					delivered++
+				case redis.OutcomeOf(res) == redis.OutcomeUnknown: // a busy server unblocks late
+					unknown++
 				case redis.OutcomeOf(res) != redis.OutcomeNotSent:
 					t.Errorf("%v", res)
 				}
@@ -245,8 +251,9 @@ func TestBlockingCancelRaces(t *testing.T) {
 	wg.Wait()
 	var left int64
 	require.NoError(t, client.DoInto(&left, "LLEN", "list"))
-	require.Equal(t, pushed, delivered+int(left))
-	require.NotZero(t, delivered)
+	require.LessOrEqual(t, delivered+int(left), pushed)
+	require.GreaterOrEqual(t, delivered+int(left)+unknown, pushed)
+	require.Less(t, unknown, workers*rounds)
 }
 
 // listed returns what CLIENT LIST says of the clients that are not the asking one.
