@@ -7,7 +7,11 @@ import (
 )
 
 // Sync wraps a Sender so that a call waits for its result. It is safe for use
-// by many goroutines; that is what fills the batches.
+// by many goroutines; that is what fills the batches. A call waits while the queue is
+// full, and for the answer until the connection fails, which its IOTimeout bounds.
+//
+// Of each error, [OutcomeOf] says what became of the request, and [SafeToRetry] whether it
+// can be sent again.
 type Sync struct {
 	S Sender
 }

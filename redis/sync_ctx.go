@@ -7,7 +7,8 @@ import "context"
 //
 // When the context ends first, the error is of type ErrRequestCancelled: with
 // ErrTraitNotSent the request was taken back unsent, without it the request
-// may have run.
+// may have run. [SafeToRetry] tells them apart, and [DelayOf] says where the time went. A
+// nil context is an ErrContextIsNil, and nothing is sent.
 type SyncCtx struct {
 	S Sender
 }
