@@ -137,7 +137,8 @@ func (c *Connection) MayBeConnected() bool { return c.currentState().accepts() }
 // EachShard implements redis.Sender: it calls f with the connection.
 func (c *Connection) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
 
-// Ping sends PING and waits for its answer.
+// Ping sends PING and waits for its answer, as redis.Sync does. An answer other than PONG
+// is a [redis.ErrPing].
 func (c *Connection) Ping() error {
 	res := redis.Sync{S: c}.Do("PING")
 	if err := redis.AsError(res); err != nil {

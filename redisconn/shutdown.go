@@ -19,8 +19,8 @@ var (
 )
 
 // Shutdown accepts no more requests, waits until those that were accepted are answered
-// or ctx is done, and closes the connection. It waits for open sessions, which may send
-// until they are closed, but for blocking commands. Blocking commands are unblocked: they
+// or ctx is done, and closes the connection. Open sessions are waited for: until they are
+// closed they may send all but blocking commands. Blocking commands are unblocked: they
 // end with what the server has given them, or with [redis.ErrContextClosed], not sent. If
 // requests are left when ctx is done, they are resolved as by Close, and an [ErrShutdown]
 // says how many there were; each open session counts as one.
