@@ -56,10 +56,11 @@ const (
 	// and its Requests are 0: those that the function sends, and its transaction, are
 	// operations of their own. If the function fails, it is not sent.
 	OperationWatch
-	// OperationSubscribe and OperationUnsubscribe are calls of Subscribe and Unsubscribe
-	// of package redispubsub. The Command is that of the topics' kind, such as SSUBSCRIBE,
-	// and empty if they are of several kinds; Requests is the number of topics.
+	// OperationSubscribe is a call of Subscribe of package redispubsub. The Command is that
+	// of the topics' kind, such as SSUBSCRIBE, and empty if they are of several kinds;
+	// Requests is the number of topics.
 	OperationSubscribe
+	// OperationUnsubscribe is the same for Unsubscribe.
 	OperationUnsubscribe
 )
 
