@@ -124,13 +124,8 @@ func (c *Cluster) create() error {
 			return err
 		}
 	}
-	// Every pair is introduced: waiting for gossip takes seconds.
-	for i, n := range nodes {
-		for _, other := range nodes[i+1:] {
-			if err := n.meet(other); err != nil {
-				return err
-			}
-		}
+	if err := c.acquaint(); err != nil {
+		return err
 	}
 	for i, n := range nodes[masters:] {
 		if err := c.replicate(n, nodes[i%masters]); err != nil {
@@ -138,6 +133,33 @@ func (c *Cluster) create() error {
 		}
 	}
 	return c.WaitAgreed()
+}
+
+// acquaint introduces every pair of nodes, since waiting for gossip takes seconds. It does
+// so again if that was lost: a node gives up another one that does not answer within the
+// node time-out, as on a machine that is busy.
+func (c *Cluster) acquaint() error {
+	var introduced time.Time
+	again := 2 * max(c.opts.NodeTimeout, time.Second)
+	return waitUntil(c.opts.AgreeTimeout, "agreement of the cluster", func() error {
+		nodes := c.Nodes()
+		if time.Since(introduced) > again {
+			introduced = time.Now()
+			for i, n := range nodes {
+				for _, other := range nodes[i+1:] {
+					if err := n.meet(other); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		for _, n := range nodes {
+			if err := n.knows(nodes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // startNodes starts count more nodes at once.

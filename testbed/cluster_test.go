@@ -98,6 +98,29 @@ func TestClusterTLSAndPassword(t *testing.T) {
 	assert.NoError(t, err, "one CA for all nodes")
 }
 
+// Nodes that were introduced while one of them was too busy to answer are introduced again.
+func TestNodesAreIntroducedAgain(t *testing.T) {
+	t.Parallel()
+	o, err := ClusterOptions{Masters: 2, Replicas: -1}.withDefaults()
+	require.NoError(t, err)
+	c := &Cluster{opts: o}
+	t.Cleanup(c.Close)
+	require.NoError(t, c.startNodes(2))
+	busy := c.Node(1)
+	require.NoError(t, busy.Pause())
+	met := make(chan error, 1)
+	go func() { met <- c.acquaint() }()
+	peers := func() int {
+		all, err := c.Node(0).view()
+		require.NoError(t, err)
+		return len(all)
+	}
+	require.True(t, waitFor(20*time.Second, pollEvery, func() bool { return peers() == 2 }), "it begins to meet the other")
+	require.True(t, waitFor(20*time.Second, pollEvery, func() bool { return peers() == 1 }), "it has given up")
+	require.NoError(t, busy.Resume())
+	require.NoError(t, <-met)
+}
+
 func TestClusterFailsToStart(t *testing.T) {
 	_, err := StartCluster(ClusterOptions{Options: Options{Config: []string{"no-such-directive 1"}}})
 	assert.ErrorContains(t, err, "no-such-directive")

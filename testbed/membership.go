@@ -36,6 +36,20 @@ func (n *Node) meet(other *Node) error {
 	return n.call("CLUSTER MEET", "127.0.0.1", client, ports.bus.num)
 }
 
+// knows returns an error unless n knows all nodes.
+func (n *Node) knows(nodes []*Node) error {
+	peers, err := n.view()
+	if err != nil {
+		return err
+	}
+	for _, other := range nodes {
+		if !slices.ContainsFunc(peers, func(p peer) bool { return p.id == other.id && !p.is("handshake") }) {
+			return fmt.Errorf("%v does not know %v", n, other)
+		}
+	}
+	return nil
+}
+
 // replicate makes n a replica, once it has heard of its master.
 func (c *Cluster) replicate(n, master *Node) error {
 	return waitUntil(c.opts.AgreeTimeout, "replica of "+master.String(), func() error {
