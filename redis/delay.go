@@ -18,7 +18,8 @@ type Delay struct {
 	// command it is the time until it had a connection of its own.
 	Queue time.Duration
 	// Wire is the time from then until the first byte of its answer: the network, the
-	// server, and the answers to earlier batches.
+	// server, and the answers to earlier batches. If the batch waited for such an answer
+	// before it was written, that is part of it, too.
 	Wire time.Duration
 	// Reading is the time in which the rest of the answer arrived.
 	Reading time.Duration

@@ -220,6 +220,11 @@ func (r *refresher) publish(l *layout) (changed bool) {
 			gone = append(gone, n.links...)
 		}
 	}
+	for _, n := range r.nodes {
+		for _, l := range n.links {
+			l.conn.SharesCallers(len(t.shards) > 1)
+		}
+	}
 	r.retire(gone) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)
 	close(before.replaced)

@@ -97,10 +97,6 @@ func (b *batch) nextItem() *item {
 	return &b.items[n]
 }
 
-func (b *batch) enough(concurrency int) bool {
-	return enough(len(b.items), len(b.buf), concurrency)
-}
-
 // pin keeps together what was added since m: a transaction, or ASKING and what it
 // is for.
 func (b *batch) pin(m mark) {

@@ -137,7 +137,7 @@ func (s *session) interrupt() {
 // writeFirst writes for a caller that has both rights. It returns false if ctx ended,
 // and the session lives.
 func (s *session) writeFirst(ctx context.Context) bool {
-	if s.raw != nil && alone(int(s.c.queue.load.Load())) {
+	if s.raw != nil && s.reader.canIdle && alone(int(s.c.queue.load.Load())) {
 		return s.exchange(ctx)
 	}
 	s.flushUnwritten()
@@ -147,7 +147,11 @@ func (s *session) writeFirst(ctx context.Context) bool {
 // flushUnwritten is flush for a caller that has both rights: nothing is in flight then.
 func (s *session) flushUnwritten() {
 	s.unwritten = false
-	s.flush(dutyCheck | dutyWrite | inFlightNone)
+	d := dutyWrite | inFlightNone
+	if s.reader.canIdle { // else there may be bytes that are no reply
+		d |= dutyCheck
+	}
+	s.flush(d)
 }
 
 // exchange writes the batch of a caller that has both rights, and waits for the

@@ -63,6 +63,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	c.queue.ctx = c.ctx
 	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes
 	c.queue.fenced = opts.Integrity
+	c.queue.postpones = opts.WritePause >= 0
 	c.pool = newPool(c.ctx, &c.opts)
 
 	c.connecting()

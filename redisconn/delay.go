@@ -56,7 +56,9 @@ func (c *callbackClock) elapsed(now time.Duration) time.Duration {
 // timing is what is measured of a batch.
 type timing struct {
 	opened time.Duration // when its first request entered
-	taken  time.Duration
+	// ready is when it could be written: when it was taken or, if it was postponed, began
+	// to wait for the answer to what was in flight.
+	ready, taken time.Duration
 	// lastSeq is the sequence number of its last request.
 	lastSeq uint64
 	offset  uint64 // bytes that were taken before
@@ -78,17 +80,17 @@ func (t *timing) answerBegins() {
 
 // delay returns where the time of a batch that was taken has gone up to now.
 func (t *timing) delay(now time.Duration) redis.Delay {
-	d := redis.Delay{Queue: t.taken - t.opened}
+	d := redis.Delay{Queue: t.ready - t.opened}
 	called := t.calls.elapsed(now)
 	first := time.Duration(t.firstByte.Load())
 	if first == 0 {
 		d.Callback = min(called-t.called, now-t.taken)
-		d.Wire = now - t.taken - d.Callback
+		d.Wire = now - t.ready - d.Callback
 		return d
 	}
 	held := min(t.calledAtFirst-t.called, first-t.taken)
 	within := min(called-t.calledAtFirst, now-first)
-	d.Wire = first - t.taken - held
+	d.Wire = first - t.ready - held
 	d.Callback = held + within
 	d.Reading = now - first - within
 	return d
@@ -98,6 +100,9 @@ func (t *timing) delay(now time.Duration) redis.Delay {
 func (q *queue) startTimingLocked(b *batch) {
 	t := &b.timing
 	t.opened, t.taken = q.opened, clock()
+	if t.ready = q.postponed; t.ready == 0 {
+		t.ready = t.taken
+	}
 	t.lastSeq = b.items[len(b.items)-1].seq
 	t.offset = q.takenBytes
 	q.takenBytes += uint64(len(b.buf))
@@ -120,7 +125,7 @@ func (q *queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 	defer q.mu.Unlock()
 	now := clock()
 	if seq >= q.takenSeq {
-		d.Queue = now - q.opened
+		d = q.openDelayLocked(now)
 		q.setAheadLocked(&d, seq, q.takenBytes+uint64(q.bytes))
 		return d, true
 	}
@@ -138,6 +143,15 @@ func (q *queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 	}
 	q.setAheadLocked(&d, seq, begin)
 	return d, true
+}
+
+// openDelayLocked is the delay of the open batch.
+func (q *queue) openDelayLocked(now time.Duration) (d redis.Delay) {
+	ready := now
+	if q.postponed != 0 {
+		ready = q.postponed
+	}
+	return redis.Delay{Queue: ready - q.opened, Wire: now - ready}
 }
 
 // setAheadLocked sets what is before a request that begins at an offset.
@@ -159,12 +173,13 @@ func (q *queue) overloadedLocked() redis.Delay {
 }
 
 // leftDelay is the delay of a batch that was left when the connection was lost. oldest
-// is the oldest such batch, and opened is when a batch was opened that was not taken.
-func (b *batch) leftDelay(oldest *batch, opened time.Duration) (d redis.Delay) {
+// is the oldest such batch.
+func (q *queue) leftDelay(b, oldest *batch) (d redis.Delay) {
 	now := clock()
 	if b.taken == 0 {
-		d.Queue = now - opened
-		return d
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.openDelayLocked(now)
 	}
 	d = b.delay(now)
 	d.AheadRequests = int(b.items[0].seq - oldest.items[0].seq)

@@ -41,7 +41,7 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 		if i == len(b.items) {
 			continue
 		}
-		delay := b.leftDelay(oldest, l.c.queue.lastOpened())
+		delay := l.c.queue.leftDelay(b, oldest)
 		unsent, unknown := withDelay(unsent, delay), withDelay(unknown, delay)
 		for ; i < len(b.items); i++ {
 			it := b.items[i]

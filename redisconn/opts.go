@@ -69,7 +69,7 @@ type Opts struct {
 
 	// WritePause 0, the default, lets batches form by themselves. A positive value
 	// changes nothing: requests wait no longer than with the default. With a negative
-	// one a writer never waits for the requests of other goroutines.
+	// one a request never waits for those of other goroutines.
 	WritePause time.Duration
 	// MaxRequests bounds the requests that are queued or in flight. When there are as
 	// many, further requests end with [redis.ErrQueueFull], not sent, and callers of

@@ -53,20 +53,43 @@ func TestYields(t *testing.T) {
 func TestEnough(t *testing.T) {
 	for _, c := range []struct {
 		items, bytes, concurrency int
-		want                      bool
+		several, want             bool
 	}{
-		{1, 100, 1, false},
-		{15, 100, 2, false},
-		{16, 100, 2, true},
-		{63, 100, 128, false},
-		{64, 100, 128, true},
-		{127, 100, 1000, false},
-		{128, 100, 1000, true},
-		{1, enoughBytes, 1000, true},
-		{1, enoughBytes - 1, 1000, false},
+		{1, 100, 1, false, false},
+		{15, 100, 2, false, false},
+		{16, 100, 2, false, true},
+		{63, 100, 128, false, false},
+		{64, 100, 128, false, true},
+		{127, 100, 1000, false, false},
+		{128, 100, 1000, false, true},
+		{64, 100, 100, true, false},
+		{100, 100, 100, true, true},
+		{1, enoughBytes, 1000, false, true},
+		{1, enoughBytes - 1, 1000, false, false},
 	} {
-		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency), "%+v", c)
+		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, c.several), "%+v", c)
 	}
+}
+
+func TestPostponing(t *testing.T) {
+	for _, c := range []struct {
+		concurrency int
+		roundTrip   time.Duration
+		want        bool
+	}{
+		{2, 0, false},
+		{3, 0, true},
+		{1000, postponeMost, true},
+		{1000, postponeMost + 1, false},
+	} {
+		require.Equal(t, c.want, worthPostponing(c.concurrency, c.roundTrip), "%+v", c)
+	}
+}
+
+func TestYieldingAgain(t *testing.T) {
+	require.True(t, worthYieldingAgain(yieldAgainFrom, true))
+	require.False(t, worthYieldingAgain(yieldAgainFrom-1, true))
+	require.False(t, worthYieldingAgain(1000, false))
 }
 
 func TestUsual(t *testing.T) {

@@ -20,6 +20,7 @@ type queue struct {
 	maxRequests int
 	maxBytes    int
 	fenced      bool // Opts.Integrity
+	postpones   bool // unless Opts.WritePause says not to wait
 
 	mu sync.Mutex // guards all that follows
 
@@ -33,6 +34,8 @@ type queue struct {
 
 	head, tail *batch // in flight
 
+	several bool // see SharesCallers
+
 	spares spares
 
 	pending     int // requests accepted and not answered
@@ -44,6 +47,8 @@ type queue struct {
 
 	// opened is when the open batch was opened, or the last one, if there is none.
 	opened time.Duration
+	// postponed is since when nobody writes the open batch, or did not; else 0.
+	postponed time.Duration
 	// takenSeq and takenBytes are how many requests and bytes were taken so far.
 	takenSeq, takenBytes uint64
 	counters
@@ -97,7 +102,7 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
 		q.open = q.spares.batch()
-		q.opened = clock()
+		q.opened, q.postponed = clock(), 0
 	}
 	return q.open
 }
@@ -205,6 +210,9 @@ func (q *queue) wrote(b *batch) (more bool) {
 	}
 	both := b.answered
 	more = q.open != nil
+	if more && q.postponableLocked() {
+		more, q.postponed = false, clock()
+	}
 	if !more {
 		q.releaseLocked()
 	}

@@ -82,6 +82,9 @@ func (r *reader) handOver() bool {
 	for {
 		select {
 		case <-r.s.readWake:
+			if r.s.c.queue.takePostponed(r.s) {
+				r.s.flush(dutyWrite)
+			}
 			return true
 		case <-r.s.failed:
 			return false

@@ -15,6 +15,8 @@ import (
 // writer goroutine. A sender that lets others run first (yields) can lose the right to
 // one whose request fills the batch.
 //
+// Nobody has it while the open batch is postponed: see postpone.go.
+//
 // The right to read goes to the oldest request that waits for its reply: its caller
 // reads, in its own goroutine, up to its own reply, and passes the right to the
 // oldest request that is left (see [session.ReadUntil]). So each caller decodes its
@@ -44,6 +46,7 @@ type rights struct {
 	// yielding is the number of the turn in which the holder of the right to write
 	// lets others run. They may take the right over by clearing yielding.
 	yielding, turn uint64
+	yieldedWith    int // requests in the open batch when it began to
 	// released is closed when writing is cleared, if anybody asked.
 	released chan struct{}
 
@@ -80,12 +83,15 @@ func (q *queue) dutyLocked() (s *session, d duty) {
 		return nil, 0
 	}
 	switch {
-	case q.yielding != 0 && q.open.enough(q.concurrency):
+	case q.yielding != 0 && q.enoughLocked(q.concurrency):
 		q.yielding = 0 // the right to write is taken over
 		d = dutyWrite
-	case !q.writing:
+	case q.writing:
+	case !q.postponableLocked():
 		q.writing = true
 		d = dutyWrite
+	case q.postponed == 0:
+		q.postponed = q.opened
 	}
 	if q.head == nil {
 		d |= inFlightNone
@@ -151,9 +157,13 @@ func (q *queue) nextReaderLocked(s *session, mayIdle bool) readHolder {
 			if !it.waits {
 				return readLoop
 			}
+			postponed := b == q.open && !q.writing
+			s.unwritten = postponed
 			if wire.GiveRead(it.fut, wire.ReadRight{Reader: s, Last: b.lastOf(i)}) {
+				q.writing = q.writing || postponed
 				return readCaller
 			}
+			s.unwritten = false
 		}
 	}
 	return readLoop
@@ -184,24 +194,36 @@ func (q *queue) takeRead(s *session) bool {
 func (q *queue) startYield() (turn uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.yieldLocked()
+}
+
+// yieldLocked is startYield.
+func (q *queue) yieldLocked() (turn uint64) {
 	n := max(q.concurrency, q.pending)
-	q.yielding = 0
-	if worthYielding(n) && !(q.open != nil && q.open.enough(n)) {
+	q.yielding, q.yieldedWith = 0, 0
+	if worthYielding(n) && !q.enoughLocked(n) {
 		q.turn++
 		q.yielding = q.turn
+		if q.open != nil {
+			q.yieldedWith = len(q.open.items)
+		}
 	}
 	return q.yielding
 }
 
-// endYield reports whether the caller still has the right to write.
-func (q *queue) endYield(turn uint64) bool {
+// endYield reports whether the caller still has the right to write, and is to yield
+// again, because requests have come meanwhile.
+func (q *queue) endYield(turn uint64) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.yielding != turn {
-		return false
+		return false, 0
 	}
 	q.yielding = 0
-	return true
+	if worthYieldingAgain(q.concurrency, q.several) && q.open != nil && len(q.open.items) > q.yieldedWith {
+		again = q.yieldLocked()
+	}
+	return true, again
 }
 
 // releaseLocked gives up the right to write.

@@ -49,13 +49,15 @@ type rightsModel struct {
 	loop    bool   // the loop has the right to read
 	touched bool   // a sender checks the socket while a caller has the right to read
 	ticked  bool
+	crowded bool // many callers, of whom few are seen
 }
 
-func newRightsModel(mayIdle bool) *rightsModel {
+func newRightsModel(mayIdle, crowded bool) *rightsModel {
 	q := newTestQueue(100, 1<<20)
+	q.postpones, q.several = crowded, crowded
 	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, canIdle: mayIdle}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
 	q.state, q.session, q.reading = stateConnected, s, readLoop
-	return &rightsModel{q: q, s: s, loop: true}
+	return &rightsModel{q: q, s: s, loop: true, crowded: crowded}
 }
 
 // readers returns how many have the right to read, and the caller that has it.
@@ -108,6 +110,9 @@ func (m *rightsModel) steps() (steps []string) {
 
 func (m *rightsModel) do(step string) {
 	m.ticked = step == "tick"
+	if m.crowded {
+		m.q.concurrency, m.q.usual = 1000, 0
+	}
 	var i int
 	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {
 	case "call":
@@ -126,10 +131,13 @@ func (m *rightsModel) do(step string) {
 			m.take()
 		}
 	case "run":
-		if m.q.endYield(m.turn) {
-			m.turn = 0
+		mine, again := m.q.endYield(m.turn)
+		if mine { // else somebody has taken the right over, and has it from enter
+			m.turn = again
+		}
+		if mine && again == 0 {
 			m.take()
-		} // else somebody has taken the right over, and has it from enter
+		}
 	case "write":
 		m.s.unwritten = false
 		m.writer = true
@@ -155,11 +163,18 @@ func (m *rightsModel) do(step string) {
 	}
 }
 
+// halfEnough is a request of which a batch has enough with two.
+var halfEnough = strings.Repeat("x", enoughBytes/2)
+
 func (m *rightsModel) enter(fut Future, waits bool) {
 	q := m.q
 	b := q.openLocked()
 	mk := b.mark()
-	b.add(&wire.Request{Buf: []byte("x"), Waits: waits}, fut, 0, q.nextSeqLocked(), nil)
+	buf := "x"
+	if m.crowded {
+		buf = halfEnough
+	}
+	b.add(&wire.Request{Buf: []byte(buf), Waits: waits}, fut, 0, q.nextSeqLocked(), nil)
 	_, d := q.enteredLocked(mk)
 	if d&dutyWrite != 0 {
 		if m.turn != 0 {
@@ -204,7 +219,13 @@ func (m *rightsModel) answer() {
 	}
 }
 
-func (m *rightsModel) pass() { m.loop = m.q.passRead(m.s, m.s.reader.canIdle) }
+func (m *rightsModel) pass() {
+	had := m.loop
+	m.loop = m.q.passRead(m.s, m.s.reader.canIdle)
+	if m.loop && !had && m.q.takePostponed(m.s) { // as the loop, when it is woken
+		m.writer = true
+	}
+}
 
 // check returns what must never be.
 func (m *rightsModel) check() error {
@@ -229,7 +250,7 @@ func (m *rightsModel) check() error {
 		return fmt.Errorf("nobody reads, but something is pending")
 	case q.writing != (m.writer || m.s.unwritten):
 		return fmt.Errorf("writing is %v", q.writing)
-	case q.open != nil && !q.writing:
+	case q.open != nil && !q.writing && !(m.crowded && q.head != nil && q.reading == readCaller):
 		return fmt.Errorf("nobody writes the open batch")
 	case caller != nil && m.wouldResolveForeign(caller):
 		return fmt.Errorf("a user's future comes before the reply of the caller that reads")
@@ -273,7 +294,7 @@ func (m *rightsModel) unresolved() (left []string) {
 func (m *rightsModel) key() string {
 	var k strings.Builder
 	q := m.q
-	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, m.turn != 0, m.turn == q.yielding, q.read, m.s.unwritten, m.loop, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
+	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.unwritten, m.loop, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
 	for _, b := range []*batch{q.head, q.open} {
 		for ; b != nil; b = b.next {
 			fmt.Fprint(&k, b == m.writing, b.written, b.claimed.Load())
@@ -295,14 +316,14 @@ func (m *rightsModel) key() string {
 // Every order of steps is explored, over all states that there are with up to four
 // requests: nothing is lost, nobody waits for ever, and each right has one holder.
 func TestRightsModel(t *testing.T) {
-	for _, mayIdle := range []bool{true, false} {
+	for _, c := range []struct{ mayIdle, crowded bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
 		seen := map[string]bool{}
 		paths := [][]string{nil}
 		ends := 0
 		for len(paths) > 0 {
 			path := paths[len(paths)-1]
 			paths = paths[:len(paths)-1]
-			m := newRightsModel(mayIdle)
+			m := newRightsModel(c.mayIdle, c.crowded)
 			for _, step := range path {
 				m.do(step)
 			}

@@ -86,6 +86,14 @@ func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request
 	return r, nil
 }
 
+// SharesCallers is for package rediscluster: it says whether the callers of the
+// connection send to other servers, too.
+func (c *Connection) SharesCallers(several bool) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.queue.several = several
+}
+
 // checkEncoded refuses what must not be sent.
 func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
 	verdict := r.Shared

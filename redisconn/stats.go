@@ -143,13 +143,6 @@ func (q *queue) countChangeLocked(to state) {
 	}
 }
 
-// lastOpened returns when the open batch was opened.
-func (q *queue) lastOpened() time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.opened
-}
-
 // Stats returns a snapshot. It holds the connection's lock for a part of its time,
 // which is some 2.4 µs (BenchmarkStats, two cores).
 func (c *Connection) Stats() Stats {

@@ -56,12 +56,12 @@ func (s *session) yield() bool {
 	if s.c.opts.WritePause < 0 {
 		return true
 	}
-	turn := s.c.queue.startYield()
-	if turn == 0 {
-		return true
+	mine := true
+	for turn := s.c.queue.startYield(); turn != 0; {
+		runtime.Gosched()
+		mine, turn = s.c.queue.endYield(turn)
 	}
-	runtime.Gosched()
-	return s.c.queue.endYield(turn)
+	return mine
 }
 
 // writeNow writes the batch, or what the socket takes of it at once. It

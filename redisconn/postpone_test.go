@@ -1,0 +1,69 @@
+package redisconn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inFlightModel returns a model in which a caller reads the answer to its request.
+func inFlightModel() *rightsModel {
+	m := newRightsModel(true, true)
+	for _, step := range []string{"rest", "call", "write", "take", "wrote"} {
+		m.do(step)
+	}
+	return m
+}
+
+func TestPostponeUntilAnswered(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	require.False(t, m.writer)
+	require.Positive(t, m.q.postponed)
+	m.do("answer")
+	require.True(t, m.s.unwritten)
+	require.True(t, m.callers[1].reads, "the next to read writes first")
+}
+
+func TestPostponeUntilThereIsEnough(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	require.False(t, m.writer)
+	m.do("call")
+	require.True(t, m.writer)
+}
+
+// Behind a server that does not answer, requests are sent.
+func TestPostponeNotForLong(t *testing.T) {
+	m := inFlightModel()
+	m.q.head.taken = clock() - 2*postponeMost
+	m.do("call")
+	require.True(t, m.writer)
+}
+
+// A future may wait for what a postponed request does.
+func TestPostponeNotForTheLoop(t *testing.T) {
+	m := newRightsModel(true, true)
+	for _, step := range []string{"send", "take", "wrote", "call"} {
+		m.do(step)
+	}
+	require.True(t, m.loop)
+	require.True(t, m.writer)
+}
+
+// The time for which a batch is postponed counts as waiting for the server.
+func TestPostponedIsOnTheWire(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	open, ok := m.q.Delay(m.q.seq - 1)
+	require.True(t, ok)
+	require.Zero(t, open.Queue)
+	require.Positive(t, open.Wire)
+	for _, step := range []string{"answer", "write", "take", "wrote"} {
+		m.do(step)
+	}
+	written, ok := m.q.Delay(m.q.seq - 1)
+	require.True(t, ok)
+	require.Zero(t, written.Queue)
+	require.Greater(t, written.Wire, open.Wire)
+}
