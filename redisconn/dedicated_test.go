@@ -38,7 +38,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
 	release := make(chan struct{})
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2,
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2, DialTimeout: time.Hour,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if dials.Add(1) > 1 { // the first is the shared one
 				select {
