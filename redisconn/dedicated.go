@@ -52,15 +52,13 @@ func (c *Connection) ready(ctx context.Context, d *dedicated) (*dedicated, *erro
 	// is drained: if each caller dialed anew, those that go soon would overrun a server
 	// that answers slowly.
 	go func() {
-		m := madeDedicated{err: ErrDial.New("the Dialer or the Logger ended its goroutine")}
-		defer func() {
-			select {
-			case made <- m:
-			case <-ctx.Done():
-				c.pool.giveBack(m.d, m.err == nil)
-			}
-		}()
+		var m madeDedicated
 		m.d, m.err = c.openDedicated()
+		select {
+		case made <- m:
+		case <-ctx.Done():
+			c.pool.giveBack(m.d, m.err == nil)
+		}
 	}()
 	select {
 	case m := <-made:

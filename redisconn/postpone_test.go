@@ -36,7 +36,7 @@ func TestPostponeUntilThereIsEnough(t *testing.T) {
 // Behind a server that does not answer, requests are sent.
 func TestPostponeNotForLong(t *testing.T) {
 	m := inFlightModel()
-	m.q.head.taken = clock() - 2*postponeMost
+	m.age = 2 * postponeMost
 	m.do("call")
 	require.True(t, m.writer)
 }

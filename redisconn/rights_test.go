@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,6 +51,8 @@ type rightsModel struct {
 	touched bool   // a sender checks the socket while a caller has the right to read
 	ticked  bool
 	crowded bool // many callers, of whom few are seen
+	// age is how long the oldest batch has been in flight when another one is opened.
+	age time.Duration
 }
 
 func newRightsModel(mayIdle, crowded bool) *rightsModel {
@@ -142,6 +145,7 @@ func (m *rightsModel) do(step string) {
 		m.s.unwritten = false
 		m.writer = true
 	case "wrote":
+		m.setAge()
 		m.writer = m.q.wrote(m.writing)
 		m.writing = nil
 	case "answer":
@@ -175,6 +179,7 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 		buf = halfEnough
 	}
 	b.add(&wire.Request{Buf: []byte(buf), Waits: waits}, fut, 0, q.nextSeqLocked(), nil)
+	m.setAge()
 	_, d := q.enteredLocked(mk)
 	if d&dutyWrite != 0 {
 		if m.turn != 0 {
@@ -187,6 +192,13 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 	}
 	if _, caller := m.readers(); d&dutyCheck != 0 && caller != nil {
 		m.touched = true
+	}
+}
+
+// setAge makes the time that has passed what the model says.
+func (m *rightsModel) setAge() {
+	if m.q.head != nil {
+		m.q.head.taken = m.q.opened - m.age
 	}
 }
 
