@@ -1,0 +1,323 @@
+package redisconn
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// modelCaller is a caller that waits for one request.
+type modelCaller struct {
+	reads    bool // it has the right to read, up to last
+	last     uint64
+	gone     bool
+	resolved bool
+}
+
+func (c *modelCaller) Waits() bool         { return true }
+func (c *modelCaller) Resolve(any, uint64) { c.resolved = true }
+func (c *modelCaller) Cancelled() error    { return nil }
+func (c *modelCaller) GiveRead(r wire.ReadRight) bool {
+	if c.gone || c.resolved || c.reads {
+		return false
+	}
+	c.reads, c.last = true, r.Last
+	return true
+}
+
+// modelFuture is a future of the user's.
+type modelFuture struct{ resolved bool }
+
+func (f *modelFuture) Resolve(any, uint64) { f.resolved = true }
+func (f *modelFuture) Cancelled() error    { return nil }
+
+// rightsModel drives the rights of a queue as connections, callers and the two
+// goroutines of a session do, one step at a time.
+type rightsModel struct {
+	q       *queue
+	s       *session
+	callers []*modelCaller
+	futures []*modelFuture
+
+	writer  bool   // somebody has the right to write
+	turn    uint64 // and yields, if not 0
+	writing *batch // and writes this
+	loop    bool   // the loop has the right to read
+	touched bool   // a sender checks the socket while a caller has the right to read
+	ticked  bool
+	crowded bool // many callers, of whom few are seen
+	// age is how long the oldest batch has been in flight when another one is opened.
+	age time.Duration
+}
+
+func newRightsModel(mayIdle, crowded bool) *rightsModel {
+	q := newTestQueue(100, 1<<20)
+	q.postpones, q.several = crowded, crowded
+	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, canIdle: mayIdle}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
+	q.state, q.session, q.reading = stateConnected, s, readLoop
+	return &rightsModel{q: q, s: s, loop: true, crowded: crowded}
+}
+
+// readers returns how many have the right to read, and the caller that has it.
+func (m *rightsModel) readers() (n int, caller *modelCaller) {
+	if m.loop {
+		n++
+	}
+	for _, c := range m.callers {
+		if c.reads {
+			n, caller = n+1, c
+		}
+	}
+	return n, caller
+}
+
+// steps returns what may happen next. Requests are few, so that the states are.
+func (m *rightsModel) steps() (steps []string) {
+	if len(m.callers)+len(m.futures) < 4 {
+		steps = append(steps, "call", "send")
+	}
+	switch {
+	case m.writing != nil:
+		steps = append(steps, "wrote")
+	case m.turn != 0:
+		steps = append(steps, "run") // who yields runs again
+	case m.writer:
+		steps = append(steps, "take", "yield")
+	}
+	n, caller := m.readers()
+	ready := !m.s.unwritten
+	if n > 0 && ready && m.q.head != nil {
+		steps = append(steps, "answer")
+	}
+	if m.s.unwritten {
+		steps = append(steps, "write")
+	}
+	if m.loop && m.s.reader.canIdle && m.q.head == nil && m.q.open == nil {
+		steps = append(steps, "rest")
+	}
+	if n == 0 && !m.ticked {
+		steps = append(steps, "tick")
+	}
+	for i, c := range m.callers {
+		if !c.gone && !c.resolved && (c == caller || i == 0) {
+			steps = append(steps, fmt.Sprint("leave ", i))
+		}
+	}
+	return steps
+}
+
+func (m *rightsModel) do(step string) {
+	m.ticked = step == "tick"
+	if m.crowded {
+		m.q.concurrency, m.q.usual = 1000, 0
+	}
+	var i int
+	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {
+	case "call":
+		c := &modelCaller{}
+		m.callers = append(m.callers, c)
+		m.enter(c, true)
+	case "send":
+		f := &modelFuture{}
+		m.futures = append(m.futures, f)
+		m.enter(f, false)
+	case "take":
+		m.take()
+	case "yield":
+		m.turn = m.q.startYield()
+		if m.turn == 0 {
+			m.take()
+		}
+	case "run":
+		mine, again := m.q.endYield(m.turn)
+		if mine { // else somebody has taken the right over, and has it from enter
+			m.turn = again
+		}
+		if mine && again == 0 {
+			m.take()
+		}
+	case "write":
+		m.s.unwritten = false
+		m.writer = true
+	case "wrote":
+		m.setAge()
+		m.writer = m.q.wrote(m.writing)
+		m.writing = nil
+	case "answer":
+		m.answer()
+	case "rest":
+		m.pass()
+	case "tick":
+		m.loop = m.q.takeRead(m.s)
+	case "leave":
+		c := m.callers[i]
+		c.gone = true
+		if c.reads {
+			c.reads = false
+			if m.s.unwritten { // as PassRead
+				m.s.unwritten, m.writer = false, true
+			}
+			m.pass()
+		}
+	}
+}
+
+// halfEnough is a request of which a batch has enough with two.
+var halfEnough = strings.Repeat("x", enoughBytes/2)
+
+func (m *rightsModel) enter(fut Future, waits bool) {
+	q := m.q
+	b := q.openLocked()
+	mk := b.mark()
+	buf := "x"
+	if m.crowded {
+		buf = halfEnough
+	}
+	b.add(&wire.Request{Buf: []byte(buf), Waits: waits}, fut, 0, q.nextSeqLocked(), nil)
+	m.setAge()
+	_, d := q.enteredLocked(mk)
+	if d&dutyWrite != 0 {
+		if m.turn != 0 {
+			m.turn = 0 // taken over
+		}
+		m.writer = true
+	}
+	if d&dutyWake != 0 {
+		m.loop = true
+	}
+	if _, caller := m.readers(); d&dutyCheck != 0 && caller != nil {
+		m.touched = true
+	}
+}
+
+// setAge makes the time that has passed what the model says.
+func (m *rightsModel) setAge() {
+	if m.q.head != nil {
+		m.q.head.taken = m.q.opened - m.age
+	}
+}
+
+func (m *rightsModel) take() {
+	b, _ := m.q.take()
+	if b == nil {
+		m.writer = false
+		return
+	}
+	m.writing = b
+}
+
+// answer reads one reply, as reader.answer and what follows do.
+func (m *rightsModel) answer() {
+	b := m.q.head
+	i := int(b.claimed.Load())
+	b.claim(i)
+	it := b.items[i]
+	if i+1 == len(b.items) {
+		m.q.retire(b)
+	}
+	it.fut.Resolve(nil, 0)
+	_, caller := m.readers()
+	switch {
+	case caller == nil:
+		m.pass() // nothing more is buffered
+	case it.seq == caller.last:
+		caller.reads = false
+		m.pass()
+	}
+}
+
+func (m *rightsModel) pass() {
+	had := m.loop
+	m.loop = m.q.passRead(m.s, m.s.reader.canIdle)
+	if m.loop && !had && m.q.takePostponed(m.s) { // as the loop, when it is woken
+		m.writer = true
+	}
+}
+
+// check returns what must never be.
+func (m *rightsModel) check() error {
+	q := m.q
+	n, caller := m.readers()
+	want := readNobody
+	switch {
+	case m.loop:
+		want = readLoop
+	case caller != nil:
+		want = readCaller
+	}
+	pending := q.head != nil || q.open != nil
+	switch {
+	case m.touched:
+		return fmt.Errorf("a sender checks the socket that a caller reads")
+	case n > 1:
+		return fmt.Errorf("%d have the right to read", n)
+	case q.reading != want:
+		return fmt.Errorf("reading is %d instead of %d", q.reading, want)
+	case q.reading == readNobody && (pending || q.writing):
+		return fmt.Errorf("nobody reads, but something is pending")
+	case q.writing != (m.writer || m.s.unwritten):
+		return fmt.Errorf("writing is %v", q.writing)
+	case q.open != nil && !q.writing && !(m.crowded && q.head != nil && q.reading == readCaller):
+		return fmt.Errorf("nobody writes the open batch")
+	case caller != nil && m.wouldResolveForeign(caller):
+		return fmt.Errorf("a user's future comes before the reply of the caller that reads")
+	case !pending && len(m.unresolved()) > 0:
+		return fmt.Errorf("lost: %v", m.unresolved())
+	}
+	return nil
+}
+
+// wouldResolveForeign reports whether caller meets a user's future before its
+// own reply.
+func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
+	for b := m.q.head; b != nil; b = b.next {
+		for _, it := range b.items[b.claimed.Load():] {
+			if it.seq >= caller.last {
+				return false
+			}
+			if _, foreign := it.fut.(*modelFuture); foreign {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *rightsModel) unresolved() (left []string) {
+	for i, c := range m.callers {
+		if !c.resolved && !c.gone {
+			left = append(left, fmt.Sprint("caller ", i))
+		}
+	}
+	for i, f := range m.futures {
+		if !f.resolved {
+			left = append(left, fmt.Sprint("future ", i))
+		}
+	}
+	return left
+}
+
+// key tells states apart that may go on differently.
+func (m *rightsModel) key() string {
+	var k strings.Builder
+	q := m.q
+	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.unwritten, m.loop, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
+	for _, b := range []*batch{q.head, q.open} {
+		for ; b != nil; b = b.next {
+			fmt.Fprint(&k, b == m.writing, b.written, b.claimed.Load())
+			for _, it := range b.items {
+				switch f := it.fut.(type) {
+				case *modelCaller:
+					fmt.Fprint(&k, "c", f.reads, f.gone, f.resolved, f.last == it.seq)
+				case *modelFuture:
+					fmt.Fprint(&k, "f", f.resolved)
+				}
+			}
+			k.WriteByte(';')
+		}
+		k.WriteByte('|')
+	}
+	return k.String()
+}
