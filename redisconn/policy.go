@@ -20,6 +20,15 @@ const yieldFrom = 3
 // about to send their next requests.
 func worthYielding(concurrency int) bool { return concurrency >= yieldFrom }
 
+// hasPaid decides whether it has paid to postpone a batch: whether half of those whom the
+// answer woke have sent what goes with it.
+func hasPaid(joined, answered int) bool { return 2*joined >= answered }
+
+// postponePause is how many batches are not postponed after one for which that has not
+// paid. Eight workers that push on the shared connection and pop on others took 14 µs for a
+// job without postponing, 20 when every batch was postponed.
+const postponePause = 32
+
 // yieldAgainFrom is from how many concurrent requests on a writer that has yielded does so
 // again while requests come. The callers of a cluster come from all of its nodes, so that a
 // batch for one of them grows slowly: 128 goroutines and three nodes made batches of 34

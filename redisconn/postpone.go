@@ -1,5 +1,7 @@
 package redisconn
 
+import "time"
+
 // While a caller reads the answer to a batch in flight, the open batch is postponed if
 // that is worth it (see [worthPostponing]): nobody has the right to write. It is written
 //
@@ -8,10 +10,46 @@ package redisconn
 //     both rights;
 //   - by the loop, when that gets the right to read: the future that it is about to
 //     resolve may wait for what a postponed request does.
+//
+// If few of those whom the answer woke have sent anything by then, it has not paid, and the
+// next batches are not postponed: the callers have something else to do in between.
+
+// postponing is what a queue knows of it.
+type postponing struct {
+	of postponedBatch
+	// pause is how many batches are not postponed, since postponing has not paid.
+	pause int
+}
+
+// postponedBatch is what is known of the open batch.
+type postponedBatch struct {
+	since time.Duration // nobody writes it, or did not; else 0
+	// atAnswer is how many requests it had when the answer to a batch of so many began.
+	atAnswer, answered int
+}
+
+// answerBegins notes that the answer to b is there.
+func (q *queue) answerBegins(b *batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open != nil {
+		q.of.atAnswer, q.of.answered = len(q.open.items), len(b.items)
+	}
+}
+
+// judgePostponingLocked decides whether to postpone the next batches: b is taken.
+func (q *queue) judgePostponingLocked(b *batch) {
+	switch of := q.of; {
+	case of.since == 0:
+		q.pause = max(0, q.pause-1)
+	case !hasPaid(len(b.items)-of.atAnswer, of.answered):
+		q.pause = postponePause
+	}
+}
 
 // postponableLocked reports whether nobody is to write the open batch yet.
 func (q *queue) postponableLocked() bool {
-	return q.reading == readCaller && q.head != nil && q.postpones &&
+	return q.reading == readCaller && q.head != nil && q.postpones && q.pause == 0 &&
 		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.taken)) &&
 		!q.enoughLocked(q.concurrency) && 2*q.bytes < q.maxBytes
 }

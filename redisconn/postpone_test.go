@@ -19,7 +19,7 @@ func TestPostponeUntilAnswered(t *testing.T) {
 	m := inFlightModel()
 	m.do("call")
 	require.False(t, m.writer)
-	require.Positive(t, m.q.postponed)
+	require.Positive(t, m.q.of.since)
 	m.do("answer")
 	require.True(t, m.s.unwritten)
 	require.True(t, m.callers[1].reads, "the next to read writes first")
@@ -66,4 +66,20 @@ func TestPostponedIsOnTheWire(t *testing.T) {
 	require.True(t, ok)
 	require.Zero(t, written.Queue)
 	require.Greater(t, written.Wire, open.Wire)
+}
+
+// If those who were answered do not send again, their answer was not worth waiting for.
+func TestPostponeOnlyIfItPays(t *testing.T) {
+	m := inFlightModel()
+	for _, step := range []string{"call", "answer", "call", "write", "take"} {
+		m.do(step)
+	}
+	require.Zero(t, m.q.pause, "one was answered, and one has come")
+	m = inFlightModel()
+	for _, step := range []string{"call", "answer", "write", "take"} {
+		m.do(step)
+	}
+	require.Equal(t, postponePause, m.q.pause)
+	m.q.openLocked()
+	require.False(t, m.q.postponableLocked())
 }

@@ -47,8 +47,7 @@ type queue struct {
 
 	// opened is when the open batch was opened, or the last one, if there is none.
 	opened time.Duration
-	// postponed is since when nobody writes the open batch, or did not; else 0.
-	postponed time.Duration
+	postponing
 	// takenSeq and takenBytes are how many requests and bytes were taken so far.
 	takenSeq, takenBytes uint64
 	counters
@@ -102,7 +101,7 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
 		q.open = q.spares.batch()
-		q.opened, q.postponed = clock(), 0
+		q.opened, q.postponing.of = clock(), postponedBatch{}
 	}
 	return q.open
 }
@@ -184,6 +183,7 @@ func (q *queue) passLocked(partial *batch) {
 // flyLocked puts a batch in flight.
 func (q *queue) flyLocked(b *batch) {
 	q.startTimingLocked(b)
+	q.judgePostponingLocked(b)
 	q.countTakenLocked(b)
 	if q.fenced {
 		b.enclose()
@@ -211,7 +211,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	both := b.answered
 	more = q.open != nil
 	if more && q.postponableLocked() {
-		more, q.postponed = false, clock()
+		more, q.of.since = false, clock()
 	}
 	if !more {
 		q.releaseLocked()

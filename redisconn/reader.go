@@ -132,6 +132,7 @@ func (r *reader) answer() bool {
 	}
 	if b.firstByte.Load() == 0 {
 		b.answerBegins()
+		r.s.c.queue.answerBegins(b)
 	}
 	if r.s.c.opts.Integrity {
 		return r.answerFenced(b)

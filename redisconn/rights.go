@@ -90,8 +90,8 @@ func (q *queue) dutyLocked() (s *session, d duty) {
 	case !q.postponableLocked():
 		q.writing = true
 		d = dutyWrite
-	case q.postponed == 0:
-		q.postponed = q.opened
+	case q.of.since == 0:
+		q.of.since = q.opened
 	}
 	if q.head == nil {
 		d |= inFlightNone

@@ -111,7 +111,7 @@ func (m *rightsModel) steps() (steps []string) {
 func (m *rightsModel) do(step string) {
 	m.ticked = step == "tick"
 	if m.crowded {
-		m.q.concurrency, m.q.usual = 1000, 0
+		m.q.concurrency, m.q.usual, m.q.pause = 1000, 0, 0
 	}
 	var i int
 	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {
@@ -212,6 +212,9 @@ func (m *rightsModel) take() {
 func (m *rightsModel) answer() {
 	b := m.q.head
 	i := int(b.claimed.Load())
+	if i == 0 {
+		m.q.answerBegins(b)
+	}
 	b.claim(i)
 	it := b.items[i]
 	if i+1 == len(b.items) {
