@@ -81,8 +81,8 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 		return replyReady
 	}
 	for !r.dec.Complete() {
-		if r.dec.Buffered() > 0 {
-			r.noteFirstByte()
+		if b, _ := r.current(); b != nil && r.dec.Buffered() > 0 {
+			r.answerBegins(b)
 		}
 		if r.dec.Full() {
 			return replyTooLarge
@@ -95,13 +95,6 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 		}
 	}
 	return replyReady
-}
-
-// noteFirstByte notes that a part of the answer to the oldest batch has come.
-func (r *reader) noteFirstByte() {
-	if b, _ := r.current(); b != nil && b.firstByte.Load() == 0 {
-		b.answerBegins()
-	}
 }
 
 // interruptibly calls wait, which reads from the socket, until ctx is done. It returns
@@ -134,7 +127,8 @@ func (s *session) interrupt() {
 	s.interrupted <- struct{}{}
 }
 
-// writeFirst writes for a caller that has both rights. It returns false if ctx ended,
+// writeFirst writes for a caller that has both rights: in one step with waiting for the
+// reply, if it is alone and nothing but replies can come. It returns false if ctx ended,
 // and the session lives.
 func (s *session) writeFirst(ctx context.Context) bool {
 	if s.raw != nil && s.reader.canIdle && alone(int(s.c.queue.load.Load())) {

@@ -71,8 +71,8 @@ type timing struct {
 	calledAtFirst time.Duration
 }
 
-// answerBegins notes that the first byte of the answer is there.
-func (t *timing) answerBegins() {
+// noteFirstByte notes that the first byte of the answer is there.
+func (t *timing) noteFirstByte() {
 	now := clock()
 	t.calledAtFirst = t.calls.elapsed(now)
 	t.firstByte.Store(int64(now))
@@ -100,7 +100,7 @@ func (t *timing) delay(now time.Duration) redis.Delay {
 func (q *queue) startTimingLocked(b *batch) {
 	t := &b.timing
 	t.opened, t.taken = q.opened, clock()
-	if t.ready = q.of.since; t.ready == 0 {
+	if t.ready = q.postponed.since; t.ready == 0 {
 		t.ready = t.taken
 	}
 	t.lastSeq = b.items[len(b.items)-1].seq
@@ -148,8 +148,8 @@ func (q *queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 // openDelayLocked is the delay of the open batch.
 func (q *queue) openDelayLocked(now time.Duration) (d redis.Delay) {
 	ready := now
-	if q.of.since != 0 {
-		ready = q.of.since
+	if q.postponed.since != 0 {
+		ready = q.postponed.since
 	}
 	return redis.Delay{Queue: ready - q.opened, Wire: now - ready}
 }

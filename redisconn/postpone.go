@@ -16,7 +16,7 @@ import "time"
 
 // postponing is what a queue knows of it.
 type postponing struct {
-	of postponedBatch
+	postponed postponedBatch
 	// pause is how many batches are not postponed, since postponing has not paid.
 	pause int
 }
@@ -28,21 +28,21 @@ type postponedBatch struct {
 	atAnswer, answered int
 }
 
-// answerBegins notes that the answer to b is there.
-func (q *queue) answerBegins(b *batch) {
+// noteAnswer notes that the answer to b has begun to come.
+func (q *queue) noteAnswer(b *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open != nil {
-		q.of.atAnswer, q.of.answered = len(q.open.items), len(b.items)
+		q.postponed.atAnswer, q.postponed.answered = len(q.open.items), len(b.items)
 	}
 }
 
 // judgePostponingLocked decides whether to postpone the next batches: b is taken.
 func (q *queue) judgePostponingLocked(b *batch) {
-	switch of := q.of; {
-	case of.since == 0:
+	switch p := q.postponed; {
+	case p.since == 0:
 		q.pause = max(0, q.pause-1)
-	case !hasPaid(len(b.items)-of.atAnswer, of.answered):
+	case !hasPaid(len(b.items)-p.atAnswer, p.answered):
 		q.pause = postponePause
 	}
 }

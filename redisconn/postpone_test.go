@@ -19,7 +19,7 @@ func TestPostponeUntilAnswered(t *testing.T) {
 	m := inFlightModel()
 	m.do("call")
 	require.False(t, m.writer)
-	require.Positive(t, m.q.of.since)
+	require.Positive(t, m.q.postponed.since)
 	m.do("answer")
 	require.True(t, m.s.unwritten)
 	require.True(t, m.callers[1].reads, "the next to read writes first")

@@ -101,7 +101,7 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
 		q.open = q.spares.batch()
-		q.opened, q.postponing.of = clock(), postponedBatch{}
+		q.opened, q.postponed = clock(), postponedBatch{}
 	}
 	return q.open
 }
@@ -211,7 +211,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	both := b.answered
 	more = q.open != nil
 	if more && q.postponableLocked() {
-		more, q.of.since = false, clock()
+		more, q.postponed.since = false, clock()
 	}
 	if !more {
 		q.releaseLocked()

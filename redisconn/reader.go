@@ -116,6 +116,14 @@ func (r *reader) current() (b *batch, why *errorx.Error) {
 	return r.cur, why
 }
 
+// answerBegins notes that a part of the answer to b has come.
+func (r *reader) answerBegins(b *batch) {
+	if b.firstByte.Load() == 0 {
+		b.noteFirstByte()
+		r.s.c.queue.noteAnswer(b)
+	}
+}
+
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
 	if len(r.held) == 0 { // else a future has interrupted the release of replies
@@ -130,10 +138,7 @@ func (r *reader) answer() bool {
 		r.s.fail(why)
 		return false
 	}
-	if b.firstByte.Load() == 0 {
-		b.answerBegins()
-		r.s.c.queue.answerBegins(b)
-	}
+	r.answerBegins(b)
 	if r.s.c.opts.Integrity {
 		return r.answerFenced(b)
 	}

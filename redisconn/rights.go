@@ -90,8 +90,8 @@ func (q *queue) dutyLocked() (s *session, d duty) {
 	case !q.postponableLocked():
 		q.writing = true
 		d = dutyWrite
-	case q.of.since == 0:
-		q.of.since = q.opened
+	case q.postponed.since == 0:
+		q.postponed.since = q.opened
 	}
 	if q.head == nil {
 		d |= inFlightNone
@@ -189,15 +189,16 @@ func (q *queue) takeRead(s *session) bool {
 	return true
 }
 
-// startYield reports whether to let other goroutines run before the batch is taken.
-// If so, call endYield after that.
+// startYield returns the number of the turn in which to let other goroutines run before
+// the batch is taken, or 0. After the turn, call endYield.
 func (q *queue) startYield() (turn uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.yieldLocked()
 }
 
-// yieldLocked is startYield.
+// yieldLocked starts a turn in which other goroutines run, if that is worth it, and returns
+// its number; otherwise 0.
 func (q *queue) yieldLocked() (turn uint64) {
 	n := max(q.concurrency, q.pending)
 	q.yielding, q.yieldedWith = 0, 0
@@ -211,8 +212,8 @@ func (q *queue) yieldLocked() (turn uint64) {
 	return q.yielding
 }
 
-// endYield reports whether the caller still has the right to write, and is to yield
-// again, because requests have come meanwhile.
+// endYield reports whether the caller still has the right to write. again is the number of
+// the next turn in which to let others run, if requests have come meanwhile, or 0.
 func (q *queue) endYield(turn uint64) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

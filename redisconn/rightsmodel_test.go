@@ -213,7 +213,7 @@ func (m *rightsModel) answer() {
 	b := m.q.head
 	i := int(b.claimed.Load())
 	if i == 0 {
-		m.q.answerBegins(b)
+		m.q.noteAnswer(b)
 	}
 	b.claim(i)
 	it := b.items[i]
