@@ -88,10 +88,9 @@ var EKDelay = errorx.RegisterPrintableProperty("delay")
 
 // DelayOf returns where the time of a request went that ended with err, if that is
 // known: it is if the request was queued on a connection, in flight, or waiting for room
-// in a full queue, when it ended.
-// For an [ErrOverloaded] it is the delay of the oldest request in flight. If a cluster
-// has sent the request again, it is the delay of the last attempt; between two attempts
-// it is not known.
+// in a full queue, when it ended. For an [ErrOverloaded] it is the delay of the oldest
+// request in flight. If a cluster has sent the request again, it is the delay of the last
+// attempt; between two attempts it is not known.
 func DelayOf(err error) (Delay, bool) {
 	typed := AsErrorx(err)
 	if typed == nil {

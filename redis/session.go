@@ -50,8 +50,8 @@ const (
 // the session, or use [WithSession].
 //
 // In a cluster a node that is not connected is waited for as with a request: for some
-// 200 ms. An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions, such as a
-// decorator that embeds a sender.
+// 200 ms. An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions, such
+// as a decorator that embeds a sender.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	if key == "" {
 		return openSession(ctx, s, nil, nil)

@@ -51,7 +51,7 @@ type waiter struct {
 	ctx    context.Context // of a request that may block, else nil
 	target target          // where DecodeReply puts the reply, if typed is set
 	queued
-	place wire.Place // where the answer came from, if observed is set; guarded by queueing
+	lastPlace // if observed is set
 }
 
 var waiters = sync.Pool{New: func() any {
@@ -81,7 +81,8 @@ func (w *waiter) recycle() {
 		w.typed, w.target = false, target{}
 	}
 	if w.observed {
-		w.observed, w.place = false, wire.Place{}
+		w.observed = false
+		w.AnsweredBy(wire.Place{})
 	}
 	if w.ctx != nil {
 		w.ctx = nil
@@ -105,21 +106,6 @@ func (w *waiter) Queued(t wire.Ticket) { w.queuedBy(w.use, t) }
 
 // Observes implements wire.Observer.
 func (w *waiter) Observes() bool { return w.observed }
-
-// AnsweredBy implements wire.Observer. A reader may come with the answer of a transaction's
-// first request when the connection is lost and its end has been resolved.
-func (w *waiter) AnsweredBy(p wire.Place) {
-	w.queueing.Lock()
-	defer w.queueing.Unlock()
-	w.place = p
-}
-
-// answeredBy returns where the last answer came from.
-func (w *waiter) answeredBy() wire.Place {
-	w.queueing.Lock()
-	defer w.queueing.Unlock()
-	return w.place
-}
 
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
@@ -153,7 +139,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 		*t = w.target
 	}
 	if seen != nil {
-		*seen = w.answeredBy()
+		*seen = w.last()
 	}
 	res := w.res
 	if end == endWithdrawn {

@@ -65,9 +65,9 @@ type Opts struct {
 	// of each. Default none.
 	Zone string
 	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
-	// not know their zone. It is called once for each node, and must not block. Default: the zone that the server tells when a connection to
-	// it is made (availability_zone in INFO server, from Valkey 8.1 on), or that CLUSTER
-	// SLOTS tells (from Valkey 9.1 on).
+	// not know their zone. It is called once for each node, and must not block. Default:
+	// the zone that the server tells when a connection to it is made (availability_zone in
+	// INFO server, from Valkey 8.1 on), or that CLUSTER SLOTS tells (from Valkey 9.1 on).
 	ZoneOf func(addr string) string
 	// WeightProvider sets the shares of nodes in reads. Default equal weights.
 	WeightProvider WeightProvider

@@ -199,7 +199,11 @@ func (s *serverList) addresses(ctx context.Context) map[string]string {
 func (s *serverList) given(ctx context.Context) ([]string, error) {
 	if s.asked == nil {
 		s.asked = make(chan given, 1)
-		go s.c.askAddrs(ctx, s.asked) // ends with the user's function
+		go func(answer chan<- given) { // ends with the user's function
+			g := given{err: ErrNoMaster.New("it panicked")}
+			s.c.call(func() { g.addrs, g.err = s.c.opts.Addrs(ctx) })
+			answer <- g
+		}(s.asked)
 	}
 	select {
 	case g := <-s.asked:
@@ -208,14 +212,6 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 	case <-ctx.Done():
 		return nil, ErrNoMaster.Wrap(ctx.Err(), "it has not returned")
 	}
-}
-
-// askAddrs calls Opts.Addrs, which may panic.
-func (c *Cluster) askAddrs(ctx context.Context, answer chan<- given) {
-	g := given{err: ErrNoMaster.New("it panicked")}
-	defer func() { answer <- g }()
-	defer c.recovered()
-	g.addrs, g.err = c.opts.Addrs(ctx)
 }
 
 // askStanding asks one server over a connection of its own, which finds what a name

@@ -113,10 +113,11 @@ type Opts struct {
 	// ServerName means the host of the address. Default: the system's roots, TLS 1.2 at
 	// the least.
 	TLSConfig *tls.Config
-	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout. network is "tcp" or "unix". Close of
-	// the connection that it returns must not block, and must end reads and writes that
-	// wait. If it returns a *tls.Conn, the socket below is closed. If it panics, that is
-	// reported by a [LogFuturePanic], and the attempt to connect fails.
+	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout. network
+	// is "tcp" or "unix". Close of the connection that it returns must not block, and must
+	// end reads and writes that wait. If it returns a *tls.Conn, the socket below is
+	// closed. If it panics, that is reported by a [LogFuturePanic], and the attempt to
+	// connect fails.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Handle is any value; [Connection.Handle] returns it.
