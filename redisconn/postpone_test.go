@@ -1,9 +1,16 @@
 package redisconn
 
 import (
+	"bufio"
+	"context"
+	"net"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // inFlightModel returns a model in which a caller reads the answer to its request.
@@ -82,4 +89,36 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 	require.Equal(t, postponePause, m.q.pause)
 	m.q.openLocked()
 	require.False(t, m.q.postponableLocked())
+}
+
+// cutShort reads a part of an answer, after which nothing comes until ctx is done.
+type cutShort struct {
+	part *strings.Reader
+	end  context.CancelFunc
+}
+
+func (r *cutShort) Read(p []byte) (int, error) {
+	if r.part.Len() > 0 {
+		return r.part.Read(p)
+	}
+	r.end()
+	return 0, os.ErrDeadlineExceeded
+}
+
+// An answer begins with its first byte, also for a caller that leaves before it has come.
+func TestPostponingJudgedFromTheFirstByteOn(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m.s.c, m.s.socket, m.s.interrupted = &Connection{}, &socket{Conn: client}, make(chan struct{}, 1)
+	m.s.reader.s, m.s.reader.cur = m.s, m.q.head
+	m.s.reader.dec = redis.NewDecoder(bufio.NewReader(&cutShort{strings.NewReader("$5\r\nhe"), cancel}), redis.Limits{})
+	m.s.c.queue.open = m.q.open
+	require.Equal(t, replyNever, m.s.reader.awaitReply(ctx))
+	require.NotZero(t, m.q.head.firstByte.Load())
+	require.Equal(t, 1, m.s.c.queue.postponed.answered)
 }
