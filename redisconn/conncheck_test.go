@@ -17,44 +17,51 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
+// whileItRests calls disturb with lone connections until so many times the reader has
+// rested all the while. Only then it calls the check that disturb has returned: a reader
+// that comes back meets what disturbs by itself.
+func whileItRests(times int, lone func() *redisconn.Connection, disturb func(*redisconn.Connection) (check func())) {
+	for times > 0 {
+		conn := lone()
+		began, rests := time.Now(), conn.ReaderRests()
+		check := disturb(conn)
+		rested := rests && time.Since(began) < redisconn.IdleMost
+		conn.Close()
+		if rested {
+			times--
+			check()
+		}
+	}
+}
+
 // While nobody reads, the server may close the connection: the next request
 // finds that before it is written.
 func TestLeadFindsAClosedConnection(t *testing.T) {
 	s := testbed.NewServer(t)
 	other := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	for rested := false; !rested; {
-		conn := lone(t, s.Addr(), redisconn.Opts{})
-		began, rests := time.Now(), conn.ReaderRests()
+	dial := func() *redisconn.Connection { return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute}) }
+	whileItRests(1, dial, func(conn *redisconn.Connection) func() {
 		require.Equal(t, int64(1), redis.Sync{S: other}.Do("CLIENT KILL", "ADDR", conn.LocalAddr(), "SKIPME", "yes"))
-		err := redis.AsErrorx(redis.Sync{S: conn}.Do("SET", "key", "value"))
-		conn.Close()
-		if rested = rests && time.Since(began) < redisconn.IdleMost; rested && err != nil {
-			require.True(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
-		}
-	}
+		res := redis.Sync{S: conn}.Do("SET", "key", "value")
+		return func() { requireNotSent(t, res, redisconn.ErrNotConnected) }
+	})
 }
 
 // A stray reply that came while the reader rests answers nobody, whether the
 // next caller reads by itself or not.
 func TestStrayWhileTheReaderRests(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	dial := func() *redisconn.Connection { return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute}) }
 	for name, get := range map[string]func(*redisconn.Connection) any{
 		"leads":  func(conn *redisconn.Connection) any { return redis.Sync{S: conn}.Do("GET", "key") },
 		"writes": func(conn *redisconn.Connection) any { return send(conn, "GET", "key").wait(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			for rested := 0; rested < 20; {
-				conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
-				began, rests := time.Now(), conn.ReaderRests()
+			whileItRests(20, dial, func(conn *redisconn.Connection) func() {
 				s.Broadcast([]byte("+STRAY\r\n"))
 				res := get(conn)
-				conn.Close()
-				// Else the reader may have read before there was a request, or after.
-				if rests && time.Since(began) < redisconn.IdleMost {
-					rested++
-					require.NotEqual(t, "STRAY", res)
-				}
-			}
+				return func() { require.NotEqual(t, "STRAY", res) }
+			})
 		})
 	}
 }
@@ -96,30 +103,37 @@ func TestLeadLooksThoughInterrupted(t *testing.T) {
 		"a stray": func() { _, _ = server.Load().Write([]byte("+STRAY\r\n")) },
 		"a FIN":   func() { server.Load().Close() },
 	} {
-		for led := 0; led < 20; {
-			var dialed onceDialed
-			conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
-			began, rests := time.Now(), conn.ReaderRests()
+		var dialed *onceDialed
+		dial := func() *redisconn.Connection {
+			dialed = &onceDialed{} // one that has failed may still dial
+			return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
+		}
+		whileItRests(20, dial, func(conn *redisconn.Connection) func() {
 			_ = dialed.socket.SetReadDeadline(time.Unix(1, 0)) // as the context will
 			disturb()
 			sent := s.Requests()
 			res := redis.SyncCtx{S: conn}.Do(&endedUnseen{Context: ended}, "GET", "late")
-			conn.Close()
-			require.Error(t, redis.AsError(res), name)
-			if rests && time.Since(began) < redisconn.IdleMost { // else the reader may have met what disturbs
-				led++
+			return func() {
+				require.Error(t, redis.AsError(res), name)
 				require.Never(t, func() bool { return len(s.Requests()) > len(sent) }, time.Millisecond, 100*time.Microsecond, name)
 			}
-		}
+		})
 	}
 }
 
 // A deadline that somebody else has set on the socket is no end of a context.
 func TestReadDeadlineOfAnother(t *testing.T) {
-	var dialed onceDialed
-	conn := lone(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
-	require.NoError(t, dialed.socket.SetReadDeadline(time.Unix(1, 0)))
-	requireType(t, redis.Sync{S: conn}.Do("GET", "key"), redisconn.ErrNotConnected)
+	s := testbed.NewServer(t)
+	var dialed *onceDialed
+	dial := func() *redisconn.Connection {
+		dialed = &onceDialed{}
+		return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
+	}
+	whileItRests(1, dial, func(conn *redisconn.Connection) func() {
+		require.NoError(t, dialed.socket.SetReadDeadline(time.Unix(1, 0)))
+		res := redis.Sync{S: conn}.Do("GET", "key")
+		return func() { requireType(t, res, redisconn.ErrNotConnected) }
+	})
 }
 
 // corked is a connection that holds back what is written until it is let go.
