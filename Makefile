@@ -6,6 +6,10 @@ GO ?= go
 PKG ?= ./...
 # More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
 TESTFLAGS ?=
+# If test or race has no more failing tests than this, and no data race or panic, they run
+# once more, and it fails only with those that fail again. Which did is in build/reruns, and
+# all output in build/tests.json.
+RERUN ?= 0
 # Time for each fuzz target, or executions: 10s, 50000x.
 FUZZTIME ?= 10s
 # Time for make torture.
@@ -16,11 +20,24 @@ PLATFORMS ?=
 
 GOLANGCI_VERSION = v2.15.0
 GOVULNCHECK_VERSION = v1.8.0
+GOTESTSUM_VERSION = v1.13.0
 
 # Tools, profiles and nothing that is committed: the directory ignores itself.
 BUILD = build
 GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
+GOTESTSUM = $(BUILD)/gotestsum-$(GOTESTSUM_VERSION)
+
+# $(call gotest,FLAGS) runs the tests of PKG.
+ifeq ($(RERUN),0)
+gotest = $(GO) test $1 $(TESTFLAGS) $(PKG)
+else
+gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=$(RERUN) \
+	--rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
+	--rerun-fails-report=$(BUILD)/reruns --jsonfile=$(BUILD)/tests.json \
+	--packages='$(PKG)' -- $1 $(TESTFLAGS)
+test race: $(GOTESTSUM)
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help run watch test race servers fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
@@ -35,12 +52,12 @@ watch: ## show the rates, batches and times of your own process; URL=http://host
 	@$(GO) run ./internal/quickstart -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
-	$(GO) test $(TESTFLAGS) $(PKG)
+	$(call gotest)
 	@scripts/bench-module.sh $(GO) test -short ./...
 	@scripts/contrib.sh $(GO) test ./...
 
 race: redis-server ## run all tests under the race detector; -short lowers iterations
-	$(GO) test -race -short $(TESTFLAGS) $(PKG)
+	$(call gotest,-race -short)
 
 servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip)
 	@GO="$(GO)" scripts/servers.sh $(TESTFLAGS) $(PKG)
@@ -103,3 +120,8 @@ $(GOVULNCHECK): $(BUILD)/.gitignore
 	@echo "building govulncheck $(GOVULNCHECK_VERSION)"
 	@GOBIN="$(CURDIR)/$(BUILD)" $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 	@mv $(BUILD)/govulncheck $@
+
+$(GOTESTSUM): $(BUILD)/.gitignore
+	@echo "building gotestsum $(GOTESTSUM_VERSION)"
+	@GOBIN="$(CURDIR)/$(BUILD)" $(GO) install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@mv $(BUILD)/gotestsum $@

@@ -78,7 +78,7 @@ func judge(t *testing.T, r *Rig) (*oracle.Report, Precision) {
 func passes(t *testing.T, r *oracle.Report) {
 	t.Helper()
 	if r.Failed() {
-		t.Fatalf("seed %d: %v", seed, r)
+		t.Fatalf("seed %d: promise broken: %v", seed, r)
 	}
 }
 
