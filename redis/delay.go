@@ -15,7 +15,8 @@ import (
 type Delay struct {
 	// Queue is the time until the batch began to be written. Earlier batches had to be
 	// written first, or there was no connection, or no room in the queue. Of a blocking
-	// command it is the time until it had a connection of its own.
+	// command, and of what opens a session or a stream, it is the time until it had a
+	// connection of its own.
 	Queue time.Duration
 	// Wire is the time from then until the first byte of its answer: the network, the
 	// server, and the answers to earlier batches. If the batch waited for such an answer
@@ -24,7 +25,7 @@ type Delay struct {
 	// Reading is the time in which the rest of the answer arrived.
 	Reading time.Duration
 	// Callback is the time in which futures blocked the reader: those of the batch, and
-	// those of earlier batches.
+	// those of earlier batches. Of a stream it is that of the user's readers and writer.
 	Callback time.Duration
 	// AheadRequests and AheadBytes are the number and size of the requests that were
 	// sent before this one and are not answered.
@@ -88,9 +89,9 @@ var EKDelay = errorx.RegisterPrintableProperty("delay")
 
 // DelayOf returns where the time of a request went that ended with err, if that is
 // known: it is if the request was queued on a connection, in flight, or waiting for room
-// in a full queue, when it ended. For an [ErrOverloaded] it is the delay of the oldest
-// request in flight. If a cluster has sent the request again, it is the delay of the last
-// attempt; between two attempts it is not known.
+// in a full queue or for a connection of its own, when it ended. For an [ErrOverloaded] it
+// is the delay of the oldest request in flight. If a cluster has sent the request again, it
+// is the delay of the last attempt; between two attempts it is not known.
 func DelayOf(err error) (Delay, bool) {
 	typed := AsErrorx(err)
 	if typed == nil {

@@ -24,8 +24,7 @@ type blocking struct {
 	blocks time.Duration
 	stat   *stat
 	ctx    context.Context
-	// entered is when it came, and written when it was first written, or 0.
-	entered, written time.Duration
+	timing
 
 	mu      sync.Mutex // guards the rest
 	unwatch func() bool
@@ -76,7 +75,7 @@ func (b *blocking) letGo() (d *dedicated, granted bool) {
 // here, or zero.
 func (c *Connection) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
-	b := &blocking{c: c, ctx: ctx, entered: clock(), req: *r, asked: asked, blocks: call.BlockTime(), stat: c.newStat(r)}
+	b := &blocking{c: c, ctx: ctx, timing: timing{opened: clock()}, req: *r, asked: asked, blocks: call.BlockTime(), stat: c.newStat(r)}
 	if b.blocks == 0 {
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
@@ -185,7 +184,7 @@ const unblockedMost = 8
 // exchange sends the request and returns what becomes of it. alive is whether the
 // connection can be used again.
 func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
-	b.written = clock()
+	b.noteWrite()
 	for again := 0; ; again++ {
 		d.prepare(b.blocks)
 		out, asks := b.out, askHolds(b.asked)
@@ -223,6 +222,9 @@ func (b *blocking) read(d *dedicated, asked bool) (any, error) {
 	if err := d.skipAsking(asked); err != nil {
 		return nil, err
 	}
+	if err := b.awaitFirstByte(d.dec); err != nil {
+		return nil, err
+	}
 	if b.req.Typed {
 		return b.cb.(replyDecoder).DecodeReply(d.dec, b.n)
 	}
@@ -254,25 +256,11 @@ func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error 
 	return redis.ErrIO.Wrap(err, "connection lost")
 }
 
-// delay returns where the time of the request has gone.
-func (b *blocking) delay() (d redis.Delay) {
-	now := clock()
-	if b.written == 0 {
-		d.Queue = now - b.entered
-		return d
-	}
-	d.Queue, d.Wire = b.written-b.entered, now-b.written
-	return d
-}
-
 // resolve resolves the request. size is that of the reply, if there is one.
 func (b *blocking) resolve(res any, size int) {
 	b.c.countDedicated(res, 1)
 	if err, failed := res.(*errorx.Error); failed {
-		err = b.c.withConn(err)
-		if err.IsOfType(redis.ErrRequestCancelled) || err.IsOfType(redis.ErrIO) {
-			err = withDelay(err, b.delay())
-		}
+		err = b.explain(b.c.withConn(err))
 		if b.req.Plain {
 			err = err.WithProperty(redis.EKRequest, Request{Cmd: b.req.Cmd, Args: b.req.Args()})
 		}

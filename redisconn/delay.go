@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -53,7 +55,7 @@ func (c *callbackClock) elapsed(now time.Duration) time.Duration {
 	return time.Duration(total)
 }
 
-// timing is what is measured of a batch.
+// timing is what is measured of a batch, or of what is sent on a connection of its own.
 type timing struct {
 	opened time.Duration // when its first request entered
 	// ready is when it could be written: when it was taken or, if it was postponed, began
@@ -94,6 +96,35 @@ func (t *timing) delay(now time.Duration) redis.Delay {
 	d.Callback = held + within
 	d.Reading = now - first - within
 	return d
+}
+
+// noteWrite notes that what is sent on a connection of its own is about to be written.
+func (t *timing) noteWrite() {
+	t.taken = clock()
+	t.ready, t.called = t.taken, t.calls.elapsed(t.taken)
+}
+
+// awaitFirstByte waits for the answer to what was written, or for its next part. dec may
+// be asked for a reply after that.
+func (t *timing) awaitFirstByte(dec *redis.Decoder) error {
+	t.firstByte.Store(0)
+	if _, err := dec.Next(); err != nil {
+		return err
+	}
+	t.noteFirstByte()
+	return nil
+}
+
+// explain adds to the error of a time-out where the time has gone, up to now.
+func (t *timing) explain(err *errorx.Error) *errorx.Error {
+	if !err.IsOfType(redis.ErrRequestCancelled) && !err.IsOfType(redis.ErrIO) {
+		return err
+	}
+	now := clock()
+	if t.taken == 0 {
+		return withDelay(err, redis.Delay{Queue: now - t.opened})
+	}
+	return withDelay(err, t.delay(now))
 }
 
 // startTimingLocked measures a batch that is taken.

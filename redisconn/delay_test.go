@@ -3,6 +3,7 @@ package redisconn_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"sync"
 	"testing"
 	"time"
@@ -249,4 +250,59 @@ func TestDelayOfTypedReply(t *testing.T) {
 	require.True(t, known, "%v", err)
 	require.Equal(t, redis.StageReading, d.Longest(), "%v", d)
 	require.EqualValues(t, 1, conn.Stats().Unknown)
+}
+
+// slowly is a reader and a writer that takes its time.
+type slowly struct{}
+
+func (slowly) Read(p []byte) (int, error)  { time.Sleep(heldUp); return len(p), nil }
+func (slowly) Write(p []byte) (int, error) { time.Sleep(heldUp); return len(p), nil }
+
+// What is sent on a connection of its own says where the time went, too.
+func TestDelayOnAConnectionOfItsOwn(t *testing.T) {
+	addr := stalling(t)
+	session := func(cmd string) func(ctx context.Context, conn *redisconn.Connection) error {
+		return func(ctx context.Context, conn *redisconn.Connection) error {
+			return redis.WithSession(ctx, conn, "", func(s *redis.Session) error {
+				return redis.AsError(s.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req(cmd)})[1])
+			})
+		}
+	}
+	stream := func(w io.Writer, cmd string, args ...any) func(ctx context.Context, conn *redisconn.Connection) error {
+		return func(ctx context.Context, conn *redisconn.Connection) error {
+			return redis.AsError(conn.DoStream(ctx, w, cmd, args...))
+		}
+	}
+	for name, c := range map[string]struct {
+		call  func(ctx context.Context, conn *redisconn.Connection) error
+		stage redis.Stage
+	}{
+		"a session that is not answered":    {session("STALL"), redis.StageWire},
+		"a session that is answered partly": {session("CUT"), redis.StageReading},
+		"a session that is not opened": {func(ctx context.Context, conn *redisconn.Connection) error {
+			other, err := redis.OpenSession(context.Background(), conn, "")
+			require.NoError(t, err)
+			defer other.Close()
+			return session("GET")(ctx, conn)
+		}, redis.StageQueue},
+		"a session that times out": {func(_ context.Context, conn *redisconn.Connection) error {
+			return session("STALL")(context.Background(), conn)
+		}, redis.StageWire},
+		"a stream that is not answered":    {stream(nil, "STALL"), redis.StageWire},
+		"a stream that is answered partly": {stream(io.Discard, "CUT"), redis.StageReading},
+		"a reader that is slow":            {stream(nil, "STALL", redis.Stream{R: slowly{}, Size: 1}), redis.StageCallback},
+		"a writer that is slow":            {stream(slowly{}, "CUT"), redis.StageCallback},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 2 * heldUp, DialTimeout: 10 * time.Second, DedicatedConns: 1})
+			ctx, cancel := context.WithTimeout(context.Background(), heldUp)
+			defer cancel()
+			err := c.call(ctx, conn)
+			d, known := redis.DelayOf(err)
+			require.True(t, known, "%v", err)
+			require.Equal(t, c.stage, d.Longest(), "%v", d)
+			require.Equal(t, redis.OutcomeOf(err), d.Outcome)
+		})
+	}
 }

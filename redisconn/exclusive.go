@@ -47,6 +47,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	if c.opts.DedicatedConns < 0 {
 		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
 	}
+	waiting := timing{opened: clock()}
 	h := make(handover, 1)
 	leave, refused := c.pool.enter(h)
 	if refused != nil {
@@ -57,7 +58,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	case got = <-h:
 	case <-ctx.Done():
 		if leave() {
-			return nil, c.withConn(redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "waiting for a dedicated connection"))
+			return nil, waiting.explain(c.withConn(redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "waiting for a dedicated connection")))
 		}
 		got = <-h
 	}
@@ -66,7 +67,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	}
 	d, err := c.ready(ctx, got.d)
 	if err != nil {
-		return nil, c.withConn(err)
+		return nil, waiting.explain(c.withConn(err))
 	}
 	e := &exclusive{c: c, d: d, asked: asked}
 	if c.opts.TraceSessions {
@@ -123,13 +124,15 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	if len(reqs) == 1 && reqs[0].Shared == command.WouldBlock {
 		return e.block(ctx, &reqs[0], each)
 	}
+	t := timing{opened: clock()}
 	out, asked := e.encode(reqs)
 	began := time.Now()
 	e.d.prepare(0)
 	stop := context.AfterFunc(ctx, func() { _ = e.d.Close() })
+	t.noteWrite()
 	sent, err := e.d.send(out)
 	for i := 0; err == nil && i < len(reqs); i++ {
-		res, failure := e.read(asked[i])
+		res, failure := e.read(&t, asked[i])
 		if failure != nil {
 			err = redis.AsErrorx(failure)
 			break
@@ -142,7 +145,7 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	interrupted := !stop() // it is being closed, though all may be answered
 	switch {
 	case err != nil:
-		return e.broken(lostError(ctx, err, sent))
+		return e.broken(t.explain(lostError(ctx, err, sent)))
 	case interrupted:
 		_ = e.lose(redis.ErrRequestCancelled.Wrap(ctx.Err(), "the session's context ended"))
 	}
@@ -180,8 +183,11 @@ func (e *exclusive) asksBefore(r *wire.Request) bool {
 }
 
 // read reads a reply, and before it that to ASKING, if that was sent.
-func (e *exclusive) read(asked bool) (any, error) {
+func (e *exclusive) read(t *timing, asked bool) (any, error) {
 	if err := e.d.skipAsking(asked); err != nil {
+		return nil, err
+	}
+	if err := t.awaitFirstByte(e.d.dec); err != nil {
 		return nil, err
 	}
 	return e.d.dec.Decode()

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -30,6 +31,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	if c.ctx.Err() != nil {
 		return errClosed()
 	}
+	t := timing{opened: clock(), calls: new(callbackClock)}
 	sock, failure := c.open(ctx)
 	if failure != nil {
 		return c.withConn(failure)
@@ -40,28 +42,63 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	defer context.AfterFunc(c.ctx, func() { _ = sock.Close() })()
 
 	sock.timeout, sock.blocks = c.opts.IOTimeout, blockTime(cmd, plainArgs(args))
-	res, err := sock.stream(w, req)
+	res, err := sock.stream(&t, w, req)
 	if err == nil {
 		return res
 	}
 	if ctx.Err() != nil {
-		return redis.ErrRequestCancelled.Wrap(ctx.Err(), "streaming, it may have been sent")
+		return t.explain(redis.ErrRequestCancelled.Wrap(ctx.Err(), "streaming, it may have been sent"))
 	}
 	typed := redis.AsErrorx(err)
 	if !typed.IsOfType(redis.ErrIO) && !typed.HasTrait(redis.ErrTraitNotSent) {
 		typed = redis.ErrIO.Wrap(err, "streaming")
 	}
-	return c.withConn(typed)
+	return t.explain(c.withConn(typed))
 }
 
-func (s *socket) stream(w io.Writer, req redis.Request) (any, error) {
+func (s *socket) stream(t *timing, w io.Writer, req redis.Request) (any, error) {
+	t.noteWrite()
+	req.Args = slices.Clone(req.Args)
+	for i, arg := range req.Args {
+		if stream, ok := arg.(redis.Stream); ok && stream.R != nil {
+			stream.R = timedReader{stream.R, t.calls}
+			req.Args[i] = stream
+		}
+	}
 	if _, err := redis.StreamRequest(s, req); err != nil {
+		return nil, err
+	}
+	if err := t.awaitFirstByte(s.dec); err != nil {
 		return nil, err
 	}
 	if w == nil {
 		return s.dec.Decode()
 	}
-	return s.dec.DecodeTo(w)
+	return s.dec.DecodeTo(timedWriter{w, t.calls})
+}
+
+// timedReader is a reader of the user's, whose time is measured.
+type timedReader struct {
+	io.Reader
+	calls *callbackClock
+}
+
+func (r timedReader) Read(p []byte) (int, error) {
+	r.calls.start()
+	defer r.calls.stop()
+	return r.Reader.Read(p)
+}
+
+// timedWriter is a writer of the user's, whose time is measured.
+type timedWriter struct {
+	io.Writer
+	calls *callbackClock
+}
+
+func (w timedWriter) Write(p []byte) (int, error) {
+	w.calls.start()
+	defer w.calls.stop()
+	return w.Writer.Write(p)
 }
 
 // plainArgs has empty arguments in the place of streams.
