@@ -51,11 +51,11 @@ func TestReplicatedFollowsNames(t *testing.T) {
 	require.Eventually(t, func() bool {
 		info, _ := old.Do("INFO", "clients").([]byte)
 		return infoLine(string(info), "connected_clients") == "1" // who asks
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return string(asBytes(replicas.Do("GET", "a"))) == "1" && calls(fresh) != ""
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 
 	// Names that are gone stand for what they stood for.
 	rediscluster.KnownNames(t, rediscluster.NameTable{})
@@ -89,7 +89,7 @@ func TestReplicatedNoticesRolesByFailures(t *testing.T) {
 	db := redis.Sync{S: c}
 	require.Equal(t, "OK", db.Do("SET", "a", "0"))
 	require.NoError(t, g.Promote(two)) // the old master keeps its clients, and answers READONLY
-	require.Eventually(t, func() bool { return db.Do("SET", "a", "1") == "OK" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return db.Do("SET", "a", "1") == "OK" }, patience, time.Millisecond)
 	require.Equal(t, []byte("1"), two.Do("GET", "a"))
 
 	require.NoError(t, two.Kill())

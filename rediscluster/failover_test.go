@@ -98,6 +98,15 @@ func (k *counters) progress(t *testing.T) {
 	})
 }
 
+// awaitMaster waits until the topology has a node as a master.
+func awaitMaster(t *testing.T, c *Cluster, n *testbed.Node) {
+	t.Helper()
+	await(t, "new topology", func() bool {
+		found := c.topology.Load().find(n.Addr())
+		return found != nil && !found.replica
+	})
+}
+
 func TestGracefulFailover(t *testing.T) {
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -107,7 +116,7 @@ func TestGracefulFailover(t *testing.T) {
 		k.progress(t)
 		require.NoError(t, tb.Failover(tb.Node(3+i), testbed.Graceful))
 		k.progress(t)
-		await(t, "new topology", func() bool { return c.topology.Load().find(tb.Node(3+i).Addr()).replica == false })
+		awaitMaster(t, c, tb.Node(3+i))
 	}
 	require.NoError(t, tb.WaitAgreed())
 	k.finish(t, c, false)
@@ -128,10 +137,7 @@ func TestFailoverByKill(t *testing.T) {
 	_, master := owner(t, tb, k.key(0))
 	slave := replica(t, tb, master)
 	require.NoError(t, master.Kill())
-	await(t, "new topology", func() bool {
-		n := c.topology.Load().find(slave.Addr())
-		return n != nil && !n.replica
-	})
+	awaitMaster(t, c, slave)
 	k.progress(t)
 	require.NoError(t, master.Restart())
 	awaitReplica(t, c, master) // the old master is read from as a replica

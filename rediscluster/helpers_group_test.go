@@ -1,9 +1,43 @@
 package rediscluster_test
 
 import (
+	"context"
 	"net"
 	"strings"
+	"testing"
+	"time"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 )
+
+// patience bounds every wait of these tests. It is for a busy machine.
+const patience = time.Minute
+
+// startError returns the error of a constructor, which has to be of a type. Some errors
+// end a wait that is in vain, so the context ends soon: later if that was too soon to hear
+// from all servers.
+func startError(t *testing.T, want *errorx.Type, start func(context.Context) (*rediscluster.Cluster, error)) *errorx.Error {
+	t.Helper()
+	for within := 500 * time.Millisecond; ; within *= 4 {
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		c, err := start(ctx)
+		cancel()
+		if err == nil {
+			c.Close()
+		}
+		failure := redis.AsErrorx(err)
+		if failure == nil || !failure.IsOfType(want) && within < patience {
+			require.Error(t, err)
+			continue
+		}
+		require.True(t, failure.IsOfType(want), "%v", err)
+		return failure
+	}
+}
 
 // infoLine returns the value of a field of INFO, or empty.
 func infoLine(info, name string) string {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -52,10 +53,25 @@ var shared struct {
 	err     error
 }
 
+// holdRoles has no replica take over within a minute. Nodes that wait so long for each other
+// from the beginning take long to meet.
+func holdRoles(c *testbed.Cluster) error {
+	for _, n := range c.Nodes() {
+		if res := n.Do("CONFIG SET", "cluster-node-timeout", time.Minute.Milliseconds()); res != "OK" {
+			return fmt.Errorf("CONFIG SET: %v", res)
+		}
+	}
+	return nil
+}
+
 // sharedCluster returns it, empty.
 func sharedCluster(t testing.TB) *testbed.Cluster {
 	t.Helper()
-	shared.Do(func() { shared.cluster, shared.err = testbed.StartCluster(testbed.ClusterOptions{}) })
+	shared.Do(func() {
+		if shared.cluster, shared.err = testbed.StartCluster(testbed.ClusterOptions{}); shared.err == nil {
+			shared.err = holdRoles(shared.cluster)
+		}
+	})
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}

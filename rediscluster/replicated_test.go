@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
@@ -26,6 +27,15 @@ func newReplicated(t *testing.T, addrs []string, opts rediscluster.Opts) *redisc
 	return c
 }
 
+// replicatedError returns the error of NewReplicated, which has to be of a type.
+func replicatedError(t *testing.T, want *errorx.Type, addrs []string, opts rediscluster.Opts) *errorx.Error {
+	t.Helper()
+	opts.Logger = rediscluster.NoopLogger{}
+	return startError(t, want, func(ctx context.Context) (*rediscluster.Cluster, error) {
+		return rediscluster.NewReplicated(ctx, addrs, opts)
+	})
+}
+
 func TestReplicatedFindsTheMaster(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t)
@@ -37,13 +47,13 @@ func TestReplicatedFindsTheMaster(t *testing.T) {
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return redis.AsError(replicas.Do("MGET", "a", "b")) == nil && !slices.Contains(reads(g), false)
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 
 	next := g.Servers()[2]
 	require.NoError(t, g.Promote(next))
 	require.Eventually(t, func() bool {
 		return db.Do("SET", "a", "3") == "OK" && string(asBytes(next.Do("GET", "a"))) == "3"
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.Equal(t, runIDOf(next), runID(t, c))
 }
 
@@ -56,7 +66,7 @@ func TestReplicatedOfTwoMastersTakesTheNewer(t *testing.T) {
 	old, next := g.Servers()[0], g.Servers()[1]
 	c := newReplicated(t, g.Addrs(), rediscluster.Opts{CheckInterval: 100 * time.Millisecond})
 	require.NoError(t, redis.AsError(next.Do("REPLICAOF", "NO", "ONE")))
-	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(next) }, 20*time.Second, time.Millisecond)
+	serves(t, c, next)
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
 	require.Nil(t, old.Do("GET", "a"))
 }
@@ -64,12 +74,9 @@ func TestReplicatedOfTwoMastersTakesTheNewer(t *testing.T) {
 func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := testbed.NewServer(t), testbed.NewServer(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_, err := rediscluster.NewReplicated(ctx, []string{one.Addr(), two.Addr()}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
-	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrManyMasters), "%v", err)
-	require.ErrorContains(t, err, one.Addr())
-	require.ErrorContains(t, err, two.Addr())
+	refused := replicatedError(t, rediscluster.ErrManyMasters, []string{one.Addr(), two.Addr()}, rediscluster.Opts{})
+	require.ErrorContains(t, refused, one.Addr())
+	require.ErrorContains(t, refused, two.Addr())
 
 	// The same later: requests say why, and nothing is written.
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
@@ -86,40 +93,31 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		err := redis.AsErrorx(redis.Sync{S: c}.Do("SET", "a", "2"))
 		return err != nil && err.IsOfType(rediscluster.ErrNoAliveConnection) && err.HasTrait(redis.ErrTraitNotSent)
-	}, 20*time.Second, time.Millisecond)
-	err = redis.AsError(redis.Sync{S: c}.Do("SET", "a", "2"))
+	}, patience, time.Millisecond)
+	err := redis.AsError(redis.Sync{S: c}.Do("SET", "a", "2"))
 	require.ErrorContains(t, err, one.Addr())
 	require.ErrorContains(t, err, g.Addrs()[0])
 	require.NotEqual(t, []byte("2"), one.Do("GET", "a"))
 	require.Eventually(t, func() bool {
 		res := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}.Do("GET", "a")
 		return redis.AsError(res) == nil
-	}, 20*time.Second, time.Millisecond, "replicas go on")
+	}, patience, time.Millisecond, "replicas go on")
 
 	set(g.Addrs()...)
-	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "3") == "OK" }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "3") == "OK" }, patience, time.Millisecond)
 }
 
 func TestReplicatedRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Password: "secret"}, Replicas: 1})
-	opts := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Password: "wrong"}}
-	_, err := rediscluster.NewReplicated(context.Background(), g.Addrs(), opts)
-	require.True(t, redis.AsErrorx(err).IsOfType(redisconn.ErrAuth), "%v", err)
-	require.ErrorContains(t, err, "WRONGPASS")
+	opts := rediscluster.Opts{HostOpts: redisconn.Opts{Password: "wrong"}}
+	require.ErrorContains(t, replicatedError(t, redisconn.ErrAuth, g.Addrs(), opts), "WRONGPASS")
 
 	opts.HostOpts.Password = "secret"
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_, err = rediscluster.NewReplicated(ctx, g.Addrs()[1:], opts)
-	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
-	require.ErrorContains(t, err, g.Addrs()[1]+": it is a replica")
+	require.ErrorContains(t, replicatedError(t, rediscluster.ErrNoMaster, g.Addrs()[1:], opts), g.Addrs()[1]+": it is a replica")
 
-	ctx, cancel = context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
 	opts.Addrs = func(context.Context) ([]string, error) { return nil, errors.New("no answer") }
-	_, err = rediscluster.NewReplicated(ctx, nil, opts)
-	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
+	replicatedError(t, rediscluster.ErrNoMaster, nil, opts)
 }
 
 // What a user's function does that gives the addresses harms nobody: the last addresses
@@ -148,11 +146,11 @@ func TestReplicatedOfHostileAddrs(t *testing.T) {
 	} {
 		set(f)
 		before := called.Load()
-		require.Eventually(t, func() bool { return called.Load() > before }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return called.Load() > before }, patience, time.Millisecond)
 		next := g.Servers()[(i+1)%2]
 		require.NoError(t, g.Promote(next))
 		serves(t, c, next)
-		require.Eventually(t, func() bool { return db.Do("SET", "a", "2") == "OK" }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return db.Do("SET", "a", "2") == "OK" }, patience, time.Millisecond)
 	}
 }
 
@@ -164,10 +162,7 @@ func TestAddrsAreForNewReplicated(t *testing.T) {
 	_, err = rediscluster.NewSentinel(context.Background(), nil, "main", opts)
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrNoAddressProvided), "%v", err)
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_, err = rediscluster.NewReplicated(ctx, nil, opts)
-	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster), "%v", err)
+	err = replicatedError(t, rediscluster.ErrNoMaster, nil, opts)
 	require.ErrorContains(t, err, "Opts.Addrs gave no addresses")
 	require.ErrorContains(t, err, "it panicked")
 }

@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -13,10 +14,15 @@ func TestResolveHosts(t *testing.T) {
 	c := &Cluster{opts: Opts{Logger: NoopLogger{}}}
 	addrs := []string{"slow.test:1", "a.test:1", "b.test:1", "gone.test:1", "gone.test:2", "[::1]:1", "nonsense"}
 	known := map[string]string{"10.0.0.8:1": "slow.test", "10.0.0.9:1": "gone.test", "10.0.0.7:1": "left.test"}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	assert.Equal(t, map[string]string{
+	want := map[string]string{
 		"10.0.0.1:1": "a.test", "10.0.0.2:1": "a.test", "[::1]:1": "::1",
 		"10.0.0.8:1": "slow.test", "10.0.0.9:1": "gone.test", // what they stood for
-	}, c.resolveHosts(ctx, addrs, known))
+	}
+	var got map[string]string
+	for within := time.Second; within < patience && !maps.Equal(want, got); within *= 4 { // all but one answer in time
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		got = c.resolveHosts(ctx, addrs, known)
+		cancel()
+	}
+	assert.Equal(t, want, got)
 }

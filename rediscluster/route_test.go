@@ -158,12 +158,7 @@ func TestReplicaReads(t *testing.T) {
 	c, rec := connect(t, tb.Addrs(), Opts{RoundRobinSeed: &FairRoundRobinSeed{}})
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
 	awaitReplica(t, c, slave)
-	await(t, "replication", func() bool {
-		rec.take()
-		res := redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", "key")
-		answers, _ := rec.take()
-		return answers[slave.Addr()] == 1 && string(res.([]byte)) == "value"
-	})
+	await(t, "replication", func() bool { return readBy(c, rec, slave, "key") == "value" })
 	read := func(policy ReplicaPolicyEnum, cmd string, args ...any) map[string]int {
 		rec.take()
 		for range 40 {
@@ -193,6 +188,16 @@ func TestReplicaReads(t *testing.T) {
 	res := make(chan any, 1)
 	c.SendWithPolicy(MasterOnly, redis.Req("GET", "key"), redis.FuncFuture(func(r any, _ uint64) { res <- r }), 0)
 	assert.Equal(t, []byte("z"), <-res)
+}
+
+// readBy reads a key by replicas, and returns the value if it was this one that answered.
+func readBy(c *Cluster, rec *recorder, slave *testbed.Node, key string) string {
+	rec.take()
+	value, _ := redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", key).([]byte)
+	if answers, _ := rec.take(); answers[slave.Addr()] != 1 {
+		return ""
+	}
+	return string(value)
 }
 
 // awaitReplica waits until a replica is read from.
@@ -265,7 +270,7 @@ func TestLatencyOrientedReads(t *testing.T) {
 	c, rec := connect(t, tb.Addrs(), Opts{
 		LatencyOrientedRR: true,
 		CheckInterval:     100 * time.Millisecond,
-		HostOpts:          redisconn.Opts{IOTimeout: 300 * time.Millisecond},
+		HostOpts:          redisconn.Opts{IOTimeout: time.Second}, // a third of it is between two measurements
 	})
 	awaitReplica(t, c, slave)
 	await(t, "latencies", func() bool {

@@ -69,7 +69,7 @@ func TestSentinelServesAsOneServer(t *testing.T) {
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return redis.AsError(replicas.Do("MGET", "a", "b")) == nil && !slices.Contains(reads(g), false)
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
 
 // reads returns whether each of the servers has answered to MGET.
@@ -117,29 +117,22 @@ func TestSentinelCredentialsAreSeparate(t *testing.T) {
 
 	for _, wrong := range []string{"", "of the data"} {
 		opts.SentinelOpts.Password = wrong
-		err := sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), opts)
-		require.True(t, err.IsOfType(redisconn.ErrAuth), "%v", err)
+		err := sentinelError(t, redisconn.ErrAuth, g.SentinelAddrs(), g.MasterName(), opts)
 		require.Contains(t, err.Error(), g.SentinelAddrs()[0])
 		require.NotContains(t, err.Error(), "of the data")
 	}
 	opts.SentinelOpts.Password, opts.HostOpts.Password = "sentinel", "wrong"
-	err := sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), opts)
-	require.True(t, err.IsOfType(redisconn.ErrAuth), "%v", err)
+	err := sentinelError(t, redisconn.ErrAuth, g.SentinelAddrs(), g.MasterName(), opts)
 	require.Contains(t, err.Error(), g.Addrs()[0])
 }
 
-// sentinelError returns the error of NewSentinel.
-func sentinelError(t *testing.T, within time.Duration, addrs []string, name string, opts rediscluster.Opts) *errorx.Error {
+// sentinelError returns the error of NewSentinel, which has to be of a type.
+func sentinelError(t *testing.T, want *errorx.Type, addrs []string, name string, opts rediscluster.Opts) *errorx.Error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
 	opts.Logger = rediscluster.NoopLogger{}
-	c, err := rediscluster.NewSentinel(ctx, addrs, name, opts)
-	if err == nil {
-		c.Close()
-	}
-	require.Error(t, err)
-	return redis.AsErrorx(err)
+	return startError(t, want, func(ctx context.Context) (*rediscluster.Cluster, error) {
+		return rediscluster.NewSentinel(ctx, addrs, name, opts)
+	})
 }
 
 func TestSentinelRefusesBadInput(t *testing.T) {
@@ -158,8 +151,7 @@ func TestSentinelRefusesBadInput(t *testing.T) {
 		"no name":               {g.SentinelAddrs()[0], "", rediscluster.ErrMasterUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := sentinelError(t, 500*time.Millisecond, []string{tt.addr}, tt.master, rediscluster.Opts{})
-			require.True(t, err.IsOfType(tt.want), "%v", err)
+			err := sentinelError(t, tt.want, []string{tt.addr}, tt.master, rediscluster.Opts{})
 			if tt.master != "" {
 				assert.Contains(t, err.Error(), tt.addr)
 				assert.Contains(t, err.Error(), tt.master)
@@ -182,7 +174,9 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 		}
 		made.Store(redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1)) == nil)
 	}()
-	c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := rediscluster.NewSentinel(ctx, g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	require.NoError(t, err)
 	defer c.Close()
 	require.True(t, made.Load())
@@ -205,7 +199,7 @@ func TestSentinelsMayAllBeDown(t *testing.T) {
 	require.NoError(t, g.WaitSentinels(g.Servers()[0]))
 	promoted, err := g.Failover(testbed.Graceful)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(promoted) }, 20*time.Second, time.Millisecond)
+	serves(t, c, promoted)
 }
 
 // TLS is separate for servers and sentinels.
@@ -224,12 +218,10 @@ func TestSentinelTLS(t *testing.T) {
 
 	untrusted := opts
 	untrusted.SentinelOpts.TLSConfig = nil
-	refused := sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), untrusted)
-	require.True(t, refused.IsOfType(redisconn.ErrTLS), "%v", refused)
+	sentinelError(t, redisconn.ErrTLS, g.SentinelAddrs(), g.MasterName(), untrusted)
 	untrusted = opts
 	untrusted.HostOpts.TLSConfig = nil
-	refused = sentinelError(t, time.Minute, g.SentinelAddrs(), g.MasterName(), untrusted)
-	require.True(t, refused.IsOfType(redisconn.ErrTLS), "%v", refused)
+	sentinelError(t, redisconn.ErrTLS, g.SentinelAddrs(), g.MasterName(), untrusted)
 }
 
 // A master that says that it is a replica, and sentinels that name different ones.
@@ -240,14 +232,12 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 	host, port := splitAddr(replica.Addr())
 	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL MONITOR", "replica", host, port, 1)))
 	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL SET", "replica", "down-after-milliseconds", 100000)))
-	err := sentinelError(t, 500*time.Millisecond, g.SentinelAddrs(), "replica", rediscluster.Opts{})
-	require.True(t, err.IsOfType(redisconn.ErrRole), "%v", err)
+	err := sentinelError(t, redisconn.ErrRole, g.SentinelAddrs(), "replica", rediscluster.Opts{})
 	require.Contains(t, err.Error(), `the master "replica"`)
 	require.Contains(t, err.Error(), replica.Addr())
 
 	other := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
-	err = sentinelError(t, 500*time.Millisecond, append(g.SentinelAddrs(), other.SentinelAddrs()...), g.MasterName(), rediscluster.Opts{})
-	require.True(t, err.IsOfType(rediscluster.ErrSentinelsDisagree), "%v", err)
+	err = sentinelError(t, rediscluster.ErrSentinelsDisagree, append(g.SentinelAddrs(), other.SentinelAddrs()...), g.MasterName(), rediscluster.Opts{})
 	require.Contains(t, err.Error(), g.Addrs()[0])
 	require.Contains(t, err.Error(), other.Addrs()[0])
 }
@@ -303,7 +293,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, c))
 	require.Eventually(t, func() bool { // it has to know the replica first
 		return redis.AsError(sentinel.Do("SENTINEL FAILOVER", "behind")) == nil
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	serves(t, c, replica)
 	masters := <-moves
 	for masters[0] == g.Addrs()[0] {

@@ -39,7 +39,7 @@ func TestShutdownWithoutContext(t *testing.T) {
 
 func TestShutdownEndsWithContext(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: time.Minute})
-	c, _ := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: time.Minute}})
+	c, _ := connect(t, tb.Addrs(), calm)
 	_, n := owner(t, tb, "key")
 	require.NoError(t, n.Pause())
 	defer func() { _ = n.Resume() }()
@@ -125,7 +125,7 @@ func TestShutdownCountsWhatUsersSendDirectly(t *testing.T) {
 	play, release := holding("")
 	defer close(release)
 	node := newScriptedNode(t, play)
-	c, _ := connect(t, []string{node.Addr()}, Opts{HostOpts: redisconn.Opts{IOTimeout: time.Minute}})
+	c, _ := connect(t, []string{node.Addr()}, calm)
 	c.Scanner(redis.ScanOpts{}).Next(redis.FuncFuture(func(any, uint64) {}))
 	c.EachShard(func(s redis.Sender, _ error) bool {
 		s.Send(redis.Req("GET", "key"), nil, 0)

@@ -111,7 +111,7 @@ func TestTransactionOfNewKeys(t *testing.T) {
 // TestTransactionWaitsForMigration goes through the other half-way states.
 func TestTransactionWaitsForMigration(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
-	c, rec := connect(t, tb.Addrs(), calm)
+	c, rec := connect(t, tb.Addrs(), stubborn)
 	s := redis.SyncCtx{S: c}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
@@ -34,9 +35,7 @@ func readsFrom(t *testing.T, c *rediscluster.Cluster, g *testbed.Group, want *te
 			}
 		}
 		for range many {
-			if err := redis.AsError(db.Do("GET", "key")); err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, redis.AsError(db.Do("GET", "key")))
 		}
 		for s, was := range before {
 			if (calls(s) != was) != (s == want) {
@@ -44,7 +43,7 @@ func readsFrom(t *testing.T, c *rediscluster.Cluster, g *testbed.Group, want *te
 			}
 		}
 		return true
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 func TestReadsStayInTheZone(t *testing.T) {
@@ -86,7 +85,7 @@ func TestServersTellTheirZones(t *testing.T) {
 		res := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("MGET", "a", "b")
 		answered := reads(g)
 		return redis.AsError(res) == nil && answered[0] && answered[1] && answered[2]
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
 
 // A function that panics knows no zone: all are read from.
@@ -96,5 +95,5 @@ func TestZoneOfPanics(t *testing.T) {
 	require.Eventually(t, func() bool {
 		res := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("MGET", "a", "b")
 		return redis.AsError(res) == nil && !slices.Contains(reads(g), false)
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
