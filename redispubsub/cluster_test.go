@@ -22,7 +22,7 @@ var _ redispubsub.Nodes = (*rediscluster.Cluster)(nil)
 func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cluster {
 	t.Helper()
 	c, err := rediscluster.NewCluster(t.Context(), addrs, rediscluster.Opts{
-		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}},
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: patience},
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)

@@ -96,7 +96,7 @@ func hold(proxy *testbed.Proxy) (heal func()) {
 	return proxy.Heal
 }
 
-func payload(t *testing.T, ev redispubsub.Event) string {
+func payload(t testing.TB, ev redispubsub.Event) string {
 	t.Helper()
 	msg, ok := ev.(redispubsub.Message)
 	require.True(t, ok, "%T", ev)

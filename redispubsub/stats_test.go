@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"expvar"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,15 +37,12 @@ func TestStats(t *testing.T) {
 	assert.EqualValues(t, 3, stats.Messages)
 
 	server.Do("CLIENT KILL", "TYPE", "pubsub")
-	for gap := (redispubsub.Gap{}); gap.Open(); {
-		gap, _ = take(t, quick, 1)[0].(redispubsub.Gap)
-	}
+	require.Eventually(t, func() bool {
+		stats := s.Stats()
+		return stats.ConnectionLost == 3 && stats.OpenGaps == 0
+	}, patience, time.Millisecond)
 	require.NoError(t, server.Kill())
-	for gaps := 0; gaps == 0; {
-		if gap, ok := take(t, quick, 1)[0].(redispubsub.Gap); ok && gap.Open() {
-			gaps++
-		}
-	}
+	require.Eventually(t, func() bool { return s.Stats().OpenGaps == 3 }, patience, time.Millisecond)
 	stats = s.Stats()
 	assert.EqualValues(t, 6, stats.ConnectionLost, "of three topics of subscriptions, twice")
 	assert.Equal(t, 3, stats.OpenGaps)
