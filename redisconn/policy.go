@@ -101,12 +101,14 @@ func worthPostponing(concurrency int, roundTrip time.Duration) bool {
 }
 
 // hasPaid decides whether it has paid to postpone a batch: whether half of those whom the
-// answer woke have sent what goes with it.
+// answer woke have sent what goes with it. With three quarters instead, 4, 8 and 16 callers
+// took 1.02, 1.18 and 1.09 times as long.
 func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 
 // postponePause is how many batches are not postponed after one for which that has not
-// paid. Eight workers that push on the shared connection and pop on others took 14 µs for a
-// job without postponing, 20 when every batch was postponed.
+// paid. Eight workers that push on the shared connection and pop on others took 17.4 µs for
+// a job, 16.6 without postponing; in another run 14 without, and 20 when every batch was
+// postponed. Pauses of 8, 128 and 1024 batches differ by less than the spread of runs.
 const postponePause = 32
 
 // extraFrom is from how many concurrent requests on a caller that reads also resolves
