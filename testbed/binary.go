@@ -50,8 +50,8 @@ var versionPattern = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
 // versionOf asks a binary for its version.
 func versionOf(binary string) (version, error) {
-	// 10 s: a loaded machine; the answer takes a millisecond.
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	// The answer takes a millisecond; the time-out ends what hangs.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, binary, "--version").CombinedOutput()
 	if err != nil {

@@ -29,7 +29,7 @@ type ClusterOptions struct {
 	// held for dead. Default 1 s; less makes a busy machine look like a failure.
 	NodeTimeout time.Duration
 	// AgreeTimeout bounds each wait for the nodes to agree, and is what
-	// WaitAgreed uses. Default 30 s.
+	// WaitAgreed uses. Default 1 min.
 	AgreeTimeout time.Duration
 }
 
@@ -47,7 +47,7 @@ func (o ClusterOptions) withDefaults() (ClusterOptions, error) {
 		o.NodeTimeout = time.Second
 	}
 	if o.AgreeTimeout <= 0 {
-		o.AgreeTimeout = 30 * time.Second
+		o.AgreeTimeout = time.Minute
 	}
 	o.Options.cluster = o.NodeTimeout
 	var err error

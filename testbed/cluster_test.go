@@ -115,8 +115,8 @@ func TestNodesAreIntroducedAgain(t *testing.T) {
 		require.NoError(t, err)
 		return len(all)
 	}
-	require.True(t, waitFor(20*time.Second, pollEvery, func() bool { return peers() == 2 }), "it begins to meet the other")
-	require.True(t, waitFor(20*time.Second, pollEvery, func() bool { return peers() == 1 }), "it has given up")
+	require.True(t, waitFor(time.Minute, pollEvery, func() bool { return peers() == 2 }), "it begins to meet the other")
+	require.True(t, waitFor(time.Minute, pollEvery, func() bool { return peers() == 1 }), "it has given up")
 	require.NoError(t, busy.Resume())
 	require.NoError(t, <-met)
 }
@@ -125,10 +125,8 @@ func TestClusterFailsToStart(t *testing.T) {
 	_, err := StartCluster(ClusterOptions{Options: Options{Config: []string{"no-such-directive 1"}}})
 	assert.ErrorContains(t, err, "no-such-directive")
 
-	begin := time.Now()
-	_, err = StartCluster(ClusterOptions{Masters: 2, Replicas: -1, AgreeTimeout: 100 * time.Millisecond})
-	assert.ErrorContains(t, err, "no agreement of the cluster in 100ms")
-	assert.Less(t, time.Since(begin), 20*time.Second)
+	_, err = StartCluster(ClusterOptions{Masters: 2, Replicas: -1, AgreeTimeout: 1})
+	assert.ErrorContains(t, err, "no agreement of the cluster in 1ns")
 }
 
 // The nodes of a dead cluster give errors and no panic.

@@ -36,7 +36,8 @@ type GroupOptions struct {
 	// DownAfter is how long a sentinel waits for an answer before it holds a
 	// server for dead. Default 1 s: less makes a busy machine look like a failure.
 	DownAfter time.Duration
-	// Timeout bounds each wait for the group. Default 30 s.
+	// Timeout bounds each wait for the group. Default 1 min: a sentinel that was held up
+	// for two seconds does nothing for 30 (TILT).
 	Timeout time.Duration
 }
 
@@ -52,7 +53,7 @@ func (o GroupOptions) withDefaults() (GroupOptions, error) {
 		o.DownAfter = time.Second
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
+		o.Timeout = time.Minute
 	}
 	// Servers change their own roles in redis.conf, and have to find them again.
 	o.Options.keepConfig, o.SentinelOptions.keepConfig = true, true

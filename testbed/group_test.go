@@ -2,7 +2,6 @@ package testbed
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,7 +29,7 @@ func TestGroupReplicatesAndPromotes(t *testing.T) {
 func TestSentinelsFailOver(t *testing.T) {
 	g := NewGroup(t, GroupOptions{
 		Options: Options{Password: "secret", Persist: true}, SentinelOptions: Options{Password: "other"},
-		Replicas: 1, Sentinels: 3, DownAfter: 500 * time.Millisecond,
+		Replicas: 1, Sentinels: 3,
 	})
 	old := g.Servers()[0]
 	require.Equal(t, "OK", old.Do("SET", "key", "value"))

@@ -84,7 +84,7 @@ func TestPauseAndResume(t *testing.T) {
 func TestServerThatDies(t *testing.T) {
 	s := NewServer(t)
 	_ = s.Do("SHUTDOWN NOSAVE")
-	require.True(t, waitFor(10*time.Second, pollEvery, func() bool { return !s.Running() }))
+	require.True(t, waitFor(time.Minute, pollEvery, func() bool { return !s.Running() }))
 	require.NoError(t, s.Restart())
 	assert.Equal(t, "PONG", s.Do("PING"))
 }

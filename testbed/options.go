@@ -36,7 +36,8 @@ type Options struct {
 	Persist bool
 	// Config holds further lines of redis.conf. They come last, and so win.
 	Config []string
-	// StartTimeout bounds each start, loading of data included. Default 10 s.
+	// StartTimeout bounds each start, loading of data included. Default 1 min: it is there
+	// to end what hangs, and a machine may be busy.
 	StartTimeout time.Duration
 
 	// cluster turns cluster mode on; it holds the node time-out.
@@ -51,7 +52,7 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	var err error
 	if o.StartTimeout <= 0 {
-		o.StartTimeout = 10 * time.Second
+		o.StartTimeout = time.Minute
 	}
 	if o.Binary, err = lookBinary(o.Binary); err != nil || !o.TLS {
 		return o, err

@@ -38,7 +38,7 @@ func TestQuote(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	o, err := Options{}.withDefaults()
 	require.NoError(t, err)
-	assert.Equal(t, 10*time.Second, o.StartTimeout)
+	assert.Equal(t, time.Minute, o.StartTimeout)
 	assert.Nil(t, o.CA)
 
 	c, err := ClusterOptions{}.withDefaults()

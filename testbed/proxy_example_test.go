@@ -30,11 +30,12 @@ func ExampleProxy() {
 		At: testbed.ProxyAtRequestID("visits"),
 	})
 
-	client := &redisdumb.Conn{Addr: proxy.Addr(), Timeout: time.Second}
+	client := &redisdumb.Conn{Addr: proxy.Addr(), Timeout: time.Minute}
 	defer client.Close()
 	res := client.Do("INCR", "visits")
 	fmt.Println("failed:", redis.AsError(res) != nil, "faults:", fault.Fired())
 
+	proxy.Close() // the log may lag behind until then
 	request := proxy.Log()[0]
 	fmt.Println(request.Args(), "executed:", request.Delivered, "answered:", request.Replied)
 	// Output:
@@ -53,7 +54,7 @@ func ExampleScriptedServer() {
 	}
 	defer server.Close()
 
-	client := &redisdumb.Conn{Addr: server.Addr(), Timeout: time.Second}
+	client := &redisdumb.Conn{Addr: server.Addr(), Timeout: time.Minute}
 	defer client.Close()
 	fmt.Println("pong:", client.Do("PING"))
 	fmt.Println("failed:", redis.AsError(client.Do("GET", "key")) != nil)
@@ -77,7 +78,7 @@ func ExampleScriptedHandler() {
 		return
 	}
 	defer server.Close()
-	client := &redisdumb.Conn{Addr: server.Addr(), Timeout: time.Second}
+	client := &redisdumb.Conn{Addr: server.Addr(), Timeout: time.Minute}
 	defer client.Close()
 	fmt.Println(client.Do("ANYTHING"), client.Do("AT", "ALL"))
 	// Output: 1 2

@@ -14,7 +14,7 @@ func dialScripted(t *testing.T, s *ScriptedServer) (net.Conn, *bufio.Reader) {
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn, bufio.NewReader(conn)
 }
 

@@ -105,7 +105,7 @@ func TestStartTimesOut(t *testing.T) {
 	require.NoError(t, redis.AsError(s.Do("DEBUG POPULATE", 2000, "key", 100)))
 	require.NoError(t, redis.AsError(s.Do("CONFIG SET", "auto-aof-rewrite-percentage", 0)))
 	require.NoError(t, redis.AsError(s.Do("BGREWRITEAOF")))
-	require.True(t, waitFor(10*time.Second, pollEvery, func() bool {
+	require.True(t, waitFor(time.Minute, pollEvery, func() bool {
 		info, _ := s.Do("INFO", "persistence").([]byte)
 		return infoField(string(info), "aof_rewrite_in_progress") == "0" && strings.Contains(s.Log(), "Background AOF rewrite finished")
 	}), s.Log())
