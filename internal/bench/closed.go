@@ -127,7 +127,8 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	return l
 }
 
-// run ends when all callers have had their last answer.
+// run ends when all callers have had their last answer: one at least, however busy the
+// machine is.
 func (l *loop) run(d time.Duration) outcome {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -172,7 +173,7 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 	if len(l.callers) > sampleAbove {
 		every = sampleEvery
 	}
-	for i := 0; !stop.Load(); i++ {
+	for i := 0; i == 0 || !stop.Load(); i++ {
 		// i/2 counts pairs, so that SET and GET are timed alike.
 		timed := i/2%every == 0
 		var begin time.Time
@@ -208,7 +209,7 @@ func (l *loop) one(ctx context.Context, w *caller, set bool) error {
 
 func (l *loop) batches(ctx context.Context, w *caller, stop *atomic.Bool) {
 	p := l.client.(peer.Pipeliner)
-	for !stop.Load() {
+	for first := true; first || !stop.Load(); first = false {
 		begin := time.Now()
 		right, err := p.Pipeline(ctx, w.keys, l.value)
 		if wrong := 2*len(w.keys) - right; wrong > 0 || err != nil {

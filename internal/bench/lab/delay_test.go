@@ -39,7 +39,7 @@ func dialDelay(t *testing.T, roundTrip time.Duration) net.Conn {
 	c, err := net.Dial("tcp", d.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	return c
 }
 
@@ -71,7 +71,7 @@ func TestDelayKeepsBytesAndDoesNotLimitThem(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(sent, got))
 	// 256 chunks one after the other would take 25 s.
-	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Less(t, time.Since(begin), 20*time.Second)
 }
 
 func TestDelayCloseEndsConnections(t *testing.T) {
@@ -82,7 +82,7 @@ func TestDelayCloseEndsConnections(t *testing.T) {
 	defer c.Close() //nolint:errcheck // a test's
 	d.Close()
 	d.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = c.Read(make([]byte, 1))
 	assert.Error(t, err)
 }
