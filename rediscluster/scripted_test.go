@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -56,9 +57,12 @@ func holding(reply string) (play testbed.ScriptedHandler, release chan struct{})
 	}, release
 }
 
-// serve has the node say that addr serves all slots.
-func (n *scriptedNode) serve(addr string) {
-	host, port, _ := net.SplitHostPort(addr)
-	slots := fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n%s:%s\r\n", testbed.ScriptedBulk(host), port)
+// serve has the node say that addr serves all slots; of several, each an equal share.
+func (n *scriptedNode) serve(addrs ...string) {
+	slots := fmt.Sprintf("*%d\r\n", len(addrs))
+	for i, addr := range addrs {
+		host, port, _ := net.SplitHostPort(addr)
+		slots += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*2\r\n%s:%s\r\n", i*redisclusterutil.NumSlots/len(addrs), (i+1)*redisclusterutil.NumSlots/len(addrs)-1, testbed.ScriptedBulk(host), port)
+	}
 	n.slots.Store(&slots)
 }

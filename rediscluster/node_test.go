@@ -1,0 +1,62 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// A request that ASK leads to a node does not wait there for a connection: it asks again.
+func TestAskWaitsForNoConnection(t *testing.T) {
+	target := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		if r.Cmd == "ECHO" {
+			c.Close()
+			return nil
+		}
+		_, err := c.Write([]byte("+OK\r\n"))
+		return err
+	})
+	source := newScriptedNode(t, func(c *testbed.ScriptedConn, _ testbed.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, "-ASK %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
+		return err
+	})
+	source.serve(target.Addr(), source.Addr()) // the key's slot is in the second half
+	target.serve(target.Addr(), source.Addr())
+	var shut atomic.Bool
+	open := make(chan struct{})
+	c, _ := connect(t, []string{source.Addr()}, Opts{ConnsPerHost: 1, CheckInterval: time.Minute, HostOpts: redisconn.Opts{
+		IOTimeout: time.Minute, DialTimeout: time.Minute,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if shut.Load() && addr == target.Addr() {
+				<-open
+			}
+			var d net.Dialer
+			return d.DialContext(ctx, network, addr)
+		},
+	}})
+	l := c.topology.Load().find(target.Addr()).links[0]
+	await(t, "connection", func() bool { return l.state.Load() == linkUp })
+	shut.Store(true)
+	l.conn.Send(redis.Req("ECHO", "the last"), nil, 0)
+	await(t, "dialing", func() bool { return l.state.Load() == linkConnecting })
+
+	result := make(chan any, 1)
+	go func() { result <- redis.Sync{S: c}.Do("GET", "key") }()
+	await(t, "it to ask again", func() bool { return seen(source, "GET") >= 2 })
+	require.Zero(t, l.unanswered())
+	close(open)
+	if res := <-result; redis.AsError(res) == nil { // else this process was held up until no attempt was left
+		require.Equal(t, "OK", res)
+		require.Equal(t, 1, seen(target, "ASKING"))
+	}
+}
