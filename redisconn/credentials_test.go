@@ -102,7 +102,7 @@ func TestCredentialsProviderFails(t *testing.T) {
 func TestCredentialsProviderHasDialTimeout(t *testing.T) {
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
 	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
-		DialTimeout: 300 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
+		ReconnectPause: -1, Logger: redisconn.NoopLogger{},
 		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
 			<-ctx.Done()
 			return redisconn.Credentials{}, ctx.Err()

@@ -38,7 +38,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
 	release := make(chan struct{})
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2, DialTimeout: time.Hour,
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2, IOTimeout: time.Hour,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if dials.Add(1) > 1 { // the first is the shared one
 				select {
@@ -99,11 +99,7 @@ func TestDedicatedUnblockedWithoutPing(t *testing.T) {
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
 	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-ping"))
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Username: "mute", Password: "pw"})
-	ctx, cancel := context.WithCancel(t.Context())
-	pop := doing(ctx, conn, "BLPOP", "list", 0)
-	blocked(t, admin, 1)
-	cancel()
-	requireNotSent(t, await(t, "the end", pop), redis.ErrRequestWithdrawn)
+	untilUnblocked(t, admin, func(ctx context.Context) any { return redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) })
 	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
 }
 
@@ -271,7 +267,7 @@ func TestDedicatedDialerEndsGoroutine(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
 	dialing, release := make(chan struct{}), make(chan struct{})
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1,
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1, IOTimeout: time.Hour,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			switch dials.Add(1) { // the first is the shared one
 			case 2:

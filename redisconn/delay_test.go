@@ -63,7 +63,7 @@ var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, rele
 }
 
 // heldUp is how long requests are held up: many times what a busy machine adds.
-const heldUp = 500 * time.Millisecond
+const heldUp = time.Second
 
 // The errors of requests tell what has held them up, whether the caller's context has
 // ended or the connection has given up.
@@ -168,8 +168,11 @@ func TestDelayAfterAFuture(t *testing.T) {
 	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(any, uint64) { close(resolved) }), 0)
 	<-resolved
 	ctx, cancel := context.WithCancel(context.Background())
-	defer time.AfterFunc(400*time.Millisecond, cancel).Stop()
-	d, ok := redis.DelayOf(redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "STALL")))
+	stalled := doing(ctx, conn, "STALL")
+	eventually(t, "it is written", func() bool { return conn.Stats().InFlight == 1 })
+	time.Sleep(heldUp)
+	cancel()
+	d, ok := redis.DelayOf(redis.AsError(<-stalled))
 	require.True(t, ok)
 	require.Equal(t, redis.StageWire, d.Longest(), "%v", d)
 }
@@ -183,9 +186,8 @@ func TestDelayWhicheverWay(t *testing.T) {
 	conn.Send(redis.Req("STALL"), nil, 0)
 	script := redis.NewScript("return 1")
 	ctx, cancel := context.WithCancel(context.Background())
-	defer time.AfterFunc(400*time.Millisecond, cancel).Stop()
 	var all sync.WaitGroup
-	for name, send := range map[string]func() error{
+	ways := map[string]func() error{
 		"Do":     func() error { return redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "GET", "key")) },
 		"DoInto": func() error { var v string; return redis.SyncCtx{S: conn}.DoInto(ctx, &v, "GET", "key") },
 		"decorator": func() error {
@@ -203,7 +205,8 @@ func TestDelayWhicheverWay(t *testing.T) {
 			s := redis.SyncCtx{S: redis.WithScripts(conn, script)}
 			return redis.AsError(s.Send(ctx, script.Request(nil, nil)))
 		},
-	} {
+	}
+	for name, send := range ways {
 		all.Go(func() {
 			err := send()
 			d, known := redis.DelayOf(err)
@@ -212,6 +215,9 @@ func TestDelayWhicheverWay(t *testing.T) {
 			assert.Positive(t, d.AheadRequests, name)
 		})
 	}
+	eventually(t, "all are held up", func() bool { return conn.Pending() == 1+len(ways) })
+	time.Sleep(heldUp)
+	cancel()
 	all.Wait()
 }
 
@@ -242,7 +248,7 @@ func TestDelayOfAFullQueue(t *testing.T) {
 
 // A request that reads its reply by itself ends as others do when the reply stops.
 func TestDelayOfTypedReply(t *testing.T) {
-	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 400 * time.Millisecond, DialTimeout: time.Second})
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: heldUp})
 	var v string
 	err := redis.Sync{S: conn}.DoInto(&v, "CUT")
 	require.ErrorContains(t, err, "no answer within")

@@ -178,10 +178,8 @@ func TestSessionContext(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), oneDedicated)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
-	ctx, cancel := context.WithCancel(t.Context())
-	session, err := redis.OpenSession(ctx, conn, "")
+	session, err := redis.OpenSession(t.Context(), conn, "")
 	require.NoError(t, err)
-	defer session.Close()
 
 	short, stop := context.WithCancel(t.Context())
 	waits := make(chan error, 1)
@@ -193,12 +191,16 @@ func TestSessionContext(t *testing.T) {
 	stop()
 	requireNotSent(t, <-waits, redis.ErrRequestWithdrawn)
 
-	done := make(chan any, 1)
-	go func() { done <- session.Do("BLPOP", "list", 0) }()
-	blocked(t, admin, 1)
-	cancel()
-	requireNotSent(t, <-done, redis.ErrRequestWithdrawn)
-	requireNotSent(t, session.Do("PING"), redis.ErrRequestWithdrawn)
+	session.Close()
+
+	untilUnblocked(t, admin, func(ctx context.Context) any {
+		session, err := redis.OpenSession(ctx, conn, "")
+		require.NoError(t, err)
+		defer session.Close()
+		res := session.Do("BLPOP", "list", 0)
+		requireNotSent(t, session.Do("PING"), redis.ErrRequestWithdrawn)
+		return res
+	})
 }
 
 func TestSessionLeaked(t *testing.T) {

@@ -123,9 +123,11 @@ func TestHookSeesUnblocked(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	hook := shown{make(chan string, 10)}
-	ctx, cancel := context.WithCancel(t.Context())
-	go redis.SyncCtx{S: redis.WithHook(conn, hook)}.Do(ctx, "BLPOP", "list", 0)
-	blocked(t, redis.Sync{S: conn}, 1)
-	cancel()
-	require.Equal(t, "0 BLPOP 1: not sent at "+s.Addr(), await(t, "the end", hook.seen))
+	var seen string
+	untilUnblocked(t, redis.Sync{S: conn}, func(ctx context.Context) any {
+		res := redis.SyncCtx{S: redis.WithHook(conn, hook)}.Do(ctx, "BLPOP", "list", 0)
+		seen = await(t, "the end", hook.seen)
+		return res
+	})
+	require.Equal(t, "0 BLPOP 1: not sent at "+s.Addr(), seen)
 }

@@ -61,7 +61,7 @@ func TestPushSocket(t *testing.T) {
 func TestPushSocketOfAServerThatIsGone(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
-	const timeout = 600 * time.Millisecond
+	const timeout = time.Second
 	_, p := pushSocket(t, proxy.Addr(), Opts{IOTimeout: timeout})
 	began := time.Now()
 	received := make(chan error, 1)
@@ -115,7 +115,7 @@ func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 // A socket that nobody reads on purpose does not make the server look silent.
 func TestPushSocketHeld(t *testing.T) {
 	server := testbed.NewServer(t)
-	const timeout = 600 * time.Millisecond
+	const timeout = time.Second
 	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: timeout})
 	p.Hold(true)
 	require.Eventually(t, func() bool { return !p.unanswered().IsZero() && time.Since(p.unanswered()) > timeout },

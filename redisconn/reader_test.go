@@ -229,7 +229,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		eventually(t, "closed", func() bool { return log.count("ContextClosed") == 1 })
 	})
 	t.Run("blocks", func(t *testing.T) {
-		conn, log := start(t, 400*time.Millisecond)
+		conn, log := start(t, time.Second)
 		block := make(chan struct{})
 		defer close(block)
 		first, last := between(conn, func(any) { <-block })
@@ -239,7 +239,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		require.NoError(t, conn.Ping())
 	})
 	t.Run("blocks at the end", func(t *testing.T) {
-		conn, log := start(t, 400*time.Millisecond)
+		conn, log := start(t, time.Second)
 		block := make(chan struct{})
 		defer close(block)
 		conn.Send(redis.Req("ECHO", 1), redis.FuncFuture(func(any, uint64) { <-block }), 0)

@@ -285,7 +285,7 @@ func TestOrder(t *testing.T) {
 // The caller may reuse its slices as soon as Send returns.
 func TestArgumentsAreNotKept(t *testing.T) {
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
 	require.NoError(t, s.Pause())
 	value, args := []byte("before"), []any{"a", nil}
 	args[1] = value
