@@ -191,6 +191,36 @@ func TestGroupSlow(t *testing.T) {
 	assert.Equal(t, []string{b.ids[0], b.ids[3]}, got)
 }
 
+// TestGroupSlowDeleted checks that a reader that is slower than MinIdle reports what it
+// has found deleted, though it drops the rest of what it has read.
+func TestGroupSlowDeleted(t *testing.T) {
+	b := newStreamBed(t, 3)
+	b.take(b.reader("slow"), 3, false)
+	b.server.Do("XDEL", "jobs", b.ids[2])
+	var got, deleted []string
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	slow := b.reader("slow", soon)
+	for msg, err := range slow.Messages(ctx) {
+		if err == nil {
+			got = append(got, msg.ID)
+		} else {
+			isType(t, redis.ErrGroupEntryDeleted.New(""), err)
+			deleted = append(deleted, msg.ID)
+		}
+		if len(got) == 1 {
+			before := time.Now()
+			require.Eventually(t, func() bool { return time.Since(before) > 30*time.Millisecond }, 5*time.Second, time.Millisecond)
+		}
+		assert.NoError(t, slow.Ack(msg.ID))
+		if len(got)+len(deleted) == 3 {
+			break
+		}
+	}
+	assert.Equal(t, b.ids[:2], got)
+	assert.Equal(t, b.ids[2:], deleted)
+}
+
 // TestGroupRenew checks that a reader keeps what it is about to deliver.
 func TestGroupRenew(t *testing.T) {
 	b := newStreamBed(t, 3)

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -128,9 +129,10 @@ func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Mess
 	return yield(item.Message, nil)
 }
 
-// forget drops what is not delivered: it is read again.
+// forget drops the entries that are not delivered: they are read again. Those that were
+// found deleted stay, since nobody is told of them again.
 func (l *groupLoop) forget() {
-	l.batch = nil
+	l.batch = slices.DeleteFunc(l.batch, func(item groupItem) bool { return item.err == nil })
 	l.history = "0"
 }
 

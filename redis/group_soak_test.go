@@ -33,7 +33,7 @@ func TestGroupSoak(t *testing.T) {
 	}
 	end := time.Now().Add(max(3*time.Second, liveFor(t)))
 	destroy := time.Now().Add(time.Until(end) / 2)
-	for round := 1; time.Now().Before(end); round++ {
+	for round := 1; time.Now().Before(end) || !s.met("deleted", "destroyed") && time.Since(end) < time.Minute; round++ {
 		s.produce(20)
 		time.Sleep(10 * time.Millisecond) // the load, not a wait
 		switch {
@@ -157,13 +157,27 @@ func (s *groupSoak) drained() bool {
 	return last >= s.ids[len(s.ids)-1]
 }
 
-// judge reads what the workers have logged.
-func (s *groupSoak) judge() {
+// log is what the workers have logged.
+func (s *groupSoak) log() []string {
+	s.Helper()
 	log, err := redis.As[[]string](s.server.Do("LRANGE", "log", 0, -1))
 	require.NoError(s, err)
+	return log
+}
+
+// met reports whether the workers have met all of these.
+func (s *groupSoak) met(whats ...string) bool {
+	log := s.log()
+	return !slices.ContainsFunc(whats, func(what string) bool {
+		return !slices.ContainsFunc(log, func(line string) bool { return strings.HasPrefix(line, what+" ") })
+	})
+}
+
+// judge reads what the workers have logged.
+func (s *groupSoak) judge() {
 	worked, acked, reported := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	counts := map[string]int{}
-	for _, line := range log {
+	for _, line := range s.log() {
 		what, id, _ := strings.Cut(line, " ")
 		counts[what]++
 		switch what {

@@ -50,8 +50,8 @@ func TestBadAddresses(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	server := testbed.NewServer(t)
 	conn := newConn(t, server.Addr())
-	conn.Timeout = 500 * time.Millisecond
 	require.Equal(t, "PONG", conn.Do("PING"))
+	conn.Timeout = 500 * time.Millisecond
 	require.NoError(t, server.Pause())
 	err := redis.AsErrorx(conn.Do("PING"))
 	require.NotNil(t, err)
