@@ -1,7 +1,7 @@
 package rediscluster
 
 import (
-	"sync/atomic"
+	"sync"
 
 	"github.com/joomcode/errorx"
 
@@ -17,9 +17,14 @@ type transaction struct {
 	wire.Passed
 	n    uint64
 	reqs []*wire.Request
+
+	mu sync.Mutex // guards the rest
+	// first is the number that the first request of the last attempt has as a future. A
+	// reader of a lost connection may come late with a reply of an earlier attempt.
+	first uint64
 	// refused is the first error with which a request was not queued by the
 	// server, and so the reason why EXEC answers EXECABORT.
-	refused atomic.Pointer[errorx.Error]
+	refused *errorx.Error
 }
 
 // sendTransaction is SendTransaction with a policy.
@@ -77,25 +82,40 @@ func (t *transaction) sendTo(l *link, asking bool) {
 	if asking {
 		flags |= redisconn.DoAsking
 	}
-	t.refused.Store(nil)
-	l.conn.SendEncodedBatch(t.reqs, t, 0, flags)
+	t.mu.Lock()
+	t.first += uint64(len(t.reqs)) + 1
+	t.refused = nil
+	first := t.first
+	t.mu.Unlock()
+	l.conn.SendEncodedBatch(t.reqs, t, first, flags)
+}
+
+// noteReply notes the reply to a request that is to be queued. It returns false for that
+// to EXEC, and why it was refused, if it was.
+func (t *transaction) noteReply(err *errorx.Error, n uint64) (queued bool, refused *errorx.Error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n >= t.first+uint64(len(t.reqs)) {
+		return false, t.refused
+	}
+	if n >= t.first && t.refused == nil {
+		t.refused = err
+	}
+	return true, nil
 }
 
 // Resolve implements redis.Future.
 func (t *transaction) Resolve(res any, n uint64) {
 	err := redis.AsErrorx(res)
-	if n < uint64(len(t.reqs)) {
-		if err != nil {
-			t.refused.CompareAndSwap(nil, err)
-		}
+	queued, cause := t.noteReply(err, n)
+	switch {
+	case queued:
 		return
-	}
-	if err == nil {
+	case err == nil:
 		t.finish(res)
 		return
-	}
-	if cause := t.refused.Load(); cause != nil && err.IsOfType(redis.ErrExecAbort) &&
-		(cause.HasTrait(redis.ErrTraitClusterMove) || cause.HasTrait(redis.ErrTraitTransient)) {
+	case cause != nil && err.IsOfType(redis.ErrExecAbort) &&
+		(cause.HasTrait(redis.ErrTraitClusterMove) || cause.HasTrait(redis.ErrTraitTransient)):
 		err = cause
 	}
 	t.handleError(t, err)
