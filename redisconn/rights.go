@@ -243,6 +243,30 @@ func (q *queue) release() {
 	q.mu.Unlock()
 }
 
+// passLocked passes the right to write to the writer, with a batch in flight if not
+// nil, or gives it up if there is nothing to write, or nobody.
+func (q *queue) passLocked(partial *batch) {
+	if q.session == nil || partial == nil && q.open == nil {
+		q.releaseLocked()
+		return
+	}
+	q.session.partial = partial
+	q.session.wake <- struct{}{} // has room: there is one right
+}
+
+// awaitReleaseLocked waits, without the lock, until nobody has the right to write.
+func (q *queue) awaitReleaseLocked() {
+	for q.writing {
+		if q.released == nil {
+			q.released = make(chan struct{})
+		}
+		released := q.released
+		q.mu.Unlock()
+		<-released
+		q.mu.Lock()
+	}
+}
+
 // idleMost is how long nobody reads an idle socket at the most: so much later may
 // a connection that the server closes be noticed. A hundred wake-ups a second
 // beside a lone caller are too few to be measured.
