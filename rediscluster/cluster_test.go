@@ -147,6 +147,15 @@ func owner(t testing.TB, tb *testbed.Cluster, key string) (slot int, n *testbed.
 	return slot, n
 }
 
+// awaitOwner waits until the topology has a node as the master of a slot.
+func awaitOwner(t testing.TB, c *Cluster, slot int, n *testbed.Node) {
+	t.Helper()
+	await(t, "new topology", func() bool {
+		s := c.topology.Load().shard(slot)
+		return s != nil && s.master.addr == n.Addr()
+	})
+}
+
 // another returns a master that is not n.
 func another(t testing.TB, tb *testbed.Cluster, n *testbed.Node) *testbed.Node {
 	t.Helper()
@@ -187,15 +196,20 @@ func TestNewCluster(t *testing.T) {
 	assert.NoError(t, c.Ctx().Err())
 	assert.True(t, rec.seen(func(e LogEvent) bool { _, ok := e.(LogTopologyChanged); return ok }))
 
-	handles := map[ClusterHandle]bool{}
-	c.EachShard(func(s redis.Sender, err error) bool {
-		require.NoError(t, err)
-		handles[s.(*redisconn.Connection).Handle().(ClusterHandle)] = true
+	await(t, "the first connection of each master", func() bool { // the second may be there sooner
+		handles := map[ClusterHandle]bool{}
+		c.EachShard(func(s redis.Sender, err error) bool {
+			assert.NoError(t, err)
+			handles[s.(*redisconn.Connection).Handle().(ClusterHandle)] = true
+			return err == nil
+		})
+		for _, n := range tb.Nodes()[:3] {
+			if !handles[ClusterHandle{Handle: "mine", Address: n.Addr(), N: 0}] {
+				return false
+			}
+		}
 		return true
 	})
-	for _, n := range tb.Nodes()[:3] {
-		assert.True(t, handles[ClusterHandle{Handle: "mine", Address: n.Addr(), N: 0}], n.Addr())
-	}
 }
 
 func TestNewClusterBadInput(t *testing.T) {

@@ -105,7 +105,7 @@ func TestNodeChangesItsAddress(t *testing.T) {
 	require.NoError(t, n.RestartElsewhere())
 	require.NotEqual(t, before, n.Addr())
 	require.NoError(t, tb.WaitAgreed())
-	await(t, "new address", func() bool { return c.topology.Load().shard(slot).master.addr == n.Addr() })
+	awaitOwner(t, c, slot, n)
 	await(t, "value", func() bool { return assert.ObjectsAreEqual([]byte("value"), s.Do("GET", "key")) })
 	await(t, "the end of the old connections", func() bool {
 		for _, l := range old.links {

@@ -41,7 +41,7 @@ func TestMovedIsFollowed(t *testing.T) {
 	assert.Equal(t, map[string]int{from.Addr(): 1, to.Addr(): 1}, answers)
 
 	// MOVED has the topology read again: the next ones go straight.
-	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == to.Addr() })
+	awaitOwner(t, c, slot, to)
 	rec.take()
 	require.Equal(t, []byte("value"), s.Do("GET", "key"))
 	require.Equal(t, "OK", s.Do("SET", "key", "other"))
@@ -186,7 +186,7 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
 	require.NoError(t, m.Finish())
 	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
-	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == seventh.Addr() })
+	awaitOwner(t, c, slot, seventh)
 	rec.take()
 	assert.Equal(t, []byte("x"), s.Do("GET", "{key}new"))
 	_, replies := rec.take()

@@ -75,10 +75,8 @@ func TestScanOverFailover(t *testing.T) {
 		}
 		require.NoError(t, tb.Failover(tb.Node(3), testbed.Graceful))
 		require.NoError(t, tb.WaitAgreed())
-		await(t, "new topology", func() bool {
-			c.ForceReloading()
-			return c.topology.Load().shard(0).master.addr == tb.Node(3).Addr()
-		})
+		c.ForceReloading()
+		awaitOwner(t, c, 0, tb.Node(3))
 	})
 	assert.Len(t, found, 600)
 }

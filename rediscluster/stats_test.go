@@ -19,7 +19,7 @@ func TestStats(t *testing.T) {
 	to := another(t, tb, from)
 	require.NoError(t, tb.MoveSlot(slot, to))
 	require.Equal(t, []byte("value"), s.Do("GET", "key"))
-	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == to.Addr() })
+	awaitOwner(t, c, slot, to)
 
 	stats := c.Stats()
 	assert.EqualValues(t, 1, stats.Moved)

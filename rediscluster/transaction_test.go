@@ -158,7 +158,7 @@ func TestTransactionWaitsForMigration(t *testing.T) {
 	assert.Equal(t, []any{int64(5), int64(5)}, got)
 	_, replies := rec.take()
 	assert.Positive(t, replies["MOVED"])
-	await(t, "new topology", func() bool { return c.topology.Load().shard(slot).master.addr == m.To().Addr() })
+	awaitOwner(t, c, slot, m.To())
 }
 
 // The caller's requests are its own again when SendTransaction returns.

@@ -57,7 +57,7 @@ func (n *fakeNodes) PushNodes() (masters, replicas []*redisconn.Connection, sinc
 	return slices.Clone(n.masters), slices.Clone(n.replicas), time.Time{}, n.changed
 }
 
-func newFakeSubscriber(t *testing.T, nodes *fakeNodes) *redispubsub.Subscriber {
+func newFakeSubscriber(t testing.TB, nodes *fakeNodes) *redispubsub.Subscriber {
 	t.Helper()
 	s, err := redispubsub.NewCluster(nodes, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func newFakeSubscriber(t *testing.T, nodes *fakeNodes) *redispubsub.Subscriber {
 }
 
 // untilSubscribed returns the events up to the next Subscribed.
-func untilSubscribed(t *testing.T, sub *redispubsub.Subscription) (before []redispubsub.Event) {
+func untilSubscribed(t testing.TB, sub *redispubsub.Subscription) (before []redispubsub.Event) {
 	t.Helper()
 	for {
 		ev := take(t, sub, 1)[0]
@@ -78,7 +78,7 @@ func untilSubscribed(t *testing.T, sub *redispubsub.Subscription) (before []redi
 }
 
 // lastGap returns the last gap of events, all of which have the same reason, and ends it.
-func lastGap(t *testing.T, events []redispubsub.Event, reason redispubsub.Reason) (last redispubsub.Gap) {
+func lastGap(t testing.TB, events []redispubsub.Event, reason redispubsub.Reason) (last redispubsub.Gap) {
 	t.Helper()
 	for _, ev := range events {
 		if gap, ok := ev.(redispubsub.Gap); ok {
@@ -108,31 +108,34 @@ func payload(t testing.TB, ev redispubsub.Event) string {
 func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {
-		first, second := testbed.NewServer(t), testbed.NewServer(t)
-		proxy := testbed.NewProxy(t, first.Addr(), testbed.ProxyOpts{})
-		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
-		one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
-		nodes := newFakeNodes(one, other)
-		s := newFakeSubscriber(t, nodes)
-		sub := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
-		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Sharded("a")))
-		untilSubscribed(t, sub)
+		attempts(t, func(t *attempt) {
+			first, second := testbed.NewServer(t), testbed.NewServer(t)
+			proxy := testbed.NewProxy(t, first.Addr(), testbed.ProxyOpts{})
+			opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
+			one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
+			nodes := newFakeNodes(one, other)
+			s := newFakeSubscriber(t, nodes)
+			sub := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Sharded("a")))
+			untilSubscribed(t, sub)
 
-		direct := connect(t, first.Addr(), redisconn.Opts{})
-		heal := hold(proxy)
-		publish(t, direct, "SPUBLISH", "a", "1") // is on its way
-		nodes.change(other, one)
-		require.Eventually(t, func() bool {
-			res, _ := redis.Sync{S: other}.Do("PUBSUB SHARDNUMSUB", "a").([]any)
-			return len(res) == 2 && res[1] == int64(1)
-		}, patience, time.Millisecond)
-		nodes.change(one, other)
-		second.Do("CLIENT KILL", "TYPE", "pubsub") // it has no slots, and gives none up
-		require.Eventually(t, func() bool { return len(s.Stats().Sockets) == 1 }, patience, time.Millisecond)
-		heal()
-		lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
-		publish(t, direct, "SPUBLISH", "a", "3")
-		assert.Equal(t, "3", payload(t, take(t, sub, 1)[0]))
+			direct := connect(t, first.Addr(), redisconn.Opts{})
+			heal := hold(proxy)
+			publish(t, direct, "SPUBLISH", "a", "1") // is on its way
+			t.moved = time.Now()
+			nodes.change(other, one)
+			require.Eventually(t, func() bool {
+				res, _ := redis.Sync{S: other}.Do("PUBSUB SHARDNUMSUB", "a").([]any)
+				return len(res) == 2 && res[1] == int64(1)
+			}, patience, time.Millisecond)
+			nodes.change(one, other)
+			second.Do("CLIENT KILL", "TYPE", "pubsub") // it has no slots, and gives none up
+			require.Eventually(t, func() bool { return len(s.Stats().Sockets) == 1 }, patience, time.Millisecond)
+			heal()
+			lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
+			publish(t, direct, "SPUBLISH", "a", "3")
+			assert.Equal(t, "3", payload(t, take(t, sub, 1)[0]))
+		})
 	})
 }
 
