@@ -177,6 +177,9 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
 	l := n.pick(k.spec.seed, nil)
 	if l == nil || asking && l.state.Load() != linkUp { // ASK may be over when it is up
+		if asking {
+			k.tries.hops-- // it is not followed
+		}
 		k.handleError(r, k.c.errNoLink(k.spec))
 		return
 	}
