@@ -17,6 +17,14 @@ import (
 // patience bounds every wait of these tests. It is for a busy machine.
 const patience = time.Minute
 
+// overTilt returns a context with which a client waits for sentinels that were held up for
+// two seconds, and name no master for 30 s then (TILT). The client lives no longer, either.
+func overTilt(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // startError returns the error of a constructor, which has to be of a type. Some errors
 // end a wait that is in vain, so the context ends soon: later if that was too soon to hear
 // from all servers.

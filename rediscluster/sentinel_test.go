@@ -23,7 +23,7 @@ func newSentinel(t *testing.T, g *testbed.Group, opts rediscluster.Opts) *redisc
 	if opts.Logger == nil {
 		opts.Logger = rediscluster.NoopLogger{}
 	}
-	c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs()[:1], g.MasterName(), opts)
+	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs()[:1], g.MasterName(), opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -174,9 +174,7 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 		}
 		made.Store(redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1)) == nil)
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c, err := rediscluster.NewSentinel(ctx, g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	require.NoError(t, err)
 	defer c.Close()
 	require.True(t, made.Load())
@@ -287,7 +285,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	sentinel := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1}).Sentinels()[0]
 	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL MONITOR", "behind", host, masterPort, 1)))
 	moves := make(moveLog, 100)
-	c, err := rediscluster.NewSentinel(context.Background(), []string{sentinel.Addr()}, "behind", rediscluster.Opts{Logger: moves})
+	c, err := rediscluster.NewSentinel(overTilt(t), []string{sentinel.Addr()}, "behind", rediscluster.Opts{Logger: moves})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, c))

@@ -72,7 +72,8 @@ func (g *Group) Sentinels() []*Server { return slices.Clone(g.sentinels) }
 func (g *Group) SentinelAddrs() []string { return g.addrs(g.sentinels) }
 
 // WaitSentinels waits until all live sentinels name master, know each other and all
-// servers of the group, hold no live one for dead, and have no failover under way.
+// servers of the group, hold no live one for dead, trust their clocks, and have no
+// failover under way.
 func (g *Group) WaitSentinels(master *Server) error {
 	return g.wait("agreement of the sentinels", func() error {
 		for _, s := range g.sentinels {
@@ -102,6 +103,9 @@ func (g *Group) missing(sentinel, master *Server) error {
 		return fmt.Errorf("it knows %s replicas", m["num-slaves"])
 	case m["num-other-sentinels"] != fmt.Sprint(len(g.sentinels)-1):
 		return fmt.Errorf("it knows %s other sentinels", m["num-other-sentinels"])
+	}
+	if info, _ := sentinel.Do("INFO", "sentinel").([]byte); infoField(string(info), "sentinel_tilt") == "1" {
+		return errors.New("it is in TILT mode")
 	}
 	replicas, _ := sentinel.Do("SENTINEL REPLICAS", g.opts.MasterName).([]any)
 	for _, replica := range replicas {
