@@ -28,7 +28,7 @@ type load struct {
 }
 
 // start has goroutines send SET and GET in turn until stop is called or the
-// context ends.
+// context ends, each one at least.
 func (l *load) start(ctx context.Context, goroutines int) {
 	for i := range goroutines {
 		l.workers.Go(func() { l.worker(ctx, key(i)) })
@@ -44,7 +44,7 @@ func (l *load) stop() {
 func (l *load) worker(ctx context.Context, key string) {
 	value := []byte("sixteen bytes...")
 	start := time.Now()
-	for i := 0; !l.stopped.Load() && ctx.Err() == nil; i++ {
+	for i := 0; ctx.Err() == nil && (i == 0 || !l.stopped.Load()); i++ {
 		var res any
 		if i%2 == 0 {
 			res = l.db.Do(ctx, "SET", key, value)

@@ -72,7 +72,7 @@ type queue struct {
 	taken  latencies // since the push
 }
 
-// run pushes jobs for so long, and returns when workers have taken all of them.
+// run pushes jobs for so long, one at least, and returns when workers have taken all of them.
 func (q *queue) run(ctx context.Context, duration time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
@@ -94,7 +94,7 @@ func (q *queue) run(ctx context.Context, duration time.Duration) error {
 }
 
 func (q *queue) push(ctx context.Context, duration time.Duration) error {
-	for end := time.Now().Add(duration); time.Now().Before(end) && ctx.Err() == nil; pause(ctx, jobPause) {
+	for end := time.Now().Add(duration); ctx.Err() == nil && (q.pushed == 0 || time.Now().Before(end)); pause(ctx, jobPause) {
 		if err := redis.AsError(q.db.Do(ctx, "RPUSH", jobs, time.Now().UnixNano())); err != nil {
 			return err
 		}

@@ -165,14 +165,14 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	conn, err := redisconn.Connect(context.Background(), proxy.Addr(), opts)
 	require.NoError(t, err)
 	for range 5 {
-		proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
 		n := logger.connected.Load()
+		proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
 		require.Eventually(t, func() bool { return logger.connected.Load() > n }, patience, time.Millisecond)
 	}
 	conn.Close()
 	report := ledger.Finish(patience)
 	require.Greater(t, ledger.Issued(), uint64(15))
-	before.Settle(report, time.Second, engines...)
+	before.Settle(report, patience, engines...)
 	passes(t, report)
 }
 

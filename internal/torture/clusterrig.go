@@ -105,6 +105,6 @@ func (r *ClusterRig) Judge(within time.Duration) (*oracle.Report, error) {
 func (r *ClusterRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()
-		r.before.Settle(r.Ledger.Report, time.Second, engines...)
+		r.before.Settle(r.Ledger.Report, endWithin, engines...)
 	}
 }

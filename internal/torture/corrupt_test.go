@@ -92,6 +92,9 @@ func TestT10InsertedOrDeletedReply(t *testing.T) {
 	for _, do := range []testbed.ProxyAction{testbed.ProxyInsert, testbed.ProxyDelete} {
 		t.Run(string(do), func(t *testing.T) {
 			opts := fast()
+			// What is deleted is noticed by it. Before that nothing else may break the
+			// connection: the fault would meet the next one, just before what is judged.
+			opts.IOTimeout = time.Second
 			r := newRig(t, RigOpts{Conn: opts})
 			for range long(5, 2) {
 				before := r.Events.Count("LogDisconnected")

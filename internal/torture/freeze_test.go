@@ -54,7 +54,7 @@ func TestT2FrozenServer(t *testing.T) {
 	require.Less(t, p999, 70*time.Millisecond+slack)
 	require.Positive(t, r.Ledger.Report.Outcomes(oracle.NotSent))
 
-	overflow(t, r, 3*bound)
+	overflow(t, r, 6*bound) // the connection may be lost meanwhile, and the queue fill again
 	require.NoError(t, r.Server.Resume())
 	recovery, err := r.WaitConnected(patience)
 	require.NoError(t, err)

@@ -83,7 +83,7 @@ func TestOverloadGoodput(t *testing.T) {
 	require.True(t, good, "goodput at twice the capacity")
 	conn.Close()
 	report := ledger.Finish(time.Second)
-	before.Settle(report, time.Second, engines...)
+	before.Settle(report, patience, engines...)
 	passes(t, report)
 	require.Positive(t, report.Outcomes(oracle.NotSent))
 }

@@ -139,7 +139,7 @@ func TestT15Redirects(t *testing.T) {
 			require.NotContains(t, fmt.Sprintf("%v %+v", res, res), canaryPassword)
 			cluster.Close()
 			report := ledger.Finish(0)
-			before.Settle(report, time.Second, engines...)
+			before.Settle(report, patience, engines...)
 			passes(t, report)
 		})
 	}

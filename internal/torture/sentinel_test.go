@@ -95,7 +95,11 @@ func failOver(t *testing.T, r *SentinelRig, _ *testbed.Server) {
 
 func runDrill(t *testing.T, drill sentinelDrill) {
 	group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
-	r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})
+	timeout := nodeLost
+	if drill.calm {
+		timeout = 3 * patience
+	}
+	r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: timeout}})
 	t.Cleanup(func() {
 		r.Close()
 		passes(t, r.Ledger.Report)

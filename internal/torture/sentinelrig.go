@@ -94,7 +94,7 @@ func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 func (r *SentinelRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()
-		r.before.Settle(r.Ledger.Report, time.Second, engines...)
+		r.before.Settle(r.Ledger.Report, endWithin, engines...)
 	}
 	r.Watched()
 	for _, p := range r.Proxies {

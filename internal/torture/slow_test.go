@@ -129,7 +129,7 @@ func TestT8StalledHandshake(t *testing.T) {
 			}
 			conn.Close()
 			report := ledger.Finish(patience)
-			before.Settle(report, time.Second, engines...)
+			before.Settle(report, patience, engines...)
 			passes(t, report)
 			require.EqualValues(t, 100, report.Outcomes(oracle.NotSent), "%v", report)
 		})
