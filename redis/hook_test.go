@@ -282,6 +282,12 @@ func (b blockingHook) After(context.Context, Operation, Completion)      { <-b.r
 
 // Names that are not known are bounded, whatever is sent.
 func TestOperationNames(t *testing.T) {
+	forget := func() {
+		modules.names.Clear()
+		modules.count.Store(0)
+	}
+	forget()
+	defer forget() // other tests have names of their own
 	names := map[string]bool{}
 	for i := range 10 * modulesMost {
 		names[operationName(fmt.Sprintf("mod.%d", i), nil)] = true

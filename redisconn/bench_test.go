@@ -126,8 +126,13 @@ func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 	}
 }
 
+// connect makes a connection. The time-outs, if none is given, are longer than a machine is
+// busy.
 func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
 	t.Helper()
+	if opts.IOTimeout == 0 {
+		opts.IOTimeout = patience
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	t.Cleanup(cancel)
 	conn, err := redisconn.Connect(ctx, addr, opts)

@@ -170,7 +170,7 @@ func TestKillAndRestart(t *testing.T) {
 func TestPauseAndResume(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: time.Second})
 	require.NoError(t, s.Pause())
 	requireUnknown(t, send(conn, "GET", "a").wait(t), redis.ErrIO)
 	eventually(t, "the handshake fails", func() bool { return log.count("ConnectFailed") > 0 })

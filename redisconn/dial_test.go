@@ -193,7 +193,7 @@ func TestClientCertificates(t *testing.T) {
 	none := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), MaxVersion: tls.VersionTLS12}}
 	t.Run("none, TLS 1.2", func(t *testing.T) { refused(t, s.TLSAddr(), none, redisconn.ErrTLS) })
 	t.Run("none, TLS 1.3", func(t *testing.T) {
-		none := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, ReconnectPause: -1, Logger: redisconn.NoopLogger{}}
+		none := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, IOTimeout: patience, ReconnectPause: -1, Logger: redisconn.NoopLogger{}}
 		// Often the server has reset the connection before the handshake is
 		// written: its alert is the answer all the same.
 		for range 30 {

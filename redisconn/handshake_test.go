@@ -24,7 +24,7 @@ const canary = "canary-3f9c"
 func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) *errorx.Error {
 	t.Helper()
 	log := &recorder{}
-	opts.Logger = log
+	opts.Logger, opts.IOTimeout = log, patience
 	conn, err := redisconn.Connect(background, addr, opts)
 	if err == nil {
 		conn.Close()

@@ -285,7 +285,7 @@ func TestOrder(t *testing.T) {
 // The caller may reuse its slices as soon as Send returns.
 func TestArgumentsAreNotKept(t *testing.T) {
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, s.Pause())
 	value, args := []byte("before"), []any{"a", nil}
 	args[1] = value
@@ -307,7 +307,7 @@ func TestArgumentsAreNotKept(t *testing.T) {
 func TestErrorsDoNotShowArguments(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: time.Second})
 	secret := requests(redis.Req("SET", "key", canary), redis.Req("SET", "key", canary, struct{ S string }{canary}))
 	check := func(res any) {
 		t.Helper()

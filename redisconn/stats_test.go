@@ -16,7 +16,7 @@ import (
 
 func TestStats(t *testing.T) {
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Second})
 	sync := redis.Sync{S: conn}
 	sync.Do("SET", "key", "value")
 	sync.Do("INCR", "key")

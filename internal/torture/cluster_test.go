@@ -106,7 +106,7 @@ func TestT16Failover(t *testing.T) {
 // T17: slots move back and forth under load, transactions included; the caller
 // sees neither that nor MOVED nor ASK.
 func TestT17MovingSlots(t *testing.T) {
-	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
 	load := r.Load(workers, 0)
@@ -152,7 +152,7 @@ func TestT18RollingRestart(t *testing.T) {
 
 // T14 and T12 on a cluster: contexts that end early, and Close in the middle.
 func TestClusterCancelsAndCloses(t *testing.T) {
-	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	for i := range long(10, 3) {
 		r, err := NewClusterRig(fmt.Sprintf("%s-%d", t.Name(), i), seed, nodes, rediscluster.Opts{})
 		require.NoError(t, err)

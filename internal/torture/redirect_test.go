@@ -152,7 +152,7 @@ func TestT15Redirects(t *testing.T) {
 // T15: a script forges a MOVED on a real server; a single connection and a
 // cluster survive it.
 func TestT15ForgedByScript(t *testing.T) {
-	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: nodeTimeout})
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	load := r.Load(4, 0)
 	load.Pause = time.Millisecond

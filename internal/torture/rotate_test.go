@@ -83,7 +83,7 @@ func TestT28RotatedCredentials(t *testing.T) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		r := &rotation{}
-		nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+		nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 		for _, n := range nodes.Nodes() {
 			r.servers = append(r.servers, n.Server)
 		}
