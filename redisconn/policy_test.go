@@ -24,7 +24,7 @@ func TestSmooth(t *testing.T) {
 
 func TestSmoothForgetsABurst(t *testing.T) {
 	concurrency, batches := 100_000, 0
-	for ; worthYielding(concurrency); batches++ {
+	for ; worthYielding(concurrency, false); batches++ {
 		require.Less(t, batches, 100, "a lone goroutine is still taken for many")
 		concurrency = smooth(concurrency, 1)
 	}
@@ -33,19 +33,22 @@ func TestSmoothForgetsABurst(t *testing.T) {
 
 func TestYields(t *testing.T) {
 	for _, c := range []struct {
-		concurrency          int
-		alone, yields, extra bool
+		concurrency                        int
+		alone, yields, yieldsUnpaid, extra bool
 	}{
-		{0, true, false, false},
-		{1, true, false, false},
-		{2, false, false, false},
-		{3, false, true, false},
-		{23, false, true, false},
-		{24, false, true, true},
-		{1000, false, true, true},
+		{0, true, false, false, false},
+		{1, true, false, false, false},
+		{2, false, false, false, false},
+		{3, false, false, true, false},
+		{15, false, false, true, false},
+		{16, false, true, true, false},
+		{23, false, true, true, false},
+		{24, false, true, true, true},
+		{1000, false, true, true, true},
 	} {
 		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
-		require.Equal(t, c.yields, worthYielding(c.concurrency), "%+v", c)
+		require.Equal(t, c.yields, worthYielding(c.concurrency, false), "%+v", c)
+		require.Equal(t, c.yieldsUnpaid, worthYielding(c.concurrency, true), "%+v", c)
 		require.Equal(t, c.extra, extraReplies(c.concurrency), "%+v", c)
 	}
 }

@@ -202,7 +202,8 @@ func (q *queue) startYield() (turn uint64) {
 func (q *queue) yieldLocked() (turn uint64) {
 	n := max(q.concurrency, q.pending)
 	q.yielding, q.yieldedWith = 0, 0
-	if worthYielding(n) && !q.enoughLocked(n) {
+	unpaid := q.pause > 0 && q.head != nil
+	if worthYielding(n, unpaid) && !q.enoughLocked(n) {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {

@@ -39,3 +39,21 @@ func TestRightsModel(t *testing.T) {
 		require.Positive(t, ends)
 	}
 }
+
+// With few callers a writer yields only behind a batch in flight, if postponing has not paid.
+func TestYieldWithFew(t *testing.T) {
+	for _, c := range []struct {
+		pause    int
+		inFlight *batch
+		want     bool
+	}{
+		{0, nil, false},
+		{0, &batch{}, false},
+		{postponePause, nil, false},
+		{postponePause, &batch{}, true},
+	} {
+		q := queue{head: c.inFlight, concurrency: 8}
+		q.pause = c.pause
+		require.Equal(t, c.want, q.startYield() != 0, "%+v", c)
+	}
+}
