@@ -181,7 +181,7 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 
 	// ASK for a master that nobody has told this client of.
 	require.Nil(t, c.topology.Load().find(seventh.Addr()))
-	assert.Equal(t, "OK", s.Do("SET", "{key}new", "x"))
+	await(t, "it to be followed once it is connected", func() bool { return s.Do("SET", "{key}new", "x") == "OK" })
 	require.NoError(t, m.MoveAll())
 	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
 	require.NoError(t, m.Finish())
