@@ -91,10 +91,7 @@ func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision
 	case err.IsOfType(redis.ErrAsk):
 		return redirected(err, done, l, decision{action: followAsk})
 	case err.IsOfType(redis.ErrTryAgain):
-		if done.waits >= maxWaits {
-			return decision{}
-		}
-		return decision{action: awaitMigration, wait: l.waitToMigrate}
+		return whileMigrating(done, l)
 	case err.IsOfType(redis.ErrClusterDown):
 		// The node learns of the cluster's recovery by itself, so even the
 		// first repetition waits.
@@ -112,6 +109,14 @@ func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision
 		return retry(done, decision{action: retryElsewhere, wait: backoff(done.retries), refresh: true})
 	}
 	return decision{}
+}
+
+// whileMigrating returns the decision for a migration that has to go on first.
+func whileMigrating(done tries, l limits) decision {
+	if done.waits >= maxWaits {
+		return decision{}
+	}
+	return decision{action: awaitMigration, wait: l.waitToMigrate}
 }
 
 // retry returns the decision if the request may be retried once more.

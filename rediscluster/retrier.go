@@ -104,12 +104,16 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	}
 	k.tries.elapsed = time.Since(k.failed)
 	lost := err.IsOfType(redis.ErrIO)
-	d := redirect(err, k.tries, lost && r.idempotent(), k.c.limits)
-	if d.refresh {
-		k.c.refresher.force()
-	}
 	if lost && k.unknown == nil {
 		k.unknown = err
+	}
+	k.act(r, err, redirect(err, k.tries, lost && r.idempotent(), k.c.limits))
+}
+
+// act does what was decided after an error.
+func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
+	if d.refresh {
+		k.c.refresher.force()
 	}
 	k.c.counts.add(d)
 	if d.action == resolveIt {
@@ -176,10 +180,11 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 
 func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
 	l := n.pick(k.spec.seed, nil)
-	if l == nil || asking && l.state.Load() != linkUp { // ASK may be over when it is up
-		if asking {
-			k.tries.hops-- // it is not followed
-		}
+	switch {
+	case asking && (l == nil || l.state.Load() != linkUp): // ASK may be over when it is up
+		k.act(r, k.c.errNoLink(k.spec), whileMigrating(k.tries, k.c.limits))
+		return
+	case l == nil:
 		k.handleError(r, k.c.errNoLink(k.spec))
 		return
 	}
