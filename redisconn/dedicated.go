@@ -261,6 +261,11 @@ func (d *dedicated) unblock(ctx context.Context, answered <-chan struct{}) (aliv
 			continue
 		case n = <-reply:
 		case <-patience:
+			select {
+			case <-answered:
+				return true
+			default:
+			}
 		}
 		full := redis.AsErrorx(n)
 		switch {
