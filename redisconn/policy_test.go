@@ -33,8 +33,8 @@ func TestSmoothForgetsABurst(t *testing.T) {
 
 func TestYields(t *testing.T) {
 	for _, c := range []struct {
-		concurrency                        int
-		alone, yields, yieldsUnpaid, extra bool
+		concurrency                       int
+		alone, yields, yieldsAlone, extra bool
 	}{
 		{0, true, false, false, false},
 		{1, true, false, false, false},
@@ -47,8 +47,8 @@ func TestYields(t *testing.T) {
 		{1000, false, true, true, true},
 	} {
 		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
-		require.Equal(t, c.yields, worthYielding(c.concurrency, false), "%+v", c)
-		require.Equal(t, c.yieldsUnpaid, worthYielding(c.concurrency, true), "%+v", c)
+		require.Equal(t, c.yields, worthYielding(c.concurrency, true), "%+v", c)
+		require.Equal(t, c.yieldsAlone, worthYielding(c.concurrency, false), "%+v", c)
 		require.Equal(t, c.extra, extraReplies(c.concurrency), "%+v", c)
 	}
 }

@@ -47,9 +47,14 @@ func (q *queue) judgePostponingLocked(b *batch) {
 	}
 }
 
+// gathersLocked reports whether postponing gathers the requests of callers, few as they be.
+func (q *queue) gathersLocked() bool {
+	return q.reading == readCaller && q.postpones && q.pause == 0 && q.usual <= postponeMost
+}
+
 // postponableLocked reports whether nobody is to write the open batch yet.
 func (q *queue) postponableLocked() bool {
-	return q.reading == readCaller && q.head != nil && q.postpones && q.pause == 0 &&
+	return q.gathersLocked() && q.head != nil &&
 		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.taken)) &&
 		!q.enoughLocked(q.concurrency) && 2*q.bytes < q.maxBytes
 }

@@ -202,8 +202,9 @@ func (q *queue) startYield() (turn uint64) {
 func (q *queue) yieldLocked() (turn uint64) {
 	n := max(q.concurrency, q.pending)
 	q.yielding, q.yieldedWith = 0, 0
-	unpaid := q.pause > 0 && q.head != nil
-	if worthYielding(n, unpaid) && !q.enoughLocked(n) {
+	// If postponing has not paid, and nothing is in flight, callers do something else.
+	gathered := q.gathersLocked() || q.pause > 0 && q.head == nil
+	if worthYielding(n, gathered) && !q.enoughLocked(n) {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {

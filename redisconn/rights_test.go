@@ -40,20 +40,22 @@ func TestRightsModel(t *testing.T) {
 	}
 }
 
-// With few callers a writer yields only behind a batch in flight, if postponing has not paid.
+// With few callers a writer yields only where postponing does not gather their requests.
 func TestYieldWithFew(t *testing.T) {
-	for _, c := range []struct {
-		pause    int
-		inFlight *batch
-		want     bool
+	for name, c := range map[string]struct {
+		alter  func(*queue)
+		yields bool
 	}{
-		{0, nil, false},
-		{0, &batch{}, false},
-		{postponePause, nil, false},
-		{postponePause, &batch{}, true},
+		"postponing gathers them":               {func(*queue) {}, false},
+		"it has not paid":                       {func(q *queue) { q.pause = postponePause }, true},
+		"it has not paid, nothing is in flight": {func(q *queue) { q.pause, q.head = postponePause, nil }, false},
+		"the server is far away":                {func(q *queue) { q.usual = postponeMost + 1 }, true},
+		"the loop reads":                        {func(q *queue) { q.reading = readLoop }, true},
+		"no batch is to wait":                   {func(q *queue) { q.postpones = false }, true},
 	} {
-		q := queue{head: c.inFlight, concurrency: 8}
-		q.pause = c.pause
-		require.Equal(t, c.want, q.startYield() != 0, "%+v", c)
+		q := &queue{head: &batch{}, concurrency: 8, postpones: true, usual: postponeMost}
+		q.reading = readCaller
+		c.alter(q)
+		require.Equal(t, c.yields, q.startYield() != 0, name)
 	}
 }
