@@ -25,9 +25,9 @@ func overTilt(t *testing.T) context.Context {
 	return ctx
 }
 
-// startError returns the error of a constructor, which has to be of a type. Some errors
-// end a wait that is in vain, so the context ends soon: later if that was too soon to hear
-// from all servers.
+// startError returns the error of a constructor, which has to be of type want. Some errors
+// come only when the context ends, so that is soon. If not all servers have answered by
+// then, the error is of another type, and it tries again with more time.
 func startError(t *testing.T, want *errorx.Type, start func(context.Context) (*rediscluster.Cluster, error)) *errorx.Error {
 	t.Helper()
 	for within := 500 * time.Millisecond; ; within *= 4 {

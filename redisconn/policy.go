@@ -12,8 +12,8 @@ func smooth(concurrency, pending int) int {
 // yieldFrom is from how many concurrent requests on a writer yields. With fewer, postponing
 // gathers the requests, so that a yield brings none, and runtime.Gosched wakes a thread that
 // takes a processor from a server on the same machine. Two cores, time per request with 16
-// over that with 3: 4 goroutines 0.95, 8: 0.8, 16: 1.0; 8 over TLS 0.86, with Opts.Integrity
-// 0.85. Without yielding at all, 128 took 1.9 times as long, 1000 1.7 times.
+// over that with 3: 4 goroutines 0.95, 8: 0.8, 16: 1.0, 8 over TLS 0.86. Without yielding at
+// all, 128 took 1.9 times as long, 1000 1.7 times.
 //
 // yieldAloneFrom is the same where postponing gathers nothing. With 3, 8 callers of a
 // server that is 0.6 ms away made batches of 6 requests, with 16 of 1.3; 8 that wait for a

@@ -47,7 +47,7 @@ func (q *queue) judgePostponingLocked(b *batch) {
 	}
 }
 
-// gathersLocked reports whether postponing gathers the requests of callers, few as they be.
+// gathersLocked reports whether postponing gathers the requests of callers, however few.
 func (q *queue) gathersLocked() bool {
 	return q.reading == readCaller && q.postpones && q.pause == 0 && q.usual <= postponeMost
 }

@@ -127,8 +127,8 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	return l
 }
 
-// run ends when all callers have had their last answer: one at least, however busy the
-// machine is.
+// run ends when all callers have had their last answer. Each sends at least once, however
+// busy the machine is.
 func (l *loop) run(d time.Duration) outcome {
 	var stop atomic.Bool
 	var wg sync.WaitGroup

@@ -27,8 +27,8 @@ type load struct {
 	stopped atomic.Bool
 }
 
-// start has goroutines send SET and GET in turn until stop is called or the
-// context ends, each one at least.
+// start has goroutines send SET and GET in turn until stop is called or the context ends.
+// Each sends at least one request before stop ends it.
 func (l *load) start(ctx context.Context, goroutines int) {
 	for i := range goroutines {
 		l.workers.Go(func() { l.worker(ctx, key(i)) })

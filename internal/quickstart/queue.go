@@ -72,7 +72,8 @@ type queue struct {
 	taken  latencies // since the push
 }
 
-// run pushes jobs for so long, one at least, and returns when workers have taken all of them.
+// run pushes jobs for so long, but at least one, and returns when workers have taken all of
+// them.
 func (q *queue) run(ctx context.Context, duration time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
