@@ -29,7 +29,8 @@ func EncodeRequest(buf []byte, req Request, wantsSlot bool) (wire.Request, []byt
 		return wire.Request{}, buf, err
 	}
 	r := wire.Request{Cmd: req.Cmd, Buf: out[len(buf):len(out):len(out)]}
-	r.Describe(command.Of(req.Cmd, req.Args), wantsSlot)
+	call := command.Of(req.Cmd, req.Args)
+	r.Describe(&call, wantsSlot)
 	return r, out, nil
 }
 

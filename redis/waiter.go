@@ -39,7 +39,7 @@ func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
 // resolves it twice, no other caller's result suffers.
 type waiter struct {
 	// What every request needs comes first: with a thousand callers it has left the
-	// processor's caches when the reply comes, and this is one line of them.
+	// processor's caches when the reply comes, and this is the size of one line of them.
 	call
 	res             any
 	pooled          bool
@@ -188,29 +188,44 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		return exchangePlain(ctx, s, cmd, args, seen)
 	}
 	scratch := wire.GetScratch()
-	var bad int
-	if scratch.Buf, bad = appendCommand(scratch.Buf, cmd, args); bad >= 0 {
+	if bad := encodeCommand(scratch, cmd, args, wantsSlot); bad >= 0 {
 		wire.PutScratch(scratch)
 		return errArgument(cmd, bad, args[bad])
 	}
 	w := pooledWaiter()
+	r := &scratch.Request
+	w.want(ctx, r, t, seen)
+	w.send(func() { encoded.SendEncoded(r, w, 0) })
+	ticket := r.Ticket
+	wire.PutScratch(scratch)
+	return w.result(ctx, ticket, t, seen)
+}
+
+// encodeCommand encodes a command into s, and describes it. When an argument can't be encoded
+// it returns the argument's index, else -1. It keeps no reference to args.
+func encodeCommand(s *wire.Scratch, cmd string, args []any, wantsSlot bool) (bad int) {
+	if s.Buf, bad = appendCommand(s.Buf, cmd, args); bad >= 0 {
+		return bad
+	}
+	r := &s.Request
+	r.Cmd, r.Buf, r.Ticket = cmd, s.Buf, wire.Ticket{}
+	call := command.Of(cmd, args)
+	r.Describe(&call, wantsSlot)
+	return -1
+}
+
+// want prepares the waiter, and its encoded request, for what the caller wants.
+func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wire.Place) {
 	w.observed = seen != nil
 	if t != nil && t.kind >= targetBytes {
 		w.typed, w.target = true, *t
 		t.body = nil // lent until result takes it back
 	}
-	r := &scratch.Request
-	r.Cmd, r.Buf, r.Ticket = cmd, scratch.Buf, wire.Ticket{}
 	r.Waits, r.Plain, r.Typed, r.Observed = true, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
-	r.Describe(command.Of(cmd, args), wantsSlot)
 	if r.Held = r.Shared == command.WouldBlock; r.Held {
 		w.ctx = ctx
 	}
-	w.send(func() { encoded.SendEncoded(r, w, 0) })
-	ticket := r.Ticket
-	wire.PutScratch(scratch)
-	return w.result(ctx, ticket, t, seen)
 }
 
 // exchangePlain is exchange with a Sender that takes plain requests.

@@ -21,16 +21,23 @@ type Call struct {
 // Of finds the command that cmd with args is. cmd may hold the subcommand, or
 // any first argument, after one space. It allocates nothing.
 func Of(cmd string, args []any) Call {
-	c := Call{Info: Lookup(cmd), args: args}
+	c := Call{args: args}
+	c.resolve(cmd)
+	return c
+}
+
+// resolve finds the command. (Of is inlined, so that a Call is not copied.)
+func (c *Call) resolve(cmd string) {
+	c.Info = Lookup(cmd)
 	switch {
 	case c.Info == nil:
 		c.split(cmd)
+	case c.Flags&(Subcommand|Container) == 0:
 	case c.Is(Subcommand):
 		c.shift = 1
-	case c.Is(Container) && len(args) > 0:
-		c.descend(args[0])
+	case len(c.args) > 0:
+		c.descend(c.args[0])
 	}
-	return c
 }
 
 // split handles a Cmd that is not in the table as it is.
@@ -112,13 +119,19 @@ const (
 // Verdict decides on the call. A connection of a single user (ScriptMode) may
 // block, and change its state, but not the protocol.
 func (c *Call) Verdict(singleUser bool) Verdict {
-	if c.malformed {
-		return Malformed
-	}
-	if c.Info == nil || c.Class == Ordinary {
+	if c.Info != nil && c.Class == Ordinary {
 		return Allowed
 	}
+	return c.verdict(singleUser)
+}
+
+// verdict is Verdict where the name alone does not decide.
+func (c *Call) verdict(singleUser bool) Verdict {
 	switch {
+	case c.malformed:
+		return Malformed
+	case c.Info == nil:
+		return Allowed
 	case c.Class == Protocol:
 		return ChangesProtocol
 	case singleUser:

@@ -61,8 +61,9 @@ func (i *Info) Is(f Flags) bool {
 // maxName bounds the names that Lookup can find: four machine words hold one.
 const maxName = 32
 
-// folded is a name in upper case, eight bytes to a word, padded with zeros.
-type folded [maxName / 8]uint64
+// folded is a name in upper case, eight bytes to a word, padded with zeros. It is a struct
+// of words, not an array, so that it stays in registers.
+type folded struct{ first, second, third, fourth uint64 }
 
 // indexSize is a power of two, large enough that the table fills less than a
 // half of it and so two probes find nearly every name.
@@ -101,19 +102,29 @@ func Lookup(name string) *Info {
 
 // fold reads a name of up to maxName bytes.
 func fold(name string) (f folded) {
-	n := 0
-	for ; len(name) >= 8; n++ {
-		f[n] = upper(uint64(read4(name)) | uint64(read4(name[4:]))<<32)
-		name = name[8:]
+	if f.first, name = word8(name); name == "" {
+		return f
 	}
-	switch rest := len(name); {
-	case rest >= 4:
-		// The second four bytes overlap the first; what both have is the same.
-		f[n] = upper(uint64(read4(name)) | uint64(read4(name[rest-4:]))<<(8*rest-32))
-	case rest > 0:
-		f[n] = upper(uint64(name[0]) | uint64(name[rest/2])<<(rest/2*8) | uint64(name[rest-1])<<(8*rest-8))
+	if f.second, name = word8(name); name == "" {
+		return f
 	}
+	f.third, name = word8(name)
+	f.fourth, _ = word8(name)
 	return f
+}
+
+// word8 reads up to eight bytes, in upper case, and returns what follows them.
+func word8(s string) (w uint64, rest string) {
+	switch n := len(s); {
+	case n >= 8:
+		return upper(uint64(read4(s)) | uint64(read4(s[4:]))<<32), s[8:]
+	case n >= 4:
+		// The second four bytes overlap the first; what both have is the same.
+		return upper(uint64(read4(s)) | uint64(read4(s[n-4:]))<<(8*n-32)), ""
+	case n > 0:
+		return upper(uint64(s[0]) | uint64(s[n/2])<<(n/2*8) | uint64(s[n-1])<<(8*n-8)), ""
+	}
+	return 0, ""
 }
 
 func read4(s string) uint32 {
@@ -134,10 +145,10 @@ func upper(w uint64) uint64 {
 }
 
 // hash is the name's place in the index.
-func (f *folded) hash() uint32 {
+func (f folded) hash() uint32 {
 	// Odd constants with bits all over (from the golden ratio and xxHash), so
 	// that every byte of the name reaches the upper bits of the sum.
-	h := f[0]*0x9e3779b97f4a7c15 ^ f[1]*0xc2b2ae3d27d4eb4f ^ f[2]*0x165667b19e3779f9 ^ f[3]*0x27d4eb2f165667c5
+	h := f.first*0x9e3779b97f4a7c15 ^ f.second*0xc2b2ae3d27d4eb4f ^ f.third*0x165667b19e3779f9 ^ f.fourth*0x27d4eb2f165667c5
 	h ^= h >> 32
 	h *= 0x9e3779b97f4a7c15
 	return uint32(h>>32) % indexSize

@@ -161,7 +161,7 @@ var EKCapacity = errorx.RegisterProperty("capacity")
 
 // Describe sets what the sender has to know of the command: Shared, Single,
 // ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.
-func (r *Request) Describe(call command.Call, wantsSlot bool) {
+func (r *Request) Describe(call *command.Call, wantsSlot bool) {
 	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
 	r.ReplicaSafe = call.Is(command.ReplicaSafe)
 	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
@@ -173,7 +173,7 @@ func (r *Request) Describe(call command.Call, wantsSlot bool) {
 
 // keysSlot returns the slot that all keys share. Keys come in the order of the
 // words, but for a few commands', so that one walk over the words finds all.
-func (r *Request) keysSlot(call command.Call) int {
+func (r *Request) keysSlot(call *command.Call) int {
 	common := NoSlot
 	var word []byte
 	rest, next := skipLine(r.Buf), 0

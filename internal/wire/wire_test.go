@@ -53,7 +53,8 @@ func TestRequestAllocates(t *testing.T) {
 	r := encoded(t, "SET", args...)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		_, _ = r.Words(), r.Arg(2)
-		r.Describe(command.Of("SET", args), true)
+		call := command.Of("SET", args)
+		r.Describe(&call, true)
 	}))
 }
 
@@ -89,12 +90,12 @@ func TestDescribe(t *testing.T) {
 	} {
 		r := encoded(t, c.cmd, c.args...)
 		call := command.Of(c.cmd, c.args)
-		r.Describe(call, true)
+		r.Describe(&call, true)
 		assert.Equal(t, c.want, r.Slot, "%s %v", c.cmd, c.args)
 		assert.Equal(t, call.Is(command.ReplicaSafe), r.ReplicaSafe)
 		assert.Equal(t, call.Verdict(false), r.Shared)
 		assert.Equal(t, call.Verdict(true), r.Single)
-		r.Describe(call, false)
+		r.Describe(&call, false)
 		assert.Equal(t, wire.NoSlot, r.Slot, "%s %v", c.cmd, c.args)
 	}
 }
@@ -109,7 +110,8 @@ func TestDescribeWalksOnce(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Describe(command.Of("MGET", args), true)
+		call := command.Of("MGET", args)
+		r.Describe(&call, true)
 	}()
 	select {
 	case <-done:
@@ -128,7 +130,8 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cmd, a, b, c string) {
 		args := []any{a, []byte(b), c}
 		r := encoded(t, cmd, args...)
-		r.Describe(command.Of(cmd, args), true)
+		call := command.Of(cmd, args)
+		r.Describe(&call, true)
 		want := wire.NoSlot
 		for i, key := range redis.Req(cmd, args...).Keys() {
 			s := int(slot.Of(key))
