@@ -26,7 +26,8 @@ func Of(cmd string, args []any) Call {
 	return c
 }
 
-// resolve finds the command. (Of is inlined, so that a Call is not copied.)
+// resolve finds the command. It is all that Of does, so that Of is inlined and a Call never
+// copied, which took 40 ns.
 func (c *Call) resolve(cmd string) {
 	c.Info = Lookup(cmd)
 	switch {
