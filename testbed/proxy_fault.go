@@ -168,8 +168,13 @@ func (a *ProxyArmed) First() <-chan struct{} { return a.first }
 // slice) goes on where it has begun: see Proxy.Heal.
 func (a *ProxyArmed) Disarm() { a.proxy.disarm(a) }
 
-// take counts one firing; false when there is none left.
+// take counts one firing; false when there is none left, or the fault is disarmed.
 func (a *ProxyArmed) take() bool {
+	select {
+	case <-a.gone: // between the request that it waits for and that one's reply
+		return false
+	default:
+	}
 	for {
 		left := a.left.Load()
 		if left == 0 {

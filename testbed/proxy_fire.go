@@ -190,6 +190,7 @@ func (p *proxyPump) forgive() {
 }
 
 func (p *proxyPump) fireLate() bool {
+	healed := p.link.proxy.healing()
 	p.latMu.Lock()
 	late := p.late
 	p.late = nil
@@ -197,7 +198,6 @@ func (p *proxyPump) fireLate() bool {
 	if late == nil {
 		return true
 	}
-	healed := p.link.proxy.healing()
 	for _, a := range late {
 		if !p.apply(a, healed) {
 			return false

@@ -230,6 +230,25 @@ func TestProxyShapes(t *testing.T) {
 	c.expect(ScriptedBulk("late"))
 }
 
+// A fault that waits for the reply of a request is disarmed, too.
+func TestProxyHealedBeforeTheReply(t *testing.T) {
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	s := NewScripted(t, ScriptedOpts{Handler: func(c *ScriptedConn, r ScriptedRequest) error {
+		close(arrived)
+		<-answer
+		return ScriptedEcho(c, r)
+	}})
+	p := NewProxy(t, s.Addr(), ProxyOpts{})
+	a := p.Arm(ProxyFault{Do: ProxyDelay, On: ProxyReplies, At: ProxyAtRequestID("late"), Interval: time.Hour})
+	c := dialProxy(t, p)
+	c.send(echoRequest("late"))
+	<-arrived
+	p.Heal()
+	close(answer)
+	c.expect(ScriptedBulk("late"))
+	require.Zero(t, a.Fired())
+}
+
 func TestProxyChangesMessages(t *testing.T) {
 	p, _ := echoProxy(t)
 	p.Arm(ProxyFault{Do: ProxyFlip, On: ProxyReplies, At: ProxyAtByte(4), Mask: 1})
