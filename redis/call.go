@@ -20,8 +20,11 @@ type call struct {
 	right   wire.ReadRight
 }
 
-// The states of a call. The second to come, of its caller and its resolver,
-// disposes of it.
+// The states of a call. The resolver ends its part by setting callResolved, the caller by
+// setting callAbandoned: each by one compare-and-swap. The second to come owns the call, and
+// disposes of it; the resolver hands it over by its signal. A caller that has set
+// callAbandoned must not touch the call again: it may be recycled at once, and serve another
+// request.
 const (
 	callPending   = iota
 	callSending   // its sender is not the library's, and may do anything before it waits
@@ -97,31 +100,31 @@ func (c *call) send(send func()) {
 	sent = true
 }
 
-// wait waits until the call is resolved, or ctx ends. t is the ticket of its one
-// request, if it has one.
-func (c *call) wait(ctx context.Context, t wire.Ticket) ending {
+// wait waits until the call is resolved, or ctx ends. If ended is set the caller has to
+// leave, with r.
+func (c *call) wait(ctx context.Context) (r wire.ReadRight, ended bool) {
 	if c.state.Load() == callSending {
 		c.state.CompareAndSwap(callSending, callPending)
 	}
-	ended := ctx.Done()
+	done := ctx.Done()
 	for {
-		if ended == nil {
+		if done == nil {
 			<-c.signals
 		} else {
 			select {
 			case <-c.signals:
-			case <-ended:
-				return c.leave(t, wire.ReadRight{})
+			case <-done:
+				return r, true
 			}
 		}
-		r := c.taken()
-		if r.Reader == nil {
-			return endResolved
+		if r = c.taken(); r.Reader == nil {
+			return r, false
 		}
 		if !r.Reader.ReadUntil(ctx, r.Last) {
-			return c.leave(t, r)
+			return r, true
 		}
 		c.state.CompareAndSwap(callReading, callPending)
+		r = wire.ReadRight{}
 	}
 }
 
@@ -133,8 +136,9 @@ func (c *call) taken() (r wire.ReadRight) {
 	return r
 }
 
-// leave ends a wait because ctx has ended. If r is not empty, the caller has the
-// right to read, which none whose context is heeded gets.
+// leave ends a wait because ctx has ended. t is the ticket of the call's one request, if it
+// has one. If r is not empty, the caller has the right to read, which none whose context is
+// heeded gets. The call is the caller's own still unless the result is endAbandoned.
 func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
 	if t.Heeded {
 		<-c.signals
@@ -144,15 +148,14 @@ func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
 	if t.Withdraw() {
 		end = endWithdrawn
 	}
-	if r.Reader == nil && !c.state.CompareAndSwap(callPending, callAbandoned) {
-		<-c.signals
-		r = c.taken()
-	}
 	if r.Reader == nil {
-		if c.state.Load() == callResolved {
+		if c.state.CompareAndSwap(callPending, callAbandoned) {
+			return end
+		}
+		<-c.signals
+		if r = c.taken(); r.Reader == nil {
 			return endResolved
 		}
-		return end
 	}
 	if !c.state.CompareAndSwap(callReading, callAbandoned) {
 		<-c.signals

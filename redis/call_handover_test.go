@@ -94,7 +94,7 @@ func (h *handOver) play(t *testing.T, events string, settled, heeded bool) {
 	h.call, h.end = newCall(), cancel
 	h.reply, h.broken = make(chan struct{}), make(chan struct{})
 	go func() {
-		h.got = h.wait(ctx, wire.Ticket{Queue: h, Heeded: heeded})
+		h.got = waitOrLeave(&h.call, ctx, wire.Ticket{Queue: h, Heeded: heeded})
 		h.ended = true
 	}()
 	for i := range events {

@@ -30,6 +30,14 @@ func endedContext() context.Context {
 	return ctx
 }
 
+// waitOrLeave waits as a caller does.
+func waitOrLeave(c *call, ctx context.Context, t wire.Ticket) ending {
+	if r, ended := c.wait(ctx); ended {
+		return c.leave(t, r)
+	}
+	return endResolved
+}
+
 // A caller that has the right to read reads up to its own reply.
 func TestCallReads(t *testing.T) {
 	c := newCall()
@@ -40,7 +48,7 @@ func TestCallReads(t *testing.T) {
 		return true
 	}}
 	require.True(t, c.GiveRead(wire.ReadRight{Reader: r, Last: 7}))
-	require.Equal(t, endResolved, c.wait(context.Background(), wire.Ticket{}))
+	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), wire.Ticket{}))
 	require.Zero(t, r.passed, "ReadUntil has passed it on")
 	require.False(t, c.GiveRead(wire.ReadRight{Reader: r}))
 	require.False(t, c.resolve(), "twice")
@@ -57,7 +65,7 @@ func TestCallReadsElsewhere(t *testing.T) {
 			runtime.Gosched() // until it has read here
 		}
 	}()
-	require.Equal(t, endResolved, c.wait(context.Background(), wire.Ticket{}))
+	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), wire.Ticket{}))
 }
 
 // However the end of the context meets a result and the right to read, the right is
@@ -112,12 +120,12 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 			return false
 		}
 		require.True(t, c.GiveRead(wire.ReadRight{Reader: r}))
-		got := c.wait(context.Background(), wire.Ticket{Queue: withdrawal(false)})
+		got := waitOrLeave(&c, context.Background(), wire.Ticket{Queue: withdrawal(false)})
 		require.Equal(t, map[bool]ending{false: endAbandoned, true: endResolved}[resolved], got)
 		require.Equal(t, 1, r.passed)
 		require.Empty(t, c.signals)
 	}
-	require.Equal(t, endAbandoned, func() ending { c := newCall(); return c.wait(endedContext(), wire.Ticket{}) }())
+	require.Equal(t, endAbandoned, func() ending { c := newCall(); return waitOrLeave(&c, endedContext(), wire.Ticket{}) }())
 }
 
 // A caller whose Sender is the user's is not given the right to read before that has
@@ -192,7 +200,7 @@ func TestCallIsResolvedWhileItIsGivenTheRight(t *testing.T) {
 		given := make(chan bool)
 		go func() { given <- c.GiveRead(wire.ReadRight{Reader: r}) }()
 		go c.resolve()
-		require.Equal(t, endResolved, c.wait(context.Background(), wire.Ticket{}))
+		require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), wire.Ticket{}))
 		require.Equal(t, <-given, reads == 1)
 		require.Empty(t, c.signals)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// manyWaiter is the future of a caller that waits for several results.
+// manyWaiter is the future of a caller that waits for several results. It is used once:
+// senders may keep it for as long as they like.
 type manyWaiter struct {
 	call
 	queued
@@ -96,7 +97,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
 		m.of(s)
 		m.send(func() { s.SendMany(reqs, m, 0) })
-		if m.wait(ctx, wire.Ticket{}) == endAbandoned {
+		if r, ended := m.wait(ctx); ended && m.leave(wire.Ticket{}, r) == endAbandoned {
 			m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
 		}
 		if seen != nil {

@@ -37,6 +37,11 @@ func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
 // waiter is the future of a caller that waits for one result. Those of encoded
 // requests are pooled. A Sender of a user's gets one that is used once: if it
 // resolves it twice, no other caller's result suffers.
+//
+// A pooled waiter is its caller's, and its sender's with it, until it is resolved; then
+// it is the caller's alone, which recycles it. If the caller abandons it, it is the
+// resolver's alone, which recycles it: see the states of a call. A waiter that is withdrawn
+// is the caller's alone, too.
 type waiter struct {
 	// What every request needs comes first: with a thousand callers it has left the
 	// processor's caches when the reply comes, and this is the size of one line of them.
@@ -44,8 +49,8 @@ type waiter struct {
 	res             any
 	pooled          bool
 	typed, observed bool // as in wire.Request
-	// use numbers the uses of a pooled one. After its caller has gone, another may use
-	// it at any time.
+	// use numbers the uses of a pooled one, so that the ticket of an earlier use is known
+	// as such. It changes only while nobody else has the waiter.
 	use uint32
 
 	ctx    context.Context // of a request that may block, else nil
@@ -127,13 +132,13 @@ func (w *waiter) Context() context.Context {
 // caller's use of the waiter. ticket is that of the request, if it is known. What came
 // into the waiter's target is moved to t, and where the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
-	use := w.use
-	end := w.wait(ctx, ticket)
-	if end != endResolved {
-		ticket = w.lastQueued(use, ticket)
+	end, last := endResolved, ticket
+	if r, ended := w.wait(ctx); ended {
+		last = w.lastQueued(w.use, ticket)
+		end = w.leave(ticket, r)
 	}
 	if end == endAbandoned {
-		return abandoned(ctx, ticket) // its resolver recycles the waiter
+		return abandoned(ctx, last) // its resolver recycles the waiter
 	}
 	if w.typed {
 		*t = w.target
@@ -143,7 +148,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 	}
 	res := w.res
 	if end == endWithdrawn {
-		res = withDelay(withdrawn(ctx), delayOf(ticket))
+		res = withDelay(withdrawn(ctx), delayOf(last))
 	}
 	w.recycle()
 	return res

@@ -75,6 +75,7 @@ func TestT0PlantedBugsAreCaught(t *testing.T) {
 		"truncate a value":              {func() toyBug { return truncateValue{} }, []Violation{Mixed}},
 		"replay what is acknowledged":   {func() toyBug { return replay{} }, []Violation{Duplicated}},
 		"return a foreign error":        {func() toyBug { return plainError{} }, []Violation{Untyped}},
+		"reuse an abandoned future":     {func() toyBug { return reuseFuture{} }, []Violation{Mixed}},
 		"leave a goroutine":             {func() toyBug { return leakGoroutine{forever: forever} }, []Violation{Leaked}},
 	} {
 		t.Run(name, func(t *testing.T) {

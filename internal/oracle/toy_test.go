@@ -277,6 +277,18 @@ func (b *staleReply) deliver(c *toyClient, batch []toyCall, results []any) {
 	b.toyClean.deliver(c, batch, results)
 }
 
+// reuseFuture gives the future of a request whose caller has left to the next request, which
+// gets the late reply. The reply to that one finds nobody, and the one after it gets null.
+type reuseFuture struct{ toyClean }
+
+func (b reuseFuture) deliver(c *toyClient, batch []toyCall, results []any) {
+	if len(results) > 2 && c.rnd.Intn(20) == 0 {
+		results[1], results[2] = results[0], nil
+		results[0] = errToyUnknown
+	}
+	b.toyClean.deliver(c, batch, results)
+}
+
 type truncateValue struct{ toyClean }
 
 func (b truncateValue) deliver(c *toyClient, batch []toyCall, results []any) {
