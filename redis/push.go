@@ -3,12 +3,13 @@ package redis
 // Push is what a server sends without a request: a message of a channel, the
 // confirmation of a subscription, the invalidation of keys.
 type Push struct {
-	// Words are the strings at its beginning: its kind, and all others but the last
-	// element. They are valid until the next push is decoded.
+	// Words are the strings at its beginning: its kind, which is always there, and all
+	// other elements but the last. They are valid until the next push is decoded.
 	Words [][]byte
-	// Body is the last element, if that is a string. The caller may retain it.
+	// Body is the last element behind the kind, if that is a string. The caller may
+	// retain it.
 	Body []byte
-	// Rest is the last element, if that is not a string.
+	// Rest is the last element behind the kind, if that is not a string.
 	Rest any
 
 	scratch []byte // what Words point to
@@ -53,12 +54,14 @@ func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 		return nil, false, ErrResponseFormat.New("push without a kind")
 	}
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
-	for ; n > 1; n-- {
+	for range max(1, n-1) {
 		if err := d.word(p); err != nil {
 			return nil, false, err
 		}
 	}
-	err = d.last(p)
+	if n > 1 {
+		err = d.last(p)
+	}
 	return nil, err == nil, err
 }
 

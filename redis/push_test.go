@@ -33,6 +33,7 @@ func TestDecodePush(t *testing.T) {
 		{"2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", []string{"invalidate"}, nil, []any{[]byte("k")}},
 		{"2\r\n$10\r\ninvalidate\r\n$-1\r\n", []string{"invalidate"}, nil, nil},
 		{"2\r\n$4\r\npong\r\n$0\r\n\r\n", []string{"pong"}, []byte{}, nil},
+		{"1\r\n$4\r\npong\r\n", []string{"pong"}, nil, nil},
 	} {
 		for _, resp2 := range []bool{true, false} {
 			head := map[bool]string{true: "*", false: ">"}[resp2]
@@ -72,7 +73,7 @@ func TestDecodePushOfReplies(t *testing.T) {
 	_, pushed, err := pushDecoder("|1\r\n+a\r\n+b\r\n>1\r\n$1\r\nx\r\n", 64, false).DecodePush(&p)
 	require.NoError(t, err)
 	assert.True(t, pushed)
-	assert.Equal(t, "x", string(p.Body))
+	assert.Equal(t, "x", string(p.Words[0]))
 }
 
 func TestDecodePushRefuses(t *testing.T) {
@@ -81,6 +82,8 @@ func TestDecodePushRefuses(t *testing.T) {
 		">0\r\n":                        "kind",
 		">-1\r\n":                       "bad header",
 		">9\r\n":                        "limit",
+		">1\r\n:1\r\n":                  "not a string",
+		">1\r\n$-1\r\n":                 "null",
 		">2\r\n:1\r\n:2\r\n":            "not a string",
 		">2\r\n$-1\r\n:2\r\n":           "null",
 		">2\r\n$1\r\nab\r\n:2\r\n":      "CRLF",
@@ -102,6 +105,7 @@ func TestDecodePushRefuses(t *testing.T) {
 func FuzzDecodePush(f *testing.F) {
 	f.Add("3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n", uint64(1))
 	f.Add("2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", uint64(2))
+	f.Add("1\r\n$4\r\npong\r\n", uint64(3))
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		limits := Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
 		var p, q Push
@@ -120,10 +124,15 @@ func FuzzDecodePush(f *testing.F) {
 		array, err := NewDecoder(bufio.NewReaderSize(strings.NewReader("*"+text), len(text)+16), limits).Decode()
 		require.NoError(t, err)
 		elements := array.([]any)
-		require.Len(t, elements, len(p.Words)+1)
+		require.Len(t, p.Words, max(1, len(elements)-1))
 		for i, word := range p.Words {
 			require.Equal(t, elements[i], any(word))
 			require.Equal(t, string(word), string(q.Words[i]))
+		}
+		if len(elements) == 1 {
+			require.Nil(t, p.Body)
+			require.Nil(t, p.Rest)
+			return
 		}
 		switch last := elements[len(p.Words)].(type) {
 		case []byte:
