@@ -138,18 +138,6 @@ func (b *batch) claim(next int) bool {
 // of the first.
 func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
 
-// drop removes what was withdrawn, and what is cancelled, before the batch is
-// written. It returns the cancelled items, which are to be resolved.
-func (b *batch) drop() (cancelled []item) {
-	if b.customFutures {
-		cancelled = b.cancelled()
-	}
-	if b.withdrawn > 0 {
-		b.compact()
-	}
-	return cancelled
-}
-
 // compact removes what is withdrawn.
 func (b *batch) compact() {
 	kept, size, end := b.items[:0], 0, 0

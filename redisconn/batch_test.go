@@ -66,7 +66,7 @@ func TestBatchDrop(t *testing.T) {
 			b := &batch{}
 			fill(b, strings.Fields(c.words)...)
 			var dropped []string
-			for _, it := range b.drop() {
+			for _, it := range drop(b) {
 				dropped = append(dropped, fmt.Sprint(it.n))
 				require.NotNil(t, it.fut)
 			}
@@ -155,10 +155,17 @@ func TestBatchItemsAreClaimedOnce(t *testing.T) {
 	}
 }
 
+// drop takes out what is withdrawn or cancelled, as queue.take does.
+func drop(b *batch) (cancelled []item) {
+	cancelled = b.cancelled()
+	b.compact()
+	return cancelled
+}
+
 func TestBatchDropKeepsTheBuffer(t *testing.T) {
 	b := &batch{}
 	fill(b, "A", "bb")
 	before := &b.buf[0]
-	b.drop()
+	drop(b)
 	require.True(t, bytes.Equal(b.buf, []byte("bb")) && before == &b.buf[0])
 }

@@ -19,6 +19,7 @@ func (s *session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
 		if finished {
 			return
 		}
+		s.c.queue.loopReads(s)
 		s.readWake <- struct{}{}
 		if v := recover(); v != nil {
 			passed = true
@@ -28,6 +29,11 @@ func (s *session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
 	if s.unwritten && !s.writeFirst(ctx) {
 		finished = true
 		return false
+	}
+	if s.c.queue.tookBack() {
+		finished = true
+		s.PassRead()
+		return true
 	}
 	for r.answered <= last {
 		switch r.awaitReply(ctx) {

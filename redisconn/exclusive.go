@@ -112,7 +112,7 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	if len(reqs) == 0 {
 		return nil
 	}
-	if e.c.queue.withholds() {
+	if e.c.queue.withheld.Load() {
 		return e.lose(errClosed())
 	}
 	if why := e.d.quiet(); why != nil {

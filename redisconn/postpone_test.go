@@ -15,7 +15,7 @@ import (
 
 // inFlightModel returns a model in which a caller reads the answer to its request.
 func inFlightModel() *rightsModel {
-	m := newRightsModel(true, true)
+	m := newRightsModel(true, true, 4)
 	for _, step := range []string{"rest", "call", "write", "take", "wrote"} {
 		m.do(step)
 	}
@@ -50,7 +50,7 @@ func TestPostponeNotForLong(t *testing.T) {
 
 // A future may wait for what a postponed request does.
 func TestPostponeNotForTheLoop(t *testing.T) {
-	m := newRightsModel(true, true)
+	m := newRightsModel(true, true, 4)
 	for _, step := range []string{"send", "take", "wrote", "call"} {
 		m.do(step)
 	}

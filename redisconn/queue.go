@@ -29,7 +29,11 @@ type queue struct {
 	why     *errorx.Error // what ended the connection, while disconnected
 
 	open *batch // nil when empty
-	seq  uint64 // sequence number of the next request
+	// asking: a batch that was taken is not in flight yet, since its futures are asked
+	// whether they are cancelled. Until it is, nobody but the loop may get the right to
+	// read: requests behind it come after its users' futures.
+	asking bool
+	seq    uint64 // sequence number of the next request
 	rights
 
 	head, tail *batch // in flight
@@ -57,8 +61,8 @@ type queue struct {
 	// draining is set by Shutdown, and closed when nothing of the users' is pending.
 	draining chan struct{}
 	drained  bool
-	// withheld is set by StopWrites.
-	withheld bool
+	// withheld is set by StopWrites, and never cleared. It is set under the lock.
+	withheld atomic.Bool
 
 	waiters list.List // of capacityWaiter: callers that wait for room, oldest first
 }
@@ -67,7 +71,7 @@ type queue struct {
 // A batch larger than the bounds may enter an empty queue.
 func (q *queue) admitLocked(reqs []*wire.Request, cb Future) *errorx.Error {
 	switch {
-	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil || q.withheld && !isOwn(cb):
+	case q.state == stateClosed || q.draining != nil || q.ctx.Err() != nil || q.withheld.Load() && !isOwn(cb):
 		return errClosed()
 	case q.state == stateDisconnected:
 		return ErrNotConnected.Wrap(q.why, "not connected")
@@ -133,10 +137,13 @@ func (q *queue) take() (b *batch, cancelled []item) {
 		return nil, nil
 	}
 	q.bytes -= len(b.buf)
-	if b.withdrawn > 0 || b.customFutures {
-		cancelled = q.dropLocked(b)
+	if b.customFutures {
+		cancelled = q.askLocked(b)
 		q.pending -= len(cancelled)
 		q.notSent += uint64(len(cancelled))
+	}
+	if b.withdrawn > 0 {
+		b.compact()
 	}
 	q.admitWaitersLocked()
 	if len(b.items) > 0 {
@@ -150,21 +157,23 @@ func (q *queue) take() (b *batch, cancelled []item) {
 	return nil, cancelled
 }
 
-// dropLocked takes out of b what is withdrawn or cancelled. Futures are asked
-// without the lock. If one ends the goroutine, none counts as cancelled, and the
-// writer gets b and the right to write.
-func (q *queue) dropLocked(b *batch) (cancelled []item) {
+// askLocked asks the futures of b, without the lock, whether they are cancelled, and
+// marks those that are as withdrawn. If one ends the goroutine, none counts as cancelled,
+// and the writer gets b and the right to write.
+func (q *queue) askLocked(b *batch) (cancelled []item) {
 	asked := false
+	q.asking = true
 	q.mu.Unlock()
 	defer func() {
 		q.mu.Lock()
+		q.asking = false
 		if !asked {
 			b.compact()
 			q.flyLocked(b)
 			q.passLocked(b)
 		}
 	}()
-	cancelled = b.drop()
+	cancelled = b.cancelled()
 	asked = true
 	return cancelled
 }

@@ -126,6 +126,15 @@ func (q *queue) passRead(s *session, mayIdle bool) (loop bool) {
 	return q.reading == readLoop
 }
 
+// loopReads gives the right to read, which is a caller's, to the loop, which has to be woken.
+func (q *queue) loopReads(s *session) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session == s {
+		q.reading = readLoop
+	}
+}
+
 // offersMost bounds how many requests are looked at for the next to read: so many
 // callers whose contexts have ended are passed over.
 const offersMost = 32
@@ -134,17 +143,13 @@ const offersMost = 32
 // one if it is a caller.
 func (q *queue) nextReaderLocked(s *session, mayIdle bool) readHolder {
 	b := q.head
-	if b == nil {
+	switch {
+	case b == nil && q.open == nil && mayIdle && !q.writing:
+		return readNobody
+	case b == nil && q.asking || !s.reader.mayPass:
+		return readLoop
+	case b == nil:
 		b = q.open
-	}
-	if b == nil {
-		if mayIdle && !q.writing {
-			return readNobody
-		}
-		return readLoop
-	}
-	if !s.reader.mayPass {
-		return readLoop
 	}
 	offers := 0
 	for ; b != nil; b = b.next {

@@ -10,7 +10,8 @@ import (
 
 // modelCaller is a caller that waits for one request.
 type modelCaller struct {
-	reads    bool // it has the right to read, up to last
+	seq      uint64
+	reads    bool // it has the right to read, up to last, and perhaps for others
 	last     uint64
 	gone     bool
 	resolved bool
@@ -27,11 +28,21 @@ func (c *modelCaller) GiveRead(r wire.ReadRight) bool {
 	return true
 }
 
-// modelFuture is a future of the user's.
-type modelFuture struct{ resolved bool }
+// modelFuture is a future of the user's, which takes a step to say whether it is cancelled.
+type modelFuture struct {
+	m        *rightsModel
+	resolved bool
+}
 
 func (f *modelFuture) Resolve(any, uint64) { f.resolved = true }
-func (f *modelFuture) Cancelled() error    { return nil }
+func (f *modelFuture) Cancelled() error {
+	select {
+	case f.m.asks <- struct{}{}:
+		<-f.m.answers
+	case <-f.m.answers:
+	}
+	return nil
+}
 
 // rightsModel drives the rights of a queue as connections, callers and the two
 // goroutines of a session do, one step at a time.
@@ -45,19 +56,26 @@ type rightsModel struct {
 	turn    uint64 // and yields, if not 0
 	writing *batch // and writes this
 	loop    bool   // the loop has the right to read
+	waking  bool   // but does not know it yet
 	touched bool   // a sender checks the socket while a caller has the right to read
 	ticked  bool
 	crowded bool // many callers, of whom few are seen
+	most    int  // requests
+	// asked is the batch whose futures are being asked, by a goroutine that goes on when
+	// answers is closed.
+	asked         *batch
+	asks, answers chan struct{}
+	took          chan *batch
 	// age is how long the oldest batch has been in flight when another one is opened.
 	age time.Duration
 }
 
-func newRightsModel(mayIdle, crowded bool) *rightsModel {
+func newRightsModel(mayIdle, crowded bool, most int) *rightsModel {
 	q := newTestQueue(100, 1<<20)
 	q.postpones, q.several = crowded, crowded
 	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, canIdle: mayIdle}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
 	q.state, q.session, q.reading = stateConnected, s, readLoop
-	return &rightsModel{q: q, s: s, loop: true, crowded: crowded}
+	return &rightsModel{q: q, s: s, loop: true, crowded: crowded, most: most}
 }
 
 // readers returns how many have the right to read, and the caller that has it.
@@ -75,10 +93,12 @@ func (m *rightsModel) readers() (n int, caller *modelCaller) {
 
 // steps returns what may happen next. Requests are few, so that the states are.
 func (m *rightsModel) steps() (steps []string) {
-	if len(m.callers)+len(m.futures) < 4 {
+	if len(m.callers)+len(m.futures) < m.most {
 		steps = append(steps, "call", "send")
 	}
 	switch {
+	case m.asked != nil:
+		steps = append(steps, "say")
 	case m.writing != nil:
 		steps = append(steps, "wrote")
 	case m.turn != 0:
@@ -87,14 +107,22 @@ func (m *rightsModel) steps() (steps []string) {
 		steps = append(steps, "take", "yield")
 	}
 	n, caller := m.readers()
-	ready := !m.s.unwritten
-	if n > 0 && ready && m.q.head != nil {
+	if n > 0 && !m.s.unwritten && !m.waking && m.q.head != nil && (caller == nil || !caller.resolved || m.nextWaits()) {
 		steps = append(steps, "answer")
+	}
+	switch {
+	case caller != nil && caller.resolved:
+		steps = append(steps, "pass")
+	case caller != nil && !m.s.unwritten && m.q.head != nil:
+		steps = append(steps, "large")
+	}
+	if m.waking {
+		steps = append(steps, "wake")
 	}
 	if m.s.unwritten {
 		steps = append(steps, "write")
 	}
-	if m.loop && m.s.reader.canIdle && m.q.head == nil && m.q.open == nil {
+	if m.loop && !m.waking && m.asked == nil && m.s.reader.canIdle && m.q.head == nil && m.q.open == nil {
 		steps = append(steps, "rest")
 	}
 	if n == 0 && !m.ticked {
@@ -120,11 +148,13 @@ func (m *rightsModel) do(step string) {
 		m.callers = append(m.callers, c)
 		m.enter(c, true)
 	case "send":
-		f := &modelFuture{}
+		f := &modelFuture{m: m}
 		m.futures = append(m.futures, f)
 		m.enter(f, false)
 	case "take":
 		m.take()
+	case "say":
+		m.say()
 	case "yield":
 		m.turn = m.q.startYield()
 		if m.turn == 0 {
@@ -147,6 +177,20 @@ func (m *rightsModel) do(step string) {
 		m.writing = nil
 	case "answer":
 		m.answer()
+	case "pass": // what a caller reads for others has not come yet
+		_, caller := m.readers()
+		caller.reads = false
+		m.pass()
+	case "large": // the reply does not fit into the buffer
+		_, caller := m.readers()
+		caller.reads = false
+		m.q.loopReads(m.s)
+		m.loop, m.waking = true, true
+	case "wake":
+		m.waking = false
+		if m.q.takePostponed(m.s) {
+			m.writer = true
+		}
 	case "rest":
 		m.pass()
 	case "tick":
@@ -154,6 +198,7 @@ func (m *rightsModel) do(step string) {
 	case "leave":
 		c := m.callers[i]
 		c.gone = true
+		m.q.Withdraw(c.seq)
 		if c.reads {
 			c.reads = false
 			if m.s.unwritten { // as PassRead
@@ -175,7 +220,11 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 	if m.crowded {
 		buf = halfEnough
 	}
-	b.add(&wire.Request{Buf: []byte(buf), Waits: waits}, fut, 0, q.nextSeqLocked(), nil)
+	seq := q.nextSeqLocked()
+	if c, ok := fut.(*modelCaller); ok {
+		c.seq = seq
+	}
+	b.add(&wire.Request{Buf: []byte(buf), Waits: waits}, fut, 0, seq, nil)
 	m.setAge()
 	_, d := q.enteredLocked(mk)
 	if d&dutyWrite != 0 {
@@ -185,7 +234,7 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 		m.writer = true
 	}
 	if d&dutyWake != 0 {
-		m.loop = true
+		m.loop, m.waking = true, true
 	}
 	if _, caller := m.readers(); d&dutyCheck != 0 && caller != nil {
 		m.touched = true
@@ -200,13 +249,44 @@ func (m *rightsModel) setAge() {
 }
 
 func (m *rightsModel) take() {
-	b, _ := m.q.take()
+	if b := m.q.open; b != nil && b.customFutures {
+		m.asked, m.asks, m.answers, m.took = b, make(chan struct{}), make(chan struct{}), make(chan *batch, 1)
+		go func() { // ends with say
+			b, _ := m.q.take()
+			m.took <- b
+		}()
+		<-m.asks
+		return
+	}
+	m.hasTaken(m.q.take())
+}
+
+// say lets the goroutine that asks futures go on.
+func (m *rightsModel) say() {
+	m.asked = nil
+	close(m.answers)
+	m.hasTaken(<-m.took, nil)
+}
+
+func (m *rightsModel) hasTaken(b *batch, _ []item) {
 	if b == nil {
-		m.writer = false
+		m.writer = m.q.writing && !m.s.unwritten
+		select {
+		case <-m.s.wake: // the right has gone to the writer
+		default:
+		}
 		return
 	}
 	m.writing = b
 }
+
+// next returns the item that is answered next.
+func (m *rightsModel) next() *item {
+	return &m.q.head.items[m.q.head.claimed.Load()]
+}
+
+// nextWaits reports whether a caller that reads for others may read the next reply.
+func (m *rightsModel) nextWaits() bool { return m.crowded && m.next().waits }
 
 // answer reads one reply, as reader.answer and what follows do.
 func (m *rightsModel) answer() {
@@ -225,7 +305,7 @@ func (m *rightsModel) answer() {
 	switch {
 	case caller == nil:
 		m.pass() // nothing more is buffered
-	case it.seq == caller.last:
+	case it.seq == caller.last && (m.q.head == nil || !m.nextWaits()):
 		caller.reads = false
 		m.pass()
 	}
@@ -234,9 +314,7 @@ func (m *rightsModel) answer() {
 func (m *rightsModel) pass() {
 	had := m.loop
 	m.loop = m.q.passRead(m.s, m.s.reader.canIdle)
-	if m.loop && !had && m.q.takePostponed(m.s) { // as the loop, when it is woken
-		m.writer = true
-	}
+	m.waking = m.loop && !had
 }
 
 // check returns what must never be.
@@ -250,7 +328,7 @@ func (m *rightsModel) check() error {
 	case caller != nil:
 		want = readCaller
 	}
-	pending := q.head != nil || q.open != nil
+	pending := q.head != nil || q.open != nil || m.asked != nil
 	switch {
 	case m.touched:
 		return fmt.Errorf("a sender checks the socket that a caller reads")
@@ -262,7 +340,7 @@ func (m *rightsModel) check() error {
 		return fmt.Errorf("nobody reads, but something is pending")
 	case q.writing != (m.writer || m.s.unwritten):
 		return fmt.Errorf("writing is %v", q.writing)
-	case q.open != nil && !q.writing && !(m.crowded && q.head != nil && q.reading == readCaller):
+	case q.open != nil && !q.writing && !m.waking && !(m.crowded && caller != nil && (q.head != nil || caller.resolved)):
 		return fmt.Errorf("nobody writes the open batch")
 	case caller != nil && m.wouldResolveForeign(caller):
 		return fmt.Errorf("a user's future comes before the reply of the caller that reads")
@@ -275,7 +353,10 @@ func (m *rightsModel) check() error {
 // wouldResolveForeign reports whether caller meets a user's future before its
 // own reply.
 func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
-	for b := m.q.head; b != nil; b = b.next {
+	if caller.resolved {
+		return false // it looks at each before it reads the reply
+	}
+	for _, b := range m.batches() {
 		for _, it := range b.items[b.claimed.Load():] {
 			if it.seq >= caller.last {
 				return false
@@ -286,6 +367,20 @@ func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
 		}
 	}
 	return false
+}
+
+// batches returns the batches in the order of the wire.
+func (m *rightsModel) batches() (all []*batch) {
+	for b := m.q.head; b != nil; b = b.next {
+		all = append(all, b)
+	}
+	if m.asked != nil {
+		all = append(all, m.asked)
+	}
+	if m.q.open != nil {
+		all = append(all, m.q.open)
+	}
+	return all
 }
 
 func (m *rightsModel) unresolved() (left []string) {
@@ -306,21 +401,18 @@ func (m *rightsModel) unresolved() (left []string) {
 func (m *rightsModel) key() string {
 	var k strings.Builder
 	q := m.q
-	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.unwritten, m.loop, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
-	for _, b := range []*batch{q.head, q.open} {
-		for ; b != nil; b = b.next {
-			fmt.Fprint(&k, b == m.writing, b.written, b.claimed.Load())
-			for _, it := range b.items {
-				switch f := it.fut.(type) {
-				case *modelCaller:
-					fmt.Fprint(&k, "c", f.reads, f.gone, f.resolved, f.last == it.seq)
-				case *modelFuture:
-					fmt.Fprint(&k, "f", f.resolved)
-				}
+	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.unwritten, m.loop, m.waking, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
+	for _, b := range m.batches() {
+		fmt.Fprint(&k, b == m.writing, b == m.asked, b == q.open, b.written, b.claimed.Load())
+		for _, it := range b.items {
+			switch f := it.fut.(type) {
+			case *modelCaller:
+				fmt.Fprint(&k, "c", f.reads, f.gone, f.resolved, f.last == it.seq)
+			case *modelFuture:
+				fmt.Fprint(&k, "f", f.resolved)
 			}
-			k.WriteByte(';')
 		}
-		k.WriteByte('|')
+		k.WriteByte(';')
 	}
 	return k.String()
 }

@@ -13,13 +13,7 @@ import (
 // channel is closed when nobody writes any more.
 func (c *Connection) StopWrites() (stopped <-chan struct{}) {
 	open, writes := c.queue.withhold()
-	closed := c.withConn(errClosed())
-	l := &leftovers{c: c}
-	l.collect(open, closed, closed)
-	c.queue.countLeft(l.notSent, 0)
-	if len(l.items) > 0 {
-		l.begin()
-	}
+	c.resolveStopped(open)
 	done := make(chan struct{})
 	go func() { // ends with the last write
 		defer close(done)
@@ -31,12 +25,68 @@ func (c *Connection) StopWrites() (stopped <-chan struct{}) {
 	return done
 }
 
+// resolveStopped has the requests resolved of a batch that is not written any more.
+func (c *Connection) resolveStopped(b *batch) {
+	closed := c.withConn(errClosed())
+	l := &leftovers{c: c}
+	l.collect(b, closed, closed)
+	c.queue.countLeft(l.notSent, 0)
+	if len(l.items) > 0 {
+		l.begin()
+	}
+}
+
+// takeBack is called by the holder of the right to write, which has taken b and has
+// written nothing of it. If writes are stopped, b's requests are not sent, and the right is
+// given up. What the library sends for itself is written all the same.
+func (c *Connection) takeBack(b *batch) bool {
+	if !c.queue.withheld.Load() || !c.queue.takeBack(b) {
+		return false
+	}
+	c.resolveStopped(b)
+	return true
+}
+
+// takeBack takes b, if that is the youngest batch in flight, out of flight.
+func (q *queue) takeBack(b *batch) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.tail != b || b.own == len(b.items) {
+		return false
+	}
+	if q.head == b {
+		q.head, q.tail = nil, nil
+	} else {
+		q.tail = q.head
+		for q.tail.next != b {
+			q.tail = q.tail.next
+		}
+		q.tail.next = nil
+	}
+	q.pending -= len(b.items)
+	q.own -= b.own
+	q.admitWaitersLocked()
+	q.releaseLocked()
+	return true
+}
+
+// tookBack reports whether all that was to be written has been taken back, and all that
+// was written is answered.
+func (q *queue) tookBack() bool {
+	if !q.withheld.Load() {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.head == nil
+}
+
 // withhold lets nothing of the users' in any more, and takes out what nobody has begun to
 // write. writes is the session that somebody has the right to write to.
 func (q *queue) withhold() (open *batch, writes *session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.withheld = true
+	q.withheld.Store(true)
 	if q.writing {
 		writes = q.session
 	}
@@ -47,13 +97,6 @@ func (q *queue) withhold() (open *batch, writes *session) {
 	}
 	q.admitWaitersLocked()
 	return open, writes
-}
-
-// withholds reports whether nothing of the users' may be written.
-func (q *queue) withholds() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.withheld
 }
 
 // endWrite returns when nobody has the right to write. Who waits for the socket to take

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -168,4 +169,85 @@ func TestStopWritesOfSessions(t *testing.T) {
 	session.Close()
 	conn.Close()
 	require.NotContains(t, f.ran(), "b")
+}
+
+// blockingFuture says whether it is cancelled when it is let to.
+type blockingFuture struct {
+	*outcome
+	asks chan struct{} // gets one for each time that it is asked
+	say  chan struct{}
+}
+
+func (f *blockingFuture) Cancelled() error {
+	f.asks <- struct{}{}
+	<-f.say
+	return nil
+}
+
+// A batch of which nothing was written when writes are stopped is not sent, and what is in
+// flight gets its reply.
+func TestStopWritesBeforeAWriteBegins(t *testing.T) {
+	arrived, release := make(chan struct{}, 2), make(chan struct{})
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		arrived <- struct{}{}
+		select {
+		case <-release:
+		case <-c.Done():
+		}
+		return testbed.ScriptedEcho(c, r)
+	}})
+	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: -1, Logger: redisconn.NoopLogger{}})
+	waits := send(conn, "ECHO", "in flight")
+	await(t, "it is in flight", arrived)
+	f := &blockingFuture{outcome: newOutcome(), asks: make(chan struct{}, 9), say: make(chan struct{})}
+	go conn.Send(redis.Req("SET", "a", "1"), f, 0)
+	await(t, "it is asked before it is queued", f.asks)
+	f.say <- struct{}{}
+	await(t, "it is asked before it is written", f.asks)
+	stopped := conn.StopWrites()
+	close(f.say)
+	await(t, "the last write", stopped)
+	requireNotSent(t, f.wait(t), redis.ErrContextClosed)
+	close(release)
+	require.Equal(t, []byte("in flight"), waits.wait(t))
+	require.Empty(t, arrived)
+}
+
+// givenCaller is a caller that does not begin to read before it is told to.
+type givenCaller struct {
+	*outcome
+	given chan wire.ReadRight
+}
+
+func (c *givenCaller) Waits() bool { return true }
+func (c *givenCaller) GiveRead(r wire.ReadRight) bool {
+	c.given <- r
+	return true
+}
+
+// A caller whose request is taken back while it has both rights waits for no reply.
+func TestStopWritesLetsACallerGo(t *testing.T) {
+	conn := lone(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: -1, ScriptMode: true})
+	var c *givenCaller
+	var right wire.ReadRight
+	eventually(t, "a caller is given the right to read", func() bool {
+		c = &givenCaller{newOutcome(), make(chan wire.ReadRight, 1)}
+		conn.Send(redis.Req("SET", "a", "1"), c, 0)
+		select {
+		case right = <-c.given:
+			return true
+		case <-c.result: // the loop had it
+			redis.Sync{S: conn}.Do("GET", "a")
+			return false
+		}
+	})
+	stopped := conn.StopWrites()
+	requireNotSent(t, c.wait(t), redis.ErrContextClosed)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		right.Reader.ReadUntil(context.Background(), right.Last)
+	}()
+	await(t, "the caller", done)
+	await(t, "the last write", stopped)
 }

@@ -1,6 +1,8 @@
 package redisconn
 
 import (
+	"errors"
+	"os"
 	"runtime"
 
 	"github.com/joomcode/redispipe/redis"
@@ -67,15 +69,14 @@ func (s *session) yield() bool {
 // writeNow writes the batch, or what the socket takes of it at once. It
 // returns false if the right to write is gone.
 func (s *session) writeNow(b *batch) bool {
-	if s.hasFailed() {
-		s.c.queue.release()
+	if !s.mayWrite(b) {
 		return false
 	}
 	n, err := s.raw.write(b.buf)
 	b.sent = n
 	switch {
 	case err != nil:
-		s.writeFailed(err)
+		s.writeFailed(b, err)
 		return false
 	case n < len(b.buf):
 		s.partial = b
@@ -135,8 +136,7 @@ func (s *session) writeAll() {
 // writeBlocking writes what is left of the batch. It returns false if the
 // right to write is gone.
 func (s *session) writeBlocking(b *batch) bool {
-	if s.hasFailed() {
-		s.c.queue.release()
+	if !s.mayWrite(b) {
 		return false
 	}
 	n, err := s.Conn.Write(b.buf[b.sent:])
@@ -145,13 +145,27 @@ func (s *session) writeBlocking(b *batch) bool {
 	}
 	b.sent += n
 	if err != nil {
-		s.writeFailed(err)
+		s.writeFailed(b, err)
 		return false
 	}
 	return true
 }
 
-func (s *session) writeFailed(err error) {
+// mayWrite reports whether b is to be written. If not, it gives up the right to write.
+func (s *session) mayWrite(b *batch) bool {
+	if s.hasFailed() {
+		s.c.queue.release()
+		return false
+	}
+	return b.sent > 0 || !s.c.takeBack(b)
+}
+
+// writeFailed ends the session after an error of a write, unless that was stopped
+// before it began.
+func (s *session) writeFailed(b *batch, err error) {
+	if s.raw != nil && b.sent == 0 && errors.Is(err, os.ErrDeadlineExceeded) && s.c.takeBack(b) {
+		return
+	}
 	s.fail(redis.ErrIO.Wrap(err, "writing"))
 	s.c.queue.release()
 }
