@@ -51,7 +51,7 @@ func TestPostponeNotForLong(t *testing.T) {
 // A future may wait for what a postponed request does.
 func TestPostponeNotForTheLoop(t *testing.T) {
 	m := newRightsModel(true, true, 4)
-	for _, step := range []string{"send", "take", "wrote", "call"} {
+	for _, step := range []string{"send", "take", "say", "wrote", "call"} {
 		m.do(step)
 	}
 	require.True(t, m.loop)
