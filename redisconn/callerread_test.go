@@ -318,3 +318,56 @@ func TestCallerGoesBeforeItWrites(t *testing.T) {
 		require.Equal(t, []byte("y"), e.wait(t))
 	}
 }
+
+// placedFuture is a future of a user's that looks where it is resolved.
+type placedFuture struct {
+	wg     *sync.WaitGroup
+	inRead *atomic.Int64 // times in the goroutine of a caller that reads
+}
+
+func (f placedFuture) Cancelled() error {
+	time.Sleep(time.Microsecond) // others go on while it is asked
+	return nil
+}
+
+func (f placedFuture) Resolve(any, uint64) {
+	defer f.wg.Done()
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, ".ReadUntil") {
+			f.inRead.Add(1)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// Whatever becomes of the right to read, no caller resolves a user's future.
+func TestNoCallerResolvesAUsersFuture(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
+	var futures, callers sync.WaitGroup
+	var inRead atomic.Int64
+	var stop atomic.Bool
+	for range 6 {
+		callers.Go(func() {
+			for !stop.Load() {
+				if err := redis.AsError(redis.Sync{S: conn}.Do("GET", "key")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 5000 {
+		futures.Add(1)
+		conn.Send(redis.Req("GET", "key"), placedFuture{&futures, &inRead}, 0)
+		runtime.Gosched()
+	}
+	futures.Wait()
+	stop.Store(true)
+	callers.Wait()
+	require.Zero(t, inRead.Load())
+}
