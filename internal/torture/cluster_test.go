@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/oracle"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -104,13 +106,25 @@ func TestT16Failover(t *testing.T) {
 }
 
 // T17: slots move back and forth under load, transactions included; the caller
-// sees neither that nor MOVED nor ASK.
+// sees neither that nor MOVED nor ASK. T30: callers leave meanwhile, and none gets a value that
+// is not its own.
 func TestT17MovingSlots(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
 	load := r.Load(workers, 0)
 	stop := background(load)
+	var leaving sync.WaitGroup
+	leaving.Go(func() {
+		var l leavers
+		l.run(t, leaves(long(20_000, 5000)), func(ctx context.Context, id int64) (got any, err error) {
+			timer := time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, l.endOf(id))
+			defer timer.Stop()
+			var n int64
+			err = redis.SyncCtx{S: r.Client}.DoInto(ctx, &n, "EVAL", "return ARGV[1]", 1, load.key(int(id)%workers, ""), id)
+			return n, err
+		})
+	})
 	for i := range long(12, 4) {
 		slot, err := nodes.Slot(load.key(i%workers, ""))
 		require.NoError(t, err)
@@ -123,6 +137,7 @@ func TestT17MovingSlots(t *testing.T) {
 			}
 		}
 	}
+	leaving.Wait()
 	stop()
 	report := judgeCluster(t, r)
 	require.Zero(t, report.Outcomes(oracle.ServerError))
