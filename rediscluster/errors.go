@@ -33,8 +33,8 @@ var (
 	ErrSentinelsDisagree = ErrNoSentinel.NewSubtype("disagree")
 	// ErrNoMaster: none of the servers of NewReplicated is a master.
 	ErrNoMaster = ErrCluster.NewType("no_master")
-	// ErrManyMasters: several of the servers are masters, and none is known to be the
-	// newest.
+	// ErrManyMasters: several of the servers are masters, and nothing tells which of them
+	// counts.
 	ErrManyMasters = ErrNoMaster.NewSubtype("many")
 	// ErrShutdown: the context of Shutdown ended before all requests were answered.
 	ErrShutdown = ErrCluster.NewType("shutdown")

@@ -49,6 +49,12 @@ type Opts struct {
 	// returned. If it returns an error, or no address, or nothing in time, or panics, the
 	// last addresses stay in use.
 	Addrs func(ctx context.Context) ([]string, error)
+	// StopOnManyMasters, for [NewReplicated], stops writing while several servers are
+	// masters, and neither their replicas nor their histories tell which of them counts:
+	// requests that need a master end with [ErrNoAliveConnection]. Default false: the one
+	// that was the master goes on while it answers, though another may have been
+	// promoted, which then lacks what is written.
+	StopOnManyMasters bool
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
 	// [DefaultRoundRobinSeed].

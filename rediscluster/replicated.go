@@ -21,11 +21,12 @@ import (
 // It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master.
 //
-// Of two masters, the one counts that was promoted from the other's history: its
-// master_replid2 is the other's master_replid (INFO replication). A master that answers
-// counts before one that can't be reached. If no master is newer than all others in this
-// way, requests that need a master end with [ErrNoAliveConnection], which names the
-// masters; reads of replicas go on.
+// Of several masters, those that answer count before one that can't be reached. Of these
+// it is the one that most of the listed replicas follow; else the one that has all that
+// the others have, by their histories (INFO replication). Else nobody can know: the one
+// that was the master goes on while it answers. Without one, or with
+// Opts.StopOnManyMasters, requests that need a master end with [ErrNoAliveConnection],
+// which names the masters, until that changes; reads of replicas go on.
 //
 // If there is no master yet, NewReplicated waits for one until ctx is done, or for 5 s if
 // ctx has no deadline. Errors: [ErrNoMaster] and [ErrManyMasters], each with the servers'
@@ -96,7 +97,7 @@ func (s *serverList) refusal() (kind *errorx.Type) {
 
 // layout makes one of what the servers said last.
 func (s *serverList) layout(present string) *layout {
-	l := s.last.layout(present)
+	l := s.last.layout(present, s.c.opts.StopOnManyMasters)
 	l.hostnames = s.names
 	if len(s.last) == 0 && s.failure != nil {
 		l.reason = ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")

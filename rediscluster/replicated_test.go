@@ -78,18 +78,25 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	require.ErrorContains(t, refused, one.Addr())
 	require.ErrorContains(t, refused, two.Addr())
 
-	// The same later: requests say why, and nothing is written.
+	// Another master that nobody follows changes nothing.
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	var addrs atomic.Pointer[[]string]
 	set := func(list ...string) { addrs.Store(&list) }
 	set(g.Addrs()...)
 	c := newReplicated(t, nil, rediscluster.Opts{
-		CheckInterval: 100 * time.Millisecond,
-		Addrs:         func(context.Context) ([]string, error) { return *addrs.Load(), nil },
+		CheckInterval:     100 * time.Millisecond,
+		StopOnManyMasters: true,
+		Addrs:             func(context.Context) ([]string, error) { return *addrs.Load(), nil },
 	})
+	set(append(g.Addrs(), one.Addr())...)
+	asksAll(t, c)
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
 	require.NoError(t, g.WaitReplicas(g.Servers()[0]))
-	set(append(g.Addrs(), one.Addr())...)
+
+	// One with as many replicas as the master has: requests say why, and nothing is written.
+	host, port := splitAddr(one.Addr())
+	require.NoError(t, redis.AsError(two.Do("REPLICAOF", host, port)))
+	set(append(g.Addrs(), one.Addr(), two.Addr())...)
 	require.Eventually(t, func() bool {
 		err := redis.AsErrorx(redis.Sync{S: c}.Do("SET", "a", "2"))
 		return err != nil && err.IsOfType(rediscluster.ErrNoAliveConnection) && err.HasTrait(redis.ErrTraitNotSent)

@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,35 +16,70 @@ import (
 )
 
 func TestLayoutOfAList(t *testing.T) {
-	master := func(id, replid, replid2 string) standing {
-		return standing{role: redisconn.RoleMaster, id: id, replid: replid, replid2: replid2}
+	// A history x is at 100; "x at 50" is what continues it from there.
+	master := func(id, replid, continued string, fork int64) standing {
+		return standing{role: redisconn.RoleMaster, id: id, replid: replid, end: 100, replid2: continued, fork: fork}
 	}
+	one := master("1", "x", "", 0)
+	promoted, stray := master("2", "y", "x", 101), master("2", "y", "x", 50)
 	replica := standing{role: redisconn.RoleReplica, id: "r"}
+	follows := func(id, replid string) standing {
+		return standing{role: redisconn.RoleReplica, id: id, replid: replid, follows: true}
+	}
+	waits := standing{role: redisconn.RoleReplica, id: "r", replid: "y"}
 	lost := func(st standing) standing { st.err = redisconn.ErrDial.New("gone"); return st }
 	type list = standings
 	for name, tt := range map[string]struct {
 		said     list
 		present  string
+		stop     bool
 		master   string // "" is none
 		replicas []string
 		many     bool
 	}{
-		"nobody":                              {list{}, "", "", nil, false},
-		"one":                                 {list{"a": master("1", "x", ""), "b": replica}, "", "a", addrs("b"), false},
-		"replicas only":                       {list{"b": replica, "c": replica}, "a", "", addrs("b", "c"), false},
-		"promoted from the other":             {list{"a": master("1", "x", ""), "b": master("2", "y", "x")}, "a", "b", nil, false},
-		"two of their own":                    {list{"a": master("1", "x", ""), "b": master("2", "y", "")}, "a", "", nil, true},
-		"promoted from a third":               {list{"a": master("1", "x", ""), "b": master("2", "y", "z")}, "a", "", nil, true},
-		"one newest of three":                 {list{"a": master("1", "x", ""), "b": master("2", "y", "x"), "c": master("3", "z", "x")}, "a", "", nil, true},
-		"nothing is known of histories":       {list{"a": master("1", "", ""), "b": master("2", "", "")}, "a", "", nil, true},
-		"two addresses of one":                {list{"a": master("1", "x", ""), "b": master("1", "x", "")}, "b", "a", nil, false},
-		"two addresses of one, and a replica": {list{"a": master("1", "x", ""), "b": master("1", "x", ""), "c": replica}, "a", "a", addrs("c"), false},
-		"the present one is lost":             {list{"a": lost(master("1", "x", "")), "b": replica}, "a", "a", addrs("b"), false},
-		"lost, and not the present one":       {list{"a": lost(master("1", "x", "")), "b": replica}, "", "", addrs("b"), false},
-		"another takes over from a lost one":  {list{"a": lost(master("1", "x", "")), "b": master("2", "y", "x")}, "a", "b", nil, false},
-		"a replica is lost":                   {list{"a": master("1", "x", ""), "b": lost(replica)}, "a", "a", addrs("b"), false},
+		"nobody":        {list{}, "", false, "", nil, false},
+		"one":           {list{"a": one, "b": replica}, "", false, "a", addrs("b"), false},
+		"replicas only": {list{"b": replica, "c": replica}, "a", false, "", addrs("b", "c"), false},
+
+		"promoted, and the other has stopped":          {list{"a": one, "b": promoted}, "a", false, "b", nil, false},
+		"promoted, with stop":                          {list{"a": one, "b": promoted}, "a", true, "b", nil, false},
+		"promoted, at first":                           {list{"a": one, "b": promoted}, "", false, "b", nil, false},
+		"promoted, and a replica follows":              {list{"a": one, "b": stray, "c": follows("3", "y")}, "a", false, "b", addrs("c"), false},
+		"promoted, and the replicas do not follow yet": {list{"a": one, "b": promoted, "c": follows("3", "x")}, "a", false, "a", addrs("c"), false},
+		"promoted, and half of the replicas follow":    {list{"a": one, "b": promoted, "c": follows("3", "x"), "d": follows("4", "y")}, "a", false, "b", addrs("c", "d"), false},
+		"two promoted from one":                        {list{"a": one, "b": promoted, "c": master("3", "z", "x", 101)}, "a", true, "", nil, true},
+
+		"stray, and a replica follows the other":  {list{"a": one, "b": stray, "c": follows("3", "x")}, "a", false, "a", addrs("c"), false},
+		"stray, with stop":                        {list{"a": one, "b": stray, "c": follows("3", "x")}, "a", true, "a", addrs("c"), false},
+		"stray, at first":                         {list{"b": one, "a": stray, "c": follows("3", "x")}, "", true, "b", addrs("c"), false},
+		"stray, and nobody follows":               {list{"a": one, "b": stray}, "a", false, "a", nil, false},
+		"stray, nobody follows, and stop":         {list{"a": one, "b": stray}, "a", true, "", nil, true},
+		"stray, and nobody follows at first":      {list{"a": one, "b": stray}, "", false, "", nil, true},
+		"stray, and as many follow":               {list{"a": one, "b": stray, "c": follows("3", "x"), "d": follows("4", "y")}, "a", false, "a", addrs("c", "d"), false},
+		"stray, and a replica waits for it":       {list{"a": one, "b": stray, "c": waits}, "a", false, "a", addrs("c"), false},
+		"stray, and a lost replica followed it":   {list{"a": one, "b": stray, "c": lost(follows("3", "y"))}, "a", false, "a", addrs("c"), false},
+		"stray, and one replica by two addresses": {list{"a": one, "b": stray, "c": follows("3", "y"), "d": follows("3", "y"), "e": follows("4", "x")}, "a", true, "", addrs("c", "d", "e"), true},
+		"stray, and more follow the other":        {list{"a": one, "b": stray, "c": follows("3", "x"), "d": follows("4", "y"), "e": follows("5", "x")}, "b", true, "a", addrs("c", "d", "e"), false},
+
+		"two of their own":                 {list{"a": one, "b": master("2", "y", "", 0)}, "a", false, "a", nil, false},
+		"two of their own, and stop":       {list{"a": one, "b": master("2", "y", "", 0)}, "a", true, "", nil, true},
+		"two of their own at first":        {list{"a": one, "b": master("2", "y", "", 0)}, "", false, "", nil, true},
+		"two, and a third was the master":  {list{"a": one, "b": master("2", "y", "", 0), "c": replica}, "c", false, "", addrs("c"), true},
+		"promoted from a third":            {list{"a": one, "b": master("2", "y", "z", 101)}, "a", true, "", nil, true},
+		"nothing is known of histories":    {list{"a": master("1", "", "", 0), "b": master("2", "", "", 0)}, "a", true, "", nil, true},
+		"a follower of nobody knows what":  {list{"a": master("1", "", "", 0), "b": master("2", "y", "", 0), "c": follows("3", "")}, "a", true, "", addrs("c"), true},
+		"the one that was, and three more": {list{"a": one, "b": stray, "c": master("3", "z", "", 0), "d": promoted}, "c", false, "c", nil, false},
+
+		"two addresses of one":                    {list{"a": one, "b": one}, "b", false, "a", nil, false},
+		"two addresses of one, and a replica":     {list{"a": one, "b": one, "c": replica}, "a", false, "a", addrs("c"), false},
+		"two addresses of one, and another":       {list{"a": one, "b": one, "c": stray}, "b", false, "a", nil, false},
+		"the present one is lost":                 {list{"a": lost(one), "b": replica}, "a", false, "a", addrs("b"), false},
+		"lost, and not the present one":           {list{"a": lost(one), "b": replica}, "", false, "", addrs("b"), false},
+		"another takes over from a lost one":      {list{"a": lost(one), "b": promoted}, "a", false, "b", nil, false},
+		"a replica is lost":                       {list{"a": one, "b": lost(replica)}, "a", false, "a", addrs("b"), false},
+		"the present one is lost, and two others": {list{"a": lost(one), "b": stray, "c": master("3", "z", "", 0)}, "a", false, "", nil, true},
 	} {
-		l := tt.said.layout(tt.present)
+		l := tt.said.layout(tt.present, tt.stop)
 		assert.Equal(t, tt.master, l.shards[0].master, name)
 		assert.Equal(t, tt.replicas, l.shards[0].replicas, name)
 		assert.Equal(t, tt.master == "", l.reason != nil, name)
@@ -55,12 +91,14 @@ func TestLayoutOfAList(t *testing.T) {
 
 func TestParseStanding(t *testing.T) {
 	role := []any{[]byte("master"), int64(0), []any{}}
-	replication := []byte("role:slave\r\nmaster_replid:x\r\nmaster_replid2:y\r\n")
+	replication := []byte("role:slave\r\nmaster_link_status:up\r\nmaster_replid:x\r\nmaster_replid2:y\r\nmaster_repl_offset:7\r\nsecond_repl_offset:5\r\n")
 	server := []byte("run_id:1\r\n")
 	refusal := redis.ErrResult.New("NOPERM no")
-	assert.Equal(t, standing{role: redisconn.RoleMaster, id: "1", replid: "x", replid2: "y"}, parseStanding([]any{role, replication, server}))
-	assert.Equal(t, standing{role: redisconn.RoleReplica, id: "1", replid: "x", replid2: "y"}, parseStanding([]any{refusal, replication, server}))
-	assert.Equal(t, standing{role: redisconn.RoleMaster}, parseStanding([]any{role, refusal, refusal}))
+	want := standing{role: redisconn.RoleMaster, id: "1", replid: "x", end: 7, replid2: "y", fork: 5}
+	assert.Equal(t, want, parseStanding([]any{role, replication, server}))
+	want.role, want.follows = redisconn.RoleReplica, true
+	assert.Equal(t, want, parseStanding([]any{refusal, replication, server}))
+	assert.Equal(t, standing{role: redisconn.RoleMaster, end: math.MaxInt64}, parseStanding([]any{role, refusal, refusal}))
 	assert.NotNil(t, parseStanding([]any{refusal, refusal, refusal}).err)
 	assert.NotNil(t, parseStanding([]any{int64(1), refusal, server}).err)
 }
@@ -86,7 +124,7 @@ func newScriptedMaster(t *testing.T, pause *atomic.Int64) *testbed.ScriptedServe
 func TestLateServerStaysWhatItWas(t *testing.T) {
 	var none, pause atomic.Int64
 	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)
-	c := &Cluster{ctx: context.Background(), opts: Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
+	c := &Cluster{ctx: context.Background(), opts: Opts{Logger: NoopLogger{}, StopOnManyMasters: true, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
 	s := &serverList{c: c, addrs: []string{soon.Addr(), late.Addr()}}
 	for _, patience := range []time.Duration{2 * askGrace, time.Hour} {
 		pause.Store(int64(patience))
