@@ -137,8 +137,8 @@ func (l *lent) Exchange(ctx context.Context, reqs []wire.Request, each func(int,
 
 // note has the topology read again, if a result says that it has changed.
 func (l *lent) note(res any) {
-	if err, failed := res.(*errorx.Error); failed && redirect(err, tries{}, false, l.c.limits).refresh {
-		l.c.refresher.force()
+	if err, failed := res.(*errorx.Error); failed {
+		l.learn(redirect(err, tries{}, false, l.c.limits))
 	}
 }
 

@@ -79,6 +79,46 @@ func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 }
 
+// An endpoint may lead elsewhere after a failover while the connections that it has stay
+// with the old master: the client leaves them, whether the old master refuses writes or
+// not. If it does, nothing else has to be known of the servers.
+func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
+	t.Parallel()
+	for name, demoted := range map[string]bool{"as a replica": true, "as a master": false, "without INFO": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := testbed.NewGroup(t, testbed.GroupOptions{
+				Replicas: 1, Options: testbed.Options{ACL: []string{"default on nopass ~* &* +@all", "app on >secret ~* +@all -info"}},
+			})
+			old, next := g.Servers()[0], g.Servers()[1]
+			primary := testbed.NewProxy(t, old.Addr(), testbed.ProxyOpts{})
+			opts := rediscluster.Opts{CheckInterval: 10 * time.Minute}
+			if !demoted {
+				opts.CheckInterval = 100 * time.Millisecond // nothing fails
+			}
+			if name == "without INFO" {
+				opts.HostOpts.Username, opts.HostOpts.Password = "app", "secret"
+			}
+			c := newReplicated(t, []string{primary.Addr()}, opts)
+			db := redis.Sync{S: c}
+			require.Equal(t, "OK", db.Do("SET", "a", "0"))
+			require.NoError(t, g.WaitReplicas(old))
+
+			require.NoError(t, redis.AsError(next.Do("REPLICAOF", "NO", "ONE")))
+			primary.SetTarget(next.Addr())
+			if demoted {
+				host, port := splitAddr(next.Addr())
+				require.NoError(t, redis.AsError(old.Do("REPLICAOF", host, port)))
+			}
+			require.Eventually(t, func() bool {
+				return db.Do("SET", "a", "1") == "OK" && string(asBytes(next.Do("GET", "a"))) == "1"
+			}, patience, time.Millisecond)
+			require.Equal(t, "OK", db.Do("SET", "a", "2"))
+			require.Equal(t, []byte("2"), next.Do("GET", "a"))
+		})
+	}
+}
+
 // Roles that change are noticed by failures alone: by READONLY, and by a handshake.
 func TestReplicatedNoticesRolesByFailures(t *testing.T) {
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1})

@@ -30,6 +30,8 @@ type layout struct {
 	migrating map[uint16]struct{}
 	// masterOnly are slots that users want to be read from their masters.
 	masterOnly map[uint16]struct{}
+	// server is the id of the master's run without a cluster, empty if it is not known.
+	server string
 	// reason is why a shard has no master: its address is empty then.
 	reason *errorx.Error
 }

@@ -21,6 +21,14 @@ type node struct {
 	addr    string
 	replica bool
 	links   []*link
+	// renewed is when the node took the place of another of its address and role; zero if
+	// it did not. Of the refresher alone, as server is.
+	renewed time.Time
+	// server is the id of the run of the server that a master's connections were made to,
+	// without a cluster; empty if it is not known.
+	server string
+	// refused is set once a connection has refused a write as those to replicas do.
+	refused atomic.Bool
 
 	// sync is what a replica last said of its replication.
 	sync atomic.Int32
@@ -86,6 +94,17 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 		n.links = append(n.links, l)
 	}
 	return n
+}
+
+// outdated reports whether the connections of a master without a cluster may lead to
+// another server than new ones would: to one that refuses writes, or not to the one that
+// is at the address by the layout. New ones are not so for ReconnectPauseMax: an address that
+// leads now here, now there costs a dial per pause.
+func (n *node) outdated(server string) bool {
+	if n.replica || n.c.sharded || time.Since(n.renewed) < n.c.opts.HostOpts.ReconnectPauseMax {
+		return false
+	}
+	return n.refused.Load() || server != "" && n.server != "" && server != n.server
 }
 
 func roleOf(replica bool) redisconn.Role {

@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -188,18 +189,28 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 }
 
 // publish puts a topology made of l in place, and retires the nodes that it
-// does not have.
+// does not have, or has in others' places.
 func (r *refresher) publish(l *layout) (changed bool) {
 	used := make(map[nodeKey]struct{}, len(r.nodes))
 	hosts := sync.OnceValue(r.source.hosts)
+	var gone []*link
 	t := newTopology(l, func(addr string, replica bool) *node {
 		key := nodeKey{addr, replica}
 		used[key] = struct{}{}
-		if r.nodes[key] == nil {
-			r.nodes[key] = r.c.newNode(addr, r.hostname(l, addr, hosts), replica)
+		n := r.nodes[key]
+		if old := n; n == nil || n.outdated(l.server) {
+			n = r.c.newNode(addr, r.hostname(l, addr, hosts), replica)
+			r.nodes[key] = n
+			if old != nil {
+				gone = append(gone, old.links...)
+				n.renewed = time.Now()
+			}
 		}
-		r.nodes[key].learnZone(l.zones[addr])
-		return r.nodes[key]
+		if !replica {
+			n.server = cmp.Or(n.server, l.server)
+		}
+		n.learnZone(l.zones[addr])
+		return n
 	})
 	before := r.c.topology.Load()
 	if before.equal(t) {
@@ -210,10 +221,9 @@ func (r *refresher) publish(l *layout) (changed bool) {
 		t.since = before.since
 	}
 	t.handed = t.handedFrom(before)
-	if slices.Equal(t.masters(), before.masters()) {
+	if slices.EqualFunc(t.shards, before.shards, func(a, b *shard) bool { return a.master == b.master }) {
 		t.reign, t.endReign = before.reign, before.endReign
 	}
-	var gone []*link
 	for key, n := range r.nodes {
 		if _, ok := used[key]; !ok {
 			delete(r.nodes, key)

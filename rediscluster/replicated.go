@@ -28,6 +28,9 @@ import (
 // Opts.StopOnManyMasters, requests that need a master end with [ErrNoAliveConnection],
 // which names the masters, until that changes; reads of replicas go on.
 //
+// If another server answers at the master's address, or the master's connections refuse
+// writes (READONLY), they are replaced by new ones.
+//
 // If there is no master yet, NewReplicated waits for one until ctx is done, or for 5 s if
 // ctx has no deadline. Errors: [ErrNoMaster] and [ErrManyMasters], each with the servers'
 // answers; [redisconn.ErrAuth] or [redisconn.ErrTLS], at once, if every server refuses
@@ -120,7 +123,11 @@ func (s *serverList) read(bool) *layout {
 func (s *serverList) probe() bool {
 	t := s.c.topology.Load()
 	l := s.read(true)
-	return len(t.shards) == 0 || l.shards[0].master != t.shards[0].master.addr
+	if len(t.shards) == 0 {
+		return true
+	}
+	master := t.shards[0].master
+	return l.shards[0].master != master.addr || master.outdated(l.server)
 }
 
 // news implements source: there are none.

@@ -112,9 +112,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 
 // act does what was decided after an error.
 func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
-	if d.refresh {
-		k.c.refresher.force()
-	}
+	k.learn(d)
 	k.c.counts.add(d)
 	if d.action == resolveIt {
 		k.giveUp(r, err)
@@ -135,6 +133,16 @@ func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 		k.retryAfter(r, err, jittered(d.wait))
 	case awaitMigration:
 		k.retryAfter(r, err, d.wait)
+	}
+}
+
+// learn has the topology read again if it may be out of date, and so may connections.
+func (k *retrier) learn(d decision) {
+	if d.masterOnly {
+		k.link.node.refused.Store(true)
+	}
+	if d.refresh {
+		k.c.refresher.force()
 	}
 }
 

@@ -95,6 +95,7 @@ func (s standings) layout(present string, stop bool) *layout {
 	l := groupLayout(master, replicas)
 	switch {
 	case master != "":
+		l.server = s[master].id
 		return l
 	case len(masters) > 0:
 		return l.because(ErrManyMasters.New("each of %s says that it is the master", strings.Join(masters, " and ")))

@@ -81,6 +81,7 @@ func TestLayoutOfAList(t *testing.T) {
 	} {
 		l := tt.said.layout(tt.present, tt.stop)
 		assert.Equal(t, tt.master, l.shards[0].master, name)
+		assert.Equal(t, tt.said[tt.master].id, l.server, name)
 		assert.Equal(t, tt.replicas, l.shards[0].replicas, name)
 		assert.Equal(t, tt.master == "", l.reason != nil, name)
 		if l.reason != nil {
