@@ -22,8 +22,8 @@ import (
 // without keys go to the master.
 //
 // Of several masters, those that answer count before one that can't be reached. Of these
-// it is the one that most of the listed replicas follow; else the one that has all that
-// the others have, by their histories (INFO replication). Else nobody can know: the one
+// it is the one that most of the listed replicas follow; else the one that was promoted
+// and has all that the others have, by their histories (INFO replication). Else nobody can know: the one
 // that was the master goes on while it answers. Without one, or with
 // Opts.StopOnManyMasters, requests that need a master end with [ErrNoAliveConnection],
 // which names the masters, until that changes; reads of replicas go on.
@@ -166,7 +166,7 @@ func (s *serverList) ask(ctx context.Context) {
 		select {
 		case a := <-answers:
 			if a.err == nil {
-				last[a.addr] = a.standing
+				last[a.addr] = a.after(s.last[a.addr])
 				if !strangers {
 					late.Reset(askGrace)
 				}

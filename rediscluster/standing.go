@@ -26,9 +26,12 @@ type standing struct {
 	end    int64
 	// replid2 is that of the history that the server has continued: its own begins at
 	// fork. This is so when it was promoted, and when it was restarted from what it had
-	// saved, and nothing tells the one from the other.
+	// saved: nothing that it says tells the one from the other.
 	replid2 string
 	fork    int64
+	// restarted is set if it is a master, and was a replica in a run before. Nobody has
+	// promoted it then.
+	restarted bool
 	// follows is set if it is a replica that is connected to its master.
 	follows bool
 	err     *errorx.Error
@@ -57,6 +60,14 @@ func parseStanding(answers []any) (st standing) {
 		replid2: replication["master_replid2"], fork: offset(replication["second_repl_offset"], 0),
 		follows: role == redisconn.RoleReplica && replication["master_link_status"] == "up",
 	}
+}
+
+// after returns the standing with what follows from the one before at the same address.
+func (st standing) after(was standing) standing {
+	if st.role == redisconn.RoleMaster && st.id != "" && was.id != "" {
+		st.restarted = was.restarted || was.role == redisconn.RoleReplica && was.id != st.id
+	}
+	return st
 }
 
 // offset returns a place in a history, other if it is not told.
@@ -109,7 +120,8 @@ func (s standings) layout(present string, stop bool) *layout {
 // of these rules that knows one decides:
 //
 //   - Most of the connected replicas have its history.
-//   - It has all that the others have: their histories end before it has left them.
+//   - It was promoted, and has all that the others have: their histories end before it
+//     has left them.
 //   - It is the present one, unless stop is set.
 //
 // An address of a server that has another one before it does not count.
@@ -162,7 +174,7 @@ func (s standings) followed(masters []string) (addr string) {
 	return addr
 }
 
-// continues reports whether the server has all that another has.
+// continues reports whether the server was promoted, and has all that another has.
 func (st standing) continues(other standing) bool {
-	return other.replid != "" && other.replid == st.replid2 && other.end < st.fork
+	return !st.restarted && other.replid != "" && other.replid == st.replid2 && other.end < st.fork
 }

@@ -27,6 +27,8 @@ func TestLayoutOfAList(t *testing.T) {
 		return standing{role: redisconn.RoleReplica, id: id, replid: replid, follows: true}
 	}
 	waits := standing{role: redisconn.RoleReplica, id: "r", replid: "y"}
+	restarted := promoted
+	restarted.restarted = true
 	lost := func(st standing) standing { st.err = redisconn.ErrDial.New("gone"); return st }
 	type list = standings
 	for name, tt := range map[string]struct {
@@ -52,6 +54,8 @@ func TestLayoutOfAList(t *testing.T) {
 		"stray, and a replica follows the other":  {list{"a": one, "b": stray, "c": follows("3", "x")}, "a", false, "a", addrs("c"), false},
 		"stray, with stop":                        {list{"a": one, "b": stray, "c": follows("3", "x")}, "a", true, "a", addrs("c"), false},
 		"stray, at first":                         {list{"b": one, "a": stray, "c": follows("3", "x")}, "", true, "b", addrs("c"), false},
+		"stray, and the other has stopped":        {list{"a": one, "b": restarted}, "a", false, "a", nil, false},
+		"stray, the other has stopped, and stop":  {list{"a": one, "b": restarted}, "a", true, "", nil, true},
 		"stray, and nobody follows":               {list{"a": one, "b": stray}, "a", false, "a", nil, false},
 		"stray, nobody follows, and stop":         {list{"a": one, "b": stray}, "a", true, "", nil, true},
 		"stray, and nobody follows at first":      {list{"a": one, "b": stray}, "", false, "", nil, true},
@@ -87,6 +91,30 @@ func TestLayoutOfAList(t *testing.T) {
 		if l.reason != nil {
 			assert.Equal(t, tt.many, l.reason.IsOfType(ErrManyMasters), "%s: %v", name, l.reason)
 		}
+	}
+}
+
+func TestStandingAfterAnother(t *testing.T) {
+	at := func(role redisconn.Role, id string) standing { return standing{role: role, id: id} }
+	restarted := at(redisconn.RoleMaster, "2")
+	restarted.restarted = true
+	for name, tt := range map[string]struct {
+		was, is standing
+		want    bool
+	}{
+		"first seen":            {standing{}, at(redisconn.RoleMaster, "1"), false},
+		"the same":              {at(redisconn.RoleMaster, "1"), at(redisconn.RoleMaster, "1"), false},
+		"promoted":              {at(redisconn.RoleReplica, "1"), at(redisconn.RoleMaster, "1"), false},
+		"a replica, restarted":  {at(redisconn.RoleReplica, "1"), at(redisconn.RoleMaster, "2"), true},
+		"some time later":       {restarted, at(redisconn.RoleMaster, "2"), true},
+		"restarted again":       {restarted, at(redisconn.RoleMaster, "3"), true},
+		"a replica again":       {restarted, at(redisconn.RoleReplica, "2"), false},
+		"a master, restarted":   {at(redisconn.RoleMaster, "1"), at(redisconn.RoleMaster, "2"), false},
+		"unknown before":        {at(redisconn.RoleReplica, ""), at(redisconn.RoleMaster, "2"), false},
+		"unknown now":           {at(redisconn.RoleReplica, "1"), at(redisconn.RoleMaster, ""), false},
+		"a replica in two runs": {at(redisconn.RoleReplica, "1"), at(redisconn.RoleReplica, "2"), false},
+	} {
+		assert.Equal(t, tt.want, tt.is.after(tt.was).restarted, name)
 	}
 }
 

@@ -65,16 +65,20 @@ func strayWrites(s *testbed.Server) string {
 
 // A replica that is restarted as a master beside its own looks as if it was promoted. It
 // gets no write: another replica follows the master or, if there is none, the master has
-// gone on since.
+// gone on since, or the client knew it as a replica before it was restarted.
 func TestReplicatedKeepsToTheMasterBesideAStray(t *testing.T) {
 	t.Parallel()
-	for name, replicas := range map[string]int{"with another replica": 2, "alone": 1} {
+	for name, replicas := range map[string]int{"with another replica": 2, "alone": 1, "alone, and nothing is written": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g, stray := strayGroup(t, replicas)
 			c := newReplicated(t, g.Addrs(), rediscluster.Opts{CheckInterval: 100 * time.Millisecond})
 			db := redis.Sync{S: c}
 			require.Equal(t, int64(2), db.Do("INCR", "n"))
+			if name == "alone, and nothing is written" {
+				require.NoError(t, g.WaitReplicas(g.Servers()[0]))
+				require.Equal(t, "OK", stray.Do("SAVE"))
+			}
 			goAstray(t, stray)
 			asksAll(t, c)
 			require.Equal(t, int64(3), db.Do("INCR", "n"))
