@@ -30,7 +30,7 @@ type layout struct {
 	migrating map[uint16]struct{}
 	// masterOnly are slots that users want to be read from their masters.
 	masterOnly map[uint16]struct{}
-	// server is the id of the master's run without a cluster, empty if it is not known.
+	// server is the id of the master's run without a cluster, empty if it has not told it.
 	server string
 	// reason is why a shard has no master: its address is empty then.
 	reason *errorx.Error

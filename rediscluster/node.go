@@ -22,11 +22,8 @@ type node struct {
 	replica bool
 	links   []*link
 	// renewed is when the node took the place of another of its address and role; zero if
-	// it did not. Of the refresher alone, as server is.
+	// it did not. Of the refresher alone.
 	renewed time.Time
-	// server is the id of the run of the server that a master's connections were made to,
-	// without a cluster; empty if it is not known.
-	server string
 	// refused is set once a connection has refused a write as those to replicas do.
 	refused atomic.Bool
 
@@ -51,6 +48,9 @@ type link struct {
 	conn *redisconn.Connection
 	// state follows the connection's events, so that choosing a link takes no lock.
 	state atomic.Int32
+	// server is the id of the run of the server that a connection to a master leads to,
+	// without a cluster; nil while it is not known.
+	server atomic.Pointer[string]
 	// queue is the connection's, once it has queued something.
 	queue atomic.Pointer[wire.Ticket]
 	// pending counts the requests that the cluster has on the connection. What
@@ -96,17 +96,6 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 	return n
 }
 
-// outdated reports whether the connections of a master without a cluster may lead to
-// another server than new ones would: to one that refuses writes, or not to the one that
-// is at the address by the layout. New ones are not so for ReconnectPauseMax: an address that
-// leads now here, now there costs a dial per pause.
-func (n *node) outdated(server string) bool {
-	if n.replica || n.c.sharded || time.Since(n.renewed) < n.c.opts.HostOpts.ReconnectPauseMax {
-		return false
-	}
-	return n.refused.Load() || server != "" && n.server != "" && server != n.server
-}
-
 func roleOf(replica bool) redisconn.Role {
 	if replica {
 		return redisconn.RoleReplica
@@ -135,9 +124,10 @@ func (l *link) update(conn *redisconn.Connection, event redisconn.LogEvent) {
 	switch event.(type) {
 	case redisconn.LogConnecting:
 		l.state.Store(linkConnecting)
+		l.server.Store(nil)
 	case redisconn.LogConnected:
 		l.state.Store(linkUp)
-		l.node.askZone(conn)
+		l.askServer(conn)
 		if l.node.replica {
 			l.node.askSync(conn, nil)
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
@@ -60,30 +59,5 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 	if res := <-result; redis.AsError(res) == nil { // else this process was held up until no attempt was left
 		require.Equal(t, "OK", res)
 		require.Equal(t, 1, seen(target, "ASKING"))
-	}
-}
-
-func TestNodeIsOutdated(t *testing.T) {
-	for name, tt := range map[string]struct {
-		sharded, replica, refused bool
-		renewed                   time.Time
-		had, has                  string
-		want                      bool
-	}{
-		"the same server":          {had: "1", has: "1"},
-		"another server":           {had: "1", has: "2", want: true},
-		"unknown before":           {has: "2"},
-		"unknown by now":           {had: "1"},
-		"refused a write":          {refused: true, want: true},
-		"refused, the same server": {refused: true, had: "1", has: "1", want: true},
-		"renewed just now":         {refused: true, had: "1", has: "2", renewed: time.Now()},
-		"renewed long ago":         {had: "1", has: "2", renewed: time.Now().Add(-2 * time.Hour), want: true},
-		"a replica":                {replica: true, refused: true, had: "1", has: "2"},
-		"of a cluster":             {sharded: true, refused: true},
-	} {
-		c := &Cluster{sharded: tt.sharded, opts: Opts{HostOpts: redisconn.Opts{ReconnectPauseMax: time.Hour}}}
-		n := &node{c: c, replica: tt.replica, renewed: tt.renewed, server: tt.had}
-		n.refused.Store(tt.refused)
-		assert.Equal(t, tt.want, n.outdated(tt.has), name)
 	}
 }

@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -205,9 +204,6 @@ func (r *refresher) publish(l *layout) (changed bool) {
 				gone = append(gone, old.links...)
 				n.renewed = time.Now()
 			}
-		}
-		if !replica {
-			n.server = cmp.Or(n.server, l.server)
 		}
 		n.learnZone(l.zones[addr])
 		return n

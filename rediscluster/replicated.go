@@ -23,13 +23,13 @@ import (
 //
 // Of several masters, those that answer count before one that can't be reached. Of these
 // it is the one that most of the listed replicas follow; else the one that was promoted
-// and has all that the others have, by their histories (INFO replication). Else nobody can know: the one
-// that was the master goes on while it answers. Without one, or with
+// and has all that the others have, by their histories (INFO replication). Else nobody
+// can know: the one that was the master goes on while it answers. Without one, or with
 // Opts.StopOnManyMasters, requests that need a master end with [ErrNoAliveConnection],
 // which names the masters, until that changes; reads of replicas go on.
 //
-// If another server answers at the master's address, or the master's connections refuse
-// writes (READONLY), they are replaced by new ones.
+// If the master's connections lead to another server than its address, or refuse writes
+// (READONLY), they are replaced by new ones.
 //
 // If there is no master yet, NewReplicated waits for one until ctx is done, or for 5 s if
 // ctx has no deadline. Errors: [ErrNoMaster] and [ErrManyMasters], each with the servers'

@@ -105,8 +105,10 @@ func (s standings) layout(present string, stop bool) *layout {
 	master := s.master(masters, present, stop)
 	l := groupLayout(master, replicas)
 	switch {
-	case master != "":
+	case master != "" && s[master].err == nil:
 		l.server = s[master].id
+		return l
+	case master != "":
 		return l
 	case len(masters) > 0:
 		return l.because(ErrManyMasters.New("each of %s says that it is the master", strings.Join(masters, " and ")))

@@ -1,12 +1,5 @@
 package rediscluster
 
-import (
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
-	"github.com/joomcode/redispipe/redisconn"
-)
-
 // setZone notes whether the node is in the caller's zone.
 func (n *node) setZone(zone string) { n.local.Store(zone != "" && zone == n.c.opts.Zone) }
 
@@ -27,15 +20,6 @@ func (c *Cluster) userZone(addr string) (zone string) {
 	return zone
 }
 
-// askZone has the node tell its zone, if that is of use and nobody else does. It does
-// not wait.
-func (n *node) askZone(conn *redisconn.Connection) {
-	if n.c.opts.Zone == "" || n.c.opts.ZoneOf != nil {
-		return
-	}
-	conn.Send(redis.Req("INFO", "server"), wire.Own(func(res any, _ uint64) {
-		if info, err := redisclusterutil.ParseInfo(res); err == nil {
-			n.setZone(info["availability_zone"])
-		}
-	}), 0)
-}
+// asksZone reports whether the node's server is to tell its zone: that is of use, and the
+// user does not.
+func (n *node) asksZone() bool { return n.c.opts.Zone != "" && n.c.opts.ZoneOf == nil }
