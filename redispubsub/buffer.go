@@ -219,6 +219,9 @@ func (b *buffer) lose(m *member, s *session, from time.Time, reason Reason, err 
 	case b.ended:
 		return
 	case m.state == memberLive && m.session == s:
+		if from.Before(m.made) {
+			from = m.made // nobody was to get anything before
+		}
 		m.state, m.session, m.since, m.reason = memberLost, nil, from, 0
 	case m.state != memberLost || m.reason != 0:
 		return

@@ -44,7 +44,7 @@ func plan(dirty map[*topic]struct{}, now time.Time) []*command {
 			}
 		}
 		cmd.topics = append(cmd.topics, t)
-		t.asked, t.confirmed = true, false
+		t.asked, t.confirmed = cmd, false
 		if cmd.subscribe {
 			t.since = now
 		}

@@ -27,8 +27,9 @@
 //
 // Between two events with no [Gap] between them, nothing was lost on the way from the
 // server to the consumer. While a slot of a cluster moves, that means both of its owners:
-// the gap of a sharded channel lasts until the old one has given the channel up. Losses
-// among the servers, as on a cluster's bus, can't be seen.
+// the gap of a sharded channel lasts until the old one has given the channel up, and all
+// nodes know the new one. Losses among the servers, as on a cluster's bus, can't be seen.
+// Nor is anybody told of what was lost shortly before Unsubscribe, and not noticed yet.
 // The bus keeps the order of messages only between two nodes: messages of one channel that
 // are published on several nodes may come in another order.
 //

@@ -130,19 +130,24 @@ func (f *feed) lost(sess *session, err error) {
 	f.s.counts.retire(sess)
 	f.state, f.changed = SocketConnecting, time.Now()
 	for _, t := range f.topics {
-		t.asked, t.live, t.givenUp = false, false, false
+		t.asked, t.live, t.givenUp = nil, false, false
 		f.openGapsLocked(t, sess, ConnectionLost, err)
 		f.settleLocked(t)
 	}
 }
 
-// openGapsLocked has the members of a topic miss what comes, by no wish of the user's.
+// openGapsLocked has the members of a topic miss what comes, by no wish of the user's. If
+// another node has the topic, that one may have taken messages for as long as this one did
+// not know; else nothing was lost before the server's last sign of life.
 func (f *feed) openGapsLocked(t *topic, sess *session, reason Reason, err error) {
 	from := sess.sock.Confirmed()
 	if t.since.After(from) {
 		from = t.since
 	}
 	from = from.Add(-f.s.lag)
+	if unaware := time.Now().Add(-handoverMost); reason != ConnectionLost && f.s.lag > 0 && unaware.Before(from) {
+		from = unaware
+	}
 	for _, m := range t.members {
 		m.sub.buffer.lose(m, sess, from, reason, err)
 	}
@@ -151,7 +156,7 @@ func (f *feed) openGapsLocked(t *topic, sess *session, reason Reason, err error)
 // settleLocked notes what is to be done about a topic, if anything, once its part in the
 // batch in flight is over.
 func (f *feed) settleLocked(t *topic) {
-	if t.asked {
+	if t.asked != nil {
 		return
 	}
 	wanted := len(t.members) > 0

@@ -11,10 +11,11 @@ import (
 // unsubscribes or refuses it, or the session with it ends. Until then all messages, of
 // either node, are missed, in the gap.
 
-// handoverMost bounds how long a node that goes on answering may keep a gap open. A master
-// hears of the new owner of a slot within milliseconds, or when a link that was down is up
-// again: one that has not heard by then is cut off from the others, or is no node of a
-// cluster, as behind sentinels.
+// handoverMost bounds how long two nodes may each take the messages of a topic: how long one
+// that goes on answering may keep a gap open, and how much earlier than the news of another
+// node a gap begins. A master hears of the new owner of a slot within milliseconds, or when
+// a link that was down is up again: one that has not heard by then is cut off from the
+// others, or is no node of a cluster, as behind sentinels.
 const handoverMost = 2 * time.Second
 
 // leaveLocked begins to wait for the node of a topic that has moved to another one, if that
@@ -22,7 +23,7 @@ const handoverMost = 2 * time.Second
 // then the topic is not live. Nor does a master that has given the topic up and become a
 // replica, though as a replica it subscribes the topic again.
 func (s *Subscriber) leaveLocked(t *topic, why Reason) {
-	if !t.key.sharded() || !t.live && !t.asked || t.givenUp && why == Failover {
+	if !t.key.sharded() || !t.live && t.asked == nil || t.givenUp && why == Failover {
 		return
 	}
 	t.leaving = time.Now().Add(handoverMost)

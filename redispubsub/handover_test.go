@@ -343,3 +343,87 @@ func (h *handover) missedByTheOld() {
 		return false
 	}, patience, time.Millisecond)
 }
+
+// spread is how long the news of a new owner may take to reach all nodes.
+const spread = 100 * time.Millisecond
+
+// Until all nodes know the new owner they pass on messages to the old one, so the new one
+// is not asked before: the gap has to last as long.
+func TestTheNewOwnerIsAskedWhenAllKnowIt(t *testing.T) {
+	eachHandover(t, func(h *handover) {
+		h.move()
+		h.old.givesUp()
+		h.new.expects("SSUBSCRIBE")
+		assert.GreaterOrEqual(h, time.Since(h.moved), spread)
+		h.new.answer(h.new.push("ssubscribe", ":1\r\n"))
+		h.restored(h.new, h.moved.Add(spread))
+	})
+}
+
+// The same goes for a channel that nobody has subscribed before.
+func TestSubscribeAfterASlotHasMoved(t *testing.T) {
+	eachHandover(t, func(h *handover) {
+		moved := time.Now()
+		h.nodes.change(h.new.conn, h.old.conn)
+		done := h.subscribe()
+		h.new.expects("SSUBSCRIBE")
+		assert.GreaterOrEqual(h, time.Since(moved), spread)
+		h.new.answer(h.new.push("ssubscribe", ":1\r\n"))
+		require.NoError(h, <-done)
+	})
+}
+
+// The new owner may have taken messages while the old one, which did not know, was still
+// heard of.
+func TestAGapBeginsBeforeTheNewsOfAnotherOwner(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		attempts(t, func(a *attempt) {
+			old, other := newOwner(a, protocol), newOwner(a, protocol)
+			conn := connect(a, old.server.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: time.Second})
+			nodes := newFakeNodes(conn, other.conn)
+			sub := newFakeSubscriber(a, nodes).NewSubscription(redispubsub.SubscriptionOpts{})
+			done := make(chan error, 1)
+			go func() { done <- sub.Subscribe(withPatience(a), redispubsub.Sharded("a")) }()
+			old.takes()
+			require.NoError(a, <-done)
+			a.moved = time.Now()
+			beats := func() (n int) {
+				for _, r := range old.server.Requests() {
+					if r.Cmd == "PING" {
+						n++
+					}
+				}
+				return n
+			}
+			before := beats()
+			require.Eventually(a, func() bool { return beats() >= before+3 }, patience, time.Millisecond)
+			nodes.change(other.conn, conn)
+			gap := take(a, sub, 1)[0].(redispubsub.Gap)
+			assert.Equal(a, redispubsub.SlotMoved, gap.Reason)
+			assert.False(a, gap.From.After(a.moved), "it begins %v later", gap.From.Sub(a.moved))
+		})
+	})
+}
+
+// A channel that is wanted again before it was unsubscribed was given up by its user, not by
+// the server: it is not asked for more often than that.
+func TestSubscribeWhileUnsubscribing(t *testing.T) {
+	eachHandover(t, func(h *handover) {
+		done := h.subscribe()
+		h.old.takes()
+		require.NoError(h, <-done)
+		h.sub.Close()
+		h.old.expects("SUNSUBSCRIBE")
+		h.sub = h.s.NewSubscription(redispubsub.SubscriptionOpts{})
+		done = h.subscribe()
+		require.Eventually(h, func() bool { return len(h.sub.Topics()) == 1 }, patience, time.Millisecond)
+		h.old.answer(h.old.push("sunsubscribe", ":0\r\n"))
+		h.old.takes()
+		select {
+		case err := <-done:
+			require.NoError(h, err)
+		case cmd := <-h.old.asked:
+			require.Fail(h, cmd+" once more")
+		}
+	})
+}

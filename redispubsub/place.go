@@ -81,6 +81,7 @@ func (s *Subscriber) delayLocked(t *topic) {
 // placeAll moves topics to the nodes that have them.
 func (s *Subscriber) placeAll() {
 	s.mu.Lock()
+	s.lookLocked()
 	touched := map[*feed]struct{}{}
 	for sub := range s.subs {
 		if sub.on() != OneNode {
@@ -94,6 +95,13 @@ func (s *Subscriber) placeAll() {
 	}
 	s.mu.Unlock()
 	reconcileAll(touched)
+}
+
+// lookLocked notes when there are other nodes, or other slots of theirs, than before.
+func (s *Subscriber) lookLocked() {
+	if _, _, _, changed := s.nodes.PushNodes(); changed != s.seen {
+		s.seen, s.moved = changed, time.Now()
+	}
 }
 
 // followLocked has a subscription be on the nodes that there are. What it missed of a new
@@ -182,9 +190,9 @@ func (s *Subscriber) placeLocked(t *topic, touched map[*feed]struct{}) {
 	touched[f] = struct{}{}
 }
 
-// busLag is how late a message may be that comes by the cluster's bus. Nodes write it at
-// once, but without TCP_NODELAY: behind another one it waits for an acknowledgment, which
-// kernels delay by 40 ms.
+// busLag is how late what comes by the cluster's bus may be: a message, or the news of a
+// slot's new owner. Nodes write it at once, but without TCP_NODELAY: behind another message
+// it waits for an acknowledgment, which kernels delay by 40 ms.
 //
 // It is for how long a node can't be reached before its topics go to another one, if any
 // node has them, and for how long nobody is asked for a topic whose node was left.
@@ -212,10 +220,14 @@ func (s *Subscriber) anyNodeLocked(t *topic) *redisconn.Connection {
 // moveLocked puts a topic on the feed of a node, off that of another. What is left there
 // of it is unsubscribed, and nobody gets what still comes by it.
 //
+// The new node is asked after a while. Until then others may not know it, and pass on to
+// the old one what they take: a replica takes SPUBLISH, too. For the same reason a sharded
+// channel that is new is asked for a while after any change of the nodes.
+//
 // Nor must the new node bring what has come already. It may have it from the bus: so it is
-// asked after a while, and twice, since one that was stopped confirms at once and reads
-// the bus then. And the topic may still be subscribed there from an earlier time, with
-// older messages on the way: so a confirmation is waited for in any case.
+// asked twice, since one that was stopped confirms at once and reads the bus then. And the
+// topic may still be subscribed there from an earlier time, with older messages on the way:
+// so a confirmation is waited for in any case.
 func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched map[*feed]struct{}) *topic {
 	to := s.feedLocked(feedKey{conn, t.key.owner})
 	members := t.members
@@ -232,7 +244,7 @@ func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched ma
 	s.topics[t.key] = there
 	delete(s.delayed, t)
 	there.fences, there.givenUp = 1, false
-	if there.asked {
+	if there.asked != nil && there.asked.subscribe {
 		there.fences++ // what is on its way may confirm an earlier wish
 	}
 	s.leftLocked(there) // it has come back
@@ -245,11 +257,14 @@ func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched ma
 		s.leaveLocked(t, why)
 		from.settleIfThere(t)
 		touched[from] = struct{}{}
-		if t.heard && (t.key.slot() == anySlot || why == Failover) {
+		if t.heard && (!t.key.sharded() || why == Failover) {
 			there.fences++
-			s.delayed[there] = time.Now().Add(busLag)
-			signal(s.poke)
 		}
+		s.moved = time.Now()
+	}
+	if t.feed != nil && t.heard || t.key.sharded() && time.Since(s.moved) < s.lag {
+		s.delayed[there] = time.Now().Add(busLag)
+		signal(s.poke)
 	}
 	to.settleLocked(there)
 	touched[to] = struct{}{}

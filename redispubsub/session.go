@@ -154,7 +154,7 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 	f := s.f
 	f.s.mu.Lock()
 	t := f.topics[Topic{k, string(push.Words[1])}]
-	if t == nil || subscribed && !s.asksLocked(t) {
+	if t == nil || subscribed && !s.asksLocked(t, true) {
 		f.s.mu.Unlock()
 		return ErrStream.New("a confirmation that nobody asked for")
 	}
@@ -174,11 +174,11 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 		}
 	} else {
 		// Why, if it is the server's own wish, will be seen by what it answers next.
-		t.live, t.givenUp = false, len(t.members) > 0
+		t.live, t.givenUp = false, len(t.members) > 0 && !s.asksLocked(t, false)
 		f.openGapsLocked(t, s, 0, nil)
 		f.settleLocked(t)
 	}
-	if !subscribed && len(t.members) > 0 {
+	if !subscribed && t.givenUp {
 		f.s.nodes.ForceReloading()
 	}
 	f.s.mu.Unlock()
@@ -186,9 +186,10 @@ func (s *session) confirmation(push *redis.Push, k Kind, subscribed bool) error 
 	return nil
 }
 
-// asksLocked reports whether the oldest command in flight subscribes the topic.
-func (s *session) asksLocked(t *topic) bool {
-	return t.asked && len(s.inflight) > 0 && s.inflight[0].subscribe && s.inflight[0].kind == t.key.Kind
+// asksLocked reports whether the oldest command in flight subscribes the topic, or
+// unsubscribes it.
+func (s *session) asksLocked(t *topic, subscribe bool) bool {
+	return len(s.inflight) > 0 && s.inflight[0] == t.asked && t.asked.subscribe == subscribe
 }
 
 // answer takes a reply: the error of the oldest command in flight, or its fence.
@@ -224,7 +225,7 @@ func (s *session) answer(reply any) error {
 // answeredLocked settles the topics of a command of which all answers have come.
 func (f *feed) answeredLocked(cmd *command, sess *session, touched map[*feed]struct{}) error {
 	for _, t := range cmd.topics {
-		t.asked = false
+		t.asked = nil
 	}
 	switch {
 	case cmd.err != nil && len(cmd.topics) > 1 && !passes(cmd.err):

@@ -39,6 +39,8 @@ type Subscriber struct {
 	feeds   map[feedKey]*feed
 	delayed map[*topic]time.Time  // when topics are to be placed that no node takes now
 	leaving map[topicKey][]*topic // that have moved, and whose nodes have not given them up
+	seen    <-chan struct{}       // what Nodes returned last, closed when it has changed
+	moved   time.Time             // when other nodes, or other slots of theirs, were found last
 }
 
 // Nodes is where a subscriber finds servers. *rediscluster.Cluster is one.
@@ -95,7 +97,7 @@ type topic struct {
 
 	live      bool      // the server has confirmed it
 	since     time.Time // when it was asked for
-	asked     bool      // in the batch in flight
+	asked     *command  // that it is in, in the batch in flight; nil: none
 	alone     bool      // to be asked for by a command of its own
 	confirmed bool      // by an answer to the batch in flight
 	heard     bool      // confirmed before, here or by another node
@@ -145,6 +147,7 @@ func newSubscriber(nodes Nodes, lag time.Duration, opts Opts) *Subscriber {
 		subs: map[*Subscription]struct{}{}, topics: map[topicKey]*topic{},
 		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{}, leaving: map[topicKey][]*topic{}, everywhere: &Subscription{},
 	}
+	_, _, _, s.seen = nodes.PushNodes()
 	s.ctx, s.cancel = context.WithCancel(nodes.Ctx())
 	go s.run()
 	return s

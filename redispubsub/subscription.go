@@ -194,6 +194,7 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 		s.mu.Unlock()
 		return nil, s.errClosed()
 	}
+	s.lookLocked()
 	nodes := []*redisconn.Connection{nil}
 	if sub.on() != OneNode {
 		masters, replicas, _, _ := s.nodes.PushNodes()
