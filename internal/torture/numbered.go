@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -57,6 +58,8 @@ type Missed struct {
 	// neither came nor lie in one: a server that was killed, or stopped, had confirmed
 	// them and not passed them on to the node of the subscription.
 	Numbers, InGaps, Excused int
+	// Episodes counts the times that a topic of a churn was subscribed.
+	Episodes int
 	// Gaps counts those that were told of a channel, by reason.
 	Gaps map[redispubsub.Reason]int
 }
@@ -65,6 +68,7 @@ func (m *Missed) add(o Missed) {
 	m.Numbers += o.Numbers
 	m.InGaps += o.InGaps
 	m.Excused += o.Excused
+	m.Episodes += o.Episodes
 	if m.Gaps == nil {
 		m.Gaps = map[redispubsub.Reason]int{}
 	}
@@ -73,21 +77,34 @@ func (m *Missed) add(o Missed) {
 	}
 }
 
-// judge compares what was published with the events of a subscription: every missing
-// number lies in a gap, none comes twice or out of order, no gap stays open, and the last
-// number has come.
-func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (missed Missed, err error) {
-	missed = Missed{Numbers: len(p.numbers), Gaps: map[redispubsub.Reason]int{}}
-	last, seen := -1, map[int]bool{}
-	var between []redispubsub.Gap // since the last message
-	open := map[redispubsub.Reason]bool{}
-	for _, ev := range events {
+// heard is what a subscription was told of a channel.
+type heard struct {
+	numbers []int // that came, in order, without doubtful ones
+	places  []int // of numbers, among all events
+	gaps    []placedGap
+	told    map[redispubsub.Reason]int // gaps, by reason
+}
+
+// placedGap is a gap with an end. Until when messages are missing an open one does not say.
+type placedGap struct {
+	redispubsub.Gap
+	place int // among all events
+}
+
+// hear collects what events say of the channel: no number comes twice or out of order, and
+// no gap stays open.
+func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
+	h := &heard{told: map[redispubsub.Reason]int{}}
+	open, seen := map[redispubsub.Reason]bool{}, map[int]bool{}
+	for place, ev := range events {
 		switch ev := ev.(type) {
 		case redispubsub.Gap:
-			if p.in(ev) {
-				between = append(between, ev)
-				open[ev.Reason] = ev.Open()
-				missed.Gaps[ev.Reason]++
+			if !p.in(ev) {
+				continue
+			}
+			h.told[ev.Reason]++
+			if open[ev.Reason] = ev.Open(); !ev.Open() {
+				h.gaps = append(h.gaps, placedGap{ev, place})
 			}
 		case redispubsub.Message:
 			if ev.Channel != p.channel {
@@ -96,40 +113,86 @@ func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (misse
 			n, err := strconv.Atoi(string(ev.Payload))
 			switch {
 			case err != nil || n >= len(p.numbers):
-				return missed, p.violated("%q was never published", ev.Payload)
+				return h, p.violated("%q was never published", ev.Payload)
 			case seen[n]:
-				return missed, p.violated("%d came twice, published at %v", n, p.numbers[n].began)
+				return h, p.violated("%d came twice, published at %v", n, p.numbers[n].began)
 			}
 			seen[n] = true
 			if p.numbers[n].doubtful {
 				continue
 			}
-			if n < last {
-				return missed, p.violated("%d came after %d, published at %v and %v", n, last, p.numbers[n].began, p.numbers[last].began)
+			if last := h.last(); n < last {
+				return h, p.violated("%d came after %d, published at %v and %v", n, last, p.numbers[n].began, p.numbers[last].began)
 			}
-			for lost := last + 1; lost < n; lost++ {
-				switch num := p.numbers[lost]; {
-				case num.doubtful || last < 0:
-				case num.inOneOf(between):
-					missed.InGaps++
-				case p.topic.Kind != redispubsub.KindSharded && num.excused(excuses):
-					missed.Excused++
-				default:
-					return missed, p.violated("%d is missing, published from %v to %v, and in no gap of %v", lost, num.began, num.ended, between)
-				}
-			}
-			last, between = n, nil
+			h.numbers, h.places = append(h.numbers, n), append(h.places, place)
 		}
 	}
 	for reason, isOpen := range open {
 		if isOpen {
-			return missed, p.violated("the gap for %v stays open", reason)
+			return h, p.violated("the gap for %v stays open", reason)
 		}
 	}
-	if last < len(p.numbers)-1 {
-		return missed, p.violated("the last of %d did not come", len(p.numbers))
+	return h, nil
+}
+
+// last returns the last number that came, -1 if none did.
+func (h *heard) last() int {
+	if len(h.numbers) == 0 {
+		return -1
+	}
+	return h.numbers[len(h.numbers)-1]
+}
+
+// around returns whether a number came, and if not the gaps in its place: those between the
+// numbers before and after it.
+func (h *heard) around(n int) (came bool, gaps []redispubsub.Gap) {
+	next, came := slices.BinarySearch(h.numbers, n)
+	if came {
+		return true, nil
+	}
+	for _, g := range h.gaps {
+		if (next == 0 || g.place > h.places[next-1]) && (next == len(h.places) || g.place < h.places[next]) {
+			gaps = append(gaps, g.Gap)
+		}
+	}
+	return false, gaps
+}
+
+// missing finds what was published in an episode, and has not come: every number lies in a
+// gap, in its place.
+func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Missed, err error) {
+	first, _ := slices.BinarySearchFunc(p.numbers, e.from, func(n number, from time.Time) int { return n.began.Compare(from) })
+	for n := first; n < len(p.numbers) && !p.numbers[n].ended.After(e.to); n++ {
+		num := p.numbers[n]
+		missed.Numbers++
+		came, gaps := h.around(n)
+		switch {
+		case came || num.doubtful:
+		case num.inOneOf(gaps):
+			missed.InGaps++
+		case p.topic.Kind != redispubsub.KindSharded && num.excused(excuses):
+			missed.Excused++
+		default:
+			return missed, p.violated("%d is missing, published from %v to %v, and in no gap of %v", n, num.began, num.ended, gaps)
+		}
 	}
 	return missed, nil
+}
+
+// judge judges what a subscription was told that was there before the first number and
+// until after the last.
+func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (missed Missed, err error) {
+	h, err := p.hear(events)
+	if err != nil {
+		return missed, err
+	}
+	last := len(p.numbers) - 1
+	if h.last() < last {
+		return missed, p.violated("the last of %d did not come", last+1)
+	}
+	missed, err = p.missing(h, episode{to: p.numbers[last].ended}, excuses)
+	missed.Gaps = h.told
+	return missed, err
 }
 
 // in reports whether a gap is one of the publisher's channel.
@@ -151,7 +214,7 @@ func (p *publisher) violated(format string, args ...any) error {
 func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 	for _, g := range gaps {
 		begun := g.Reason == redispubsub.BufferFull || !n.ended.Before(g.From)
-		if begun && (g.Open() || !n.began.After(g.To)) {
+		if begun && !n.began.After(g.To) {
 			return true
 		}
 	}

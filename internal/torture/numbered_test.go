@@ -34,13 +34,14 @@ func TestJudgeOfNumbers(t *testing.T) {
 	}{
 		"all":                       {[]redispubsub.Event{msg(0), msg(1), msg(2), msg(3)}, "", 0},
 		"a gap":                     {[]redispubsub.Event{msg(0), gap(lost, 1, 0), gap(lost, 1, 2), msg(3)}, "", 2},
-		"before the first":          {[]redispubsub.Event{msg(2), msg(3)}, "", 0},
+		"before the first":          {[]redispubsub.Event{msg(2), msg(3)}, "0 is missing", 0},
+		"behind the end of a gap":   {[]redispubsub.Event{msg(0), gap(lost, 0, 0), gap(lost, 0, 1), msg(3)}, "2 is missing", 1},
 		"missing":                   {[]redispubsub.Event{msg(0), msg(1), msg(3)}, "2 is missing", 0},
 		"the gap of another":        {[]redispubsub.Event{msg(0), other, msg(2), msg(3)}, "1 is missing", 0},
 		"a gap in another place":    {[]redispubsub.Event{msg(0), msg(2), gap(lost, 1, 2), msg(3)}, "1 is missing", 0},
 		"a gap at another time":     {[]redispubsub.Event{msg(0), gap(lost, 2, 3), msg(2), msg(3)}, "1 is missing", 0},
 		"twice":                     {[]redispubsub.Event{msg(0), msg(1), msg(1), msg(2), msg(3)}, "1 came twice", 0},
-		"out of order":              {[]redispubsub.Event{msg(0), gap(lost, 1, 2), msg(2), msg(1), msg(3)}, "1 came after 2", 1},
+		"out of order":              {[]redispubsub.Event{msg(0), gap(lost, 1, 2), msg(2), msg(1), msg(3)}, "1 came after 2", 0},
 		"open":                      {[]redispubsub.Event{msg(0), gap(lost, 1, 0), msg(1), msg(2), msg(3)}, "stays open", 0},
 		"not the last":              {[]redispubsub.Event{msg(0), msg(1), msg(2)}, "did not come", 0},
 		"never published":           {[]redispubsub.Event{msg(7)}, "never published", 0},
@@ -59,5 +60,32 @@ func TestJudgeOfNumbers(t *testing.T) {
 			}
 			assert.Equal(t, c.inGaps, missed.InGaps)
 		})
+	}
+}
+
+// What is published while a channel is subscribed counts, and nothing before or after.
+func TestJudgeOfEpisodes(t *testing.T) {
+	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
+	p := &publisher{topic: redispubsub.Sharded("c"), channel: "c"}
+	for n := range 8 {
+		p.numbers = append(p.numbers, number{began: at(n), ended: at(n)})
+	}
+	gap := redispubsub.Gap{Topics: []redispubsub.Topic{p.topic}, From: at(3), To: at(4), Reason: redispubsub.SlotMoved}
+	message := redispubsub.Message{Channel: "c", Payload: []byte("2"), Sharded: true}
+	c := &churn{episodes: []episode{{p, at(2), at(4).Add(tellWithin)}}}
+	for want, events := range map[string][]redispubsub.Event{
+		"":             {message, gap},
+		"3 is missing": {message},
+		"2 is missing": {gap},
+		"stays open":   {message, redispubsub.Gap{Topics: gap.Topics, From: at(3), Reason: gap.Reason}},
+	} {
+		c.events = events
+		missed, err := c.judge(nil)
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, Missed{Numbers: 3, InGaps: 2, Episodes: 1, Gaps: map[redispubsub.Reason]int{}}, missed)
 	}
 }

@@ -30,6 +30,7 @@ type PubSubTotals struct {
 func (t *PubSubTotals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "time          %.3f h, %d rounds\n", t.Took.Hours(), t.Rounds)
+	fmt.Fprintf(&b, "subscribed    %d times, for a while\n", t.Episodes)
 	fmt.Fprintf(&b, "messages      %d for subscriptions, of which %d were missed in gaps; none twice, none out of order\n", t.Numbers, t.InGaps)
 	if t.Excused > 0 {
 		fmt.Fprintf(&b, "servers lost  %d on the way to each other, in which no client has a part\n", t.Excused)
@@ -123,7 +124,6 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 	for _, p := range pubs {
 		topics = append(topics, p.topic)
 	}
-	var subs []*redispubsub.Subscription
 	var consumers []*consumer
 	var consuming, publishing sync.WaitGroup
 	defer consuming.Wait()
@@ -138,7 +138,7 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 			slow = nil
 		}
 		consuming.Go(func() { c.run(sub, slow) })
-		subs, consumers = append(subs, sub), append(consumers, c)
+		consumers = append(consumers, c)
 	}
 	publishingCtx, stop := context.WithCancel(ctx)
 	defer publishing.Wait()
@@ -147,11 +147,12 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 		rnd := rand.New(rand.NewSource(r.rnd.Int63()))
 		publishing.Go(func() { p.run(publishingCtx, rnd) })
 	}
+	churns, churned := startChurn(publishingCtx, s, pubs, r.rnd, &consuming)
 	err = r.play(ctx, d)
 	excuses := r.stage.heal()
 	stop()
 	publishing.Wait()
-	if err != nil {
+	if err := errors.Join(err, churned()); err != nil {
 		return missed, err
 	}
 	for _, p := range pubs {
@@ -159,15 +160,13 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 			return missed, err
 		}
 	}
-	for _, sub := range subs {
-		sub.Close()
-	}
+	s.Close() // what waits for consumers is delivered
 	consuming.Wait()
-	return judgeAll(pubs, consumers, excuses)
+	return judgeAll(pubs, consumers, churns, excuses)
 }
 
 // judgeAll judges what each consumer has got of each publisher.
-func judgeAll(pubs []*publisher, consumers []*consumer, excuses []interval) (missed Missed, err error) {
+func judgeAll(pubs []*publisher, consumers []*consumer, churns []*churn, excuses []interval) (missed Missed, err error) {
 	var errs []error
 	for i, c := range consumers {
 		for _, p := range pubs {
@@ -177,6 +176,13 @@ func judgeAll(pubs []*publisher, consumers []*consumer, excuses []interval) (mis
 			}
 			missed.add(m)
 		}
+	}
+	for _, c := range churns {
+		m, err := c.judge(excuses)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		missed.add(m)
 	}
 	return missed, errors.Join(errs...)
 }
