@@ -38,13 +38,13 @@ type buffer struct {
 	batch, space []Event
 }
 
-// member is a topic of a subscription, on one node. What follows call is guarded by its
+// member is a topic of a subscription, on one node. What follows calls is guarded by its
 // buffer.
 type member struct {
-	sub  *Subscription
-	key  topicKey
-	made time.Time // when the user asked for the topic
-	call *call     // that waits for the first confirmation; guarded by Subscriber.mu
+	sub   *Subscription
+	key   topicKey
+	made  time.Time // when the user asked for the topic
+	calls []*call   // that wait for the first confirmation; guarded by Subscriber.mu
 
 	state   memberState
 	session *session  // whose messages it takes while it is live

@@ -113,7 +113,7 @@ func (f *feed) failed(err error) {
 	}
 	for _, t := range f.topics {
 		for _, m := range t.members {
-			if stays && m.call != nil {
+			if stays && len(m.calls) > 0 {
 				f.s.refuseLocked(m, f, err, touched)
 			}
 		}

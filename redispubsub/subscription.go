@@ -41,7 +41,8 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // Subscribe adds topics, and returns when the server has confirmed all of them. If it
 // refuses some, the error is a *[SubscribeError], and the others are subscribed. If the
 // server can't be reached, it is dialed until ctx is done; topics that are not
-// confirmed by then are removed again. A topic that is subscribed already stays. For a
+// confirmed by then are removed again, unless another call waits for them. A topic that is
+// subscribed already stays. For a
 // sharded channel whose slot is moving, Subscribe also waits until its old owner has given
 // it up.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) (err error) {
@@ -166,24 +167,28 @@ func (c *call) err() error {
 	return &c.failed
 }
 
-// settleLocked ends the wait of a call for m. f is the node that has answered, nil if none
-// has.
+// settleLocked ends the wait of all calls for m. f is the node that has answered, nil if
+// none has.
 func (m *member) settleLocked(f *feed, err error) {
-	c := m.call
-	if c == nil {
-		return
+	for _, c := range m.calls {
+		if f != nil {
+			c.addr = f.key.conn.Addr()
+		}
+		if err != nil {
+			c.failed.Topics = append(c.failed.Topics, m.key.Topic)
+			c.failed.Errors = append(c.failed.Errors, err)
+		}
+		if delete(c.waiting, m); len(c.waiting) == 0 {
+			close(c.done)
+		}
 	}
-	m.call = nil
-	if f != nil {
-		c.addr = f.key.conn.Addr()
-	}
-	if err != nil {
-		c.failed.Topics = append(c.failed.Topics, m.key.Topic)
-		c.failed.Errors = append(c.failed.Errors, err)
-	}
-	if delete(c.waiting, m); len(c.waiting) == 0 {
-		close(c.done)
-	}
+	m.calls = nil
+}
+
+// waitLocked has a call wait for m.
+func (c *call) waitLocked(m *member) {
+	m.calls = append(m.calls, c)
+	c.waiting[m] = struct{}{}
 }
 
 // join adds topics to a subscription.
@@ -206,16 +211,21 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 	}
 	var added []*member
 	for _, t := range topics {
+		for _, m := range sub.members[t] {
+			if _, twice := c.waiting[m]; !twice && len(m.calls) > 0 { // another call has asked for it
+				c.waitLocked(m)
+			}
+		}
 		if sub.members[t] != nil {
 			continue
 		}
 		for _, node := range nodes {
 			m := sub.newMember(t, node)
-			m.call, c.waiting[m] = c, struct{}{}
+			c.waitLocked(m)
 			added = append(added, m)
 		}
 	}
-	if len(added) == 0 {
+	if len(c.waiting) == 0 {
 		close(c.done)
 	}
 	touched := map[*feed]struct{}{}
@@ -245,38 +255,51 @@ func (s *Subscriber) addLocked(m *member, touched map[*feed]struct{}) {
 	}
 }
 
-// giveUp takes back the topics of a call that are not confirmed yet. It returns the address
-// of the node that has answered last.
+// giveUp takes back the topics of a call that are not confirmed yet, unless another call
+// waits for them. It returns the address of the node that has answered last.
 func (s *Subscriber) giveUp(c *call) (addr string) {
 	s.mu.Lock()
 	addr = c.addr
 	var topics []Topic
 	for m := range c.waiting {
-		topics = append(topics, m.key.Topic)
-		m.call = nil
+		m.calls = slices.DeleteFunc(m.calls, func(other *call) bool { return other == c })
+		if len(m.calls) == 0 {
+			topics = append(topics, m.key.Topic)
+		}
 	}
+	touched := map[*feed]struct{}{}
+	s.removeTopicsLocked(c.sub, topics, touched)
 	s.mu.Unlock()
-	s.removeTopics(c.sub, topics)
+	reconcileAll(touched)
 	return addr
 }
 
 // removeTopics removes topics from a subscription. It returns channels that are closed when
 // the server has confirmed that, and the address of the last of these servers.
 func (s *Subscriber) removeTopics(sub *Subscription, topics []Topic) (left []<-chan struct{}, addr string) {
-	s.mu.Lock()
 	touched := map[*feed]struct{}{}
-	for _, t := range topics {
-		for _, m := range sub.members[t] {
-			m.settleLocked(nil, ErrClosed.New("unsubscribed"))
-			if top := s.removeLocked(m, nil, touched); top != nil {
-				left, addr = append(left, top.left()), top.feed.key.conn.Addr()
-			}
-		}
-		delete(sub.members, t)
+	s.mu.Lock()
+	for _, top := range s.removeTopicsLocked(sub, topics, touched) {
+		left, addr = append(left, top.left()), top.feed.key.conn.Addr()
 	}
 	s.mu.Unlock()
 	reconcileAll(touched)
 	return left, addr
+}
+
+// removeTopicsLocked removes topics from a subscription. It returns those that are to be
+// unsubscribed.
+func (s *Subscriber) removeTopicsLocked(sub *Subscription, topics []Topic, touched map[*feed]struct{}) (unwanted []*topic) {
+	for _, t := range topics {
+		for _, m := range sub.members[t] {
+			m.settleLocked(nil, ErrClosed.New("unsubscribed"))
+			if top := s.removeLocked(m, nil, touched); top != nil {
+				unwanted = append(unwanted, top)
+			}
+		}
+		delete(sub.members, t)
+	}
+	return unwanted
 }
 
 // refuseLocked takes back, on all nodes, a topic that a member could not subscribe to by f.
