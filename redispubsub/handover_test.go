@@ -360,6 +360,20 @@ func TestTheNewOwnerIsAskedWhenAllKnowIt(t *testing.T) {
 	})
 }
 
+// The node that confirms may have become a replica meanwhile, which confirms, too: the nodes
+// are found out once more.
+func TestTheNodesAreFoundOutOnceMore(t *testing.T) {
+	eachHandover(t, func(h *handover) {
+		h.move()
+		h.old.givesUp()
+		h.new.expects("SSUBSCRIBE")
+		before := h.nodes.reloads.Load()
+		h.new.answer(h.new.push("ssubscribe", ":1\r\n"))
+		h.restored(h.new, h.moved)
+		assert.Greater(h, h.nodes.reloads.Load(), before)
+	})
+}
+
 // The same goes for a channel that nobody has subscribed before.
 func TestSubscribeAfterASlotHasMoved(t *testing.T) {
 	eachHandover(t, func(h *handover) {

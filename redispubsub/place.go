@@ -263,7 +263,7 @@ func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched ma
 		s.moved = time.Now()
 	}
 	if t.feed != nil && t.heard || t.key.sharded() && time.Since(s.moved) < s.lag {
-		s.delayed[there] = time.Now().Add(busLag)
+		s.delayed[there], there.doubted = time.Now().Add(busLag), true
 		signal(s.poke)
 	}
 	to.settleLocked(there)

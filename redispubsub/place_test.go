@@ -3,6 +3,7 @@ package redispubsub_test
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ type fakeNodes struct {
 	at                *redisconn.Connection
 	masters, replicas []*redisconn.Connection
 	changed           chan struct{}
+
+	reloads atomic.Int64
 }
 
 func newFakeNodes(masters ...*redisconn.Connection) *fakeNodes {
@@ -49,7 +52,7 @@ func (n *fakeNodes) PushNode(int) *redisconn.Connection {
 
 func (n *fakeNodes) PushNodeOf(int) *redisconn.Connection    { return n.PushNode(0) }
 func (n *fakeNodes) PushNodeAt(string) *redisconn.Connection { return nil }
-func (n *fakeNodes) ForceReloading()                         {}
+func (n *fakeNodes) ForceReloading()                         { n.reloads.Add(1) }
 
 func (n *fakeNodes) PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{}) {
 	n.mu.Lock()

@@ -261,4 +261,8 @@ func (f *feed) restoreLocked(t *topic, now time.Time) {
 		m.sub.buffer.restore(m, f.session, now)
 		m.settleLocked(f, nil)
 	}
+	if t.doubted {
+		t.doubted = false
+		f.s.nodes.ForceReloading()
+	}
 }

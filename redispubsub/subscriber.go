@@ -102,6 +102,7 @@ type topic struct {
 	confirmed bool      // by an answer to the batch in flight
 	heard     bool      // confirmed before, here or by another node
 	givenUp   bool      // by the server, of itself, in this session
+	doubted   bool      // the nodes are to be found out once more when it is live: a replica confirms, too
 	leaving   time.Time // it has moved: until when its node is waited for; else zero
 	fences    int       // confirmations that are to come before members take messages
 	hops      int       // from node to node, since it was subscribed last
