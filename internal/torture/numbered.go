@@ -17,6 +17,7 @@ import (
 type number struct {
 	began, ended time.Time // of PUBLISH
 	doubtful     bool      // PUBLISH has failed: it may have run, at any time
+	node         string    // that has taken it
 }
 
 // publisher numbers the messages of one channel.
@@ -35,10 +36,20 @@ func (p *publisher) publish(ctx context.Context) bool {
 		cmd = "SPUBLISH"
 	}
 	n := number{began: time.Now()}
-	n.doubtful = redis.AsError(redis.SyncCtx{S: p.sender}.Do(ctx, cmd, p.channel, strconv.Itoa(len(p.numbers)))) != nil
+	sender := redis.WithHook(p.sender, (*takenBy)(&n.node))
+	n.doubtful = redis.AsError(redis.SyncCtx{S: sender}.Do(ctx, cmd, p.channel, strconv.Itoa(len(p.numbers)))) != nil
 	n.ended = time.Now()
 	p.numbers = append(p.numbers, n)
 	return !n.doubtful
+}
+
+// takenBy notes the node that has answered.
+type takenBy string
+
+func (*takenBy) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
+
+func (n *takenBy) After(_ context.Context, _ redis.Operation, end redis.Completion) {
+	*n = takenBy(end.Address)
 }
 
 // run publishes until ctx is done.
@@ -173,7 +184,7 @@ func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Mis
 		case p.topic.Kind != redispubsub.KindSharded && num.excused(excuses):
 			missed.Excused++
 		default:
-			return missed, p.violated("%d is missing, published from %v to %v, and in no gap of %v", n, num.began, num.ended, gaps)
+			return missed, p.violated("%d is missing, published on %s from %v to %v, and in no gap of %v", n, num.node, num.began, num.ended, gaps)
 		}
 	}
 	return missed, nil
