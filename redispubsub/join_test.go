@@ -2,6 +2,7 @@ package redispubsub_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -90,6 +92,52 @@ func TestASecondSubscribeIsRefused(t *testing.T) {
 			require.ErrorAs(t, <-done, &refused)
 			assert.Equal(t, []redispubsub.Topic{redispubsub.Sharded("a")}, refused.Topics)
 			requireType(t, redispubsub.ErrRefused, refused.Errors[0])
+		}
+	})
+}
+
+// A socket that sends and gets no answers is given up within IOTimeout, and what waits for it
+// is asked for by the next one. If that gets no answers either, Subscribe goes on until its
+// context ends.
+func TestSubscribeThroughABlackHole(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		proxy := testbed.NewProxy(t, testbed.NewServer(t).Addr(), testbed.ProxyOpts{})
+		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: 2 * time.Second})
+		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+		swallow := testbed.ProxyFault{Do: testbed.ProxySwallow, On: testbed.ProxyReplies, At: testbed.ProxyNow()}
+		proxy.Arm(swallow)
+		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
+		swallow.Times = -1
+		proxy.Arm(swallow)
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, sub.Subscribe(soon, redispubsub.Channel("c")), context.DeadlineExceeded)
+		healed := make(chan error, 1)
+		go func() { healed <- sub.Subscribe(withPatience(t), redispubsub.Channel("c")) }()
+		require.Eventually(t, func() bool { return len(sub.Topics()) == 3 }, patience, time.Millisecond)
+		proxy.Heal()
+		require.NoError(t, <-healed)
+	})
+}
+
+// A subscription that blocks has a socket to itself, though it shares all of its topics, and
+// its neighbours go on without a gap.
+func TestBlockHasASocketToItself(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Protocol: protocol})
+		s := newSubscriber(t, conn)
+		blocks := s.NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1, Policy: redispubsub.Block})
+		other := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		for _, sub := range []*redispubsub.Subscription{blocks, other} {
+			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+		}
+		assert.Len(t, s.Stats().Sockets, 2)
+		for n := range 3 {
+			publish(t, conn, "PUBLISH", "a", strconv.Itoa(n))
+		}
+		for n, ev := range take(t, other, 3) {
+			assert.Equal(t, strconv.Itoa(n), payload(t, ev))
 		}
 	})
 }

@@ -63,9 +63,10 @@ const (
 	// DropNewest drops those that come.
 	DropNewest
 	// Block stops reading until there is room. The subscription has sockets of its own
-	// for this, so that it delays nobody else. When too much is queued at the server
-	// (client-output-buffer-limit pubsub), the server closes the socket, which is a
-	// gap.
+	// for this, so that it delays nobody else. But each message comes once more by them: on
+	// a link that is too slow for that, the sockets of others may be silent for too long,
+	// which is a gap of theirs. When too much is queued at the server
+	// (client-output-buffer-limit pubsub), the server closes the socket, which is a gap.
 	Block
 	// EndWithError ends the subscription with ErrBufferFull.
 	EndWithError
