@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -13,9 +14,13 @@ type stat struct {
 	start time.Time
 }
 
-// newStat returns nil if the logger wants no statistics, and for what is secret.
+// newStat returns nil if the logger wants no statistics, and for AUTH, however it is
+// spelled, so that no logger gets a password. HELLO is never sent for a user.
 func (c *Connection) newStat(r *wire.Request) *stat {
-	if !c.wantsStat || r.Cmd == "AUTH" {
+	if !c.wantsStat {
+		return nil
+	}
+	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
 		return nil
 	}
 	return &stat{req: Request{Cmd: r.Cmd, Args: r.Args()}, start: time.Now()}

@@ -1,7 +1,10 @@
 package redisconn_test
 
 import (
+	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +21,44 @@ func TestReqStatThatPanics(t *testing.T) {
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: &panickyLogger{}})
 	require.Equal(t, []byte("1"), send(conn, "ECHO", 1).wait(t))
 	require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+}
+
+// A logger does not get passwords, however AUTH is spelled.
+func TestReqStatWithoutAuth(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{ACL: []string{"alice on >" + canary + " ~* &* +@all"}})
+	logger := &namingLogger{}
+	conn := connect(t, s.Addr(), redisconn.Opts{ScriptMode: true, Logger: logger})
+	sync := redis.Sync{S: conn}
+	for _, req := range []redis.Request{
+		redis.Req("AUTH", "alice", canary), redis.Req("auth", "alice", canary), redis.Req("Auth alice", canary), redis.Req("aUTH " + canary),
+		redis.Req("HELLO", 3, "AUTH", "alice", canary), redis.Req("hello", 3, "auth", "alice", canary),
+	} {
+		sync.Send(req)
+		sync.SendMany([]redis.Request{req, req})
+		_, _ = sync.SendTransaction([]redis.Request{req})
+	}
+	require.Equal(t, []byte("end"), sync.Do("ECHO", "end"))
+	require.NotContains(t, logger.text(), canary)
+	require.Contains(t, logger.text(), "ECHO")
+}
+
+// namingLogger keeps what it gets of requests.
+type namingLogger struct {
+	recorder
+	mu   sync.Mutex // guards seen
+	seen strings.Builder
+}
+
+func (l *namingLogger) ReqStat(_ *redisconn.Connection, req redis.Request, res any, _, _, _ int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(&l.seen, req.Cmd, req.Args, res)
+}
+
+func (l *namingLogger) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen.String()
 }
 
 type panickyLogger struct{ recorder }
