@@ -125,7 +125,7 @@ func ExampleParseURL() {
 	}
 	fmt.Println(addr, opts.Username, opts.DB, opts.DialTimeout, opts.IOTimeout)
 
-	_, _, err = redisconn.ParseURL("redis://me:secret@localhost?pool=10")
+	_, _, err = redisconn.ParseURL("redis://localhost?pool=10")
 	fmt.Println(err)
 	// Output:
 	// localhost:6379 me 3 3s 500ms

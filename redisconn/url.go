@@ -25,7 +25,8 @@ import (
 // turns it off; an empty value is the default.
 //
 // Any other parameter, a second address, and an invalid value are a [redis.ErrURL].
-// Neither the error nor the printed options show a password.
+// Neither the error nor the printed options show a password, so the error names an
+// unknown parameter only if nothing in the URL may be a part of one.
 func ParseURL(url string) (addr string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {

@@ -97,7 +97,7 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 		set, known := params[name]
 		switch {
 		case !known && !slices.Contains(withoutEffect, name):
-			return redis.ErrURL.New("the parameter %s is unknown", shown(name))
+			return redis.ErrURL.New("the parameter %s is unknown", u.shown(name, query))
 		case len(values) > 1:
 			return redis.ErrURL.New("the parameter %s is given more than once", name)
 		case !known || values[0] == "":
@@ -111,12 +111,22 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 // maxShown is over the length of any parameter's name.
 const maxShown = 32
 
-// shown is the name of an unknown parameter, if it looks like one.
-func shown(name string) string {
+// credentials are the parameters that say who the client is.
+var credentials = []string{"username", "password", "sentinel_username", "sentinel_password"}
+
+// shown is the name of an unknown parameter, if it looks like one, and can't be the rest
+// of a password with an & in it: nothing else of the URL may be a password.
+func (u *URL) shown(name string, query url.Values) string {
+	secret := u.Username != "" || u.Password != ""
+	for other := range query {
+		_, known := params[other]
+		known = known || other == "addr" || slices.Contains(withoutEffect, other)
+		secret = secret || !known && other != name || slices.Contains(credentials, other)
+	}
 	other := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
 	}
-	if len(name) > maxShown || strings.ContainsFunc(name, other) {
+	if secret || len(name) > maxShown || strings.ContainsFunc(name, other) {
 		return "(hidden)"
 	}
 	return strconv.Quote(name)

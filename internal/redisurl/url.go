@@ -101,6 +101,10 @@ func parse(text string) (*URL, *errorx.Error) {
 	if fragment != "" && !u.Sentinel {
 		return nil, redis.ErrURL.New("it has a fragment (#)")
 	}
+	if fragment != "" && (params.Has("password") || params.Has("sentinel_password")) {
+		// A master's name is shown in errors; this may be the rest of the password.
+		return nil, redis.ErrURL.New("there is a # after a password, where it has to be percent-encoded: name the master with master_name")
+	}
 	u.MasterName = fragment
 	if err := u.setPlace(authority, path); err != nil {
 		return nil, err
@@ -197,7 +201,7 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 }
 
 func notOfHost(r rune) bool {
-	return r <= ' ' || r == 0x7f || strings.ContainsRune(`[]/\@?#"<>`, r)
+	return r <= ' ' || r == 0x7f || strings.ContainsRune(`[]/\@?#"<>=,;&`, r)
 }
 
 func (u *URL) setDB(text string) *errorx.Error {
