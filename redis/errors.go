@@ -32,8 +32,9 @@ var (
 	ErrContextIsNil = ErrOpts.NewType("context_is_nil")
 	// ErrNoAddressProvided is returned by a constructor that got no address.
 	ErrNoAddressProvided = ErrOpts.NewType("no_address")
-	// ErrURL is returned by ParseURL of packages redisconn and rediscluster. Of the URL
-	// it shows at most the name of a parameter.
+	// ErrURL is returned by ParseURL of packages redisconn and rediscluster, and where a
+	// URL is given instead of an address. Of the URL it shows at most the name of a
+	// parameter.
 	ErrURL = ErrOpts.NewType("url")
 
 	// ErrContextClosed ends requests that are sent after Close, or after the end of the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -59,6 +60,9 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	if len(addrs) == 0 && opts.Addrs == nil {
 		return nil, redis.ErrNoAddressProvided.New("no address is given")
 	}
+	if err := checkAddrs(addrs); err != nil {
+		return nil, err
+	}
 	if opts.Name == "" {
 		opts.Name = addrs[0]
 	}
@@ -82,6 +86,17 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	context.AfterFunc(c.ctx, c.ended)
 	go c.refresher.run()
 	return c, nil
+}
+
+// checkAddrs returns the error of addresses that may hold a password. Addresses are
+// passed on, and shown, only after it.
+func checkAddrs(addrs []string) error {
+	for i, addr := range addrs {
+		if redisurl.MayHoldSecret(addr) {
+			return ErrAddressHostname.New("address %d of %d is not host:port: URLs are for ParseURL", i+1, len(addrs))
+		}
+	}
+	return nil
 }
 
 // Close ends the cluster. Requests that are not written end with

@@ -26,7 +26,8 @@ type nodeSource struct {
 //
 // If none answers, the error is that of the last one, or one that will not pass by
 // itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure).
-// Addresses that can't be used are reported by [LogInitialNodeSkipped].
+// Addresses that can't be used are reported by [LogInitialNodeSkipped]. One that may be a
+// URL, with a password, is an [ErrAddressHostname], which does not show it.
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	opts.Addrs = nil // it is for NewReplicated
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {

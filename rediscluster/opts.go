@@ -46,8 +46,8 @@ type Opts struct {
 	// Addrs, for [NewReplicated], returns the addresses (host:port) of the servers; the
 	// list that NewReplicated got is ignored then. It is called each time the servers
 	// are asked, with a context that ends after IOTimeout, and not again before it has
-	// returned. If it returns an error, or no address, or nothing in time, or panics, the
-	// last addresses stay in use.
+	// returned. If it returns an error, or no address, or a URL, or nothing in time, or
+	// panics, the last addresses stay in use.
 	Addrs func(ctx context.Context) ([]string, error)
 	// StopOnManyMasters, for [NewReplicated], stops writing while several servers are
 	// masters, and neither their replicas nor their histories tell which of them counts:

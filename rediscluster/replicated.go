@@ -216,7 +216,13 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 	select {
 	case g := <-s.asked:
 		s.asked = nil
-		return g.addrs, g.err
+		if g.err == nil {
+			g.err = checkAddrs(g.addrs)
+		}
+		if g.err != nil {
+			return nil, g.err
+		}
+		return g.addrs, nil
 	case <-ctx.Done():
 		return nil, ErrNoMaster.Wrap(ctx.Err(), "it has not returned")
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -16,18 +17,19 @@ type address struct {
 	host    string // for TLS; empty for unix sockets
 }
 
-// parseAddress takes an address apart. It does not resolve names.
+// parseAddress takes an address apart. It does not resolve names. Errors show nothing of
+// the text, which may hold a password.
 func parseAddress(text string) (address, error) {
 	a := address{text: text, network: "tcp", addr: text}
 	switch scheme, rest, found := strings.Cut(text, "://"); {
 	case text == "":
 		return a, redis.ErrNoAddressProvided.New("address is empty")
-	case found && scheme == "tcp":
-		a.addr = rest
+	case redisurl.MayHoldSecret(text):
+		return a, ErrAddress.New("address is not host:port, tcp://host:port, unix://path or a path: URLs are for ParseURL")
 	case found && scheme == "unix":
 		a.network, a.addr = "unix", rest
 	case found:
-		return a, ErrAddress.New("address has a scheme other than tcp or unix")
+		a.addr = rest
 	case text[0] == '.' || text[0] == '/':
 		a.network = "unix"
 	}
@@ -40,9 +42,6 @@ func parseAddress(text string) (address, error) {
 	host, port, err := net.SplitHostPort(a.addr)
 	if err != nil {
 		return a, ErrAddress.New("address is not host:port")
-	}
-	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return a, ErrAddress.New("address has a host with spaces or control characters")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return a, ErrAddress.New("address has no port from 1 to 65535")

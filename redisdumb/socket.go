@@ -10,6 +10,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -76,6 +77,9 @@ func (c *Conn) chunkLocked(chunk []byte, results []any, last bool) error {
 func (c *Conn) dialLocked() *errorx.Error {
 	if c.sock != nil && c.sock.life.Err() == nil {
 		return nil
+	}
+	if redisurl.MayHoldSecret(c.addr()) {
+		return ErrDial.New("address is not host:port, tcp://host:port, unix://path or a path")
 	}
 	network, address, host := parseAddr(c.addr())
 	if address == "" {

@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
 const scope = "github.com/joomcode/redispipe/contrib/redisotel"
@@ -39,7 +40,8 @@ type Opts struct {
 	// db.namespace.
 	DB int
 	// Address is that of the server, or of a node of the cluster (host:port), for
-	// server.address and server.port. Default: the node that answered.
+	// server.address and server.port. Default: the node that answered. A URL, which may
+	// hold a password, is refused.
 	Address string
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
 	// order. Default DefaultBuckets.
@@ -48,6 +50,9 @@ type Opts struct {
 
 // NewHook makes a hook for redis.WithHook.
 func NewHook(opts Opts) (redis.Hook, error) {
+	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
+		return nil, err
+	}
 	if opts.TracerProvider == nil {
 		opts.TracerProvider = otel.GetTracerProvider()
 	}

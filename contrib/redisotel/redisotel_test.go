@@ -203,3 +203,14 @@ func TestPrefixesAreBounded(t *testing.T) {
 	points := data.ScopeMetrics[0].Metrics[0].Data.(metricdata.Histogram[float64]).DataPoints
 	require.Len(t, points, prefixesMost+1)
 }
+
+// TestAddressThatIsURL checks that a password does not get into spans.
+func TestAddressThatIsURL(t *testing.T) {
+	_, err := NewHook(Opts{Address: "redis://user:canary@host:6379"})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "canary")
+	for _, addr := range []string{"", "host", "host:6379", "unix:///run/redis.sock"} {
+		_, err := NewHook(Opts{Address: addr})
+		require.NoError(t, err, addr)
+	}
+}

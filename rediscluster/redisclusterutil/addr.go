@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -28,8 +29,11 @@ func Resolve(addr string) (string, error) {
 }
 
 // GetHost returns the host of a host:port address, an IPv6 one without its
-// brackets.
+// brackets. What may be a URL is a [redis.ErrURL], which does not show it.
 func GetHost(addr string) (string, error) {
+	if redisurl.MayHoldSecret(addr) {
+		return "", redis.ErrURL.New("address is not host:port")
+	}
 	host, _, err := net.SplitHostPort(addr)
 	return host, err
 }
