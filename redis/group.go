@@ -2,13 +2,12 @@ package redis
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/joomcode/redispipe/internal/slot"
 )
 
 // GroupOpts says what a [GroupReader] reads. Stream, Group and Consumer have to be
@@ -20,9 +19,9 @@ type GroupOpts struct {
 	// name at the same time. A reader that is restarted with its former name goes on
 	// where it was.
 	Consumer string
-	// Start is the ID after which the group begins if it does not exist yet. Default
-	// "0": all entries of the stream. It has to be an ID, not "$": entries that are
-	// added before the group is made would be lost.
+	// Start is the ID after which the group begins if it does not exist, or not any more.
+	// Default "0": all entries of the stream. It has to be an ID, not "$": entries that
+	// are added before the group is made would be lost.
 	Start string
 	// Count is how many entries are read at once, at most. Default 100.
 	Count int
@@ -40,10 +39,10 @@ type GroupOpts struct {
 	// the loop gets the error, and the entry comes again after MinIdle. Required with
 	// MaxDeliveries.
 	DeadLetter func(context.Context, Message) error
-	// Record is a key that this library uses, of the same slot as Stream: a sorted set
-	// of the IDs that were acknowledged since the oldest entry that was not, at most
-	// 65,536 of some 70 bytes. With it a group that was destroyed is made again.
-	// Default: made from Stream and Group, such as "{orders}:workers:acked".
+	// Record has no effect.
+	//
+	// Deprecated: a group that was destroyed begins at Start again. See
+	// [ErrGroupDestroyed].
 	Record string
 }
 
@@ -59,9 +58,10 @@ var (
 	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
 	// acknowledged. The reader has acknowledged it. Its ID comes with the error.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
-	// ErrGroupDestroyed: the group was destroyed, and is made again. Entries that were
-	// not acknowledged come again after MinIdle. Those that were deleted in the
-	// meantime are not reported.
+	// ErrGroupDestroyed: the group that the reader has read, or the stream, is gone, and
+	// with it what was acknowledged and how often each entry was delivered. If the loop
+	// goes on, it makes the group anew, unless another reader has: all entries of the
+	// stream after Start come again, also those that were acknowledged.
 	ErrGroupDestroyed = ErrGroup.NewType("destroyed")
 )
 
@@ -71,9 +71,6 @@ const (
 	groupMinIdle = time.Minute
 	// groupMinIdleLeast is ten round trips to a server that is near.
 	groupMinIdleLeast = 10 * time.Millisecond
-	// groupRecordMost is how many IDs the record holds: some 5 MB on the server. More
-	// are acknowledged ahead of the oldest pending entry only if that is stuck.
-	groupRecordMost = 1 << 16
 )
 
 func (o GroupOpts) withDefaults() (GroupOpts, error) {
@@ -82,13 +79,11 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 		return o, ErrGroupOpts.New("Stream, Group and Consumer have to be set")
 	case o.MaxDeliveries > 0 && o.DeadLetter == nil:
 		return o, ErrGroupOpts.New("MaxDeliveries needs a DeadLetter, which gets entries that were delivered too often")
-	case o.Consumer == groupRepairer:
-		return o, ErrGroupOpts.New("Consumer is a name that the library uses")
 	}
 	if o.Start == "" {
 		o.Start = "0"
 	}
-	if _, ok := entryMillis(o.Start); !ok {
+	if !isEntryID(o.Start) {
 		return o, ErrGroupOpts.New("Start is not an ID: for new entries only, give the ID of the last entry")
 	}
 	if o.Count <= 0 {
@@ -101,30 +96,17 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 		o.MinIdle = groupMinIdle
 	}
 	o.MinIdle = max(o.MinIdle, groupMinIdleLeast)
-	if o.Record != "" {
-		return o, nil
-	}
-	suffix := ":" + o.Group + ":acked"
-	for _, key := range []string{o.Stream + suffix, "{" + o.Stream + "}" + suffix} {
-		if slot.Of(key) == slot.Of(o.Stream) {
-			o.Record = key
-			return o, nil
-		}
-	}
-	return o, ErrGroupOpts.New("no key in the slot of Stream can be derived from its name: set Record")
+	return o, nil
 }
 
-// entryMillis returns the milliseconds of an ID, which may lack its number.
-func entryMillis(id string) (int64, bool) {
+// isEntryID reports whether id is an ID, which may lack its number.
+func isEntryID(id string) bool {
 	millis, number, numbered := strings.Cut(id, "-")
 	ms, err := strconv.ParseInt(millis, 10, 64)
-	if err != nil || ms < 0 {
-		return 0, false
-	}
-	if numbered {
+	if err == nil && numbered {
 		_, err = strconv.ParseUint(number, 10, 64)
 	}
-	return ms, err == nil
+	return err == nil && ms >= 0
 }
 
 // Message is an entry of a stream as a [GroupReader] delivers it.
@@ -139,7 +121,8 @@ type Message struct {
 }
 
 // GroupReader reads a stream as a consumer of a group. It delivers each entry at least
-// once, and never again after it was acknowledged. It needs Redis 6.2.
+// once, and never again after it was acknowledged, unless the group is destroyed: see
+// [ErrGroupDestroyed]. It needs Redis 6.2.
 //
 //	for msg, err := range reader.Messages(ctx) {
 //		if err != nil {
@@ -157,15 +140,16 @@ type GroupReader struct {
 	db   SyncCtx
 	opts GroupOpts
 	busy atomic.Bool
-	// recorded is how many IDs were recorded since the record was trimmed.
-	recorded atomic.Int64
+	// joined is whether the group was there. It belongs to the loop that runs.
+	joined bool
 
 	mu sync.Mutex // guards what follows
 	// acked are the IDs that are to be sent, and since when the first of them waits.
 	acked   []string
 	waiting time.Time
-	// open are the IDs that the loop has delivered, until they are acknowledged.
-	open map[string]struct{}
+	// open are the IDs that the loop has delivered, and when: until they are acknowledged
+	// by this reader, or MinIdle has passed and they may be anybody's.
+	open map[string]time.Time
 }
 
 // NewGroupReader makes a reader. It sends nothing before its loop begins. Reads block,
@@ -177,7 +161,7 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]struct{}{}}, nil
+	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]time.Time{}}, nil
 }
 
 // Ack marks entries as done. Acknowledgements are sent together: before an entry is
@@ -186,7 +170,7 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 // delivered again. See Flush.
 func (r *GroupReader) Ack(ids ...string) error {
 	for _, id := range ids {
-		if _, ok := entryMillis(id); !ok {
+		if !isEntryID(id) {
 			return ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry")
 		}
 	}
@@ -237,32 +221,34 @@ func (r *GroupReader) Flush(ctx context.Context) error {
 	return nil
 }
 
-// acknowledge first records the IDs: if the group is destroyed in between, they count
-// as acknowledged.
 func (r *GroupReader) acknowledge(ctx context.Context, ids []string) error {
-	record := []any{r.opts.Record}
-	ack := []any{r.opts.Stream, r.opts.Group}
+	args := []any{r.opts.Stream, r.opts.Group}
 	for _, id := range ids {
-		ms, _ := entryMillis(id)
-		record = append(record, ms, id)
-		ack = append(ack, id)
+		args = append(args, id)
 	}
-	reqs := []Request{{"ZADD", record}, {"XACK", ack}}
-	results, err := r.db.SendTransaction(ctx, reqs)
-	if err == nil {
-		err = Collect(reqs, results)
-	}
-	if err == nil {
-		r.recorded.Add(int64(len(ids)))
-	}
-	return err
+	return AsError(r.db.Do(ctx, "XACK", args...))
 }
 
 // track marks an entry as delivered.
 func (r *GroupReader) track(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open[id] = struct{}{}
+	r.open[id] = time.Now()
+}
+
+// settle forgets the entries that were delivered longer than MinIdle ago.
+func (r *GroupReader) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.open, func(_ string, at time.Time) bool { return time.Since(at) >= r.opts.MinIdle })
+}
+
+// leave forgets what was delivered and marked: it was of a group that is gone.
+func (r *GroupReader) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acked = nil
+	clear(r.open)
 }
 
 func (r *GroupReader) isOpen(id string) bool {

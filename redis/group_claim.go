@@ -21,9 +21,7 @@ func (l *groupLoop) claim(ctx context.Context) error {
 	}
 	l.cursor = claimed.cursor
 	if l.cursor == groupBegin {
-		if err := l.trim(ctx); err != nil {
-			return err
-		}
+		l.settle()
 		l.due = time.Now().Add(max(l.opts.MinIdle/2, claimPause))
 	}
 	if claimed.unnamed {

@@ -97,7 +97,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 		}
 	}
 	if isNoGroup(err) {
-		err = l.repair(ctx)
+		err = l.rejoin(ctx)
 	}
 	if err == nil || ctx.Err() != nil {
 		return true
@@ -143,8 +143,6 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 	}
 	var err error
 	switch {
-	case l.recorded.Load() >= trimAfter:
-		err = l.trim(ctx)
 	case l.history != "":
 		err = l.readHistory(ctx)
 	case !time.Now().Before(l.due):
@@ -239,7 +237,23 @@ func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Ent
 	args = append(append(args, block...), "STREAMS", l.opts.Stream, after)
 	var streams map[string][]Entry[any]
 	err := l.db.DoInto(ctx, &streams, "XREADGROUP", args...)
+	l.joined = l.joined || err == nil
 	return streams[l.opts.Stream], err
+}
+
+// rejoin makes a group that is not there. If it was there before, rejoin only says so:
+// the next read will make it, if the loop goes on.
+func (l *groupLoop) rejoin(ctx context.Context) error {
+	if l.joined {
+		l.joined = false
+		l.leave()
+		return ErrGroupDestroyed.New("the group or its stream is gone: it begins at Start again")
+	}
+	err := AsErrorx(l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM"))
+	if err == nil || strings.HasPrefix(err.Message(), "BUSYGROUP") { // another reader was quicker
+		return nil
+	}
+	return err
 }
 
 // isNoGroup reports whether the server says that there is no such group, or stream.

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,12 +16,10 @@ func TestGroupOpts(t *testing.T) {
 		"no stream":      func(o *GroupOpts) { o.Stream = "" },
 		"no group":       func(o *GroupOpts) { o.Group = "" },
 		"no consumer":    func(o *GroupOpts) { o.Consumer = "" },
-		"the library's":  func(o *GroupOpts) { o.Consumer = groupRepairer },
 		"only new":       func(o *GroupOpts) { o.Start = "$" },
 		"no number":      func(o *GroupOpts) { o.Start = "1-x" },
 		"negative":       func(o *GroupOpts) { o.Start = "-1" },
 		"no dead letter": func(o *GroupOpts) { o.MaxDeliveries = 3 },
-		"no record":      func(o *GroupOpts) { o.Stream = "a}b{" },
 	} {
 		o := good
 		change(&o)
@@ -32,12 +31,11 @@ func TestGroupOpts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, GroupOpts{
 		Stream: "s", Group: "g", Consumer: "c", Start: "0", Count: 100,
-		Block: 5 * time.Second, MinIdle: time.Minute, Record: "{s}:g:acked",
+		Block: 5 * time.Second, MinIdle: time.Minute,
 	}, r.opts)
-	good.Stream, good.MinIdle = "{a}b", 1
+	good.MinIdle = 1
 	r, err = NewGroupReader(nil, good)
 	require.NoError(t, err)
-	assert.Equal(t, "{a}b:g:acked", r.opts.Record)
 	assert.Equal(t, groupMinIdleLeast, r.opts.MinIdle)
 }
 
@@ -75,6 +73,49 @@ func TestGroupBusy(t *testing.T) {
 	for _, err := range r.Messages(noContext) {
 		assertType(t, ErrContextIsNil, err)
 	}
+}
+
+// TestGroupForgetsWhatItLeft checks that a reader does not keep the IDs of entries that it
+// has delivered and not acknowledged: another reader does so after MinIdle.
+func TestGroupForgetsWhatItLeft(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var fresh int
+	node := &foreignSender{}
+	node.send = func(r Request, cb Future, n uint64) {
+		switch {
+		case r.Cmd == "XAUTOCLAIM":
+			cb.Resolve([]any{[]byte(groupBegin), []any{}}, n)
+		case r.Args[len(r.Args)-1] == ">" && fresh < 50:
+			fresh++
+			cb.Resolve([]any{[]any{[]byte("s"), []any{[]any{[]byte(fmt.Sprint(fresh, "-1")), []any{}}}}}, n)
+		default:
+			cb.Resolve(nil, n)
+		}
+	}
+	r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c", MinIdle: groupMinIdleLeast})
+	require.NoError(t, err)
+	var delivered int
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for msg, err := range r.Messages(ctx) {
+			if assert.NoError(t, err) && assert.True(t, r.isOpen(msg.ID)) {
+				delivered++
+			}
+		}
+	}()
+	kept := func() int {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.open)
+	}
+	require.Eventually(t, func() bool { return kept() > 0 }, 20*time.Second, time.Microsecond)
+	require.Eventually(t, func() bool { return kept() == 0 }, 20*time.Second, time.Millisecond)
+	cancel()
+	<-ended
+	assert.Equal(t, 50, delivered)
 }
 
 func TestParseClaimed(t *testing.T) {
@@ -115,28 +156,4 @@ func TestParsePending(t *testing.T) {
 	assert.Empty(t, owner)
 	_, _, err = parsePending([]any{[]any{}})
 	assertType(t, ErrResponseUnexpected, err)
-}
-
-func TestLowOf(t *testing.T) {
-	none := []any{int64(0), nil, nil, nil}
-	oldest := func(id string) []any { return []any{int64(1), []byte(id), []byte(id), []any{}} }
-	for name, c := range map[string]struct {
-		last    []string
-		pending []any
-		low     int64
-		known   bool
-	}{
-		"nothing acknowledged": {[]string{groupLow}, none, 0, false},
-		"nothing at all":       {nil, none, 0, false},
-		"none pending":         {[]string{groupLow, "7-1"}, none, 7, true},
-		"one pending":          {[]string{"7-1", "6-1"}, oldest("3-2"), 3, true},
-		"one pending behind":   {[]string{"7-1", "6-1"}, oldest("9-2"), 7, true},
-		"garbled":              {[]string{"7-1"}, oldest("x"), 0, false},
-	} {
-		low, known := lowOf(c.last, c.pending)
-		assert.Equal(t, c.known, known, name)
-		if known {
-			assert.Equal(t, c.low, low, name)
-		}
-	}
 }

@@ -1,0 +1,122 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// TestGroupDestroyed checks that a loop is told that its group is gone, and goes on with
+// all that the stream has; one that is left then makes no group.
+func TestGroupDestroyed(t *testing.T) {
+	b := newStreamBed(t, 5)
+	r := b.reader("a")
+	destroy := func() { b.server.Do("XGROUP", "DESTROY", "jobs", "workers") }
+	b.take(r, 4, true) // and one more was read
+	destroy()
+	b.server.Do("XDEL", "jobs", b.ids[1])
+	ids, failed := b.take(r, 5, true)
+	require.Len(t, failed, 1)
+	isType(t, redis.ErrGroupDestroyed.New(""), failed[""])
+	assert.NotContains(t, failed[""].Error(), "jobs")
+	assert.Equal(t, append(b.ids[:1:1], b.ids[2:]...), ids)
+	assert.Zero(t, b.pending())
+
+	destroy()
+	_, failed = b.take(r, 1, true)
+	isType(t, redis.ErrGroupDestroyed.New(""), failed[""])
+	groups, err := redis.As[[]any](b.server.Do("XINFO", "GROUPS", "jobs"))
+	require.NoError(t, err)
+	assert.Empty(t, groups)
+
+	others := b.reader("b")
+	b.take(others, 1, true)
+	_, failed = b.take(r, 1, true)
+	assert.Empty(t, failed, "another has made it")
+}
+
+// TestGroupDestroyedBound checks that entries are delivered as often as MaxDeliveries says
+// after their group was destroyed, and only then go to DeadLetter.
+func TestGroupDestroyedBound(t *testing.T) {
+	for _, most := range []int{1, 3} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			t.Parallel()
+			const entries, tried = 100, 5
+			b := newStreamBed(t, entries)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			delivered, dead, n, destroyed := map[string]int{}, map[string]int{}, 0, 0
+			r := b.reader("a", func(o *redis.GroupOpts) {
+				o.MinIdle, o.MaxDeliveries = time.Second, most // longer than a pause of the machine
+				o.DeadLetter = func(_ context.Context, msg redis.Message) error {
+					dead[msg.ID]++
+					assert.Equal(t, most, delivered[msg.ID], "%s is a dead letter", msg.ID)
+					if len(dead) == entries {
+						cancel()
+					}
+					return nil
+				}
+			})
+			for msg, err := range r.Messages(ctx) {
+				if err != nil {
+					isType(t, redis.ErrGroupDestroyed.New(""), err)
+					destroyed++
+					clear(delivered)
+					continue
+				}
+				delivered[msg.ID]++
+				assert.Equal(t, delivered[msg.ID], msg.Deliveries)
+				if n++; n == tried {
+					b.server.Do("XGROUP", "DESTROY", "jobs", "workers")
+				}
+			}
+			assert.Equal(t, 1, destroyed)
+			assert.Len(t, dead, entries, "each was delivered, and is a dead letter")
+		})
+	}
+}
+
+// TestGroupBegunAgain checks that a stream that was deleted is read from its beginning,
+// though it has entries with the IDs of others that were acknowledged.
+func TestGroupBegunAgain(t *testing.T) {
+	b := newStreamBed(t, 0)
+	add := func() {
+		for i := 1; i <= 5; i++ {
+			require.NoError(t, redis.AsError(b.server.Do("XADD", "jobs", fmt.Sprint(i, "-1"), "n", i)))
+		}
+	}
+	add()
+	var got []string
+	destroyed := 0
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r := b.reader("a")
+	for msg, err := range r.Messages(ctx) {
+		if err != nil {
+			if redis.AsErrorx(err).IsOfType(redis.ErrGroupDestroyed) {
+				destroyed++
+			}
+			continue
+		}
+		got = append(got, msg.ID)
+		require.NoError(t, r.Ack(msg.ID))
+		if len(got) == 5 {
+			require.NoError(t, r.Flush(ctx))
+			b.server.Do("DEL", "jobs")
+			add()
+		}
+		if len(got) == 10 {
+			break
+		}
+	}
+	require.NoError(t, ctx.Err(), "got %v", got)
+	assert.Equal(t, got[:5], got[5:])
+	assert.Equal(t, 1, destroyed, "it is told")
+	assert.Zero(t, b.pending())
+}
