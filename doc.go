@@ -38,7 +38,8 @@
 //
 //   - A request is a command's name and its arguments.
 //   - A future takes the result of a request. It is resolved exactly once, with
-//     a value or an error, by the goroutine that reads the socket.
+//     a value or an error, in any goroutine: mostly in the one that reads the
+//     socket, but that of Send if the request is refused.
 //   - A sender takes requests with their futures, and does not block. Sync,
 //     SyncCtx and ChanFutured wrap a sender and wait for results.
 //   - A batch goes out in one write: encoded requests, and the futures that wait

@@ -10,7 +10,7 @@
 // # Senders and futures
 //
 // A [Sender] takes a [Request] with a [Future], and returns at once; the future
-// is resolved once, in the goroutine that reads the socket. The wrappers wait
+// is resolved once, in any goroutine, perhaps before that. The wrappers wait
 // for results: [Sync] waits for each, [SyncCtx] also returns when its context is
 // done, and [ChanFutured] returns a future with a channel. All of them are
 // values that cost nothing to make, and are safe for use by many goroutines.

@@ -3,8 +3,9 @@ package redis
 // Future takes the result of a request.
 type Future interface {
 	// Resolve is called once, with the result and the n that was given with the
-	// request. It is called in the goroutine that reads the socket: it must be quick,
-	// and must not wait for another reply of the same connection.
+	// request. It may be called in any goroutine, and before Send has returned. Mostly
+	// that is the goroutine that reads the socket: it must be quick, and must not wait
+	// for another reply of the same connection.
 	Resolve(res any, n uint64)
 	// Cancelled returns an error if nobody waits for the result any more: the request
 	// is not sent then, unless it is written already. It must not block.

@@ -4,8 +4,9 @@ package redis
 // wrappers of them are Senders. Implementations are safe for use by many goroutines,
 // unless they say otherwise.
 type Sender interface {
-	// Send sends a request; cb is resolved once, with n. Send never blocks, and the
-	// caller may change the arguments as soon as it returns. A nil cb drops the result.
+	// Send sends a request; cb is resolved once, with n, perhaps before Send returns.
+	// Send never blocks, and the caller may change the arguments as soon as it returns. A
+	// nil cb drops the result.
 	Send(r Request, cb Future, n uint64)
 	// SendMany sends several requests; cb is resolved once for each, with
 	// start+i for the request of index i.

@@ -80,9 +80,9 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	return c.addr, c.err()
 }
 
-// Unsubscribe removes topics. None of their messages is delivered after the call has
-// begun. It returns when the server has confirmed, or ctx is done. Topics that are not
-// subscribed are ignored.
+// Unsubscribe removes topics. Messages that have come before are still delivered; none
+// comes into the buffer after Unsubscribe has returned. It returns when the server has
+// confirmed, or ctx is done. Topics that are not subscribed are ignored.
 func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
 		return redis.ErrContextIsNil.New("context is nil")
