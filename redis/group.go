@@ -32,7 +32,8 @@ type GroupOpts struct {
 	// readers work on it at the same time. Default 1 min, at least 10 ms.
 	MinIdle time.Duration
 	// MaxDeliveries bounds how often an entry is delivered; after that it goes to
-	// DeadLetter. Default 0: no bound.
+	// DeadLetter. Of a reader that dies, or does not deliver for MinIdle, all that it has
+	// read counts as delivered, up to Count entries. Default 0: no bound.
 	MaxDeliveries int
 	// DeadLetter gets entries that were delivered MaxDeliveries times, to store them
 	// elsewhere. If it returns nil, the entry is acknowledged. If it returns an error,

@@ -120,3 +120,91 @@ func TestGroupBegunAgain(t *testing.T) {
 	assert.Equal(t, 1, destroyed, "it is told")
 	assert.Zero(t, b.pending())
 }
+
+// deadLetters bounds deliveries, and keeps the IDs of those that came without one.
+type deadLetters struct {
+	delivered map[string]int
+	early     []string
+}
+
+func (d *deadLetters) bound(most int) func(*redis.GroupOpts) {
+	d.delivered = map[string]int{}
+	return func(o *redis.GroupOpts) {
+		o.Count, o.MaxDeliveries = 10, most
+		o.DeadLetter = func(_ context.Context, msg redis.Message) error {
+			if d.delivered[msg.ID] < most {
+				d.early = append(d.early, msg.ID)
+			}
+			return nil
+		}
+	}
+}
+
+// TestGroupBoundLeft checks that what was read and not delivered, when the loop was left,
+// does not count as delivered.
+func TestGroupBoundLeft(t *testing.T) {
+	for _, most := range []int{1, 3} {
+		b, d := newStreamBed(t, 10), &deadLetters{}
+		r := b.reader("a", d.bound(most))
+		for i := range b.ids {
+			ids, failed := b.take(r, 1, true)
+			assert.Empty(t, failed)
+			assert.Equal(t, b.ids[i:i+1], ids)
+			d.delivered[ids[0]]++
+		}
+		assert.Empty(t, d.early)
+		assert.Zero(t, b.pending())
+	}
+}
+
+// failingAcks is a Sender that fails acknowledgements.
+type failingAcks struct {
+	redis.Sender
+	left int
+}
+
+func (s *failingAcks) Send(r redis.Request, cb redis.Future, n uint64) {
+	if r.Cmd == "XACK" && s.left > 0 {
+		s.left--
+		cb.Resolve(redis.ErrIO.New("on purpose"), n)
+		return
+	}
+	s.Sender.Send(r, cb, n)
+}
+
+// TestGroupBoundFailures checks that what is read again after a failure counts once.
+func TestGroupBoundFailures(t *testing.T) {
+	for _, most := range []int{1, 3} {
+		b, d := newStreamBed(t, 10), &deadLetters{}
+		o := redis.GroupOpts{Stream: "jobs", Group: "workers", Consumer: "a"}
+		d.bound(most)(&o)
+		acks := &failingAcks{Sender: connectTo(t, b.server.Addr())}
+		r, err := redis.NewGroupReader(acks, o)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		failures := 0
+		for msg, err := range r.Messages(ctx) {
+			if err != nil {
+				isType(t, redis.ErrIO.New(""), err)
+				failures++
+				continue
+			}
+			d.delivered[msg.ID]++
+			assert.Equal(t, 1, msg.Deliveries)
+			require.NoError(t, r.Ack(msg.ID))
+			if len(d.delivered) == 2 {
+				acks.left = 3
+				before := time.Now()
+				require.Eventually(t, func() bool { return time.Since(before) > 150*time.Millisecond }, 5*time.Second, time.Millisecond)
+			}
+			if len(d.delivered) == 10 {
+				break
+			}
+		}
+		require.NoError(t, ctx.Err())
+		assert.Equal(t, 3, failures)
+		assert.Empty(t, d.early)
+		assert.Zero(t, b.pending())
+	}
+}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -112,19 +113,42 @@ func deletedItem(id string) groupItem {
 	return groupItem{Message{ID: id}, ErrGroupEntryDeleted.New("the entry was deleted before it was acknowledged")}
 }
 
+// pendingEntry is an entry that XPENDING lists.
+type pendingEntry struct {
+	id, owner  string
+	idle       time.Duration
+	deliveries int
+}
+
 // parsePending returns who has an entry, "" for nobody, and how often it was delivered.
 func parsePending(res any) (owner string, deliveries int, err error) {
 	list, err := As[[][]any](res)
 	if err != nil || len(list) == 0 {
 		return "", 0, err
 	}
-	if len(list[0]) != 4 {
-		return "", 0, ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(EKResponse, res)
+	p, err := parsePendingEntry(list[0])
+	return p.owner, p.deliveries, err
+}
+
+func parsePendingEntry(el []any) (p pendingEntry, err error) {
+	if len(el) != 4 {
+		return p, ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(EKResponse, el)
 	}
-	if owner, err = As[string](list[0][1]); err == nil {
-		deliveries, err = As[int](list[0][3])
+	var idle int64
+	if p.id, err = As[string](el[0]); err == nil {
+		p.owner, err = As[string](el[1])
 	}
-	return owner, deliveries, err
+	if err == nil {
+		idle, err = As[int64](el[2])
+	}
+	if err == nil {
+		p.deliveries, err = As[int](el[3])
+	}
+	if err != nil {
+		return p, within(err, "XPENDING")
+	}
+	p.idle = time.Duration(min(idle, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	return p, nil
 }
 
 // renew sees to it that the batch is this reader's own: what was fetched longer than

@@ -60,8 +60,9 @@ type groupLoop struct {
 	batch   []groupItem
 	fetched time.Time
 	// history is the last ID of the entries of this consumer's own that were read
-	// again, "" when all were.
+	// again, "" when all were; begun is whether they were once, by this loop.
 	history string
+	begun   bool
 	// cursor and due are of XAUTOCLAIM: where the pass goes on, and when the next
 	// one begins.
 	cursor string
@@ -143,6 +144,8 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 	}
 	var err error
 	switch {
+	case l.history != "" && l.begun:
+		err = l.readAgain(ctx)
 	case l.history != "":
 		err = l.readHistory(ctx)
 	case !time.Now().Before(l.due):
@@ -159,11 +162,16 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 // lastFlushMost bounds the last flush, whose context has usually ended.
 const lastFlushMost = time.Second
 
-// flushLast acknowledges what is marked, when the loop ends.
+// flushLast acknowledges what is marked, when the loop ends, and gives back what it has
+// not delivered. What can't be given back counts as delivered.
 func (l *groupLoop) flushLast(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
-	return l.Flush(ctx)
+	err := l.Flush(ctx)
+	if err == nil {
+		_ = l.giveBack(ctx)
+	}
+	return err
 }
 
 // The pauses of a reader that polls, or whose reads fail: a server that is busy is
@@ -182,28 +190,6 @@ func (l *groupLoop) backOff(ctx context.Context) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-// readHistory reads entries again that this consumer was given and that are not
-// acknowledged.
-func (l *groupLoop) readHistory(ctx context.Context) error {
-	l.fetched = time.Now()
-	entries, err := l.read(ctx, l.history)
-	if err != nil {
-		return err
-	}
-	if len(entries) == 0 {
-		l.history = ""
-		return nil
-	}
-	l.history = entries[len(entries)-1].ID
-	var again []Entry[any]
-	for _, e := range entries {
-		if !l.isOpen(e.ID) {
-			again = append(again, e)
-		}
-	}
-	return l.redeliver(ctx, again)
 }
 
 // readNew reads entries that no consumer was given yet.

@@ -1,0 +1,104 @@
+package redis
+
+import (
+	"context"
+	"time"
+)
+
+// The server counts an entry as delivered when it is read, and so must a reader whose
+// process may have died meanwhile. What this loop has read and not delivered is not
+// counted: it is read again without being counted, and given back when the loop ends.
+
+// readHistory reads the entries that this consumer was given before the loop began, and
+// that are not acknowledged. The server counts that.
+func (l *groupLoop) readHistory(ctx context.Context) error {
+	l.fetched = time.Now()
+	entries, err := l.read(ctx, l.history)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		l.history, l.begun = "", true
+		return nil
+	}
+	l.history = entries[len(entries)-1].ID
+	var again []Entry[any]
+	for _, e := range entries {
+		if !l.isOpen(e.ID) {
+			again = append(again, e)
+		}
+	}
+	return l.redeliver(ctx, again)
+}
+
+// readAgain reads the entries that this loop was given, and that it has not delivered,
+// after a failure. Those that may be another's by now are left to claim.
+func (l *groupLoop) readAgain(ctx context.Context) error {
+	from := "-"
+	if l.history != "0" {
+		from = "(" + l.history
+	}
+	asked := time.Now()
+	list, err := As[[][]any](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, "+", l.opts.Count, l.opts.Consumer))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		l.history = ""
+		return nil
+	}
+	var again []pendingEntry
+	var reqs []Request
+	var oldest time.Duration
+	for _, el := range list {
+		p, err := parsePendingEntry(el)
+		if err != nil {
+			return err
+		}
+		l.history = p.id
+		if p.idle < l.opts.MinIdle && !l.isOpen(p.id) {
+			oldest = max(oldest, p.idle)
+			again = append(again, p)
+			reqs = append(reqs, Req("XRANGE", l.opts.Stream, p.id, p.id))
+		}
+	}
+	results := l.db.SendMany(ctx, reqs)
+	l.fetched = asked.Add(-oldest)
+	for i, p := range again {
+		entries, err := As[[]Entry[any]](results[i])
+		if err != nil {
+			return err
+		}
+		if len(entries) > 0 {
+			l.batch = append(l.batch, groupItem{Message: Message{ID: p.id, Fields: entries[0].Value, Deliveries: p.deliveries}})
+			continue
+		}
+		if err := l.Ack(p.id); err != nil {
+			return err
+		}
+		l.batch = append(l.batch, deletedItem(p.id))
+	}
+	return nil
+}
+
+// giveBack takes the delivery back that the server has counted for each entry of the
+// batch, if deliveries are bounded.
+func (l *groupLoop) giveBack(ctx context.Context) error {
+	if l.opts.MaxDeliveries <= 0 || time.Since(l.fetched) >= l.opts.MinIdle {
+		return nil
+	}
+	byCount := map[int][]any{}
+	for _, item := range l.batch {
+		if item.err == nil {
+			byCount[item.Deliveries] = append(byCount[item.Deliveries], item.ID)
+		}
+	}
+	for deliveries, ids := range byCount {
+		args := append([]any{l.opts.Stream, l.opts.Group, l.opts.Consumer, 0}, ids...)
+		args = append(args, "RETRYCOUNT", deliveries-1, "JUSTID")
+		if err := AsError(l.db.Do(ctx, "XCLAIM", args...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
