@@ -40,11 +40,6 @@ type GroupOpts struct {
 	// the loop gets the error, and the entry comes again after MinIdle. Required with
 	// MaxDeliveries.
 	DeadLetter func(context.Context, Message) error
-	// Record has no effect.
-	//
-	// Deprecated: a group that was destroyed begins at Start again. See
-	// [ErrGroupDestroyed].
-	Record string
 }
 
 var (
