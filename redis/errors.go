@@ -116,6 +116,9 @@ var (
 	ErrNoFinalRN = ErrResponse.NewType("no_final_rn")
 	// ErrUnknownHeaderType: a header line that begins with no known type.
 	ErrUnknownHeaderType = ErrResponse.NewType("unknown_headerline_type")
+	// ErrTransaction: MULTI was not accepted, or EXEC did not answer with as many results
+	// as there were requests. They may have run, also one by one.
+	ErrTransaction = ErrResponse.NewType("transaction")
 	// ErrPing: a heartbeat was answered with something other than its nonce.
 	ErrPing = ErrResponse.NewType("ping")
 )

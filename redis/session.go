@@ -209,18 +209,22 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var refused, exec any
+	var multi, refused, exec any
 	err = s.exchange(encoded, seen, func(i int, res any) {
-		if i == len(encoded)-1 {
+		_, failed := res.(error)
+		switch {
+		case i == 0:
+			multi = res
+		case i == len(encoded)-1:
 			exec = res
-		} else if _, failed := res.(error); failed && refused == nil {
+		case failed && refused == nil:
 			refused = res
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	results, err := TransactionResponse(exec)
+	results, err := TransactionResponse(ExecResult(multi, exec, len(reqs)))
 	if cause := AsErrorx(refused); cause != nil && err != nil && AsErrorx(err).IsOfType(ErrExecAbort) && passes(cause) {
 		return nil, cause
 	}

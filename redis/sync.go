@@ -36,7 +36,8 @@ func (s Sync) SendMany(reqs []Request) []any {
 // SendTransaction sends requests between MULTI and EXEC and returns their
 // results, or the error for which there are none. After an error with
 // ErrTraitNotSent, or of type ErrExecAbort, nothing ran; after ErrIO the
-// transaction ran whole or not at all.
+// transaction ran whole or not at all; after [ErrTransaction] its requests may have run one
+// by one.
 func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
 	return sendTransaction(context.Background(), s.S, reqs, nil)
 }

@@ -143,10 +143,12 @@ func (l *lent) note(res any) {
 }
 
 // redirectOf returns the first redirect that requests were answered with, if none of
-// them has run or changed its connection: a transaction has not if EXEC failed.
+// them has run or changed its connection: a transaction that MULTI has begun has not if
+// EXEC failed.
 func redirectOf(reqs []wire.Request, results []any) (moved *errorx.Error) {
 	last := len(reqs) - 1
-	transaction := strings.EqualFold(reqs[0].Cmd, "MULTI") && strings.EqualFold(reqs[last].Cmd, "EXEC")
+	transaction := strings.EqualFold(reqs[0].Cmd, "MULTI") && strings.EqualFold(reqs[last].Cmd, "EXEC") &&
+		len(results) > 0 && redis.AsErrorx(results[0]) == nil
 	for i, res := range results {
 		err := redis.AsErrorx(res)
 		switch {

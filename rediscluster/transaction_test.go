@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -85,6 +86,48 @@ func TestTransactionRefusedForNow(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, []any{"OK"}, res)
 			assert.Equal(t, int64(2), tries.Load())
+		})
+	}
+}
+
+// TestTransactionMultiRefused: where MULTI is refused, the requests run one by one, so nothing
+// that they or EXEC are answered with has them sent again.
+func TestTransactionMultiRefused(t *testing.T) {
+	for name, replies := range map[string]map[string]string{
+		"EXEC without MULTI": {"EXEC": "-ERR EXEC without MULTI\r\n"},
+		"aborted":            {"EXEC": "-EXECABORT x\r\n", "GET": "-TRYAGAIN x\r\n"},
+		"redirected":         {"EXEC": "-EXECABORT x\r\n", "GET": "-MOVED 15495 127.0.0.1:1\r\n"},
+		"transient":          {"EXEC": "-CLUSTERDOWN x\r\n", "GET": "-CLUSTERDOWN x\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ran atomic.Int64
+			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				reply := replies[r.Cmd]
+				switch {
+				case r.Cmd == "MULTI":
+					reply = "-NOPERM no multi\r\n"
+				case r.Cmd == "INCR":
+					reply = fmt.Sprintf(":%d\r\n", ran.Add(1))
+				case reply == "":
+					reply = "+OK\r\n"
+				}
+				_, err := c.Write([]byte(reply))
+				return err
+			})
+			c, _ := connect(t, []string{node.Addr()}, calm)
+			reqs := []redis.Request{redis.Req("INCR", "a"), redis.Req("GET", "a")}
+			_, err := redis.Sync{S: c}.SendTransaction(reqs)
+			isType(t, redis.ErrTransaction, err)
+			assert.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err))
+			_, named := redis.AsErrorx(err).Property(redis.EKRequests)
+			assert.True(t, named)
+			assert.Equal(t, int64(1), ran.Load())
+			err = redis.WithSession(context.Background(), c, "a", func(s *redis.Session) error {
+				_, err := s.SendTransaction(reqs)
+				return err
+			})
+			isType(t, redis.ErrTransaction, err)
+			assert.Equal(t, int64(2), ran.Load())
 		})
 	}
 }

@@ -27,7 +27,9 @@ type item struct {
 	// plain requests are named by the connection in their errors: see named.go. The
 	// others are named by what has sent them.
 	plain bool
-	exec  bool // EXEC of a transaction
+	// multi and exec are what a transaction begins and ends with. If MULTI is not
+	// answered its future is not resolved: that of EXEC is, for both.
+	multi, exec bool
 }
 
 // batch is the unit of work: encoded requests and the futures that wait for

@@ -52,7 +52,7 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 					err, l.badReply = l.badReply, nil
 				}
 			}
-			if it.fut == nil {
+			if it.fut == nil || it.multi {
 				continue
 			}
 			l.count(it.fut, err == unsent)

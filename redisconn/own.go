@@ -31,6 +31,12 @@ func (b *batch) addOwn(r *wire.Request, fut Future, n, seq uint64, st *stat) {
 	b.own++
 }
 
+// addMulti adds MULTI, whose result the future of a transaction has to know.
+func (b *batch) addMulti(fut Future, n, seq uint64, st *stat) {
+	b.addOwn(multi, fut, n, seq, st)
+	b.items[len(b.items)-1].multi = true
+}
+
 // addExec adds EXEC, whose result is that of the transaction.
 func (b *batch) addExec(fut Future, n, seq uint64, st *stat) {
 	b.addOwn(exec, fut, n, seq, st)

@@ -107,7 +107,7 @@ func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
 }
 
 // enqueue is where everything that is sent enters: requests that go out together,
-// with flags after ASKING or between MULTI and EXEC. It sees to their being written,
+// with flags after ASKING or between MULTI, whose number is n-1, and EXEC. It sees to their being written,
 // or says why they have not entered. last is the ticket of the last of them: once they
 // are written they may be sent again, so that nobody may look at reqs.
 func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
@@ -123,7 +123,7 @@ func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags in
 		b.addOwn(asking, nil, 0, q.nextSeqLocked(), c.newStat(asking))
 	}
 	if flags&DoTransaction != 0 {
-		b.addOwn(multi, nil, 0, q.nextSeqLocked(), c.newStat(multi))
+		b.addMulti(cb, n-1, q.nextSeqLocked(), c.newStat(multi))
 	}
 	for i, r := range reqs {
 		last = wire.Ticket{Queue: q, Seq: q.nextSeqLocked()}

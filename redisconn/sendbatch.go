@@ -22,9 +22,16 @@ func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
 // With DoTransaction, cb is resolved for each request with the answer within MULTI
 // ("QUEUED"), and with start+len(reqs) for the answer to EXEC.
 func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, flags int) {
-	if len(reqs) == 0 && flags&DoTransaction == 0 {
+	if flags&DoTransaction != 0 {
+		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
+	} else if len(reqs) == 0 {
 		return
 	}
+	c.sendBatch(reqs, cb, start, flags)
+}
+
+// sendBatch sends requests; with DoTransaction cb is a *transaction, and start is 1.
+func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags int) {
 	scratch := wire.GetScratch()
 	defer wire.PutScratch(scratch)
 	encoded := make([]wire.Request, len(reqs))
@@ -50,6 +57,9 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 
 // SendEncodedBatch is SendBatchFlags for package rediscluster.
 func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
+	if flags&DoTransaction != 0 {
+		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
+	}
 	var last wire.Ticket
 	var err *errorx.Error
 	failed := -1
@@ -81,19 +91,5 @@ func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 		wire.ResolveEmpty(cb, start)
 		return
 	}
-	c.SendBatchFlags(reqs, &transaction{wire.Passed{To: cb}, start, uint64(len(reqs))}, 0, DoTransaction)
-}
-
-// transaction passes on what EXEC answered, and drops the rest.
-type transaction struct {
-	wire.Passed
-	n    uint64
-	exec uint64
-}
-
-// Resolve implements redis.Future.
-func (t *transaction) Resolve(res any, n uint64) {
-	if n == t.exec && t.To != nil {
-		t.To.Resolve(res, t.n)
-	}
+	c.sendBatch(reqs, c.newTransaction(cb, start, len(reqs), true), 1, DoTransaction)
 }

@@ -78,7 +78,7 @@ func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 		return res
 	}
 	c.pipelineLocked(encoded, results)
-	exec := results[len(reqs)]
+	exec := redis.ExecResult(opened[len(opened)-1], results[len(reqs)], len(reqs))
 	if err := redis.AsErrorx(exec); err != nil && err.IsOfType(redis.ErrExecAbort) {
 		// A node that refuses to queue a request of another's slot says where
 		// to go in the reply to that request.

@@ -193,6 +193,23 @@ func TestTransactionRefused(t *testing.T) {
 	assert.Nil(t, conn.Do("GET", "n"))
 }
 
+// EXEC has to answer with a result of each request.
+func TestTransactionCountsResults(t *testing.T) {
+	for _, exec := range []string{"*0\r\n", "*2\r\n:1\r\n:2\r\n"} {
+		server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			reply := map[string]string{"EXEC": exec, "MULTI": "+OK\r\n"}[r.Cmd]
+			if reply == "" {
+				reply = "+QUEUED\r\n"
+			}
+			_, err := c.Write([]byte(reply))
+			return err
+		}})
+		_, err := redis.Sync{S: newConn(t, server.Addr())}.SendTransaction([]redis.Request{redis.Req("INCR", "n")})
+		assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrTransaction), "%v", err)
+		assert.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err))
+	}
+}
+
 func TestErrorsShowNoArguments(t *testing.T) {
 	addr := fake(t, func(conn net.Conn, _ int) { answer(conn, ping, "") })
 	res := redisdumb.Do(addr, "AUTH", "canary")

@@ -1,0 +1,57 @@
+package redisconn
+
+import (
+	"sync"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// transaction is the future of MULTI, which has the number 0, of the requests behind it, and
+// of EXEC, which is last. What EXEC answers is judged with what MULTI answered.
+type transaction struct {
+	wire.Passed
+	c        *Connection
+	start    uint64 // the first number that To is resolved with
+	requests int
+	whole    bool // To is resolved with what EXEC answered only
+
+	mu    sync.Mutex // guards multi: leftovers are resolved in any order
+	multi any        // what MULTI answered; "OK" unless it was something else
+}
+
+func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
+	return &transaction{Passed: wire.Passed{To: cb}, c: c, start: start, requests: requests, whole: whole, multi: "OK"}
+}
+
+// Resolve implements redis.Future.
+func (t *transaction) Resolve(res any, n uint64) {
+	exec := uint64(t.requests) + 1
+	switch {
+	case n == 0:
+		t.mu.Lock()
+		t.multi = res
+		t.mu.Unlock()
+	case t.To == nil || n < exec && t.whole:
+	case n < exec:
+		t.To.Resolve(res, t.start+n-1)
+	case t.whole:
+		t.To.Resolve(t.judge(res), t.start)
+	default:
+		t.To.Resolve(t.judge(res), t.start+n-1)
+	}
+}
+
+// judge returns the result of the transaction.
+func (t *transaction) judge(exec any) any {
+	t.mu.Lock()
+	multi := t.multi
+	t.mu.Unlock()
+	res := redis.ExecResult(multi, exec, t.requests)
+	if err, failed := res.(*errorx.Error); failed && res != exec {
+		return t.c.withConn(err)
+	}
+	return res
+}

@@ -1,0 +1,134 @@
+package redisconn_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// transactionWays are the ways to send a transaction on a connection, by name.
+func transactionWays(t *testing.T, conn *redisconn.Connection) map[string]func([]redis.Request) ([]any, error) {
+	return map[string]func([]redis.Request) ([]any, error){
+		"Sync":    redis.Sync{S: conn}.SendTransaction,
+		"SyncCtx": func(r []redis.Request) ([]any, error) { return redis.SyncCtx{S: conn}.SendTransaction(background, r) },
+		"future":  func(r []redis.Request) ([]any, error) { return redis.ChanFutured{S: conn}.SendTransaction(r).Results() },
+		"flags": func(r []redis.Request) ([]any, error) {
+			got := newOutcomes(len(r) + 1)
+			conn.SendBatchFlags(r, offset{got, 7}, 7, redisconn.DoTransaction)
+			return redis.TransactionResponse(got.wait(t)[len(r)])
+		},
+		"session": func(r []redis.Request) (results []any, err error) {
+			err = redis.WithSession(background, conn, "", func(s *redis.Session) error {
+				results, err = s.SendTransaction(r)
+				return err
+			})
+			return results, err
+		},
+		"Watch": func(r []redis.Request) ([]any, error) {
+			return redis.Watch(background, conn, []string{"a"}, func(tx *redis.Tx) error {
+				for _, req := range r {
+					tx.Queue(req.Cmd, req.Args...)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// requireNoTransaction requires the error of requests that may have run one by one.
+func requireNoTransaction(t *testing.T, err error, name string) {
+	t.Helper()
+	requireUnknown(t, err, redis.ErrTransaction)
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), name)
+	require.False(t, redis.SafeToRetry(err), name)
+	_, named := redis.AsErrorx(err).Property(redis.EKRequest)
+	require.True(t, named, name)
+	_, addressed := redis.AsErrorx(err).Property(redis.EKAddress)
+	require.True(t, addressed || name == "session" || name == "Watch", name)
+}
+
+// A user who may not send MULTI: the requests run, one by one, so the outcome is unknown.
+func TestTransactionMultiRefused(t *testing.T) {
+	s := testbed.NewServer(t)
+	admin := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})}
+	require.NoError(t, redis.AsError(admin.Do("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-multi")))
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Username: "app", Password: "secret"})
+	ran := int64(0)
+	for name, send := range transactionWays(t, conn) {
+		_, err := send(requests(redis.Req("INCR", "a"), redis.Req("INCR", "a")))
+		requireNoTransaction(t, err, name)
+		require.ErrorContains(t, err, "MULTI was refused", name)
+		require.ErrorContains(t, err, "NOPERM", name)
+		ran += 2
+		require.Equal(t, ran, admin.Do("INCRBY", "a", 0), "%s: they have run", name)
+	}
+}
+
+// What EXEC answers decides only where MULTI was accepted, and only if it has a result of each
+// request.
+func TestTransactionReplies(t *testing.T) {
+	for name, c := range map[string]struct {
+		multi, exec string
+		want        string // of the error; "" for none
+	}{
+		"accepted":      {"+OK\r\n", "*2\r\n:1\r\n:2\r\n", ""},
+		"refused":       {"-NOPERM no multi\r\n", "-ERR EXEC without MULTI\r\n", "MULTI was refused"},
+		"abort":         {"-NOPERM no multi\r\n", "-EXECABORT x\r\n", "MULTI was refused"},
+		"transient":     {"-LOADING x\r\n", "-LOADING x\r\n", "MULTI was refused"},
+		"then null":     {"-NOPERM no multi\r\n", "*-1\r\n", "MULTI was refused"},
+		"then results":  {"-ERR MULTI calls can not be nested\r\n", "*2\r\n:1\r\n:2\r\n", "MULTI was refused"},
+		"other reply":   {"+QUEUED\r\n", "*2\r\n:1\r\n:2\r\n", "MULTI was answered with"},
+		"null to MULTI": {"$-1\r\n", "*2\r\n:1\r\n:2\r\n", "MULTI was answered with"},
+		"too few":       {"+OK\r\n", "*1\r\n:1\r\n", "1 results of 2 requests"},
+		"too many":      {"+OK\r\n", "*3\r\n:1\r\n:2\r\n:3\r\n", "3 results of 2 requests"},
+		"none":          {"+OK\r\n", "*0\r\n", "0 results of 2 requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(conn *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				reply := map[string]string{"MULTI": c.multi, "EXEC": c.exec, "INCR": "+QUEUED\r\n"}[r.Cmd]
+				if reply == "" {
+					reply = "+OK\r\n"
+				}
+				_, err := conn.Write([]byte(reply))
+				return err
+			}})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true})
+			for name, send := range transactionWays(t, conn) {
+				results, err := send(requests(redis.Req("INCR", "a"), redis.Req("INCR", "a")))
+				if c.want == "" {
+					require.NoError(t, err, name)
+					require.Equal(t, []any{int64(1), int64(2)}, results, name)
+					continue
+				}
+				requireNoTransaction(t, err, name)
+				require.ErrorContains(t, err, c.want, name)
+			}
+		})
+	}
+}
+
+// A connection that is lost behind the refusal of MULTI leaves what became of it unknown, and
+// a transaction counts as its requests and EXEC.
+func TestTransactionLostBehindMulti(t *testing.T) {
+	for _, multi := range []string{"+OK\r\n", "-NOPERM no multi\r\n"} {
+		s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(conn *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			if r.Cmd != "MULTI" {
+				return context.Canceled
+			}
+			_, err := conn.Write([]byte(multi))
+			return err
+		}})
+		conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true})
+		_, err := redis.Sync{S: conn}.SendTransaction(requests(redis.Req("INCR", "a"), redis.Req("INCR", "a")))
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err))
+		require.Equal(t, strings.HasPrefix(multi, "-"), redis.AsErrorx(err).IsOfType(redis.ErrTransaction), "%v", err)
+		eventually(t, "they are counted", func() bool { return conn.Stats().Unknown > 0 })
+		require.EqualValues(t, 3, conn.Stats().Unknown)
+	}
+}
