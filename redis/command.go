@@ -64,6 +64,11 @@ func CheckRequest(req Request, singleThreaded bool) error {
 	return nil
 }
 
+// checkQueued is CheckRequest for a request of a transaction.
+func checkQueued(req Request, singleThreaded bool) error {
+	return CheckRequest(req, singleThreaded && !command.BoundsTransaction(req.Cmd))
+}
+
 // encodable reports whether appendArg takes the argument.
 func encodable(arg any) bool {
 	switch arg.(type) {
@@ -84,6 +89,9 @@ func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	case command.WouldBlock:
 		return ErrCommandForbidden.New("%s blocks, and would delay the other requests of its batch, transaction or connection: send it by itself, with Opts.DedicatedConns not negative", call.Name)
 	case command.ChangesSession:
+		if command.BoundsTransaction(call.Name) {
+			return ErrCommandForbidden.New("%s can't be a part of a transaction, nor be sent on a connection that others share: %s", call.Name, insteadOf(call.Name))
+		}
 		return ErrCommandForbidden.New("%s changes the state of a connection that others share: %s", call.Name, insteadOf(call.Name))
 	}
 	return ErrCommandForbidden.New("%s breaks the pairing of requests and replies: %s", call.Name, insteadOf(call.Name))

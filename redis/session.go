@@ -205,6 +205,11 @@ func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 
 // transaction is SendTransaction without hooks.
 func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
+	for _, req := range reqs {
+		if err := checkQueued(req, true); err != nil {
+			return nil, err
+		}
+	}
 	encoded, _, err := encodeAll(append(append([]Request{Req("MULTI")}, reqs...), Req("EXEC")))
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ const (
 type Tx struct {
 	session *Session
 	queued  []Request
+	refused error // the first error of Queue
 }
 
 // Do sends a command at once, usually one that reads a watched key, and returns its
@@ -38,8 +39,15 @@ func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 }
 
 // Queue adds a command to the transaction, which is sent after the function has
-// returned. Its arguments must not be changed before that.
-func (t *Tx) Queue(cmd string, args ...any) { t.queued = append(t.queued, Req(cmd, args...)) }
+// returned. Its arguments must not be changed before that. What a connection that others
+// share refuses, such as EXEC, is the error of Watch then, and nothing is sent.
+func (t *Tx) Queue(cmd string, args ...any) {
+	req := Req(cmd, args...)
+	if err := CheckRequest(req, false); err != nil && t.refused == nil {
+		t.refused = traced(err).(error)
+	}
+	t.queued = append(t.queued, req)
+}
 
 // Watch runs an optimistic transaction: it watches keys, calls f, sends the requests
 // that f has queued between MULTI and EXEC, and returns their results. If f returns an
@@ -155,7 +163,10 @@ func (w *watch) attempt() (results []any, err error) {
 		w.failure = err
 		return nil, err
 	}
-	if len(tx.queued) == 0 {
+	switch {
+	case tx.refused != nil:
+		return nil, tx.refused
+	case len(tx.queued) == 0:
 		return nil, nil
 	}
 	results, err = w.session.SendTransaction(tx.queued)

@@ -45,7 +45,7 @@ func (c *Connection) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking
 
 // sendOne sends a request by itself: to the shared connection, or past it if it blocks.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	if err := c.checkEncoded(r); err != nil {
+	if err := c.checkEncoded(r, 0); err != nil {
 		if c.leavesShared(r) {
 			return c.block(r, cb, n, asking)
 		}
@@ -94,16 +94,17 @@ func (c *Connection) SharesCallers(several bool) {
 	c.queue.several = several
 }
 
-// checkEncoded refuses what must not be sent.
-func (c *Connection) checkEncoded(r *wire.Request) *errorx.Error {
+// checkEncoded refuses what must not be sent, with these flags.
+func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	verdict := r.Shared
-	if c.opts.ScriptMode {
+	single := c.opts.ScriptMode && !(flags&DoTransaction != 0 && command.BoundsTransaction(r.Cmd))
+	if single {
 		verdict = r.Single
 	}
 	if verdict == command.Allowed {
 		return nil
 	}
-	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, c.opts.ScriptMode))
+	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
 }
 
 // enqueue is where everything that is sent enters: requests that go out together,

@@ -39,7 +39,7 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 	for i, req := range reqs {
 		var err *errorx.Error
 		if encoded[i], err = c.encode(&scratch.Buf, req, cb); err == nil {
-			err = c.checkEncoded(&encoded[i])
+			err = c.checkEncoded(&encoded[i], flags)
 		}
 		if err != nil {
 			c.refuseBatch(reqs, cb, start, flags, err, i)
@@ -64,7 +64,7 @@ func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uin
 	var err *errorx.Error
 	failed := -1
 	for i, r := range reqs {
-		if err = c.checkEncoded(r); err != nil {
+		if err = c.checkEncoded(r, flags); err != nil {
 			failed = i
 			break
 		}

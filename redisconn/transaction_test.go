@@ -132,3 +132,36 @@ func TestTransactionLostBehindMulti(t *testing.T) {
 		require.EqualValues(t, 3, conn.Stats().Unknown)
 	}
 }
+
+// What begins or ends a transaction is no part of one, whoever has the connection.
+func TestTransactionRefusesItsBounds(t *testing.T) {
+	s := testbed.NewServer(t)
+	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	script := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ScriptMode: true})
+	ways := transactionWays(t, shared)
+	for name, send := range transactionWays(t, script) {
+		if name != "session" && name != "Watch" {
+			ways["ScriptMode, "+name] = send
+		}
+	}
+	for name, send := range ways {
+		for _, bad := range []redis.Request{
+			redis.Req("EXEC"), redis.Req("discard"), redis.Req("Multi"), redis.Req("WATCH", "b"), redis.Req("watch b"),
+		} {
+			_, err := send(requests(redis.Req("INCR", "a"), bad, redis.Req("INCR", "a")))
+			require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%s, %v: %v", name, bad, err)
+			require.False(t, redis.SafeToRetry(err), "%s, %v", name, bad)
+			require.Contains(t, err.Error(), "command_forbidden", "%s, %v", name, bad)
+		}
+	}
+	for _, bad := range []redis.Request{ // what the shared connection refuses, the transaction of a Watch does
+		redis.Req("SELECT", 1), redis.Req("UNWATCH"), redis.Req("BLPOP", "b", 0), redis.Req("SUBSCRIBE", "b"), redis.Req("INCR", struct{}{}),
+	} {
+		_, err := ways["Watch"](requests(redis.Req("INCR", "a"), bad))
+		require.Equal(t, redis.AsErrorx(redis.CheckRequest(bad, false)).Type(), redis.AsErrorx(err).Type(), "%v: %v", bad, err)
+	}
+	require.Nil(t, redis.Sync{S: shared}.Do("GET", "a"), "nothing has run")
+	results, err := transactionWays(t, script)["Sync"](requests(redis.Req("SELECT", 0), redis.Req("INCR", "a")))
+	require.NoError(t, err)
+	require.Equal(t, []any{"OK", int64(1)}, results)
+}

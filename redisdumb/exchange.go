@@ -3,6 +3,7 @@ package redisdumb
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -41,6 +42,11 @@ func (c *Conn) one(r redis.Request, ask bool) any {
 
 // transaction does reqs between MULTI and EXEC.
 func (c *Conn) transaction(reqs []redis.Request) any {
+	for _, r := range reqs {
+		if command.BoundsTransaction(r.Cmd) {
+			return withRequest(redis.CheckRequest(r, false), r)
+		}
+	}
 	res := c.multi(reqs, false)
 	if c.Type == TypeCluster {
 		res = c.redirect(c.addr(), res, func(to *Conn, ask bool) any {

@@ -215,3 +215,13 @@ func TestErrorsShowNoArguments(t *testing.T) {
 	res := redisdumb.Do(addr, "AUTH", "canary")
 	assert.NotContains(t, fmt.Sprintf("%v %+v", res, res), "canary")
 }
+
+// What begins or ends a transaction is no part of one.
+func TestTransactionRefusesItsBounds(t *testing.T) {
+	conn := newConn(t, testbed.NewServer(t).Addr())
+	for _, bad := range []string{"EXEC", "discard", "MULTI", "WATCH n"} {
+		_, err := redis.Sync{S: conn}.SendTransaction([]redis.Request{redis.Req("INCR", "n"), redis.Req(bad)})
+		assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrCommandForbidden), "%s: %v", bad, err)
+	}
+	assert.Nil(t, conn.Do("GET", "n"))
+}

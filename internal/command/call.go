@@ -145,6 +145,21 @@ func (c *Call) verdict(singleUser bool) Verdict {
 	return WouldBlock
 }
 
+// BoundsTransaction reports whether the command begins or ends a transaction, or is for what
+// comes before one, so that it is no part of it: the server does it at once, or refuses it
+// without ending the transaction.
+func BoundsTransaction(cmd string) bool {
+	call := Of(cmd, nil)
+	if call.Info == nil {
+		return false
+	}
+	switch call.Name {
+	case "MULTI", "EXEC", "DISCARD", "WATCH":
+		return true
+	}
+	return false
+}
+
 // blockOption returns the position of BLOCK among XREAD's and XREADGROUP's options,
 // or 0. It goes over them as the server does: the name of a group may be BLOCK.
 func (c *Call) blockOption() int {
