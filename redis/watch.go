@@ -8,11 +8,12 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
 const (
-	// watchMost bounds the attempts of [Watch]. At 64 goroutines that increment one key
+	// watchMost is how many attempts [Watch] makes at the most. At 64 goroutines that increment one key
 	// the worst of 6,400 took 24.
 	watchMost = 128
 	// watchPauseMost bounds the pause between two attempts, which is drawn from an
@@ -60,16 +61,24 @@ func (t *Tx) Queue(cmd string, args ...any) {
 // [ErrRequestCancelled]: the transaction ran whole or not at all, and f is not called
 // again.
 //
-// In a cluster all keys have to be of one slot; otherwise the error is [ErrNoSlotKey].
-// Each Watch has a [Session].
+// In a cluster all keys have to be of one slot, also those of the commands that f sends or
+// queues; otherwise the error is [ErrNoSlotKey]. Each Watch has a [Session].
 func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
-	if ctx == nil {
+	return WatchAtMost(ctx, watchMost, s, keys, f)
+}
+
+// WatchAtMost is [Watch] with another bound than 128 of how often f is called. It is 1 or
+// more; otherwise the error is an [ErrSession].
+func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
+	switch {
+	case ctx == nil:
 		return nil, errContextIsNil()
-	}
-	if len(keys) == 0 {
+	case len(keys) == 0:
 		return nil, traced(ErrNoSlotKey.New("Watch needs a key")).(error)
+	case attempts < 1:
+		return nil, traced(ErrSession.New("Watch needs an attempt")).(error)
 	}
-	w := watch{ctx: ctx, sender: s, keys: keys, f: f}
+	w := watch{ctx: ctx, sender: s, keys: keys, f: f, most: attempts}
 	if hooks, _ := unhook(s); len(hooks) > 0 {
 		return w.observed(hooks)
 	}
@@ -82,6 +91,7 @@ type watch struct {
 	sender  Sender
 	keys    []string
 	f       func(*Tx) error
+	most    int      // attempts
 	session *Session // nil between connections
 	last    error    // with what the last one ended
 	again   bool     // the attempt did nothing, and another one may
@@ -115,7 +125,7 @@ func (w *watch) run() ([]any, error) {
 		if err == nil || !w.again {
 			return results, err
 		}
-		if tries == watchMost {
+		if tries == w.most {
 			return nil, within(err, "in each of %d attempts", tries)
 		}
 		if pause(w.ctx, rand.N(min(watchPauseFirst<<min(tries, 10), watchPauseMost))) != nil {
@@ -188,11 +198,15 @@ func (w *watch) call(tx *Tx) error {
 	return err
 }
 
-// failed ends the connection's use after an error, and decides whether to try again.
+// failed ends the connection's use after an error, and decides whether to try again: not
+// for a redirect of another slot than that of the keys, which leads nowhere.
 func (w *watch) failed(err error) error {
 	w.close()
 	w.last = err
 	failure := AsErrorx(err)
+	if to, redirected := failure.Property(EKSlot); redirected && to != any(int64(slot.Of(w.keys[0]))) {
+		return traced(ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
+	}
 	lost := failure.HasTrait(ErrTraitNotSent) && failure.HasTrait(ErrTraitConnectivity)
 	w.again = w.ctx.Err() == nil && (lost || passes(failure))
 	return err

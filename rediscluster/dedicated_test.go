@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,37 @@ func TestWatchInCluster(t *testing.T) {
 	isType(t, redis.ErrSession, err)
 	_, err = redis.Watch(t.Context(), c.WithPolicy(PreferSlaves), []string{"a"}, func(*redis.Tx) error { return nil })
 	require.NoError(t, err)
+}
+
+// A key of another node can't be of the transaction: that is said at once.
+func TestWatchKeyOfAnotherNode(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	_, here := owner(t, tb, "{a}")
+	key := ""
+	for i := 0; key == ""; i++ {
+		if _, there := owner(t, tb, fmt.Sprint(i)); there != here {
+			key = fmt.Sprint(i)
+		}
+	}
+	for name, f := range map[string]func(*redis.Tx) error{
+		"read":   func(tx *redis.Tx) error { return redis.AsError(tx.Do("GET", key)) },
+		"queued": func(tx *redis.Tx) error { tx.Queue("SET", key, 1); return nil },
+		"wrapped": func(tx *redis.Tx) error {
+			var v string
+			return fmt.Errorf("wrapped: %w", tx.DoInto(&v, "GET", key))
+		},
+	} {
+		calls := 0
+		_, err := redis.Watch(t.Context(), c, []string{"{a}"}, func(tx *redis.Tx) error {
+			calls++
+			tx.Queue("SET", "{a}", 1)
+			return f(tx)
+		})
+		isType(t, redis.ErrNoSlotKey, err)
+		assert.Equal(t, 1, calls, name)
+	}
+	assert.Nil(t, redis.Sync{S: c}.Do("GET", "{a}"))
 }
 
 // A session that has begun where its slot is no more goes on where it is.

@@ -55,6 +55,20 @@ func TestWatch(t *testing.T) {
 	require.Contains(t, requireType(t, err, redis.ErrExecEmpty).Error(), "in each of 128 attempts")
 	require.Equal(t, 128, calls)
 
+	calls = 0
+	for most := 1; most < 4; most++ {
+		_, err = redis.WatchAtMost(t.Context(), most, conn, []string{"n"}, func(tx *redis.Tx) error {
+			calls++
+			require.NoError(t, redis.AsError(client.Do("SET", "n", 128)))
+			tx.Queue("SET", "n", "never")
+			return nil
+		})
+		requireType(t, err, redis.ErrExecEmpty)
+	}
+	require.Equal(t, 1+2+3, calls)
+	_, err = redis.WatchAtMost(t.Context(), 0, conn, []string{"n"}, nil)
+	requireNotSent(t, err, redis.ErrSession)
+
 	errTest := errors.New("test")
 	_, err = redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
 		tx.Queue("SET", "n", "never")
