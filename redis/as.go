@@ -31,7 +31,8 @@ type Value interface {
 //     [encoding.BinaryUnmarshaler], tried in this order;
 //   - a [time.Time], read as RFC 3339; a [time.Duration], read as Go writes it
 //     ("1m30s"), not as a bare number: see [Seconds] and [Milliseconds];
-//   - a pointer to, a slice of or a map of such types, or any;
+//   - a pointer to, a slice of or a map of such types, or any, which is a string as the
+//     key of a map, where a []byte can't be;
 //   - a struct with such fields: see [Args] for their tags.
 //
 // Maps and structs are read from RESP3 maps, from arrays of names and values in turn,

@@ -115,10 +115,17 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// indirect returns the type without its pointers.
+// pointersMost is how many pointers a type may have in a row: one that points to itself has
+// no end of them.
+const pointersMost = 32
+
+// indirect returns the type without its pointers, or a pointer if there are too many.
 func indirect(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
+	for i := 0; i < pointersMost && t.Kind() == reflect.Pointer; i++ {
 		t = t.Elem()
 	}
 	return t
 }
+
+// endsInPointer reports whether a type has too many pointers.
+func endsInPointer(t reflect.Type) bool { return indirect(t).Kind() == reflect.Pointer }

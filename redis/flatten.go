@@ -82,7 +82,7 @@ func argCount(v any) int {
 
 func appendArgs(out []any, v any) ([]any, error) {
 	rv := reflect.ValueOf(v)
-	for rv.Kind() == reflect.Pointer && !isMarshaler(rv.Type()) {
+	for rv.Kind() == reflect.Pointer && !isMarshaler(rv.Type()) && !endsInPointer(rv.Type()) {
 		if rv.IsNil() {
 			return out, errArgType("a nil %v can't be sent", rv.Type())
 		}

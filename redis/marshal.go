@@ -47,7 +47,7 @@ func newMarshaler(t reflect.Type) (marshaler, error) {
 		return marshalInterface, nil
 	case kind == reflect.Pointer && isMarshaler(t):
 		return unlessNil(marshalSelf), nil
-	case kind == reflect.Pointer:
+	case kind == reflect.Pointer && !endsInPointer(t):
 		elem, err := marshalerOf(t.Elem())
 		return unlessNil(func(v reflect.Value) (any, bool, error) { return elem(v.Elem()) }), err
 	case isMarshaler(t):

@@ -7,15 +7,21 @@ import (
 	"strconv"
 )
 
+// parseBig parses a whole number of any size, which costs the square of its length: it is
+// for header lines, which are bounded.
 func parseBig(text []byte) (*big.Int, bool) {
-	digits := text
-	if len(digits) > 1 && (digits[0] == '-' || digits[0] == '+') {
-		digits = digits[1:]
-	}
-	if !onlyOf(digits, "0123456789") {
+	if !isWhole(text) {
 		return nil, false
 	}
 	return new(big.Int).SetString(string(text), 10)
+}
+
+// isWhole reports whether text is a whole number of any size.
+func isWhole(text []byte) bool {
+	if len(text) > 1 && (text[0] == '-' || text[0] == '+') {
+		text = text[1:]
+	}
+	return onlyOf(text, "0123456789")
 }
 
 // parseDouble parses a number as RESP3 has it.

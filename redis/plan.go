@@ -96,7 +96,7 @@ func (made planner) fill(p *plan, t reflect.Type) (err error) {
 
 func (made planner) fillKind(p *plan, t reflect.Type) (err error) {
 	switch kind := t.Kind(); {
-	case kind == reflect.Pointer:
+	case kind == reflect.Pointer && !endsInPointer(t):
 		return made.fillPointer(p, t)
 	case kind == reflect.Struct:
 		return made.fillStruct(p, t)
@@ -212,8 +212,14 @@ func (made planner) fillMap(p *plan, t reflect.Type) error {
 		out := reflect.MakeMapWithSize(t, n)
 		err := eachPair(res, func(k, v any) error {
 			to, el := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+			if name, ok := k.([]byte); ok && to.Kind() == reflect.Interface {
+				k = string(name)
+			}
 			if err := key.readElement(to, k); err != nil {
 				return within(err, "a key")
+			}
+			if !to.Comparable() { // what it holds may be of any type
+				return within(mismatch(t.Key(), k), "a key")
 			}
 			if err := value.readElement(el, v); err != nil {
 				return within(err, "a value")

@@ -168,3 +168,46 @@ func TestDoIntoMoreTypes(t *testing.T) {
 		assertType(t, ErrArgumentType, Sync{answering(":7\r\n", Limits{})}.DoInto(bad, "GET", "k"))
 	}
 }
+
+// endless is a type that points to itself.
+type endless *endless
+
+// unhashable takes any result for a key.
+type unhashable struct{ V any }
+
+func (u *unhashable) UnmarshalRedis(res any) error {
+	u.V = res
+	return nil
+}
+
+// A key of any type is text, whatever the protocol, and what is no key of a map is an error.
+func TestAsMapKeys(t *testing.T) {
+	asIs(t, map[any]string{"a": "x", int64(1): "y"}, []any{[]byte("a"), []byte("x"), int64(1), []byte("y")})
+	asIs(t, map[any]int{"a": 1}, map[string]any{"a": int64(1)})
+	for _, res := range []any{[]any{[]any{[]any{}, int64(1)}}, []any{map[string]any{}, int64(1)}} {
+		assertType(t, ErrResponseUnexpected, second(As[map[any]int](res)))
+		assertType(t, ErrResponseUnexpected, second(As[map[unhashable]int](res)))
+	}
+	assertType(t, ErrResponseUnexpected, second(As[map[unhashable]int](bulks("a", "1"))))
+	assertType(t, ErrResponseNil, second(As[map[string]int](bulks(nil, "1"))))
+}
+
+// A type that points to itself is no type of a reply, or of an argument.
+func TestTypesThatPointToThemselves(t *testing.T) {
+	for _, res := range []any{nil, "x", int64(1), []any{}} {
+		assertType(t, ErrResponseUnexpected, second(As[endless](res)))
+		assertType(t, ErrResponseUnexpected, second(As[[]*endless](res)))
+	}
+	var e endless
+	e = &e
+	assertType(t, ErrArgumentType, Sync{S: &foreignSender{}}.DoInto(&e, "GET", "a"))
+	assertType(t, ErrResponseUnexpected, second(As[struct {
+		E endless `redis:"e,s"`
+	}](bulks("e", "1"))))
+	for _, arg := range []any{e, &e, []endless{e}, struct{ E endless }{}, map[string]endless{"a": e}, []any{e}} {
+		assertType(t, ErrArgumentType, CheckRequest(Req("SET", Args(arg)...), true), "%T", arg)
+	}
+	many := pointer(pointer(pointer(pointer(5))))
+	asIs(t, many, int64(5))
+	assert.Equal(t, []any{int64(5)}, Args(many))
+}

@@ -87,7 +87,7 @@ func setScalar(dst reflect.Value, text []byte) int {
 
 // notInRange tells a number that is too great from what is no number.
 func notInRange(text []byte) int {
-	if _, ok := parseBig(text); ok {
+	if isWhole(text) {
 		return scalarOutOfRange
 	}
 	return scalarMalformed
@@ -111,7 +111,7 @@ func readDuration(dst reflect.Value, res any) error {
 		return err
 	}
 	d, bad := time.ParseDuration(string(text))
-	if _, number := parseBig(text); bad != nil || number && string(text) != "0" {
+	if bad != nil || isWhole(text) && string(text) != "0" {
 		return ErrResponseUnexpected.New(
 			"a reply of type %T can't be read as %v: use Seconds, Milliseconds or a field's unit for a number", res, dst.Type()).
 			WithProperty(EKResponse, res)

@@ -43,7 +43,7 @@ func (p *scriptSender) SendMany(reqs []Request, cb Future, start uint64) {
 		return
 	}
 	for i, c := range m.calls {
-		if c != nil && m.first(i) && !c.script.loaded.Load() {
+		if c != nil && c.first && !c.script.loaded.Load() {
 			m.reqs[i] = c.body()
 		}
 	}
@@ -58,7 +58,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 		return
 	}
 	for i, c := range m.calls {
-		if c != nil && m.first(i) {
+		if c != nil && c.first {
 			m.reqs[i] = c.body()
 		}
 	}
@@ -68,6 +68,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 // batch returns the future of a batch, or nil if no request of it runs a script.
 func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBatch {
 	m := &scriptBatch{Passed: wire.Passed{To: cb}, start: start}
+	var seen map[*Script]bool
 	for i, r := range reqs {
 		s := p.find(r)
 		if s == nil {
@@ -75,8 +76,10 @@ func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBat
 		}
 		if m.calls == nil {
 			m.calls, m.reqs = make([]*scriptCall, len(reqs)), slices.Clone(reqs)
+			seen = map[*Script]bool{}
 		}
 		m.calls[i] = p.call(s, r, cb, start+uint64(i))
+		m.calls[i].first, seen[s] = !seen[s], true
 	}
 	if m.calls == nil {
 		return nil
@@ -128,13 +131,6 @@ type scriptBatch struct {
 	calls []*scriptCall // by index; nil for other requests
 }
 
-// first reports whether no request before the one of index i runs its script.
-func (m *scriptBatch) first(i int) bool {
-	return !slices.ContainsFunc(m.calls[:i], func(c *scriptCall) bool {
-		return c != nil && c.script == m.calls[i].script
-	})
-}
-
 // Resolve implements Future.
 func (m *scriptBatch) Resolve(res any, n uint64) {
 	if c := m.calls[n]; c != nil {
@@ -181,6 +177,7 @@ type scriptCall struct {
 	args   []any // of the request; a copy
 	n      uint64
 	rounds int
+	first  bool // no request of the batch before it runs the script
 	bodied bool // the body was sent
 	// leads: others wait for this call's body, which node lacks.
 	leads bool
