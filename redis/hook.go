@@ -90,8 +90,8 @@ type Completion struct {
 // A hook can harm only its own operation. If it panics, the panic is recovered, and the
 // first one is printed by the standard logger. If it blocks, it delays its caller, or
 // nobody if it is called for a Future. Operations that a hook sends with the context
-// that it was given are not hooked. At most 4096 calls of a hook run at once: further
-// operations are sent without it.
+// that it was given are not hooked. While 4096 calls of a hook run, further operations are
+// sent without it, and calls of After for Futures wait.
 //
 // A request that a cluster retries or redirects is one operation.
 func WithHook(s Sender, hook Hook) Sender {
@@ -102,16 +102,11 @@ func WithHook(s Sender, hook Hook) Sender {
 // send to s as if there was no hook; a decorator that embeds it is sent to as any
 // Sender of a user's.
 type hooked struct {
-	s       Sender
-	hook    Hook
-	running atomic.Int64 // calls of the hook
-	panics  sync.Once
+	s      Sender
+	hook   Hook
+	panics sync.Once
+	hookCalls
 }
-
-// hooksMost bounds the calls of a hook that are under way: a hook that calls itself
-// needs no more than some megabytes of stack for them, and those that block no more
-// goroutines.
-const hooksMost = 4096
 
 // inHook is the key of a context that h has given to its hook.
 type inHook struct{ h *hooked }
@@ -140,22 +135,26 @@ func (h *hooked) begin(ctx context.Context, op Operation) (o observation) {
 	return o
 }
 
-// end calls After.
+// end calls After, in the goroutine of its caller, however many calls are under way.
 func (o *observation) end(end Completion) {
-	if o.h == nil || !o.h.enter() {
+	if o.h == nil {
 		return
 	}
+	o.h.running.Add(1)
 	defer o.h.leave()
+	o.after(end)
+}
+
+func (o *observation) after(end Completion) {
 	defer o.h.recovered()
 	o.h.hook.After(o.ctx, o.op, end)
 }
 
 // endAside is end for futures: the goroutine that resolves them must not be held.
 func (o *observation) endAside(end Completion) {
-	if o.h == nil || o.h.running.Load() >= hooksMost {
-		return
+	if o.h != nil {
+		o.h.aside(func() { o.after(end) })
 	}
-	go o.end(end)
 }
 
 // unhook returns the hooks of a sender, the outermost first, and what they wrap.
@@ -186,16 +185,6 @@ func (os observations) end(res any, place wire.Place) {
 		o.end(o.completed(res, place))
 	}
 }
-
-func (h *hooked) enter() bool {
-	if h.running.Add(1) <= hooksMost {
-		return true
-	}
-	h.leave()
-	return false
-}
-
-func (h *hooked) leave() { h.running.Add(-1) }
 
 func (h *hooked) recovered() {
 	if v := recover(); v != nil {

@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// hooksMost is while how many calls of a hook no operation begins with one, and no goroutine
+// for another is started: a hook that calls itself needs no more than some megabytes of stack
+// for them, and those that block no more goroutines.
+const hooksMost = 4096
+
+// hookCalls are the calls of a hook that are under way, and those of After that are owed:
+// every call of Before is followed by one, which waits if too many are under way.
+type hookCalls struct {
+	running atomic.Int64
+	owing   atomic.Int64 // len(owed), to be read without the lock
+
+	mu   sync.Mutex // guards owed
+	owed []func()   // no more than operations were in flight when too many calls ran
+}
+
+// enter counts a call, unless too many are under way.
+func (c *hookCalls) enter() bool {
+	for {
+		n := c.running.Load()
+		if n >= hooksMost {
+			return false
+		}
+		if c.running.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// leave ends a call.
+func (c *hookCalls) leave() {
+	c.running.Add(-1)
+	c.startOwed()
+}
+
+// aside has f called in a goroutine of its own, as soon as enter allows for it.
+func (c *hookCalls) aside(f func()) {
+	c.mu.Lock()
+	c.owed = append(c.owed, f)
+	c.owing.Add(1)
+	c.mu.Unlock()
+	c.startOwed()
+}
+
+// startOwed starts what is owed. Each goroutine ends after one call.
+func (c *hookCalls) startOwed() {
+	for c.owing.Load() > 0 && c.enter() {
+		f := c.nextOwed()
+		if f == nil { // another has taken it
+			c.running.Add(-1)
+			continue
+		}
+		go func() {
+			defer c.leave()
+			f()
+		}()
+	}
+}
+
+func (c *hookCalls) nextOwed() (f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.owed) == 0 {
+		return nil
+	}
+	f, c.owed[0] = c.owed[0], nil
+	if c.owed = c.owed[1:]; len(c.owed) == 0 {
+		c.owed = nil
+	}
+	c.owing.Add(-1)
+	return f
+}
