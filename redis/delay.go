@@ -85,7 +85,7 @@ func (d Delay) String() string {
 
 // EKDelay is the [Delay] of a request that ended with a time-out, or because its
 // context or its connection ended: see [DelayOf].
-var EKDelay = errorx.RegisterPrintableProperty("delay")
+var EKDelay = wire.NewPrintableProperty("delay")
 
 // DelayOf returns where the time of a request went that ended with err, if that is
 // known: it is if the request was queued on a connection, in flight, or waiting for room

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Errors is the root namespace of all errors of this library. They have no stack
@@ -166,31 +168,31 @@ var (
 // printed with the error.
 var (
 	// EKLine is the offending header line ([]byte).
-	EKLine = errorx.RegisterProperty("line")
+	EKLine = wire.NewProperty("line")
 	// EKMovedTo is the address in a MOVED or ASK (string).
-	EKMovedTo = errorx.RegisterPrintableProperty("movedto")
+	EKMovedTo = wire.NewPrintableProperty("movedto")
 	// EKSlot is the slot in a MOVED or ASK (int64).
-	EKSlot = errorx.RegisterPrintableProperty("slot")
+	EKSlot = wire.NewPrintableProperty("slot")
 	// EKVal is an argument that can't be encoded.
-	EKVal = errorx.RegisterProperty("val")
+	EKVal = wire.NewProperty("val")
 	// EKArgPos is the index of an argument in Request.Args (int).
-	EKArgPos = errorx.RegisterPrintableProperty("argpos")
+	EKArgPos = wire.NewPrintableProperty("argpos")
 	// EKRequest is the request that failed ([Request]). It prints without the values of
 	// its arguments. Requests that came through methods of [Sender], and not of Sync or
 	// SyncCtx, have their arguments as they were sent: as strings.
-	EKRequest = errorx.RegisterPrintableProperty("request")
+	EKRequest = wire.NewPrintableProperty("request")
 	// EKRequests is the batch or transaction that failed ([]Request).
-	EKRequests = errorx.RegisterProperty("requests")
+	EKRequests = wire.NewProperty("requests")
 	// EKText is the whole text of a server's error (string), if the error shows only a
 	// part of it: see [ErrResult].
-	EKText = errorx.RegisterProperty("text")
+	EKText = wire.NewProperty("text")
 	// EKResponse is the unexpected response.
-	EKResponse = errorx.RegisterProperty("response")
+	EKResponse = wire.NewProperty("response")
 	// EKCause is the error that a method of the user's returned, such as MarshalText
 	// (error).
-	EKCause = errorx.RegisterProperty("cause")
+	EKCause = wire.NewProperty("cause")
 	// EKAddress is the address of the server (string).
-	EKAddress = errorx.RegisterPrintableProperty("address")
+	EKAddress = wire.NewPrintableProperty("address")
 )
 
 // CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which
@@ -217,13 +219,17 @@ func AsErrorx(res any) *errorx.Error {
 	return ErrResponseUnexpected.WrapWithNoMessage(err)
 }
 
-// within returns an error that says which part of a request or result it is
-// about, and else is like err. It is not wrapped: errorx adds a stack trace to
-// what wraps an error that has none.
+// within returns an error that says which part of a request or result it is about, and else
+// is like err: in its type, its cause and its properties. It does not wrap err: errorx adds a
+// stack trace to what wraps an error that has none.
 func within(err error, format string, args ...any) *errorx.Error {
 	inner := AsErrorx(err)
-	outer := inner.Type().New("%s: %s", fmt.Sprintf(format, args...), inner.Message())
-	for _, key := range []errorx.Property{EKLine, EKMovedTo, EKSlot, EKVal, EKArgPos, EKRequest, EKRequests, EKResponse, EKCause, EKAddress} {
+	text := fmt.Sprintf(format, args...) + ": " + inner.Message()
+	outer := inner.Type().New("%s", text)
+	if cause := inner.Cause(); cause != nil {
+		outer = inner.Type().Wrap(cause, "%s", text)
+	}
+	for _, key := range wire.Properties {
 		if value, ok := inner.Property(key); ok {
 			outer = outer.WithProperty(key, value)
 		}

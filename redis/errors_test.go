@@ -1,12 +1,16 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 func TestErrorTraits(t *testing.T) {
@@ -89,4 +93,28 @@ func TestCollectTrace(t *testing.T) {
 	assert.Contains(t, fmt.Sprintf("%+v", res), "errors_test.go")
 	assert.True(t, AsErrorx(res).IsOfType(ErrResult))
 	assert.Equal(t, int64(1), Sync{answering(":1\r\n", Limits{})}.Do("GET", "k"))
+}
+
+// What an error is about is said of it, and the rest of it stays: properties, type, traits and
+// cause.
+func TestWithinKeepsAll(t *testing.T) {
+	delay := Delay{Queue: time.Second}
+	inner := ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "why").
+		WithProperty(EKText, "text").WithProperty(EKDelay, delay).WithProperty(wire.EKCapacity, 1)
+	for _, outer := range []*errorx.Error{within(inner, "element %d", 7), within(within(inner, "element %d", 7), "a value")} {
+		for key, want := range map[errorx.Property]any{EKText: "text", EKDelay: delay, wire.EKCapacity: 1} {
+			got, ok := outer.Property(key)
+			assert.True(t, ok)
+			assert.Equal(t, want, got)
+		}
+		assertType(t, ErrRequestWithdrawn, outer)
+		assert.True(t, outer.HasTrait(ErrTraitNotSent))
+		assert.True(t, CausedBy(outer, context.DeadlineExceeded))
+		assert.ErrorContains(t, outer, "element 7: why")
+		assert.NotContains(t, fmt.Sprintf("%+v", outer), "errors_test.go", "no stack trace")
+	}
+	_, err := As[[]int]([]any{int64(1), errorReply("ERR no such key 'canary'")})
+	text, _ := AsErrorx(err).Property(EKText)
+	assert.Equal(t, "ERR no such key 'canary'", text)
+	assertNoSecret(t, err)
 }

@@ -42,11 +42,11 @@ var (
 
 var (
 	// EKCluster is the *Cluster that handled the request.
-	EKCluster = errorx.RegisterProperty("cluster")
+	EKCluster = wire.NewProperty("cluster")
 	// EKClusterName is its name (string).
-	EKClusterName = errorx.RegisterPrintableProperty("cluster_name")
+	EKClusterName = wire.NewPrintableProperty("cluster_name")
 	// EKPolicy is the policy of the request (ReplicaPolicyEnum).
-	EKPolicy = errorx.RegisterPrintableProperty("policy")
+	EKPolicy = wire.NewPrintableProperty("policy")
 )
 
 // errCancelled is what a request gets whose future is cancelled before it is sent.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -46,11 +47,11 @@ var (
 
 var (
 	// EKConnection is the *Connection that handled the request.
-	EKConnection = errorx.RegisterProperty("connection")
+	EKConnection = wire.NewProperty("connection")
 	// EKDb is the database that could not be selected (int).
-	EKDb = errorx.RegisterPrintableProperty("db")
+	EKDb = wire.NewPrintableProperty("db")
 	// EKCredentialsCause is the error that Opts.CredentialsProvider returned.
-	EKCredentialsCause = errorx.RegisterProperty("credentials_cause")
+	EKCredentialsCause = wire.NewProperty("credentials_cause")
 )
 
 // errClosed is what ends a connection that its user has closed.

@@ -3,8 +3,7 @@ package redisconn
 import (
 	"context"
 
-	"github.com/joomcode/errorx"
-
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -13,9 +12,9 @@ var ErrShutdown = redis.Errors.NewType("shutdown")
 
 var (
 	// EKUnsent is how many requests were not sent (int).
-	EKUnsent = errorx.RegisterPrintableProperty("unsent")
+	EKUnsent = wire.NewPrintableProperty("unsent")
 	// EKUnknown is how many requests were sent and not answered (int).
-	EKUnknown = errorx.RegisterPrintableProperty("unknown")
+	EKUnknown = wire.NewPrintableProperty("unknown")
 )
 
 // Shutdown accepts no more requests, waits until those that were accepted are answered

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/slot"
 )
@@ -157,7 +155,7 @@ type CapacityWaiter interface {
 }
 
 // EKCapacity is the property of a redis.ErrQueueFull that holds the CapacityWaiter.
-var EKCapacity = errorx.RegisterProperty("capacity")
+var EKCapacity = NewProperty("capacity")
 
 // Describe sets what the sender has to know of the command: Shared, Single,
 // ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.
