@@ -30,6 +30,9 @@ func TestRequestKey(t *testing.T) {
 		{Req("XINFO STREAM", "k"), "k", true, []string{"k"}},
 		{Req("xinfo", "stream", "k"), "k", true, []string{"k"}},
 		{Req("XREADGROUP", "GROUP", "g", "c", "STREAMS", "a", "b", ">", ">"), "a", true, []string{"a", "b"}},
+		{Req("XREAD BLOCK", 1000, "STREAMS", "a", "b", "$", "$"), "a", true, []string{"a", "b"}},
+		{Req("XREAD", "COUNT", 1, "BLOCK", 0, "STREAMS", "a", "$"), "a", true, []string{"a"}},
+		{Req("XREADGROUP GROUP", "g", "c", "BLOCK", 1000, "NOACK", "STREAMS", "a", ">"), "a", true, []string{"a"}},
 		{Req("JSON.GET", "k", "$"), "k", true, []string{"k"}},
 	} {
 		key, ok := c.req.Key()

@@ -1,6 +1,10 @@
 package redis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+)
 
 // Request is a command with its arguments.
 type Request struct {
@@ -17,7 +21,10 @@ func Req(cmd string, args ...any) Request {
 	return Request{Cmd: cmd, Args: args}
 }
 
-// CommandName returns Cmd in upper case.
+// CommandName returns Cmd in upper case, without a second word that is an argument.
 func (r Request) CommandName() string {
+	if call := command.Of(r.Cmd, nil); call.Info != nil && !call.Is(command.Container) {
+		return call.Name
+	}
 	return strings.ToUpper(r.Cmd)
 }

@@ -64,8 +64,11 @@ func scriptOnReplica(text string) bool {
 func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
 	number, addr, _ := strings.Cut(rest, " ")
 	slot, err := strconv.ParseUint(number, 10, 14)
-	if err != nil || addr == "" || strings.ContainsAny(addr, " \t") {
+	switch {
+	case addr == "" || strings.ContainsAny(addr, " \t"):
 		return ErrResponseFormat.New("malformed redirect").WithProperty(EKLine, []byte(text))
+	case err != nil:
+		return ErrIntegerParsing.New("malformed slot of a redirect").WithProperty(EKLine, []byte(text))
 	}
 	return t.New("%s", text).
 		WithProperty(EKSlot, int64(slot)).

@@ -24,7 +24,7 @@ type SlotsRange struct {
 }
 
 // ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted. A node of
-// unknown address ("?", port 0, an empty array) is left out of its range, which may
+// unknown address ("?", port 0, an empty array, also as its host) is left out of its range, which may
 // have no node then; if it is the master, the first of Addrs is a replica.
 func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 	if err := redis.AsError(res); err != nil {
@@ -101,7 +101,9 @@ func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 		return n, false
 	}
 	host, known := "", true
-	if node[0] != nil {
+	if none, isArray := node[0].([]any); isArray && len(none) == 0 {
+		known = false
+	} else if node[0] != nil {
 		if host, ok = asText(node[0]); !ok {
 			return n, false
 		}

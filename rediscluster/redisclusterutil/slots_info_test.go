@@ -122,3 +122,16 @@ func TestParseSlotsInfoMalformed(t *testing.T) {
 	_, err := ParseSlotsInfo(down)
 	assert.Equal(t, error(down), err)
 }
+
+// A node whose address is an empty array is left out, whatever else is said of it.
+func TestParseSlotsInfoAddressOfNothing(t *testing.T) {
+	node := func(addr any) []any {
+		return []any{addr, int64(7000), []byte("id"), []any{[]byte("hostname"), []byte("host")}}
+	}
+	ranges, err := ParseSlotsInfo([]any{[]any{int64(0), int64(9), node([]any{}), node([]byte("10.0.0.1"))}})
+	require.NoError(t, err)
+	require.Len(t, ranges, 1)
+	assert.Equal(t, []string{"10.0.0.1:7000"}, ranges[0].Addrs)
+	_, err = ParseSlotsInfo([]any{[]any{int64(0), int64(9), node([]any{int64(1)})}})
+	assert.Error(t, err)
+}
