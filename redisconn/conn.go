@@ -29,6 +29,7 @@ type Connection struct {
 	reauth    chan struct{} // holds what Reauthenticate is under way
 	latency   atomic.Int64  // see PingLatency
 	sockets   atomic.Pointer[socketAddrs]
+	overdue   overdue
 }
 
 type socketAddrs struct{ local, remote string }

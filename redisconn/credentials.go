@@ -58,14 +58,20 @@ func (c *Connection) credentials(ctx context.Context) (Credentials, *errorx.Erro
 	if c.opts.CredentialsProvider == nil {
 		return Credentials{c.opts.Username, c.opts.Password}, nil
 	}
-	var cr Credentials
-	var err error
-	if !c.call(func() { cr, err = c.opts.CredentialsProvider(ctx) }) {
-		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider did not return")
+	type provided struct {
+		cr  Credentials
+		err error
 	}
-	if err != nil { // its text may show a secret
-		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider failed with %T", err).
-			WithProperty(EKCredentialsCause, err)
+	p, err := callUntil(ctx, c, "Opts.CredentialsProvider", func() (p provided) {
+		p.cr, p.err = c.opts.CredentialsProvider(ctx)
+		return p
+	}, func(provided) {})
+	if err != nil {
+		return Credentials{}, ErrCredentials.Wrap(err, "asking for credentials").WithProperty(EKCredentialsCause, err)
 	}
-	return cr, nil
+	if p.err != nil { // its text may show a secret
+		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider failed with %T", p.err).
+			WithProperty(EKCredentialsCause, p.err)
+	}
+	return p.cr, nil
 }

@@ -110,7 +110,7 @@ func TestCredentialsProviderHasDialTimeout(t *testing.T) {
 	})
 	e := requireNotSent(t, err, redisconn.ErrCredentials)
 	got, _ := e.Property(redisconn.EKCredentialsCause)
-	require.Equal(t, context.DeadlineExceeded, got)
+	require.ErrorIs(t, got.(error), context.DeadlineExceeded)
 	require.Empty(t, s.Requests())
 }
 

@@ -12,15 +12,27 @@ import (
 )
 
 // dial connects, and no more.
-func (c *Connection) dial(ctx context.Context) (conn net.Conn, err error) {
+func (c *Connection) dial(ctx context.Context) (net.Conn, error) {
 	if c.opts.Dialer == nil {
 		dialer := net.Dialer{KeepAlive: c.opts.TCPKeepAlive}
 		return dialer.DialContext(ctx, c.addr.network, c.addr.addr)
 	}
-	if !c.call(func() { conn, err = c.opts.Dialer(ctx, c.addr.network, c.addr.addr) }) {
-		return nil, errors.New("a call of Opts.Dialer did not return")
+	type dialed struct {
+		conn net.Conn
+		err  error
 	}
-	return conn, err
+	d, err := callUntil(ctx, c, "Opts.Dialer", func() (d dialed) {
+		d.conn, d.err = c.opts.Dialer(ctx, c.addr.network, c.addr.addr)
+		return d
+	}, func(late dialed) {
+		if late.conn != nil {
+			_ = late.conn.Close()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.conn, d.err
 }
 
 func (c *Connection) tlsConfig() *tls.Config {

@@ -50,7 +50,8 @@ var (
 	EKConnection = wire.NewProperty("connection")
 	// EKDb is the database that could not be selected (int).
 	EKDb = wire.NewPrintableProperty("db")
-	// EKCredentialsCause is the error that Opts.CredentialsProvider returned.
+	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or why it
+	// was not waited for.
 	EKCredentialsCause = wire.NewProperty("credentials_cause")
 )
 

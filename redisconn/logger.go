@@ -195,9 +195,3 @@ func (c *Connection) report(event LogEvent) {
 		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
 	})
 }
-
-// call calls what is the user's, and reports whether it has returned: it may panic, or
-// end its goroutine.
-func (c *Connection) call(f func()) (returned bool) {
-	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
-}

@@ -23,9 +23,9 @@ type Opts struct {
 	Password string
 	// CredentialsProvider, if set, returns the user and password at each connect;
 	// Username and Password are ignored. See [Connection.Reauthenticate] for open
-	// sockets. It has to return when ctx is done, which is within DialTimeout. If it
-	// fails, the attempt to connect fails with [ErrCredentials]. Each connection calls
-	// it, several at a time: cache what takes long.
+	// sockets. If it fails, or does not return until ctx is done, which is within
+	// DialTimeout, the attempt to connect fails with [ErrCredentials]. Each connection
+	// calls it, several at a time: cache what takes long.
 	CredentialsProvider func(ctx context.Context) (Credentials, error)
 	// ClientName is sent to the server with CLIENT SETNAME, and shown in logs.
 	// Printable ASCII without spaces; default none.
@@ -113,8 +113,9 @@ type Opts struct {
 	// ServerName means the host of the address. Default: the system's roots, TLS 1.2 at
 	// the least.
 	TLSConfig *tls.Config
-	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout. network
-	// is "tcp" or "unix". Close of the connection that it returns must not block, and must
+	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout; what it
+	// returns later is closed. If 16 calls are late at once, attempts fail until one of
+	// them has returned. network is "tcp" or "unix". Close of the connection that it returns must not block, and must
 	// end reads and writes that wait. If it returns a *tls.Conn, the socket below is
 	// closed. If it panics, that is reported by a [LogFuturePanic], and the attempt to
 	// connect fails.

@@ -35,10 +35,12 @@ type socket struct {
 }
 
 // open dials, secures, asks for the credentials and greets. After the steps of every
-// connection it takes those that are given. ctx, and DialTimeout, bound all of it.
+// connection it takes those that are given. ctx, DialTimeout, and the end of the
+// connection bound all of it, whatever the user's functions do.
 func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, ErrDial.Wrap(err, "dialing")
@@ -55,13 +57,14 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 	defer stop()
 	if c.opts.TLSEnabled {
 		secured := tls.Client(conn, c.tlsConfig())
-		if !c.call(func() { err = secured.HandshakeContext(ctx) }) {
-			_ = conn.Close()
-			return nil, ErrDial.New("a function of Opts.TLSConfig did not return")
-		}
+		refused, err := callUntil(ctx, c, "a function of Opts.TLSConfig", func() error { return secured.HandshakeContext(ctx) }, func(error) {})
 		if err != nil {
 			_ = conn.Close()
-			return nil, tlsError(err)
+			return nil, ErrDial.Wrap(err, "TLS handshake")
+		}
+		if refused != nil {
+			_ = conn.Close()
+			return nil, tlsError(refused)
 		}
 		conn = socketCloser{secured}
 	}

@@ -2,23 +2,44 @@
 // end with them.
 package aside
 
-import "runtime/debug"
+import (
+	"context"
+	"runtime/debug"
+)
 
 // Call calls f in a goroutine of its own, waits for its end, and reports whether it has
 // returned. If f panics, panicked gets what it panicked with, and the stack as by
 // [debug.Stack]; f may also end its goroutine, as by t.FailNow.
 func Call(f func(), panicked func(v any, stack []byte)) (returned bool) {
-	done := make(chan struct{})
+	_, returned = Until(context.Background(), func() struct{} {
+		f()
+		return struct{}{}
+	}, nil, panicked)
+	return returned
+}
+
+// Until is [Call] that waits until ctx is done at the longest, and returns what f has
+// returned. What f returns later belongs to late, which is called in f's goroutine; that
+// ends with it.
+func Until[T any](ctx context.Context, f func() T, late func(T), panicked func(v any, stack []byte)) (v T, returned bool) {
+	results := make(chan T) // without a buffer: either the caller has the result, or late
 	go func() {
-		defer close(done)
+		defer close(results)
 		defer func() {
 			if v := recover(); v != nil {
 				panicked(v, debug.Stack())
 			}
 		}()
-		f()
-		returned = true
+		v := f()
+		select {
+		case results <- v:
+		case <-ctx.Done():
+			late(v)
+		}
 	}()
-	<-done
-	return returned
+	select {
+	case v, returned = <-results:
+	case <-ctx.Done():
+	}
+	return v, returned
 }
