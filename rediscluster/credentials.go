@@ -5,11 +5,13 @@ import (
 	"sync"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // Reauthenticate calls [redisconn.Connection.Reauthenticate] of all connections to all
-// nodes at once; each calls HostOpts.CredentialsProvider for itself. It returns nil
-// when all have confirmed, and otherwise one of the errors; the other connections use
+// nodes at once; each calls HostOpts.CredentialsProvider for itself. It returns nil when
+// all that are connected have confirmed, and at least one was; the others ask the provider
+// when they connect. Otherwise it returns one of the errors; the other connections use
 // the new credentials then. Calling it again is safe. Each failure is reported by a
 // [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
@@ -27,12 +29,21 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	}
 	wg.Wait()
 	close(errs)
-	var failure error
+	var failure, lost error
+	confirmed := 0
 	for err := range errs {
-		// A connection that has been closed with its node needs no credentials.
-		if err != nil && !redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) {
+		switch failed := redis.AsErrorx(err); {
+		case failed == nil:
+			confirmed++
+		case failed.IsOfType(redis.ErrContextClosed): // with its node
+		case failed.IsOfType(redisconn.ErrNotConnected), failed.IsOfType(redis.ErrIO):
+			lost = err
+		default:
 			failure = err
 		}
+	}
+	if failure == nil && confirmed == 0 {
+		failure = lost
 	}
 	return failure
 }

@@ -64,6 +64,19 @@ func TestReauthenticate(t *testing.T) {
 	require.Equal(t, all, failed)
 	require.Equal(t, map[string]int{"bob": all}, users(), "the connections stay")
 
+	who.Store(&redisconn.Credentials{Username: "alice", Password: "secret"})
+	replicas, err := tb.Replicas(tb.Node(0))
+	require.NoError(t, err)
+	require.NoError(t, replicas[0].Kill())
+	require.NoError(t, c.Reauthenticate(context.Background()), "who is not connected asks later")
+	for _, n := range tb.Nodes() {
+		if n.Running() {
+			require.NoError(t, n.Kill())
+		}
+	}
+	err = c.Reauthenticate(context.Background())
+	require.True(t, redis.AsErrorx(err).IsOfType(redisconn.ErrNotConnected) || redis.AsErrorx(err).IsOfType(redis.ErrIO), "nobody has confirmed: %v", err)
+
 	isType(t, redis.ErrContextIsNil, c.Reauthenticate(nil)) //nolint:staticcheck // on purpose
 	c.Close()
 	isType(t, redis.ErrContextClosed, c.Reauthenticate(context.Background()))

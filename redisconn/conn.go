@@ -26,8 +26,8 @@ type Connection struct {
 	queue     queue
 	pool      *pool // of dedicated connections
 	dedicated dedicatedCounters
-	reauth    chan struct{} // holds what Reauthenticate is under way
-	latency   atomic.Int64  // see PingLatency
+	rotation  rotation
+	latency   atomic.Int64 // see PingLatency
 	sockets   atomic.Pointer[socketAddrs]
 	overdue   overdue
 }
@@ -59,7 +59,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
+	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{}), rotation: newRotation()}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.queue.ctx = c.ctx
 	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes

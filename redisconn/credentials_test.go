@@ -140,10 +140,10 @@ func TestReauthenticate(t *testing.T) {
 			err = conn.Reauthenticate(background)
 			requireType(t, err, redisconn.ErrCredentials)
 			requireSecret(t, err)
-			require.Equal(t, 2, log.count("AuthFailed"))
 
 			v.set("", "", nil)
-			require.NoError(t, conn.Reauthenticate(background), "nothing to authenticate with")
+			requireType(t, conn.Reauthenticate(background), redisconn.ErrCredentials, "nothing to authenticate with")
+			require.Equal(t, 3, log.count("AuthFailed"))
 			require.Equal(t, "bob", whoami(t, conn), "the user stays")
 			require.Equal(t, local, conn.LocalAddr(), "the socket stays")
 			require.Zero(t, log.count("Disconnected"))
@@ -219,7 +219,7 @@ func TestReauthenticateWithoutSocket(t *testing.T) {
 	require.NoError(t, conn.Reauthenticate(background), "queued until there is a socket")
 	s.Close()
 	eventually(t, "disconnected", func() bool { return !conn.ConnectedNow() })
-	require.NoError(t, conn.Reauthenticate(background), "the next socket asks by itself")
+	requireType(t, conn.Reauthenticate(background), redisconn.ErrNotConnected)
 	conn.Close()
 	requireType(t, conn.Reauthenticate(background), redis.ErrContextClosed)
 

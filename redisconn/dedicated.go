@@ -19,7 +19,7 @@ type dedicated struct {
 	raw  *rawWriter // nil where one can't look whether the socket is quiet
 	id   int64      // CLIENT ID, or 0 if the user may not ask
 	used time.Time
-	// generation is the pool's when its credentials were asked for.
+	// generation is the pool's when its credentials were asked for, or updated.
 	generation uint64
 }
 
@@ -199,8 +199,9 @@ func (d *dedicated) skipAsking(sent bool) error {
 	return err
 }
 
-// renew makes the connection as new: RESET, and all of the handshake. It ends when the
-// pool is drained.
+// renew makes the connection as new: RESET, and all of the handshake, with the credentials
+// that it had, or with newer ones of Reauthenticate. If these have expired, the connection
+// is closed, and the next one asks the provider. It ends when the pool is drained.
 func (d *dedicated) renew() bool {
 	d.timeout = 0 // that of the handshake holds
 	reset := step{redis.Req("RESET"), func(_ *Connection, res any) *errorx.Error {
@@ -209,13 +210,10 @@ func (d *dedicated) renew() bool {
 	ctx, cancel := context.WithTimeout(d.c.pool.ctx, d.c.opts.DialTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = d.Close() })
-	d.generation = d.c.pool.current()
-	cr, err := d.c.credentials(ctx)
-	if err != nil {
-		return false
-	}
-	steps := append([]step{reset}, d.c.steps(cr)...)
-	err = d.c.handshake(d.socket, cr, append(steps, d.askID()))
+	defer d.c.rotation.begin()()
+	d.c.pool.update(d)
+	steps := append([]step{reset}, d.c.steps(d.cr)...)
+	err := d.c.handshake(d.socket, append(steps, d.askID()))
 	return stop() && err == nil
 }
 

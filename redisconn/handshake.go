@@ -55,8 +55,8 @@ func (c *Connection) steps(cr Credentials) []step {
 }
 
 // handshake greets the server: all requests at once, then all answers. It is bounded
-// by closing the socket, and by DialTimeout. Errors do not show the credentials.
-func (c *Connection) handshake(s *socket, cr Credentials, steps []step) *errorx.Error {
+// by closing the socket, and by DialTimeout. Errors do not show the socket's credentials.
+func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
 	_ = s.SetDeadline(time.Now().Add(c.opts.DialTimeout))
 	var out []byte
 	for _, step := range steps {
@@ -74,7 +74,7 @@ func (c *Connection) handshake(s *socket, cr Credentials, steps []step) *errorx.
 		if err != nil {
 			return handshakeError(err)
 		}
-		if err := step.check(c, cr.redact(res)); err != nil {
+		if err := step.check(c, s.cr.redact(res)); err != nil {
 			return err
 		}
 	}

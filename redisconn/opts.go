@@ -21,7 +21,7 @@ type Opts struct {
 	Username string
 	// Password to authenticate with; empty means no authentication.
 	Password string
-	// CredentialsProvider, if set, returns the user and password at each connect;
+	// CredentialsProvider, if set, returns the user and password of each new socket;
 	// Username and Password are ignored. See [Connection.Reauthenticate] for open
 	// sockets. If it fails, or does not return until ctx is done, which is within
 	// DialTimeout, the attempt to connect fails with [ErrCredentials]. Each connection

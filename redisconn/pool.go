@@ -31,9 +31,10 @@ type pool struct {
 	idle    []*dedicated
 	waiting list.List // of borrower
 	all     map[*dedicated]struct{}
-	// generation is how often the credentials have changed: what was greeted before
-	// is not used again.
+	// generation is how often the credentials have changed, to cr at last: what was
+	// greeted before is not used again, unless it is greeted anew.
 	generation uint64
+	cr         Credentials
 	sweeper    *time.Timer // runs while connections are idle
 	closed     bool
 	calm       chan struct{} // closed when the pool is drained and nothing blocks
@@ -134,11 +135,21 @@ func (p *pool) current() uint64 {
 	return p.generation
 }
 
+// update brings a connection that is about to be greeted anew to the present generation.
+func (p *pool) update(d *dedicated) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d.generation != p.generation {
+		d.generation, d.cr = p.generation, p.cr
+	}
+}
+
 // outdate has no connection used again that was greeted before: the credentials have
 // changed.
-func (p *pool) outdate() {
+func (p *pool) outdate(cr Credentials) {
 	p.mu.Lock()
 	p.generation++
+	p.cr = cr
 	idle := p.idle
 	p.idle = nil
 	p.mu.Unlock()

@@ -29,7 +29,8 @@ type PushSocket struct {
 	mu        sync.Mutex // guards the rest
 	out       []byte
 	err       *errorx.Error
-	pings     []sentPing // not answered yet, oldest first
+	pings     []sentPing   // not answered yet, oldest first
+	auth      *Credentials // see sentPing: the next reply is AUTH's
 	confirmed time.Time
 }
 
@@ -37,6 +38,9 @@ type PushSocket struct {
 type sentPing struct {
 	nonce string
 	beat  time.Time // when it was sent, if it is a heartbeat; else zero
+	// auth, if not nil, are credentials of an AUTH that was sent right behind the PING:
+	// so the reply that follows that to the PING is known to be AUTH's.
+	auth *Credentials
 }
 
 const (
@@ -57,11 +61,13 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 		return nil, c.withConn(errClosed())
 	}
 	began := time.Now()
+	defer c.rotation.begin()() // until the socket is there to be authenticated again
 	sock, err := c.open(ctx, step{redis.Req("PING"), checkMayPing})
 	if err != nil {
 		return nil, c.withConn(err)
 	}
 	p := &PushSocket{c: c, sock: sock, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	c.rotation.addPush(p)
 	go p.writeLoop()
 	return p, nil
 }
@@ -162,6 +168,9 @@ func (p *PushSocket) Receive(push *redis.Push) (reply any, pushed bool, err erro
 		if pushed {
 			return nil, true, nil
 		}
+		if p.authenticated(reply) {
+			continue
+		}
 		nonce, isBeat := p.answered(reply)
 		switch {
 		case isBeat:
@@ -187,11 +196,23 @@ func (p *PushSocket) answered(reply any) (nonce string, isBeat bool) {
 	if string(echo) != oldest.nonce && (err == nil || !strings.HasPrefix(err.Message(), misconf)) {
 		return "", false
 	}
-	p.pings = p.pings[1:]
+	p.pings, p.auth = p.pings[1:], oldest.auth
 	if isBeat = !oldest.beat.IsZero(); isBeat {
 		p.confirmed = oldest.beat
 	}
 	return oldest.nonce, isBeat
+}
+
+// authenticated reports whether a reply is AUTH's, and judges it then.
+func (p *PushSocket) authenticated(reply any) bool {
+	p.mu.Lock()
+	cr := p.auth
+	p.auth = nil
+	p.mu.Unlock()
+	if cr != nil {
+		_ = p.c.judgeAuth(*cr, reply) // which reports a refusal
+	}
+	return cr != nil
 }
 
 // writeLoop is the goroutine that writes and watches. OpenPush starts it; it ends with the
@@ -221,7 +242,7 @@ func (p *PushSocket) writeLoop() {
 			switch {
 			case sent.IsZero() && now.Sub(beaten) >= timeout/pushBeats:
 				beaten = now
-				p.beat(now)
+				p.beat(now, nil)
 			case !sent.IsZero() && p.c.opts.IOTimeout > 0 && progress.stalled(now, sent, p.Received(), timeout/pushPatience):
 				p.fail(redis.ErrIO.New("no answer within %v", timeout/pushPatience))
 			}
@@ -241,10 +262,22 @@ func (p *PushSocket) unanswered() time.Time {
 	return time.Time{}
 }
 
-func (p *PushSocket) beat(now time.Time) {
+// beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the socket only.
+func (p *PushSocket) beat(now time.Time, auth *Credentials) {
 	n := newNonce()
 	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
-	_ = p.send(encoded, []sentPing{{string(n[:]), now}}) // fails with the socket only
+	if auth != nil {
+		encoded, _ = redis.AppendRequest(encoded, redis.Req("AUTH", auth.auth()...))
+	}
+	_ = p.send(encoded, []sentPing{{nonce: string(n[:]), beat: now, auth: auth}})
+}
+
+// authenticate sends AUTH, and does not wait for the reply: the socket's owner may not
+// receive for now. With RESP2 a server takes no AUTH from a subscriber.
+func (p *PushSocket) authenticate(cr Credentials) {
+	if p.c.opts.Protocol == 3 {
+		p.beat(time.Now(), &cr)
+	}
 }
 
 func (p *PushSocket) write(timeout time.Duration) {
@@ -268,6 +301,7 @@ func (p *PushSocket) fail(err *errorx.Error) {
 	}
 	p.mu.Unlock()
 	if first {
+		p.c.rotation.removePush(p)
 		_ = p.sock.Close()
 	}
 }

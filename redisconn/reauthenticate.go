@@ -13,11 +13,17 @@ import (
 // with AUTH on the open socket. Requests go on in the meantime, as the old user until
 // the server confirms the new one. AUTH is never sent within a transaction.
 //
-// It returns nil when the server has confirmed, or when the socket is gone: the next
-// one gets its credentials from the provider. After that nothing needs the old
-// credentials but the sessions and blocking commands that are under way. Idle dedicated
-// connections are closed, the others when they are given back, or greeted again with the
-// new credentials. If the provider fails ([ErrCredentials]) or the server refuses
+// It returns nil when the server has confirmed. After that nothing needs the old
+// credentials but the sessions and blocking commands that are under way: it waits for
+// handshakes that may have begun with them. Idle dedicated connections are closed, the
+// others when they are given back, or greeted again with the new credentials. Sockets of
+// subscribers are sent AUTH, too, with Protocol 3; with 2 a server takes none on them.
+//
+// If the socket is gone before the server has confirmed, or there is none, the error is
+// [ErrNotConnected] or [redis.ErrIO]: nothing needs the old credentials either, since the
+// next socket asks the provider, but nobody knows whether the server takes the new ones.
+//
+// If the provider fails or has no credentials ([ErrCredentials]), or the server refuses
 // ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the connection goes
 // on as the user that it has. If ctx ends first, it returns
 // [redis.ErrRequestCancelled], and AUTH may still be sent. Calling it again is always
@@ -34,15 +40,13 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	}
 	// One at a time, so that the last to ask is the last to send.
 	select {
-	case c.reauth <- struct{}{}:
-		defer func() { <-c.reauth }()
+	case c.rotation.turn <- struct{}{}:
+		defer func() { <-c.rotation.turn }()
 	case <-ctx.Done():
 		return c.unconfirmed(ctx)
 	}
-	cr, err := c.credentials(ctx)
+	cr, err := c.newCredentials(ctx)
 	if err != nil {
-		err = c.withConn(err)
-		c.report(LogAuthFailed{Error: err})
 		return err
 	}
 	answer, err := c.sendAuth(ctx, cr)
@@ -50,26 +54,64 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 		return err
 	}
 	select {
-	case err := <-answer:
-		if err == nil {
-			c.pool.outdate()
-		}
-		return err
+	case err = <-answer:
 	case <-ctx.Done():
 		return c.unconfirmed(ctx)
 	}
+	if err == nil || isLost(err) {
+		if c.spread(ctx, cr) != nil {
+			return c.unconfirmed(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// newCredentials asks for credentials to authenticate again with.
+func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.Error) {
+	asking, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	cr, err := c.credentials(asking)
+	switch {
+	case c.ctx.Err() != nil:
+		return cr, c.withConn(errClosed())
+	case ctx.Err() != nil:
+		return cr, c.unconfirmed(ctx)
+	case err == nil && cr.auth() == nil:
+		err = ErrCredentials.New("there are no credentials to authenticate with")
+	case err == nil:
+		return cr, nil
+	}
+	err = c.withConn(err)
+	c.report(LogAuthFailed{Error: err})
+	return cr, err
+}
+
+// spread has the sockets beside the shared one use the new credentials, and waits for
+// those that may still be about to use older ones.
+func (c *Connection) spread(ctx context.Context, cr Credentials) error {
+	c.pool.outdate(cr)
+	err := c.rotation.settle(ctx)
+	for _, p := range c.rotation.openPushes() {
+		p.authenticate(cr)
+	}
+	return err
+}
+
+// isLost reports whether a request was not answered because its socket was lost, or
+// because there was none.
+func isLost(err *errorx.Error) bool {
+	return err.IsOfType(ErrNotConnected) || err.IsOfType(redis.ErrIO)
 }
 
 // sendAuth queues AUTH as a request of the library's own. What becomes of it is sent
 // to answer.
-func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan error, refused *errorx.Error) {
-	answer = make(chan error, 1)
-	args := cr.auth()
-	if args == nil {
-		answer <- nil
-		return answer, nil
-	}
-	r, _, err := redis.EncodeRequest(nil, redis.Req("AUTH", args...), false)
+func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan *errorx.Error, refused *errorx.Error) {
+	answer = make(chan *errorx.Error, 1)
+	r, _, err := redis.EncodeRequest(nil, redis.Req("AUTH", cr.auth()...), false)
 	if err != nil {
 		return nil, c.withConn(redis.AsErrorx(err))
 	}
@@ -91,12 +133,18 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 }
 
 // judgeAuth returns what Reauthenticate is to return, and reports a refusal.
-func (c *Connection) judgeAuth(cr Credentials, res any) error {
+func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrResult) {
-		if err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil {
+		switch {
+		case err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil:
 			return c.withConn(errClosed())
+		case isLost(err):
+		case err.HasTrait(redis.ErrTraitNotSent): // it waited for an attempt to connect
+			err = ErrNotConnected.Wrap(err, "not connected")
+		default: // the reply does not parse
+			err = redis.ErrIO.Wrap(err, "connection lost")
 		}
-		return nil // the socket is gone
+		return c.withConn(err)
 	}
 	err := checkAuth(c, cr.redact(res))
 	if err == nil {

@@ -28,6 +28,7 @@ type socket struct {
 	idle         atomic.Bool
 
 	trip time.Duration // of the last handshake
+	cr   Credentials   // of the last handshake
 
 	// timeout bounds each read and write, if it is positive. A read has the time for
 	// which the server may block beside.
@@ -74,9 +75,10 @@ func (c *Connection) open(ctx context.Context, steps ...step) (*socket, *errorx.
 	if c.opts.Protocol != 3 {
 		s.dec.OnlyRESP2()
 	}
-	cr, failure := c.credentials(ctx)
-	if failure == nil {
-		failure = c.handshake(s, cr, append(c.steps(cr), steps...))
+	defer c.rotation.begin()()
+	var failure *errorx.Error
+	if s.cr, failure = c.credentials(ctx); failure == nil {
+		failure = c.handshake(s, append(c.steps(s.cr), steps...))
 	}
 	if failure != nil {
 		_ = conn.Close()
