@@ -28,8 +28,11 @@ type Connection struct {
 	dedicated dedicatedCounters
 	rotation  rotation
 	latency   atomic.Int64 // see PingLatency
-	sockets   atomic.Pointer[socketAddrs]
-	overdue   overdue
+	// shortest is the shortest round trip lately: it falls at once, and rises by an eighth
+	// with each trip. So it tells how far the server is, though that stalls now and then.
+	shortest atomic.Int64
+	sockets  atomic.Pointer[socketAddrs]
+	overdue  overdue
 }
 
 type socketAddrs struct{ local, remote string }
@@ -170,9 +173,14 @@ func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)
 }
 
-// measured takes a round trip into the smoothed latency.
+// measured takes a round trip into the smoothed latency, and into the shortest one.
 func (c *Connection) measured(trip time.Duration) {
 	trip = min(trip, PingMaxLatency)
+	shortest := trip
+	if old := time.Duration(c.shortest.Load()); old > 0 {
+		shortest = min(trip, old+old/8+PingLatencyGranularity)
+	}
+	c.shortest.Store(int64(max(shortest, 1)))
 	if old := time.Duration(c.latency.Load()); old > 0 {
 		trip = (7*old + trip) / 8
 	}

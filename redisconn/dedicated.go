@@ -227,6 +227,9 @@ const (
 	// of CLIENT UNBLOCK, and that of PING. Where one takes 10 ms, half take 21 ms, and
 	// 99 of 100 take 26 ms.
 	unblockTrips = 5
+	// unblockLongest bounds that: a caller that has ended its context does not wait longer
+	// for a server that is farther than any should be.
+	unblockLongest = 250 * time.Millisecond
 	// unblockAgain is the first pause after which a command that was not blocked yet
 	// is unblocked again. It doubles.
 	unblockAgain = time.Millisecond
@@ -279,10 +282,11 @@ func (d *dedicated) unblock(ctx context.Context, answered <-chan struct{}) (aliv
 	}
 }
 
-// unblockMost is for how long an unblocked command may go unanswered. Of two round trips
-// that were measured the shorter one counts: the other may have met a busy machine.
+// unblockMost is for how long an unblocked command may go unanswered. Of the round trips
+// that were measured the shortest counts: others may have met a server that stalled.
 func (d *dedicated) unblockMost() time.Duration {
-	return max(unblockLeast, times(min(d.trip, d.c.PingLatency()), unblockTrips))
+	trip := min(d.trip, time.Duration(d.c.shortest.Load()))
+	return min(max(unblockLeast, times(trip, unblockTrips)), unblockLongest)
 }
 
 // askUnblock asks through the shared connection.
@@ -294,7 +298,8 @@ func (d *dedicated) askUnblock() <-chan any {
 
 // confirm makes sure that a command which was answered with UNBLOCKED is over. A server
 // that has paused its clients (CLIENT PAUSE, a failover) answers so, and runs the
-// command afterwards. later is what it answers then, if ran.
+// command afterwards. later is what it answers then, if ran: a command that is unblocked
+// once more has not run.
 func (d *dedicated) confirm() (later any, ran bool, err error) {
 	nonce, failure := d.ping()
 	if failure != nil {
@@ -313,7 +318,9 @@ func (d *dedicated) confirm() (later any, ran bool, err error) {
 			_ = d.Close()
 			return later, ran, nil
 		}
-		later, ran = res, true
+		if !isUnblocked(res) {
+			later, ran = res, true
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -93,6 +94,30 @@ func TestDedicatedUnblockedDuringPause(t *testing.T) {
 	require.Equal(t, []byte("over?"), moved.wait(t))
 	require.Equal(t, int64(1), client.Do("LLEN", "list"))
 	require.Equal(t, []byte("next"), client.Do("BLMOVE", "list", "other", "LEFT", "LEFT", 0), "replies are in step")
+}
+
+// A paused command that is unblocked, blocks after the pause, and is unblocked once more
+// has not run: it is sent again.
+func TestDedicatedUnblockedDuringAndAfterPause(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	for i := range 5 {
+		require.Equal(t, "OK", client.Do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE"))
+		moved := send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
+		blocked(t, client, 1)
+		id := blockedID(t, client)
+		unblocked := client.Do("CLIENT", "UNBLOCK", id, "ERROR")
+		require.Equal(t, "OK", client.Do("CLIENT", "UNPAUSE"))
+		if unblocked == int64(0) { // Valkey 8.1
+			t.Skip("the server does not unblock clients that it has paused")
+		}
+		blocked(t, client, 1)
+		require.Equal(t, int64(1), client.Do("CLIENT", "UNBLOCK", id, "ERROR"))
+		blocked(t, client, 1)
+		require.Equal(t, int64(1), client.Do("RPUSH", "list", i))
+		require.Equal(t, fmt.Appendf(nil, "%d", i), moved.wait(t))
+	}
 }
 
 // A user that may not PING knows by the refusal that a command is over.
@@ -241,6 +266,67 @@ func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 		cancel()
 		requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
 		require.LessOrEqual(t, time.Since(began), 50*time.Millisecond)
+	})
+}
+
+// A caller returns soon after the end of its context, though the server had stalled, so
+// that heartbeats and the connection's own handshake have taken long.
+func TestDedicatedUnblockedAfterStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stall atomic.Int64
+		p := blockingPipes(func(args []string) string {
+			if args[0] == "CLIENT" {
+				time.Sleep(10 * time.Second) // it does not unblock in time
+			}
+			return "+OK\r\n"
+		})
+		quick := p.answer
+		p.answer = func(args []string) string {
+			time.Sleep(time.Duration(stall.Load()))
+			return quick(args)
+		}
+		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
+		cancelled := func() time.Duration {
+			ctx, cancel := context.WithCancel(background)
+			pop := leaver{newOutcome(), ctx}
+			conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
+			time.Sleep(10 * time.Second) // for the handshake
+			began := time.Now()
+			cancel()
+			requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
+			return time.Since(began)
+		}
+		stall.Store(int64(500 * time.Millisecond))
+		time.Sleep(2 * time.Minute)
+		require.GreaterOrEqual(t, conn.PingLatency(), 100*time.Millisecond)
+		require.LessOrEqual(t, cancelled(), 50*time.Millisecond)
+	})
+}
+
+// A far server has more time, and not as much as one likes.
+func TestDedicatedUnblockedFarAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := blockingPipes(func(args []string) string {
+			if args[0] == "CLIENT" {
+				time.Sleep(10 * time.Second) // it does not unblock in time
+			}
+			return "+OK\r\n"
+		})
+		quick := p.answer
+		p.answer = func(args []string) string {
+			time.Sleep(300 * time.Millisecond)
+			return quick(args)
+		}
+		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
+		ctx, cancel := context.WithCancel(background)
+		pop := leaver{newOutcome(), ctx}
+		conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
+		time.Sleep(10 * time.Second) // for the handshake
+		began := time.Now()
+		cancel()
+		requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
+		require.Greater(t, time.Since(began), 50*time.Millisecond)
+		require.LessOrEqual(t, time.Since(began), 250*time.Millisecond)
 	})
 }
 
