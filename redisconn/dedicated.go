@@ -17,7 +17,7 @@ type dedicated struct {
 	*socket
 	c    *Connection
 	raw  *rawWriter // nil where one can't look whether the socket is quiet
-	id   int64      // CLIENT ID, or 0 if the user may not ask
+	self identity
 	used time.Time
 	// generation is the pool's when its credentials were asked for, or updated.
 	generation uint64
@@ -81,7 +81,7 @@ type madeDedicated struct {
 func (c *Connection) openDedicated() (*dedicated, *errorx.Error) {
 	d := &dedicated{c: c, generation: c.pool.current()}
 	var err *errorx.Error
-	if d.socket, err = c.open(c.pool.ctx, d.askID()); err != nil {
+	if d.socket, err = c.open(c.pool.ctx, d.askIdentity()...); err != nil {
 		if c.pool.ctx.Err() != nil {
 			return nil, errClosed()
 		}
@@ -97,15 +97,6 @@ func (c *Connection) openDedicated() (*dedicated, *errorx.Error) {
 	}
 	c.dedicatedMade(d, open)
 	return d, nil
-}
-
-// askID is the step of the handshake that asks for the connection's id, by which
-// CLIENT UNBLOCK knows it. A user need not be allowed to.
-func (d *dedicated) askID() step {
-	return step{redis.Req("CLIENT", "ID"), func(_ *Connection, res any) *errorx.Error {
-		d.id, _ = res.(int64)
-		return nil
-	}}
 }
 
 // check returns nil if an idle connection is still one, and nothing has come that nobody
@@ -213,87 +204,8 @@ func (d *dedicated) renew() bool {
 	defer d.c.rotation.begin()()
 	d.c.pool.update(d)
 	steps := append([]step{reset}, d.c.steps(d.cr)...)
-	err := d.c.handshake(d.socket, append(steps, d.askID()))
+	err := d.c.handshake(d.socket, steps)
 	return stop() && err == nil
-}
-
-const (
-	// unblockLeast is for how long an unblocked command may go unanswered after the end
-	// of its caller's context before its connection is closed: the caller has its result
-	// after 50 ms. On loopback 99 of 100 take 0.6 ms, and 6 ms beside 64 goroutines that
-	// send (BenchmarkBlockingCancelled, two cores).
-	unblockLeast = 35 * time.Millisecond
-	// unblockTrips is the same in round trips, where those are long. It takes two: that
-	// of CLIENT UNBLOCK, and that of PING. Where one takes 10 ms, half take 21 ms, and
-	// 99 of 100 take 26 ms.
-	unblockTrips = 5
-	// unblockLongest bounds that: a caller that has ended its context does not wait longer
-	// for a server that is farther than any should be.
-	unblockLongest = 250 * time.Millisecond
-	// unblockAgain is the first pause after which a command that was not blocked yet
-	// is unblocked again. It doubles.
-	unblockAgain = time.Millisecond
-)
-
-// unblock has the server end what the connection blocks on, and waits until answered is
-// closed. If that can't be had, or not soon after the end of ctx, it closes the
-// connection, and returns false. A request of CLIENT UNBLOCK that comes too late has the
-// next command of the connection sent again at worst.
-func (d *dedicated) unblock(ctx context.Context, answered <-chan struct{}) (alive bool) {
-	if d.id == 0 {
-		_ = d.Close()
-		return false
-	}
-	ended := ctx.Done()
-	var patience <-chan time.Time
-	ask := time.NewTimer(0)
-	defer ask.Stop()
-	var reply <-chan any
-	for pause := unblockAgain; ; {
-		var n any
-		select {
-		case <-answered:
-			return true
-		case <-ended:
-			ended, patience = nil, time.After(d.unblockMost())
-			continue
-		case <-ask.C:
-			reply = d.askUnblock()
-			continue
-		case n = <-reply:
-		case <-patience:
-			select {
-			case <-answered:
-				return true
-			default:
-			}
-		}
-		full := redis.AsErrorx(n)
-		switch {
-		case n == int64(1): // the answer comes
-		case n == int64(0), // the server has not got the command yet, or has answered it
-			full != nil && full.IsOfType(redis.ErrQueueFull):
-			ask.Reset(pause)
-			pause = min(2*pause, unblockLeast)
-		default:
-			_ = d.Close()
-			return false
-		}
-	}
-}
-
-// unblockMost is for how long an unblocked command may go unanswered. Of the round trips
-// that were measured the shortest counts: others may have met a server that stalled.
-func (d *dedicated) unblockMost() time.Duration {
-	trip := min(d.trip, time.Duration(d.c.shortest.Load()))
-	return min(max(unblockLeast, times(trip, unblockTrips)), unblockLongest)
-}
-
-// askUnblock asks through the shared connection.
-func (d *dedicated) askUnblock() <-chan any {
-	reply := make(chan any, 1)
-	d.c.Send(redis.Req("CLIENT", "UNBLOCK", d.id, "ERROR"), wire.Own(func(res any, _ uint64) { reply <- res }), 0)
-	return reply
 }
 
 // confirm makes sure that a command which was answered with UNBLOCKED is over. A server

@@ -67,7 +67,14 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 
 // What an idle connection gets unasked is nobody's answer, and ends it.
 func TestDedicatedUnsolicited(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedReplies("*-1\r\n+junk\r\n")})
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := "*-1\r\n"
+		if r.Cmd == "BLPOP" {
+			reply += "+junk\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{},
 		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &hooked{Conn: conn, read: func(byte) {}} })})
 	client := redis.Sync{S: conn}
@@ -200,6 +207,8 @@ func blockingPipes(answer func(args []string) string) *pipes {
 			return "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
 		case "CLIENT ID":
 			return ":7\r\n"
+		case "INFO server":
+			return bulk("# Server\r\nrun_id:1\r\n")
 		case "CLIENT UNBLOCK":
 			defer func() { unblocked <- struct{}{} }()
 			if reply := answer(args); reply != "" {
@@ -274,14 +283,12 @@ func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 func TestDedicatedUnblockedAfterStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stall atomic.Int64
-		p := blockingPipes(func(args []string) string {
-			if args[0] == "CLIENT" {
-				time.Sleep(10 * time.Second) // it does not unblock in time
-			}
-			return "+OK\r\n"
-		})
+		p := blockingPipes(func([]string) string { return "+OK\r\n" })
 		quick := p.answer
 		p.answer = func(args []string) string {
+			if args[0] == "BLPOP" {
+				return "" // it does not unblock
+			}
 			time.Sleep(time.Duration(stall.Load()))
 			return quick(args)
 		}
@@ -306,14 +313,12 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 // A far server has more time, and not as much as one likes.
 func TestDedicatedUnblockedFarAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := blockingPipes(func(args []string) string {
-			if args[0] == "CLIENT" {
-				time.Sleep(10 * time.Second) // it does not unblock in time
-			}
-			return "+OK\r\n"
-		})
+		p := blockingPipes(func([]string) string { return "+OK\r\n" })
 		quick := p.answer
 		p.answer = func(args []string) string {
+			if args[0] == "BLPOP" {
+				return "" // it does not unblock
+			}
 			time.Sleep(300 * time.Millisecond)
 			return quick(args)
 		}

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -22,6 +24,9 @@ type DedicatedStats struct {
 	// attempts that failed. A connection that is closed because it is not needed any
 	// more, or can't be reset after a session, is not counted as lost.
 	Connects, Disconnects, FailedDials uint64
+	// NotUnblocked counts cancelled blocking commands that the server could not be asked
+	// to unblock: see [LogNotUnblocked]. Each has cost its connection, and is unknown.
+	NotUnblocked uint64
 }
 
 // merge adds up.
@@ -36,12 +41,14 @@ func (s *DedicatedStats) merge(o DedicatedStats) {
 	s.Connects += o.Connects
 	s.Disconnects += o.Disconnects
 	s.FailedDials += o.FailedDials
+	s.NotUnblocked += o.NotUnblocked
 }
 
 // dedicatedCounters are what DedicatedStats is made of, beside the pool.
 type dedicatedCounters struct {
 	requests                           [4]atomic.Uint64 // by redis.Outcome
 	connects, disconnects, failedDials atomic.Uint64
+	notUnblocked                       atomic.Uint64
 	// What the logger is told sparsely.
 	made, lost, failed sparse
 }
@@ -52,6 +59,7 @@ func (c *Connection) dedicatedStats() (s DedicatedStats) {
 	s.Values, s.Refused = n.requests[redis.OutcomeValue].Load(), n.requests[redis.OutcomeRefused].Load()
 	s.NotSent, s.Unknown = n.requests[redis.OutcomeNotSent].Load(), n.requests[redis.OutcomeUnknown].Load()
 	s.Connects, s.Disconnects, s.FailedDials = n.connects.Load(), n.disconnects.Load(), n.failedDials.Load()
+	s.NotUnblocked = n.notUnblocked.Load()
 	return s
 }
 
@@ -76,6 +84,14 @@ func (c *Connection) dedicatedLost(conn net.Conn, err error) {
 	c.dedicated.disconnects.Add(1)
 	if more, ok := c.dedicated.lost.pass(time.Now()); ok {
 		c.report(LogDedicatedDisconnected{Error: err, LocalAddr: addrText(conn.LocalAddr()), RemoteAddr: addrText(conn.RemoteAddr()), More: more})
+	}
+}
+
+// dedicatedNotUnblocked tells, once, of a command that could not be unblocked, since the
+// server does not let the user, or is not the shared connection's.
+func (c *Connection) dedicatedNotUnblocked(err *errorx.Error) {
+	if c.dedicated.notUnblocked.Add(1) == 1 {
+		c.report(LogNotUnblocked{Error: c.withConn(err)})
 	}
 }
 

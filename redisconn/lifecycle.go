@@ -286,6 +286,13 @@ func (c *Connection) change(to state, s *session, why *errorx.Error) {
 	}
 }
 
+// currentSession returns the session, or nil if there is none.
+func (q *queue) currentSession() *session {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.session
+}
+
 func (c *Connection) currentState() state {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()

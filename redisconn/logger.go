@@ -100,6 +100,16 @@ type LogDedicatedFailed struct {
 	More  int
 }
 
+// LogNotUnblocked: the context of a blocking command has ended, and the server could not
+// be asked to unblock it, so that its connection is closed, an element may be lost, and the
+// outcome is unknown. Either the ACL user may not call CLIENT ID, INFO and CLIENT UNBLOCK,
+// which the error says, or the dedicated connection leads to another server process than
+// the shared one, as behind a balancer. It is reported once for a [Connection];
+// DedicatedStats.NotUnblocked counts all.
+type LogNotUnblocked struct {
+	Error error
+}
+
 // LogSessionLeaked: a redis.Session was garbage-collected without having been closed.
 // Its connection is closed.
 type LogSessionLeaked struct {
@@ -118,6 +128,7 @@ func (LogFuturePanic) logEvent()           {}
 func (LogDedicatedConnected) logEvent()    {}
 func (LogDedicatedDisconnected) logEvent() {}
 func (LogDedicatedFailed) logEvent()       {}
+func (LogNotUnblocked) logEvent()          {}
 func (LogSessionLeaked) logEvent()         {}
 
 // DefaultLogger writes events with the standard logger. It ignores statistics.
@@ -148,6 +159,8 @@ func (DefaultLogger) Report(conn *Connection, event LogEvent) {
 		log.Printf("redispipe: %s: dedicated connection lost (%s to %s), and %d more: %v", name, e.LocalAddr, e.RemoteAddr, e.More, e.Error)
 	case LogDedicatedFailed:
 		log.Printf("redispipe: %s: dedicated connection failed, and %d more: %v", name, e.More, e.Error)
+	case LogNotUnblocked:
+		log.Printf("redispipe: %s: a cancelled blocking command can't be unblocked, and costs its connection: %v", name, e.Error)
 	case LogSessionLeaked:
 		log.Printf("redispipe: %s: session was never closed; opened by:\n%s", name, e.Opened)
 	case LogContextClosed:

@@ -112,9 +112,19 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 // or says why they have not entered. last is the ticket of the last of them: once they
 // are written they may be sent again, so that nobody may look at reqs.
 func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
+	return c.enqueueOn(nil, reqs, cb, n, flags)
+}
+
+// enqueueOn is enqueue of what is to be written on a certain session or not at all, if on
+// is not nil: what waits for a session is resolved when that fails.
+func (c *Connection) enqueueOn(on *session, reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
 	q := &c.queue
 	q.mu.Lock()
-	if err := q.admitLocked(reqs, cb); err != nil {
+	err := q.admitLocked(reqs, cb)
+	if err == nil && on != nil && on != q.session {
+		err = ErrNotConnected.New("the session has ended")
+	}
+	if err != nil {
 		q.mu.Unlock()
 		return last, err
 	}
@@ -149,6 +159,19 @@ func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags in
 		s.flush(d)
 	}
 	return last, nil
+}
+
+// sendOn sends a request of the library's own on a certain session, or not at all.
+func (c *Connection) sendOn(s *session, req Request, answer wire.Own) {
+	r, _, err := redis.EncodeRequest(nil, req, false)
+	if err != nil {
+		answer(err, 0)
+		return
+	}
+	one := [1]*wire.Request{&r}
+	if _, refused := c.enqueueOn(s, one[:], answer, 0, 0); refused != nil {
+		answer(refused, 0)
+	}
 }
 
 // blockTime is for how long a request may block.

@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/joomcode/errorx"
 
@@ -43,6 +44,9 @@ type session struct {
 	exchanged *batch
 
 	beats *heartbeat
+	// server is the run_id of the server process, or empty if that does not tell; nil
+	// until a blocking command is unblocked.
+	server atomic.Pointer[string]
 }
 
 func newSession(c *Connection, sock *socket) *session {

@@ -49,6 +49,8 @@ func (s slogLogger) Report(conn *Connection, event LogEvent) {
 			slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Int("more", e.More), slog.Any("error", e.Error))
 	case LogDedicatedFailed:
 		write(failedLevel(e.Error), "redis dedicated connection failed", slog.Int("more", e.More), slog.Any("error", e.Error))
+	case LogNotUnblocked:
+		write(slog.LevelWarn, "redis blocking command can't be unblocked", slog.Any("error", e.Error))
 	case LogSessionLeaked:
 		write(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
 	case LogFuturePanic:

@@ -1,0 +1,121 @@
+package redisconn_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// Where the shared connection leads to another process, the id of a dedicated one is that
+// of another client there, who must not be unblocked.
+func TestUnblockBehindBalancer(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0)) // statistics of subcommands
+	a, b := testbed.NewServer(t), testbed.NewServer(t)
+	others := connect(t, a.Addr(), quiet)
+	for range 30 {
+		send(others, "BLPOP", "theirs", 0)
+	}
+	atA := redis.Sync{S: others}
+	blocked(t, atA, 30)
+	ids := func() (ids []string) {
+		for _, line := range listed(t, atA) {
+			ids = append(ids, idOf(line))
+		}
+		return ids
+	}()
+
+	log := &recorder{}
+	var dials atomic.Int64
+	conn := connect(t, a.Addr(), redisconn.Opts{Logger: log, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if dials.Add(1) > 1 { // the first is the shared one
+			addr = b.Addr()
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}})
+	atB := redis.Sync{S: connect(t, b.Addr(), quiet)}
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := doing(ctx, conn, "BLPOP", "list", 0)
+		blocked(t, atB, 1)
+		id := blockedID(t, atB)
+		for !slices.Contains(ids, id) { // dial until an id is theirs
+			require.Equal(t, int64(1), atB.Do("CLIENT", "KILL", "ID", id))
+			requireUnknown(t, <-done, redis.ErrIO)
+			done = doing(ctx, conn, "BLPOP", "list", 0)
+			blocked(t, atB, 1)
+			id = blockedID(t, atB)
+		}
+		cancel()
+		requireUnknown(t, <-done, redis.ErrRequestCancelled)
+		blocked(t, atB, 0)
+	}
+	var stats string
+	require.NoError(t, atA.DoInto(&stats, "INFO", "commandstats"))
+	require.NotContains(t, stats, "client|unblock")
+	blocked(t, atA, 30)
+	require.EqualValues(t, 3, conn.Stats().Dedicated.NotUnblocked)
+	require.Equal(t, 1, log.count("NotUnblocked"))
+	require.ErrorContains(t, event[redisconn.LogNotUnblocked](log).Error, "same process")
+}
+
+// A server that was restarted gives the ids of the old one to other clients.
+func TestUnblockAfterRestart(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0)) // statistics of subcommands
+	old, next := testbed.NewServer(t), testbed.NewServer(t)
+	var restarted atomic.Bool
+	conn := connect(t, old.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if restarted.Load() {
+			addr = next.Addr()
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}})
+	atOld, atNew := redis.Sync{S: connect(t, old.Addr(), quiet)}, redis.Sync{S: connect(t, next.Addr(), quiet)}
+	untilUnblocked(t, atOld, func(ctx context.Context) any { return redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) })
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := doing(ctx, conn, "BLPOP", "list", 0)
+	blocked(t, atOld, 1)
+	restarted.Store(true)
+	require.Equal(t, int64(1), atOld.Do("CLIENT", "KILL", "LADDR", old.Addr(), "ADDR", conn.LocalAddr()))
+	eventually(t, "the shared connection is at the new one", func() bool { return conn.RemoteAddr() == next.Addr() })
+	cancel()
+	requireUnknown(t, <-done, redis.ErrRequestCancelled)
+	var stats string
+	require.NoError(t, atNew.DoInto(&stats, "INFO", "commandstats"))
+	require.NotContains(t, stats, "client|unblock")
+}
+
+// Who may not unblock is told once, and each time counts.
+func TestUnblockNotAllowed(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0)) // permissions of subcommands
+	s := testbed.NewServer(t)
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	for user, missing := range map[string]string{"noid": "client|id", "nounblock": "client|unblock", "noinfo": "info"} {
+		t.Run(user, func(t *testing.T) {
+			require.Equal(t, "OK", admin.Do("ACL", "SETUSER", user, "on", ">"+canary, "~*", "+@all", "-"+missing))
+			log := &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, Username: user, Password: canary})
+			for range 3 {
+				ctx, cancel := context.WithCancel(t.Context())
+				done := doing(ctx, conn, "BLPOP", "list", 0)
+				blocked(t, admin, 1)
+				cancel()
+				requireUnknown(t, <-done, redis.ErrRequestCancelled)
+				blocked(t, admin, 0)
+			}
+			require.Equal(t, 1, log.count("NotUnblocked"))
+			require.EqualValues(t, 3, conn.Stats().Dedicated.NotUnblocked)
+			failure := event[redisconn.LogNotUnblocked](log).Error
+			require.ErrorContains(t, failure, missing)
+			requireSecret(t, failure)
+		})
+	}
+}
