@@ -424,7 +424,8 @@ func Example_sessions() {
 	})
 	fmt.Println(results, err)
 
-	err = redis.WithSession(ctx, conn, "balance", func(session *redis.Session) error {
+	// On one server no key is needed; in a cluster it is one of the node to be used.
+	err = redis.WithSession(ctx, conn, "", func(session *redis.Session) error {
 		session.Do("SELECT", 1)
 		return redis.AsError(session.Do("SET", "balance", 5))
 	})

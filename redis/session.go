@@ -45,13 +45,15 @@ const (
 )
 
 // OpenSession opens a session on a connection of s; in a cluster, on one to the master
-// of key, or to any master if key is empty. If all of redisconn.Opts.DedicatedConns are
+// of key, or to any master if key is empty. On a connection to one server key means
+// nothing: leave it empty. If all of redisconn.Opts.DedicatedConns are
 // in use, it waits until ctx is done. ctx also bounds all calls of the session. Close
 // the session, or use [WithSession].
 //
 // In a cluster a node that is not connected is waited for as with a request: for some
-// 200 ms. An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions, such
-// as a decorator that embeds a sender.
+// 200 ms. An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions: a
+// type of the user's that embeds a sender has none, since its methods would be left out.
+// Open the session on the sender inside. Senders of [WithHook] have sessions.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	if key == "" {
 		return openSession(ctx, s, nil, nil)
@@ -70,7 +72,8 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	encoded, _ := takesEncoded(s)
 	lender, ok := encoded.(dedicatedSender)
 	if !ok {
-		return nil, ErrSession.New("a %T has no sessions: open it on a connection or a cluster", s)
+		return nil, ErrSession.New("a %T has no sessions, nor has any other type that wraps a sender, since its methods would be left out: "+
+			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}
 	conn, err := lender.OpenDedicated(ctx, keys, last)
 	if err != nil {
@@ -79,7 +82,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	return &Session{ctx: ctx, conn: conn, hooks: hooks}, nil
 }
 
-// WithSession opens a session, calls f with it, and closes it, even if f panics or ends
+// WithSession opens a session as [OpenSession] does, calls f with it, and closes it, even if f panics or ends
 // the goroutine. It returns the error of f, or that of [OpenSession].
 func WithSession(ctx context.Context, s Sender, key string, f func(*Session) error) error {
 	session, err := OpenSession(ctx, s, key)

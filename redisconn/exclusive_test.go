@@ -131,6 +131,7 @@ func TestSessionMisuse(t *testing.T) {
 	decorated := struct{ *redisconn.Connection }{conn}
 	_, err = redis.OpenSession(t.Context(), decorated, "")
 	requireNotSent(t, err, redis.ErrSession)
+	require.ErrorContains(t, err, "WithHook")
 	_, err = redis.OpenSession(nil, conn, "") //nolint:staticcheck // that is the test
 	requireType(t, err, redis.ErrContextIsNil)
 	negative := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
