@@ -67,8 +67,10 @@ func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
 	switch {
 	case addr == "" || strings.ContainsAny(addr, " \t"):
 		return ErrResponseFormat.New("malformed redirect").WithProperty(EKLine, []byte(text))
-	case err != nil:
+	case !isWhole([]byte(number)):
 		return ErrIntegerParsing.New("malformed slot of a redirect").WithProperty(EKLine, []byte(text))
+	case err != nil:
+		return ErrResponseFormat.New("a redirect of a slot that there is not").WithProperty(EKLine, []byte(text))
 	}
 	return t.New("%s", text).
 		WithProperty(EKSlot, int64(slot)).

@@ -25,6 +25,9 @@ type transaction struct {
 	// refused is the first error with which a request was not queued by the
 	// server, and so the reason why EXEC answers EXECABORT.
 	refused *errorx.Error
+	// ran: a request was answered otherwise than with a refusal that passes, so that it has
+	// run if MULTI was refused.
+	ran bool
 }
 
 // sendTransaction is SendTransaction with a policy.
@@ -84,41 +87,57 @@ func (t *transaction) sendTo(l *link, asking bool) {
 	}
 	t.mu.Lock()
 	t.first += uint64(len(t.reqs)) + 1
-	t.refused = nil
+	t.refused, t.ran = nil, false
 	first := t.first
 	t.mu.Unlock()
 	l.conn.SendEncodedBatch(t.reqs, t, first, flags)
 }
 
 // noteReply notes the reply to a request that is to be queued. It returns false for that
-// to EXEC, and why it was refused, if it was.
-func (t *transaction) noteReply(err *errorx.Error, n uint64) (queued bool, refused *errorx.Error) {
+// to EXEC.
+func (t *transaction) noteReply(err *errorx.Error, n uint64) (queued bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n >= t.first+uint64(len(t.reqs)) {
-		return false, t.refused
+		return false
 	}
-	if n >= t.first && t.refused == nil {
-		t.refused = err
+	if n >= t.first {
+		t.ran = t.ran || !passes(err)
+		if t.refused == nil {
+			t.refused = err
+		}
 	}
-	return true, nil
+	return true
+}
+
+// cause returns the error that decides, given that of EXEC: why a request was refused, if
+// that passes and nothing has run. Where MULTI was refused, each request has to say so.
+func (t *transaction) cause(exec *errorx.Error) *errorx.Error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	multiRefused := exec.IsOfType(redis.ErrTransaction) && exec.Cause() != nil
+	if passes(t.refused) && (exec.IsOfType(redis.ErrExecAbort) || multiRefused && !t.ran) {
+		return t.refused
+	}
+	return exec
+}
+
+// passes reports whether a server refused a request for a reason that passes, or that
+// another node does not have.
+func passes(err *errorx.Error) bool {
+	return err != nil && (err.HasTrait(redis.ErrTraitClusterMove) || err.HasTrait(redis.ErrTraitTransient))
 }
 
 // Resolve implements redis.Future.
 func (t *transaction) Resolve(res any, n uint64) {
 	err := redis.AsErrorx(res)
-	queued, cause := t.noteReply(err, n)
 	switch {
-	case queued:
-		return
+	case t.noteReply(err, n):
 	case err == nil:
 		t.finish(res)
-		return
-	case cause != nil && err.IsOfType(redis.ErrExecAbort) &&
-		(cause.HasTrait(redis.ErrTraitClusterMove) || cause.HasTrait(redis.ErrTraitTransient)):
-		err = cause
+	default:
+		t.handleError(t, t.cause(err))
 	}
-	t.handleError(t, err)
 }
 
 // idempotent implements retryable.
