@@ -72,7 +72,7 @@ torture: redis-server ## inject faults for DURATION (10m) and check every outcom
 	$(GO) run ./internal/torture/cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
-	$(GO) test -short -coverpkg=./redis/...,./redisconn/...,./rediscluster/...,./redisdumb/... \
+	$(GO) test -short -coverpkg=./redis/...,./redisconn/...,./rediscluster/...,./redisdumb/...,./internal/topology \
 		-coverprofile=$(BUILD)/cover.out $(PKG)
 	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html
 	@$(GO) tool cover -func=$(BUILD)/cover.out | tail -n 1

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -126,7 +127,7 @@ func (a *attempt) sendTo(l *link, asking bool) {
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
 		if a.blocks() && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
-			a.tries, a.failed = tries{}, time.Time{} // it has blocked meanwhile, and failed anew
+			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked meanwhile, and failed anew
 		}
 		a.handleError(a, redis.AsErrorx(err))
 		return
@@ -135,7 +136,7 @@ func (a *attempt) Resolve(res any, _ uint64) {
 }
 
 // manyTries is longer than all tries take of a request that does not block.
-const manyTries = 10 * maxElapsed
+const manyTries = 10 * topology.MaxElapsed
 
 // blocks reports whether the request has a connection to itself, while it blocks.
 func (a *attempt) blocks() bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,14 +18,14 @@ import (
 // their keys. It implements redis.Sender and is safe for concurrent use.
 type Cluster struct {
 	opts   Opts
-	limits limits
+	limits topology.Limits
 	// sharded is false without a cluster: one shard has all keys.
 	sharded bool
 
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	topology  atomic.Pointer[topology]
+	topology  atomic.Pointer[snapshot]
 	refresher *refresher
 
 	latencyOriented atomic.Bool
@@ -68,12 +69,12 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Cluster{opts: opts, limits: limits{opts.MovedRetries, opts.WaitToMigrate}}
+	c := &Cluster{opts: opts, limits: topology.Limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.minLatency.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil)) // a logger may call already
+	c.topology.Store(newSnapshot(topology.Empty(), nil)) // a logger may call already
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
 		c.report(event)

@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -80,7 +81,7 @@ func (l *lent) borrow(n lending) error {
 		conn, err := n.from.conn.OpenDedicatedAsk(l.ctx, n.asking)
 		if err == nil {
 			l.countIn(nil)
-			l.Dedicated, l.failed, l.tries.retries = conn, time.Time{}, 0
+			l.Dedicated, l.failed, l.tries.Retries = conn, time.Time{}, 0
 			return nil
 		}
 		l.handleError(l, redis.AsErrorx(err))
@@ -138,7 +139,7 @@ func (l *lent) Exchange(ctx context.Context, reqs []wire.Request, each func(int,
 // note has the topology read again, if a result says that it has changed.
 func (l *lent) note(res any) {
 	if err, failed := res.(*errorx.Error); failed {
-		l.learn(redirect(err, tries{}, false, l.c.limits))
+		l.learn(topology.Redirect(err, topology.Tries{}, false, l.c.limits))
 	}
 }
 

@@ -17,7 +17,7 @@
 //
 // An attempt keeps the request encoded, so that it can be sent again. Routing
 // reads the topology, an immutable snapshot behind an atomic pointer, without a
-// lock or a map. After an error the pure function redirect decides what to do,
+// lock or a map. After an error a pure function (redirect) decides what to do,
 // and the retrier does it, for single requests and transactions alike. The
 // refresher is the only goroutine that replaces the topology: every
 // Opts.CheckInterval, and soon after a redirect or a lost connection, it asks the

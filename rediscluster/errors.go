@@ -3,15 +3,15 @@ package rediscluster
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 var (
 	// ErrCluster is the namespace of the cluster's own errors, in addition to those of
 	// redis and redisconn.
-	ErrCluster = redis.Errors.NewSubNamespace("cluster")
+	ErrCluster = topology.ErrCluster
 	// ErrClusterSlots: no node told the slots.
 	ErrClusterSlots = ErrCluster.NewType("retrieve_slots")
 	// ErrAddressNotResolved: the host of an address has no IP.
@@ -24,18 +24,18 @@ var (
 	// a retry is safe.
 	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
 	// ErrNoSentinel: no sentinel named a master. The error says what each has answered.
-	ErrNoSentinel = ErrCluster.NewType("no_sentinel")
+	ErrNoSentinel = topology.ErrNoSentinel
 	// ErrNotSentinel: the server at the address is not a sentinel.
-	ErrNotSentinel = ErrNoSentinel.NewSubtype("not_sentinel", redisconn.ErrTraitInitPermanent)
+	ErrNotSentinel = topology.ErrNotSentinel
 	// ErrMasterUnknown: sentinels answer, but know no master of that name.
-	ErrMasterUnknown = ErrNoSentinel.NewSubtype("master_unknown")
+	ErrMasterUnknown = topology.ErrMasterUnknown
 	// ErrSentinelsDisagree: sentinels name several masters with the same epoch.
-	ErrSentinelsDisagree = ErrNoSentinel.NewSubtype("disagree")
+	ErrSentinelsDisagree = topology.ErrSentinelsDisagree
 	// ErrNoMaster: none of the servers of NewReplicated is a master.
-	ErrNoMaster = ErrCluster.NewType("no_master")
+	ErrNoMaster = topology.ErrNoMaster
 	// ErrManyMasters: several of the servers are masters, and nothing tells which of them
 	// counts.
-	ErrManyMasters = ErrNoMaster.NewSubtype("many")
+	ErrManyMasters = topology.ErrManyMasters
 	// ErrShutdown: the context of Shutdown ended before all requests were answered.
 	ErrShutdown = ErrCluster.NewType("shutdown")
 )

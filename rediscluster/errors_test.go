@@ -8,10 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
+
+// A request that finds no node is retried like one that finds no connection.
+func TestNoAliveConnectionIsRetried(t *testing.T) {
+	err := (&Cluster{}).withCluster(ErrNoAliveConnection.Wrap(ErrNoMaster.New("x"), "x"))
+	d := topology.Redirect(err, topology.Tries{}, false, topology.Limits{})
+	assert.Equal(t, topology.Decision{Action: topology.RetryElsewhere, Refresh: true}, d)
+}
 
 func TestEncodeDecode(t *testing.T) {
 	long := strings.Repeat("\r\n$1", 1000)

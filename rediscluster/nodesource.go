@@ -8,9 +8,9 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
 // nodeSource is the source of a topology that the nodes of a cluster tell.
@@ -37,7 +37,7 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 }
 
 // start implements source.
-func (s *nodeSource) start(context.Context) (*layout, error) {
+func (s *nodeSource) start(context.Context) (*topology.Layout, error) {
 	views, failure := s.askSeeds()
 	if len(views) == 0 {
 		if failure == nil {
@@ -45,7 +45,7 @@ func (s *nodeSource) start(context.Context) (*layout, error) {
 		}
 		return nil, errorx.Decorate(failure, "none of %d addresses of the cluster answers", len(s.seeds))
 	}
-	l := merge(views)
+	l := topology.Merge(views)
 	if l == nil {
 		return nil, s.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
 	}
@@ -53,14 +53,16 @@ func (s *nodeSource) start(context.Context) (*layout, error) {
 }
 
 // read implements source: it asks nodes that are connected, or else the seeds.
-func (s *nodeSource) read(bool) *layout {
+func (s *nodeSource) read(bool) *topology.Layout {
 	views := s.askNodes()
 	if len(views) == 0 {
 		views, _ = s.askSeeds()
 	}
-	l := merge(views)
+	l := topology.Merge(views)
 	if l != nil {
-		l.masterOnly = s.masterOnly
+		for slot := range s.masterOnly {
+			l.MasterOnly.Add(slot)
+		}
 	}
 	return l
 }
@@ -89,24 +91,10 @@ func (s *nodeSource) probe() (news bool) {
 	defer late.Stop()
 	select {
 	case res := <-answer:
-		ranges, err := redisclusterutil.ParseSlotsInfo(res)
-		return err == nil && t.contradicts(view{asked: l.node.addr, ranges: ranges}.withHosts())
+		v, err := topology.ParseView(l.node.addr, res, nil)
+		return err == nil && v.Contradicts(&t.layout)
 	case <-late.C:
 	case <-s.c.ctx.Done():
-	}
-	return false
-}
-
-// contradicts reports whether the view has slots served by another master.
-func (t *topology) contradicts(v view) bool {
-	for _, r := range v.ranges {
-		if len(r.Addrs) == 0 {
-			continue
-		}
-		s := t.shard(r.From)
-		if s == nil || s.master.addr != r.Addrs[0] && s.master != t.find(r.Addrs[0]) {
-			return true
-		}
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -36,7 +37,7 @@ type poll struct {
 // answer is that of one node.
 type answer struct {
 	conn *redisconn.Connection
-	view view
+	view topology.View
 	err  error
 }
 
@@ -62,10 +63,8 @@ func askView(conn *redisconn.Connection, addr string, answers chan<- answer) {
 			if left.Add(-1) > 0 {
 				return
 			}
-			ranges, err := redisclusterutil.ParseSlotsInfo(results[0])
-			// A user may have no right to CLUSTER NODES: one can do without.
-			nodes, _ := redisclusterutil.ParseClusterNodes(results[1])
-			answers <- answer{conn: conn, view: view{asked: addr, ranges: ranges, nodes: nodes}, err: err}
+			v, err := topology.ParseView(addr, results[0], results[1])
+			answers <- answer{conn: conn, view: v, err: err}
 		}), 0)
 }
 
@@ -108,7 +107,7 @@ func (p *poll) askExtra(ask func(done func())) {
 
 // await returns the views of those that answer: all of them, or those that do
 // so within a grace after the first.
-func (p *poll) await(c *Cluster) (views []view) {
+func (p *poll) await(c *Cluster) (views []topology.View) {
 	late := time.NewTimer(c.askTimeout())
 	defer late.Stop()
 	for answered, extras := 0, 0; answered < len(p.asked) || extras < p.extras; {
@@ -142,7 +141,7 @@ func (p *poll) masterOnlySlots() (map[uint16]struct{}, bool) {
 }
 
 // askNodes asks connected nodes what they think, those that answer in time.
-func (s *nodeSource) askNodes() []view {
+func (s *nodeSource) askNodes() []topology.View {
 	t := s.c.topology.Load()
 	nodes := slices.Clone(t.nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })

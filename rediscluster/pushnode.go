@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -26,9 +27,9 @@ func (c *Cluster) PushNodeOf(slot int) *redisconn.Connection {
 // publisher returns the node that the channels of a slot are published on: its master or,
 // while that one is not connected, the next master of the topology that is, which has
 // their messages by the bus. It returns nil if none is.
-func (t *topology) publisher(slot int) *node {
-	first := int(t.slots[slot])
-	if first == noShard {
+func (t *snapshot) publisher(slot int) *node {
+	first := int(t.layout.Slots[slot])
+	if first == topology.NoShard {
 		first = 0
 	}
 	for i := range t.shards {

@@ -11,23 +11,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
 // threeMasters is a topology of three shards, without connections: slot n is of master n%3.
-func threeMasters() (*Cluster, *topology) {
+func threeMasters() (*Cluster, *snapshot) {
 	c := &Cluster{opts: Opts{}.withDefaults(), sharded: true}
-	l := &layout{}
+	l := &topology.Layout{}
 	for i := range 3 {
-		l.shards = append(l.shards, shardLayout{master: fmt.Sprintf("m%d:1", i)})
+		l.Shards = append(l.Shards, topology.Shard{Master: fmt.Sprintf("m%d:1", i)})
 	}
-	for i := range l.slots {
-		l.slots[i] = uint16(i % 3)
+	for i := range l.Slots {
+		l.Slots[i] = uint16(i % 3)
 	}
-	t := newTopology(l, func(addr string, replica bool) *node {
-		n := &node{c: c, addr: addr, replica: replica}
+	t := newSnapshot(l, func(at topology.Node) *node {
+		n := &node{c: c, addr: at.Addr, replica: at.Replica}
 		n.links = []*link{upLink(n)}
 		return n
 	})
@@ -45,13 +46,13 @@ func TestPublisher(t *testing.T) {
 	top.shards[1].master.links[0].state.Store(linkDown)
 	assert.Equal(t, "m2:1", top.publisher(4).addr)
 	assert.Equal(t, "m2:1", top.publisher(4).addr)
-	top.slots[4] = noShard
+	top.layout.Slots[4] = topology.NoShard
 	assert.Equal(t, "m0:1", top.publisher(4).addr, "nobody serves it")
 	for _, s := range top.shards {
 		s.master.links[0].state.Store(linkDown)
 	}
 	assert.Nil(t, top.publisher(4))
-	assert.Nil(t, (&topology{}).publisher(4))
+	assert.Nil(t, (&snapshot{}).publisher(4))
 }
 
 func TestSpecOfPublish(t *testing.T) {
@@ -87,7 +88,7 @@ func TestSpecOfPublish(t *testing.T) {
 func TestPublishingIsHeldBack(t *testing.T) {
 	c, before := threeMasters()
 	_, top := threeMasters()
-	top.slots[3], top.slots[4] = 1, noShard
+	top.layout.Slots[3], top.layout.Slots[4] = 1, topology.NoShard
 	top.published = time.Now().Add(time.Hour) // they ask before the 100 ms are over
 	top.handed = top.handedFrom(before)
 	require.NotNil(t, top.handed)
@@ -99,9 +100,9 @@ func TestPublishingIsHeldBack(t *testing.T) {
 		assert.NotNil(t, top.route(spec), "other requests go on")
 	}
 	_, next := threeMasters()
-	next.slots[3] = 1
+	next.layout.Slots[3] = 1
 	next.published = top.published
-	assert.True(t, next.handedFrom(top).has(3), "changes follow each other")
+	assert.True(t, next.handedFrom(top).Has(3), "changes follow each other")
 	next.published = top.published.Add(busLag)
 	assert.Nil(t, next.handedFrom(top))
 	top.published = time.Now().Add(-busLag)
@@ -111,8 +112,8 @@ func TestPublishingIsHeldBack(t *testing.T) {
 	tb := sharedCluster(t)
 	live, _ := connect(t, tb.Addrs(), calm)
 	held := *live.topology.Load()
-	held.handed, held.published = &slotSet{}, time.Now()
-	held.handed.add(slot.Of("channel"))
+	held.handed, held.published = &topology.SlotSet{}, time.Now()
+	held.handed.Add(slot.Of("channel"))
 	live.topology.Store(&held)
 	db := redis.Sync{S: live}
 	require.NoError(t, redis.AsError(db.Do("PUBLISH", "channel", "x")))

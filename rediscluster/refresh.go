@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -29,7 +30,7 @@ type refresher struct {
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
 
-	nodes map[nodeKey]*node // of the goroutine alone
+	nodes map[topology.Node]*node // of the goroutine alone
 	// agreed is when the source was asked last of the times that it gave the layout in
 	// place. Of the goroutine alone.
 	agreed time.Time
@@ -41,18 +42,13 @@ type refresher struct {
 	forgotten redisconn.Stats    // the sum of links that are closed
 }
 
-type nodeKey struct {
-	addr    string
-	replica bool
-}
-
 func newRefresher(c *Cluster, from source) *refresher {
 	return &refresher{
 		c:      c,
 		source: from,
 		forced: make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		nodes:  make(map[nodeKey]*node),
+		nodes:  make(map[topology.Node]*node),
 
 		retired: make(map[*link]struct{}),
 	}
@@ -189,23 +185,22 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 
 // publish puts a topology made of l in place, and retires the nodes that it
 // does not have, or has in others' places.
-func (r *refresher) publish(l *layout) (changed bool) {
-	used := make(map[nodeKey]struct{}, len(r.nodes))
+func (r *refresher) publish(l *topology.Layout) (changed bool) {
+	used := make(map[topology.Node]struct{}, len(r.nodes))
 	hosts := sync.OnceValue(r.source.hosts)
 	var gone []*link
-	t := newTopology(l, func(addr string, replica bool) *node {
-		key := nodeKey{addr, replica}
+	t := newSnapshot(l, func(key topology.Node) *node {
 		used[key] = struct{}{}
 		n := r.nodes[key]
-		if old := n; n == nil || n.outdated(l.server) {
-			n = r.c.newNode(addr, r.hostname(l, addr, hosts), replica)
+		if old := n; n == nil || n.outdated(l.Server) {
+			n = r.c.newNode(key.Addr, r.hostname(l, key.Addr, hosts), key.Replica)
 			r.nodes[key] = n
 			if old != nil {
 				gone = append(gone, old.links...)
 				n.renewed = time.Now()
 			}
 		}
-		n.learnZone(l.zones[addr])
+		n.learnZone(l.Zones[key.Addr])
 		return n
 	})
 	before := r.c.topology.Load()
@@ -244,8 +239,8 @@ func (r *refresher) publish(l *layout) (changed bool) {
 
 // hostname is what TLS is to verify for addr, if that is not its own host: what the
 // layout, or else the source, has for it.
-func (r *refresher) hostname(l *layout, addr string, hosts func() map[string]string) string {
-	if hostname := l.hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
+func (r *refresher) hostname(l *topology.Layout, addr string, hosts func() map[string]string) string {
+	if hostname := l.Hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
 		return hostname
 	}
 	return hosts()[addr]

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -216,7 +217,7 @@ func TestNameResolutionIsBounded(t *testing.T) {
 	defer nameServers.silent.Store(nil)
 	c := &Cluster{opts: Opts{HostOpts: redisconn.Opts{TLSEnabled: true, IOTimeout: 20 * time.Millisecond}}, ctx: context.Background()}
 	r := newRefresher(c, &nodeSource{c, []string{"nowhere.example:1", "elsewhere.example:1", "127.0.0.1:1"}, nil})
-	assert.Empty(t, r.hostname(&layout{}, "10.0.0.1:1", r.source.hosts))
+	assert.Empty(t, r.hostname(&topology.Layout{}, "10.0.0.1:1", r.source.hosts))
 	await(t, "poll", func() bool { return nameServers.asked.Load() > asked })
-	assert.Empty(t, r.hostname(&layout{}, "a.example:1", nil), "the address names itself")
+	assert.Empty(t, r.hostname(&topology.Layout{}, "a.example:1", nil), "the address names itself")
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/joomcode/errorx"
-
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -49,7 +48,7 @@ type serverList struct {
 	c     *Cluster
 	addrs []string
 	// last is what each server last said.
-	last standings
+	last topology.Standings
 	// names are hostnames of addresses.
 	names map[string]string
 	// asked is where Opts.Addrs answers that has been called; nil if it has returned.
@@ -65,20 +64,20 @@ type given struct {
 }
 
 // start implements source.
-func (s *serverList) start(ctx context.Context) (*layout, error) {
+func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
 	wait, cancel := newStartWait(ctx)
 	defer cancel()
 	for reason := ErrNoMaster.New("no answer in time"); ; {
 		s.ask(wait)
 		l := s.layout("")
 		switch {
-		case l.reason == nil:
+		case l.Reason == nil:
 			return l, nil
 		case wait.Err() == nil: // else they had no time to answer
-			reason = l.reason
+			reason = l.Reason
 		}
-		if refusal := s.refusal(); refusal != nil {
-			return nil, s.c.withCluster(refusal.New("%s", l.reason.Message()))
+		if refusal := s.last.Refusal(); refusal != nil {
+			return nil, s.c.withCluster(refusal.New("%s", l.Reason.Message()))
 		}
 		if !wait.again(nil) {
 			return nil, s.c.withCluster(reason)
@@ -86,30 +85,18 @@ func (s *serverList) start(ctx context.Context) (*layout, error) {
 	}
 }
 
-// refusal returns why all servers refuse the client for good, nil if some do not.
-func (s *serverList) refusal() (kind *errorx.Type) {
-	for _, st := range s.last {
-		cause := permanentCause(st.err)
-		if cause == nil {
-			return nil
-		}
-		kind = cause.Type()
-	}
-	return kind
-}
-
 // layout makes one of what the servers said last.
-func (s *serverList) layout(present string) *layout {
-	l := s.last.layout(present, s.c.opts.StopOnManyMasters)
-	l.hostnames = s.names
+func (s *serverList) layout(present string) *topology.Layout {
+	l := s.last.Layout(present, s.c.opts.StopOnManyMasters)
+	l.Hostnames = s.names
 	if len(s.last) == 0 && s.failure != nil {
-		l.reason = ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")
+		l.Reason = ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")
 	}
 	return l
 }
 
 // read implements source.
-func (s *serverList) read(bool) *layout {
+func (s *serverList) read(bool) *topology.Layout {
 	s.ask(s.c.ctx)
 	s.c.askReplicas()
 	master := ""
@@ -127,7 +114,7 @@ func (s *serverList) probe() bool {
 		return true
 	}
 	master := t.shards[0].master
-	return l.shards[0].master != master.addr || master.outdated(l.server)
+	return l.Shards[0].Master != master.addr || master.outdated(l.Server)
 }
 
 // news implements source: there are none.
@@ -145,16 +132,16 @@ func (s *serverList) ask(ctx context.Context) {
 	defer cancel()
 	type told struct {
 		addr string
-		standing
+		topology.Standing
 	}
 	answers := make(chan told, len(names))
-	last := make(standings, len(names))
+	last := make(topology.Standings, len(names))
 	strangers := false
 	for addr, host := range names {
 		was, known := s.last[addr]
 		if !known {
 			strangers = true
-			was.err = ErrNoMaster.New("no answer in time")
+			was.Err = ErrNoMaster.New("no answer in time")
 		}
 		last[addr] = was
 		go func() { answers <- told{addr, s.c.askStanding(ctx, addr, host)} }() // ends with ctx
@@ -165,19 +152,14 @@ func (s *serverList) ask(ctx context.Context) {
 	for range names {
 		select {
 		case a := <-answers:
-			if a.err == nil {
-				last[a.addr] = a.after(s.last[a.addr])
-				if !strangers {
-					late.Reset(askGrace)
-				}
-				continue
+			was := s.last[a.addr]
+			last[a.addr] = a.After(was)
+			switch {
+			case a.Err == nil && !strangers:
+				late.Reset(askGrace)
+			case a.Err != nil && was.Err == nil:
+				s.c.report(LogInitialNodeSkipped{Address: a.addr, Error: a.Err})
 			}
-			was := last[a.addr]
-			if s.last[a.addr].err == nil {
-				s.c.report(LogInitialNodeSkipped{Address: a.addr, Error: a.err})
-			}
-			was.err = a.err
-			last[a.addr] = was
 		case <-late.C:
 			return
 		}
@@ -230,15 +212,16 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 
 // askStanding asks one server over a connection of its own, which finds what a name
 // stands for anew, and holds for no longer than the answer.
-func (c *Cluster) askStanding(ctx context.Context, addr, host string) (st standing) {
+func (c *Cluster) askStanding(ctx context.Context, addr, host string) topology.Standing {
 	opts := c.opts.HostOpts
 	opts.ReconnectPause, opts.Logger = -1, redisconn.NoopLogger{}
 	opts.TLSConfig = tlsFor(opts, host)
 	conn, err := redisconn.Connect(ctx, addr, opts)
 	if err != nil {
-		return standing{err: redis.AsErrorx(err)}
+		return topology.Standing{Err: redis.AsErrorx(err)}
 	}
 	defer conn.Close()
 	answers := redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{redis.Req("ROLE"), redis.Req("INFO", "replication"), redis.Req("INFO", "server")})
-	return parseStanding(answers)
+	role, refusal := redisconn.ParseRole(answers[0])
+	return topology.ParseStanding(string(role), refusal, answers[1], answers[2])
 }

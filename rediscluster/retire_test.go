@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -30,7 +31,7 @@ func TestLinkIsClosedWhenIdle(t *testing.T) {
 	})
 	result := make(chan any, 1)
 	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
-	require.True(t, c.refresher.publish(&layout{shards: []shardLayout{{master: next.Addr()}}}))
+	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: next.Addr()}}}))
 	await(t, "end of requests", func() bool {
 		refused := make(chan bool, 1)
 		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) {
@@ -62,7 +63,7 @@ func TestLinksAreNeverForgotten(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.publish(&layout{shards: []shardLayout{{master: next.Addr()}}})
+		r.publish(&topology.Layout{Shards: []topology.Shard{{Master: next.Addr()}}})
 	}()
 	await(t, "publish", func() bool {
 		buf := make([]byte, 1<<20)

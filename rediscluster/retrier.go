@@ -11,6 +11,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -34,7 +35,7 @@ type retryable interface {
 type retrier struct {
 	c     *Cluster
 	spec  routeSpec
-	tries tries
+	tries topology.Tries
 	// link is where the request is, or was last.
 	link *link
 	// counter is the one that counts the request: that of a link, or of those
@@ -102,46 +103,46 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	if k.failed.IsZero() {
 		k.failed = time.Now()
 	}
-	k.tries.elapsed = time.Since(k.failed)
+	k.tries.Elapsed = time.Since(k.failed)
 	lost := err.IsOfType(redis.ErrIO)
 	if lost && k.unknown == nil {
 		k.unknown = err
 	}
-	k.act(r, err, redirect(err, k.tries, lost && r.idempotent(), k.c.limits))
+	k.act(r, err, topology.Redirect(err, k.tries, lost && r.idempotent(), k.c.limits))
 }
 
 // act does what was decided after an error.
-func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
+func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	k.learn(d)
 	k.c.counts.add(d)
-	if d.action == resolveIt {
+	if d.Action == topology.Resolve {
 		k.giveUp(r, err)
 		return
 	}
-	k.tries = d.count(k.tries)
+	k.tries = k.tries.After(d)
 	k.spec.avoid = nil
-	if d.masterOnly {
+	if d.MasterOnly {
 		k.spec.replicas = false
 	}
-	switch d.action {
-	case followMoved, followAsk:
+	switch d.Action {
+	case topology.FollowMoved, topology.FollowAsk:
 		k.sendToTarget(r, err, d)
-	case retryElsewhere:
+	case topology.RetryElsewhere:
 		k.spec.avoid = k.link
-		k.retryAfter(r, err, jittered(d.wait))
-	case repeatIt:
-		k.retryAfter(r, err, jittered(d.wait))
-	case awaitMigration:
-		k.retryAfter(r, err, d.wait)
+		k.retryAfter(r, err, jittered(d.Wait))
+	case topology.Repeat:
+		k.retryAfter(r, err, jittered(d.Wait))
+	case topology.AwaitMigration:
+		k.retryAfter(r, err, d.Wait)
 	}
 }
 
 // learn has the topology read again if it may be out of date, and so may connections.
-func (k *retrier) learn(d decision) {
-	if d.masterOnly {
+func (k *retrier) learn(d topology.Decision) {
+	if d.MasterOnly {
 		k.link.node.refused.Store(true)
 	}
-	if d.refresh {
+	if d.Refresh {
 		k.c.refresher.force()
 	}
 }
@@ -159,13 +160,13 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 // does not have is looked for once more after a refresh: nothing is ever sent, and
 // no password, to a host that only a redirect named. If too many wait for that,
 // it ends with err.
-func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
-	if d.host == "" {
-		d.host = k.link.node.host()
+func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
+	if d.Host == "" {
+		d.Host = k.link.node.host()
 	}
-	addr := net.JoinHostPort(d.host, strconv.Itoa(d.port))
+	addr := net.JoinHostPort(d.Host, strconv.Itoa(d.Port))
 	if n := k.c.topology.Load().find(addr); n != nil {
-		k.sendToNode(r, n, d.action == followAsk)
+		k.sendToNode(r, n, d.Action == topology.FollowAsk)
 		return
 	}
 	if !k.mayWait() {
@@ -177,7 +178,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 	wake := orCancelled(r, func() {
 		defer k.c.recovered()
 		n := k.c.topology.Load().find(addr)
-		if n == nil || d.action == followAsk || k.c.closed.Load() || r.Cancelled() != nil {
+		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || r.Cancelled() != nil {
 			k.resume(r) // ASK holds when it is said, and not after a wait
 			return
 		}
@@ -190,7 +191,7 @@ func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
 	l := n.pick(k.spec.seed, nil)
 	switch {
 	case asking && (l == nil || l.state.Load() != linkUp): // ASK may be over when it is up
-		k.act(r, k.c.errNoLink(k.spec), whileMigrating(k.tries, k.c.limits))
+		k.act(r, k.c.errNoLink(k.spec), topology.WhileMigrating(k.tries, k.c.limits))
 		return
 	case l == nil:
 		k.handleError(r, k.c.errNoLink(k.spec))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -356,13 +357,15 @@ func (p *parting) fail(*errorx.Error) {
 // nothing of it is touched then. The race detector tells.
 func TestRetryTouchesNothingLater(t *testing.T) {
 	c := &Cluster{}
-	c.topology.Store(newTopology(&layout{slots: noSlots()}, nil))
+	c.topology.Store(newSnapshot(topology.Empty(), nil))
 	c.refresher = newRefresher(c, nil)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, wait := range map[string]func(p *parting){
-		"a pause":   func(p *parting) { p.retryAfter(p, redis.ErrTryAgain.New("x"), time.Second) },
-		"a refresh": func(p *parting) { p.sendToTarget(p, redis.ErrMoved.New("x"), decision{host: "nowhere", port: 1}) },
+		"a pause": func(p *parting) { p.retryAfter(p, redis.ErrTryAgain.New("x"), time.Second) },
+		"a refresh": func(p *parting) {
+			p.sendToTarget(p, redis.ErrMoved.New("x"), topology.Decision{Host: "nowhere", Port: 1})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 200 {
@@ -372,4 +375,13 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestJittered(t *testing.T) {
+	for range 100 {
+		wait := jittered(10 * time.Millisecond)
+		assert.GreaterOrEqual(t, wait, 5*time.Millisecond)
+		assert.Less(t, wait, 15*time.Millisecond)
+	}
+	assert.Zero(t, jittered(0))
 }

@@ -26,7 +26,7 @@ type routeSpec struct {
 
 // route returns the link for a request, nil if no node that could take it
 // accepts requests. It takes no lock.
-func (t *topology) route(spec routeSpec) *link {
+func (t *snapshot) route(spec routeSpec) *link {
 	if spec.slot < 0 {
 		return t.anyMaster(spec)
 	}
@@ -38,14 +38,14 @@ func (t *topology) route(spec routeSpec) *link {
 		// Nobody serves the slot as far as is known; a node tells for sure.
 		return t.anyMaster(spec)
 	}
-	if !spec.replicas || len(s.nodes) == 1 || t.masterOnly.has(spec.slot) && !spec.policy.forces() {
+	if !spec.replicas || len(s.nodes) == 1 || t.layout.MasterOnly.Has(spec.slot) && !spec.policy.forces() {
 		return s.master.pick(spec.seed, spec.avoid)
 	}
 	return s.pick(spec)
 }
 
 // anyMaster returns a link of some master, one that is up if there is any.
-func (t *topology) anyMaster(spec routeSpec) *link {
+func (t *snapshot) anyMaster(spec routeSpec) *link {
 	if len(t.shards) == 0 { // while NewCluster is at work
 		return nil
 	}
@@ -155,16 +155,12 @@ func (c *Cluster) specOf(r *wire.Request, policy ReplicaPolicyEnum, seed RoundRo
 
 func is(cmd, name string) bool { return len(cmd) == len(name) && strings.EqualFold(cmd, name) }
 
-// busLag is how late messages may come by the cluster's bus: one that is written behind
-// another waits for an acknowledgment, which kernels delay by 40 ms.
-const busLag = 100 * time.Millisecond
-
 // holdsBack returns for how long nothing is to be published to a channel, since the master
 // of its slot has changed: subscribers on the new one would get it before what the old
 // one has still to pass on. No node refuses these commands: a master that has become a
 // replica takes SPUBLISH still.
-func (t *topology) holdsBack(spec routeSpec) time.Duration {
-	if t.handed == nil || spec.slot < 0 || !t.handed.has(spec.slot) {
+func (t *snapshot) holdsBack(spec routeSpec) time.Duration {
+	if t.handed == nil || spec.slot < 0 || !t.handed.Has(spec.slot) {
 		return 0
 	}
 	return busLag - time.Since(t.published)
@@ -183,8 +179,8 @@ func (c *Cluster) slotOf(r *wire.Request) int {
 func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 	err := ErrNoAliveConnection.New("no node that could take the request is connected")
 	t := c.topology.Load()
-	if t.reason != nil {
-		err = ErrNoAliveConnection.Wrap(t.reason, "there is no master")
+	if t.layout.Reason != nil {
+		err = ErrNoAliveConnection.Wrap(t.layout.Reason, "there is no master")
 	}
 	err = err.WithProperty(EKPolicy, spec.policy)
 	if spec.slot >= 0 {

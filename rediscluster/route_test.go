@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -22,14 +23,14 @@ func upLink(n *node) *link {
 }
 
 // bareCluster is a topology of one shard, without connections.
-func bareCluster(replicas int) (*Cluster, *topology) {
+func bareCluster(replicas int) (*Cluster, *snapshot) {
 	c := &Cluster{opts: Opts{}.withDefaults()}
-	l := &layout{shards: []shardLayout{{master: "a:1"}}}
+	l := &topology.Layout{Shards: []topology.Shard{{Master: "a:1"}}}
 	for i := range replicas {
-		l.shards[0].replicas = append(l.shards[0].replicas, fmt.Sprintf("r%d:1", i))
+		l.Shards[0].Replicas = append(l.Shards[0].Replicas, fmt.Sprintf("r%d:1", i))
 	}
-	t := newTopology(l, func(addr string, replica bool) *node {
-		n := &node{c: c, addr: addr, replica: replica}
+	t := newSnapshot(l, func(at topology.Node) *node {
+		n := &node{c: c, addr: at.Addr, replica: at.Replica}
 		n.weight.Store(1)
 		n.sync.Store(syncLive)
 		n.links = []*link{upLink(n), upLink(n)}
@@ -40,7 +41,7 @@ func bareCluster(replicas int) (*Cluster, *topology) {
 }
 
 // draws counts to which nodes reads go.
-func draws(top *topology, policy ReplicaPolicyEnum, safe bool) map[string]int {
+func draws(top *snapshot, policy ReplicaPolicyEnum, safe bool) map[string]int {
 	counts := map[string]int{}
 	var seed FairRoundRobinSeed
 	for range 700 {
@@ -96,7 +97,7 @@ func TestRouteByState(t *testing.T) {
 	assert.Equal(t, map[string]int{"a:1": 700}, read(), "it waits for the connection")
 
 	_, top = bareCluster(1)
-	top.masterOnly.add(0)
+	top.layout.MasterOnly.Add(0)
 	assert.Equal(t, map[string]int{"a:1": 700}, draws(top, PreferSlaves, true))
 	assert.NotZero(t, draws(top, ForcePreferSlaves, true)["r0:1"])
 }

@@ -1,9 +1,11 @@
 package rediscluster
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -21,7 +23,7 @@ func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
 		return &keyScanner{ScannerBase: base, c: c}
 	}
-	return &scanner{ScannerBase: base, c: c, coverage: newCoverage(c.topology.Load())}
+	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().layout)}
 }
 
 // keyScanner walks a single key.
@@ -47,12 +49,12 @@ const scanMostFruitless = 10
 type scanner struct {
 	redis.ScannerBase
 	c        *Cluster
-	coverage *coverage
+	coverage *topology.Coverage
 
 	node *node // being walked, nil between two walks
 	slot int   // for which it is
 	// before are the node's when the walk began, nil if it did not say.
-	before atomic.Pointer[holdings]
+	before atomic.Pointer[topology.Holdings]
 	// progress: the round has covered something; fruitless counts rounds without.
 	progress  bool
 	fruitless int
@@ -89,12 +91,12 @@ func (s *scanner) Next(cb redis.Future) {
 		s.c.refresher.force()
 		s.fail(cb, s.c.errNoLink(routeSpec{slot: s.slot}))
 	case s.IterLast():
-		s.ask(l.conn, func(h *holdings, err error) {
+		s.ask(l.conn, func(h *topology.Holdings, err error) {
 			if err != nil {
 				s.fail(cb, err)
 				return
 			}
-			if before := s.before.Load(); before != nil && s.coverage.walked(s.c.topology.Load(), s.node, before, h) {
+			if before := s.before.Load(); before != nil && s.walked(before, h) {
 				s.progress = true
 			}
 			s.node = nil
@@ -102,16 +104,19 @@ func (s *scanner) Next(cb redis.Future) {
 		})
 	default:
 		if s.Iter == nil { // the answer comes before that to the first step
-			s.ask(l.conn, func(h *holdings, _ error) { s.before.Store(h) })
+			s.ask(l.conn, func(h *topology.Holdings, _ error) { s.before.Store(h) })
 		}
 		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.conn)
 	}
 }
 
 // choose begins a walk of the next node, or returns false at the end of a round.
-func (s *scanner) choose(t *topology) bool {
-	s.slot, s.node = s.coverage.target(t)
-	s.Iter = nil
+func (s *scanner) choose(t *snapshot) bool {
+	s.node, s.Iter = nil, nil
+	slot, at := s.coverage.Target(&t.layout)
+	if at >= 0 {
+		s.slot, s.node = slot, t.nodes[at]
+	}
 	s.before.Store(nil)
 	return s.node != nil
 }
@@ -119,12 +124,18 @@ func (s *scanner) choose(t *topology) bool {
 // abandonWalk ends a walk that has covered nothing. Its slot is chosen again.
 func (s *scanner) abandonWalk() {
 	s.node = nil
-	s.coverage.tried.remove(uint16(s.slot))
+	s.coverage.Abandon(s.slot)
+}
+
+// walked notes that the node was walked to the end.
+func (s *scanner) walked(before, after *topology.Holdings) (progress bool) {
+	t := s.c.topology.Load()
+	return s.coverage.Walked(&t.layout, slices.Index(t.nodes, s.node), before, after)
 }
 
 // nextRound ends the scan, or begins another round when the topology was read.
 func (s *scanner) nextRound(cb redis.Future) {
-	if s.coverage.newRound() {
+	if s.coverage.NewRound() {
 		s.ended = true
 		s.resolve(cb, redis.ScanEOF)
 		return
@@ -142,30 +153,20 @@ func (s *scanner) nextRound(cb redis.Future) {
 }
 
 // ask asks the node that is walked which slots it has. On an error done gets nil.
-func (s *scanner) ask(conn *redisconn.Connection, done func(*holdings, error)) {
+func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.Holdings, error)) {
 	n := s.node
 	conn.Send(redis.Req("CLUSTER NODES"), wire.Own(func(res any, _ uint64) {
 		nodes, err := redisclusterutil.ParseClusterNodes(res)
 		switch failure := redis.AsErrorx(err); {
 		case err == nil:
-			done(newHoldings(nodes), nil)
+			done(topology.HoldingsOf(nodes), nil)
 		case failure.IsOfType(redis.ErrResult): // a user without the right to ask has to trust
-			done(s.c.topology.Load().holdings(n), nil)
+			t := s.c.topology.Load()
+			done(t.layout.Holdings(slices.Index(t.nodes, n)), nil)
 		default:
 			done(nil, err)
 		}
 	}), 0)
-}
-
-// holdings are the slots of a node as far as the topology knows.
-func (t *topology) holdings(n *node) *holdings {
-	h := &holdings{}
-	for slot := range t.slots {
-		if s := t.shard(slot); s != nil && s.master == n {
-			h.owned.add(uint16(slot))
-		}
-	}
-	return h
 }
 
 func (s *scanner) fail(cb redis.Future, err error) {
@@ -190,7 +191,7 @@ func (u uncovered) Resolve(res any, _ uint64) {
 	if keys, ok := res.([]string); ok {
 		left := keys[:0]
 		for _, key := range keys {
-			if u.s.coverage.left.has(int(redisclusterutil.Slot(key))) {
+			if u.s.coverage.Left(int(redisclusterutil.Slot(key))) {
 				left = append(left, key)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -13,13 +14,13 @@ import (
 // seedAnswer is what came of one of the addresses that the user gave.
 type seedAnswer struct {
 	seed string
-	view view
+	view topology.View
 	err  error
 }
 
 // askSeeds asks all addresses that the user gave, over connections of its own.
 // It returns what they say, or an error if none of them says anything.
-func (s *nodeSource) askSeeds() ([]view, error) {
+func (s *nodeSource) askSeeds() ([]topology.View, error) {
 	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
 	answers := make(chan seedAnswer, len(s.seeds))
@@ -29,7 +30,7 @@ func (s *nodeSource) askSeeds() ([]view, error) {
 			answers <- seedAnswer{seed, v, err}
 		}()
 	}
-	var views []view
+	var views []topology.View
 	var failure error
 	late := time.NewTimer(2 * s.c.askTimeout()) // ctx ends the seeds before
 	defer late.Stop()
@@ -62,13 +63,13 @@ func preferPermanent(old, latest error) error {
 }
 
 // askSeed resolves one address and asks the server there.
-func (c *Cluster) askSeed(ctx context.Context, seed string) (view, error) {
+func (c *Cluster) askSeed(ctx context.Context, seed string) (topology.View, error) {
 	if _, _, err := net.SplitHostPort(seed); err != nil {
-		return view{}, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, seed)
+		return topology.View{}, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, seed)
 	}
 	addr, err := lookUp(ctx, seed)
 	if err != nil {
-		return view{}, err
+		return topology.View{}, err
 	}
 	host, _, _ := net.SplitHostPort(seed)
 	opts := c.opts.HostOpts
@@ -77,7 +78,7 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (view, error) {
 	opts.Logger = redisconn.NoopLogger{}
 	conn, err := redisconn.Connect(ctx, addr, opts)
 	if err != nil {
-		return view{}, err
+		return topology.View{}, err
 	}
 	defer conn.Close()
 	answers := make(chan answer, 1)
@@ -85,11 +86,11 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (view, error) {
 	select {
 	case a := <-answers:
 		if a.err != nil {
-			return view{}, ErrClusterSlots.Wrap(a.err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, seed)
+			return topology.View{}, ErrClusterSlots.Wrap(a.err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, seed)
 		}
 		return a.view, nil
 	case <-ctx.Done():
-		return view{}, ErrClusterSlots.Wrap(context.Cause(ctx), "no answer").WithProperty(redis.EKAddress, seed)
+		return topology.View{}, ErrClusterSlots.Wrap(context.Cause(ctx), "no answer").WithProperty(redis.EKAddress, seed)
 	}
 }
 

@@ -2,15 +2,15 @@ package rediscluster
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -61,10 +61,7 @@ type sentinels struct {
 
 	mu      sync.Mutex // guards what follows
 	watched map[string]*sentinel
-	reports map[string]sentinelReport
-	errs    map[string]*errorx.Error // of those that did not answer last
-	present *layout                  // nil before the first
-	dispute *errorx.Error
+	reports *topology.Reports
 }
 
 func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
@@ -72,8 +69,7 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 		c: c, name: name, seeds: slices.Clone(seeds), opts: c.opts.SentinelOpts,
 		signal:  make(chan struct{}, 1),
 		watched: make(map[string]*sentinel),
-		reports: make(map[string]sentinelReport),
-		errs:    make(map[string]*errorx.Error),
+		reports: topology.NewReports(),
 	}
 	// They are dialed and asked without end, in RESP2 and the one database that they have.
 	s.opts.AsyncDial, s.opts.ReadOnly, s.opts.ScriptMode, s.opts.Integrity = true, false, false, false
@@ -85,7 +81,7 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 }
 
 // start implements source.
-func (s *sentinels) start(ctx context.Context) (*layout, error) {
+func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	wait, cancel := newStartWait(ctx)
 	defer cancel()
 	s.watch(s.seeds)
@@ -94,7 +90,7 @@ func (s *sentinels) start(ctx context.Context) (*layout, error) {
 		l := s.read(true)
 		switch {
 		case l != nil && !s.disputed():
-			master := l.shards[0].master
+			master := l.Shards[0].Master
 			err := s.c.tryMaster(wait, master)
 			if err == nil {
 				return l, nil
@@ -102,7 +98,7 @@ func (s *sentinels) start(ctx context.Context) (*layout, error) {
 			if wait.Err() == nil || failure == nil { // else it had no time to answer
 				failure = errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
 			}
-			if isPermanent(failure) {
+			if topology.PermanentCause(redis.AsErrorx(failure)) != nil {
 				return nil, failure
 			}
 		default:
@@ -132,56 +128,27 @@ func (c *Cluster) tryMaster(ctx context.Context, addr string) error {
 func (s *sentinels) disputed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dispute != nil
+	return s.reports.Disputed()
 }
 
-// failure says why there is no master, by what each of the sentinels has answered;
-// final reports whether it is useless to ask them again.
+// failure says why there is no master; final reports whether it is useless to ask again.
 func (s *sentinels) failure() (err *errorx.Error, final bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dispute != nil {
-		return s.c.withCluster(errorx.Decorate(s.dispute, "sentinels asked for the master %q", s.name)), false
-	}
-	kind := ErrNoSentinel
-	final = len(s.errs) > 0
-	var said []string
-	for _, addr := range slices.Sorted(maps.Keys(s.errs)) {
-		e := s.errs[addr]
-		said = append(said, fmt.Sprintf("%s: %s", addr, e.Error()))
-		if e.IsOfType(ErrMasterUnknown) {
-			kind = ErrMasterUnknown
-		}
-		if p := permanentCause(e); p == nil {
-			final = false
-		} else if kind == ErrNoSentinel {
-			kind = p.Type()
-		}
-	}
-	for _, addr := range slices.Sorted(maps.Keys(s.reports)) {
-		if r := s.reports[addr]; r.tilt {
-			said, final = append(said, addr+": it is in TILT mode"), false
-		}
-	}
-	if !final && kind != ErrMasterUnknown {
-		kind = ErrNoSentinel
-	}
-	if len(said) == 0 {
-		said = []string{"no answer in time from " + strings.Join(s.seeds, ", ")}
-	}
-	return s.c.withCluster(kind.New("sentinels asked for the master %q: %s", s.name, strings.Join(said, "; "))), final
+	err, final = s.reports.Failure(s.name, s.seeds)
+	return s.c.withCluster(err), final
 }
 
 // read implements source: it has all sentinels asked, and waits for those that answer
 // in time.
-func (s *sentinels) read(ask bool) *layout {
+func (s *sentinels) read(ask bool) *topology.Layout {
 	if ask {
 		s.askAll()
 		s.c.askReplicas()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.present
+	return s.reports.Layout()
 }
 
 // askAll returns when all have answered, or a grace after the first has. Once there is a
@@ -239,7 +206,7 @@ func (s *sentinels) news() <-chan struct{} { return s.signal }
 func (s *sentinels) hosts() map[string]string { return nil }
 
 // hear takes in what a sentinel says, or why it does not answer.
-func (s *sentinels) hear(w *sentinel, r sentinelReport, failure *errorx.Error) {
+func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) {
 	if s.c.ctx.Err() != nil {
 		return
 	}
@@ -248,37 +215,19 @@ func (s *sentinels) hear(w *sentinel, r sentinelReport, failure *errorx.Error) {
 		s.mu.Unlock()
 		return
 	}
-	r.from = w.addr
-	last, known := s.reports[w.addr]
-	first := failure != nil && s.errs[w.addr] == nil
-	switch {
-	case failure != nil:
-		s.errs[w.addr] = failure
-		if known && last.answers() {
-			last.gone = time.Now()
-			s.reports[w.addr] = last
-		}
-	case r.tilt && known && !last.tilt: // what it said before counts
-		delete(s.errs, w.addr)
-	default:
-		delete(s.errs, w.addr)
-		s.reports[w.addr] = r
-	}
-	changed, disputed := s.judgeLocked()
-	var dispute *errorx.Error
-	if disputed {
-		dispute = s.dispute
-	}
+	now := time.Now()
+	fails := s.reports.Hear(w.addr, r, failure, now)
+	changed, dispute := s.reports.Judge(now)
 	s.mu.Unlock()
 
-	if first {
+	if fails {
 		s.c.report(LogSentinelFailed{Address: w.addr, Error: failure})
 	}
 	if dispute != nil {
 		s.c.report(LogSentinelFailed{Address: w.addr, Error: dispute})
 	}
 	if failure == nil {
-		s.watch(r.others)
+		s.watch(r.Others)
 		s.forget()
 	}
 	if changed {
@@ -287,23 +236,6 @@ func (s *sentinels) hear(w *sentinel, r sentinelReport, failure *errorx.Error) {
 		default:
 		}
 	}
-}
-
-// judgeLocked reports whether there is another layout, and whether sentinels disagree
-// since now.
-func (s *sentinels) judgeLocked() (changed, disputed bool) {
-	present := ""
-	if s.present != nil {
-		present = s.present.shards[0].master
-	}
-	l, dispute := judge(s.reports, present, time.Now())
-	disputed = dispute != nil && s.dispute == nil
-	s.dispute = dispute
-	if l == nil || s.present != nil && slices.Equal(l.shards[0].replicas, s.present.shards[0].replicas) && l.shards[0].master == present {
-		return false, disputed
-	}
-	s.present = l
-	return true, disputed
 }
 
 // watch begins with those of the sentinels that are not watched.
@@ -317,24 +249,12 @@ func (s *sentinels) watch(addrs []string) {
 	}
 }
 
-// forget drops the sentinels that do not answer, whose last word does not count, and that
-// neither the user nor any that answers names.
+// forget ends the watch of sentinels that are of no more use.
 func (s *sentinels) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	named := slices.Clone(s.seeds)
-	for addr, r := range s.reports {
-		if r.answers() {
-			named = append(append(named, addr), r.others...)
-		}
-	}
-	for addr, w := range s.watched {
-		r, answered := s.reports[addr]
-		if s.errs[addr] != nil && !slices.Contains(named, addr) && (!answered || r.outlived(s.reports, time.Now())) {
-			w.stop()
-			delete(s.watched, addr)
-			delete(s.reports, addr)
-			delete(s.errs, addr)
-		}
+	for _, addr := range s.reports.Forget(s.seeds, time.Now()) {
+		s.watched[addr].stop()
+		delete(s.watched, addr)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -65,7 +66,7 @@ func (w *sentinel) run() {
 	defer w.s.c.recovered()
 	conn, err := redisconn.Connect(w.ctx, w.addr, w.s.opts)
 	if err != nil {
-		w.s.hear(w, sentinelReport{}, redis.AsErrorx(err))
+		w.s.hear(w, topology.Report{}, redis.AsErrorx(err))
 		w.answered()
 		return
 	}
@@ -90,11 +91,11 @@ func (w *sentinel) ask(conn *redisconn.Connection) {
 	w.next = make(chan struct{})
 	w.mu.Unlock()
 	defer close(answered)
-	var report sentinelReport
-	failure := errTornAnswer
+	var report topology.Report
+	failure := topology.ErrTorn
 	for range 3 {
-		report, failure = parseSentinel(redis.SyncCtx{S: conn}.SendMany(w.ctx, sentinelQuestions(w.s.name)))
-		if failure != errTornAnswer {
+		report, failure = topology.ParseReport(redis.SyncCtx{S: conn}.SendMany(w.ctx, topology.SentinelQuestions(w.s.name)))
+		if failure != topology.ErrTorn {
 			break
 		}
 	}

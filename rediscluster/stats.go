@@ -3,7 +3,6 @@ package rediscluster
 import (
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -33,25 +32,6 @@ type NodeStats struct {
 	Replica bool
 	// Conns are the statistics of its connections, in the order of ClusterHandle.N.
 	Conns []redisconn.Stats
-}
-
-// statCounters are what Stats is made of, beside the connections.
-type statCounters struct {
-	moved, asked, migrating, retries, refreshes atomic.Uint64
-}
-
-// add counts a decision.
-func (c *statCounters) add(d decision) {
-	switch d.action {
-	case followMoved:
-		c.moved.Add(1)
-	case followAsk:
-		c.asked.Add(1)
-	case awaitMigration:
-		c.migrating.Add(1)
-	case retryElsewhere, repeatIt:
-		c.retries.Add(1)
-	}
 }
 
 // Stats returns a snapshot, which takes some 2.4 µs for each connection. As a variable

@@ -12,7 +12,7 @@ import (
 // ErrTraitInitPermanent marks failures to connect that dialing again will not
 // mend: a wrong password, a database that does not exist, a certificate that
 // does not verify, a server that is not a Redis.
-var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
+var ErrTraitInitPermanent = wire.ErrTraitInitPermanent
 
 var (
 	// ErrConnection is the namespace of failures to make or keep a connection. Requests

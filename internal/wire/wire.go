@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/slot"
 )
@@ -153,6 +155,9 @@ type CapacityWaiter interface {
 	// returns nil the caller has to send: the room is kept for it.
 	AwaitCapacity(ctx context.Context) error
 }
+
+// ErrTraitInitPermanent is that of package redisconn.
+var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
 
 // EKCapacity is the property of a redis.ErrQueueFull that holds the CapacityWaiter.
 var EKCapacity = NewProperty("capacity")

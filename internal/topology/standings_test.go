@@ -1,36 +1,29 @@
-package rediscluster
+package topology
 
 import (
-	"context"
-	"math"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestLayoutOfAList(t *testing.T) {
 	// A history x is at 100; "x at 50" is what continues it from there.
-	master := func(id, replid, continued string, fork int64) standing {
-		return standing{role: redisconn.RoleMaster, id: id, replid: replid, end: 100, replid2: continued, fork: fork}
+	master := func(id, replid, continued string, fork int64) Standing {
+		return Standing{role: roleMaster, id: id, replid: replid, end: 100, replid2: continued, fork: fork}
 	}
 	one := master("1", "x", "", 0)
 	promoted, stray := master("2", "y", "x", 101), master("2", "y", "x", 50)
-	replica := standing{role: redisconn.RoleReplica, id: "r"}
-	follows := func(id, replid string) standing {
-		return standing{role: redisconn.RoleReplica, id: id, replid: replid, follows: true}
+	replica := Standing{role: roleReplica, id: "r"}
+	follows := func(id, replid string) Standing {
+		return Standing{role: roleReplica, id: id, replid: replid, follows: true}
 	}
-	waits := standing{role: redisconn.RoleReplica, id: "r", replid: "y"}
+	waits := Standing{role: roleReplica, id: "r", replid: "y"}
 	restarted := promoted
 	restarted.restarted = true
-	lost := func(st standing) standing { st.err = redisconn.ErrDial.New("gone"); return st }
-	type list = standings
+	lost := func(st Standing) Standing { st.Err = redisconn.ErrDial.New("gone"); return st }
+	type list = Standings
 	for name, tt := range map[string]struct {
 		said     list
 		present  string
@@ -83,87 +76,17 @@ func TestLayoutOfAList(t *testing.T) {
 		"a replica is lost":                       {list{"a": one, "b": lost(replica)}, "a", false, "a", addrs("b"), false},
 		"the present one is lost, and two others": {list{"a": lost(one), "b": stray, "c": master("3", "z", "", 0)}, "a", false, "", nil, true},
 	} {
-		l := tt.said.layout(tt.present, tt.stop)
-		assert.Equal(t, tt.master, l.shards[0].master, name)
-		if st := tt.said[tt.master]; st.err == nil {
-			assert.Equal(t, st.id, l.server, name)
+		l := tt.said.Layout(tt.present, tt.stop)
+		assert.Equal(t, tt.master, l.Shards[0].Master, name)
+		if st := tt.said[tt.master]; st.Err == nil {
+			assert.Equal(t, st.id, l.Server, name)
 		} else {
-			assert.Empty(t, l.server, "it may be another run by now: %s", name)
+			assert.Empty(t, l.Server, "it may be another run by now: %s", name)
 		}
-		assert.Equal(t, tt.replicas, l.shards[0].replicas, name)
-		assert.Equal(t, tt.master == "", l.reason != nil, name)
-		if l.reason != nil {
-			assert.Equal(t, tt.many, l.reason.IsOfType(ErrManyMasters), "%s: %v", name, l.reason)
+		assert.Equal(t, tt.replicas, l.Shards[0].Replicas, name)
+		assert.Equal(t, tt.master == "", l.Reason != nil, name)
+		if l.Reason != nil {
+			assert.Equal(t, tt.many, l.Reason.IsOfType(ErrManyMasters), "%s: %v", name, l.Reason)
 		}
-	}
-}
-
-func TestStandingAfterAnother(t *testing.T) {
-	at := func(role redisconn.Role, id string) standing { return standing{role: role, id: id} }
-	restarted := at(redisconn.RoleMaster, "2")
-	restarted.restarted = true
-	for name, tt := range map[string]struct {
-		was, is standing
-		want    bool
-	}{
-		"first seen":            {standing{}, at(redisconn.RoleMaster, "1"), false},
-		"the same":              {at(redisconn.RoleMaster, "1"), at(redisconn.RoleMaster, "1"), false},
-		"promoted":              {at(redisconn.RoleReplica, "1"), at(redisconn.RoleMaster, "1"), false},
-		"a replica, restarted":  {at(redisconn.RoleReplica, "1"), at(redisconn.RoleMaster, "2"), true},
-		"some time later":       {restarted, at(redisconn.RoleMaster, "2"), true},
-		"restarted again":       {restarted, at(redisconn.RoleMaster, "3"), true},
-		"a replica again":       {restarted, at(redisconn.RoleReplica, "2"), false},
-		"a master, restarted":   {at(redisconn.RoleMaster, "1"), at(redisconn.RoleMaster, "2"), false},
-		"unknown before":        {at(redisconn.RoleReplica, ""), at(redisconn.RoleMaster, "2"), false},
-		"unknown now":           {at(redisconn.RoleReplica, "1"), at(redisconn.RoleMaster, ""), false},
-		"a replica in two runs": {at(redisconn.RoleReplica, "1"), at(redisconn.RoleReplica, "2"), false},
-	} {
-		assert.Equal(t, tt.want, tt.is.after(tt.was).restarted, name)
-	}
-}
-
-func TestParseStanding(t *testing.T) {
-	role := []any{[]byte("master"), int64(0), []any{}}
-	replication := []byte("role:slave\r\nmaster_link_status:up\r\nmaster_replid:x\r\nmaster_replid2:y\r\nmaster_repl_offset:7\r\nsecond_repl_offset:5\r\n")
-	server := []byte("run_id:1\r\n")
-	refusal := redis.ErrResult.New("NOPERM no")
-	want := standing{role: redisconn.RoleMaster, id: "1", replid: "x", end: 7, replid2: "y", fork: 5}
-	assert.Equal(t, want, parseStanding([]any{role, replication, server}))
-	want.role, want.follows = redisconn.RoleReplica, true
-	assert.Equal(t, want, parseStanding([]any{refusal, replication, server}))
-	assert.Equal(t, standing{role: redisconn.RoleMaster, end: math.MaxInt64}, parseStanding([]any{role, refusal, refusal}))
-	assert.NotNil(t, parseStanding([]any{refusal, refusal, refusal}).err)
-	assert.NotNil(t, parseStanding([]any{int64(1), refusal, server}).err)
-}
-
-// newScriptedMaster plays a master without a cluster, which answers ROLE slowly.
-func newScriptedMaster(t *testing.T, pause *atomic.Int64) *testbed.ScriptedServer {
-	t.Helper()
-	return testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-		reply := testbed.ScriptedBulk("")
-		if r.Cmd == "ROLE" {
-			if err := c.Sleep(time.Duration(pause.Load())); err != nil {
-				return err
-			}
-			reply = "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n"
-		}
-		_, err := c.Write([]byte(reply))
-		return err
-	}})
-}
-
-// At first all servers are waited for. Later, one that is late stays what it was, so
-// that of two masters the other does not win for having answered sooner.
-func TestLateServerStaysWhatItWas(t *testing.T) {
-	var none, pause atomic.Int64
-	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)
-	c := &Cluster{ctx: context.Background(), opts: Opts{Logger: NoopLogger{}, StopOnManyMasters: true, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
-	s := &serverList{c: c, addrs: []string{soon.Addr(), late.Addr()}}
-	for _, patience := range []time.Duration{2 * askGrace, time.Hour} {
-		pause.Store(int64(patience))
-		s.ask(c.ctx)
-		l := s.layout(soon.Addr())
-		require.NotNil(t, l.reason)
-		require.True(t, l.reason.IsOfType(ErrManyMasters), "%v", l.reason)
 	}
 }

@@ -1,4 +1,4 @@
-package rediscluster
+package topology
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func myself(i info) info {
 }
 
 func TestMerge(t *testing.T) {
-	l := merge([]view{{
+	l := Merge([]View{{
 		asked: "a:1",
 		ranges: []slotsRange{
 			{From: 0, To: 99, Addrs: addrs("a:1", "c:1")},
@@ -49,71 +49,75 @@ func TestMerge(t *testing.T) {
 		},
 	}})
 	require.NotNil(t, l)
-	want := []shardLayout{{"a:1", addrs("c:1", "f:1")}, {"b:1", addrs("d:1", "e:1")}}
-	assert.Equal(t, want, l.shards)
-	for slot, shard := range map[int]uint16{0: 0, 99: 0, 100: 0, 149: 0, 150: noShard, 199: noShard, 200: 1, 16383: 1} {
-		assert.Equal(t, shard, l.slots[slot], "slot %d", slot)
+	want := []Shard{{"a:1", addrs("c:1", "f:1")}, {"b:1", addrs("d:1", "e:1")}}
+	assert.Equal(t, want, l.Shards)
+	for slot, shard := range map[int]uint16{0: 0, 99: 0, 100: 0, 149: 0, 150: NoShard, 199: NoShard, 200: 1, 16383: 1} {
+		assert.Equal(t, shard, l.Slots[slot], "slot %d", slot)
 	}
-	assert.Nil(t, merge(nil))
-	assert.Nil(t, merge([]view{{asked: "a:1"}}))
+	assert.Nil(t, Merge(nil))
+	assert.Nil(t, Merge([]View{{asked: "a:1"}}))
 }
 
 func TestMergeNewestEpochCounts(t *testing.T) {
-	before := view{
+	before := View{
 		asked:  "a:1",
 		ranges: []slotsRange{{From: 0, To: 99, Addrs: addrs("a:1")}, {From: 100, To: 199, Addrs: addrs("b:1")}},
 		nodes:  infos{myself(member("a", "a", 1, 1)), member("b", "b", 1, 2)},
 	}
-	after := view{
+	after := View{
 		asked:  "b:1",
 		ranges: []slotsRange{{From: 0, To: 49, Addrs: addrs("a:1")}, {From: 50, To: 199, Addrs: addrs("b:1")}},
 		nodes:  infos{member("a", "a", 1, 1), myself(member("b", "b", 1, 3))},
 	}
-	for _, views := range [][]view{{before, after}, {after, before}} {
-		l := merge(views)
-		require.Len(t, l.shards, 2)
-		assert.Equal(t, "a:1", l.shards[l.slots[49]].master)
-		assert.Equal(t, "b:1", l.shards[l.slots[50]].master)
-		assert.Equal(t, "b:1", l.shards[l.slots[99]].master)
+	for _, views := range [][]View{{before, after}, {after, before}} {
+		l := Merge(views)
+		require.Len(t, l.Shards, 2)
+		assert.Equal(t, "a:1", l.Shards[l.Slots[49]].Master)
+		assert.Equal(t, "b:1", l.Shards[l.Slots[50]].Master)
+		assert.Equal(t, "b:1", l.Shards[l.Slots[99]].Master)
 	}
 }
 
 func TestMergeOwnClaimCountsAmongEqual(t *testing.T) {
 	// Without CLUSTER NODES there are no epochs: what a master says of itself counts.
-	old := view{asked: "c:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a:1")}}}
-	own := view{asked: "b:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("b:1")}}}
-	for _, views := range [][]view{{old, own}, {own, old}} {
-		assert.Equal(t, []shardLayout{{master: "b:1"}}, merge(views).shards)
+	old := View{asked: "c:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a:1")}}}
+	own := View{asked: "b:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("b:1")}}}
+	for _, views := range [][]View{{old, own}, {own, old}} {
+		assert.Equal(t, []Shard{{Master: "b:1"}}, Merge(views).Shards)
 	}
 }
 
 func TestMergeEmptyHost(t *testing.T) {
-	l := merge([]view{{
+	views := []View{{
 		asked:  "10.0.0.1:7000",
 		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs(":7000", ":7001"), AddrHostnames: map[string]string{":7000": "x:7000"}, AddrZones: map[string]string{":7001": "zone"}}},
 		nodes:  infos{myself(member("a", "", 7000, 1))},
 	}, {
 		asked:  "[::1]:7002",
 		ranges: []slotsRange{{From: 10, To: 19, Addrs: addrs(":7002")}},
-	}})
-	want := []shardLayout{{"10.0.0.1:7000", addrs("10.0.0.1:7001")}, {"[::1]:7002", nil}}
-	assert.Equal(t, want, l.shards)
-	assert.Equal(t, "x", l.hostnames["10.0.0.1:7000"])
-	assert.Equal(t, map[string]string{"10.0.0.1:7001": "zone"}, l.zones)
+	}}
+	for _, v := range views {
+		v.addHosts()
+	}
+	l := Merge(views)
+	want := []Shard{{"10.0.0.1:7000", addrs("10.0.0.1:7001")}, {"[::1]:7002", nil}}
+	assert.Equal(t, want, l.Shards)
+	assert.Equal(t, "x", l.Hostnames["10.0.0.1:7000"])
+	assert.Equal(t, map[string]string{"10.0.0.1:7001": "zone"}, l.Zones)
 	assert.Empty(t, l.others)
 }
 
 // A range may come without its master: what is left is not taken for it.
 func TestMergeWithoutMaster(t *testing.T) {
-	l := merge([]view{{
+	l := Merge([]View{{
 		asked:  "10.0.0.1:7000",
 		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("10.0.0.1:7000")}, {From: 10, To: 19, Addrs: addrs("10.0.0.2:7000")}, {From: 20, To: 29}},
 		nodes:  infos{member("a", "10.0.0.1", 7000, 1), replicaOf("x", member("b", "10.0.0.2", 7000, 1))},
 	}})
-	require.Len(t, l.shards, 1)
-	assert.Equal(t, uint16(0), l.slots[9])
-	assert.Equal(t, uint16(noShard), l.slots[10])
-	assert.Equal(t, uint16(noShard), l.slots[20])
+	require.Len(t, l.Shards, 1)
+	assert.Equal(t, uint16(0), l.Slots[9])
+	assert.Equal(t, uint16(NoShard), l.Slots[10])
+	assert.Equal(t, uint16(NoShard), l.Slots[20])
 }
 
 func TestMergeNodes(t *testing.T) {
@@ -123,7 +127,7 @@ func TestMergeNodes(t *testing.T) {
 	stranger.Connected = false
 	moving := myself(member("a", "a", 1, 1))
 	moving.Migrating = []redisclusterutil.SlotMigration{{Number: 7, Moving: redisclusterutil.SlotMigrating, Peer: "f"}}
-	l := merge([]view{{
+	l := Merge([]View{{
 		asked:  "a:1",
 		ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1", "b:1")}},
 		nodes: infos{
@@ -134,22 +138,23 @@ func TestMergeNodes(t *testing.T) {
 			failed, stranger,
 		},
 	}})
-	assert.Equal(t, []shardLayout{{"a:1", addrs("b:1", "c:1")}}, l.shards)
+	assert.Equal(t, []Shard{{"a:1", addrs("b:1", "c:1")}}, l.Shards)
 	assert.Equal(t, addrs("f:1"), l.others)
-	assert.Equal(t, map[uint16]struct{}{7: {}}, l.migrating)
+	assert.True(t, l.MasterOnly.Has(7))
+	assert.False(t, l.MasterOnly.Has(6))
 }
 
 func TestMergeHostnames(t *testing.T) {
 	master, replica := myself(member("a", "10.0.0.1", 7000, 1)), replicaOf("a", member("b", "10.0.0.2", 7000, 1))
 	master.Hostname, replica.Hostname = "a.example", "b.example"
-	l := merge([]view{{
+	l := Merge([]View{{
 		asked:  "10.0.0.1:7000",
 		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a.example:7000")}},
 		nodes:  infos{master, replica},
 	}})
-	assert.Equal(t, []shardLayout{{"a.example:7000", addrs("b.example:7000")}}, l.shards)
+	assert.Equal(t, []Shard{{"a.example:7000", addrs("b.example:7000")}}, l.Shards)
 	assert.Empty(t, l.others, "a node of two names is one node")
-	assert.Equal(t, "a.example", l.hostnames["10.0.0.1:7000"])
+	assert.Equal(t, "a.example", l.Hostnames["10.0.0.1:7000"])
 	assert.Equal(t, "a.example:7000", l.aliases["10.0.0.1:7000"])
 	assert.Equal(t, "10.0.0.1:7000", l.aliases["a.example:7000"])
 }

@@ -1,0 +1,98 @@
+package topology
+
+// Coverage says which slots a scan has still to walk, so that a key comes though
+// its slot moves. Keys move with their slots only, from the owner to the one that
+// imports it. So those of a slot have all come if its owner
+//
+//   - had it, with nobody importing it, both before and after its walk; or
+//   - gave it away after its walk, and the node that imports it was walked later,
+//     and was importing it, or had it, both before and after that.
+//
+// In all other cases the slot is walked again, wherever it is then. Both need to
+// be asked of the node that is walked: what others know comes late.
+type Coverage struct {
+	left SlotSet
+	// tried are the slots of left that were walked in the present round.
+	tried SlotSet
+	// heirs are the addresses of the nodes that import what was left of a slot
+	// when its owner had been walked.
+	heirs map[uint16]string
+}
+
+// NewCoverage returns that of a scan which begins: all slots that somebody serves are left.
+func NewCoverage(l *Layout) *Coverage {
+	c := &Coverage{heirs: make(map[uint16]string)}
+	for slot, shard := range l.Slots {
+		if shard != NoShard {
+			c.left.Add(uint16(slot))
+		}
+	}
+	return c
+}
+
+// Target returns a slot to be walked next, and the place of the node that is to be; -1 at
+// the end of a round. Slots that nobody serves at present are skipped.
+func (c *Coverage) Target(l *Layout) (slot, at int) {
+	for slot := range l.Slots {
+		if !c.Left(slot) || c.tried.Has(slot) {
+			continue
+		}
+		c.tried.Add(uint16(slot))
+		if at := c.holder(l, slot); at >= 0 {
+			return slot, at
+		}
+	}
+	return 0, -1
+}
+
+// Abandon has a slot walked again in the present round: the walk for it has ended early.
+func (c *Coverage) Abandon(slot int) { c.tried.remove(uint16(slot)) }
+
+// Left reports whether keys of a slot have still to come.
+func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
+
+// holder is the place of the node where the keys are that have not come of a slot, or -1.
+func (c *Coverage) holder(l *Layout, slot int) int {
+	if addr, moving := c.heirs[uint16(slot)]; moving {
+		return l.Find(addr)
+	}
+	return l.masterOf(slot)
+}
+
+// Walked notes what a whole walk of the node at a place has covered, and reports whether it
+// has brought the scan further. The place is -1 if the layout has the node no more.
+func (c *Coverage) Walked(l *Layout, at int, before, after *Holdings) (progress bool) {
+	mine := l.shardOf(at)
+	for i := range l.Slots {
+		slot := uint16(i)
+		if !c.Left(i) {
+			continue
+		}
+		heir, moving := c.heirs[slot]
+		inherited := moving && at >= 0 && l.Find(heir) == at
+		_, wasLeaving := before.leaving[slot]
+		to, leaves := after.leaving[slot]
+		here := before.has(i, inherited) && after.has(i, inherited)
+		switch {
+		case here && !wasLeaving && !leaves:
+			c.left.remove(slot)
+			delete(c.heirs, slot)
+			progress = true
+		case here && leaves && !inherited:
+			c.heirs[slot] = to
+			c.tried.remove(slot)
+		case inherited:
+			delete(c.heirs, slot)
+			c.tried.Add(slot)
+		case !moving && int(l.Slots[slot]) == mine:
+			c.tried.Add(slot)
+		}
+	}
+	return progress
+}
+
+// NewRound begins another round, unless all is covered.
+func (c *Coverage) NewRound() (done bool) {
+	c.tried = SlotSet{}
+	return c.left == SlotSet{}
+}

@@ -1,0 +1,78 @@
+package topology
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// held makes Holdings of the slots 0 to 2: 'o' owned, '>' owned and leaving for
+// the other node, '<' coming.
+func held(states string) *Holdings {
+	h := &Holdings{leaving: map[uint16]string{}}
+	for i, state := range states {
+		slot := uint16(i)
+		switch state {
+		case 'o':
+			h.owned.Add(slot)
+		case '>':
+			h.owned.Add(slot)
+			h.leaving[slot] = "b:1"
+		case '<':
+			h.coming.Add(slot)
+		}
+	}
+	return h
+}
+
+func TestCoverage(t *testing.T) {
+	l := Empty()
+	l.Shards = []Shard{{Master: "a:1"}, {Master: "b:1"}}
+	const a, b = 0, 1 // their places
+	for _, slot := range []int{0, 1, 2} {
+		l.Slots[slot] = 0
+	}
+	for _, c := range []struct {
+		name          string
+		before, after string // of a's walk
+		covered       string // of the three slots: x
+		inherited     string // what is asked of b afterwards
+		bBefore, bNow string
+		then          string
+	}{
+		{name: "all stay", before: "ooo", after: "ooo", covered: "xxx"},
+		{name: "one leaves during the walk", before: "ooo", after: "o-o", covered: "x-x"},
+		{name: "one comes during the walk", before: "o-o", after: "ooo", covered: "x-x"},
+		{name: "one is taken back", before: "o>o", after: "ooo", covered: "x-x"},
+		{name: "no master any more", before: "ooo", after: "---", covered: "---"},
+		{name: "half-way", before: "o>o", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-<-", bNow: "-<-", then: "xxx"},
+		{name: "begins, then ends", before: "ooo", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-<-", bNow: "-o-", then: "xxx"},
+		{name: "begins, is taken back", before: "ooo", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-<-", bNow: "---", then: "x-x"},
+		{name: "goes on to a third", before: "ooo", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-o-", bNow: "->-", then: "x-x"},
+	} {
+		cov := NewCoverage(l)
+		shape := func() (s string) {
+			for slot := range 3 {
+				s += map[bool]string{true: "-", false: "x"}[cov.left.Has(slot)]
+			}
+			return s
+		}
+		slot, at := cov.Target(l)
+		assert.Zero(t, slot)
+		assert.Equal(t, a, at)
+		assert.Equal(t, c.covered != "---", cov.Walked(l, a, held(c.before), held(c.after)), c.name)
+		assert.Equal(t, c.covered, shape(), c.name)
+		if c.inherited == "" {
+			_, at = cov.Target(l)
+			assert.Equal(t, -1, at, "%s: a is walked again only in another round", c.name)
+			assert.Equal(t, c.covered == "xxx", cov.NewRound(), c.name)
+			continue
+		}
+		slot, at = cov.Target(l)
+		assert.Equal(t, 1, slot)
+		assert.Equal(t, b, at)
+		assert.Equal(t, c.then == "xxx", cov.Walked(l, b, held(c.bBefore), held(c.bNow)), c.name)
+		assert.Equal(t, c.then, shape(), c.name)
+		assert.Equal(t, c.then == "xxx", cov.NewRound(), c.name)
+	}
+}

@@ -1,0 +1,136 @@
+package topology
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/slot"
+)
+
+// Layout is a cluster by its addresses: which of them serve which slots. Once it is in
+// use it does not change.
+type Layout struct {
+	Slots  [slot.Count]uint16 // index in Shards, or NoShard
+	Shards []Shard
+	// others are members of the cluster that serve no slot as masters, as one
+	// that slots are about to be moved to.
+	others []string
+	// aliases are further addresses of the same nodes.
+	aliases map[string]string
+	// Hostnames are known for some of the addresses.
+	Hostnames map[string]string
+	// Zones are told for some of the addresses.
+	Zones map[string]string
+	// MasterOnly are slots to be read from their masters: those on the move, and those
+	// that users want so.
+	MasterOnly SlotSet
+	// Server is the id of the master's run without a cluster, empty if it has not told it.
+	Server string
+	// Reason is why a shard has no master: its address is empty then.
+	Reason *errorx.Error
+}
+
+// NoShard stands in Layout.Slots for a slot that nobody serves.
+const NoShard = 0xFFFF
+
+// Shard is a master with its replicas.
+type Shard struct {
+	Master   string
+	Replicas []string
+}
+
+// Node is a server in one of the two roles.
+type Node struct {
+	Addr    string
+	Replica bool
+}
+
+// Empty returns a layout in which nobody serves any slot.
+func Empty() *Layout {
+	l := &Layout{}
+	for i := range l.Slots {
+		l.Slots[i] = NoShard
+	}
+	return l
+}
+
+// group returns the layout of a master with replicas without a cluster: one shard for all
+// slots. An empty master is none.
+func group(master string, replicas []string) *Layout {
+	return &Layout{Shards: []Shard{{Master: master, Replicas: replicas}}}
+}
+
+// Nodes yields the nodes: shard by shard, each master before its replicas, and then the
+// members that serve no slot.
+func (l *Layout) Nodes() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		for _, s := range l.Shards {
+			if !yield(Node{Addr: s.Master}) {
+				return
+			}
+			for _, addr := range s.Replicas {
+				if !yield(Node{Addr: addr, Replica: true}) {
+					return
+				}
+			}
+		}
+		for _, addr := range l.others {
+			if !yield(Node{Addr: addr}) {
+				return
+			}
+		}
+	}
+}
+
+// Find returns the place among Nodes of the node of an address, or -1. A master is
+// preferred to a replica of the same address.
+func (l *Layout) Find(addr string) int {
+	found, at := -1, 0
+	for n := range l.Nodes() {
+		if n.Addr == addr || n.Addr == l.aliases[addr] {
+			switch {
+			case !n.Replica:
+				return at
+			case found < 0:
+				found = at
+			}
+		}
+		at++
+	}
+	return found
+}
+
+// masterOf returns the place among Nodes of the master of a slot, or -1.
+func (l *Layout) masterOf(slot int) int {
+	shard := l.Slots[slot]
+	if shard == NoShard {
+		return -1
+	}
+	at := 0
+	for _, s := range l.Shards[:shard] {
+		at += 1 + len(s.Replicas)
+	}
+	return at
+}
+
+// shardOf returns the index of the shard whose master is the node at a place, or -1.
+func (l *Layout) shardOf(at int) int {
+	first := 0
+	for i, s := range l.Shards {
+		if first == at {
+			return i
+		}
+		first += 1 + len(s.Replicas)
+	}
+	return -1
+}
+
+// Equal reports whether there is nothing in the other layout that a request would notice.
+func (l *Layout) Equal(o *Layout) bool {
+	return (l.Reason == nil) == (o.Reason == nil) &&
+		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && slices.Equal(l.others, o.others) &&
+		slices.EqualFunc(l.Shards, o.Shards, func(a, b Shard) bool { return a.Master == b.Master && slices.Equal(a.Replicas, b.Replicas) })
+}

@@ -1,0 +1,176 @@
+package topology
+
+import (
+	"maps"
+	"net"
+	"slices"
+
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// claim is a range with what decides between it and others of the same slot.
+type claim struct {
+	r *redisclusterutil.SlotsRange
+	// epoch is that of the range's master; the greater one counts, as it does
+	// among the nodes themselves.
+	epoch uint64
+	// own: the master itself says so.
+	own bool
+}
+
+func (c claim) beats(other claim) bool {
+	if other.r == nil || c.epoch != other.epoch {
+		return other.r == nil || c.epoch > other.epoch
+	}
+	return c.own && !other.own
+}
+
+// claimOf makes a claim of a range.
+func (v View) claimOf(r *redisclusterutil.SlotsRange) claim {
+	c := claim{r: r, own: r.Addrs[0] == v.asked}
+	if n := v.node(r.Addrs[0]); n != nil {
+		c.epoch, c.own = n.ConfigEpoch, c.own || n.MySelf
+	}
+	return c
+}
+
+// Merge makes a layout of views: of each slot the newest claim counts. It returns nil if
+// no slot is served at all.
+func Merge(views []View) *Layout {
+	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}}
+	var claims [slot.Count]claim
+	for _, v := range views {
+		l.learnNodes(v)
+		for j := range v.ranges {
+			r := &v.ranges[j]
+			if !v.namesMaster(r) {
+				continue
+			}
+			c := v.claimOf(r)
+			for slot := r.From; slot <= r.To; slot++ {
+				if c.beats(claims[slot]) {
+					claims[slot] = c
+				}
+			}
+		}
+		for _, n := range v.nodes {
+			for _, m := range n.Migrating {
+				l.MasterOnly.Add(m.Number)
+			}
+		}
+	}
+	if !l.assign(&claims) {
+		return nil
+	}
+	var nodes redisclusterutil.InstanceInfos
+	for _, v := range views {
+		nodes = nodes.MergeWith(v.nodes)
+	}
+	l.addReplicas(nodes)
+	l.addOthers(nodes)
+	return l
+}
+
+// learnNodes notes by which addresses and hostnames nodes are known.
+func (l *Layout) learnNodes(v View) {
+	for i := range v.nodes {
+		n := &v.nodes[i]
+		if n.Hostname == "" || !n.AddrValid() {
+			continue
+		}
+		l.aliases[n.Addr], l.aliases[alias(n)] = alias(n), n.Addr
+		l.Hostnames[n.Addr], l.Hostnames[alias(n)] = n.Hostname, n.Hostname
+	}
+	for _, r := range v.ranges {
+		for addr, named := range r.AddrHostnames {
+			l.Hostnames[addr], _, _ = net.SplitHostPort(named)
+		}
+		maps.Copy(l.Zones, r.AddrZones)
+	}
+}
+
+// assign makes shards of the claims that won; it returns false if there is none.
+func (l *Layout) assign(claims *[slot.Count]claim) bool {
+	index := map[string]uint16{}
+	var last *redisclusterutil.SlotsRange
+	for slot := range claims {
+		r := claims[slot].r
+		l.Slots[slot] = NoShard
+		if r == nil {
+			continue
+		}
+		if r == last { // ranges are long
+			l.Slots[slot] = l.Slots[slot-1]
+			continue
+		}
+		last = r
+		shard, known := index[r.Addrs[0]]
+		if !known {
+			shard = uint16(len(l.Shards))
+			index[r.Addrs[0]] = shard
+			l.Shards = append(l.Shards, Shard{Master: r.Addrs[0]})
+		}
+		for _, replica := range r.Addrs[1:] {
+			if !slices.Contains(l.Shards[shard].Replicas, replica) {
+				l.Shards[shard].Replicas = append(l.Shards[shard].Replicas, replica)
+			}
+		}
+		l.Slots[slot] = shard
+	}
+	return len(l.Shards) > 0
+}
+
+// addReplicas adds those that CLUSTER SLOTS leaves out since nothing was written
+// yet. Whether a replica is read from is for itself to say.
+func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
+	shards := make(map[string]*Shard, len(l.Shards))
+	for i := range l.Shards {
+		shards[l.Shards[i].Master] = &l.Shards[i]
+	}
+	masters := make(map[string]*Shard, len(l.Shards))
+	for _, n := range nodes {
+		if s := shards[n.Addr]; s != nil {
+			masters[n.Uuid] = s
+		} else if s := shards[l.aliases[n.Addr]]; s != nil {
+			masters[n.Uuid] = s
+		}
+	}
+	for _, n := range nodes {
+		s := masters[n.SlaveOf]
+		if s == nil || !n.AddrValid() || n.Fail || l.has(n.Addr) || l.has(l.aliases[n.Addr]) {
+			continue
+		}
+		addr := n.Addr
+		if n.Hostname != "" && !redisclusterutil.IsIPAddress(s.Master) {
+			addr = alias(&n) // the cluster wants to be called by hostnames
+		}
+		s.Replicas = append(s.Replicas, addr)
+	}
+	for _, s := range l.Shards {
+		slices.Sort(s.Replicas)
+	}
+}
+
+// addOthers adds the masters that are in no shard.
+func (l *Layout) addOthers(nodes redisclusterutil.InstanceInfos) {
+	for _, n := range nodes {
+		if !n.IsMaster() || !n.AddrValid() || n.Fail || !n.MySelf && !n.Connected {
+			continue
+		}
+		if !l.has(n.Addr) && !l.has(l.aliases[n.Addr]) {
+			l.others = append(l.others, n.Addr)
+		}
+	}
+	slices.Sort(l.others)
+}
+
+// has reports whether an address belongs to a shard.
+func (l *Layout) has(addr string) bool {
+	for _, s := range l.Shards {
+		if s.Master == addr || slices.Contains(s.Replicas, addr) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package topology
+
+import (
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// Limits are the options that [Redirect] goes by.
+type Limits struct {
+	// MovedRetries is how many redirects a request follows.
+	MovedRetries int
+	// WaitToMigrate is the pause before a request whose keys are on the move is repeated.
+	WaitToMigrate time.Duration
+}
+
+// Redirect decides what becomes of a request that ended with err. idempotent is whether
+// the request does no harm if it runs twice.
+func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision {
+	switch {
+	case err.IsOfType(redis.ErrMoved):
+		return redirected(err, done, l, Decision{Action: FollowMoved, Refresh: true})
+	case err.IsOfType(redis.ErrAsk):
+		return redirected(err, done, l, Decision{Action: FollowAsk})
+	case err.IsOfType(redis.ErrTryAgain):
+		return WhileMigrating(done, l)
+	case err.IsOfType(redis.ErrClusterDown):
+		// The node learns of the cluster's recovery by itself, so even the
+		// first repetition waits.
+		return retry(done, Decision{Action: Repeat, Wait: backoff(done.Retries + 1), Refresh: true})
+	case err.IsOfType(redis.ErrLoading):
+		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries)})
+	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown):
+		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true, MasterOnly: true})
+	case err.IsOfType(redis.ErrContextClosed), err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity):
+		// No connection has taken it.
+		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true})
+	case err.IsOfType(redis.ErrIO):
+		if !idempotent {
+			return Decision{Refresh: true}
+		}
+		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true})
+	}
+	return Decision{}
+}
+
+// WhileMigrating returns the decision for a migration that has to go on first.
+func WhileMigrating(done Tries, l Limits) Decision {
+	if done.waits >= maxWaits {
+		return Decision{}
+	}
+	return Decision{Action: AwaitMigration, Wait: l.WaitToMigrate}
+}
+
+// retry returns the decision if the request may be retried once more.
+func retry(done Tries, d Decision) Decision {
+	if done.Retries >= maxRetries || done.Elapsed >= MaxElapsed {
+		return Decision{Refresh: d.Refresh}
+	}
+	return d
+}
+
+// redirected adds to the decision where the redirect leads. One that is malformed,
+// or one too many, is the result.
+func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
+	to, _ := err.Property(redis.EKMovedTo)
+	endpoint, _ := to.(string)
+	host, port, ok := redisclusterutil.ParseEndpoint(endpoint)
+	if !ok || int(done.hops) >= l.MovedRetries {
+		return Decision{Refresh: ok && d.Refresh}
+	}
+	d.Host, d.Port = host, port
+	return d
+}

@@ -1,0 +1,101 @@
+package topology
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// Report is what one sentinel says of a master.
+type Report struct {
+	from   string // the sentinel
+	master string
+	// epoch is that of the election by which the master is one: the greater counts,
+	// as it does among the sentinels themselves.
+	epoch    uint64
+	replicas []string // without those that are of no use
+	Others   []string // sentinels that it knows
+	// quorum is how many sentinels have to agree that a master is down.
+	quorum int
+	// tilt: the sentinel's clock has jumped, and it does not trust itself.
+	tilt bool
+	// gone is since when the sentinel does not answer. This is what it said last then.
+	gone time.Time
+}
+
+// answers reports whether the sentinel is not gone.
+func (r Report) answers() bool { return r.gone.IsZero() }
+
+// SentinelQuestions are what a sentinel is asked. While it leads a failover, it tells
+// the new master's address once that is one, and has raised the epoch before; so of
+// the same address before and after the epoch, both belong together.
+func SentinelQuestions(name string) []redis.Request {
+	return []redis.Request{
+		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),
+		redis.Req("SENTINEL MASTER", name),
+		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),
+		redis.Req("SENTINEL REPLICAS", name),
+		redis.Req("SENTINEL SENTINELS", name),
+		redis.Req("INFO", "sentinel"),
+	}
+}
+
+// ErrTorn: a failover has come between two answers, so ask again.
+var ErrTorn = ErrNoSentinel.New("the master has changed between two answers")
+
+// ParseReport takes the answers to SentinelQuestions apart.
+func ParseReport(answers []any) (r Report, failure *errorx.Error) {
+	for _, res := range answers[:5] {
+		if err := redis.AsErrorx(res); err != nil {
+			return r, sentinelError(err)
+		}
+	}
+	before, known := parseEndpoint(answers[0])
+	after, _ := parseEndpoint(answers[2])
+	switch {
+	case answers[0] == nil:
+		return r, ErrMasterUnknown.New("it knows no master of that name")
+	case !known:
+		return r, ErrNoSentinel.New("it names a master without an address")
+	case before != after:
+		return r, ErrTorn
+	}
+	master := parsePairs(answers[1])
+	epoch, err := strconv.ParseUint(master["config-epoch"], 10, 64)
+	if err != nil {
+		return r, ErrNoSentinel.New("its answer has no config-epoch")
+	}
+	r.master, r.epoch = before, epoch
+	r.quorum, _ = strconv.Atoi(master["quorum"])
+	for _, replica := range parseList(answers[3]) {
+		if addr := replica.addr(); addr != "" && addr != r.master && replica.isOfUse() {
+			r.replicas = append(r.replicas, addr)
+		}
+	}
+	for _, other := range parseList(answers[4]) {
+		if addr := other.addr(); addr != "" {
+			r.Others = append(r.Others, addr)
+		}
+	}
+	info, _ := redisclusterutil.ParseInfo(answers[5]) // a user may have no right to INFO
+	r.tilt = info["sentinel_tilt"] == "1"
+	return r, nil
+}
+
+// sentinelError is what an error means that a sentinel has answered with.
+func sentinelError(err *errorx.Error) *errorx.Error {
+	switch text := err.Message(); {
+	case !err.IsOfType(redis.ErrResult):
+		return err
+	case strings.HasPrefix(text, "ERR No such master"):
+		return ErrMasterUnknown.New("it knows no master of that name")
+	case strings.HasPrefix(text, "ERR unknown command"):
+		return ErrNotSentinel.New("it is not a sentinel")
+	}
+	return ErrNoSentinel.Wrap(err, "it refuses to tell")
+}

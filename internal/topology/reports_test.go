@@ -1,0 +1,126 @@
+package topology
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// A sentinel of the user's list that is gone for good does not hold the client where it
+// had it, once the others are installed anew and agree.
+func TestSentinelsInstalledAnew(t *testing.T) {
+	s, now := NewReports(), time.Now()
+	say := func(addr, master string, epoch uint64, others ...string) {
+		require.False(t, s.Hear(addr, Report{master: master, epoch: epoch, Others: others, quorum: 2}, nil, now))
+		s.Judge(now)
+	}
+	fail := func(addr string) {
+		s.Hear(addr, Report{}, ErrNoSentinel.New("gone"), now)
+		s.Judge(now)
+	}
+	master := func() string { return s.Layout().Shards[0].Master }
+	say("a", "r", 7, "b", "c")
+	say("b", "r", 7, "a", "c")
+	say("c", "r", 7, "a", "b")
+	for _, addr := range []string{"a", "b", "c"} {
+		fail(addr)
+	}
+	now = now.Add(time.Hour)
+	require.Equal(t, "r", master())
+	say("b", "m", 0)
+	require.Equal(t, "r", master(), "it may be the only one that knows nothing")
+	say("c", "m", 0, "b")
+	require.Equal(t, "m", master())
+	say("b", "m", 0, "c")
+
+	say("a", "r", 7)
+	require.Equal(t, "r", master(), "who answers counts")
+	fail("a")
+	now = now.Add(outlivedAfter - 1)
+	say("b", "m", 0, "c")
+	require.Equal(t, "r", master())
+	require.Empty(t, s.Forget(nil, now), "its last word counts")
+	now = now.Add(time.Nanosecond)
+	say("b", "m", 0, "c")
+	require.Equal(t, "m", master())
+	require.Empty(t, s.Forget([]string{"a"}, now))
+	require.Equal(t, []string{"a"}, s.Forget(nil, now))
+	require.Empty(t, s.Forget(nil, now))
+}
+
+func TestReportsTellWhatIsNew(t *testing.T) {
+	s, now := NewReports(), time.Now()
+	says := func(master string) Report { return Report{master: master, epoch: 1} }
+	down := redisconn.ErrDial.New("down")
+	assert.True(t, s.Hear("a", Report{}, down, now))
+	assert.False(t, s.Hear("a", Report{}, down, now), "it failed before")
+	changed, dispute := s.Judge(now)
+	assert.False(t, changed)
+	assert.Nil(t, dispute)
+	assert.Nil(t, s.Layout())
+
+	s.Hear("a", says("m"), nil, now)
+	changed, _ = s.Judge(now)
+	assert.True(t, changed)
+	changed, _ = s.Judge(now)
+	assert.False(t, changed)
+	assert.True(t, s.Hear("a", Report{}, down, now), "it has answered meanwhile")
+
+	s.Hear("b", says("r"), nil, now)
+	changed, dispute = s.Judge(now)
+	assert.False(t, changed)
+	require.NotNil(t, dispute)
+	assert.True(t, dispute.IsOfType(ErrSentinelsDisagree))
+	_, dispute = s.Judge(now)
+	assert.Nil(t, dispute, "it is the same one")
+	assert.True(t, s.Disputed())
+
+	tilt := says("r")
+	tilt.tilt = true
+	s.Hear("b", says("m"), nil, now)
+	s.Hear("b", tilt, nil, now)
+	s.Judge(now)
+	assert.False(t, s.Disputed(), "what it said before counts")
+}
+
+func TestWhyThereIsNoMaster(t *testing.T) {
+	auth, down := redisconn.ErrAuth.New("no"), redisconn.ErrDial.New("down")
+	unknown, plain := ErrMasterUnknown.New("unknown"), ErrNotSentinel.New("plain")
+	for name, tt := range map[string]struct {
+		failures []error
+		tilt     bool
+		want     error
+		final    bool
+	}{
+		"nobody":                {nil, false, ErrNoSentinel.New(""), false},
+		"all refuse":            {[]error{auth, auth}, false, auth, true},
+		"one is down":           {[]error{auth, down}, false, ErrNoSentinel.New(""), false},
+		"one is in TILT mode":   {[]error{plain}, true, ErrNoSentinel.New(""), false},
+		"none is a sentinel":    {[]error{plain}, false, plain, true},
+		"one knows no such one": {[]error{down, unknown}, false, unknown, false},
+	} {
+		s, now := NewReports(), time.Now()
+		for i, err := range tt.failures {
+			s.Hear(string(rune('a'+i)), Report{}, redis.AsErrorx(err), now)
+		}
+		if tt.tilt {
+			s.Hear("tilt", Report{tilt: true}, nil, now)
+		}
+		s.Judge(now)
+		err, final := s.Failure("main", []string{"seed:1"})
+		assert.Equal(t, tt.final, final, name)
+		assert.Same(t, redis.AsErrorx(tt.want).Type(), err.Type(), "%s: %v", name, err)
+	}
+	s, now := NewReports(), time.Now()
+	s.Hear("a", Report{master: "m", epoch: 1}, nil, now)
+	s.Hear("b", Report{master: "r", epoch: 1}, nil, now)
+	s.Judge(now)
+	err, final := s.Failure("main", nil)
+	assert.False(t, final)
+	assert.True(t, err.IsOfType(ErrSentinelsDisagree))
+}

@@ -1,0 +1,97 @@
+package topology
+
+import (
+	"net"
+
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+)
+
+// View is what one node says about the cluster.
+type View struct {
+	asked  string // the address that was asked
+	ranges []redisclusterutil.SlotsRange
+	nodes  redisclusterutil.InstanceInfos // nil where CLUSTER NODES is not allowed
+}
+
+// ParseView makes a view of the answers to CLUSTER SLOTS and CLUSTER NODES of the node at
+// an address. A user may have no right to CLUSTER NODES: one can do without.
+func ParseView(asked string, slots, nodes any) (View, error) {
+	ranges, err := redisclusterutil.ParseSlotsInfo(slots)
+	if err != nil {
+		return View{}, err
+	}
+	known, _ := redisclusterutil.ParseClusterNodes(nodes)
+	v := View{asked: asked, ranges: ranges, nodes: known}
+	v.addHosts()
+	return v, nil
+}
+
+// addHosts gives addresses without a host that of the node that was asked.
+func (v View) addHosts() {
+	host, _, _ := net.SplitHostPort(v.asked)
+	name := func(addr string) string {
+		if len(addr) > 0 && addr[0] == ':' {
+			return net.JoinHostPort(host, addr[1:])
+		}
+		return addr
+	}
+	for i, r := range v.ranges {
+		hostnames := make(map[string]string, len(r.AddrHostnames))
+		zones := make(map[string]string, len(r.AddrZones))
+		for j, addr := range r.Addrs {
+			r.Addrs[j] = name(addr)
+			if hostname := r.AddrHostnames[addr]; hostname != "" {
+				hostnames[r.Addrs[j]] = hostname
+			}
+			if zone := r.AddrZones[addr]; zone != "" {
+				zones[r.Addrs[j]] = zone
+			}
+		}
+		v.ranges[i].AddrHostnames, v.ranges[i].AddrZones = hostnames, zones
+	}
+	for i, n := range v.nodes {
+		if n.IP == "" && n.Port != 0 {
+			v.nodes[i].IP, v.nodes[i].Addr = host, name(n.Addr)
+		}
+	}
+}
+
+// Contradicts reports whether the view has slots served by another master than the layout.
+func (v View) Contradicts(l *Layout) bool {
+	for _, r := range v.ranges {
+		if len(r.Addrs) == 0 {
+			continue
+		}
+		shard := l.Slots[r.From]
+		if shard == NoShard || l.Shards[shard].Master != r.Addrs[0] && l.masterOf(r.From) != l.Find(r.Addrs[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesMaster reports whether the range begins with its master, of which the view
+// may not know the address.
+func (v View) namesMaster(r *redisclusterutil.SlotsRange) bool {
+	if len(r.Addrs) == 0 {
+		return false
+	}
+	n := v.node(r.Addrs[0])
+	return n == nil || n.IsMaster()
+}
+
+// node returns the node of an address, nil if the view has none.
+func (v View) node(addr string) *redisclusterutil.InstanceInfo {
+	for i := range v.nodes {
+		if n := &v.nodes[i]; n.Addr == addr || n.Hostname != "" && alias(n) == addr {
+			return n
+		}
+	}
+	return nil
+}
+
+// alias is the node's address by its hostname.
+func alias(n *redisclusterutil.InstanceInfo) string {
+	_, port, _ := net.SplitHostPort(n.Addr)
+	return net.JoinHostPort(n.Hostname, port)
+}

@@ -1,0 +1,46 @@
+package topology
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func TestParseView(t *testing.T) {
+	slots := []any{[]any{int64(0), int64(9), []any{"", int64(7000)}}}
+	refusal := redis.ErrResult.New("NOPERM no")
+	v, err := ParseView("10.0.0.1:7000", slots, "aa :7000@17000 myself,master - 0 0 3 connected 0-9\n")
+	require.NoError(t, err)
+	assert.Equal(t, addrs("10.0.0.1:7000"), v.ranges[0].Addrs)
+	require.Len(t, v.nodes, 1)
+	assert.Equal(t, "10.0.0.1:7000", v.nodes[0].Addr)
+	v, err = ParseView("10.0.0.1:7000", slots, refusal)
+	require.NoError(t, err, "CLUSTER NODES is not needed")
+	assert.Empty(t, v.nodes)
+	_, err = ParseView("10.0.0.1:7000", refusal, "")
+	require.Error(t, err)
+}
+
+func TestContradicts(t *testing.T) {
+	l := Empty()
+	l.Shards = []Shard{{"a:1", addrs("b:1")}}
+	l.Slots[5] = 0
+	l.aliases = map[string]string{"10.0.0.1:1": "a:1"}
+	for name, tt := range map[string]struct {
+		r    slotsRange
+		want bool
+	}{
+		"the same":          {slotsRange{From: 5, To: 5, Addrs: addrs("a:1")}, false},
+		"by another name":   {slotsRange{From: 5, To: 5, Addrs: addrs("10.0.0.1:1")}, false},
+		"its replica":       {slotsRange{From: 5, To: 5, Addrs: addrs("b:1")}, true},
+		"a stranger":        {slotsRange{From: 5, To: 5, Addrs: addrs("c:1")}, true},
+		"a slot of nobody":  {slotsRange{From: 6, To: 6, Addrs: addrs("a:1")}, true},
+		"nobody is master":  {slotsRange{From: 5, To: 5}, false},
+		"and nobody before": {slotsRange{From: 6, To: 6}, false},
+	} {
+		assert.Equal(t, tt.want, View{ranges: []slotsRange{tt.r}}.Contradicts(l), name)
+	}
+}

@@ -1,0 +1,45 @@
+package rediscluster
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// newScriptedMaster plays a master without a cluster, which answers ROLE slowly.
+func newScriptedMaster(t *testing.T, pause *atomic.Int64) *testbed.ScriptedServer {
+	t.Helper()
+	return testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		reply := testbed.ScriptedBulk("")
+		if r.Cmd == "ROLE" {
+			if err := c.Sleep(time.Duration(pause.Load())); err != nil {
+				return err
+			}
+			reply = "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+}
+
+// At first all servers are waited for. Later, one that is late stays what it was, so
+// that of two masters the other does not win for having answered sooner.
+func TestLateServerStaysWhatItWas(t *testing.T) {
+	var none, pause atomic.Int64
+	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)
+	c := &Cluster{ctx: context.Background(), opts: Opts{Logger: NoopLogger{}, StopOnManyMasters: true, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
+	s := &serverList{c: c, addrs: []string{soon.Addr(), late.Addr()}}
+	for _, patience := range []time.Duration{2 * askGrace, time.Hour} {
+		pause.Store(int64(patience))
+		s.ask(c.ctx)
+		l := s.layout(soon.Addr())
+		require.NotNil(t, l.Reason)
+		require.True(t, l.Reason.IsOfType(ErrManyMasters), "%v", l.Reason)
+	}
+}
