@@ -1,5 +1,5 @@
 // Package torture breaks things under a client and has the oracle judge it:
-// the tests T1 to T29 of the library's reliability, and the long run of
+// the tests T1 to T31 of the library's reliability, and the long run of
 // cmd/torture. Everything runs on loopback, against real servers, with faults
 // of testbed.Proxy.
 //
