@@ -169,3 +169,14 @@ func TestBatchDropKeepsTheBuffer(t *testing.T) {
 	drop(b)
 	require.True(t, bytes.Equal(b.buf, []byte("bb")) && before == &b.buf[0])
 }
+
+// A fence is found behind the last request, and has its number.
+func TestBatchEnclose(t *testing.T) {
+	b := &batch{}
+	fill(b, "a", "bb")
+	b.items[1].seq = 1
+	b.enclose()
+	require.Len(t, b.items, 3)
+	require.Equal(t, uint64(1), b.items[2].seq)
+	require.Equal(t, 1, b.find(1))
+}

@@ -152,7 +152,7 @@ func (b *blocking) run(d *dedicated) {
 // perform has the request run on a connection, until its context ends or the pool is
 // drained. alive is whether the connection can be used again.
 func (b *blocking) perform(d *dedicated) (res any, alive bool) {
-	if !b.c.pool.begin() {
+	if b.c.queue.withheld.Load() || !b.c.pool.begin() {
 		return errClosed(), true
 	}
 	defer b.c.pool.end()
@@ -209,7 +209,7 @@ func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
 			return lostError(b.ctx, redis.AsErrorx(err), true), false
 		case b.ctx.Err() != nil:
 			return redis.ErrRequestWithdrawn.Wrap(b.ctx.Err(), "unblocked before the server did anything"), true
-		case b.c.pool.ctx.Err() != nil:
+		case b.c.pool.ctx.Err() != nil, b.c.queue.withheld.Load():
 			return errClosed(), true
 		case again == unblockedMost:
 			return res, true

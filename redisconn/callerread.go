@@ -129,7 +129,7 @@ func (s *session) interruptibly(ctx context.Context, wait func() error) bool {
 
 // interrupt ends a wait.
 func (s *session) interrupt() {
-	_ = s.SetReadDeadline(time.Unix(1, 0))
+	_ = s.SetReadDeadline(longAgo)
 	s.interrupted <- struct{}{}
 }
 

@@ -11,7 +11,8 @@ func (b *batch) enclose() {
 	b.buf = append(b.buf, fencePrefix...)
 	b.buf = append(b.buf, b.fence[:]...)
 	b.buf = append(b.buf, '\r', '\n')
-	b.items = append(b.items, item{start: start, end: len(b.buf)})
+	last := b.items[len(b.items)-1].seq // it has no number of its own
+	b.items = append(b.items, item{seq: last, start: start, end: len(b.buf)})
 	b.own++
 }
 

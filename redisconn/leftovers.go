@@ -55,7 +55,9 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 			if it.fut == nil || it.multi {
 				continue
 			}
-			l.count(it.fut, err == unsent)
+			if !it.exec || b.items[i-1].multi { // a transaction counts as its requests
+				l.count(it.fut, err == unsent)
+			}
 			left := leftover{item: it, err: err}
 			if it.plain {
 				left.sent = b.bytes(i)

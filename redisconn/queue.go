@@ -61,7 +61,7 @@ type queue struct {
 	// draining is set by Shutdown, and closed when nothing of the users' is pending.
 	draining chan struct{}
 	drained  bool
-	// withheld is set by StopWrites, and never cleared. It is set under the lock.
+	// withheld is set by StopWrites, under the lock, and never cleared.
 	withheld atomic.Bool
 
 	waiters list.List // of capacityWaiter: callers that wait for room, oldest first

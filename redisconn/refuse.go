@@ -39,7 +39,11 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 			c.refuse(cb, others.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
 		}
 	}
-	if flags&DoTransaction != 0 {
-		c.refuse(cb, others, start+uint64(len(reqs)))
+	switch exec := start + uint64(len(reqs)); {
+	case flags&DoTransaction == 0:
+	case len(reqs) == 0:
+		c.refuse(cb, others, exec)
+	default: // the transaction counts as its requests
+		c.resolveFuture(cb, c.withConn(others), exec)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"expvar"
+	"io"
 	"testing"
 	"time"
 
@@ -81,4 +82,22 @@ func BenchmarkStats(b *testing.B) {
 	for b.Loop() {
 		conn.Stats()
 	}
+}
+
+// However a transaction ends, it counts as its requests.
+func TestStatsOfTransactionsWithoutResults(t *testing.T) {
+	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(*testbed.ScriptedConn, testbed.ScriptedRequest) error {
+		return io.EOF
+	}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	two := []redis.Request{redis.Req("GET", "a"), redis.Req("GET", "a")}
+	_, err := redis.Sync{S: conn}.SendTransaction(two)
+	requireUnknown(t, err, redis.ErrIO)
+	eventually(t, "it is counted", func() bool { return conn.Stats().Unknown == 2 })
+	conn.Close()
+	_, err = redis.Sync{S: conn}.SendTransaction(two)
+	requireNotSent(t, err, redis.ErrContextClosed)
+	stats := conn.Stats()
+	require.EqualValues(t, 2, stats.NotSent)
+	require.EqualValues(t, 2, stats.Unknown)
 }

@@ -8,12 +8,19 @@ import (
 
 // StopWrites is for package rediscluster: another server has taken this one's place.
 // Nothing of the users' is written from here on, but for what a goroutine is just about
-// to write. What is not written ends with [redis.ErrContextClosed], not sent, and what is
-// written only in part is lost with the connection. Replies are read until Close. The
-// channel is closed when nobody writes any more.
+// to write, if the socket takes that at once. What is not written ends with
+// [redis.ErrContextClosed], not sent, and what is written only in part is lost with the
+// connection. Replies are read until Close. The channel is closed when nobody writes any
+// more.
 func (c *Connection) StopWrites() (stopped <-chan struct{}) {
 	open, writes := c.queue.withhold()
-	c.resolveStopped(open)
+	closed := c.withConn(errClosed())
+	l := &leftovers{c: c}
+	l.collect(open, closed, closed)
+	c.queue.countLeft(l.notSent, 0)
+	if len(l.items) > 0 {
+		l.begin()
+	}
 	done := make(chan struct{})
 	go func() { // ends with the last write
 		defer close(done)
@@ -23,51 +30,6 @@ func (c *Connection) StopWrites() (stopped <-chan struct{}) {
 		c.pool.endWrites()
 	}()
 	return done
-}
-
-// resolveStopped has the requests resolved of a batch that is not written any more.
-func (c *Connection) resolveStopped(b *batch) {
-	closed := c.withConn(errClosed())
-	l := &leftovers{c: c}
-	l.collect(b, closed, closed)
-	c.queue.countLeft(l.notSent, 0)
-	if len(l.items) > 0 {
-		l.begin()
-	}
-}
-
-// takeBack is called by the holder of the right to write, which has taken b and has
-// written nothing of it. If writes are stopped, b's requests are not sent, and the right is
-// given up. What the library sends for itself is written all the same.
-func (c *Connection) takeBack(b *batch) bool {
-	if !c.queue.withheld.Load() || !c.queue.takeBack(b) {
-		return false
-	}
-	c.resolveStopped(b)
-	return true
-}
-
-// takeBack takes b, if that is the youngest batch in flight, out of flight.
-func (q *queue) takeBack(b *batch) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.tail != b || b.own == len(b.items) {
-		return false
-	}
-	if q.head == b {
-		q.head, q.tail = nil, nil
-	} else {
-		q.tail = q.head
-		for q.tail.next != b {
-			q.tail = q.tail.next
-		}
-		q.tail.next = nil
-	}
-	q.pending -= len(b.items)
-	q.own -= b.own
-	q.admitWaitersLocked()
-	q.releaseLocked()
-	return true
 }
 
 // tookBack reports whether all that was to be written has been taken back, and all that
@@ -100,9 +62,9 @@ func (q *queue) withhold() (open *batch, writes *session) {
 }
 
 // endWrite returns when nobody has the right to write. Who waits for the socket to take
-// more gives up, which ends the session.
+// more gives up, which ends the session: see writeOnce.
 func (s *session) endWrite() {
-	if err := s.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+	if err := s.SetWriteDeadline(longAgo); err != nil {
 		s.fail(redis.ErrIO.Wrap(err, "ending a write"))
 	}
 	s.c.queue.awaitRelease()

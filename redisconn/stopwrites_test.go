@@ -184,8 +184,8 @@ func (f *blockingFuture) Cancelled() error {
 	return nil
 }
 
-// A batch of which nothing was written when writes are stopped is not sent, and what is in
-// flight gets its reply.
+// A write that is about to begin when writes are stopped ends nothing: all that is in flight
+// gets its reply.
 func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	arrived, release := make(chan struct{}, 2), make(chan struct{})
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
@@ -207,10 +207,9 @@ func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	stopped := conn.StopWrites()
 	close(f.say)
 	await(t, "the last write", stopped)
-	requireNotSent(t, f.wait(t), redis.ErrContextClosed)
 	close(release)
 	require.Equal(t, []byte("in flight"), waits.wait(t))
-	require.Empty(t, arrived)
+	require.Equal(t, "OK", f.wait(t))
 }
 
 // givenCaller is a caller that does not begin to read before it is told to.
@@ -250,4 +249,49 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 	}()
 	await(t, "the caller", done)
 	await(t, "the last write", stopped)
+}
+
+// What the library sends for itself while writes are stopped does not end the session.
+func TestStopWritesBesideOwnRequests(t *testing.T) {
+	s := testbed.NewServer(t)
+	for range 100 {
+		conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		require.NoError(t, err)
+		waits := send(conn, "EVAL", "local n = 0 for i = 1, 300000 do n = n + i end return 'done'", 0)
+		stop := make(chan struct{})
+		var senders sync.WaitGroup
+		senders.Go(func() {
+			for i := uint64(0); ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+					conn.Send(redis.Req("SET", "a", "1"), nil, 0)
+				}
+			}
+		})
+		own := newOutcomes(20)
+		for i := range 20 {
+			conn.Send(redis.Req("PING"), wire.Own(own.Resolve), uint64(i))
+		}
+		stopped := conn.StopWrites()
+		for range 20 {
+			conn.Send(redis.Req("PING"), wire.Own(func(any, uint64) {}), 0)
+		}
+		await(t, "the last write", stopped)
+		require.Equal(t, []byte("done"), waits.wait(t))
+		close(stop)
+		senders.Wait()
+		conn.Close()
+	}
+}
+
+// A blocking command is not run by a server whose place another one has taken.
+func TestStopWritesOfBlockingCommands(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("RPUSH", "list", "a")))
+	await(t, "the last write", conn.StopWrites())
+	requireNotSent(t, send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0).wait(t), redis.ErrContextClosed)
+	require.Equal(t, int64(1), s.Do("LLEN", "list"))
 }

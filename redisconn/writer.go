@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -69,14 +70,15 @@ func (s *session) yield() bool {
 // writeNow writes the batch, or what the socket takes of it at once. It
 // returns false if the right to write is gone.
 func (s *session) writeNow(b *batch) bool {
-	if !s.mayWrite(b) {
+	if s.hasFailed() {
+		s.c.queue.release()
 		return false
 	}
-	n, err := s.raw.write(b.buf)
+	n, err := s.writeOnce(b.buf)
 	b.sent = n
 	switch {
 	case err != nil:
-		s.writeFailed(b, err)
+		s.writeFailed(err)
 		return false
 	case n < len(b.buf):
 		s.partial = b
@@ -136,36 +138,55 @@ func (s *session) writeAll() {
 // writeBlocking writes what is left of the batch. It returns false if the
 // right to write is gone.
 func (s *session) writeBlocking(b *batch) bool {
-	if !s.mayWrite(b) {
+	if s.hasFailed() {
+		s.c.queue.release()
 		return false
 	}
-	n, err := s.Conn.Write(b.buf[b.sent:])
+	n, err := s.writeWaiting(b.buf[b.sent:])
 	if err != nil && s.raw == nil {
 		n = len(b.buf) // how much of it left is anybody's guess
 	}
 	b.sent += n
 	if err != nil {
-		s.writeFailed(b, err)
+		s.writeFailed(err)
 		return false
 	}
 	return true
 }
 
-// mayWrite reports whether b is to be written. If not, it gives up the right to write.
-func (s *session) mayWrite(b *batch) bool {
-	if s.hasFailed() {
-		s.c.queue.release()
-		return false
-	}
-	return b.sent > 0 || !s.c.takeBack(b)
-}
-
-// writeFailed ends the session after an error of a write, unless that was stopped
-// before it began.
-func (s *session) writeFailed(b *batch, err error) {
-	if s.raw != nil && b.sent == 0 && errors.Is(err, os.ErrDeadlineExceeded) && s.c.takeBack(b) {
-		return
-	}
+func (s *session) writeFailed(err error) {
 	s.fail(redis.ErrIO.Wrap(err, "writing"))
 	s.c.queue.release()
+}
+
+// longAgo is the deadline that ends a wait.
+var longAgo = time.Unix(1, 0)
+
+// writeOnce writes what the socket takes at once. It does not heed the deadline by which
+// StopWrites ends a write that waits: this one does not wait. But it leaves it for one that
+// would wait for the rest.
+func (s *session) writeOnce(buf []byte) (n int, err error) {
+	if n, err = s.raw.write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	for errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = s.SetWriteDeadline(time.Time{})
+		n, err = s.raw.write(buf)
+	}
+	if n < len(buf) {
+		_ = s.SetWriteDeadline(longAgo)
+	}
+	return n, err
+}
+
+// writeWaiting writes all, and waits until the socket takes it, or writes are stopped.
+func (s *session) writeWaiting(buf []byte) (n int, err error) {
+	if n, err = s.Conn.Write(buf); s.raw == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	more, err := s.writeOnce(buf[n:])
+	if n += more; err == nil && n < len(buf) {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
 }
