@@ -129,7 +129,7 @@ func TestTransactionLostBehindMulti(t *testing.T) {
 		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err))
 		require.Equal(t, strings.HasPrefix(multi, "-"), redis.AsErrorx(err).IsOfType(redis.ErrTransaction), "%v", err)
 		eventually(t, "they are counted", func() bool { return conn.Stats().Unknown > 0 })
-		require.EqualValues(t, 3, conn.Stats().Unknown)
+		require.EqualValues(t, 2, conn.Stats().Unknown)
 	}
 }
 
