@@ -82,8 +82,8 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	return &Session{ctx: ctx, conn: conn, hooks: hooks}, nil
 }
 
-// WithSession opens a session as [OpenSession] does, calls f with it, and closes it, even if f panics or ends
-// the goroutine. It returns the error of f, or that of [OpenSession].
+// WithSession opens a session as [OpenSession] does, calls f with it, and closes it, even if
+// f panics or ends the goroutine. It returns the error of f, or that of [OpenSession].
 func WithSession(ctx context.Context, s Sender, key string, f func(*Session) error) error {
 	session, err := OpenSession(ctx, s, key)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// watchMost is how many attempts [Watch] makes at the most. At 64 goroutines that increment one key
-	// the worst of 6,400 took 24.
+	// watchMost is how many attempts [Watch] makes at the most. At 64 goroutines that
+	// increment one key the worst of 6,400 took 24.
 	watchMost = 128
 	// watchPauseMost bounds the pause between two attempts, which is drawn from an
 	// interval that doubles from watchPauseFirst on.

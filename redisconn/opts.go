@@ -115,8 +115,8 @@ type Opts struct {
 	TLSConfig *tls.Config
 	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout; what it
 	// returns later is closed. If 16 calls are late at once, attempts fail until one of
-	// them has returned. network is "tcp" or "unix". Close of the connection that it returns must not block, and must
-	// end reads and writes that wait. If it returns a *tls.Conn, the socket below is
+	// them has returned. network is "tcp" or "unix". Close of the connection that it returns
+	// must not block, and must end reads and writes that wait. If it returns a *tls.Conn, the socket below is
 	// closed. If it panics, that is reported by a [LogFuturePanic], and the attempt to
 	// connect fails.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -262,7 +262,8 @@ func (p *PushSocket) unanswered() time.Time {
 	return time.Time{}
 }
 
-// beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the socket only.
+// beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the
+// socket only.
 func (p *PushSocket) beat(now time.Time, auth *Credentials) {
 	n := newNonce()
 	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))

@@ -108,8 +108,8 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 }
 
 // enqueue is where everything that is sent enters: requests that go out together,
-// with flags after ASKING or between MULTI, whose number is n-1, and EXEC. It sees to their being written,
-// or says why they have not entered. last is the ticket of the last of them: once they
+// with flags after ASKING or between MULTI, whose number is n-1, and EXEC. It sees to their
+// being written, or says why they have not entered. last is the ticket of the last of them: once they
 // are written they may be sent again, so that nobody may look at reqs.
 func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
 	return c.enqueueOn(nil, reqs, cb, n, flags)

@@ -32,8 +32,8 @@ func (c *Connection) StopWrites() (stopped <-chan struct{}) {
 	return done
 }
 
-// tookBack reports whether all that was to be written has been taken back, and all that
-// was written is answered.
+// tookBack reports whether writes are stopped and nothing is in flight: what a caller was
+// to write has been taken back, so that no reply to it comes.
 func (q *queue) tookBack() bool {
 	if !q.withheld.Load() {
 		return false

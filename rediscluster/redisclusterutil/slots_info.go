@@ -24,8 +24,8 @@ type SlotsRange struct {
 }
 
 // ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted. A node of
-// unknown address ("?", port 0, an empty array, also as its host) is left out of its range, which may
-// have no node then; if it is the master, the first of Addrs is a replica.
+// unknown address ("?", port 0, an empty array, also as its host) is left out of its range,
+// which may have no node then; if it is the master, the first of Addrs is a replica.
 func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
