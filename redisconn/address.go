@@ -49,11 +49,3 @@ func parseAddress(text string) (address, error) {
 	a.host = host
 	return a, nil
 }
-
-// addrText is the text of an address, which a user's dialer may leave out.
-func addrText(addr net.Addr) string {
-	if addr == nil {
-		return ""
-	}
-	return addr.String()
-}

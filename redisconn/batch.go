@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -47,8 +48,10 @@ type batch struct {
 	refused       int  // requests that were answered with an error; the reader's
 	plain         bool // has plain items: buf is kept until they are answered
 
-	timing
-	fence nonce // of the PING that ends it, with Opts.Integrity
+	timing.Stages
+	lastSeq uint64 // of its last request
+	offset  uint64 // bytes that were taken before
+	fence   nonce  // of the PING that ends it, with Opts.Integrity
 	// blocks is for how long its requests may block, in ScriptMode.
 	blocks time.Duration
 	next   *batch // in flight

@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -24,7 +25,7 @@ type blocking struct {
 	blocks time.Duration
 	stat   *stat
 	ctx    context.Context
-	timing
+	*timing.Stages
 
 	mu      sync.Mutex // guards the rest
 	unwatch func() bool
@@ -75,7 +76,7 @@ func (b *blocking) letGo() (d *dedicated, granted bool) {
 // here, or zero.
 func (c *Connection) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
-	b := &blocking{c: c, ctx: ctx, timing: timing{opened: clock()}, req: *r, asked: asked, blocks: call.BlockTime(), stat: c.newStat(r)}
+	b := &blocking{c: c, ctx: ctx, Stages: timing.Open(nil), req: *r, asked: asked, blocks: call.BlockTime(), stat: c.newStat(r)}
 	if b.blocks == 0 {
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
@@ -141,7 +142,7 @@ func (b *blocking) run(d *dedicated) {
 		return
 	}
 	res, alive := b.perform(d)
-	size := d.dec.Size()
+	size := d.Dec.Size()
 	if b.req.Observed {
 		wire.AnsweredBy(b.cb, d.place())
 	}
@@ -184,7 +185,7 @@ const unblockedMost = 8
 // exchange sends the request and returns what becomes of it. alive is whether the
 // connection can be used again.
 func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
-	b.noteWrite()
+	b.NoteWrite()
 	for again := 0; ; again++ {
 		d.prepare(b.blocks)
 		out, asks := b.out, askHolds(b.asked)
@@ -222,13 +223,13 @@ func (b *blocking) read(d *dedicated, asked bool) (any, error) {
 	if err := d.skipAsking(asked); err != nil {
 		return nil, err
 	}
-	if err := b.awaitFirstByte(d.dec); err != nil {
+	if err := b.AwaitFirstByte(d.Dec); err != nil {
 		return nil, err
 	}
 	if b.req.Typed {
-		return b.cb.(replyDecoder).DecodeReply(d.dec, b.n)
+		return b.cb.(replyDecoder).DecodeReply(d.Dec, b.n)
 	}
-	return d.dec.Decode()
+	return d.Dec.Decode()
 }
 
 // lostBehind is with what a connection was lost on which a request ended with res.
@@ -260,7 +261,7 @@ func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error 
 func (b *blocking) resolve(res any, size int) {
 	b.c.countDedicated(res, 1)
 	if err, failed := res.(*errorx.Error); failed {
-		err = b.explain(b.c.withConn(err))
+		err = b.Explain(b.c.withConn(err))
 		if b.req.Plain {
 			err = err.WithProperty(redis.EKRequest, Request{Cmd: b.req.Cmd, Args: b.req.Args()})
 		}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -168,7 +169,7 @@ func (s *session) exchange(ctx context.Context) bool {
 	ok := s.interruptibly(ctx, s.waitExchanged)
 	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
 		s.exchanged = nil
-		if err := s.checker.connCheck(); err != nil {
+		if err := s.checker.Check(); err != nil {
 			s.failCheck(err)
 		}
 		s.writeBatch(b)
@@ -179,11 +180,11 @@ func (s *session) exchange(ctx context.Context) bool {
 // waitExchanged is exchange's wait.
 func (s *session) waitExchanged() error {
 	b := s.exchanged
-	n, err := s.raw.exchange(b.buf)
+	n, err := s.raw.Exchange(b.buf)
 	switch {
 	case s.exchanged == nil: // all of it was written
 		return err
-	case err == errUnsolicited:
+	case err == sock.ErrUnsolicited:
 		s.failCheck(err)
 		return nil
 	case err != nil && n == 0:

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -12,8 +13,8 @@ import (
 // something that nobody asked for. The caller has both rights; it
 // loses that to write with the session.
 func (s *session) connCheck() bool {
-	err := s.checker.connCheck()
-	if err == errUnsolicited && s.raw == nil {
+	err := s.checker.Check()
+	if err == sock.ErrUnsolicited && s.raw == nil {
 		err = s.readRecords(recordsWait)
 	}
 	if err != nil {
@@ -25,8 +26,8 @@ func (s *session) connCheck() bool {
 
 // failCheck ends a session with what connCheck has found.
 func (s *session) failCheck(err error) {
-	if err == errUnsolicited {
-		s.fail(redis.ErrResponseUnexpected.New("%s", errUnsolicited.Error()))
+	if err == sock.ErrUnsolicited {
+		s.fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
 	} else {
 		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
@@ -37,14 +38,14 @@ func (s *session) failCheck(err error) {
 const recordsWait = time.Millisecond
 
 // readRecords reads TLS records for a time, or those that are buffered already if it is
-// negative. It returns errUnsolicited if one of them has data.
+// negative. It returns sock.ErrUnsolicited if one of them has data.
 func (s *session) readRecords(wait time.Duration) error {
 	_ = s.SetReadDeadline(time.Now().Add(wait))
-	err := s.dec.AwaitMore()
+	err := s.Dec.AwaitMore()
 	_ = s.SetReadDeadline(time.Time{})
 	switch {
 	case err == nil:
-		return errUnsolicited
+		return sock.ErrUnsolicited
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	}
@@ -64,7 +65,7 @@ func (r *reader) mayIdle() bool {
 	if !r.s.c.queue.idle() {
 		return false // what is pending may be taken back meanwhile
 	}
-	err := errUnsolicited
+	err := sock.ErrUnsolicited
 	if !buffered {
 		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
 	}

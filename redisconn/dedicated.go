@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -16,7 +17,7 @@ import (
 type dedicated struct {
 	*socket
 	c    *Connection
-	raw  *rawWriter // nil where one can't look whether the socket is quiet
+	raw  *sock.Raw // nil where one can't look whether the socket is quiet
 	self identity
 	used time.Time
 	// generation is the pool's when its credentials were asked for, or updated.
@@ -89,7 +90,7 @@ func (c *Connection) openDedicated() (*dedicated, *errorx.Error) {
 		c.dedicatedFailed(err)
 		return nil, err
 	}
-	d.raw = newRawWriter(d.Conn)
+	d.raw = sock.NewRaw(d.Conn)
 	open := c.pool.made(d)
 	if open == 0 {
 		_ = d.Close()
@@ -113,12 +114,12 @@ func (d *dedicated) check(ctx context.Context) error {
 	if failure != nil {
 		return failure
 	}
-	res, err := d.dec.Decode()
+	res, err := d.Dec.Decode()
 	switch {
 	case err != nil:
 		return err
 	case !nonce.is(res) && !pingRefused(res):
-		return errUnsolicited
+		return sock.ErrUnsolicited
 	case !stop():
 		return ctx.Err()
 	}
@@ -128,10 +129,10 @@ func (d *dedicated) check(ctx context.Context) error {
 // quiet is check without asking the server.
 func (d *dedicated) quiet() error {
 	switch {
-	case d.dec.Buffered() > 0:
-		return errUnsolicited
+	case d.Dec.Buffered() > 0:
+		return sock.ErrUnsolicited
 	case d.raw != nil:
-		return d.raw.connCheck()
+		return d.raw.Check()
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (d *dedicated) ping() (nonce, *errorx.Error) {
 // prepare sets the time that the next exchange has: to write, and to read each part
 // of what is answered, for which the server may block beforehand.
 func (d *dedicated) prepare(blocks time.Duration) {
-	d.timeout, d.blocks = d.c.opts.IOTimeout, blocks
+	d.Allow(d.c.opts.IOTimeout, blocks)
 	_ = d.SetDeadline(time.Time{})
 }
 
@@ -158,7 +159,7 @@ func (d *dedicated) send(out []byte) (sent bool, err *errorx.Error) {
 	if failure == nil {
 		return true, nil
 	}
-	if _, secured := d.Conn.(socketCloser); n == 0 && !secured {
+	if n == 0 && !d.Secured() {
 		return false, ErrNotConnected.Wrap(failure, "writing")
 	}
 	return true, redis.ErrIO.Wrap(failure, "writing")
@@ -186,7 +187,7 @@ func (d *dedicated) skipAsking(sent bool) error {
 	if !sent {
 		return nil
 	}
-	_, err := d.dec.Decode()
+	_, err := d.Dec.Decode()
 	return err
 }
 
@@ -194,7 +195,7 @@ func (d *dedicated) skipAsking(sent bool) error {
 // that it had, or with newer ones of Reauthenticate. If these have expired, the connection
 // is closed, and the next one asks the provider. It ends when the pool is drained.
 func (d *dedicated) renew() bool {
-	d.timeout = 0 // that of the handshake holds
+	d.Allow(0, 0) // that of the handshake holds
 	reset := step{redis.Req("RESET"), func(_ *Connection, res any) *errorx.Error {
 		return expect("RESET", res, "RESET")
 	}}
@@ -218,7 +219,7 @@ func (d *dedicated) confirm() (later any, ran bool, err error) {
 		return nil, false, failure
 	}
 	for {
-		res, err := d.dec.Decode()
+		res, err := d.Dec.Decode()
 		switch {
 		case err != nil:
 			return later, ran, err
@@ -244,5 +245,5 @@ func isUnblocked(res any) bool {
 
 // place is where answers come from.
 func (d *dedicated) place() wire.Place {
-	return wire.Place{Address: d.c.addr.text, Peer: addrText(d.RemoteAddr())}
+	return wire.Place{Address: d.c.addr.text, Peer: sock.Text(d.RemoteAddr())}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -72,7 +73,7 @@ func (c *Connection) countDedicated(res any, requests int) {
 func (c *Connection) dedicatedMade(conn net.Conn, open int) {
 	c.dedicated.connects.Add(1)
 	if more, ok := c.dedicated.made.pass(time.Now()); ok {
-		c.report(LogDedicatedConnected{LocalAddr: addrText(conn.LocalAddr()), RemoteAddr: addrText(conn.RemoteAddr()), Open: open, More: more})
+		c.report(LogDedicatedConnected{LocalAddr: sock.Text(conn.LocalAddr()), RemoteAddr: sock.Text(conn.RemoteAddr()), Open: open, More: more})
 	}
 }
 
@@ -83,7 +84,7 @@ func (c *Connection) dedicatedLost(conn net.Conn, err error) {
 	}
 	c.dedicated.disconnects.Add(1)
 	if more, ok := c.dedicated.lost.pass(time.Now()); ok {
-		c.report(LogDedicatedDisconnected{Error: err, LocalAddr: addrText(conn.LocalAddr()), RemoteAddr: addrText(conn.RemoteAddr()), More: more})
+		c.report(LogDedicatedDisconnected{Error: err, LocalAddr: sock.Text(conn.LocalAddr()), RemoteAddr: sock.Text(conn.RemoteAddr()), More: more})
 	}
 }
 

@@ -1,8 +1,6 @@
 package redisconn
 
 import (
-	"errors"
-
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -57,6 +55,3 @@ var (
 
 // errClosed is what ends a connection that its user has closed.
 func errClosed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }
-
-// errUnsolicited says that something came that nobody asked for.
-var errUnsolicited = errors.New("a reply that nobody asked for")

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -47,7 +48,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	if c.opts.DedicatedConns < 0 {
 		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
 	}
-	waiting := timing{opened: clock()}
+	waiting := timing.Open(nil)
 	h := make(handover, 1)
 	leave, refused := c.pool.enter(h)
 	if refused != nil {
@@ -58,7 +59,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	case got = <-h:
 	case <-ctx.Done():
 		if leave() {
-			return nil, waiting.explain(c.withConn(redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "waiting for a dedicated connection")))
+			return nil, waiting.Explain(c.withConn(redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "waiting for a dedicated connection")))
 		}
 		got = <-h
 	}
@@ -67,7 +68,7 @@ func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.De
 	}
 	d, err := c.ready(ctx, got.d)
 	if err != nil {
-		return nil, waiting.explain(c.withConn(err))
+		return nil, waiting.Explain(c.withConn(err))
 	}
 	e := &exclusive{c: c, d: d, asked: asked}
 	if c.opts.TraceSessions {
@@ -124,15 +125,15 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	if len(reqs) == 1 && reqs[0].Shared == command.WouldBlock {
 		return e.block(ctx, &reqs[0], each)
 	}
-	t := timing{opened: clock()}
+	t := timing.Open(nil)
 	out, asked := e.encode(reqs)
 	began := time.Now()
 	e.d.prepare(0)
 	stop := context.AfterFunc(ctx, func() { _ = e.d.Close() })
-	t.noteWrite()
+	t.NoteWrite()
 	sent, err := e.d.send(out)
 	for i := 0; err == nil && i < len(reqs); i++ {
-		res, failure := e.read(&t, asked[i])
+		res, failure := e.read(t, asked[i])
 		if failure != nil {
 			err = redis.AsErrorx(failure)
 			break
@@ -145,7 +146,7 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	interrupted := !stop() // it is being closed, though all may be answered
 	switch {
 	case err != nil:
-		return e.broken(t.explain(lostError(ctx, err, sent)))
+		return e.broken(t.Explain(lostError(ctx, err, sent)))
 	case interrupted:
 		_ = e.lose(redis.ErrRequestCancelled.Wrap(ctx.Err(), "the session's context ended"))
 	}
@@ -183,14 +184,14 @@ func (e *exclusive) asksBefore(r *wire.Request) bool {
 }
 
 // read reads a reply, and before it that to ASKING, if that was sent.
-func (e *exclusive) read(t *timing, asked bool) (any, error) {
+func (e *exclusive) read(t *timing.Stages, asked bool) (any, error) {
 	if err := e.d.skipAsking(asked); err != nil {
 		return nil, err
 	}
-	if err := t.awaitFirstByte(e.d.dec); err != nil {
+	if err := t.AwaitFirstByte(e.d.Dec); err != nil {
 		return nil, err
 	}
-	return e.d.dec.Decode()
+	return e.d.Dec.Decode()
 }
 
 func (e *exclusive) block(ctx context.Context, r *wire.Request, each func(int, any)) error {

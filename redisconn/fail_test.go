@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,7 +18,7 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	c := testConnection()
 	client, server := net.Pipe()
 	defer server.Close()
-	s := newSession(c, &socket{Conn: client})
+	s := newSession(c, &socket{Socket: sock.New(client, redis.Limits{})})
 	c.connected(s)
 	c.queue.mu.Lock()
 	done := make(chan struct{})
@@ -36,7 +37,7 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	require.True(t, s.hasFailed())
 	require.Equal(t, stateDisconnected, c.currentState())
 
-	next := newSession(c, &socket{Conn: client})
+	next := newSession(c, &socket{Socket: sock.New(client, redis.Limits{})})
 	c.connected(next)
 	s.fail(redis.ErrIO.New("again"))
 	require.Equal(t, stateConnected, c.currentState(), "only once")

@@ -2,7 +2,6 @@ package redisconn
 
 import (
 	"cmp"
-	"net"
 	"strings"
 	"time"
 
@@ -67,10 +66,10 @@ func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
 	}
 	began := time.Now()
 	if _, err := s.Write(out); err != nil {
-		return unwritten(s.Conn, err)
+		return unwritten(s, err)
 	}
 	for _, step := range steps {
-		res, err := s.dec.Decode()
+		res, err := s.Dec.Decode()
 		if err != nil {
 			return handshakeError(err)
 		}
@@ -78,7 +77,7 @@ func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
 			return err
 		}
 	}
-	if s.dec.Buffered() > 0 {
+	if s.Dec.Buffered() > 0 {
 		return ErrInit.New("the server sent more than was asked for")
 	}
 	s.trip = time.Since(began)
@@ -91,9 +90,9 @@ func (c *Connection) handshake(s *socket, steps []step) *errorx.Error {
 // unwritten tells why the handshake could not be written. A server that refuses
 // the client's certificate may have closed the connection by then; its alert is
 // still there to be read.
-func unwritten(conn net.Conn, err error) *errorx.Error {
-	if _, secured := conn.(socketCloser); secured {
-		if _, readErr := conn.Read(make([]byte, 1)); isAlert(readErr) {
+func unwritten(s *socket, err error) *errorx.Error {
+	if s.Secured() {
+		if _, readErr := s.Conn.Read(make([]byte, 1)); isAlert(readErr) {
 			return ErrTLS.Wrap(readErr, "TLS handshake")
 		}
 	}

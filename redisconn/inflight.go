@@ -5,6 +5,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -43,7 +45,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	both := b.answered
 	more = q.open != nil
 	if more && q.postponableLocked() {
-		more, q.postponed.since = false, clock()
+		more, q.postponed.since = false, timing.Clock()
 	}
 	if !more {
 		q.releaseLocked()
@@ -64,7 +66,7 @@ func (q *queue) oldestBatch(s *session) (b *batch, why *errorx.Error) {
 	case q.state == stateClosed: // the lifecycle is about to end the session
 		return nil, errClosed()
 	case q.session != s || q.head == nil:
-		return nil, redis.ErrResponseUnexpected.New("%s", errUnsolicited.Error())
+		return nil, redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error())
 	}
 	return q.head, nil
 }
@@ -84,7 +86,7 @@ func (q *queue) oldest() (o oldest, waits bool) {
 	if b == nil {
 		return oldest{}, false
 	}
-	return oldest{b.items[0].seq, epoch.Add(b.taken), b.blocks}, true
+	return oldest{b.items[0].seq, timing.At(b.Taken), b.blocks}, true
 }
 
 // retire takes the answered batch b, the oldest, out of flight and returns the next.
@@ -101,8 +103,8 @@ func (q *queue) retire(b *batch) *batch {
 	}
 	q.pending -= len(b.items)
 	q.own -= b.own
-	now := clock()
-	q.usual = leastInFlight(q.usual, now-b.taken)
+	now := timing.Clock()
+	q.usual = leastInFlight(q.usual, now-b.Taken)
 	q.countAnsweredLocked(b, now)
 	b.answered = true
 	both := b.written

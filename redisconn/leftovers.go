@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -42,7 +43,7 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 			continue
 		}
 		delay := l.c.queue.leftDelay(b, oldest)
-		unsent, unknown := withDelay(unsent, delay), withDelay(unknown, delay)
+		unsent, unknown := timing.WithDelay(unsent, delay), timing.WithDelay(unknown, delay)
 		for ; i < len(b.items); i++ {
 			it := b.items[i]
 			err := unsent
@@ -75,14 +76,6 @@ func (l *leftovers) count(fut Future, notSent bool) {
 	default:
 		l.unknown++
 	}
-}
-
-// withDelay adds where the time went.
-func withDelay(err *errorx.Error, d redis.Delay) *errorx.Error {
-	if err == nil {
-		return nil
-	}
-	return err.WithProperty(redis.EKDelay, d)
 }
 
 // resolveAll resolves all, and waits for that, so that what is sent on the next socket

@@ -7,6 +7,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -69,12 +71,12 @@ const usefulLeast = 10 * time.Millisecond
 // wasOfUse reports whether the session has answered anything, and has not broken
 // as soon as it began.
 func (s *session) wasOfUse(life time.Duration) bool {
-	return s.received.Load() > 0 && life >= usefulLeast || life >= s.c.opts.ReconnectPause
+	return s.Received() > 0 && life >= usefulLeast || life >= s.c.opts.ReconnectPause
 }
 
 // attempt makes a session and starts its goroutines.
 func (c *Connection) attempt() (*session, *errorx.Error) {
-	sock, err := c.open(c.ctx)
+	greeted, err := c.open(c.ctx)
 	if err != nil {
 		err = c.withConn(err)
 		c.disconnected(err)
@@ -85,9 +87,9 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 		c.abandon(unsent, unsent, nil)
 		return nil, err
 	}
-	c.measured(sock.trip)
-	s := newSession(c, sock)
-	c.sockets.Store(&socketAddrs{addrText(sock.LocalAddr()), addrText(sock.RemoteAddr())})
+	c.measured(greeted.trip)
+	s := newSession(c, greeted)
+	c.sockets.Store(&socketAddrs{sock.Text(greeted.LocalAddr()), sock.Text(greeted.RemoteAddr())})
 	go s.writeLoop()
 	go s.readLoop()
 	c.connected(s)
@@ -128,8 +130,8 @@ func (s *session) monitor() {
 			if script && waits {
 				oldest.taken = progress.servedSince(now, oldest.seq)
 			}
-			patience := plus(timeout, oldest.blocks)
-			if waits && timeout > 0 && progress.stalled(now, oldest.taken, s.received.Load(), patience) {
+			patience := timing.Plus(timeout, oldest.blocks)
+			if waits && timeout > 0 && progress.stalled(now, oldest.taken, s.Received(), patience) {
 				s.fail(redis.ErrIO.New("no answer within %v", patience))
 				return
 			}
@@ -137,7 +139,7 @@ func (s *session) monitor() {
 				continue
 			}
 			if s.c.queue.trim() {
-				s.idle.Store(true)
+				s.NoteIdle()
 			}
 			if !script {
 				s.beats.beat()
@@ -242,7 +244,7 @@ func (c *Connection) finish(err *errorx.Error) {
 // that comes back do not come all at once. The interval is ReconnectPause, so many
 // times doubled or, if that is negative, halved.
 func (c *Connection) pause(doubled int, began time.Time) {
-	longest := times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
+	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
 	timer := time.NewTimer(rand.N(longest) - time.Since(began))
 	defer timer.Stop()

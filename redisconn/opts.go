@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"math"
 	"net"
 	"reflect"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -169,7 +169,7 @@ func (o Opts) withDefaults() Opts {
 		o.DialTimeout = noTimeoutDial
 	}
 	if o.ReconnectPause == 0 {
-		o.ReconnectPause = min(times(o.DialTimeout, 2), defaultLongestPause)
+		o.ReconnectPause = min(timing.Times(o.DialTimeout, 2), defaultLongestPause)
 	}
 	if o.ReconnectPauseMax <= 0 {
 		o.ReconnectPauseMax = o.ReconnectPause
@@ -207,21 +207,4 @@ func corrections(given, used Opts) (list []LogOptCorrected) {
 		}
 	}
 	return list
-}
-
-// plus adds, up to the longest duration.
-func plus(d, e time.Duration) time.Duration {
-	if d > math.MaxInt64-e {
-		return math.MaxInt64
-	}
-	return d + e
-}
-
-// times multiplies, up to the longest duration that there is: users say "never"
-// with it.
-func times(d, n time.Duration) time.Duration {
-	if d > math.MaxInt64/n {
-		return math.MaxInt64
-	}
-	return d * n
 }

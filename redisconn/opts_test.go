@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"math"
 	"testing"
 	"time"
 
@@ -68,13 +67,6 @@ func TestCorrections(t *testing.T) {
 		{"MaxBytes", -3, defaultMaxBytes},
 		{"Integrity", true, false},
 	}, corrections(given, given.withDefaults()))
-}
-
-func TestTimes(t *testing.T) {
-	require.Equal(t, 8*time.Second, times(time.Second, 8))
-	require.Equal(t, time.Duration(math.MaxInt64), times(math.MaxInt64, 2))
-	require.Equal(t, time.Duration(math.MaxInt64), times(math.MaxInt64/2+1, 2))
-	require.Equal(t, time.Duration(-8), times(-1, 8))
 }
 
 func TestOptsHideThePassword(t *testing.T) {

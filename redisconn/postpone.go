@@ -55,7 +55,7 @@ func (q *queue) gathersLocked() bool {
 // postponableLocked reports whether nobody is to write the open batch yet.
 func (q *queue) postponableLocked() bool {
 	return q.gathersLocked() && q.head != nil &&
-		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.taken)) &&
+		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.Taken)) &&
 		!q.enoughLocked(q.concurrency) && 2*q.bytes < q.maxBytes
 }
 

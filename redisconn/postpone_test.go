@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -114,11 +115,11 @@ func TestPostponingJudgedFromTheFirstByteOn(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	m.s.c, m.s.socket, m.s.interrupted = &Connection{}, &socket{Conn: client}, make(chan struct{}, 1)
+	m.s.c, m.s.socket, m.s.interrupted = &Connection{}, &socket{Socket: sock.New(client, redis.Limits{})}, make(chan struct{}, 1)
 	m.s.reader.s, m.s.reader.cur = m.s, m.q.head
 	m.s.reader.dec = redis.NewDecoder(bufio.NewReader(&cutShort{strings.NewReader("$5\r\nhe"), cancel}), redis.Limits{})
 	m.s.c.queue.open = m.q.open
 	require.Equal(t, replyNever, m.s.reader.awaitReply(ctx))
-	require.NotZero(t, m.q.head.firstByte.Load())
+	require.True(t, m.q.head.Begun())
 	require.Equal(t, 1, m.s.c.queue.postponed.answered)
 }

@@ -62,11 +62,11 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	}
 	began := time.Now()
 	defer c.rotation.begin()() // until the socket is there to be authenticated again
-	sock, err := c.open(ctx, step{redis.Req("PING"), checkMayPing})
+	greeted, err := c.open(ctx, step{redis.Req("PING"), checkMayPing})
 	if err != nil {
 		return nil, c.withConn(err)
 	}
-	p := &PushSocket{c: c, sock: sock, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	p := &PushSocket{c: c, sock: greeted, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	c.rotation.addPush(p)
 	go p.writeLoop()
 	return p, nil
@@ -106,7 +106,7 @@ func (p *PushSocket) Confirmed() time.Time {
 }
 
 // Received returns how many bytes were received.
-func (p *PushSocket) Received() int64 { return p.sock.received.Load() }
+func (p *PushSocket) Received() int64 { return p.sock.Received() }
 
 // Hold tells the socket that its owner does not receive for now, so that an unanswered
 // heartbeat is not taken for a silent server. Hold(false) ends that.
@@ -157,7 +157,7 @@ func (p *PushSocket) send(encoded []byte, pings []sentPing) error {
 // error the socket has ended.
 func (p *PushSocket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	for {
-		reply, pushed, err = p.sock.dec.DecodePush(push)
+		reply, pushed, err = p.sock.Dec.DecodePush(push)
 		if err != nil {
 			p.fail(redis.AsErrorx(err))
 			return nil, false, p.failure()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -98,14 +99,14 @@ func (q *queue) inTimeLocked(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {
 		return true
 	}
-	return inTime(clock()-q.head.taken, q.usual, time.Until(deadline))
+	return inTime(timing.Clock()-q.head.Taken, q.usual, time.Until(deadline))
 }
 
 // openLocked returns the batch that takes requests.
 func (q *queue) openLocked() *batch {
 	if q.open == nil {
 		q.open = q.spares.batch()
-		q.opened, q.postponed = clock(), postponedBatch{}
+		q.opened, q.postponed = timing.Clock(), postponedBatch{}
 	}
 	return q.open
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -29,8 +30,8 @@ type reader struct {
 func newReader(s *session) *reader {
 	r := &reader{
 		s:         s,
-		dec:       s.dec,
-		mayPass:   s.interruptible() && !s.c.opts.Integrity,
+		dec:       s.Dec,
+		mayPass:   s.Interruptible() && !s.c.opts.Integrity,
 		idleTimer: time.NewTimer(idleMost),
 	}
 	r.canIdle = r.mayPass && s.checker != nil && s.c.opts.Protocol != 3
@@ -73,7 +74,7 @@ func (r *reader) handOver() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
 	}
-	r.s.calls.stop()
+	r.s.calls.Stop()
 	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.c.queue.passRead(r.s, mayIdle) {
 		return true
 	}
@@ -118,8 +119,8 @@ func (r *reader) current() (b *batch, why *errorx.Error) {
 
 // answerBegins notes that a part of the answer to b has come.
 func (r *reader) answerBegins(b *batch) {
-	if b.firstByte.Load() == 0 {
-		b.noteFirstByte()
+	if !b.Begun() {
+		b.NoteFirstByte()
 		r.s.c.queue.noteAnswer(b)
 	}
 }
@@ -127,7 +128,7 @@ func (r *reader) answerBegins(b *batch) {
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
 	if len(r.held) == 0 { // else a future has interrupted the release of replies
-		r.s.fitReadBuffer()
+		r.s.FitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
 			r.s.fail(redis.AsErrorx(err))
 			return false
@@ -195,7 +196,7 @@ func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
 	}
 	r.s.c.queue.countLeft(0, 1)
 	it := &b.items[i]
-	it.fut.Resolve(withDelay(err, b.delay(clock())), it.n)
+	it.fut.Resolve(timing.WithDelay(err, b.Delay(timing.Clock())), it.n)
 }
 
 // resolve tells the logger, if it wants that, and resolves the item of index i, even
@@ -229,7 +230,7 @@ func (r *reader) finish(b *batch, i int, got reply) {
 	fut, n, observed := it.fut, it.n, it.observed // b is another's when it is retired
 	calls := fut != nil && !it.waits
 	if calls {
-		r.s.calls.start()
+		r.s.calls.Start()
 	}
 	last := i+1 == len(b.items)
 	if last {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -73,7 +74,7 @@ type rightsModel struct {
 func newRightsModel(mayIdle, crowded bool, most int) *rightsModel {
 	q := newTestQueue(100, 1<<20)
 	q.postpones, q.several = crowded, crowded
-	s := &session{raw: &rawWriter{}, reader: &reader{mayPass: true, canIdle: mayIdle}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
+	s := &session{raw: &sock.Raw{}, reader: &reader{mayPass: true, canIdle: mayIdle}, wake: make(chan struct{}, 1), readWake: make(chan struct{}, 1)}
 	q.state, q.session, q.reading = stateConnected, s, readLoop
 	return &rightsModel{q: q, s: s, loop: true, crowded: crowded, most: most}
 }
@@ -244,7 +245,7 @@ func (m *rightsModel) enter(fut Future, waits bool) {
 // setAge makes the time that has passed what the model says.
 func (m *rightsModel) setAge() {
 	if m.q.head != nil {
-		m.q.head.taken = m.q.opened - m.age
+		m.q.head.Taken = m.q.opened - m.age
 	}
 }
 

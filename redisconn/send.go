@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -141,7 +142,7 @@ func (c *Connection) enqueueOn(on *session, reqs []*wire.Request, cb Future, n u
 		r.Ticket = last
 		b.add(r, cb, n+uint64(i), last.Seq, c.newStat(r))
 		if c.opts.ScriptMode {
-			b.blocks = plus(b.blocks, blockTime(r.Cmd, r.Args()))
+			b.blocks = timing.Plus(b.blocks, blockTime(r.Cmd, r.Args()))
 		}
 	}
 	if flags&DoTransaction != 0 {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -14,10 +16,10 @@ import (
 // come to their ends, and the lifecycle resolves what is left.
 type session struct {
 	*socket
-	calls     *callbackClock // the socket's
+	calls     *timing.Callbacks // the socket's
 	c         *Connection
-	raw       *rawWriter // nil if writes of callers could block
-	checker   *rawWriter // checks the socket, or that under TLS; nil if that is not possible
+	raw       *sock.Raw // nil if writes of callers could block
+	checker   *sock.Raw // checks the socket, or that under TLS; nil if that is not possible
 	processor *processor
 
 	failure sync.Once
@@ -49,13 +51,13 @@ type session struct {
 	server atomic.Pointer[string]
 }
 
-func newSession(c *Connection, sock *socket) *session {
+func newSession(c *Connection, greeted *socket) *session {
 	s := &session{
-		socket:    sock,
-		calls:     new(callbackClock),
+		socket:    greeted,
+		calls:     new(timing.Callbacks),
 		c:         c,
-		raw:       newRawWriter(sock.Conn),
-		processor: newProcessor(sock.Conn),
+		raw:       sock.NewRaw(greeted.Conn),
+		processor: newProcessor(greeted.Conn),
 		failed:    make(chan struct{}),
 		quit:      make(chan struct{}),
 		wake:      make(chan struct{}, 1),
@@ -63,14 +65,14 @@ func newSession(c *Connection, sock *socket) *session {
 
 		interrupted: make(chan struct{}, 1),
 	}
-	sock.calls = s.calls
+	greeted.Calls = s.calls
 	if s.checker = s.raw; s.raw == nil {
-		s.checker = newRawWriter(sock.bare())
+		s.checker = sock.NewRaw(greeted.Bare())
 	}
 	s.reader = newReader(s)
 	s.beats = &heartbeat{s: s}
 	if s.raw != nil {
-		s.raw.written = s.exchangeWritten
+		s.raw.Written = s.exchangeWritten
 	}
 	return s
 }

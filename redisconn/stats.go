@@ -3,6 +3,7 @@ package redisconn
 import (
 	"time"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -100,7 +101,7 @@ func (q *queue) countAnsweredLocked(b *batch, now time.Duration) {
 	refused := min(b.refused, n) // EXEC's error is one more
 	q.refused += uint64(refused)
 	q.values += uint64(n - refused)
-	d := b.delay(now)
+	d := b.Delay(now)
 	q.stages[redis.StageQueue].Add(d.Queue, n)
 	q.stages[redis.StageWire].Add(d.Wire, n)
 	q.stages[redis.StageReading].Add(d.Reading, n)
@@ -116,7 +117,7 @@ func (q *queue) countAnsweredLocked(b *batch, now time.Duration) {
 func (q *queue) countLastCallback() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stages[redis.StageCallback].Add(q.lastCallback+clock()-q.lastRetired, q.lastRequests)
+	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
 	q.lastRequests = 0
 }
 
@@ -139,7 +140,7 @@ func (q *queue) countChangeLocked(to state) {
 		q.failedDials++
 	}
 	if q.session != nil {
-		q.readBytes += uint64(q.session.received.Load())
+		q.readBytes += uint64(q.session.Received())
 	}
 }
 
@@ -161,7 +162,7 @@ func (c *Connection) Stats() Stats {
 	s.Writes, s.WrittenRequests, s.WrittenBytes = q.writes, q.writtenRequests, q.takenBytes
 	s.ReadBytes = q.readBytes
 	if q.session != nil {
-		s.ReadBytes += uint64(q.session.received.Load())
+		s.ReadBytes += uint64(q.session.Received())
 	}
 	if q.open != nil {
 		s.Queued = len(q.open.items) - q.open.withdrawn

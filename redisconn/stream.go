@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -31,73 +32,74 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	if c.ctx.Err() != nil {
 		return errClosed()
 	}
-	t := timing{opened: clock(), calls: new(callbackClock)}
-	sock, failure := c.open(ctx)
+	calls := new(timing.Callbacks)
+	t := timing.Open(calls)
+	greeted, failure := c.open(ctx)
 	if failure != nil {
 		return c.withConn(failure)
 	}
-	defer sock.Close()
+	defer greeted.Close()
 	// Whichever of the contexts ends first ends the exchange.
-	defer context.AfterFunc(ctx, func() { _ = sock.Close() })()
-	defer context.AfterFunc(c.ctx, func() { _ = sock.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = greeted.Close() })()
+	defer context.AfterFunc(c.ctx, func() { _ = greeted.Close() })()
 
-	sock.timeout, sock.blocks = c.opts.IOTimeout, blockTime(cmd, plainArgs(args))
-	res, err := sock.stream(&t, w, req)
+	greeted.Allow(c.opts.IOTimeout, blockTime(cmd, plainArgs(args)))
+	res, err := greeted.stream(t, calls, w, req)
 	if err == nil {
 		return res
 	}
 	if ctx.Err() != nil {
-		return t.explain(redis.ErrRequestCancelled.Wrap(ctx.Err(), "streaming, it may have been sent"))
+		return t.Explain(redis.ErrRequestCancelled.Wrap(ctx.Err(), "streaming, it may have been sent"))
 	}
 	typed := redis.AsErrorx(err)
 	if !typed.IsOfType(redis.ErrIO) && !typed.HasTrait(redis.ErrTraitNotSent) {
 		typed = redis.ErrIO.Wrap(err, "streaming")
 	}
-	return t.explain(c.withConn(typed))
+	return t.Explain(c.withConn(typed))
 }
 
-func (s *socket) stream(t *timing, w io.Writer, req redis.Request) (any, error) {
-	t.noteWrite()
+func (s *socket) stream(t *timing.Stages, calls *timing.Callbacks, w io.Writer, req redis.Request) (any, error) {
+	t.NoteWrite()
 	req.Args = slices.Clone(req.Args)
 	for i, arg := range req.Args {
 		if stream, ok := arg.(redis.Stream); ok && stream.R != nil {
-			stream.R = timedReader{stream.R, t.calls}
+			stream.R = timedReader{stream.R, calls}
 			req.Args[i] = stream
 		}
 	}
 	if _, err := redis.StreamRequest(s, req); err != nil {
 		return nil, err
 	}
-	if err := t.awaitFirstByte(s.dec); err != nil {
+	if err := t.AwaitFirstByte(s.Dec); err != nil {
 		return nil, err
 	}
 	if w == nil {
-		return s.dec.Decode()
+		return s.Dec.Decode()
 	}
-	return s.dec.DecodeTo(timedWriter{w, t.calls})
+	return s.Dec.DecodeTo(timedWriter{w, calls})
 }
 
 // timedReader is a reader of the user's, whose time is measured.
 type timedReader struct {
 	io.Reader
-	calls *callbackClock
+	calls *timing.Callbacks
 }
 
 func (r timedReader) Read(p []byte) (int, error) {
-	r.calls.start()
-	defer r.calls.stop()
+	r.calls.Start()
+	defer r.calls.Stop()
 	return r.Reader.Read(p)
 }
 
 // timedWriter is a writer of the user's, whose time is measured.
 type timedWriter struct {
 	io.Writer
-	calls *callbackClock
+	calls *timing.Callbacks
 }
 
 func (w timedWriter) Write(p []byte) (int, error) {
-	w.calls.start()
-	defer w.calls.stop()
+	w.calls.Start()
+	defer w.calls.Stop()
 	return w.Writer.Write(p)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -89,7 +90,7 @@ var errNotUnblocked = redis.Errors.NewType("not_unblocked")
 // that were measured the shortest counts: others may have met a server that stalled.
 func (d *dedicated) unblockMost() time.Duration {
 	trip := min(d.trip, time.Duration(d.c.shortest.Load()))
-	return min(max(unblockLeast, times(trip, unblockTrips)), unblockLongest)
+	return min(max(unblockLeast, timing.Times(trip, unblockTrips)), unblockLongest)
 }
 
 // identity says to which process a socket leads, and as which client that knows it.

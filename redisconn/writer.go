@@ -166,12 +166,12 @@ var longAgo = time.Unix(1, 0)
 // StopWrites ends a write that waits: this one does not wait. But it leaves it for one that
 // would wait for the rest.
 func (s *session) writeOnce(buf []byte) (n int, err error) {
-	if n, err = s.raw.write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if n, err = s.raw.Write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
 	for errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = s.SetWriteDeadline(time.Time{})
-		n, err = s.raw.write(buf)
+		n, err = s.raw.Write(buf)
 	}
 	if n < len(buf) {
 		_ = s.SetWriteDeadline(longAgo)

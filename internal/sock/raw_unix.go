@@ -1,6 +1,6 @@
 //go:build unix
 
-package redisconn
+package sock
 
 import (
 	"io"
@@ -8,31 +8,30 @@ import (
 	"syscall"
 )
 
-// rawWriter writes to a socket without ever waiting for it.
-type rawWriter struct {
+// Raw writes to a socket without ever waiting for it. It is used by the holder of the right
+// to write, and Exchange and Check by one that has the right to read, too.
+type Raw struct {
 	raw syscall.RawConn
 
-	// What one write needs is kept here, so that it allocates nothing. It is
-	// used by the holder of the right to write.
+	// What one write needs is kept here, so that it allocates nothing.
 	once func(fd uintptr) bool
 	buf  []byte
 	n    int
 	err  error
 
-	// The same for exchange and connCheck, which are used by the holder of the right to
-	// read, too.
+	// The same for Exchange and Check.
 	swap    func(fd uintptr) bool
 	check   func(fd uintptr)
 	head    [1]byte
 	sent    bool
 	readErr error
-	// written is called when exchange has written all. The right to write may
+	// Written is called when Exchange has written all. The right to write may
 	// be gone after it.
-	written func()
+	Written func()
 }
 
-// newRawWriter returns nil for connections that have no socket of their own.
-func newRawWriter(conn net.Conn) *rawWriter {
+// NewRaw returns nil for connections that have no socket of their own.
+func NewRaw(conn net.Conn) *Raw {
 	var raw syscall.RawConn
 	var err error
 	switch conn := conn.(type) {
@@ -46,13 +45,13 @@ func newRawWriter(conn net.Conn) *rawWriter {
 	if err != nil {
 		return nil
 	}
-	w := &rawWriter{raw: raw}
+	w := &Raw{raw: raw}
 	w.once, w.swap, w.check = w.writeOnce, w.swapOnce, w.checkOnce
 	return w
 }
 
-// write writes what the socket takes at once.
-func (w *rawWriter) write(buf []byte) (int, error) {
+// Write writes what the socket takes at once.
+func (w *Raw) Write(buf []byte) (int, error) {
 	w.buf, w.n, w.err = buf, 0, nil
 	err := w.raw.Write(w.once)
 	w.buf = nil
@@ -63,7 +62,7 @@ func (w *rawWriter) write(buf []byte) (int, error) {
 }
 
 // writeOnce returns true, so that it is not called again when there is room.
-func (w *rawWriter) writeOnce(fd uintptr) bool {
+func (w *Raw) writeOnce(fd uintptr) bool {
 	for {
 		n, err := syscall.Write(int(fd), w.buf)
 		switch {
@@ -83,10 +82,10 @@ func (w *rawWriter) writeOnce(fd uintptr) bool {
 	}
 }
 
-// exchange checks the socket as connCheck does, writes out, and waits until there is
-// something to read. n is how much was written at once, as by write; it waits only
-// if that was all, and has called written before.
-func (w *rawWriter) exchange(out []byte) (n int, err error) {
+// Exchange checks the socket as Check does, writes out, and waits until there is
+// something to read. n is how much was written at once, as by Write; it waits only
+// if that was all, and has called Written before.
+func (w *Raw) Exchange(out []byte) (n int, err error) {
 	w.buf, w.n, w.err, w.readErr, w.sent = out, 0, nil, nil, false
 	err = w.raw.Read(w.swap)
 	if w.sent {
@@ -105,7 +104,7 @@ func (w *rawWriter) exchange(out []byte) (n int, err error) {
 // swapOnce is called first to write, and again when there may be something to read.
 // Data that comes after the write is noticed, since waiting for it was prepared
 // before.
-func (w *rawWriter) swapOnce(fd uintptr) bool {
+func (w *Raw) swapOnce(fd uintptr) bool {
 	if w.sent {
 		return true
 	}
@@ -117,23 +116,23 @@ func (w *rawWriter) swapOnce(fd uintptr) bool {
 		return true
 	}
 	w.buf, w.sent = nil, true
-	w.written()
+	w.Written()
 	return false
 }
 
-// connCheck returns an error if the server has closed the connection, or has sent
+// Check returns an error if the server has closed the connection, or has sent
 // something, while nobody was reading.
-func (w *rawWriter) connCheck() error {
+func (w *Raw) Check() error {
 	if err := w.raw.Control(w.check); err != nil {
 		return err
 	}
 	return w.readErr
 }
 
-func (w *rawWriter) checkOnce(fd uintptr) { w.readErr = w.checkFD(fd) }
+func (w *Raw) checkOnce(fd uintptr) { w.readErr = w.checkFD(fd) }
 
-// checkFD is connCheck with the file descriptor.
-func (w *rawWriter) checkFD(fd uintptr) error {
+// checkFD is Check with the file descriptor.
+func (w *Raw) checkFD(fd uintptr) error {
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)
 		switch {
@@ -146,6 +145,6 @@ func (w *rawWriter) checkFD(fd uintptr) error {
 		case n == 0:
 			return io.EOF
 		}
-		return errUnsolicited
+		return ErrUnsolicited
 	}
 }

@@ -1,4 +1,4 @@
-package redisconn
+package sock
 
 import (
 	"io"
@@ -18,14 +18,13 @@ func TestReadBufferFits(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
 	defer here.Close()
-	s := &socket{Conn: here, dec: redis.NewDecoder(nil, redis.Limits{})}
-	s.newReadBuffer(readBufferLeast)
+	s := New(here, redis.Limits{})
 	answers := func(n, size int) {
 		reply := "$" + strconv.Itoa(size) + "\r\n" + strings.Repeat("v", size) + "\r\n"
 		go func() { _, _ = io.WriteString(there, strings.Repeat(reply, n)) }()
 		for range n {
-			s.fitReadBuffer()
-			res, err := s.dec.Decode()
+			s.FitReadBuffer()
+			res, err := s.Dec.Decode()
 			require.NoError(t, err)
 			require.Len(t, res, size)
 		}
@@ -36,7 +35,7 @@ func TestReadBufferFits(t *testing.T) {
 	require.Equal(t, readBufferLeast, s.size, "after one")
 	answers(20, 10)
 	require.Equal(t, readBufferLeast, s.size, "small replies")
-	s.idle.Store(true)
+	s.NoteIdle()
 	answer(10)
 	require.Equal(t, readBufferLeast, s.size, "idle")
 	answers(30, 16<<10)
@@ -45,7 +44,7 @@ func TestReadBufferFits(t *testing.T) {
 	require.False(t, s.idle.Load())
 	answer(10)
 	require.Equal(t, readBufferMost, s.size, "it stays, until it is idle")
-	s.idle.Store(true)
+	s.NoteIdle()
 	answer(10)
 	require.Equal(t, readBufferLeast, s.size)
 }

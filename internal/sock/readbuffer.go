@@ -1,4 +1,4 @@
-package redisconn
+package sock
 
 import "bufio"
 
@@ -14,17 +14,17 @@ const (
 )
 
 // newReadBuffer gives the decoder an empty buffer.
-func (s *socket) newReadBuffer(size int) {
+func (s *Socket) newReadBuffer(size int) {
 	s.filled, s.size = 0, size
-	s.dec.Reset(bufio.NewReaderSize(s, size))
+	s.Dec.Reset(bufio.NewReaderSize(s, size))
 }
 
-// fitReadBuffer is called by the holder of the right to read, between two replies.
-func (s *socket) fitReadBuffer() {
+// FitReadBuffer gives the decoder a larger buffer, or a small one again. It is called by the holder of the right to read, between two replies.
+func (s *Socket) FitReadBuffer() {
 	switch {
 	case s.size == readBufferLeast && s.filled < growAfter, s.size == readBufferMost && !s.idle.Load():
 		return
-	case s.dec.Buffered() > 0:
+	case s.Dec.Buffered() > 0:
 		return
 	case s.size == readBufferLeast:
 		s.newReadBuffer(readBufferMost)
@@ -35,10 +35,13 @@ func (s *socket) fitReadBuffer() {
 }
 
 // noteRead counts the reads that have filled all of p, beyond those that have not.
-func (s *socket) noteRead(n int, p []byte) {
+func (s *Socket) noteRead(n int, p []byte) {
 	if n == len(p) {
 		s.filled++
 	} else if s.filled > 0 {
 		s.filled--
 	}
 }
+
+// NoteIdle notes that the connection has been idle. Anybody may call it.
+func (s *Socket) NoteIdle() { s.idle.Store(true) }

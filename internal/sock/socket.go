@@ -1,0 +1,120 @@
+// Package sock is a connection to a server with the decoder of what comes: whatever talks
+// to a server is made of one.
+package sock
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// ErrUnsolicited says that something came that nobody asked for.
+var ErrUnsolicited = errors.New("a reply that nobody asked for")
+
+// Socket is a connection to a server. It has no goroutine and no lock of its own: one
+// goroutine at a time reads, and one writes. What is not said to be the reader's may be
+// used by anybody.
+type Socket struct {
+	net.Conn
+	Dec *redis.Decoder // the reader's
+	// Calls is stopped before each read. It is set before the socket is shared, or nil.
+	Calls *timing.Callbacks
+
+	received atomic.Int64
+	// See readbuffer.go: the size of Dec's buffer, how many more reads have filled it than
+	// have not, and whether the connection has been idle since.
+	size, filled int
+	idle         atomic.Bool
+
+	timeout, blocks time.Duration // see Allow
+}
+
+// Wrap returns the connection such that TLS is closed by closing what is under it.
+func Wrap(conn net.Conn) net.Conn {
+	if secured, ok := conn.(*tls.Conn); ok {
+		return closer{secured}
+	}
+	return conn
+}
+
+// New makes a socket of a connection that Wrap has returned.
+func New(conn net.Conn, limits redis.Limits) *Socket {
+	s := &Socket{Conn: conn, Dec: redis.NewDecoder(nil, limits)}
+	s.newReadBuffer(readBufferLeast)
+	return s
+}
+
+// Allow sets the time that the next exchange has, in place of deadlines: timeout bounds
+// each write, and each read with the time beside for which the server may block. Zero
+// leaves it to the deadlines.
+func (s *Socket) Allow(timeout, blocks time.Duration) { s.timeout, s.blocks = timeout, blocks }
+
+// Read implements io.Reader.
+func (s *Socket) Read(p []byte) (int, error) {
+	s.Calls.Stop()
+	if s.timeout > 0 && s.blocks < command.Forever {
+		_ = s.SetReadDeadline(time.Now().Add(timing.Plus(s.timeout, s.blocks)))
+	}
+	n, err := s.Conn.Read(p)
+	s.received.Add(int64(n))
+	s.noteRead(n, p)
+	return n, err
+}
+
+// Write implements io.Writer.
+func (s *Socket) Write(p []byte) (int, error) {
+	if s.timeout > 0 {
+		_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+	}
+	return s.Conn.Write(p)
+}
+
+// Received returns how many bytes were received.
+func (s *Socket) Received() int64 { return s.received.Load() }
+
+// Secured reports whether the connection is TLS: how much of a failed write was sent is not
+// known then.
+func (s *Socket) Secured() bool {
+	_, secured := s.Conn.(closer)
+	return secured
+}
+
+// Bare returns the connection under TLS, or the socket's own without TLS.
+func (s *Socket) Bare() net.Conn {
+	if secured, ok := s.Conn.(closer); ok {
+		return secured.NetConn()
+	}
+	return s.Conn
+}
+
+// Interruptible reports whether a read can be ended and taken up again: what a user's
+// Dialer returns need not know deadlines.
+func (s *Socket) Interruptible() bool {
+	switch s.Bare().(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
+}
+
+// closer is a TLS connection that is closed by closing its socket. The farewell of
+// tls.Conn.Close may wait for a send buffer that is full: for 5 s, and forever on a
+// transport without deadlines.
+type closer struct{ *tls.Conn }
+
+// Close implements net.Conn.
+func (c closer) Close() error { return c.NetConn().Close() }
+
+// Text returns the text of an address, which a user's dialer may leave out.
+func Text(addr net.Addr) string {
+	if addr == nil {
+		return ""
+	}
+	return addr.String()
+}
