@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -23,7 +24,7 @@ type blocking struct {
 	out    []byte       // req, after ASKING if asked is set
 	asked  time.Time    // when ASK was said that led here
 	blocks time.Duration
-	stat   *stat
+	stat   *queue.Stat
 	ctx    context.Context
 	*timing.Stages
 
@@ -76,12 +77,15 @@ func (b *blocking) letGo() (d *dedicated, granted bool) {
 // here, or zero.
 func (c *Connection) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
-	b := &blocking{c: c, ctx: ctx, Stages: timing.Open(nil), req: *r, asked: asked, blocks: call.BlockTime(), stat: c.newStat(r)}
+	b := &blocking{c: c, ctx: ctx, Stages: timing.Open(nil), req: *r, asked: asked, blocks: call.BlockTime()}
+	if c.stat != nil {
+		b.stat = c.stat(r)
+	}
 	if b.blocks == 0 {
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
 	if !asked.IsZero() {
-		b.out = append(b.out, asking.Buf...)
+		b.out = append(b.out, asking...)
 	}
 	start := len(b.out)
 	b.out = append(b.out, r.Buf...)
@@ -153,7 +157,7 @@ func (b *blocking) run(d *dedicated) {
 // perform has the request run on a connection, until its context ends or the pool is
 // drained. alive is whether the connection can be used again.
 func (b *blocking) perform(d *dedicated) (res any, alive bool) {
-	if b.c.queue.withheld.Load() || !b.c.pool.begin() {
+	if b.c.queue.Withheld() || !b.c.pool.begin() {
 		return errClosed(), true
 	}
 	defer b.c.pool.end()
@@ -175,7 +179,7 @@ func (b *blocking) perform(d *dedicated) (res any, alive bool) {
 
 // cancelled reports whether nobody waits for the result any more.
 func (b *blocking) cancelled() bool {
-	return b.ctx.Err() != nil || b.cb != nil && isCancelled(b.cb)
+	return b.ctx.Err() != nil || b.cb != nil && queue.IsCancelled(b.cb)
 }
 
 // unblockedMost bounds how often a command is sent again that somebody else has had
@@ -210,7 +214,7 @@ func (b *blocking) exchange(d *dedicated) (res any, alive bool) {
 			return lostError(b.ctx, redis.AsErrorx(err), true), false
 		case b.ctx.Err() != nil:
 			return redis.ErrRequestWithdrawn.Wrap(b.ctx.Err(), "unblocked before the server did anything"), true
-		case b.c.pool.ctx.Err() != nil, b.c.queue.withheld.Load():
+		case b.c.pool.ctx.Err() != nil, b.c.queue.Withheld():
 			return errClosed(), true
 		case again == unblockedMost:
 			return res, true
@@ -227,7 +231,7 @@ func (b *blocking) read(d *dedicated, asked bool) (any, error) {
 		return nil, err
 	}
 	if b.req.Typed {
-		return b.cb.(replyDecoder).DecodeReply(d.Dec, b.n)
+		return b.cb.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d.Dec, b.n)
 	}
 	return d.Dec.Decode()
 }
@@ -268,9 +272,9 @@ func (b *blocking) resolve(res any, size int) {
 		res = err
 	}
 	if b.stat != nil && size > 0 {
-		defer b.c.resolveFuture(b.cb, res, b.n) // even if the logger ends the goroutine
-		b.c.reportStat(b.stat, res, size, len(b.out))
+		defer b.c.pipe.Resolve(b.cb, res, b.n) // even if the logger ends the goroutine
+		b.c.pipe.Tell(b.stat, res, size, len(b.out))
 		return
 	}
-	b.c.resolveFuture(b.cb, res, b.n)
+	b.c.pipe.Resolve(b.cb, res, b.n)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pipe"
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -15,16 +17,17 @@ import (
 // Connection is a connection to one server, which all of its users share. It implements
 // [redis.Sender] and is safe for use by many goroutines.
 type Connection struct {
-	addr      address
-	opts      Opts
-	wantsStat bool
+	addr address
+	opts Opts
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue     queue
-	pool      *pool // of dedicated connections
+	queue     *queue.Queue
+	pipe      *pipe.Pipe
+	stat      func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
+	pool      *pool                           // of dedicated connections
 	dedicated dedicatedCounters
 	rotation  rotation
 	latency   atomic.Int64 // see PingLatency
@@ -62,12 +65,9 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Connection{addr: parsed, opts: opts, wantsStat: WantsReqStat(opts.Logger), ended: make(chan struct{}), rotation: newRotation()}
+	c := &Connection{addr: parsed, opts: opts, ended: make(chan struct{}), rotation: newRotation()}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.queue.ctx = c.ctx
-	c.queue.maxRequests, c.queue.maxBytes = opts.MaxRequests, opts.MaxBytes
-	c.queue.fenced = opts.Integrity
-	c.queue.postpones = opts.WritePause >= 0
+	c.makePipe()
 	c.pool = newPool(c.ctx, &c.opts)
 
 	c.connecting()
@@ -81,6 +81,28 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// makePipe makes what requests go through.
+func (c *Connection) makePipe() {
+	o := &c.opts
+	c.queue = queue.New(queue.Opts{
+		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes,
+		Fenced: o.Integrity, Postpones: o.WritePause >= 0, NotConnected: ErrNotConnected,
+	})
+	p := pipe.Opts{
+		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: o.IOTimeout,
+		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
+		WithConn: c.withConn, Place: c.place, Measured: c.measured,
+		Panicked: func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) },
+	}
+	if o.IOTimeout < 0 {
+		p.Heartbeats = defaultIOTimeout
+	}
+	if WantsReqStat(o.Logger) {
+		c.stat, p.ReqStat = newStat, c.reportStat
+	}
+	c.pipe = pipe.New(c.queue, p)
 }
 
 // Close ends the connection. Requests that are not written end with
@@ -133,11 +155,11 @@ func (c *Connection) String() string {
 func (c *Connection) GoString() string { return c.String() }
 
 // ConnectedNow reports whether there is a connection.
-func (c *Connection) ConnectedNow() bool { return c.currentState() == stateConnected }
+func (c *Connection) ConnectedNow() bool { return c.queue.State() == queue.Connected }
 
 // MayBeConnected reports whether there is a connection or one is being made, so
 // that requests are accepted.
-func (c *Connection) MayBeConnected() bool { return c.currentState().accepts() }
+func (c *Connection) MayBeConnected() bool { return c.queue.State().Accepts() }
 
 // EachShard implements redis.Sender: it calls f with the connection.
 func (c *Connection) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/nonce"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -110,7 +111,7 @@ func (d *dedicated) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.c.opts.DialTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = d.Close() })
-	nonce, failure := d.ping()
+	sent, failure := d.ping()
 	if failure != nil {
 		return failure
 	}
@@ -118,7 +119,7 @@ func (d *dedicated) check(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case !nonce.is(res) && !pingRefused(res):
+	case !sent.Echoed(res) && !nonce.Refused(res):
 		return sock.ErrUnsolicited
 	case !stop():
 		return ctx.Err()
@@ -138,13 +139,16 @@ func (d *dedicated) quiet() error {
 }
 
 // ping sends a PING, whose echo is known by the nonce.
-func (d *dedicated) ping() (nonce, *errorx.Error) {
+func (d *dedicated) ping() (nonce.Nonce, *errorx.Error) {
 	d.prepare(0)
-	n := newNonce()
+	n := nonce.New()
 	out, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
 	_, err := d.send(out)
 	return n, err
 }
+
+// asking is what goes before requests that follow ASK.
+var asking = []byte("*1\r\n$6\r\nASKING\r\n")
 
 // prepare sets the time that the next exchange has: to write, and to read each part
 // of what is answered, for which the server may block beforehand.
@@ -214,7 +218,7 @@ func (d *dedicated) renew() bool {
 // command afterwards. later is what it answers then, if ran: a command that is unblocked
 // once more has not run.
 func (d *dedicated) confirm() (later any, ran bool, err error) {
-	nonce, failure := d.ping()
+	sent, failure := d.ping()
 	if failure != nil {
 		return nil, false, failure
 	}
@@ -223,9 +227,9 @@ func (d *dedicated) confirm() (later any, ran bool, err error) {
 		switch {
 		case err != nil:
 			return later, ran, err
-		case nonce.is(res):
+		case sent.Echoed(res):
 			return later, ran, nil
-		case pingRefused(res):
+		case nonce.Refused(res):
 			// Nothing ran. It may be the command that is refused so, and the answer to
 			// PING is still to come: nobody must get that.
 			_ = d.Close()

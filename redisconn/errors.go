@@ -3,6 +3,7 @@ package redisconn
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -54,4 +55,4 @@ var (
 )
 
 // errClosed is what ends a connection that its user has closed.
-func errClosed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }
+func errClosed() *errorx.Error { return queue.ErrClosed() }

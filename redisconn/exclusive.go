@@ -113,7 +113,7 @@ func (e *exclusive) exchange(ctx context.Context, reqs []wire.Request, each func
 	if len(reqs) == 0 {
 		return nil
 	}
-	if e.c.queue.withheld.Load() {
+	if e.c.queue.Withheld() {
 		return e.lose(errClosed())
 	}
 	if why := e.d.quiet(); why != nil {
@@ -158,7 +158,7 @@ func (e *exclusive) encode(reqs []wire.Request) (out []byte, asked []bool) {
 	asked = make([]bool, len(reqs))
 	for i := range reqs {
 		if asked[i] = e.asksBefore(&reqs[i]); asked[i] {
-			out = append(out, asking.Buf...)
+			out = append(out, asking...)
 		}
 		out = append(out, reqs[i].Buf...)
 	}

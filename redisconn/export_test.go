@@ -1,13 +1,20 @@
 package redisconn
 
-// IdleMost is idleMost.
-const IdleMost = idleMost
+import (
+	"reflect"
+	"sync"
+	"time"
+)
+
+// IdleMost is how often the loop looks whether anybody reads: see package pipe.
+const IdleMost = 10 * time.Millisecond
 
 // ReaderRests reports whether the reader rests, and will for IdleMost or longer if
 // no request comes.
 func (c *Connection) ReaderRests() bool {
-	q := &c.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.reading == readNobody && q.read
+	q := reflect.ValueOf(c.queue).Elem()
+	mu := (*sync.Mutex)(q.FieldByName("mu").Addr().UnsafePointer())
+	mu.Lock()
+	defer mu.Unlock()
+	return q.FieldByName("reading").Uint() == 0 && q.FieldByName("read").Bool()
 }

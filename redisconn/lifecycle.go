@@ -7,9 +7,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pipe"
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // run is the lifecycle goroutine: it dials, looks after the session, and
@@ -35,9 +36,9 @@ func (c *Connection) run(result chan<- error, corrected []LogOptCorrected) {
 			result = nil
 		}
 		if s != nil {
-			s.monitor()
-			err = s.end()
-			if broken++; s.wasOfUse(time.Since(began)) {
+			s.Watch()
+			err = c.end(s)
+			if broken++; c.wasOfUse(s, time.Since(began)) {
 				broken = 0
 			}
 		}
@@ -70,12 +71,12 @@ const usefulLeast = 10 * time.Millisecond
 
 // wasOfUse reports whether the session has answered anything, and has not broken
 // as soon as it began.
-func (s *session) wasOfUse(life time.Duration) bool {
-	return s.Received() > 0 && life >= usefulLeast || life >= s.c.opts.ReconnectPause
+func (c *Connection) wasOfUse(s *pipe.Session, life time.Duration) bool {
+	return s.Socket.Received() > 0 && life >= usefulLeast || life >= c.opts.ReconnectPause
 }
 
 // attempt makes a session and starts its goroutines.
-func (c *Connection) attempt() (*session, *errorx.Error) {
+func (c *Connection) attempt() (*pipe.Session, *errorx.Error) {
 	greeted, err := c.open(c.ctx)
 	if err != nil {
 		err = c.withConn(err)
@@ -84,15 +85,12 @@ func (c *Connection) attempt() (*session, *errorx.Error) {
 		if c.ctx.Err() != nil {
 			unsent = c.unsentError(err)
 		}
-		c.abandon(unsent, unsent, nil)
+		c.pipe.Abandon(nil, unsent)
 		return nil, err
 	}
 	c.measured(greeted.trip)
-	s := newSession(c, greeted)
 	c.sockets.Store(&socketAddrs{sock.Text(greeted.LocalAddr()), sock.Text(greeted.RemoteAddr())})
-	go s.writeLoop()
-	go s.readLoop()
-	c.connected(s)
+	s := c.pipe.Start(greeted.Socket)
 	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	return s, nil
 }
@@ -108,104 +106,18 @@ func (c *Connection) connectResult(err *errorx.Error) error {
 	return nil
 }
 
-// monitor watches the session until it fails or the context ends.
-func (s *session) monitor() {
-	check, timeout := s.c.opts.IOTimeout/6, s.c.opts.IOTimeout
-	if timeout < 0 {
-		check = defaultIOTimeout / 6
-	}
-	ticker := time.NewTicker(max(check, time.Millisecond))
-	defer ticker.Stop()
-	progress := progress{since: time.Now()}
-	script := s.c.opts.ScriptMode
-	for tick := 1; ; tick++ {
-		select {
-		case <-s.failed:
-			return
-		case <-s.c.ctx.Done():
-			s.fail(errClosed())
-			return
-		case now := <-ticker.C:
-			oldest, waits := s.c.queue.oldest()
-			if script && waits {
-				oldest.taken = progress.servedSince(now, oldest.seq)
-			}
-			patience := timing.Plus(timeout, oldest.blocks)
-			if waits && timeout > 0 && progress.stalled(now, oldest.taken, s.Received(), patience) {
-				s.fail(redis.ErrIO.New("no answer within %v", patience))
-				return
-			}
-			if tick%2 != 0 {
-				continue
-			}
-			if s.c.queue.trim() {
-				s.NoteIdle()
-			}
-			if !script {
-				s.beats.beat()
-			}
-		}
-	}
-}
-
-// progress tells a server that has stopped answering from one that sends much.
-type progress struct {
-	since    time.Time
-	received int64
-	// seq and served are for servedSince.
-	seq    uint64
-	served time.Time
-}
-
-// servedSince returns since when the oldest batch has been so, as far as calls tell:
-// before that the server may have blocked on others.
-func (p *progress) servedSince(now time.Time, seq uint64) time.Time {
-	if p.served.IsZero() || seq != p.seq {
-		p.seq, p.served = seq, now
-	}
-	return p.served
-}
-
-// enoughProgress is what has to come in within a time-out for a connection to
-// count as alive, though the oldest request is not answered: a link that is
-// slower than this, 64 KiB/s by default, is of no use.
-const enoughProgress = 64 << 10
-
-// stalled reports whether the oldest request has waited for the time-out with
-// too little coming in.
-func (p *progress) stalled(now, oldest time.Time, received int64, timeout time.Duration) bool {
-	if received-p.received >= enoughProgress {
-		p.since, p.received = now, received
-	}
-	if oldest.After(p.since) {
-		p.since, p.received = oldest, received
-	}
-	return now.Sub(p.since) >= timeout
-}
-
 // end resolves what is left of a failed session, and ends its writer. The
 // reader ends by itself, when no future holds it.
-func (s *session) end() *errorx.Error {
-	c := s.c
-	err := c.withConn(s.err)
+func (c *Connection) end(s *pipe.Session) *errorx.Error {
+	err := c.withConn(s.Err())
 	c.disconnected(err) // it may have failed before it was connected
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
-	c.abandon(c.unsentError(err), s.unknownError(), s.badReply)
-	close(s.quit)
+	c.pipe.Abandon(s, c.unsentError(err))
 	c.report(LogDisconnected{Error: err, LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	c.sockets.Store(nil)
 	return err
-}
-
-// unknownError is what requests get that were written, at least in part, when
-// the session failed.
-func (s *session) unknownError() *errorx.Error {
-	if s.err.IsOfType(redis.ErrIO) {
-		return s.c.withConn(s.err)
-	}
-	return s.c.withConn(redis.ErrIO.Wrap(s.err, "connection lost"))
 }
 
 // unsentError is what requests get that were not written when the session failed.
@@ -216,25 +128,11 @@ func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	return c.withConn(ErrNotConnected.Wrap(err, "connection lost"))
 }
 
-// abandon resolves all that is queued or in flight. badReply, if not nil, is for
-// the oldest request.
-func (c *Connection) abandon(unsent, unknown, badReply *errorx.Error) {
-	inflight, open := c.queue.abort()
-	l := &leftovers{c: c}
-	if badReply != nil {
-		l.badReply = c.withConn(badReply)
-	}
-	l.collect(inflight, unsent, unknown)
-	l.collect(open, unsent, unknown)
-	c.queue.countLeft(l.notSent, l.unknown)
-	l.resolveAll()
-}
-
 // finish ends a connection whose context has ended.
 func (c *Connection) finish(err *errorx.Error) {
 	c.Close()
 	closed := c.unsentError(err)
-	c.abandon(closed, closed, nil)
+	c.pipe.Abandon(nil, closed)
 	c.pool.close()
 	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
@@ -256,47 +154,8 @@ func (c *Connection) pause(doubled int, began time.Time) {
 
 // The changes of state.
 
-func (c *Connection) connecting() { c.change(stateConnecting, nil, nil) }
+func (c *Connection) connecting() { c.queue.Change(queue.Connecting, nil, nil) }
 
-func (c *Connection) disconnected(why *errorx.Error) { c.change(stateDisconnected, nil, why) }
+func (c *Connection) disconnected(why *errorx.Error) { c.queue.Change(queue.Disconnected, nil, why) }
 
-func (c *Connection) connected(s *session) { c.change(stateConnected, s, nil) }
-
-func (c *Connection) closed() { c.change(stateClosed, nil, nil) }
-
-// lost is called by the session that fails.
-func (c *Connection) lost(why *errorx.Error) { c.change(stateDisconnected, nil, why) }
-
-// change changes the state. A closed connection stays closed.
-func (c *Connection) change(to state, s *session, why *errorx.Error) {
-	q := &c.queue
-	q.mu.Lock()
-	var start bool
-	if q.state != stateClosed {
-		q.countChangeLocked(to)
-		q.state, q.session, q.why = to, s, why
-		q.reading = readLoop // the loop of a new session begins with it
-		start = s != nil && q.open != nil && !q.writing
-		q.writing = q.writing || start
-	}
-	if !q.state.accepts() {
-		q.admitWaitersLocked()
-	}
-	q.mu.Unlock()
-	if start {
-		s.wake <- struct{}{}
-	}
-}
-
-// currentSession returns the session, or nil if there is none.
-func (q *queue) currentSession() *session {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.session
-}
-
-func (c *Connection) currentState() state {
-	c.queue.mu.Lock()
-	defer c.queue.mu.Unlock()
-	return c.queue.state
-}
+func (c *Connection) closed() { c.queue.Change(queue.Closed, nil, nil) }

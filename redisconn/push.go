@@ -9,6 +9,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -129,8 +131,8 @@ func (p *PushSocket) Send(reqs ...redis.Request) error {
 		if len(req.Args) != 1 {
 			return redis.ErrArgumentType.New("PING on a PushSocket takes one string")
 		}
-		nonce, _ := redis.ArgToString(req.Args[0])
-		pings = append(pings, sentPing{nonce: nonce})
+		text, _ := redis.ArgToString(req.Args[0])
+		pings = append(pings, sentPing{nonce: text})
 	}
 	return p.send(encoded, pings)
 }
@@ -171,11 +173,11 @@ func (p *PushSocket) Receive(push *redis.Push) (reply any, pushed bool, err erro
 		if p.authenticated(reply) {
 			continue
 		}
-		nonce, isBeat := p.answered(reply)
+		echo, isBeat := p.answered(reply)
 		switch {
 		case isBeat:
-		case nonce != "":
-			return []byte(nonce), false, nil
+		case echo != "":
+			return []byte(echo), false, nil
 		default:
 			return reply, false, nil
 		}
@@ -184,7 +186,7 @@ func (p *PushSocket) Receive(push *redis.Push) (reply any, pushed bool, err erro
 
 // answered takes the reply to the oldest PING. It returns what that asked to be echoed,
 // or "" if the reply is not its answer, and whether it was a heartbeat.
-func (p *PushSocket) answered(reply any) (nonce string, isBeat bool) {
+func (p *PushSocket) answered(reply any) (echoed string, isBeat bool) {
 	err := redis.AsErrorx(reply)
 	echo, _ := reply.([]byte)
 	p.mu.Lock()
@@ -224,7 +226,7 @@ func (p *PushSocket) writeLoop() {
 	}
 	ticker := time.NewTicker(max(timeout/pushChecks, time.Millisecond))
 	defer ticker.Stop()
-	beaten, progress := time.Now(), progress{since: time.Now()}
+	beaten, progress := time.Now(), sock.Progress{Since: time.Now()}
 	for {
 		select {
 		case <-p.done:
@@ -236,14 +238,14 @@ func (p *PushSocket) writeLoop() {
 			p.write(timeout)
 		case now := <-ticker.C:
 			if p.held.Load() {
-				progress.since = now
+				progress.Since = now
 			}
 			sent := p.unanswered()
 			switch {
 			case sent.IsZero() && now.Sub(beaten) >= timeout/pushBeats:
 				beaten = now
 				p.beat(now, nil)
-			case !sent.IsZero() && p.c.opts.IOTimeout > 0 && progress.stalled(now, sent, p.Received(), timeout/pushPatience):
+			case !sent.IsZero() && p.c.opts.IOTimeout > 0 && progress.Stalled(now, sent, p.Received(), timeout/pushPatience):
 				p.fail(redis.ErrIO.New("no answer within %v", timeout/pushPatience))
 			}
 		}
@@ -265,7 +267,7 @@ func (p *PushSocket) unanswered() time.Time {
 // beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the
 // socket only.
 func (p *PushSocket) beat(now time.Time, auth *Credentials) {
-	n := newNonce()
+	n := nonce.New()
 	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
 	if auth != nil {
 		encoded, _ = redis.AppendRequest(encoded, redis.Req("AUTH", auth.auth()...))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -118,7 +119,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	judge := wire.Own(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
 	for {
 		one := [1]*wire.Request{&r}
-		_, refused := c.enqueue(one[:], judge, 0, 0)
+		_, refused := c.pipe.Enter(one[:], &queue.Entry{Future: judge, Own: true})
 		switch {
 		case refused == nil:
 			return answer, nil
@@ -126,7 +127,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 			judge.Resolve(refused, 0)
 			return answer, nil
 		}
-		if (capacity{&c.queue, 1}).AwaitCapacity(ctx) != nil {
+		if (queue.Room{Queue: c.queue, Requests: 1}).AwaitCapacity(ctx) != nil {
 			return nil, c.unconfirmed(ctx)
 		}
 	}

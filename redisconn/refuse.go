@@ -3,6 +3,7 @@ package redisconn
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -11,11 +12,11 @@ import (
 func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 	if err.IsOfType(redis.ErrQueueFull) {
 		if _, batch := err.Property(wire.EKCapacity); !batch {
-			err = err.WithProperty(wire.EKCapacity, capacity{&c.queue, 1})
+			err = err.WithProperty(wire.EKCapacity, queue.Room{Queue: c.queue, Requests: 1})
 		}
 	}
-	c.queue.countLeft(1, 0)
-	c.resolveFuture(cb, c.withConn(err), n)
+	c.queue.CountLeft(1, 0)
+	c.pipe.Resolve(cb, c.withConn(err), n)
 }
 
 // refuseBatch resolves the requests of a batch that was not queued. The one of
@@ -30,7 +31,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)
 	if others.IsOfType(redis.ErrQueueFull) {
-		others = others.WithProperty(wire.EKCapacity, capacity{&c.queue, len(reqs)})
+		others = others.WithProperty(wire.EKCapacity, queue.Room{Queue: c.queue, Requests: len(reqs)})
 	}
 	for i := range reqs {
 		if i == failed {
@@ -44,6 +45,6 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	case len(reqs) == 0:
 		c.refuse(cb, others, exec)
 	default: // the transaction counts as its requests
-		c.resolveFuture(cb, c.withConn(others), exec)
+		c.pipe.Resolve(cb, c.withConn(others), exec)
 	}
 }

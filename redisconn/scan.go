@@ -15,7 +15,7 @@ type scanner struct {
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
 	if s.IterLast() {
-		s.c.resolveFuture(cb, redis.ScanEOF, 0)
+		s.c.pipe.Resolve(cb, redis.ScanEOF, 0)
 		return
 	}
 	s.DoNext(cb, s.c)

@@ -6,9 +6,16 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+)
+
+const (
+	// DoAsking makes SendBatchFlags send ASKING first.
+	DoAsking = 1 << iota
+	// DoTransaction makes SendBatchFlags wrap the requests into MULTI and EXEC.
+	DoTransaction
 )
 
 // Send implements redis.Sender.
@@ -53,7 +60,7 @@ func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) 
 		return err
 	}
 	one := [1]*wire.Request{r}
-	_, err := c.enqueue(one[:], cb, n, flagAsking(asking))
+	_, err := c.enter(one[:], cb, n, flagAsking(asking))
 	return err
 }
 
@@ -90,9 +97,7 @@ func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request
 // SharesCallers is for package rediscluster: it says whether the callers of the
 // connection send to other servers, too.
 func (c *Connection) SharesCallers(several bool) {
-	c.queue.mu.Lock()
-	defer c.queue.mu.Unlock()
-	c.queue.several = several
+	c.queue.Several(several)
 }
 
 // checkEncoded refuses what must not be sent, with these flags.
@@ -108,71 +113,14 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
 }
 
-// enqueue is where everything that is sent enters: requests that go out together,
-// with flags after ASKING or between MULTI, whose number is n-1, and EXEC. It sees to their
-// being written, or says why they have not entered. last is the ticket of the last of them: once they
-// are written they may be sent again, so that nobody may look at reqs.
-func (c *Connection) enqueue(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
-	return c.enqueueOn(nil, reqs, cb, n, flags)
-}
-
-// enqueueOn is enqueue of what is to be written on a certain session or not at all, if on
-// is not nil: what waits for a session is resolved when that fails.
-func (c *Connection) enqueueOn(on *session, reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
-	q := &c.queue
-	q.mu.Lock()
-	err := q.admitLocked(reqs, cb)
-	if err == nil && on != nil && on != q.session {
-		err = ErrNotConnected.New("the session has ended")
-	}
-	if err != nil {
-		q.mu.Unlock()
-		return last, err
-	}
-	b := q.openLocked()
-	m := b.mark()
-	if flags&DoAsking != 0 {
-		b.addOwn(asking, nil, 0, q.nextSeqLocked(), c.newStat(asking))
-	}
-	if flags&DoTransaction != 0 {
-		b.addMulti(cb, n-1, q.nextSeqLocked(), c.newStat(multi))
-	}
-	for i, r := range reqs {
-		last = wire.Ticket{Queue: q, Seq: q.nextSeqLocked()}
-		r.Ticket = last
-		b.add(r, cb, n+uint64(i), last.Seq, c.newStat(r))
-		if c.opts.ScriptMode {
-			b.blocks = timing.Plus(b.blocks, blockTime(r.Cmd, r.Args()))
-		}
-	}
-	if flags&DoTransaction != 0 {
-		b.addExec(cb, n+uint64(len(reqs)), q.nextSeqLocked(), c.newStat(exec))
-		if len(reqs) == 0 { // the transaction counts as its requests
-			b.own--
-		}
-	}
-	if flags != 0 {
-		b.pin(m)
-	}
-	s, d := q.enteredLocked(m)
-	q.mu.Unlock()
-	if d&(dutyWrite|dutyCheck) != 0 {
-		s.flush(d)
-	}
-	return last, nil
-}
-
-// sendOn sends a request of the library's own on a certain session, or not at all.
-func (c *Connection) sendOn(s *session, req Request, answer wire.Own) {
-	r, _, err := redis.EncodeRequest(nil, req, false)
-	if err != nil {
-		answer(err, 0)
-		return
-	}
-	one := [1]*wire.Request{&r}
-	if _, refused := c.enqueueOn(s, one[:], answer, 0, 0); refused != nil {
-		answer(refused, 0)
-	}
+// enter lets requests of the users' in, which go out together, with flags after ASKING or
+// between MULTI, whose number is n-1, and EXEC. last is the ticket of the last of them: once
+// they are written they may be sent again, so that nobody may look at reqs.
+func (c *Connection) enter(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
+	return c.pipe.Enter(reqs, &queue.Entry{
+		Future: cb, N: n, Stat: c.stat, Blocks: c.opts.ScriptMode,
+		Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0,
+	})
 }
 
 // blockTime is for how long a request may block.

@@ -47,7 +47,7 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 		}
 		refs[i] = &encoded[i]
 	}
-	last, err := c.enqueue(refs, cb, start, flags)
+	last, err := c.enter(refs, cb, start, flags)
 	if err != nil {
 		c.refuseBatch(reqs, cb, start, flags, err, -1)
 		return
@@ -70,7 +70,7 @@ func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uin
 		}
 	}
 	if err == nil {
-		last, err = c.enqueue(reqs, cb, start, flags)
+		last, err = c.enter(reqs, cb, start, flags)
 	}
 	if err == nil {
 		wire.Queued(cb, last)

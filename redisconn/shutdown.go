@@ -29,7 +29,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	}
 	defer c.Close()
 	// What blocks is unblocked through the shared connection, which drains only then.
-	for _, drained := range []func() <-chan struct{}{c.pool.shut, c.queue.drain, c.pool.drained} {
+	for _, drained := range []func() <-chan struct{}{c.pool.shut, c.queue.Drain, c.pool.drained} {
 		select {
 		case <-drained():
 		case <-c.ctx.Done():
@@ -57,7 +57,7 @@ func (c *Connection) DrainDedicated() { c.pool.shut() }
 
 // left counts the requests that are pending, and the sessions that are open as unknown.
 func (c *Connection) left() (unsent, unknown int) {
-	unsent, unknown = c.queue.left()
+	unsent, unknown = c.queue.Left()
 	granted, waiting := c.pool.left()
 	return unsent + waiting, unknown + granted
 }
@@ -68,26 +68,4 @@ func (c *Connection) left() (unsent, unknown int) {
 func (c *Connection) Pending() int {
 	unsent, unknown := c.left()
 	return unsent + unknown
-}
-
-// drain lets nothing in any more, and returns what is closed when nothing is
-// pending but the library's own.
-func (q *queue) drain() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.draining == nil {
-		q.draining = make(chan struct{})
-	}
-	q.admitWaitersLocked()
-	return q.draining
-}
-
-// left counts the requests that are pending, without the library's own.
-func (q *queue) left() (unsent, unknown int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.open != nil {
-		unsent = len(q.open.items) - q.open.withdrawn - q.open.own
-	}
-	return unsent, q.pending - q.own - unsent
 }

@@ -3,7 +3,6 @@ package redisconn
 import (
 	"time"
 
-	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -73,103 +72,21 @@ func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
 	return nil
 }
 
-// counters are what Stats is made of. queue.mu guards them.
-type counters struct {
-	values, refused, notSent, unknown  uint64
-	writes, writtenRequests            uint64
-	readBytes                          uint64 // of sockets that are gone
-	connects, disconnects, failedDials uint64
-	stages                             [4]redis.Histogram // by redis.Stage
-	lastCallback                       time.Duration      // see countLastCallback
-	lastRequests                       int
-	lastRetired                        time.Duration
-}
-
-// countTakenLocked counts a batch that is taken.
-func (q *queue) countTakenLocked(b *batch) {
-	q.writes++
-	q.writtenRequests += uint64(len(b.items))
-}
-
-// countAnsweredLocked counts a batch that is answered. The last future of a user is
-// still to be resolved then.
-func (q *queue) countAnsweredLocked(b *batch, now time.Duration) {
-	n := len(b.items) - b.own
-	if n <= 0 {
-		return
-	}
-	refused := min(b.refused, n) // EXEC's error is one more
-	q.refused += uint64(refused)
-	q.values += uint64(n - refused)
-	d := b.Delay(now)
-	q.stages[redis.StageQueue].Add(d.Queue, n)
-	q.stages[redis.StageWire].Add(d.Wire, n)
-	q.stages[redis.StageReading].Add(d.Reading, n)
-	if last := &b.items[len(b.items)-1]; last.fut == nil || last.waits {
-		q.stages[redis.StageCallback].Add(d.Callback, n)
-		return
-	}
-	q.lastCallback, q.lastRequests, q.lastRetired = d.Callback, n, now
-}
-
-// countLastCallback counts the callbacks of the batch that was retired last, when its
-// last future was resolved.
-func (q *queue) countLastCallback() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
-	q.lastRequests = 0
-}
-
-// countLeft counts requests that were not answered.
-func (q *queue) countLeft(notSent, unknown uint64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.notSent += notSent
-	q.unknown += unknown
-}
-
-// countChangeLocked counts a change of state.
-func (q *queue) countChangeLocked(to state) {
-	switch {
-	case to == stateConnected:
-		q.connects++
-	case q.state == stateConnected && to == stateDisconnected:
-		q.disconnects++
-	case q.state == stateConnecting && to == stateDisconnected:
-		q.failedDials++
-	}
-	if q.session != nil {
-		q.readBytes += uint64(q.session.Received())
-	}
-}
-
 // Stats returns a snapshot. It holds the connection's lock for a part of its time,
 // which is some 2.4 µs (BenchmarkStats, two cores).
 func (c *Connection) Stats() Stats {
-	var stages [4]redis.Histogram
-	s := Stats{
-		Addr: c.Addr(), LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr(), PingLatency: c.PingLatency(),
-		Queue: &stages[0], Wire: &stages[1], Reading: &stages[2], Callback: &stages[3],
+	q := c.queue.Stats()
+	stages := &q.Stages
+	return Stats{
+		Addr: c.Addr(), LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr(), State: q.State.String(),
+		Values: q.Values, Refused: q.Refused, NotSent: q.NotSent, Unknown: q.Unknown,
+		Writes: q.Writes, WrittenRequests: q.WrittenRequests, WrittenBytes: q.WrittenBytes, ReadBytes: q.ReadBytes,
+		InFlight: q.InFlight, Queued: q.Queued, QueuedBytes: q.QueuedBytes, WaitingForRoom: q.WaitingForRoom,
+		Connects: q.Connects, Disconnects: q.Disconnects, FailedDials: q.FailedDials, PingLatency: c.PingLatency(),
+		Queue: &stages[redis.StageQueue], Wire: &stages[redis.StageWire],
+		Reading: &stages[redis.StageReading], Callback: &stages[redis.StageCallback],
 		Dedicated: c.dedicatedStats(),
 	}
-	q := &c.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	stages = q.stages
-	s.State = q.state.String()
-	s.Values, s.Refused, s.NotSent, s.Unknown = q.values, q.refused, q.notSent, q.unknown
-	s.Writes, s.WrittenRequests, s.WrittenBytes = q.writes, q.writtenRequests, q.takenBytes
-	s.ReadBytes = q.readBytes
-	if q.session != nil {
-		s.ReadBytes += uint64(q.session.Received())
-	}
-	if q.open != nil {
-		s.Queued = len(q.open.items) - q.open.withdrawn
-	}
-	s.InFlight, s.QueuedBytes, s.WaitingForRoom = q.pending-s.Queued, q.bytes, q.waiters.Len()
-	s.Connects, s.Disconnects, s.FailedDials = q.connects, q.disconnects, q.failedDials
-	return s
 }
 
 // Merge adds the counters of another connection. Addresses, State and PingLatency stay

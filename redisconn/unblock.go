@@ -151,23 +151,23 @@ func (d *dedicated) askUnblock() <-chan any {
 		reply <- d.self.err
 		return reply
 	}
-	s := d.c.queue.currentSession()
+	s := d.c.pipe.Session()
 	if s == nil {
 		reply <- ErrNotConnected.New("not connected")
 		return reply
 	}
-	switch server := s.server.Load(); {
+	switch server := s.RunID.Load(); {
 	case server == nil:
-		d.c.sendOn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
+		d.c.pipe.SendOwn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
 			if err := redis.AsErrorx(res); err == nil || refusedForGood(err) {
 				server := runID(res)
-				s.server.Store(&server)
+				s.RunID.Store(&server)
 				res = serverKnown
 			}
 			reply <- res
 		})
 	case *server == d.self.server:
-		d.c.sendOn(s, redis.Req("CLIENT", "UNBLOCK", d.self.client, "ERROR"), func(res any, _ uint64) { reply <- res })
+		d.c.pipe.SendOwn(s, redis.Req("CLIENT", "UNBLOCK", d.self.client, "ERROR"), func(res any, _ uint64) { reply <- res })
 	default:
 		reply <- errNotUnblocked.New("the shared connection does not lead to the same process")
 	}

@@ -21,3 +21,6 @@ func Times(d, n time.Duration) time.Duration {
 	}
 	return d * n
 }
+
+// Until returns the time from now, which Clock returned, until t.
+func Until(t time.Time, now time.Duration) time.Duration { return t.Sub(epoch) - now }

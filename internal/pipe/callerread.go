@@ -1,0 +1,150 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// ReadUntil implements wire.Reader. It reads and resolves what is in flight in the
+// goroutine of a caller, up to the caller's own last request.
+func (s *Session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
+	r := s.reader
+	finished := false
+	defer func() { // what is the user's, as a logger, may panic or end the goroutine
+		if finished {
+			return
+		}
+		r.settle()
+		s.p.queue.LoopReads(&s.Session)
+		s.readWake <- struct{}{}
+		if v := recover(); v != nil {
+			passed = true
+			s.p.opts.Panicked(v, debug.Stack())
+		}
+	}()
+	if s.Both && !s.writeFirst(ctx) {
+		finished = true
+		return false
+	}
+	if s.tookBack() {
+		finished = true
+		s.PassRead()
+		return true
+	}
+	for r.until = last + 1; r.answered <= last; {
+		switch r.awaitReply(ctx) {
+		case replyTooLarge: // waiting for it can't be interrupted
+			return true
+		case replyNever:
+			finished = true
+			return false
+		}
+		if !r.answer() {
+			finished = true // the session has failed
+			return true
+		}
+	}
+	for queue.ExtraReplies(s.p.queue.Load()) && r.dec.Complete() && r.nextWaits() {
+		if !r.answer() {
+			break
+		}
+	}
+	finished = true
+	s.PassRead()
+	return true
+}
+
+// PassRead implements wire.Reader.
+func (s *Session) PassRead() {
+	if s.Both { // the caller has not come to write
+		defer s.PassRead() // also if a future that is asked whether it is cancelled ends the goroutine
+		s.flushBoth()
+		return
+	}
+	r := s.reader
+	mayIdle, retired := r.mayIdle(), r.retired
+	r.retired, r.until = nil, 0
+	if s.p.queue.PassRead(&s.Session, mayIdle, retired) {
+		s.readWake <- struct{}{}
+	}
+}
+
+// settle takes what is answered out of flight. The right to read stays.
+func (r *reader) settle() {
+	if b := r.retired; b != nil {
+		r.cur = r.s.p.queue.Retire(b, r.dec.Buffered() > 0)
+	}
+	r.retired, r.until = nil, 0
+}
+
+// replyState is what became of waiting for a reply.
+type replyState uint8
+
+const (
+	replyReady    replyState = iota
+	replyNever               // the context has ended
+	replyTooLarge            // it does not fit into the buffer
+)
+
+// awaitReply waits until the next reply can be decoded without waiting. It consumes
+// nothing, so that the wait can be interrupted and continued by another goroutine. With
+// a context that can't end it does not wait: decoding may.
+func (r *reader) awaitReply(ctx context.Context) replyState {
+	if ctx.Done() == nil {
+		return replyReady
+	}
+	for !r.dec.Complete() {
+		if r.dec.Buffered() > 0 {
+			_, _ = r.current() // its answer has begun
+		}
+		if r.dec.Full() {
+			return replyTooLarge
+		}
+		if !r.s.interruptibly(ctx, r.dec.AwaitMore) {
+			return replyNever
+		}
+		if r.s.hasFailed() {
+			return replyReady // decoding it fails at once
+		}
+	}
+	return replyReady
+}
+
+// longAgo is the deadline that ends a wait.
+var longAgo = time.Unix(1, 0)
+
+// interruptibly calls wait, which reads from the socket, until ctx is done. It returns
+// false if ctx has ended the wait. Errors, also of a deadline that is not ours, end the
+// session.
+func (s *Session) interruptibly(ctx context.Context, wait func() error) bool {
+	var stop func() bool
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, s.interrupt)
+	}
+	err := wait()
+	ended := stop != nil && !stop()
+	if ended {
+		<-s.interrupted
+		_ = s.SetReadDeadline(time.Time{})
+	}
+	switch {
+	case err == nil:
+	case ended && errors.Is(err, os.ErrDeadlineExceeded):
+		return false
+	default:
+		s.Fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+	return true
+}
+
+// interrupt ends a wait.
+func (s *Session) interrupt() {
+	_ = s.SetReadDeadline(longAgo)
+	s.interrupted <- struct{}{}
+}

@@ -1,0 +1,76 @@
+package pipe
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// connCheck ends the session if the server has closed the connection, or has sent
+// something that nobody asked for. The caller has both rights; it
+// loses that to write with the session.
+func (s *Session) connCheck() bool {
+	err := s.checker.Check()
+	if err == sock.ErrUnsolicited && s.raw == nil {
+		err = s.readRecords(recordsWait)
+	}
+	if err != nil {
+		s.failCheck(err)
+		s.p.queue.Release()
+	}
+	return err == nil
+}
+
+// failCheck ends a session with what connCheck has found.
+func (s *Session) failCheck(err error) {
+	if err == sock.ErrUnsolicited {
+		s.Fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
+	} else {
+		s.Fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+}
+
+// recordsWait is how long connCheck waits for the rest of a TLS record that has begun to
+// come. Records without data come after a handshake, and when keys change.
+const recordsWait = time.Millisecond
+
+// readRecords reads TLS records for a time, or those that are buffered already if it is
+// negative. It returns sock.ErrUnsolicited if one of them has data.
+func (s *Session) readRecords(wait time.Duration) error {
+	_ = s.SetReadDeadline(time.Now().Add(wait))
+	err := s.Dec.AwaitMore()
+	_ = s.SetReadDeadline(time.Time{})
+	switch {
+	case err == nil:
+		return sock.ErrUnsolicited
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return err
+}
+
+// mayIdle reports whether nobody needs to read while nothing is pending: connCheck
+// finds what comes later. What has come already, though nothing is pending, ends the session.
+func (r *reader) mayIdle() bool {
+	if !r.canIdle {
+		return false
+	}
+	buffered := r.dec.Buffered() > 0
+	if r.s.raw != nil && !buffered {
+		return true
+	}
+	if !r.s.p.queue.Idle() {
+		return false // what is pending may be taken back meanwhile
+	}
+	err := sock.ErrUnsolicited
+	if !buffered {
+		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
+	}
+	if err != nil {
+		r.s.failCheck(err)
+	}
+	return true
+}

@@ -1,0 +1,43 @@
+package pipe
+
+import (
+	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// answerFenced reads the replies of a whole batch, and resolves its requests
+// if the fence holds.
+func (r *reader) answerFenced(b *queue.Batch) bool {
+	for len(r.held) < len(b.Items) {
+		res, err := r.dec.Decode()
+		if err != nil {
+			r.s.Fail(redis.AsErrorx(err))
+			return false
+		}
+		r.held = append(r.held, reply{res, r.dec.Size()})
+	}
+	if echo := r.held[len(r.held)-1].res; !b.Fence.Echoed(echo) && !nonce.Refused(echo) {
+		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
+		return false
+	}
+	// A future that panics interrupts this; what is claimed is done. After the
+	// last item the batch is no longer the reader's.
+	size := len(b.Items)
+	next, ok := b.Unclaimed()
+	if !ok {
+		return false
+	}
+	for ; next < size; next++ {
+		if !b.Claim(next) {
+			return false
+		}
+		held := r.held[next]
+		if next+1 == size {
+			clear(r.held)
+			r.held = r.held[:0]
+		}
+		r.resolve(b, next, held)
+	}
+	return true
+}

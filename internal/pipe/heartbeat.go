@@ -1,0 +1,48 @@
+package pipe
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// heartbeat sends a PING with a nonce now and then. A wrong echo means that
+// replies and requests have come out of step, and ends the session.
+type heartbeat struct {
+	s       *Session
+	waiting atomic.Bool // one at a time
+	nonce   nonce.Nonce // not changed while waiting
+	sent    time.Time
+}
+
+// beat sends the next one, unless the last is not answered yet.
+func (h *heartbeat) beat() {
+	if h.waiting.Load() {
+		return
+	}
+	h.nonce, h.sent = nonce.New(), time.Now()
+	h.waiting.Store(true)
+	h.s.p.SendOwn(h.s, redis.Req("PING", h.nonce[:]), h.answered)
+}
+
+func (h *heartbeat) answered(res any, _ uint64) {
+	defer h.waiting.Store(false)
+	if h.nonce.Echoed(res) {
+		h.s.p.opts.Measured(time.Since(h.sent))
+		return
+	}
+	if err := redis.AsErrorx(res); err != nil {
+		if !err.IsOfType(redis.ErrResult) || nonce.Refused(err) {
+			return // not answered, or the server has no echo to give
+		}
+	}
+	h.s.Fail(redis.ErrPing.New("a heartbeat was answered with something else"))
+}
+
+// misdirected reports whether res is the echo that the heartbeat waits for, though a
+// request of a user's is about to get it.
+func (h *heartbeat) misdirected(res any, own bool) bool {
+	return h.waiting.Load() && !own && h.nonce.Echoed(res)
+}

@@ -1,0 +1,191 @@
+package pipe
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// leftovers are the requests of a session, or of an attempt to make one, that
+// ended before they were answered.
+type leftovers struct {
+	p     *Pipe
+	items []leftover
+	// badReply, if not nil, is for the oldest request that was written, if anybody
+	// waits for it.
+	badReply *errorx.Error
+	// notSent and unknown count the requests of users by outcome.
+	notSent, unknown uint64
+	next             atomic.Int64
+	ended            atomic.Int64  // items that are resolved
+	done             chan struct{} // closed when all are
+}
+
+type leftover struct {
+	queue.Item
+	err  *errorx.Error
+	sent []byte // the bytes of a plain request
+}
+
+// Abandon resolves all that is queued or in flight when the session has failed, or an attempt
+// to make one: unsent is for what was not written. The state must be one in which nothing is
+// accepted. The session's writer ends with it, and its reader when no future holds it.
+func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
+	l := &leftovers{p: p}
+	unknown := unsent
+	if s != nil {
+		unknown = s.unknownError()
+		if s.badReply != nil {
+			l.badReply = p.opts.WithConn(s.badReply)
+		}
+		defer close(s.quit)
+	}
+	inflight, open := p.queue.Abort()
+	l.collect(inflight, unsent, unknown)
+	l.collect(open, unsent, unknown)
+	p.queue.CountLeft(l.notSent, l.unknown)
+	l.resolveAll()
+}
+
+// A future that holds its caller keeps the others waiting no longer than this.
+const leftoverPatience = 20 * time.Millisecond
+
+// collect takes over the items of a list of batches that nobody has claimed.
+// They get unknown if any of their bytes were written, else unsent.
+func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
+	for oldest := b; b != nil; b = b.Next {
+		i := b.ClaimRest()
+		if i == len(b.Items) {
+			continue
+		}
+		delay := l.p.queue.LeftDelay(b, oldest)
+		unsent, unknown := timing.WithDelay(unsent, delay), timing.WithDelay(unknown, delay)
+		for ; i < len(b.Items); i++ {
+			it := b.Items[i]
+			err := unsent
+			if it.Start < b.Sent {
+				err = unknown
+				if l.badReply != nil {
+					err, l.badReply = l.badReply, nil
+				}
+			}
+			if it.Future == nil || it.Multi {
+				continue
+			}
+			if !it.Exec || b.Items[i-1].Multi { // a transaction counts as its requests
+				l.count(it.Own, err == unsent)
+			}
+			left := leftover{Item: it, err: err}
+			if it.Plain {
+				left.sent = b.Bytes(i)
+			}
+			l.items = append(l.items, left)
+		}
+	}
+}
+
+func (l *leftovers) count(own, notSent bool) {
+	switch {
+	case own:
+	case notSent:
+		l.notSent++
+	default:
+		l.unknown++
+	}
+}
+
+// resolveAll resolves all, and waits for that, so that what is sent on the next socket
+// is resolved after them, but no longer than for a future that holds its caller.
+func (l *leftovers) resolveAll() {
+	if len(l.items) == 0 {
+		return
+	}
+	l.begin()
+	select {
+	case <-l.done:
+	case <-time.After(leftoverPatience):
+	}
+}
+
+// begin has all resolved, in order, in goroutines of their own: a future may block.
+func (l *leftovers) begin() {
+	l.done = make(chan struct{})
+	l.work()
+	go l.watch()
+}
+
+// work starts a goroutine that resolves until nothing is left to begin with.
+func (l *leftovers) work() {
+	go func() {
+		for {
+			i := l.next.Add(1) - 1
+			if i >= int64(len(l.items)) {
+				return
+			}
+			l.resolveItem(&l.items[i])
+		}
+	}()
+}
+
+// resolveItem counts a future as done that ends its goroutine, too.
+func (l *leftovers) resolveItem(it *leftover) {
+	defer func() {
+		if l.ended.Add(1) == int64(len(l.items)) {
+			close(l.done)
+		}
+	}()
+	err := it.err
+	if it.Plain {
+		err = err.WithProperty(redis.EKRequest, queue.RequestOf(it.sent))
+	}
+	l.p.Resolve(it.Future, err, it.N)
+}
+
+// watch is a goroutine that lasts until the last item is begun: when futures
+// hold all that work, others go on, twice as many each time.
+func (l *leftovers) watch() {
+	ticker := time.NewTicker(leftoverPatience)
+	defer ticker.Stop()
+	workers := 1
+	for last := int64(-1); ; {
+		select {
+		case <-l.done:
+			return
+		case <-ticker.C:
+		}
+		at := l.next.Load()
+		if at >= int64(len(l.items)) {
+			return
+		}
+		if at == last {
+			for range workers {
+				l.work()
+			}
+			workers *= 2
+		}
+		last = at
+	}
+}
+
+// resolveCancelled has resolved what was dropped. It does not wait for that: the
+// caller may be one of Send, and may have the right to write.
+func (p *Pipe) resolveCancelled(items []queue.Item) {
+	if len(items) == 0 {
+		return
+	}
+	l := &leftovers{p: p}
+	for _, it := range items {
+		err := p.opts.WithConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))
+		if it.Plain {
+			err = err.WithProperty(redis.EKRequest, it.Stat.Req)
+			it.Plain = false
+		}
+		l.items = append(l.items, leftover{Item: it, err: err})
+	}
+	l.begin()
+}

@@ -1,0 +1,82 @@
+// Package pipe writes the batches of a queue to a socket, reads the replies, and resolves
+// the requests with them. It knows a socket that is dialed and greeted, and nothing of how
+// that came to be, of options, loggers or pools.
+package pipe
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Opts are the options of a pipe.
+type Opts struct {
+	// Ctx is the connection's: a session ends with it.
+	Ctx context.Context
+	// Timeout is for how long requests that were written may go unanswered; negative for
+	// as long as they like. A sixth of Heartbeats is the time between two looks.
+	Timeout, Heartbeats time.Duration
+	// Integrity: replies are released when a whole batch of them is known to be in step.
+	Integrity bool
+	// Pushes: something may come that nobody has asked for.
+	Pushes bool
+	// Yields: who writes may let others run before, so that they send what goes with it.
+	Yields bool
+	// Script: requests may block, so that there are no heartbeats.
+	Script bool
+
+	// WithConn adds the connection to an error.
+	WithConn func(*errorx.Error) *errorx.Error
+	// Place is where replies come from.
+	Place func() wire.Place
+	// Panicked is told of a function of the user's that has panicked.
+	Panicked func(v any, stack []byte)
+	// Measured is told of the round trip of a heartbeat.
+	Measured func(time.Duration)
+	// ReqStat, if not nil, is told of each answered request that has a Stat: in and out are
+	// the sizes of reply and request in bytes.
+	ReqStat func(st *queue.Stat, res any, in, out int)
+}
+
+// Pipe is what all sessions of a connection have in common.
+type Pipe struct {
+	opts    Opts
+	queue   *queue.Queue
+	current atomic.Pointer[Session]
+}
+
+// New makes a pipe of what enters a queue.
+func New(q *queue.Queue, o Opts) *Pipe { return &Pipe{opts: o, queue: q} }
+
+// Enter lets requests into the queue, and sees to their being written, or says why they have
+// not entered. last is the ticket of the last of them: once they are written they may be
+// sent again, so that nobody may look at them.
+func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
+	to, duty, last, refused := p.queue.Enter(reqs, e)
+	if duty&(queue.MustWrite|queue.MustCheck) != 0 {
+		to.Reader.(*Session).flush(duty)
+	}
+	return last, refused
+}
+
+// SendOwn sends a request of the library's own on a certain session, or not at all.
+func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
+	r, _, err := redis.EncodeRequest(nil, req, false)
+	if err != nil {
+		answer(err, 0)
+		return
+	}
+	one := [1]*wire.Request{&r}
+	if _, refused := p.Enter(one[:], &queue.Entry{Future: answer, Own: true, On: &on.Session}); refused != nil {
+		answer(refused, 0)
+	}
+}
+
+// Session returns the session, or the last one, or nil if there was none.
+func (p *Pipe) Session() *Session { return p.current.Load() }

@@ -1,0 +1,85 @@
+package pipe
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// After a write to a server on the same machine, the writer yields its processor to
+// other processes once. Otherwise, while the threads of the client occupy all
+// processors, the server does not run before one of them sleeps, so that client and
+// server work in turns. Two cores, µs per request with and without it: 2 goroutines
+// 18.5 and 22.5, 8: 7.3 and 8.4, 128: 1.75 and 2.45, 1000: 1.55 and 1.85.
+//
+// If no process waits for a processor, this is a system call that returns at once. If
+// processes other than the server wait too, one of them may run for a whole time
+// slice, some milliseconds. The time that is lost in this way is bounded.
+const (
+	// slowYield is how long a yield takes at least to count as lost time: the server
+	// takes up to 0.5 ms, other processes 1 to 4 ms.
+	slowYield = time.Millisecond
+	// slowYieldPrice bounds the share of the time that is lost: one in so many. With
+	// two busy processes on two cores, 8 goroutines took 143 µs per request without
+	// a bound. The server's own long turns, with 1000 goroutines, are as rare.
+	slowYieldPrice = 16
+	// slowYieldCredit is how much may be lost at once before it counts.
+	slowYieldCredit = 10 * time.Millisecond
+)
+
+// processor yields the processor to a server on the same machine.
+type processor struct {
+	local bool // the server shares the machine
+	began time.Time
+	// repaid is when what was lost will be repaid, since began.
+	repaid atomic.Int64
+}
+
+func newProcessor(conn net.Conn) *processor {
+	return &processor{local: isLocal(conn.LocalAddr(), conn.RemoteAddr()), began: time.Now()}
+}
+
+// yield lets the server run. The caller must not have the right to write.
+func (p *processor) yield() {
+	if !p.local {
+		return
+	}
+	before := time.Since(p.began)
+	if !p.may(before) {
+		return
+	}
+	schedYield()
+	after := time.Since(p.began)
+	p.account(after, after-before)
+}
+
+// may reports whether to yield at a time since began.
+func (p *processor) may(now time.Duration) bool {
+	return time.Duration(p.repaid.Load())-now <= slowYieldPrice*slowYieldCredit
+}
+
+// account takes into account how long a yield took, and when it ended.
+func (p *processor) account(now, took time.Duration) {
+	if took < slowYield {
+		return
+	}
+	for {
+		old := p.repaid.Load()
+		repaid := max(old, int64(now)) + int64(took)*slowYieldPrice
+		if p.repaid.CompareAndSwap(old, repaid) {
+			return
+		}
+	}
+}
+
+// isLocal reports whether both ends of a connection are on one machine.
+func isLocal(here, there net.Addr) bool {
+	switch there := there.(type) {
+	case *net.UnixAddr:
+		return true
+	case *net.TCPAddr:
+		here, ok := here.(*net.TCPAddr)
+		return there.IP.IsLoopback() || ok && there.IP.Equal(here.IP)
+	}
+	return false
+}

@@ -1,0 +1,254 @@
+package pipe
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// reader resolves futures in the order of the wire. It is used by the holder of
+// the right to read.
+type reader struct {
+	s   *Session
+	dec *redis.Decoder
+	// cur is the batch whose answer has begun to come, or nil.
+	cur *queue.Batch
+	// retired is a batch that is answered, and is taken out of flight when the right to read
+	// is passed on: that is one turn at the lock for both. Its last reply was the last that
+	// the caller who reads has waited for.
+	retired *queue.Batch
+	// until is the number behind that of the last request that the caller who reads waits
+	// for; zero if the loop reads.
+	until uint64
+	// held are the replies of cur so far, with Opts.Integrity.
+	held []reply
+	// answered is the sequence number behind that of the last answered request.
+	answered uint64
+
+	canIdle   bool        // nobody needs to read when nothing is pending
+	idleTimer *time.Timer // stopped, but while the loop waits for the right
+}
+
+// idleMost is how often the loop looks whether anybody reads. A socket on which nobody has
+// read since it looked last is read by the loop: a connection that the server closes is
+// noticed after 10 to 20 ms. A hundred wake-ups a second beside a lone caller are too few to be
+// measured.
+const idleMost = 10 * time.Millisecond
+
+func newReader(s *Session, canIdle bool) *reader {
+	r := &reader{s: s, dec: s.Dec, canIdle: canIdle, idleTimer: time.NewTimer(idleMost)}
+	r.idleTimer.Stop()
+	return r
+}
+
+// reply is a result with the size that it had on the wire.
+type reply struct {
+	res  any
+	size int
+}
+
+// readLoop is the reader goroutine. It is started with the session, owns the
+// receiving half of the socket, and ends when the session fails.
+func (s *Session) readLoop() {
+	// A future may end the goroutine by runtime.Goexit.
+	defer s.Fail(redis.ErrIO.New("reader ended"))
+	for s.reader.serve() {
+	}
+}
+
+// serve answers requests until the session fails; it returns true when it was
+// interrupted by a future that panicked.
+func (r *reader) serve() (interrupted bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.s.p.opts.Panicked(v, debug.Stack())
+			interrupted = true
+		}
+	}()
+	for r.answer() && r.handOver() {
+	}
+	return false
+}
+
+// handOver passes the right to read on when all that has come is read, and waits
+// until it is the loop's again. It returns false if the session has failed.
+func (r *reader) handOver() bool {
+	if r.cur != nil && r.dec.Buffered() > 0 {
+		return true
+	}
+	r.s.calls.Stop()
+	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.p.queue.PassRead(&r.s.Session, mayIdle, nil) {
+		return true
+	}
+	r.idleTimer.Reset(idleMost)
+	defer r.idleTimer.Stop()
+	for {
+		select {
+		case <-r.s.readWake:
+			if r.s.p.queue.TakePostponed(&r.s.Session) {
+				r.s.flush(queue.MustWrite)
+			}
+			return true
+		case <-r.s.failed:
+			return false
+		case <-r.idleTimer.C:
+			if r.s.p.queue.TakeRead(&r.s.Session) {
+				return true
+			}
+			r.idleTimer.Reset(idleMost)
+		}
+	}
+}
+
+// nextWaits reports whether the next reply, which has come, is for a caller that waits, or
+// nobody.
+func (r *reader) nextWaits() bool {
+	b, _ := r.current()
+	if b == nil {
+		return false
+	}
+	next, ok := b.Unclaimed()
+	return ok && (b.Items[next].Waits || b.Items[next].Future == nil)
+}
+
+// current returns the batch to which a reply has begun to come. If none is in flight, why
+// says what that means for the reply.
+func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
+	if r.cur == nil {
+		r.cur, why = r.s.p.queue.Answering(&r.s.Session)
+	}
+	return r.cur, why
+}
+
+// answer reads one reply and resolves its request with it.
+func (r *reader) answer() bool {
+	if len(r.held) == 0 { // else a future has interrupted the release of replies
+		r.s.FitReadBuffer()
+		if _, err := r.dec.Next(); err != nil {
+			r.s.Fail(redis.AsErrorx(err))
+			return false
+		}
+	}
+	b, why := r.current()
+	if b == nil {
+		r.s.Fail(why)
+		return false
+	}
+	if r.s.p.opts.Integrity {
+		return r.answerFenced(b)
+	}
+	next, ok := b.Unclaimed()
+	if !ok {
+		return false
+	}
+	if b.Items[next].Typed {
+		return r.answerTyped(b, next)
+	}
+	res, err := r.dec.Decode()
+	if err != nil {
+		r.s.failReply(redis.AsErrorx(err))
+		return false
+	}
+	if r.s.beats.misdirected(res, b.Items[next].Own) {
+		r.s.Fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
+		return false
+	}
+	if !b.Claim(next) {
+		return false
+	}
+	r.resolve(b, next, reply{res, r.dec.Size()})
+	return true
+}
+
+// replyDecoder is the future of a typed request.
+type replyDecoder = wire.ReplyDecoder[*redis.Decoder]
+
+// answerTyped is for a future that reads the reply by itself. It belongs to the
+// reader while it does so, whatever becomes of the session.
+func (r *reader) answerTyped(b *queue.Batch, next int) bool {
+	if !b.Claim(next) {
+		return false
+	}
+	it := b.Items[next]
+	res, err := it.Future.(replyDecoder).DecodeReply(r.dec, it.N)
+	if err != nil {
+		r.failTyped(b, next, redis.AsErrorx(err))
+		return false
+	}
+	r.resolve(b, next, reply{res, r.dec.Size()})
+	return true
+}
+
+// failTyped ends the session, and the claimed item of index i whose reply could not be
+// read: as leftovers would, which don't know of it.
+func (r *reader) failTyped(b *queue.Batch, i int, err *errorx.Error) {
+	r.s.Fail(err)
+	if err.IsOfType(redis.ErrIO) {
+		err = r.s.unknownError() // why the session has failed, be it by this error or before
+	} else {
+		err = r.s.p.opts.WithConn(err)
+	}
+	r.s.p.queue.CountLeft(0, 1)
+	it := &b.Items[i]
+	it.Future.Resolve(timing.WithDelay(err, b.Delay(timing.Clock())), it.N)
+}
+
+// resolve tells the logger, if it wants that, and resolves the item of index i, even
+// if the logger panics or ends the goroutine.
+func (r *reader) resolve(b *queue.Batch, i int, got reply) {
+	if it := &b.Items[i]; it.Stat != nil {
+		defer r.finish(b, i, got)
+		r.s.p.Tell(it.Stat, got.res, got.size, b.Size(i))
+		return
+	}
+	r.finish(b, i, got)
+}
+
+// finish resolves the item of index i. The last one of a batch is resolved when the batch
+// is gone already, so that a panic leaves nothing half done, unless it is the last that a
+// caller has waited for who reads: that is no function of the user's.
+func (r *reader) finish(b *queue.Batch, i int, got reply) {
+	it := &b.Items[i]
+	if err, failed := got.res.(*errorx.Error); failed {
+		if it.Future != nil && !it.Own {
+			b.Refused++
+		}
+		err = r.s.p.opts.WithConn(err)
+		if it.Plain {
+			err = err.WithProperty(redis.EKRequest, b.Request(i))
+		}
+		got.res = err
+	} else if it.Exec {
+		b.NameElements(i, got.res)
+	}
+	r.answered = max(r.answered, it.Seq+1)
+	fut, n, observed := it.Future, it.N, it.Observed // b is another's when it is retired
+	calls := fut != nil && !it.Waits
+	if calls {
+		r.s.calls.Start()
+	}
+	last := i+1 == len(b.Items)
+	switch more := r.dec.Buffered() > 0; {
+	case !last:
+	case r.answered == r.until && it.Waits && !more && r.s.raw != nil:
+		r.cur, r.retired = nil, b
+	default:
+		r.cur = r.s.p.queue.Retire(b, more)
+	}
+	if fut == nil {
+		return
+	}
+	if observed {
+		wire.AnsweredBy(fut, r.s.p.opts.Place())
+	}
+	fut.Resolve(got.res, n)
+	if last && calls {
+		r.s.p.queue.CountLastCallback()
+	}
+}

@@ -1,0 +1,140 @@
+package pipe
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Session is the life of one socket. It fails once, with the first error, and everything
+// else follows from that: the socket is closed, reader and writer come to their ends, and
+// who has started it abandons what is left.
+type Session struct {
+	*sock.Socket
+	queue.Session // what the queue knows of it
+	p             *Pipe
+	raw           *sock.Raw // nil if writes of callers could block
+	checker       *sock.Raw // checks the socket, or that under TLS; nil if that is not possible
+	processor     *processor
+	calls         *timing.Callbacks
+
+	failure sync.Once
+	failed  chan struct{} // closed after err is set
+	err     *errorx.Error
+	// badReply is the result of the oldest request, if its reply does not parse.
+	badReply *errorx.Error
+	quit     chan struct{} // closed when the writer is to end
+
+	reader *reader // used by the holder of the right to read
+	// readWake passes the right to read to the reader goroutine.
+	readWake chan struct{}
+	// interrupted: see interruptibly.
+	interrupted chan struct{}
+	// exchanged is the batch that exchange has not written yet.
+	exchanged *queue.Batch
+
+	beats heartbeat
+	// RunID is that of the server process that the session leads to, or empty if that does
+	// not tell; nil until somebody asks.
+	RunID atomic.Pointer[string]
+}
+
+// Start begins a session on a socket, with goroutines that read and write. It ends when it
+// has failed; then what is left is to be abandoned.
+func (p *Pipe) Start(socket *sock.Socket) *Session {
+	s := newSession(p, socket)
+	p.current.Store(s)
+	go s.writeLoop()
+	go s.readLoop()
+	if p.queue.Change(queue.Connected, &s.Session, nil) {
+		s.Wake <- nil
+	}
+	return s
+}
+
+func newSession(p *Pipe, socket *sock.Socket) *Session {
+	s := &Session{
+		Socket:    socket,
+		p:         p,
+		raw:       sock.NewRaw(socket.Conn),
+		processor: newProcessor(socket.Conn),
+		failed:    make(chan struct{}),
+		quit:      make(chan struct{}),
+		readWake:  make(chan struct{}, 1),
+
+		interrupted: make(chan struct{}, 1),
+	}
+	if s.checker = s.raw; s.raw == nil {
+		s.checker = sock.NewRaw(socket.Bare())
+	}
+	s.calls = new(timing.Callbacks)
+	socket.Calls = s.calls
+	mayPass := s.Interruptible() && !p.opts.Integrity
+	canIdle := mayPass && s.checker != nil && !p.opts.Pushes
+	s.Session = queue.Session{
+		Reader:      s,
+		Wake:        make(chan *queue.Batch, 1),
+		MayPass:     mayPass,
+		MayExchange: s.raw != nil && canIdle,
+		Calls:       s.calls,
+		Received:    socket.Received,
+	}
+	s.reader = newReader(s, canIdle)
+	s.beats.s = s
+	if s.raw != nil {
+		s.raw.Written = s.exchangeWritten
+	}
+	return s
+}
+
+// Failed returns what is closed when the session has failed.
+func (s *Session) Failed() <-chan struct{} { return s.failed }
+
+// Err returns with what the session has failed. It may be called when that has happened.
+func (s *Session) Err() *errorx.Error { return s.err }
+
+// Fail ends the session, unless it has ended.
+func (s *Session) Fail(err *errorx.Error) { s.failOnce(err, nil) }
+
+// failReply is Fail for a reply that can't be read. If it came, and does not parse,
+// its error is the result of the request that it was for, too.
+func (s *Session) failReply(err *errorx.Error) {
+	if err.IsOfType(redis.ErrIO) {
+		s.failOnce(err, nil)
+	} else {
+		s.failOnce(err, err)
+	}
+}
+
+func (s *Session) failOnce(err, badReply *errorx.Error) {
+	s.failure.Do(func() {
+		s.err, s.badReply = err, badReply
+		s.p.queue.Change(queue.Disconnected, nil, err) // before anybody goes on: the next session is not lost
+		close(s.failed)
+		_ = s.Close()
+	})
+}
+
+func (s *Session) hasFailed() bool {
+	select {
+	case <-s.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// unknownError is what requests get that were written, at least in part, when
+// the session failed.
+func (s *Session) unknownError() *errorx.Error {
+	if s.err.IsOfType(redis.ErrIO) {
+		return s.p.opts.WithConn(s.err)
+	}
+	return s.p.opts.WithConn(redis.ErrIO.Wrap(s.err, "connection lost"))
+}

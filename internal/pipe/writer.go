@@ -1,0 +1,187 @@
+package pipe
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// flush does what the sender of a request has to do. It is not held by a socket
+// that takes no bytes: what can't be written at once is left to the writer.
+func (s *Session) flush(d queue.Duty) {
+	if d&queue.MustCheck != 0 && !s.connCheck() {
+		return
+	}
+	if d&queue.MustWake != 0 { // before the write: a server may read no more until its replies are read
+		s.readWake <- struct{}{}
+	}
+	if d&queue.MustWrite == 0 {
+		return
+	}
+	if s.raw == nil && !(d&queue.InFlightNone != 0 && s.checker != nil) {
+		s.Wake <- nil
+		return
+	}
+	b, cancelled := s.next(s.TakeFirst())
+	if b != nil {
+		s.writeBatch(b)
+	}
+	s.p.resolveCancelled(cancelled)
+	s.processor.yield()
+}
+
+// next returns the batch that is to be written: b, or else the open one, after others have
+// had the chance to send what goes with it. It returns nil if the right to write is gone.
+func (s *Session) next(b *queue.Batch) (_ *queue.Batch, cancelled []queue.Item) {
+	if b != nil {
+		return b, nil
+	}
+	if !s.yield() {
+		return nil, nil
+	}
+	return s.p.queue.Take()
+}
+
+// writeBatch writes a batch that the caller has taken, and gives up the right to
+// write, or leaves it to the writer with what is left to write.
+func (s *Session) writeBatch(b *queue.Batch) {
+	write := s.writeNow
+	if s.raw == nil {
+		if len(b.Buf) > securedNow {
+			s.Wake <- b
+			return
+		}
+		write = s.writeBlocking
+	}
+	if write(b) && s.p.queue.Wrote(b) {
+		s.Wake <- nil
+	}
+}
+
+// yield lets the goroutines that are about to send do so, where that is worth
+// it. It returns false if one of them has taken over the right to write.
+func (s *Session) yield() bool {
+	if !s.p.opts.Yields {
+		return true
+	}
+	mine := true
+	for turn := s.p.queue.StartYield(); turn != 0; {
+		runtime.Gosched()
+		mine, turn = s.p.queue.EndYield(turn)
+	}
+	return mine
+}
+
+// writeNow writes the batch, or what the socket takes of it at once. It
+// returns false if the right to write is gone.
+func (s *Session) writeNow(b *queue.Batch) bool {
+	if s.hasFailed() {
+		s.p.queue.Release()
+		return false
+	}
+	n, err := s.writeOnce(b.Buf)
+	b.Sent = n
+	switch {
+	case err != nil:
+		s.writeFailed(err)
+		return false
+	case n < len(b.Buf):
+		s.Wake <- b
+		return false
+	}
+	return true
+}
+
+// securedNow is how many bytes a caller writes to a TLS connection by itself, if
+// nothing is in flight: all that was written before has been read then, so that as much
+// as the least send buffer of a system takes does not hold the caller.
+const securedNow = 4 << 10
+
+// writeLoop is the writer goroutine. It is started with the session, owns what
+// Wake passes to it, and ends with quit.
+func (s *Session) writeLoop() {
+	ended := false
+	defer func() {
+		if !ended { // by a future that was asked whether it is cancelled
+			go s.writeLoop()
+		}
+	}()
+	for {
+		var b *queue.Batch
+		select {
+		case b = <-s.Wake:
+		case <-s.quit:
+			ended = true
+			return
+		}
+		s.writeAll(b)
+		s.processor.yield()
+	}
+}
+
+// writeAll writes b, if it is not nil, and then until nothing is left to write.
+func (s *Session) writeAll(b *queue.Batch) {
+	for more := true; more; b = nil {
+		var cancelled []queue.Item
+		b, cancelled = s.next(b)
+		more = b != nil && s.writeBlocking(b) && s.p.queue.Wrote(b)
+		s.p.resolveCancelled(cancelled)
+	}
+}
+
+// writeBlocking writes what is left of the batch. It returns false if the
+// right to write is gone.
+func (s *Session) writeBlocking(b *queue.Batch) bool {
+	if s.hasFailed() {
+		s.p.queue.Release()
+		return false
+	}
+	n, err := s.writeWaiting(b.Buf[b.Sent:])
+	if err != nil && s.raw == nil {
+		n = len(b.Buf) // how much of it left is anybody's guess
+	}
+	b.Sent += n
+	if err != nil {
+		s.writeFailed(err)
+		return false
+	}
+	return true
+}
+
+func (s *Session) writeFailed(err error) {
+	s.Fail(redis.ErrIO.Wrap(err, "writing"))
+	s.p.queue.Release()
+}
+
+// writeOnce writes what the socket takes at once. It does not heed the deadline by which
+// StopWrites ends a write that waits: this one does not wait. But it leaves it for one that
+// would wait for the rest.
+func (s *Session) writeOnce(buf []byte) (n int, err error) {
+	if n, err = s.raw.Write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	for errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = s.SetWriteDeadline(time.Time{})
+		n, err = s.raw.Write(buf)
+	}
+	if n < len(buf) {
+		_ = s.SetWriteDeadline(longAgo)
+	}
+	return n, err
+}
+
+// writeWaiting writes all, and waits until the socket takes it, or writes are stopped.
+func (s *Session) writeWaiting(buf []byte) (n int, err error) {
+	if n, err = s.Conn.Write(buf); s.raw == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	more, err := s.writeOnce(buf[n:])
+	if n += more; err == nil && n < len(buf) {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}

@@ -1,0 +1,82 @@
+package queue
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Answering returns the oldest batch in flight, whose answer has begun to come, as long as
+// s is the session. Without one, why says what that means for a reply that has come: all
+// that is wrong with it is the text, which the caller knows.
+func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.state == Closed: // the session is about to be ended
+		return nil, ErrClosed()
+	case q.session != s || q.head == nil:
+		return nil, redis.ErrResponseUnexpected.New("a reply that nobody asked for")
+	}
+	q.answerBegins(q.head)
+	return q.head, nil
+}
+
+// answerBegins notes that the first byte of the answer to b has come.
+func (q *Queue) answerBegins(b *Batch) {
+	if b.Begun() {
+		return
+	}
+	b.NoteFirstByte()
+	if q.open != nil {
+		q.postponed.atAnswer, q.postponed.answered = len(q.open.Items), len(b.Items)
+	}
+}
+
+// Retire takes the answered batch b, the oldest, out of flight. If more has come it returns
+// the next batch, whose answer that is.
+func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
+	q.mu.Lock()
+	long := q.retire(b)
+	if more && q.head != nil {
+		next = q.head
+		q.answerBegins(next)
+	}
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(b)
+	}
+	return next
+}
+
+// retire takes b out of flight. If it returns true, b is to be recycled without the lock.
+func (q *Queue) retire(b *Batch) (long bool) {
+	if q.head != b { // the session has failed and b was taken over
+		return false
+	}
+	q.pop()
+	q.pending -= len(b.Items)
+	q.gate.own -= b.own
+	q.answered(b)
+	b.answered = true
+	q.letIn()
+	return b.written && !q.recycle(b)
+}
+
+// CountLastCallback counts the callbacks of the batch that was retired last, when its
+// last future was resolved.
+func (q *Queue) CountLastCallback() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
+	q.lastRequests = 0
+}
+
+// CountLeft counts requests that were not answered.
+func (q *Queue) CountLeft(notSent, unknown uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.notSent += notSent
+	q.unknown += unknown
+}

@@ -1,0 +1,141 @@
+package queue
+
+import (
+	"slices"
+	"sort"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Batch is the unit of work: encoded requests and the futures that wait for their replies.
+// It is open, and the queue's, until it is taken. Then Buf is the writer's until that is
+// done, and who reads claims the items one after the other. It is recycled when both are
+// done.
+type Batch struct {
+	Buf   []byte
+	Items []Item
+
+	withdrawn     int  // items to be removed before it is written
+	gone          int  // their bytes
+	customFutures bool // has futures whose Cancelled is worth asking
+	own           int  // items that the library puts there for itself
+	plain         bool // has plain items: Buf is kept until they are answered
+	// Refused counts requests that were answered with an error; the reader's.
+	Refused int
+
+	timing.Stages
+	lastSeq uint64      // of its last request
+	offset  uint64      // bytes that were taken before
+	Fence   nonce.Nonce // of the PING that ends it, if the queue is fenced
+	// Blocks is for how long its requests may block, if that matters.
+	Blocks time.Duration
+	Next   *Batch // in flight
+
+	Sent    int          // bytes that reached the socket; the writer's until it is done
+	claimed atomic.Int64 // items that somebody resolves or has resolved
+
+	// Guarded by the queue's lock: the second to finish recycles.
+	written, answered bool
+}
+
+// mark is a place in an open batch.
+type mark struct{ bytes, items, own int }
+
+func (b *Batch) mark() mark { return mark{len(b.Buf), len(b.Items), b.own} }
+
+// add adds a request. seq is its number in its queue.
+func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+	start := len(b.Buf)
+	b.Buf = append(b.Buf, r.Buf...)
+	it := b.nextItem()
+	it.Future, it.N, it.Seq = fut, n, seq
+	it.Start, it.end = start, len(b.Buf)
+	it.Typed, it.Waits, it.Observed, it.Plain = r.Typed, r.Waits, r.Observed, r.Plain
+	if st != nil { // a logger wants the result
+		it.Stat, it.Typed = st, false
+	}
+	b.plain = b.plain || r.Plain
+	if r.Waits || fut == nil {
+		return it // a caller that waits takes its request back by itself
+	}
+	switch fut.(type) {
+	case redis.FuncFuture, wire.Own: // never cancelled
+	default:
+		b.customFutures = true
+	}
+	return it
+}
+
+// nextItem adds an item that is zero. It is written in place: a copy of an item that has
+// just been written field by field waits until the processor has stored all of them.
+func (b *Batch) nextItem() *Item {
+	n := len(b.Items)
+	if n == cap(b.Items) {
+		b.Items = slices.Grow(b.Items, 1)
+	}
+	b.Items = b.Items[:n+1]
+	return &b.Items[n]
+}
+
+// pin keeps together what was added since m: a transaction, or ASKING and what it
+// is for.
+func (b *Batch) pin(m mark) {
+	for i := m.items; i < len(b.Items); i++ {
+		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
+	}
+}
+
+// lastOf returns the sequence number of the last of the requests from item i on
+// that one caller waits for.
+func (b *Batch) lastOf(i int) uint64 {
+	for i+1 < len(b.Items) && b.Items[i+1].Future == b.Items[i].Future {
+		i++
+	}
+	return b.Items[i].Seq
+}
+
+// reset empties the batch, and leaves it its buffer.
+func (b *Batch) reset() {
+	items, buf := b.Items, b.Buf
+	clear(items)
+	*b = Batch{Items: items[:0], Buf: buf}
+}
+
+// Unclaimed returns the index of the oldest item that nobody has claimed. It is not ok
+// if ClaimRest has taken what was left: the session has failed then.
+func (b *Batch) Unclaimed() (i int, ok bool) {
+	i = int(b.claimed.Load())
+	return i, i < len(b.Items)
+}
+
+// Claim claims the item of index next; it returns false if all that are left
+// were claimed by ClaimRest.
+func (b *Batch) Claim(next int) bool {
+	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
+}
+
+// ClaimRest claims all items that are not claimed yet, and returns the index
+// of the first.
+func (b *Batch) ClaimRest() int { return int(b.claimed.Swap(int64(len(b.Items)))) }
+
+// find returns the index of the item of a sequence number, or where it would be.
+func (b *Batch) find(seq uint64) int {
+	return sort.Search(len(b.Items), func(i int) bool { return b.Items[i].Seq >= seq })
+}
+
+// begin returns where the bytes of the item of index i begin. For a request of
+// a transaction that is not Item.Start.
+func (b *Batch) begin(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return b.Items[i-1].end
+}
+
+// Size returns how many bytes the request of the item of index i has.
+func (b *Batch) Size(i int) int { return b.Items[i].end - b.begin(i) }

@@ -1,0 +1,183 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Entry says how requests enter that are written together.
+type Entry struct {
+	Future redis.Future
+	N      uint64 // of the first; that of MULTI is one less, of EXEC one more than the last
+	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
+	Asking, Transaction bool
+	Own                 bool // the library sends it for itself
+	// On, if not nil, is the session on which it is to be written or not at all: what waits
+	// for a session is resolved when that fails.
+	On *Session
+	// Stat, if not nil, makes the statistics of a request, or returns nil.
+	Stat func(*wire.Request) *Stat
+	// Blocks: requests may block, and for how long matters.
+	Blocks bool
+}
+
+func (e *Entry) stat(r *wire.Request) *Stat {
+	if e.Stat == nil {
+		return nil
+	}
+	return e.Stat(r)
+}
+
+// Duty is what the sender of a request that has entered has to do, and what it has to
+// know for that. It is returned for each request in a register: as a struct it took
+// 20 ns more.
+type Duty uint8
+
+// The duties.
+const (
+	MustCheck    Duty = 1 << iota // before it writes: nobody has read since the last reply
+	MustWake                      // pass the right to read to the loop, before it writes
+	MustWrite                     // it has the right to write
+	InFlightNone                  // all that was written before has been read
+)
+
+// Enter lets requests in: the sender has to do its duty on s. The queue keeps neither reqs nor
+// e. last is the ticket of the last of them: once they are written they may be sent again, so
+// that nobody may look at them.
+func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last wire.Ticket, refused *errorx.Error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if refused = q.admitEntry(reqs, e); refused != nil {
+		return nil, 0, last, refused
+	}
+	if q.open == nil {
+		q.open = q.spares.batch()
+		q.opened, q.postponed = timing.Clock(), postponed{}
+	}
+	m := q.open.mark()
+	last = q.append(reqs, e)
+	q.pending += len(q.open.Items) - m.items
+	q.gate.own += q.open.own - m.own
+	q.bytes += len(q.open.Buf) - m.bytes
+	s, d = q.duty()
+	return s, d, last, nil
+}
+
+func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry) *errorx.Error {
+	if q.ctx.Err() != nil || q.withheld.Load() && !e.Own {
+		return ErrClosed()
+	}
+	if err := q.admit(len(reqs)); err != nil {
+		return err
+	}
+	if e.On != nil && e.On != q.session {
+		return q.notConnected.New("the session has ended")
+	}
+	if len(reqs) == 1 && !q.inTime(reqs[0].Deadline) {
+		q.letIn() // this one may have been let in
+		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are ahead of this one", q.pending).
+			WithProperty(redis.EKDelay, q.overloaded())
+	}
+	return nil
+}
+
+// inTime reports whether a request that enters now is likely to be answered before its
+// deadline. What is open was opened within the last round trip: that is near enough.
+func (q *Queue) inTime(deadline time.Time) bool {
+	if deadline.IsZero() || q.head == nil {
+		return true
+	}
+	now := q.opened
+	if q.open == nil {
+		now = timing.Clock()
+	}
+	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
+}
+
+// append adds the requests to the open batch, and returns the ticket of the last.
+func (q *Queue) append(reqs []*wire.Request, e *Entry) (last wire.Ticket) {
+	b := q.open
+	m := b.mark()
+	if e.Asking {
+		b.addEnvelope(asking, nil, 0, q.nextSeq(), e.stat(asking))
+	}
+	if e.Transaction {
+		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), e.stat(multi)).Multi = true
+	}
+	for i, r := range reqs {
+		last = wire.Ticket{Queue: q, Seq: q.nextSeq()}
+		r.Ticket = last
+		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, e.stat(r))
+		if e.Own {
+			it.Own = true
+			b.own++
+		}
+		if e.Blocks {
+			call := command.Of(r.Cmd, r.Args())
+			b.Blocks = timing.Plus(b.Blocks, call.BlockTime())
+		}
+	}
+	if e.Transaction {
+		it := b.addEnvelope(exec, e.Future, e.N+uint64(len(reqs)), q.nextSeq(), e.stat(exec))
+		it.Exec, it.Plain, it.Observed = true, e.Future != nil, wire.Observes(e.Future)
+		b.plain = b.plain || it.Plain
+		if len(reqs) == 0 { // the transaction counts as its requests
+			b.own--
+		}
+	}
+	if e.Asking || e.Transaction {
+		b.pin(m)
+	}
+	return last
+}
+
+// duty gives the rights that are free to the sender of the last requests of the open batch,
+// or to the caller that waits for them.
+func (q *Queue) duty() (s *Session, d Duty) {
+	if s = q.session; s == nil {
+		return nil, 0
+	}
+	switch {
+	case q.yielding != 0 && q.enough(q.concurrency):
+		q.yielding = 0 // the right to write is taken over
+		d = MustWrite
+	case q.writing:
+	case !q.postponable():
+		q.writing = true
+		d = MustWrite
+	case q.postponed.since == 0:
+		q.postponed.since = q.opened
+	}
+	if q.head == nil {
+		d |= InFlightNone
+	}
+	if q.reading != readNobody {
+		return s, d
+	}
+	// A caller that is to read checks and writes, too: nobody else may touch the
+	// socket once it has the right.
+	last := &q.open.Items[len(q.open.Items)-1]
+	s.Both = true
+	if last.Waits {
+		seq, fut := last.Seq, last.Future
+		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
+			b := q.takeOpen()
+			q.fly(b)
+			s.first.Store(b)
+		}
+		if wire.GiveRead(fut, wire.ReadRight{Reader: s.Reader, Last: seq}) {
+			q.reading, q.read = readCaller, true
+			return nil, 0
+		}
+	}
+	s.Both = false
+	q.reading = readLoop
+	return s, d | MustCheck | MustWake
+}

@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// meter is what is measured and counted: for those who decide when a batch is written, for
+// those who ask where the time of a request has gone, and for statistics. All of it is
+// guarded by Queue.mu.
+type meter struct {
+	concurrency int // see policy.go
+	// opened is when the open batch was opened, or the last one, if there is none.
+	opened time.Duration
+	// usual is the least time that a batch was in flight, lately.
+	usual time.Duration
+	// takenSeq and takenBytes are how many requests and bytes were taken so far.
+	takenSeq, takenBytes uint64
+	postponed            postponed
+	// pause is how many batches are not postponed, since postponing has not paid.
+	pause int
+
+	counters
+}
+
+// postponed is what is known of the open batch.
+type postponed struct {
+	since time.Duration // nobody writes it, or did not; else 0
+	// atAnswer is how many requests it had when the answer to a batch of so many began.
+	atAnswer, answered int
+}
+
+// counters count for statistics.
+type counters struct {
+	values, refused, notSent, unknown  uint64
+	writes, writtenRequests            uint64
+	readBytes                          uint64 // of sockets that are gone
+	connects, disconnects, failedDials uint64
+	stages                             [4]redis.Histogram // by redis.Stage
+	lastCallback                       time.Duration      // see CountLastCallback
+	lastRequests                       int
+	lastRetired                        time.Duration
+}
+
+// take measures and counts a batch that is taken, to be written on s, which may be nil.
+func (m *meter) take(b *Batch, s *Session) {
+	b.Opened, b.Taken = m.opened, timing.Clock()
+	if b.Ready = m.postponed.since; b.Ready == 0 {
+		b.Ready = b.Taken
+	}
+	b.lastSeq = b.Items[len(b.Items)-1].Seq
+	b.offset = m.takenBytes
+	m.takenBytes += uint64(len(b.Buf))
+	m.takenSeq = b.lastSeq + 1
+	var calls *timing.Callbacks
+	if s != nil {
+		calls = s.Calls
+	}
+	b.Take(calls)
+	m.writes++
+	m.writtenRequests += uint64(len(b.Items))
+}
+
+// untake takes the last take back.
+func (m *meter) untake(b *Batch) {
+	m.takenSeq -= uint64(len(b.Items))
+	m.takenBytes -= uint64(len(b.Buf))
+	m.writes--
+	m.writtenRequests -= uint64(len(b.Items))
+	b.Taken = 0
+}
+
+// answered measures and counts a batch that was answered.
+func (m *meter) answered(b *Batch) {
+	now := timing.Clock()
+	m.usual = leastInFlight(m.usual, now-b.Taken)
+	n := len(b.Items) - b.own
+	if n <= 0 {
+		return
+	}
+	refused := min(b.Refused, n) // EXEC's error is one more
+	m.refused += uint64(refused)
+	m.values += uint64(n - refused)
+	d := b.Delay(now)
+	m.stages[redis.StageQueue].Add(d.Queue, n)
+	m.stages[redis.StageWire].Add(d.Wire, n)
+	m.stages[redis.StageReading].Add(d.Reading, n)
+	// The last future of a batch is resolved when the batch is retired, so the time that
+	// one of a user's takes is added afterwards.
+	if last := &b.Items[len(b.Items)-1]; last.Future == nil || last.Waits {
+		m.stages[redis.StageCallback].Add(d.Callback, n)
+		return
+	}
+	m.lastCallback, m.lastRequests, m.lastRetired = d.Callback, n, now
+}
+
+// changed counts a change of state. s is the session before, which may be nil.
+func (m *meter) changed(from, to State, s *Session) {
+	switch {
+	case to == Connected:
+		m.connects++
+	case from == Connected && to == Disconnected:
+		m.disconnects++
+	case from == Connecting && to == Disconnected:
+		m.failedDials++
+	}
+	if s != nil {
+		m.readBytes += uint64(s.Received())
+	}
+}

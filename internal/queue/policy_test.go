@@ -1,0 +1,127 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSmooth(t *testing.T) {
+	for _, c := range []struct{ concurrency, pending, want int }{
+		{0, 0, 0},
+		{0, 1, 1},
+		{1, 0, 0},
+		{8, 8, 8},
+		{8, 1000, 1000}, // upwards at once
+		{1000, 8, 875},  // downwards by an eighth
+		{9, 0, 7},
+		{16, 15, 15},
+	} {
+		require.Equal(t, c.want, smooth(c.concurrency, c.pending), "%+v", c)
+	}
+}
+
+func TestSmoothForgetsABurst(t *testing.T) {
+	concurrency, batches := 100_000, 0
+	for ; worthYielding(concurrency, false); batches++ {
+		require.Less(t, batches, 100, "a lone goroutine is still taken for many")
+		concurrency = smooth(concurrency, 1)
+	}
+	require.Greater(t, batches, 10, "a burst of replies looks like idleness")
+}
+
+func TestYields(t *testing.T) {
+	for _, c := range []struct {
+		concurrency                       int
+		alone, yields, yieldsAlone, extra bool
+	}{
+		{0, true, false, false, false},
+		{1, true, false, false, false},
+		{2, false, false, false, false},
+		{3, false, false, true, false},
+		{15, false, false, true, false},
+		{16, false, true, true, false},
+		{23, false, true, true, false},
+		{24, false, true, true, true},
+		{1000, false, true, true, true},
+	} {
+		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
+		require.Equal(t, c.yields, worthYielding(c.concurrency, true), "%+v", c)
+		require.Equal(t, c.yieldsAlone, worthYielding(c.concurrency, false), "%+v", c)
+		require.Equal(t, c.extra, ExtraReplies(c.concurrency), "%+v", c)
+	}
+}
+
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		items, bytes, concurrency int
+		several, want             bool
+	}{
+		{1, 100, 1, false, false},
+		{15, 100, 2, false, false},
+		{16, 100, 2, false, true},
+		{63, 100, 128, false, false},
+		{64, 100, 128, false, true},
+		{127, 100, 1000, false, false},
+		{128, 100, 1000, false, true},
+		{64, 100, 100, true, false},
+		{100, 100, 100, true, true},
+		{1, enoughBytes, 1000, false, true},
+		{1, enoughBytes - 1, 1000, false, false},
+	} {
+		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, c.several), "%+v", c)
+	}
+}
+
+func TestPostponing(t *testing.T) {
+	for _, c := range []struct {
+		concurrency int
+		roundTrip   time.Duration
+		want        bool
+	}{
+		{2, 0, false},
+		{3, 0, true},
+		{1000, postponeMost, true},
+		{1000, postponeMost + 1, false},
+	} {
+		require.Equal(t, c.want, worthPostponing(c.concurrency, c.roundTrip), "%+v", c)
+	}
+}
+
+func TestYieldingAgain(t *testing.T) {
+	require.True(t, worthYieldingAgain(yieldAgainFrom, true))
+	require.False(t, worthYieldingAgain(yieldAgainFrom-1, true))
+	require.False(t, worthYieldingAgain(1000, false))
+}
+
+func TestUsual(t *testing.T) {
+	require.Equal(t, time.Millisecond, leastInFlight(0, time.Millisecond))
+	require.Equal(t, time.Microsecond, leastInFlight(time.Millisecond, time.Microsecond), "downwards at once")
+	slow := time.Millisecond
+	for range 64 {
+		slow = leastInFlight(slow, time.Second)
+	}
+	require.Greater(t, slow, 2*time.Millisecond, "upwards")
+	require.Less(t, slow, 4*time.Millisecond, "slowly")
+}
+
+func TestInTime(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		oldest, usual, left time.Duration
+		want                bool
+	}{
+		{0, 0, ms, true},
+		{0, 0, 0, false},
+		{0, 0, -ms, false},
+		{ms, ms, 2 * ms, true},
+		{50 * ms, ms, 10 * ms, false},
+		{6 * ms, 0, 10 * ms, true},
+		{14 * ms, 0, 30 * ms, true},
+		{16 * ms, 0, 30 * ms, false},
+		{0, 20 * ms, 10 * ms, false},
+	} {
+		require.Equal(t, c.want, inTime(c.oldest, c.usual, c.left), "%+v", c)
+	}
+}

@@ -1,0 +1,96 @@
+package queue
+
+import "github.com/joomcode/redispipe/internal/wire"
+
+// PassRead passes the right to read of a session on. mayIdle is whether nobody needs to have
+// it when nothing is pending, and retired, if not nil, an answered batch that is in flight
+// still. It returns true if the loop has the right, and is to be woken if it was not its own.
+func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
+	q.mu.Lock()
+	long := retired != nil && q.retire(retired)
+	if q.session == s { // a session that has failed has nothing to read
+		q.reading = q.nextReader(s, mayIdle)
+		q.read = q.read || q.reading == readCaller
+		loop = q.reading == readLoop
+	}
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(retired)
+	}
+	return loop
+}
+
+// LoopReads gives the right to read, which is a caller's, to the loop, which has to be woken.
+func (q *Queue) LoopReads(s *Session) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session == s {
+		q.reading = readLoop
+	}
+}
+
+// offersMost bounds how many requests are looked at for the next to read: so many
+// callers whose contexts have ended are passed over.
+const offersMost = 32
+
+// nextReader returns the next holder of the right to read, and gives it to that one if it
+// is a caller.
+func (q *Queue) nextReader(s *Session, mayIdle bool) readHolder {
+	b := q.head
+	switch {
+	case b == nil && q.open == nil && mayIdle && !q.writing:
+		return readNobody
+	case b == nil && q.asking || !s.MayPass:
+		return readLoop
+	case b == nil:
+		b = q.open
+	}
+	offers := 0
+	for ; b != nil; b = b.Next {
+		for i := int(b.claimed.Load()); i < len(b.Items) && offers < offersMost; i++ {
+			offers++
+			it := &b.Items[i]
+			if it.Future == nil {
+				continue // anybody may resolve nothing
+			}
+			if !it.Waits {
+				return readLoop
+			}
+			postponed := b == q.open && !q.writing
+			s.Both = postponed
+			if wire.GiveRead(it.Future, wire.ReadRight{Reader: s.Reader, Last: b.lastOf(i)}) {
+				q.writing = q.writing || postponed
+				return readCaller
+			}
+			s.Both = false
+		}
+	}
+	return readLoop
+}
+
+// Idle reports whether nothing is pending.
+func (q *Queue) Idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.head == nil && q.open == nil
+}
+
+// InFlight reports whether anything is in flight.
+func (q *Queue) InFlight() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.head != nil
+}
+
+// TakeRead takes the right to read for the loop, if nobody has had it since it
+// was called last.
+func (q *Queue) TakeRead(s *Session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s || q.reading != readNobody || q.read {
+		q.read = false
+		return false
+	}
+	q.reading = readLoop
+	return true
+}

@@ -1,0 +1,80 @@
+package queue
+
+// A connection has two rights, each with one holder at a time. They change hands under
+// Queue.mu; the holder acts without the lock, and passes the right on.
+//
+// The right to write is the right to take the open batch and write it. It goes to
+// the sender that finds it free, which writes without blocking. What the socket does
+// not take at once, and what has come in the meantime, goes with the right to the
+// writer goroutine. A sender that lets others run first (yields) can lose the right to
+// one whose request fills the batch.
+//
+// Nobody has it while the open batch is postponed: see postpone.go.
+//
+// The right to read goes to the oldest request that waits for its reply: its caller
+// reads, in its own goroutine, up to its own reply, and passes the right to the
+// oldest request that is left (see [wire.Reader]). So each caller decodes its
+// own reply, and at low concurrency nobody runs but callers.
+//
+//	              ┌── the oldest is a caller's ──► caller ──┐
+//	nobody ──► a request comes                       │      │ its reply is read, or its
+//	   ▲          └── it is another future's ──► loop │      │ context has ended
+//	   │                                          ▲   └──────┤
+//	   └──────── nothing is pending ──────────────┴──────────┘
+//
+// The reader goroutine (loop) has it when the oldest request has a future of the
+// user's, which must not run in a caller's goroutine, or when nobody waits for the
+// oldest; of a session without MayPass it always has it. When nothing is pending nobody has
+// it, because waking the loop for each lone request would cost a third of its time. The next
+// to write first checks whether the server has closed the socket or has sent what nobody
+// asked for, and the loop takes the right when nobody has read for a while. If the socket
+// can't be checked, and with RESP3, which has pushes, the loop has the right instead of
+// nobody.
+//
+// If nobody reads, nothing is pending and nobody writes. So a request that finds the
+// right to read free finds both free. If a caller waits for it, that caller checks, writes
+// and then reads, even if another goroutine has sent the request. Otherwise the sender
+// checks, and wakes the loop before it writes.
+type rights struct {
+	session *Session // set while connected
+
+	writing bool
+	// yielding is the number of the turn in which the holder of the right to write
+	// lets others run. They may take the right over by clearing yielding.
+	yielding, turn uint64
+	yieldedWith    int // requests in the open batch when it began to
+	// released is closed when writing is cleared, if anybody asked.
+	released chan struct{}
+
+	reading readHolder
+	// read is set when anybody has read, and cleared by TakeRead.
+	read bool
+}
+
+// readHolder says which goroutine has the right to read.
+type readHolder uint8
+
+const (
+	readNobody readHolder = iota
+	readLoop
+	readCaller
+)
+
+// release gives up the right to write.
+func (r *rights) release() {
+	r.writing = false
+	if r.released != nil {
+		close(r.released)
+		r.released = nil
+	}
+}
+
+// pass passes the right to write to the writer goroutine, with a batch in flight if not
+// nil, or gives it up if there is nothing to write, or nobody.
+func (r *rights) pass(b *Batch, open bool) {
+	if r.session == nil || b == nil && !open {
+		r.release()
+		return
+	}
+	r.session.Wake <- b // has room: there is one right
+}

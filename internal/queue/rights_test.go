@@ -1,0 +1,71 @@
+package queue
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every order of steps is explored, over all states that there are with up to three requests,
+// or with RIGHTS_REQUESTS: nothing is lost, nobody waits for ever, and each right has one
+// holder.
+func TestRightsModel(t *testing.T) {
+	requests := 3
+	if n, err := strconv.Atoi(os.Getenv("RIGHTS_REQUESTS")); err == nil {
+		requests = n
+	}
+	for _, c := range []struct{ mayIdle, crowded bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
+		seen := map[string]bool{}
+		paths := [][]string{nil}
+		ends := 0
+		for len(paths) > 0 {
+			path := paths[len(paths)-1]
+			paths = paths[:len(paths)-1]
+			m := newRightsModel(c.mayIdle, c.crowded, requests)
+			for _, step := range path {
+				m.do(step)
+			}
+			require.NoError(t, m.check(), "%v", path)
+			key, steps := m.key(), m.steps()
+			if m.asked != nil {
+				m.say() // ends its goroutine
+			}
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if len(steps) == 0 {
+				ends++
+				require.Empty(t, m.unresolved(), "%v", path)
+			}
+			for _, step := range steps {
+				paths = append(paths, append(path[:len(path):len(path)], step))
+			}
+		}
+		t.Logf("%d states, %d ends", len(seen), ends)
+		require.Positive(t, ends)
+	}
+}
+
+// With few callers a writer yields only where postponing does not gather their requests.
+func TestYieldWithFew(t *testing.T) {
+	for name, c := range map[string]struct {
+		alter  func(*Queue)
+		yields bool
+	}{
+		"postponing gathers them":               {func(*Queue) {}, false},
+		"it has not paid":                       {func(q *Queue) { q.pause = postponePause }, true},
+		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.head = postponePause, nil }, false},
+		"the server is far away":                {func(q *Queue) { q.usual = postponeMost + 1 }, true},
+		"the loop reads":                        {func(q *Queue) { q.reading = readLoop }, true},
+		"no batch is to wait":                   {func(q *Queue) { q.postpones = false }, true},
+	} {
+		q := New(Opts{Postpones: true})
+		q.head, q.concurrency, q.usual = &Batch{}, 8, postponeMost
+		q.reading = readCaller
+		c.alter(q)
+		require.Equal(t, c.yields, q.StartYield() != 0, name)
+	}
+}

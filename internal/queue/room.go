@@ -1,0 +1,51 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Room is room for so many requests of one caller.
+type Room struct {
+	Queue    *Queue
+	Requests int
+}
+
+var _ wire.CapacityWaiter = Room{}
+
+// AwaitCapacity implements wire.CapacityWaiter. It also returns when the connection is
+// lost: sending again then tells so.
+func (r Room) AwaitCapacity(ctx context.Context) error {
+	q := r.Queue
+	q.mu.Lock()
+	if !q.state.Accepts() || q.fits(r.Requests) || q.pending == 0 {
+		q.mu.Unlock()
+		return nil
+	}
+	woken := make(chan struct{}, 1)
+	place := q.waiting.PushBack(waiter{r.Requests, woken})
+	q.mu.Unlock()
+	select {
+	case <-woken:
+		return nil // a caller that is let in has to send, even if ctx has ended
+	case <-ctx.Done():
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.waiting.Remove(place)
+		if len(woken) > 0 { // pass on the place that was meant for this caller
+			q.letIn()
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// Delay tells package redis what is ahead of a request that waits for room.
+func (r Room) Delay(uint64) (d redis.Delay, ok bool) {
+	q := r.Queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
+	return d, true
+}

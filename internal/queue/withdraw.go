@@ -1,0 +1,80 @@
+package queue
+
+import "github.com/joomcode/redispipe/internal/wire"
+
+var _ wire.Withdrawer = (*Queue)(nil)
+
+// Withdraw implements wire.Withdrawer.
+func (q *Queue) Withdraw(seq uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.open
+	if b == nil || !b.withdraw(seq) {
+		return q.withdrawFirst(seq)
+	}
+	q.pending--
+	q.lingering++
+	q.notSent++
+	if b.worthCompacting() { // else nothing would bound what piles up
+		q.bytes -= len(b.Buf)
+		b.compact()
+		q.bytes += len(b.Buf)
+		q.lingering = 0
+	}
+	if len(b.Items) == 0 {
+		q.open = nil
+		q.recycle(b)
+	}
+	q.letIn()
+	return true
+}
+
+// Withhold lets nothing of the users' in any more, and takes out what nobody has begun to
+// write. writes is the session that somebody has the right to write to.
+func (q *Queue) Withhold() (open *Batch, writes *Session) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.withheld.Store(true)
+	if q.writing {
+		writes = q.session
+	}
+	if open = q.takeOpen(); open == nil {
+		open = q.takeBackFirst()
+	}
+	if open != nil {
+		q.pending -= len(open.Items) - open.withdrawn
+		q.gate.own -= open.own
+	}
+	q.letIn()
+	return open, writes
+}
+
+// withdrawFirst withdraws a request that is in flight, alone, but not written yet.
+func (q *Queue) withdrawFirst(seq uint64) bool {
+	if q.session == nil || q.head == nil || len(q.head.Items) != 1 || q.head.Items[0].Seq != seq {
+		return false
+	}
+	b := q.takeBackFirst()
+	if b == nil {
+		return false
+	}
+	q.pending--
+	q.notSent++
+	q.recycle(b)
+	q.letIn()
+	return true
+}
+
+// takeBackFirst takes the batch that a caller with both rights is to write out of flight
+// again, unless the caller has begun.
+func (q *Queue) takeBackFirst() *Batch {
+	if q.session == nil {
+		return nil
+	}
+	b := q.session.TakeFirst()
+	if b != nil {
+		q.head, q.tail = nil, nil
+		q.untake(b)
+	}
+	return b
+}

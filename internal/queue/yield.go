@@ -1,0 +1,41 @@
+package queue
+
+// StartYield returns the number of the turn in which to let other goroutines run before
+// the batch is taken, or 0. After the turn, call EndYield.
+func (q *Queue) StartYield() (turn uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.yield()
+}
+
+// yield starts a turn in which other goroutines run, if that is worth it, and returns its
+// number; otherwise 0.
+func (q *Queue) yield() (turn uint64) {
+	n := max(q.concurrency, q.pending)
+	q.yielding, q.yieldedWith = 0, 0
+	// If postponing has not paid, and nothing is in flight, callers do something else.
+	gathered := q.gathers() || q.pause > 0 && q.head == nil
+	if worthYielding(n, gathered) && !q.enough(n) {
+		q.turn++
+		q.yielding = q.turn
+		if q.open != nil {
+			q.yieldedWith = len(q.open.Items)
+		}
+	}
+	return q.yielding
+}
+
+// EndYield reports whether the caller still has the right to write. again is the number of
+// the next turn in which to let others run, if requests have come meanwhile, or 0.
+func (q *Queue) EndYield(turn uint64) (mine bool, again uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.yielding != turn {
+		return false, 0
+	}
+	q.yielding = 0
+	if worthYieldingAgain(q.concurrency, q.several) && q.open != nil && len(q.open.Items) > q.yieldedWith {
+		again = q.yield()
+	}
+	return true, again
+}
