@@ -8,7 +8,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/dedicated"
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/pipe"
+	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -17,25 +20,25 @@ import (
 // Connection is a connection to one server, which all of its users share. It implements
 // [redis.Sender] and is safe for use by many goroutines.
 type Connection struct {
-	addr address
-	opts Opts
+	addr   string // as given
+	opts   Opts
+	dialer *dial.Dialer
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue     *queue.Queue
-	pipe      *pipe.Pipe
-	stat      func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
-	pool      *pool                           // of dedicated connections
-	dedicated dedicatedCounters
-	rotation  rotation
-	latency   atomic.Int64 // see PingLatency
+	queue   *queue.Queue
+	pipe    *pipe.Pipe
+	stat    func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
+	pool    *dedicated.Pool
+	pushes  *push.Sockets
+	reauth  chan struct{} // holds the Reauthenticate that is under way
+	latency atomic.Int64  // see PingLatency
 	// shortest is the shortest round trip lately: it falls at once, and rises by an eighth
 	// with each trip. So it tells how far the server is, though that stalls now and then.
 	shortest atomic.Int64
 	sockets  atomic.Pointer[socketAddrs]
-	overdue  overdue
 }
 
 type socketAddrs struct{ local, remote string }
@@ -53,22 +56,26 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
 	}
-	parsed, err := parseAddress(addr)
+	parsed, err := dial.ParseAddress(addr)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Protocol != 0 && opts.Protocol != 2 && opts.Protocol != 3 {
 		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: use 2 or 3", opts.Protocol)
 	}
-	if !validName(opts.ClientName) {
+	if !dial.ValidName(opts.ClientName) {
 		return nil, ErrClientName.New("Opts.ClientName has a space, or a character that is not printable ASCII")
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Connection{addr: parsed, opts: opts, ended: make(chan struct{}), rotation: newRotation()}
+	c := &Connection{addr: addr, opts: opts, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.dialer = dial.New(c.ctx, opts.dialing(parsed, func(v any, stack []byte) {
+		c.report(LogFuturePanic{Value: v, Stack: stack})
+	}))
 	c.makePipe()
-	c.pool = newPool(c.ctx, &c.opts)
+	c.pool = c.newPool()
+	c.pushes = c.newPushes()
 
 	c.connecting()
 	result := make(chan error, 1)
@@ -88,7 +95,7 @@ func (c *Connection) makePipe() {
 	o := &c.opts
 	c.queue = queue.New(queue.Opts{
 		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes,
-		Fenced: o.Integrity, Postpones: o.WritePause >= 0, NotConnected: ErrNotConnected,
+		Fenced: o.Integrity, Postpones: o.WritePause >= 0,
 	})
 	p := pipe.Opts{
 		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: o.IOTimeout,
@@ -117,7 +124,7 @@ func (c *Connection) Close() {
 func (c *Connection) Ctx() context.Context { return c.ctx }
 
 // Addr returns the address as it was given to Connect.
-func (c *Connection) Addr() string { return c.addr.text }
+func (c *Connection) Addr() string { return c.addr }
 
 // ClientName returns Opts.ClientName.
 func (c *Connection) ClientName() string { return c.opts.ClientName }
@@ -143,12 +150,12 @@ func (c *Connection) RemoteAddr() string {
 
 // place is where replies come from.
 func (c *Connection) place() wire.Place {
-	return wire.Place{Address: c.addr.text, Peer: c.RemoteAddr()}
+	return wire.Place{Address: c.addr, Peer: c.RemoteAddr()}
 }
 
 // String implements fmt.Stringer.
 func (c *Connection) String() string {
-	return fmt.Sprintf("*redisconn.Connection{addr: %s}", c.addr.text)
+	return fmt.Sprintf("*redisconn.Connection{addr: %s}", c.addr)
 }
 
 // GoString implements fmt.GoStringer, so that %#v does not show the password.
@@ -192,7 +199,7 @@ func (c *Connection) PingLatency() time.Duration {
 
 // withConn adds the connection to an error.
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
-	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr.text)
+	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
 // measured takes a round trip into the smoothed latency, and into the shortest one.

@@ -20,39 +20,6 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-func TestAddresses(t *testing.T) {
-	for addr, want := range map[string]string{
-		"host:6379":           "tcp host:6379",
-		"tcp://host:1":        "tcp host:1",
-		"127.0.0.1:65535":     "tcp 127.0.0.1:65535",
-		"[::1]:6379":          "tcp [::1]:6379",
-		"tcp://[fe80::1%1]:1": "tcp [fe80::1%1]:1",
-		":6379":               "tcp :6379",
-		"unix:///tmp/r.sock":  "unix /tmp/r.sock",
-		"unix://r.sock":       "unix r.sock",
-		"/tmp/r.sock":         "unix /tmp/r.sock",
-		"./r.sock":            "unix ./r.sock",
-		"../r.sock":           "unix ../r.sock",
-		".":                   "unix .",
-		"/":                   "unix /",
-	} {
-		t.Run(addr, func(t *testing.T) {
-			var got string
-			conn, err := redisconn.Connect(background, addr, redisconn.Opts{
-				Logger: redisconn.NoopLogger{},
-				Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
-					got = network + " " + addr
-					return nil, errRefused
-				},
-				ReconnectPause: -1,
-			})
-			require.Nil(t, conn)
-			requireNotSent(t, err, redisconn.ErrDial)
-			require.Equal(t, want, got)
-		})
-	}
-}
-
 func TestBadAddresses(t *testing.T) {
 	_, err := redisconn.Connect(background, "", redisconn.Opts{})
 	requireType(t, err, redis.ErrNoAddressProvided)
@@ -72,20 +39,6 @@ func TestBadAddresses(t *testing.T) {
 		require.Nil(t, conn, "%q", addr)
 		require.Error(t, err)
 	}
-}
-
-func FuzzAddress(f *testing.F) {
-	f.Add("tcp://[::1%lo]:1")
-	f.Add("unix://\x00")
-	f.Fuzz(func(t *testing.T, addr string) {
-		conn, err := redisconn.Connect(background, addr, redisconn.Opts{
-			Logger:         redisconn.NoopLogger{},
-			Dialer:         func(context.Context, string, string) (net.Conn, error) { return nil, errRefused },
-			ReconnectPause: -1,
-		})
-		require.Nil(t, conn)
-		require.NotNil(t, redis.AsErrorx(err))
-	})
 }
 
 func TestConnectWithoutContext(t *testing.T) {

@@ -3,9 +3,9 @@ package redisconn
 import (
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // ErrTraitInitPermanent marks failures to connect that dialing again will not
@@ -16,43 +16,43 @@ var ErrTraitInitPermanent = wire.ErrTraitInitPermanent
 var (
 	// ErrConnection is the namespace of failures to make or keep a connection. Requests
 	// that end with one of them were not sent: a retry is safe.
-	ErrConnection = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	ErrConnection = peer.ErrConnection
 	// ErrNotConnected: there was no connection when the request was sent, or it broke
 	// before anything of the request was written. Its cause is the error that ended the
 	// last connection, or the last attempt to connect.
-	ErrNotConnected = ErrConnection.NewType("not_connected")
+	ErrNotConnected = peer.ErrNotConnected
 	// ErrDial: the server can't be reached.
-	ErrDial = ErrConnection.NewType("dial")
+	ErrDial = dial.ErrDial
 	// ErrTLS: either side refused the TLS handshake.
-	ErrTLS = ErrConnection.NewType("tls", ErrTraitInitPermanent)
+	ErrTLS = dial.ErrTLS
 	// ErrAuth: the server refuses the user or the password.
-	ErrAuth = ErrConnection.NewType("auth", ErrTraitInitPermanent)
+	ErrAuth = dial.ErrAuth
 	// ErrCredentials: Opts.CredentialsProvider failed. Its error is in
 	// [EKCredentialsCause] and is not printed, since it may contain a secret.
-	ErrCredentials = ErrConnection.NewType("credentials")
+	ErrCredentials = dial.ErrCredentials
 	// ErrInit: the server refused the handshake, and will refuse it again.
-	ErrInit = ErrConnection.NewType("init", ErrTraitInitPermanent)
+	ErrInit = dial.ErrInit
 	// ErrConnSetup: the handshake failed for a reason that may pass: an I/O error, or a
 	// server that is loading or has too many clients.
-	ErrConnSetup = ErrConnection.NewType("setup")
+	ErrConnSetup = dial.ErrConnSetup
 	// ErrRole: the server does not have Opts.Role. That may change.
-	ErrRole = ErrConnection.NewType("role")
+	ErrRole = dial.ErrRole
 	// ErrClientName: Opts.ClientName has a space, or a character that is not printable
 	// ASCII.
-	ErrClientName = redis.ErrOpts.NewType("client_name", ErrTraitInitPermanent)
+	ErrClientName = dial.ErrClientName
 	// ErrAddress: the address is malformed.
-	ErrAddress = redis.ErrOpts.NewType("address", ErrTraitInitPermanent)
+	ErrAddress = dial.ErrAddress
 )
 
 var (
 	// EKConnection is the *Connection that handled the request.
 	EKConnection = wire.NewProperty("connection")
 	// EKDb is the database that could not be selected (int).
-	EKDb = wire.NewPrintableProperty("db")
+	EKDb = dial.EKDb
 	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or why it
 	// was not waited for.
-	EKCredentialsCause = wire.NewProperty("credentials_cause")
+	EKCredentialsCause = dial.EKCredentialsCause
 )
 
 // errClosed is what ends a connection that its user has closed.
-func errClosed() *errorx.Error { return queue.ErrClosed() }
+func errClosed() *errorx.Error { return peer.Closed() }

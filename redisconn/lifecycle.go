@@ -77,7 +77,7 @@ func (c *Connection) wasOfUse(s *pipe.Session, life time.Duration) bool {
 
 // attempt makes a session and starts its goroutines.
 func (c *Connection) attempt() (*pipe.Session, *errorx.Error) {
-	greeted, err := c.open(c.ctx)
+	greeted, err := c.dialer.Open(c.ctx)
 	if err != nil {
 		err = c.withConn(err)
 		c.disconnected(err)
@@ -88,7 +88,7 @@ func (c *Connection) attempt() (*pipe.Session, *errorx.Error) {
 		c.pipe.Abandon(nil, unsent)
 		return nil, err
 	}
-	c.measured(greeted.trip)
+	c.measured(greeted.Trip)
 	c.sockets.Store(&socketAddrs{sock.Text(greeted.LocalAddr()), sock.Text(greeted.RemoteAddr())})
 	s := c.pipe.Start(greeted.Socket)
 	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
@@ -133,7 +133,7 @@ func (c *Connection) finish(err *errorx.Error) {
 	c.Close()
 	closed := c.unsentError(err)
 	c.pipe.Abandon(nil, closed)
-	c.pool.close()
+	c.pool.Close()
 	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -191,6 +192,18 @@ func (o Opts) withDefaults() Opts {
 		o.Logger = DefaultLogger{}
 	}
 	return o
+}
+
+// dialing returns what of the options concerns dialing and the handshake. panicked is
+// told of functions of the user's that panic.
+func (o Opts) dialing(addr dial.Address, panicked func(v any, stack []byte)) dial.Config {
+	return dial.Config{
+		Address: addr, Dialer: o.Dialer, KeepAlive: o.TCPKeepAlive, Timeout: o.DialTimeout,
+		TLS: o.TLSEnabled, TLSConfig: o.TLSConfig, Limits: o.Limits,
+		Provider: o.CredentialsProvider, Credentials: Credentials{Username: o.Username, Password: o.Password},
+		Protocol: o.Protocol, DB: o.DB, ReadOnly: o.ReadOnly, Role: o.Role, Integrity: o.Integrity,
+		ClientName: o.ClientName, NoClientInfo: o.NoClientInfo, Panicked: panicked,
+	}
 }
 
 // corrections lists what withDefaults has changed of the options that were given.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -41,8 +42,8 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	}
 	// One at a time, so that the last to ask is the last to send.
 	select {
-	case c.rotation.turn <- struct{}{}:
-		defer func() { <-c.rotation.turn }()
+	case c.reauth <- struct{}{}:
+		defer func() { <-c.reauth }()
 	case <-ctx.Done():
 		return c.unconfirmed(ctx)
 	}
@@ -75,16 +76,17 @@ func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.E
 	asking, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
-	cr, err := c.credentials(asking)
+	cr, err := c.dialer.Ask(asking)
 	switch {
 	case c.ctx.Err() != nil:
 		return cr, c.withConn(errClosed())
 	case ctx.Err() != nil:
 		return cr, c.unconfirmed(ctx)
-	case err == nil && cr.auth() == nil:
-		err = ErrCredentials.New("there are no credentials to authenticate with")
 	case err == nil:
-		return cr, nil
+		if _, needed := dial.Auth(cr); needed {
+			return cr, nil
+		}
+		err = ErrCredentials.New("there are no credentials to authenticate with")
 	}
 	err = c.withConn(err)
 	c.report(LogAuthFailed{Error: err})
@@ -94,11 +96,9 @@ func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.E
 // spread has the sockets beside the shared one use the new credentials, and waits for
 // those that may still be about to use older ones.
 func (c *Connection) spread(ctx context.Context, cr Credentials) error {
-	c.pool.outdate(cr)
-	err := c.rotation.settle(ctx)
-	for _, p := range c.rotation.openPushes() {
-		p.authenticate(cr)
-	}
+	c.pool.Outdate(cr)
+	err := c.dialer.Settle(ctx)
+	c.pushes.Authenticate(cr)
 	return err
 }
 
@@ -112,7 +112,8 @@ func isLost(err *errorx.Error) bool {
 // to answer.
 func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan *errorx.Error, refused *errorx.Error) {
 	answer = make(chan *errorx.Error, 1)
-	r, _, err := redis.EncodeRequest(nil, redis.Req("AUTH", cr.auth()...), false)
+	req, _ := dial.Auth(cr)
+	r, _, err := redis.EncodeRequest(nil, req, false)
 	if err != nil {
 		return nil, c.withConn(redis.AsErrorx(err))
 	}
@@ -147,7 +148,7 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 		}
 		return c.withConn(err)
 	}
-	err := checkAuth(c, cr.redact(res))
+	err := dial.JudgeAuth(cr, res)
 	if err == nil {
 		return nil
 	}

@@ -1,32 +1,18 @@
 package redisconn
 
-import "github.com/joomcode/redispipe/redis"
+import "github.com/joomcode/redispipe/internal/dial"
 
 // Role is the role of a server in replication.
-type Role string
+type Role = dial.Role
 
 const (
 	// RoleAny accepts either role.
-	RoleAny Role = ""
+	RoleAny Role = dial.RoleAny
 	// RoleMaster is a server that takes writes.
-	RoleMaster Role = "master"
+	RoleMaster Role = dial.RoleMaster
 	// RoleReplica is a server that follows another.
-	RoleReplica Role = "replica"
+	RoleReplica Role = dial.RoleReplica
 )
 
 // ParseRole returns the role in the answer to ROLE.
-func ParseRole(res any) (Role, error) {
-	if err := redis.AsError(res); err != nil {
-		return RoleAny, err
-	}
-	if list, ok := res.([]any); ok && len(list) > 0 {
-		switch name, _ := redis.ArgToString(list[0]); name {
-		case "master":
-			return RoleMaster, nil
-		case "slave":
-			return RoleReplica, nil
-		}
-	}
-	return RoleAny, redis.ErrResponseUnexpected.New("the answer to ROLE is neither a master's nor a replica's").
-		WithProperty(redis.EKResponse, res)
-}
+func ParseRole(res any) (Role, error) { return dial.ParseRole(res) }

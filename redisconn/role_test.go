@@ -39,18 +39,3 @@ func TestRoleOfAUserThatMayNotAsk(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{ACL: []string{"app on >secret ~* +@all -role"}})
 	connect(t, s.Addr(), redisconn.Opts{Username: "app", Password: "secret", Role: redisconn.RoleReplica})
 }
-
-func TestParseRole(t *testing.T) {
-	for role, res := range map[redisconn.Role]any{
-		redisconn.RoleMaster:  []any{[]byte("master"), int64(0), []any{}},
-		redisconn.RoleReplica: []any{[]byte("slave"), []byte("127.0.0.1"), int64(1), []byte("connected"), int64(0)},
-	} {
-		got, err := redisconn.ParseRole(res)
-		require.NoError(t, err)
-		require.Equal(t, role, got)
-	}
-	for _, res := range []any{nil, "master", []any{}, []any{nil}, []any{[]byte("sentinel"), []any{}}, redis.ErrIO.New("gone")} {
-		_, err := redisconn.ParseRole(res)
-		require.Error(t, err, "%v", res)
-	}
-}

@@ -29,7 +29,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	}
 	defer c.Close()
 	// What blocks is unblocked through the shared connection, which drains only then.
-	for _, drained := range []func() <-chan struct{}{c.pool.shut, c.queue.Drain, c.pool.drained} {
+	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.pool.Drained} {
 		select {
 		case <-drained():
 		case <-c.ctx.Done():
@@ -53,12 +53,12 @@ func (c *Connection) errLeft(ctx context.Context) error {
 
 // DrainDedicated is for package rediscluster: it ends blocking commands, and those that
 // wait for a dedicated connection, as Shutdown does.
-func (c *Connection) DrainDedicated() { c.pool.shut() }
+func (c *Connection) DrainDedicated() { c.pool.Shut() }
 
 // left counts the requests that are pending, and the sessions that are open as unknown.
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.Left()
-	granted, waiting := c.pool.left()
+	granted, waiting := c.pool.Left()
 	return unsent + waiting, unknown + granted
 }
 

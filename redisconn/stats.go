@@ -85,7 +85,7 @@ func (c *Connection) Stats() Stats {
 		Connects: q.Connects, Disconnects: q.Disconnects, FailedDials: q.FailedDials, PingLatency: c.PingLatency(),
 		Queue: &stages[redis.StageQueue], Wire: &stages[redis.StageWire],
 		Reading: &stages[redis.StageReading], Callback: &stages[redis.StageCallback],
-		Dedicated: c.dedicatedStats(),
+		Dedicated: DedicatedStats(c.pool.Stats()),
 	}
 }
 

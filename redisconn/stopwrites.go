@@ -12,7 +12,7 @@ func (c *Connection) StopWrites() (stopped <-chan struct{}) {
 	go func() { // ends with the last write
 		defer close(done)
 		stop()
-		c.pool.endWrites()
+		c.pool.EndWrites()
 	}()
 	return done
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -34,7 +35,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	}
 	calls := new(timing.Callbacks)
 	t := timing.Open(calls)
-	greeted, failure := c.open(ctx)
+	greeted, failure := c.dialer.Open(ctx)
 	if failure != nil {
 		return c.withConn(failure)
 	}
@@ -44,7 +45,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	defer context.AfterFunc(c.ctx, func() { _ = greeted.Close() })()
 
 	greeted.Allow(c.opts.IOTimeout, blockTime(cmd, plainArgs(args)))
-	res, err := greeted.stream(t, calls, w, req)
+	res, err := stream(greeted.Socket, t, calls, w, req)
 	if err == nil {
 		return res
 	}
@@ -58,7 +59,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	return t.Explain(c.withConn(typed))
 }
 
-func (s *socket) stream(t *timing.Stages, calls *timing.Callbacks, w io.Writer, req redis.Request) (any, error) {
+func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writer, req redis.Request) (any, error) {
 	t.NoteWrite()
 	req.Args = slices.Clone(req.Args)
 	for i, arg := range req.Args {

@@ -36,17 +36,22 @@ func (l *lister) object(obj types.Object) {
 	case *types.Func:
 		l.add("func %s%s", o.Name(), signature(o.Signature()))
 	case *types.TypeName:
-		if o.IsAlias() {
+		named, ok := types.Unalias(o.Type()).(*types.Named)
+		if o.IsAlias() && !(ok && inner(named.Obj().Pkg())) {
 			l.add("type %s = %s", o.Name(), text(types.Unalias(o.Type())))
 			return
 		}
-		l.named(o.Type().(*types.Named))
+		l.named(o.Name(), named)
 	}
 }
 
+// inner reports whether programs can't import a package, so that its types have the names
+// of the aliases for them.
+func inner(pkg *types.Package) bool { return pkg != nil && strings.Contains(pkg.Path(), "/internal/") }
+
 // named lists a type, its fields and its methods.
-func (l *lister) named(t *types.Named) {
-	name := t.Obj().Name() + typeParams(t.TypeParams())
+func (l *lister) named(name string, t *types.Named) {
+	name += typeParams(t.TypeParams())
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		l.add("type %s struct", name)

@@ -89,6 +89,7 @@ func TestExported(t *testing.T) {
 	have, err := m.exported()
 	require.NoError(t, err)
 	assert.Contains(t, have["redis"], "pkg redis, func Req(string, ...any) redis.Request")
+	assert.Contains(t, have["redisconn"], "pkg redisconn, method (Credentials) String() string", "an alias of what programs can't import")
 	assert.Contains(t, have["rediscluster/redisclusterutil"], "pkg redisclusterutil, func CRC16([]byte) uint16")
 	for path := range have {
 		assert.NotContains(t, path, "internal")

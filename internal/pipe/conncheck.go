@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -14,7 +14,7 @@ import (
 // loses that to write with the session.
 func (s *Session) connCheck() bool {
 	err := s.checker.Check()
-	if err == sock.ErrUnsolicited && s.raw == nil {
+	if err == peer.ErrUnsolicited && s.raw == nil {
 		err = s.readRecords(recordsWait)
 	}
 	if err != nil {
@@ -26,8 +26,8 @@ func (s *Session) connCheck() bool {
 
 // failCheck ends a session with what connCheck has found.
 func (s *Session) failCheck(err error) {
-	if err == sock.ErrUnsolicited {
-		s.Fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
+	if err == peer.ErrUnsolicited {
+		s.Fail(redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error()))
 	} else {
 		s.Fail(redis.ErrIO.Wrap(err, "reading"))
 	}
@@ -38,14 +38,14 @@ func (s *Session) failCheck(err error) {
 const recordsWait = time.Millisecond
 
 // readRecords reads TLS records for a time, or those that are buffered already if it is
-// negative. It returns sock.ErrUnsolicited if one of them has data.
+// negative. It returns peer.ErrUnsolicited if one of them has data.
 func (s *Session) readRecords(wait time.Duration) error {
 	_ = s.SetReadDeadline(time.Now().Add(wait))
 	err := s.Dec.AwaitMore()
 	_ = s.SetReadDeadline(time.Time{})
 	switch {
 	case err == nil:
-		return sock.ErrUnsolicited
+		return peer.ErrUnsolicited
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	}
@@ -65,7 +65,7 @@ func (r *reader) mayIdle() bool {
 	if !r.s.p.queue.Idle() {
 		return false // what is pending may be taken back meanwhile
 	}
-	err := sock.ErrUnsolicited
+	err := peer.ErrUnsolicited
 	if !buffered {
 		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
 	}

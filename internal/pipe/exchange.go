@@ -3,8 +3,8 @@ package pipe
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/queue"
-	"github.com/joomcode/redispipe/internal/sock"
 )
 
 // writeFirst writes for a caller that has both rights: in one step with waiting for the
@@ -53,7 +53,7 @@ func (s *Session) waitExchanged() error {
 	switch {
 	case s.exchanged == nil: // all of it was written
 		return err
-	case err == sock.ErrUnsolicited:
+	case err == peer.ErrUnsolicited:
 		s.failCheck(err)
 		return nil
 	case err != nil && n == 0:

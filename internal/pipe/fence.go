@@ -1,7 +1,7 @@
 package pipe
 
 import (
-	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -17,7 +17,7 @@ func (r *reader) answerFenced(b *queue.Batch) bool {
 		}
 		r.held = append(r.held, reply{res, r.dec.Size()})
 	}
-	if echo := r.held[len(r.held)-1].res; !b.Fence.Echoed(echo) && !nonce.Refused(echo) {
+	if echo := r.held[len(r.held)-1].res; !b.Fence.Is(echo) && !peer.PingRefused(echo) {
 		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}

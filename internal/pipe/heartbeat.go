@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -13,7 +13,7 @@ import (
 type heartbeat struct {
 	s       *Session
 	waiting atomic.Bool // one at a time
-	nonce   nonce.Nonce // not changed while waiting
+	nonce   peer.Nonce  // not changed while waiting
 	sent    time.Time
 }
 
@@ -22,19 +22,19 @@ func (h *heartbeat) beat() {
 	if h.waiting.Load() {
 		return
 	}
-	h.nonce, h.sent = nonce.New(), time.Now()
+	h.nonce, h.sent = peer.NewNonce(), time.Now()
 	h.waiting.Store(true)
 	h.s.p.SendOwn(h.s, redis.Req("PING", h.nonce[:]), h.answered)
 }
 
 func (h *heartbeat) answered(res any, _ uint64) {
 	defer h.waiting.Store(false)
-	if h.nonce.Echoed(res) {
+	if h.nonce.Is(res) {
 		h.s.p.opts.Measured(time.Since(h.sent))
 		return
 	}
 	if err := redis.AsErrorx(res); err != nil {
-		if !err.IsOfType(redis.ErrResult) || nonce.Refused(err) {
+		if !err.IsOfType(redis.ErrResult) || peer.PingRefused(err) {
 			return // not answered, or the server has no echo to give
 		}
 	}
@@ -44,5 +44,5 @@ func (h *heartbeat) answered(res any, _ uint64) {
 // misdirected reports whether res is the echo that the heartbeat waits for, though a
 // request of a user's is about to get it.
 func (h *heartbeat) misdirected(res any, own bool) bool {
-	return h.waiting.Load() && !own && h.nonce.Echoed(res)
+	return h.waiting.Load() && !own && h.nonce.Is(res)
 }

@@ -3,7 +3,7 @@ package pipe
 import (
 	"time"
 
-	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -21,7 +21,7 @@ func (s *Session) Watch() {
 		case <-s.failed:
 			return
 		case <-o.Ctx.Done():
-			s.Fail(queue.ErrClosed())
+			s.Fail(peer.Closed())
 			return
 		case now := <-ticker.C:
 			oldest, waits := s.p.queue.Oldest()

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -26,7 +27,6 @@ func encoded(bytes string) []*wire.Request { return []*wire.Request{{Buf: []byte
 func testPipe() *Pipe {
 	q := queue.New(queue.Opts{
 		Ctx: context.Background(), MaxRequests: 100, MaxBytes: 1 << 20,
-		NotConnected: redis.Errors.NewType("test_not_connected"),
 	})
 	q.Change(queue.Connecting, nil, nil)
 	return New(q, Opts{
@@ -145,7 +145,7 @@ func TestFirstIsTakenBack(t *testing.T) {
 	for name, back := range map[string]func(*Pipe, wire.Ticket) bool{
 		"withdrawn": func(_ *Pipe, ticket wire.Ticket) bool { return ticket.Withdraw() },
 		"stopped": func(p *Pipe, _ wire.Ticket) bool {
-			p.StopWrites(queue.ErrClosed())
+			p.StopWrites(peer.Closed())
 			return true
 		},
 	} {

@@ -3,6 +3,7 @@ package queue
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -15,7 +16,7 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	defer q.mu.Unlock()
 	switch {
 	case q.state == Closed: // the session is about to be ended
-		return nil, ErrClosed()
+		return nil, peer.Closed()
 	case q.session != s || q.head == nil:
 		return nil, redis.ErrResponseUnexpected.New("a reply that nobody asked for")
 	}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -29,9 +29,9 @@ type Batch struct {
 	Refused int
 
 	timing.Stages
-	lastSeq uint64      // of its last request
-	offset  uint64      // bytes that were taken before
-	Fence   nonce.Nonce // of the PING that ends it, if the queue is fenced
+	lastSeq uint64     // of its last request
+	offset  uint64     // bytes that were taken before
+	Fence   peer.Nonce // of the PING that ends it, if the queue is fenced
 	// Blocks is for how long its requests may block, if that matters.
 	Blocks time.Duration
 	Next   *Batch // in flight

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -72,13 +73,13 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 
 func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry) *errorx.Error {
 	if q.ctx.Err() != nil || q.withheld.Load() && !e.Own {
-		return ErrClosed()
+		return peer.Closed()
 	}
 	if err := q.admit(len(reqs)); err != nil {
 		return err
 	}
 	if e.On != nil && e.On != q.session {
-		return q.notConnected.New("the session has ended")
+		return peer.ErrNotConnected.New("the session has ended")
 	}
 	if len(reqs) == 1 && !q.inTime(reqs[0].Deadline) {
 		q.letIn() // this one may have been let in

@@ -1,7 +1,7 @@
 package queue
 
 import (
-	"github.com/joomcode/redispipe/internal/nonce"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -31,7 +31,7 @@ const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
 // enclose ends the batch with a fence: a PING whose echo shows that replies and requests
 // are in step.
 func (b *Batch) enclose() {
-	b.Fence = nonce.New()
+	b.Fence = peer.NewNonce()
 	start := len(b.Buf)
 	b.Buf = append(b.Buf, fencePrefix...)
 	b.Buf = append(b.Buf, b.Fence[:]...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -12,7 +13,6 @@ import (
 // order in which they came. All of it is guarded by Queue.mu.
 type gate struct {
 	maxRequests, maxBytes int
-	notConnected          *errorx.Type
 
 	state State
 	why   *errorx.Error // what ended the connection, while disconnected
@@ -35,17 +35,14 @@ type waiter struct {
 	woken    chan struct{}
 }
 
-// ErrClosed is what ends requests of a connection that its user has closed.
-func ErrClosed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }
-
 // admit returns nil if so many requests may enter, and otherwise the error that they get.
 // More than the bounds may enter if nothing is pending.
 func (g *gate) admit(requests int) *errorx.Error {
 	switch {
 	case g.state == Closed || g.draining != nil:
-		return ErrClosed()
+		return peer.Closed()
 	case g.state == Disconnected:
-		return g.notConnected.Wrap(g.why, "not connected")
+		return peer.ErrNotConnected.Wrap(g.why, "not connected")
 	case g.pending > 0 && !g.fits(requests):
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", g.pending, g.bytes)
 	}

@@ -8,8 +8,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-
-	"github.com/joomcode/errorx"
 )
 
 // Opts are the options of a queue.
@@ -22,8 +20,6 @@ type Opts struct {
 	Fenced bool
 	// Postpones: batches may wait for more, see postpone.go.
 	Postpones bool
-	// NotConnected is the type of errors of requests that find no connection.
-	NotConnected *errorx.Type
 }
 
 // Queue is where requests enter.
@@ -48,7 +44,7 @@ type Queue struct {
 // New makes a queue. It is disconnected.
 func New(o Opts) *Queue {
 	q := &Queue{ctx: o.Ctx, fenced: o.Fenced, postpones: o.Postpones}
-	q.maxRequests, q.maxBytes, q.notConnected = o.MaxRequests, o.MaxBytes, o.NotConnected
+	q.maxRequests, q.maxBytes = o.MaxRequests, o.MaxBytes
 	return q
 }
 

@@ -9,15 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// errNotConnected is the type of errors of requests that find no connection.
-var errNotConnected = redis.Errors.NewType("test_not_connected", redis.ErrTraitNotSent)
-
 func newTestQueue(maxRequests, maxBytes int) *Queue {
-	q := New(Opts{Ctx: context.Background(), MaxRequests: maxRequests, MaxBytes: maxBytes, NotConnected: errNotConnected})
+	q := New(Opts{Ctx: context.Background(), MaxRequests: maxRequests, MaxBytes: maxBytes})
 	q.state = Connecting
 	return q
 }
@@ -88,7 +86,7 @@ func TestQueueAdmits(t *testing.T) {
 }
 
 func isFull(err any) bool         { return redis.AsErrorx(err).IsOfType(redis.ErrQueueFull) }
-func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(errNotConnected) }
+func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(peer.ErrNotConnected) }
 func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) }
 
 // The right to write is one: whoever adds to an idle queue gets it, and it is

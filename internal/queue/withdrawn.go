@@ -1,6 +1,6 @@
 package queue
 
-import "github.com/joomcode/redispipe/redis"
+import "github.com/joomcode/redispipe/internal/wire"
 
 // withdraw marks the item of a sequence number as withdrawn, if it is there.
 func (b *Batch) withdraw(seq uint64) bool {
@@ -52,7 +52,7 @@ func (b *Batch) compact() {
 func (b *Batch) cancelled() (items []Item) {
 	var at []int
 	for i, it := range b.Items {
-		if !it.withdrawn && !it.pinned && it.Future != nil && IsCancelled(it.Future) {
+		if !it.withdrawn && !it.pinned && it.Future != nil && wire.IsCancelled(it.Future) {
 			at = append(at, i)
 		}
 	}
@@ -66,10 +66,4 @@ func (b *Batch) cancelled() (items []Item) {
 		b.withdrawn++
 	}
 	return items
-}
-
-// IsCancelled asks a future. One that panics is taken for not cancelled.
-func IsCancelled(fut redis.Future) (cancelled bool) {
-	defer func() { _ = recover() }()
-	return fut.Cancelled() != nil
 }

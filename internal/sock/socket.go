@@ -4,7 +4,6 @@ package sock
 
 import (
 	"crypto/tls"
-	"errors"
 	"net"
 	"sync/atomic"
 	"time"
@@ -13,9 +12,6 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
-
-// ErrUnsolicited says that something came that nobody asked for.
-var ErrUnsolicited = errors.New("a reply that nobody asked for")
 
 // Socket is a connection to a server. It has no goroutine and no lock of its own: one
 // goroutine at a time reads, and one writes. What is not said to be the reader's may be

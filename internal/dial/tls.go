@@ -1,4 +1,4 @@
-package redisconn
+package dial
 
 import (
 	"context"
@@ -11,37 +11,14 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// dial connects, and no more.
-func (c *Connection) dial(ctx context.Context) (net.Conn, error) {
-	if c.opts.Dialer == nil {
-		dialer := net.Dialer{KeepAlive: c.opts.TCPKeepAlive}
-		return dialer.DialContext(ctx, c.addr.network, c.addr.addr)
-	}
-	type dialed struct {
-		conn net.Conn
-		err  error
-	}
-	d, err := callUntil(ctx, c, "Opts.Dialer", func() (d dialed) {
-		d.conn, d.err = c.opts.Dialer(ctx, c.addr.network, c.addr.addr)
-		return d
-	}, func(late dialed) {
-		if late.conn != nil {
-			_ = late.conn.Close()
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return d.conn, d.err
-}
-
-func (c *Connection) tlsConfig() *tls.Config {
-	config := c.opts.TLSConfig.Clone()
+// tlsConfig returns the user's configuration, which may be nil, for a server of that name.
+func tlsConfig(given *tls.Config, host string) *tls.Config {
+	config := given.Clone()
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if config.ServerName == "" {
-		config.ServerName = c.addr.host
+		config.ServerName = host
 	}
 	return config
 }

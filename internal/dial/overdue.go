@@ -1,4 +1,4 @@
-package redisconn
+package dial
 
 import (
 	"context"
@@ -13,30 +13,33 @@ import (
 // attempt to connect. Functions that heed their contexts are never overdue for long.
 const overdueMost = 16
 
-// overdue counts those calls of a connection. Each has a goroutine, which ends as soon as
-// the function returns: it closes what that has returned, if there is something to close.
-type overdue struct{ calls atomic.Int32 }
+// overdue counts those calls of a Dialer. Each has a goroutine, which ends as soon as the
+// function returns: it closes what that has returned, if there is something to close.
+type overdue struct {
+	calls    atomic.Int32
+	panicked func(v any, stack []byte)
+}
 
 // callUntil calls f, a function of the user's that has a name, until ctx is done. f may
 // also panic, or end its goroutine. What it returns after ctx is done goes to late.
-func callUntil[T any](ctx context.Context, c *Connection, name string, f func() T, late func(T)) (v T, err error) {
-	if n := c.overdue.calls.Load(); n >= overdueMost {
+func callUntil[T any](ctx context.Context, o *overdue, name string, f func() T, late func(T)) (v T, err error) {
+	if n := o.calls.Load(); n >= overdueMost {
 		return v, fmt.Errorf("%d calls of functions such as %s have not returned", n, name)
 	}
 	var over atomic.Bool // either f has ended, or nobody waits for it any more
 	v, returned := aside.Until(ctx, func() T {
 		defer func() {
 			if over.Swap(true) {
-				c.overdue.calls.Add(-1)
+				o.calls.Add(-1)
 			}
 		}()
 		return f()
-	}, late, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
+	}, late, o.panicked)
 	switch {
 	case returned:
 		return v, nil
 	case !over.Swap(true):
-		c.overdue.calls.Add(1)
+		o.calls.Add(1)
 	case ctx.Err() == nil:
 		return v, fmt.Errorf("a call of %s did not return", name)
 	}

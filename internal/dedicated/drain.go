@@ -1,14 +1,16 @@
-package redisconn
+package dedicated
 
 import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/peer"
 )
 
 // begin says that a command is about to block, which end takes back. It returns false
 // if none may any more.
-func (p *pool) begin() bool {
+func (p *Pool) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
@@ -18,17 +20,17 @@ func (p *pool) begin() bool {
 	return true
 }
 
-func (p *pool) end() {
+func (p *Pool) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.blocks--
 	p.drainedLocked()
 }
 
-// shut admits nobody any more, refuses the borrowers that wait, and has blocking commands
+// Shut admits nobody any more, refuses the borrowers that wait, and has blocking commands
 // unblocked. The channel is closed when nothing blocks. Each borrower is refused in a
 // goroutine of its own, since a future may block it, and has a place until then.
-func (p *pool) shut() <-chan struct{} {
+func (p *Pool) Shut() <-chan struct{} {
 	p.drain()
 	p.mu.Lock()
 	var refused []borrower
@@ -40,30 +42,30 @@ func (p *pool) shut() <-chan struct{} {
 	p.mu.Unlock()
 	for _, b := range refused {
 		go func() {
-			defer p.giveBack(nil, false)
-			b.refuse(errClosed())
+			defer p.release(nil, false)
+			b.refuse(peer.Closed())
 		}()
 	}
 	return p.calm
 }
 
-// endWrites ends the writes on dedicated connections that wait for their sockets to take
+// EndWrites ends the writes on dedicated connections that wait for their sockets to take
 // more.
-func (p *pool) endWrites() {
+func (p *Pool) EndWrites() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.all))
 	p.mu.Unlock()
-	for _, d := range all {
-		_ = d.SetWriteDeadline(time.Unix(1, 0))
+	for _, c := range all {
+		_ = c.SetWriteDeadline(time.Unix(1, 0))
 	}
 }
 
-// drained returns what is closed when the pool takes nobody any more, and all
+// Drained returns what is closed when the pool takes nobody any more, and all
 // connections are given back.
-func (p *pool) drained() <-chan struct{} { return p.empty }
+func (p *Pool) Drained() <-chan struct{} { return p.empty }
 
 // drainedLocked closes what tells that the pool is drained, as far as it is.
-func (p *pool) drainedLocked() {
+func (p *Pool) drainedLocked() {
 	if p.ctx.Err() == nil {
 		return
 	}
@@ -83,8 +85,8 @@ func closeOnce(ch chan struct{}) {
 	}
 }
 
-// close closes all connections. Their borrowers find that out.
-func (p *pool) close() {
+// Close closes all connections. Their borrowers find that out.
+func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	if p.sweeper != nil {
@@ -94,8 +96,8 @@ func (p *pool) close() {
 	all := p.all
 	p.all, p.idle = nil, nil
 	p.mu.Unlock()
-	p.shut()
-	for d := range all {
-		_ = d.Close()
+	p.Shut()
+	for c := range all {
+		_ = c.Close()
 	}
 }

@@ -1,4 +1,4 @@
-package redisconn
+package dial
 
 import (
 	"runtime/debug"
@@ -21,14 +21,14 @@ var libVersion = sync.OnceValue(func() string {
 		return version
 	}
 	for _, module := range append(info.Deps, &info.Main) {
-		if module.Path == modulePath && validName(module.Version) && module.Version != "" {
+		if module.Path == modulePath && ValidName(module.Version) && module.Version != "" {
 			version = strings.TrimPrefix(module.Version, "v")
 		}
 	}
 	return version
 })
 
-// validName reports whether servers accept a name.
-func validName(name string) bool {
+// ValidName reports whether servers accept a name.
+func ValidName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' })
 }

@@ -1,4 +1,4 @@
-package redisconn
+package dial
 
 import (
 	"net"
@@ -9,18 +9,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// address is where a server listens.
-type address struct {
-	text    string // as given
+// Address is where a server listens.
+type Address struct {
+	Text    string // as given
 	network string // "tcp" or "unix"
 	addr    string // host:port or a path
 	host    string // for TLS; empty for unix sockets
 }
 
-// parseAddress takes an address apart. It does not resolve names. Errors show nothing of
+// ParseAddress takes an address apart. It does not resolve names. Errors show nothing of
 // the text, which may hold a password.
-func parseAddress(text string) (address, error) {
-	a := address{text: text, network: "tcp", addr: text}
+func ParseAddress(text string) (Address, error) {
+	a := Address{Text: text, network: "tcp", addr: text}
 	switch scheme, rest, found := strings.Cut(text, "://"); {
 	case text == "":
 		return a, redis.ErrNoAddressProvided.New("address is empty")

@@ -1,0 +1,94 @@
+package dedicated
+
+import (
+	"context"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// ready makes of what the pool has granted a connection that can be used, until ctx is
+// done. With an error the place goes back to the pool.
+func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
+	for c != nil {
+		why := c.check(ctx, p.dialer.Timeout)
+		if why == nil {
+			return c, nil
+		}
+		p.drop(c)
+		if ctx.Err() == nil {
+			p.noteLost(c, why)
+		}
+		if c.raw == nil { // to ask the next one might take as long as a time-out again
+			break
+		}
+		c = p.nextIdle()
+	}
+	if ctx.Err() != nil {
+		p.release(nil, false)
+		return nil, withdrawn(ctx)
+	}
+	type made struct {
+		c   *Conn
+		err *errorx.Error
+	}
+	result := make(chan made)
+	// It goes on without its caller, until the dialer's time-out at the longest, or until
+	// the pool is drained: if each caller dialed anew, those that go soon would overrun a
+	// server that answers slowly.
+	go func() {
+		c, err := p.open()
+		select {
+		case result <- made{c, err}:
+		case <-ctx.Done():
+			p.release(c, err == nil)
+		}
+	}()
+	select {
+	case m := <-result:
+		if m.err != nil {
+			p.release(nil, false)
+		}
+		return m.c, m.err
+	case <-ctx.Done():
+		return nil, withdrawn(ctx)
+	}
+}
+
+// open makes a connection. It ends when the pool is drained.
+func (p *Pool) open() (*Conn, *errorx.Error) {
+	c := &Conn{timeout: p.config.IOTimeout, generation: p.current()}
+	var err *errorx.Error
+	if c.Socket, err = p.dialer.Open(p.ctx, c.self.ask()...); err != nil {
+		if p.ctx.Err() != nil {
+			return nil, peer.Closed()
+		}
+		err = p.owner.WithConn(err)
+		p.noteFailed(err)
+		return nil, err
+	}
+	c.raw = sock.NewRaw(c.Socket.Conn)
+	open := p.made(c)
+	if open == 0 {
+		_ = c.Close()
+		return nil, peer.Closed()
+	}
+	p.noteMade(c, open)
+	return c, nil
+}
+
+// renew makes a connection as new, with the credentials that it had, or with newer ones
+// that were given to Outdate. If these have expired, the connection is closed, and the
+// next one asks the provider. It ends when the pool is drained.
+func (p *Pool) renew(c *Conn) bool {
+	return p.dialer.Renew(p.ctx, c.Socket, func() dial.Credentials { return p.update(c) })
+}
+
+// place is where answers on a connection come from.
+func (p *Pool) place(c *Conn) wire.Place {
+	return wire.Place{Address: p.dialer.Address.Text, Peer: sock.Text(c.RemoteAddr())}
+}

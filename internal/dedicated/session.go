@@ -1,0 +1,237 @@
+package dedicated
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Session is the connection of a redis.Session, as wire.Dedicated. One goroutine at a time
+// uses it.
+type Session struct {
+	p      *Pool
+	c      *Conn
+	opened string // the stack, with Opts.TraceSessions
+	// lost is with what the connection was lost.
+	lost *errorx.Error
+	// altered: something was sent of which RESET may not undo the effect.
+	altered bool
+	// asked is when ASK led here, or a request after ASKING was last taken: zero if the
+	// node has its slots. multi: a transaction is open, for which the ASKING before MULTI
+	// holds. watches: WATCH was sent after ASKING.
+	asked          time.Time
+	multi, watches bool
+}
+
+// Open waits for a connection until ctx is done. The session sends ASKING before its
+// requests, if asking is set, for as long as ASK holds.
+func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) {
+	asked := askedNow(asking)
+	waiting := timing.Open(nil)
+	o := make(opener, 1)
+	leave, refused := p.acquire(o)
+	if refused != nil {
+		return nil, p.owner.WithConn(refused)
+	}
+	var got granted
+	select {
+	case got = <-o:
+	case <-ctx.Done():
+		if leave() {
+			return nil, waiting.Explain(p.owner.WithConn(redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "waiting for a dedicated connection")))
+		}
+		got = <-o
+	}
+	if got.refused != nil {
+		return nil, p.owner.WithConn(got.refused)
+	}
+	c, err := p.ready(ctx, got.c)
+	if err != nil {
+		return nil, waiting.Explain(p.owner.WithConn(err))
+	}
+	s := &Session{p: p, c: c, asked: asked}
+	if p.config.TraceSessions {
+		s.opened = string(debug.Stack())
+	}
+	runtime.SetFinalizer(s, (*Session).leaked)
+	return s, nil
+}
+
+// opener is the borrower that waits in the goroutine that opens a session.
+type opener chan granted
+
+type granted struct {
+	c       *Conn
+	refused *errorx.Error
+}
+
+func (o opener) grant(c *Conn)            { o <- granted{c: c} }
+func (o opener) refuse(err *errorx.Error) { o <- granted{refused: err} }
+
+// Exchange implements wire.Dedicated.
+func (s *Session) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+	left := len(reqs)
+	err := s.send(ctx, reqs, func(i int, res any) {
+		s.p.count(res, 1)
+		left--
+		if err, failed := res.(*errorx.Error); failed {
+			res = s.p.owner.WithConn(err)
+		}
+		each(i, res)
+	})
+	if left > 0 {
+		s.p.count(err, left)
+	}
+	return err
+}
+
+func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+	if s.lost != nil {
+		return s.p.owner.WithConn(redis.ErrSessionLost.Wrap(s.lost, "the session's connection was lost: open another one"))
+	}
+	if len(reqs) == 0 {
+		return nil
+	}
+	if s.p.owner.Withheld() {
+		return s.lose(peer.Closed())
+	}
+	if why := s.c.quiet(); why != nil {
+		return s.broken(peer.ErrNotConnected.Wrap(why, "connection lost"))
+	}
+	for i := range reqs {
+		s.altered = s.altered || alters(&reqs[i])
+	}
+	if len(reqs) == 1 && reqs[0].Shared == command.WouldBlock {
+		return s.block(ctx, &reqs[0], each)
+	}
+	t := timing.Open(nil)
+	out, asked := s.encode(reqs)
+	began := time.Now()
+	s.c.prepare(0)
+	stop := context.AfterFunc(ctx, func() { _ = s.c.Close() })
+	t.NoteWrite()
+	sent, err := s.c.send(out)
+	for i := 0; err == nil && i < len(reqs); i++ {
+		var res any
+		failure := s.c.await(t, asked[i])
+		if failure == nil {
+			res, failure = s.c.Dec.Decode()
+		}
+		if failure != nil {
+			err = redis.AsErrorx(failure)
+			break
+		}
+		if refusal := redis.AsErrorx(res); asked[i] && (refusal == nil || !refusal.IsOfType(redis.ErrMoved)) {
+			s.asked = began
+		}
+		each(i, res)
+	}
+	interrupted := !stop() // it is being closed, though all may be answered
+	switch {
+	case err != nil:
+		return s.broken(t.Explain(lostError(ctx, err, sent)))
+	case interrupted:
+		_ = s.lose(redis.ErrRequestCancelled.Wrap(ctx.Err(), "the session's context ended"))
+	}
+	return nil
+}
+
+// encode returns what is written for requests, and before which of them is ASKING.
+func (s *Session) encode(reqs []wire.Request) (out []byte, asked []bool) {
+	asked = make([]bool, len(reqs))
+	for i := range reqs {
+		if asked[i] = s.asksBefore(&reqs[i]); asked[i] {
+			out = append(out, asking...)
+		}
+		out = append(out, reqs[i].Buf...)
+	}
+	return out, asked
+}
+
+// asksBefore reports whether ASKING goes before a request. Since WATCH was taken, EXEC runs
+// only what is as it was then: what reads, and a transaction, have the time that they need.
+func (s *Session) asksBefore(r *wire.Request) bool {
+	cmd := strings.ToUpper(r.Cmd)
+	asks := !s.multi && (askHolds(s.asked) || s.watches && (r.ReadOnly || cmd == "MULTI"))
+	switch cmd {
+	case "WATCH":
+		s.watches = s.watches || asks
+	case "UNWATCH":
+		s.watches = false
+	case "MULTI":
+		s.multi = true
+	case "EXEC", "DISCARD":
+		s.multi, s.watches = false, false
+	}
+	return asks
+}
+
+func (s *Session) block(ctx context.Context, r *wire.Request, each func(int, any)) error {
+	b, err := s.p.newBlocking(ctx, r, askedNow(s.asksBefore(r)))
+	if err != nil {
+		each(0, err)
+		return nil
+	}
+	b.req.Typed = false
+	res, alive := b.perform(s.c)
+	each(0, res) // even if the connection was lost behind an element
+	if !alive {
+		_ = s.lose(lostBehind(res))
+	}
+	return nil
+}
+
+// broken is lose of a connection that is to be told of.
+func (s *Session) broken(err *errorx.Error) error {
+	s.p.noteLost(s.c, err)
+	return s.lose(err)
+}
+
+// lose ends the connection.
+func (s *Session) lose(err *errorx.Error) error {
+	s.lost = err
+	_ = s.c.Close()
+	return s.p.owner.WithConn(err)
+}
+
+// alters reports whether RESET may not undo what a request does to its connection:
+// what a server knows that this library does not, and what concerns the client, of
+// which versions of servers reset different parts.
+func alters(r *wire.Request) bool {
+	call := command.Of(r.Cmd, r.Args())
+	return call.Info == nil || strings.HasPrefix(call.Name, "CLIENT")
+}
+
+// Place implements wire.Dedicated.
+func (s *Session) Place() wire.Place { return s.p.place(s.c) }
+
+// Release implements wire.Dedicated. The goroutine makes the connection as new, gives
+// it back, and ends.
+func (s *Session) Release() {
+	runtime.SetFinalizer(s, nil)
+	if s.lost != nil || s.altered {
+		s.p.release(s.c, false)
+		return
+	}
+	p, c := s.p, s.c
+	go func() { p.release(c, p.renew(c)) }()
+}
+
+// leaked is called when nobody refers to s any more, though it was not released.
+func (s *Session) leaked() {
+	p, c, opened := s.p, s.c, s.opened
+	go func() {
+		p.owner.Report(Leaked{Opened: opened})
+		p.release(c, false)
+	}()
+}

@@ -1,0 +1,36 @@
+package dial
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Config says where to dial, and what to tell the server. Fields that are not explained
+// are those of redisconn.Opts.
+type Config struct {
+	Address   Address
+	Dialer    func(ctx context.Context, network, addr string) (net.Conn, error)
+	KeepAlive time.Duration
+	Timeout   time.Duration // of dialing and the handshake together
+	TLS       bool
+	TLSConfig *tls.Config
+	Limits    redis.Limits
+
+	// Provider, if it is not nil, is asked for the credentials of each socket; if it is,
+	// they are Credentials.
+	Provider     func(ctx context.Context) (Credentials, error)
+	Credentials  Credentials
+	Protocol, DB int
+	ReadOnly     bool
+	Role         Role
+	Integrity    bool
+	ClientName   string
+	NoClientInfo bool
+
+	// Panicked is told of functions of the user's that panic.
+	Panicked func(v any, stack []byte)
+}

@@ -1,0 +1,50 @@
+package dial
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Credentials are a user and a password. The zero value means no authentication.
+type Credentials struct {
+	// Username is the ACL user; empty means the default user.
+	Username string
+	Password string
+}
+
+// String prints the credentials without the password.
+func (cr Credentials) String() string {
+	if cr.Password != "" {
+		cr.Password = "(hidden)"
+	}
+	return fmt.Sprintf("{Username:%s Password:%s}", cr.Username, cr.Password)
+}
+
+// GoString is String, so that %#v does not show the password.
+func (cr Credentials) GoString() string { return cr.String() }
+
+// LogValue implements slog.LogValuer, so that logs do not show the password.
+func (cr Credentials) LogValue() slog.Value { return slog.StringValue(cr.String()) }
+
+// Auth returns the AUTH of credentials; needed is false if there are none.
+func Auth(cr Credentials) (req redis.Request, needed bool) {
+	switch {
+	case cr.Username != "":
+		return redis.Req("AUTH", cr.Username, cr.Password), true
+	case cr.Password != "":
+		return redis.Req("AUTH", cr.Password), true
+	}
+	return req, false
+}
+
+// redact takes the password out of an error that the server has put it into.
+func (cr Credentials) redact(res any) any {
+	err := redis.AsErrorx(res)
+	if err == nil || cr.Password == "" || !strings.Contains(err.Message(), cr.Password) {
+		return res
+	}
+	return err.Type().New("%s", strings.ReplaceAll(err.Message(), cr.Password, "(hidden)"))
+}

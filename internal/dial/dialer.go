@@ -1,0 +1,155 @@
+// Package dial makes sockets that servers have been greeted on, out of an address and a
+// configuration. It knows no connection: its errors are given one by its user.
+package dial
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/sock"
+)
+
+// Dialer makes sockets. It is safe for use by many goroutines.
+type Dialer struct {
+	Config
+	ctx        context.Context
+	overdue    overdue
+	handshakes handshakes
+}
+
+// New returns a Dialer, whose attempts end with ctx.
+func New(ctx context.Context, config Config) *Dialer {
+	return &Dialer{Config: config, ctx: ctx, overdue: overdue{panicked: config.Panicked}}
+}
+
+// Open dials, secures, asks for the credentials and greets. After the steps of every
+// connection it takes those that are given. ctx, Timeout, and the end of the Dialer's
+// context bound all of it, whatever the user's functions do.
+func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	defer context.AfterFunc(d.ctx, cancel)()
+	conn, err := d.connect(ctx)
+	if err != nil {
+		return nil, ErrDial.Wrap(err, "dialing")
+	}
+	if conn == nil {
+		return nil, ErrDial.New("Opts.Dialer returned no connection")
+	}
+	conn = sock.Wrap(conn) // the Dialer's may be TLS
+	// Closing is what ends a stalled handshake when the context ends.
+	dialed := conn
+	stop := context.AfterFunc(ctx, func() { _ = dialed.Close() })
+	defer stop()
+	var failure *errorx.Error
+	if d.TLS {
+		if conn, failure = d.secure(ctx, conn); failure != nil {
+			_ = dialed.Close()
+			return nil, failure
+		}
+	}
+	s := &Socket{Socket: sock.New(conn, d.Limits)}
+	if d.Protocol != 3 {
+		s.Dec.OnlyRESP2()
+	}
+	defer d.Begin()()
+	if s.Credentials, failure = d.Ask(ctx); failure == nil {
+		failure = s.greet(d.Timeout, append(d.steps(s.Credentials), steps...))
+	}
+	if failure != nil {
+		_ = conn.Close()
+		return nil, failure
+	}
+	if !stop() { // or it would be closed later, under whoever uses it
+		_ = conn.Close()
+		return nil, ErrDial.Wrap(ctx.Err(), "dialing")
+	}
+	return s, nil
+}
+
+// connect connects, and no more.
+func (d *Dialer) connect(ctx context.Context) (net.Conn, error) {
+	if d.Dialer == nil {
+		dialer := net.Dialer{KeepAlive: d.KeepAlive}
+		return dialer.DialContext(ctx, d.Address.network, d.Address.addr)
+	}
+	type dialed struct {
+		conn net.Conn
+		err  error
+	}
+	got, err := callUntil(ctx, &d.overdue, "Opts.Dialer", func() (got dialed) {
+		got.conn, got.err = d.Config.Dialer(ctx, d.Address.network, d.Address.addr)
+		return got
+	}, func(late dialed) {
+		if late.conn != nil {
+			_ = late.conn.Close()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got.conn, got.err
+}
+
+// secure makes TLS of a connection. It does not close that.
+func (d *Dialer) secure(ctx context.Context, conn net.Conn) (net.Conn, *errorx.Error) {
+	secured := tls.Client(conn, tlsConfig(d.TLSConfig, d.Address.host))
+	refused, err := callUntil(ctx, &d.overdue, "a function of Opts.TLSConfig",
+		func() error { return secured.HandshakeContext(ctx) }, func(error) {})
+	switch {
+	case err != nil:
+		return nil, ErrDial.Wrap(err, "TLS handshake")
+	case refused != nil:
+		return nil, tlsError(refused)
+	}
+	return sock.Wrap(secured), nil
+}
+
+// Ask returns what to authenticate with: every socket asks here, and so does who is to
+// authenticate again.
+func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
+	if d.Provider == nil {
+		return d.Credentials, nil
+	}
+	type provided struct {
+		cr  Credentials
+		err error
+	}
+	p, err := callUntil(ctx, &d.overdue, "Opts.CredentialsProvider", func() (p provided) {
+		p.cr, p.err = d.Provider(ctx)
+		return p
+	}, func(provided) {})
+	if err != nil {
+		return Credentials{}, ErrCredentials.Wrap(err, "asking for credentials").WithProperty(EKCredentialsCause, err)
+	}
+	if p.err != nil { // its text may show a secret
+		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider failed with %T", p.err).
+			WithProperty(EKCredentialsCause, p.err)
+	}
+	return p.cr, nil
+}
+
+// Renew makes a socket as new: RESET, and all of the handshake, with the credentials that
+// are returned once the handshake counts as begun. It reports whether that has worked
+// within Timeout, before the end of ctx; if not, the socket is of no more use.
+func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Credentials) bool {
+	s.Allow(0, 0) // that of the handshake holds
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer d.Begin()()
+	s.Credentials = credentials()
+	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s.Credentials)...))
+	return stop() && err == nil
+}
+
+// Begin says that a handshake is about to ask for its credentials. over says that the
+// server has taken or refused them, or will never get them.
+func (d *Dialer) Begin() (over func()) { return d.handshakes.begin() }
+
+// Settle waits until all handshakes are over that have begun, or ctx is done. Timeout
+// bounds each of them.
+func (d *Dialer) Settle(ctx context.Context) error { return d.handshakes.settle(ctx) }

@@ -1,0 +1,75 @@
+package dial
+
+import (
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Socket is a connection to a server that has been greeted on it. Trip and Credentials
+// are those of its last handshake.
+type Socket struct {
+	*sock.Socket
+	Trip        time.Duration
+	Credentials Credentials
+}
+
+// greet greets the server: all requests at once, then all answers. It is bounded
+// by closing the socket, and by timeout. Errors do not show the socket's credentials.
+func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
+	_ = s.SetDeadline(time.Now().Add(timeout))
+	var out []byte
+	for _, step := range steps {
+		var err error
+		if out, err = redis.AppendRequest(out, step.Request); err != nil {
+			return ErrInit.Wrap(err, "handshake")
+		}
+	}
+	began := time.Now()
+	if _, err := s.Write(out); err != nil {
+		return s.unwritten(err)
+	}
+	for _, step := range steps {
+		res, err := s.Dec.Decode()
+		if err != nil {
+			return handshakeError(err)
+		}
+		if err := step.Check(s.Credentials.redact(res)); err != nil {
+			return err
+		}
+	}
+	if s.Dec.Buffered() > 0 {
+		return ErrInit.New("the server sent more than was asked for")
+	}
+	s.Trip = time.Since(began)
+	if err := s.SetDeadline(time.Time{}); err != nil {
+		return ErrConnSetup.Wrap(err, "handshake")
+	}
+	return nil
+}
+
+// unwritten tells why the handshake could not be written. A server that refuses
+// the client's certificate may have closed the connection by then; its alert is
+// still there to be read.
+func (s *Socket) unwritten(err error) *errorx.Error {
+	if s.Secured() {
+		if _, readErr := s.Conn.Read(make([]byte, 1)); isAlert(readErr) {
+			return ErrTLS.Wrap(readErr, "TLS handshake")
+		}
+	}
+	return ErrConnSetup.Wrap(err, "writing the handshake")
+}
+
+// handshakeError tells a broken connection from a server that is not a Redis.
+func handshakeError(err error) *errorx.Error {
+	if isAlert(err) {
+		return ErrTLS.Wrap(err, "TLS handshake")
+	}
+	if errorx.IsOfType(err, redis.ErrIO) {
+		return ErrConnSetup.Wrap(err, "reading the handshake")
+	}
+	return ErrInit.Wrap(err, "the server is not a Redis")
+}

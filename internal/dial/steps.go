@@ -1,0 +1,49 @@
+package dial
+
+import (
+	"cmp"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Step is a request of the handshake, with what its answer means.
+type Step struct {
+	Request redis.Request
+	Check   func(res any) *errorx.Error
+}
+
+// steps lists what is to be said to a new connection, in order.
+func (c *Config) steps(cr Credentials) []Step {
+	var list []Step
+	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
+	auth, needed := Auth(cr)
+	switch {
+	case c.Protocol == 3 && needed:
+		add(checkHello, redis.Req("HELLO", 3, "AUTH", cmp.Or(cr.Username, "default"), cr.Password))
+	case c.Protocol == 3:
+		add(checkHello, redis.Req("HELLO", 3))
+	case needed:
+		add(checkAuth, auth)
+	}
+	if c.DB != 0 {
+		add(c.checkSelect, redis.Req("SELECT", c.DB))
+	}
+	if c.ReadOnly {
+		add(checkReadOnly, redis.Req("READONLY"))
+	}
+	if c.Role != RoleAny {
+		add(c.checkRole, redis.Req("ROLE"))
+	}
+	add(c.checkPing, redis.Req("PING"))
+	// Names come last: what stands in the way of all requests shows before.
+	if c.ClientName != "" {
+		add(checkName, redis.Req("CLIENT SETNAME", c.ClientName))
+	}
+	if !c.NoClientInfo {
+		add(checkName, redis.Req("CLIENT SETINFO", "LIB-NAME", libName))
+		add(checkName, redis.Req("CLIENT SETINFO", "LIB-VER", libVersion()))
+	}
+	return list
+}

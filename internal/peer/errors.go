@@ -1,0 +1,24 @@
+// Package peer is what holds of every connection to a server, whoever uses it: how its end
+// is told, and how one finds out that requests and replies are in step.
+package peer
+
+import (
+	"errors"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// The errors of package redisconn, where they are described.
+var (
+	ErrConnection   = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	ErrNotConnected = ErrConnection.NewType("not_connected")
+)
+
+// ErrUnsolicited says that something came that nobody asked for.
+var ErrUnsolicited = errors.New("a reply that nobody asked for")
+
+// Closed returns the error of what is refused or ended because the user has closed the
+// connection.
+func Closed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }

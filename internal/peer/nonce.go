@@ -1,0 +1,45 @@
+package peer
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Nonce is what a server is asked to echo. It is random, so that no reply of another
+// request is taken for it.
+type Nonce [16]byte
+
+// NewNonce returns a nonce.
+func NewNonce() (n Nonce) {
+	var random [8]byte
+	binary.LittleEndian.PutUint64(random[:], rand.Uint64())
+	hex.Encode(n[:], random[:])
+	return n
+}
+
+// Is reports whether res echoes the nonce.
+func (n *Nonce) Is(res any) bool {
+	echo, ok := res.([]byte)
+	return ok && string(echo) == string(n[:])
+}
+
+// Misconf reports whether an error is how a server says that it can't write to its disk. It
+// goes on answering reads, and publishing.
+func Misconf(err *errorx.Error) bool { return strings.HasPrefix(err.Message(), "MISCONF") }
+
+// PingRefused reports whether a server that is sane may answer PING so.
+func PingRefused(res any) bool {
+	err := redis.AsErrorx(res)
+	if err == nil || !err.IsOfType(redis.ErrResult) {
+		return false
+	}
+	text := err.Message()
+	return err.HasTrait(redis.ErrTraitTransient) || Misconf(err) ||
+		strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH")
+}

@@ -1,0 +1,270 @@
+package push
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Socket is a socket to the server of a connection, beside the shared one, for
+// what a server sends without a request. Any goroutine may send; one goroutine
+// receives. It ends with its first error, with Close, or with the connection. It does
+// not dial again: its owner has to find out what a new socket has missed.
+//
+// It has a heartbeat: a server that does not answer ends the socket within IOTimeout.
+type Socket struct {
+	of   *Sockets
+	sock *sock.Socket
+
+	wake   chan struct{} // something is to be written, or the socket has ended
+	done   chan struct{} // closed when the socket has ended
+	paused atomic.Bool   // see Hold
+
+	mu        sync.Mutex // guards the rest
+	out       []byte
+	err       *errorx.Error
+	pings     []sentPing        // not answered yet, oldest first
+	auth      *dial.Credentials // see sentPing: the next reply is AUTH's
+	confirmed time.Time
+}
+
+// sentPing is a PING on a Socket.
+type sentPing struct {
+	nonce string
+	beat  time.Time // when it was sent, if it is a heartbeat; else zero
+	// auth, if not nil, are credentials of an AUTH that was sent right behind the PING:
+	// so the reply that follows that to the PING is known to be AUTH's.
+	auth *dial.Credentials
+}
+
+const (
+	// A heartbeat is sent four times in IOTimeout and has half of it to be answered in,
+	// checked every sixteenth: a server that is gone is noticed after 14/16 at most.
+	beats    = 4
+	patience = 2
+	checks   = 16
+)
+
+// Close ends the socket. It does not wait.
+func (p *Socket) Close() { p.fail(peer.Closed()) }
+
+// Done returns a channel that is closed when the socket has ended.
+func (p *Socket) Done() <-chan struct{} { return p.done }
+
+// Addr returns the address of the connection.
+func (p *Socket) Addr() string { return p.of.dialer.Address.Text }
+
+// Confirmed returns a time by which the server had sent everything that was received
+// until its heartbeat came back: when the last heartbeat that was answered was sent, or
+// when the handshake began. What the server sends after that may be lost if the socket
+// breaks.
+func (p *Socket) Confirmed() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.confirmed
+}
+
+// Received returns how many bytes were received.
+func (p *Socket) Received() int64 { return p.sock.Received() }
+
+// Hold tells the socket that its owner does not receive for now, so that an unanswered
+// heartbeat is not taken for a silent server. Hold(false) ends that.
+func (p *Socket) Hold(on bool) { p.paused.Store(on) }
+
+// Send queues requests to be written. It does not wait: Receive returns the replies,
+// and the error of a write that fails. If one of the requests can't be encoded, none is
+// sent. A PING needs a string as its argument, by which its answer is recognized.
+func (p *Socket) Send(reqs ...redis.Request) error {
+	var encoded []byte
+	var pings []sentPing
+	for _, req := range reqs {
+		var err error
+		if encoded, err = redis.AppendRequest(encoded, req); err != nil {
+			return err
+		}
+		if req.Cmd != "PING" {
+			continue
+		}
+		if len(req.Args) != 1 {
+			return redis.ErrArgumentType.New("PING on a PushSocket takes one string")
+		}
+		nonce, _ := redis.ArgToString(req.Args[0])
+		pings = append(pings, sentPing{nonce: nonce})
+	}
+	return p.send(encoded, pings)
+}
+
+func (p *Socket) send(encoded []byte, pings []sentPing) error {
+	p.mu.Lock()
+	if p.err != nil {
+		defer p.mu.Unlock()
+		return p.err
+	}
+	p.out = append(p.out, encoded...)
+	p.pings = append(p.pings, pings...)
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Receive waits for what comes next: a push, which it stores in push, or a reply. The
+// echo of a PING is a reply, with RESP2, too, where it comes as a push; so is the
+// server's error if it refuses the PING because it can't write to its disk. After an
+// error the socket has ended.
+func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
+	for {
+		reply, pushed, err = p.sock.Dec.DecodePush(push)
+		if err != nil {
+			p.fail(redis.AsErrorx(err))
+			return nil, false, p.failure()
+		}
+		if pushed && len(push.Words) == 1 && string(push.Words[0]) == "pong" {
+			reply, pushed = push.Body, false
+		}
+		if pushed {
+			return nil, true, nil
+		}
+		if p.authenticated(reply) {
+			continue
+		}
+		nonce, isBeat := p.answered(reply)
+		switch {
+		case isBeat:
+		case nonce != "":
+			return []byte(nonce), false, nil
+		default:
+			return reply, false, nil
+		}
+	}
+}
+
+// answered takes the reply to the oldest PING. It returns what that asked to be echoed,
+// or "" if the reply is not its answer, and whether it was a heartbeat.
+func (p *Socket) answered(reply any) (nonce string, isBeat bool) {
+	err := redis.AsErrorx(reply)
+	echo, _ := reply.([]byte)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.pings) == 0 {
+		return "", false
+	}
+	oldest := p.pings[0]
+	if string(echo) != oldest.nonce && (err == nil || !peer.Misconf(err)) {
+		return "", false
+	}
+	p.pings, p.auth = p.pings[1:], oldest.auth
+	if isBeat = !oldest.beat.IsZero(); isBeat {
+		p.confirmed = oldest.beat
+	}
+	return oldest.nonce, isBeat
+}
+
+// authenticated reports whether a reply is AUTH's, and judges it then.
+func (p *Socket) authenticated(reply any) bool {
+	p.mu.Lock()
+	cr := p.auth
+	p.auth = nil
+	p.mu.Unlock()
+	if cr != nil {
+		p.of.config.Authenticated(*cr, reply)
+	}
+	return cr != nil
+}
+
+// writeLoop is the goroutine that writes and watches. Sockets.Open starts it; it ends with the
+// socket, which ends with the connection at the latest.
+func (p *Socket) writeLoop() {
+	timeout := p.of.config.Timeout
+	ticker := time.NewTicker(max(timeout/checks, time.Millisecond))
+	defer ticker.Stop()
+	beaten, progress := time.Now(), sock.Progress{Since: time.Now()}
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-p.of.ctx.Done():
+			p.fail(peer.Closed())
+			return
+		case <-p.wake:
+			p.write(timeout)
+		case now := <-ticker.C:
+			if p.paused.Load() {
+				progress.Since = now
+			}
+			sent := p.unanswered()
+			switch {
+			case sent.IsZero() && now.Sub(beaten) >= timeout/beats:
+				beaten = now
+				p.beat(now, nil)
+			case !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, p.Received(), timeout/patience):
+				p.fail(redis.ErrIO.New("no answer within %v", timeout/patience))
+			}
+		}
+	}
+}
+
+// unanswered returns when the heartbeat was sent that waits for its answer, if one does.
+func (p *Socket) unanswered() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ping := range p.pings {
+		if !ping.beat.IsZero() {
+			return ping.beat
+		}
+	}
+	return time.Time{}
+}
+
+// beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the
+// socket only.
+func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
+	n := peer.NewNonce()
+	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
+	if auth != nil {
+		req, _ := dial.Auth(*auth)
+		encoded, _ = redis.AppendRequest(encoded, req)
+	}
+	_ = p.send(encoded, []sentPing{{nonce: string(n[:]), beat: now, auth: auth}})
+}
+
+func (p *Socket) write(timeout time.Duration) {
+	p.mu.Lock()
+	out := p.out
+	p.out = nil
+	p.mu.Unlock()
+	_ = p.sock.SetWriteDeadline(time.Now().Add(timeout))
+	if _, err := p.sock.Write(out); err != nil {
+		p.fail(redis.ErrIO.Wrap(err, "writing"))
+	}
+}
+
+// fail ends the socket with its first error.
+func (p *Socket) fail(err *errorx.Error) {
+	p.mu.Lock()
+	first := p.err == nil
+	if first {
+		p.err = p.of.config.WithConn(err)
+		close(p.done)
+	}
+	p.mu.Unlock()
+	if first {
+		p.of.remove(p)
+		_ = p.sock.Close()
+	}
+}
+
+func (p *Socket) failure() *errorx.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}

@@ -1,0 +1,79 @@
+// Package push is sockets beside a shared connection, for what a server sends without a
+// request.
+package push
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/dial"
+)
+
+// Config says how the sockets of a connection behave, and whom they tell.
+type Config struct {
+	// Timeout is how long a server may be silent: longer, and a socket ends, if TimesOut
+	// is set.
+	Timeout  time.Duration
+	TimesOut bool
+	// WithConn adds the connection to an error.
+	WithConn func(err *errorx.Error) *errorx.Error
+	// Authenticated is told what the server answers to an AUTH with these credentials.
+	Authenticated func(cr dial.Credentials, reply any)
+}
+
+// Sockets are those of a connection that are open: each is among them from before the end
+// of its handshake until its own end, so that new credentials reach all of them.
+type Sockets struct {
+	ctx    context.Context
+	dialer *dial.Dialer
+	config Config
+
+	mu   sync.Mutex // guards open
+	open map[*Socket]struct{}
+}
+
+// New makes the sockets of a connection, which end with ctx.
+func New(ctx context.Context, dialer *dial.Dialer, config Config) *Sockets {
+	return &Sockets{ctx: ctx, dialer: dialer, config: config, open: map[*Socket]struct{}{}}
+}
+
+// Open dials a socket. ctx and the dialer's time-out bound only the dialing.
+func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
+	began := time.Now()
+	defer s.dialer.Begin()() // until the socket is there to be authenticated again
+	greeted, err := s.dialer.Open(ctx, dial.Pinging)
+	if err != nil {
+		return nil, s.config.WithConn(err)
+	}
+	p := &Socket{of: s, sock: greeted.Socket, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s.mu.Lock()
+	s.open[p] = struct{}{}
+	s.mu.Unlock()
+	go p.writeLoop()
+	return p, nil
+}
+
+func (s *Sockets) remove(p *Socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, p)
+}
+
+// Authenticate sends AUTH on all sockets, and does not wait for the replies: their owners
+// may not receive for now. With RESP2 a server takes no AUTH from a subscriber.
+func (s *Sockets) Authenticate(cr dial.Credentials) {
+	if s.dialer.Protocol != 3 {
+		return
+	}
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	for _, p := range open {
+		p.beat(time.Now(), &cr)
+	}
+}
