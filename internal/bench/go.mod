@@ -6,6 +6,8 @@ require (
 	github.com/gomodule/redigo v1.9.3
 	github.com/joomcode/errorx v1.2.0
 	github.com/joomcode/redispipe v0.0.0
+	github.com/joomcode/redispipe/internal/oracle v0.0.0
+	github.com/joomcode/redispipe/internal/torture v0.0.0
 	github.com/mediocregopher/radix/v4 v4.1.4
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
@@ -33,3 +35,7 @@ require (
 )
 
 replace github.com/joomcode/redispipe => ../..
+
+replace github.com/joomcode/redispipe/internal/oracle => ../oracle
+
+replace github.com/joomcode/redispipe/internal/torture => ../torture

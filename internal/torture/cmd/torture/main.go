@@ -1,9 +1,9 @@
 // Command torture breaks things under a client for as long as it is told, and
 // prints the totals. It ends with status 1 if a promise was broken.
 //
-//	go run ./internal/torture/cmd/torture -duration 10m
-//	go run ./internal/torture/cmd/torture -cluster -duration 10m
-//	go run ./internal/torture/cmd/torture -pubsub -duration 10m
+//	go -C internal/torture run ./cmd/torture -duration 10m
+//	go -C internal/torture run ./cmd/torture -cluster -duration 10m
+//	go -C internal/torture run ./cmd/torture -pubsub -duration 10m
 package main
 
 import (

@@ -1,0 +1,46 @@
+#!/bin/sh
+# modules.sh PACKAGES COMMAND…: runs a command in each module that has some of the packages,
+# with these behind it, as modules.sh './redis ./internal/torture' go vet does.
+#
+# The library is a module, and so is each of its programs, which nobody else needs to compile,
+# and whatever has requirements of its own. ./... are the packages of the library and its
+# programs; those of the others have to be named.
+set -euf # nothing is to be expanded
+
+cd "$(dirname "$0")/.."
+programs="internal/oracle internal/torture internal/quickstart"
+others="internal/bench contrib/redisotel contrib/redisprom"
+patterns=$1
+code=0
+shift
+
+# of MODULE PATTERN: what the pattern is in the module. Nothing, if no package of it is there.
+of() {
+	case $2/ in
+	"$1"/*) echo ".${2#"$1"}" ;;
+	.../) case " $programs " in *" $1 "*) echo ./... ;; esac ;;
+	*/.../) case $1/ in "${2%...}"*) echo ./... ;; esac ;;
+	esac
+}
+
+# ofLibrary PATTERN: the pattern, if packages of the library are in it.
+ofLibrary() {
+	for nested in $programs $others contrib; do
+		case $1/ in "$nested"/*) return ;; esac
+	done
+	echo "./$1"
+}
+
+for module in . $programs $others; do
+	packages=
+	for pattern in $patterns; do
+		pattern=${pattern#./}
+		pattern=${pattern%/}
+		case $module in
+		.) packages="$packages $(ofLibrary "$pattern")" ;;
+		*) packages="$packages $(of "$module" "$pattern")" ;;
+		esac
+	done
+	[ -z "$(echo $packages)" ] || (cd "$module" && "$@" $packages) || code=1
+done
+exit $code
