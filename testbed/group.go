@@ -37,7 +37,7 @@ type GroupOptions struct {
 	// server for dead. Default 1 s: less makes a busy machine look like a failure.
 	DownAfter time.Duration
 	// Timeout bounds each wait for the group. Default 1 min: a sentinel that was held up
-	// for two seconds does nothing for 30 (TILT).
+	// for two seconds does nothing for five, or for 30 before version 7.0 (TILT).
 	Timeout time.Duration
 }
 

@@ -202,6 +202,9 @@ func (s *Server) launchLocked(configure bool) error {
 		_ = proc.kill()
 		return s.failLocked("start", fmt.Errorf("not ready in %v", s.opts.StartTimeout))
 	}
+	if s.opts.sentinel != nil {
+		s.hurryLocked()
+	}
 	return nil
 }
 
