@@ -28,7 +28,7 @@ GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run watch test test-modules race servers fuzz bench torture cover fmt lint lint-code platforms vuln generate clean redis-server
+.PHONY: help run watch test test-modules race servers fuzz bench torture nightly cover fmt lint lint-code platforms vuln generate clean redis-server
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,14 @@ bench: redis-server ## compare with other clients on a local server; BENCH_FLAGS
 
 torture: redis-server ## inject faults for DURATION (10m) and check every outcome; CLUSTER=1 into a cluster, PUBSUB=1 under subscribers
 	$(GO) -C internal/torture run ./cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
+
+nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME
+	@REDISPIPE_LONG=1 scripts/modules.sh '$(PKG)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
+	@$(MAKE) torture
+	@$(MAKE) torture CLUSTER=1
+	@$(MAKE) torture PUBSUB=1
+	@$(MAKE) torture PUBSUB=1 CLUSTER=1
+	@$(MAKE) fuzz
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
 	@rm -f $(BUILD)/*.cover

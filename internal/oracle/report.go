@@ -47,6 +47,13 @@ func (r *Report) Violate(v Violation, format string, args ...any) {
 	}
 }
 
+// leaked notes goroutines by their stacks.
+func (r *Report) leaked(stacks []string) {
+	for _, stack := range stacks {
+		r.Violate(Leaked, "%s", stack)
+	}
+}
+
 func (r *Report) outcome(o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -102,25 +102,32 @@ func RunningGoroutines() Goroutines {
 	return running
 }
 
-// lateSamples is how many samples Left takes after its deadline, a millisecond
-// apart: a process that was stalled until then has to let its goroutines run.
-const lateSamples = 10
-
 // Left returns the stacks of the goroutines that were not in before and still
 // run after the time given. Those of package testing are not counted; where
 // about is given, only those whose stacks hold one of its strings are.
 func (before Goroutines) Left(within time.Duration, about ...string) []string {
-	deadline := time.Now().Add(within)
-	for late := 0; ; {
-		if time.Now().After(deadline) {
-			late++
-		}
-		var left []string
+	return leftOf(within, func() (left []string) {
 		for number, stack := range RunningGoroutines() {
 			if _, old := before[number]; !old && concerns(stack, about) {
 				left = append(left, stack)
 			}
 		}
+		return left
+	})
+}
+
+// lateSamples is how many samples leftOf takes after its deadline, a millisecond
+// apart: a process that was stalled until then has to let its goroutines run.
+const lateSamples = 10
+
+// leftOf returns what runs after the time given, or nothing as soon as nothing does.
+func leftOf(within time.Duration, running func() []string) []string {
+	deadline := time.Now().Add(within)
+	for late := 0; ; {
+		if time.Now().After(deadline) {
+			late++
+		}
+		left := running()
 		if len(left) == 0 || late == lateSamples {
 			return left
 		}
@@ -139,9 +146,7 @@ func concerns(stack string, about []string) bool {
 
 // Settle notes the goroutines left as leaked.
 func (before Goroutines) Settle(r *Report, within time.Duration, about ...string) {
-	for _, stack := range before.Left(within, about...) {
-		r.Violate(Leaked, "%s", stack)
-	}
+	r.leaked(before.Left(within, about...))
 }
 
 // TakeAllocated returns the bytes that the process has allocated so far, freed

@@ -67,7 +67,7 @@ func exchange(t *testing.T, r *Rig) {
 
 // T5: the connection is cut at every byte of an exchange, in both directions.
 func TestT5CutAtEveryByte(t *testing.T) {
-	server := testbed.NewServer(t)
+	beside(t)
 	for _, tt := range []struct {
 		name string
 		do   testbed.ProxyAction
@@ -81,10 +81,10 @@ func TestT5CutAtEveryByte(t *testing.T) {
 		{"half-close replies", testbed.ProxyHalfClose, testbed.ProxyReplies},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			beside(t)
 			opts := fast()
 			opts.AsyncDial = true // so that the handshake is cut too
-			r := newRig(t, RigOpts{Server: server, Conn: opts})
-			server.Do("DEL", "log")
+			r := newRig(t, RigOpts{Conn: opts})
 			at, beyond := int64(0), 0
 			for ; beyond < 3 || at <= 100; at += int64(long(1, 3)) {
 				// The old connection may be dialing, and then what it dials counts.
@@ -110,6 +110,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 
 // T6: a black hole is noticed, whether the connection is busy or idle.
 func TestT6BlackHole(t *testing.T) {
+	beside(t)
 	r := newRig(t, RigOpts{Conn: blackHoleOpts()})
 	for _, busy := range []bool{false, true} {
 		for _, dirs := range [][]testbed.ProxyDirection{

@@ -158,7 +158,7 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{Seed: seed})
 	ledger := oracle.NewLedger("logger")
-	before := oracle.RunningGoroutines()
+	family := oracle.NewFamily()
 	logger := &callingLogger{ledger: ledger}
 	opts := untimed()
 	opts.Logger = logger
@@ -172,7 +172,7 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	conn.Close()
 	report := ledger.Finish(patience)
 	require.Greater(t, ledger.Issued(), uint64(15))
-	before.Settle(report, patience, engines...)
+	family.Settle(report, patience, engines...)
 	passes(t, report)
 }
 

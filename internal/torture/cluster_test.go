@@ -60,6 +60,7 @@ func answers(t *testing.T, r *ClusterRig, within time.Duration) time.Duration {
 
 // T16: masters fail over, gracefully and killed, under load.
 func TestT16Failover(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: nodeTimeout})
 
 	t.Run("graceful", func(t *testing.T) {
@@ -109,6 +110,7 @@ func TestT16Failover(t *testing.T) {
 // sees neither that nor MOVED nor ASK. T30: callers leave meanwhile, and none gets a value that
 // is not its own.
 func TestT17MovingSlots(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
@@ -146,6 +148,7 @@ func TestT17MovingSlots(t *testing.T) {
 
 // T18: all nodes are restarted, one after the other.
 func TestT18RollingRestart(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{
 		Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout,
 	})
@@ -167,6 +170,7 @@ func TestT18RollingRestart(t *testing.T) {
 
 // T14 and T12 on a cluster: contexts that end early, and Close in the middle.
 func TestClusterCancelsAndCloses(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	for i := range long(10, 3) {
 		r, err := NewClusterRig(fmt.Sprintf("%s-%d", t.Name(), i), seed, nodes, rediscluster.Opts{})

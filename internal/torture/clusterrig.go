@@ -22,12 +22,12 @@ type ClusterRig struct {
 	Nodes  *testbed.Cluster
 	Client *rediscluster.Cluster
 
-	before oracle.Goroutines
+	family oracle.Family // of the client
 }
 
 // NewClusterRig makes a client of a cluster. Close it.
 func NewClusterRig(name string, seed int64, nodes *testbed.Cluster, opts rediscluster.Opts) (*ClusterRig, error) {
-	r := &ClusterRig{Witnesses: Witnesses{seed: seed}, Nodes: nodes, before: oracle.RunningGoroutines()}
+	r := &ClusterRig{Witnesses: Witnesses{seed: seed}, Nodes: nodes, family: oracle.NewFamily()}
 	r.NewLedger(name)
 	return r, r.Connect(opts)
 }
@@ -105,6 +105,6 @@ func (r *ClusterRig) Judge(within time.Duration) (*oracle.Report, error) {
 func (r *ClusterRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()
-		r.before.Settle(r.Ledger.Report, endWithin, engines...)
+		r.family.Settle(r.Ledger.Report, endWithin, engines...)
 	}
 }

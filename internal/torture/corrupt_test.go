@@ -89,8 +89,10 @@ func flipOne(t *testing.T, s *testbed.ScriptedServer, ledger *oracle.Ledger, vic
 // T10: a reply inserted or deleted. Nobody can tell at once which reply is the
 // wrong one, but the connection does not live on.
 func TestT10InsertedOrDeletedReply(t *testing.T) {
+	beside(t)
 	for _, do := range []testbed.ProxyAction{testbed.ProxyInsert, testbed.ProxyDelete} {
 		t.Run(string(do), func(t *testing.T) {
+			beside(t)
 			opts := fast()
 			// What is deleted is noticed by it. Before that nothing else may break the
 			// connection: the fault would meet the next one, just before what is judged.

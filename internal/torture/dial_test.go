@@ -118,6 +118,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 
 // T19: a server that hangs up right after the handshake is not dialed in a spin.
 func TestT19HangUpAfterHandshake(t *testing.T) {
+	beside(t)
 	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedThenClose("+PONG\r\n")})
 	opts := fast()
 	opts.AsyncDial, opts.Logger, opts.NoClientInfo = true, redisconn.NoopLogger{}, true

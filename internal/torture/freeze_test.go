@@ -20,6 +20,7 @@ const slack = 5 * time.Second
 
 // T2: the server is frozen, and thousands of callers have 50 ms each.
 func TestT2FrozenServer(t *testing.T) {
+	beside(t)
 	const deadline, bound, callers = 50 * time.Millisecond, 1000, 2000
 	opts := fast()
 	opts.MaxRequests = bound
@@ -87,6 +88,7 @@ func overflow(t *testing.T, r *Rig, n int) {
 
 // T3: the server dies and comes back, loading its data.
 func TestT3KilledServer(t *testing.T) {
+	beside(t)
 	config := []string{"key-load-delay 20"}
 	// Before 7.0 a server that loads answers every 2 MiB: not at all, here.
 	saysLoading, err := testbed.Has(testbed.Version(7, 0))

@@ -128,7 +128,7 @@ func withConn(f func(ctx context.Context, c *redisconn.Connection) error) func(c
 // T31: every entry of bytes gets hostile replies. The process lives, what is no reply is a
 // typed error, and nothing is left behind.
 func TestT31HostileBytes(t *testing.T) {
-	before := oracle.RunningGoroutines()
+	family := oracle.NewFamily()
 	replies := hostile()
 	maps.Copy(replies, hostilePushes())
 	for name, enter := range entries {
@@ -156,7 +156,7 @@ func TestT31HostileBytes(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		report := &oracle.Report{}
-		before.Settle(report, endWithin, append(engines, "redispipe/redispubsub.")...)
+		family.Settle(report, endWithin, append(engines, "redispipe/redispubsub.")...)
 		passes(t, report)
 	})
 }

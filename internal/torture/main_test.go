@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -24,7 +25,34 @@ func TestMain(m *testing.M) {
 		seed = s
 	}
 	fmt.Println("TORTURE_SEED =", seed)
-	os.Exit(m.Run())
+	flag.Parse()
+	if !given("test.parallel") {
+		// What runs beside others waits for most of its time.
+		_ = flag.Set("test.parallel", "8")
+	}
+	code := m.Run()
+	for _, stack := range (oracle.Goroutines{}).Left(endWithin, engines...) {
+		fmt.Println("outlives all tests:", stack)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// given reports whether a flag was set.
+func given(name string) (was bool) {
+	flag.Visit(func(f *flag.Flag) { was = was || f.Name == name })
+	return was
+}
+
+// inFull says that each test runs in full, and alone: REDISPIPE_LONG is set.
+var inFull = os.Getenv("REDISPIPE_LONG") != ""
+
+// beside has a test run beside others, unless they run in full. Those that judge what the
+// process holds or how fast it is run alone.
+func beside(t *testing.T) {
+	if !inFull {
+		t.Parallel()
+	}
 }
 
 // patience bounds every wait that nothing is timed by.
@@ -89,10 +117,10 @@ func runFor(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// long scales what a test does down for -short.
+// long is how much a test does in full, short what make test has time for.
 func long(n, short int) int {
-	if testing.Short() {
-		return short
+	if inFull {
+		return n
 	}
-	return n
+	return short
 }

@@ -17,6 +17,7 @@ const inNamespace = "TORTURE_NAMESPACE"
 // T6: the network itself swallows everything. The kernel has no route any more,
 // and no socket is told.
 func TestT6NoRoute(t *testing.T) {
+	beside(t)
 	if os.Getenv(inNamespace) == "" {
 		runInNamespace(t)
 		return

@@ -64,9 +64,10 @@ func offer(conn *redisconn.Connection, ledger *oracle.Ledger, rate float64, d, d
 
 // Overload: at twice of what the server can do, it does not get less done.
 func TestOverloadGoodput(t *testing.T) {
+	beside(t)
 	const interval, deadline, d = time.Millisecond, 100 * time.Millisecond, 3 * time.Second
 	capacity := float64(time.Second / interval)
-	before := oracle.RunningGoroutines()
+	family := oracle.NewFamily()
 	s := slowServer(t, interval)
 	ledger := oracle.NewLedger("overload")
 	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -83,7 +84,7 @@ func TestOverloadGoodput(t *testing.T) {
 	require.True(t, good, "goodput at twice the capacity")
 	conn.Close()
 	report := ledger.Finish(time.Second)
-	before.Settle(report, patience, engines...)
+	family.Settle(report, patience, engines...)
 	passes(t, report)
 	require.Positive(t, report.Outcomes(oracle.NotSent))
 }

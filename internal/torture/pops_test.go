@@ -22,6 +22,7 @@ import (
 // delivered or is left, and an outcome is unknown only where a server has not unblocked a
 // pop in time. TORTURE_CANCELS says how many, as 100000.
 func TestT24CancelledPops(t *testing.T) {
+	beside(t)
 	cancels := int64(long(3000, 1000))
 	if given, err := strconv.ParseInt(os.Getenv("TORTURE_CANCELS"), 10, 64); err == nil {
 		cancels = given
@@ -106,8 +107,10 @@ var singleFaults = map[string]connFault{
 // T24: the same on connections that are lost and a server that is: no more elements are
 // missing than outcomes are unknown.
 func TestT24PopsUnderFaults(t *testing.T) {
+	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
+			beside(t)
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
@@ -125,6 +128,7 @@ func TestT24PopsUnderFaults(t *testing.T) {
 // their replicas, and nothing is missing; masters are killed, and lose what they have not
 // replicated.
 func TestT24PopsInCluster(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
 	for name, fault := range map[string]func(r *ClusterRig, key string) error{
 		"moving slot": moveSlowly,
@@ -167,6 +171,7 @@ func TestT24PopsInCluster(t *testing.T) {
 // T24: a master that sentinels watch hands over to a replica, and nothing is missing; it is
 // killed, and loses what it has not replicated.
 func TestT24PopsOfSentinels(t *testing.T) {
+	beside(t)
 	for name, fault := range map[string]func(r *SentinelRig, old *testbed.Server) error{
 		"failover": func(r *SentinelRig, _ *testbed.Server) error {
 			_, err := r.Group.Failover(testbed.Graceful)
@@ -182,6 +187,7 @@ func TestT24PopsOfSentinels(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			beside(t)
 			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
 			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})
 			t.Cleanup(func() {

@@ -15,13 +15,21 @@ import (
 // the server itself. Here it takes a few seconds; TORTURE_DURATION or cmd/torture make it
 // as long as you like.
 func TestT29PubSub(t *testing.T) {
-	pubSubFor(t, SoakOpts{Duration: 4 * time.Second, Round: 2 * time.Second, FaultEvery: 50 * time.Millisecond})
+	beside(t)
+	pubSubFor(t, SoakOpts{
+		Duration: time.Duration(long(4, 2)) * time.Second, Round: time.Duration(long(2, 1)) * time.Second,
+		FaultEvery: 50 * time.Millisecond,
+	})
 }
 
 // T29 on a cluster, whose masters fail over and whose slots move.
 func TestT29PubSubCluster(t *testing.T) {
+	beside(t)
 	testbed.Needs(t, testbed.Version(7, 0))
-	pubSubFor(t, SoakOpts{Cluster: true, Duration: 8 * time.Second, Round: 4 * time.Second, FaultEvery: 100 * time.Millisecond})
+	pubSubFor(t, SoakOpts{
+		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,
+		Round: time.Duration(long(4, 3)) * time.Second, FaultEvery: 100 * time.Millisecond,
+	})
 }
 
 func pubSubFor(t *testing.T, o SoakOpts) {

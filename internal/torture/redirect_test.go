@@ -73,6 +73,7 @@ func (f *fakeNodes) gets() int {
 // T15: redirects that lead nowhere, or elsewhere. Key "a" is in slot 15495, of
 // the second node.
 func TestT15Redirects(t *testing.T) {
+	beside(t)
 	const movedRetries = 3
 	evil := testbed.NewScripted(t, testbed.ScriptedOpts{})
 	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':'):] }
@@ -113,7 +114,7 @@ func TestT15Redirects(t *testing.T) {
 		"port too great":      {answer: func(*fakeNodes, int, string) string { return "-MOVED 15495 127.0.0.1:99999\r\n" }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := oracle.RunningGoroutines()
+			family := oracle.NewFamily()
 			f := newFakeNodes(t, tt.answer)
 			opts := rediscluster.Opts{
 				MovedRetries: movedRetries, Logger: rediscluster.NoopLogger{},
@@ -139,7 +140,7 @@ func TestT15Redirects(t *testing.T) {
 			require.NotContains(t, fmt.Sprintf("%v %+v", res, res), canaryPassword)
 			cluster.Close()
 			report := ledger.Finish(0)
-			before.Settle(report, patience, engines...)
+			family.Settle(report, patience, engines...)
 			passes(t, report)
 		})
 	}
@@ -152,6 +153,7 @@ func TestT15Redirects(t *testing.T) {
 // T15: a script forges a MOVED on a real server; a single connection and a
 // cluster survive it.
 func TestT15ForgedByScript(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	load := r.Load(4, 0)

@@ -36,7 +36,7 @@ type Rig struct {
 	Events *Events
 
 	opts   RigOpts
-	before oracle.Goroutines
+	family oracle.Family // of the connection
 }
 
 // NewRig starts a server (if none is given), a proxy before it, and a
@@ -58,7 +58,7 @@ func NewRig(o RigOpts) (*Rig, error) {
 		r.Close()
 		return nil, err
 	}
-	r.before = oracle.RunningGoroutines()
+	r.family = oracle.NewFamily()
 	if err := r.Connect(o.Conn); err != nil {
 		r.Close()
 		return nil, err
@@ -104,7 +104,7 @@ var engines = []string{"redispipe/redisconn.", "redispipe/rediscluster."}
 func (r *Rig) Close() {
 	if r.Conn != nil {
 		r.Conn.Close()
-		r.before.Settle(r.Ledger.Report, endWithin, engines...)
+		r.family.Settle(r.Ledger.Report, endWithin, engines...)
 	}
 	if r.Proxy != nil {
 		r.Proxy.Close()

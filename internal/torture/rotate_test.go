@@ -68,7 +68,9 @@ func (r *rotation) next(t *testing.T) {
 // second later: no request fails, no connection is lost, the heap stays flat. ROTATE
 // says for how long, as 10m.
 func TestT28RotatedCredentials(t *testing.T) {
+	beside(t)
 	t.Run("connection", func(t *testing.T) {
+		beside(t)
 		r := &rotation{servers: []*testbed.Server{testbed.NewServer(t)}}
 		begin(t, r)
 		events := NewEvents()
@@ -82,6 +84,7 @@ func TestT28RotatedCredentials(t *testing.T) {
 		require.Zero(t, events.Count("LogDisconnected")+events.Count("LogAuthFailed"))
 	})
 	t.Run("cluster", func(t *testing.T) {
+		beside(t)
 		r := &rotation{}
 		nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 		for _, n := range nodes.Nodes() {
@@ -109,7 +112,7 @@ func begin(t *testing.T, r *rotation) {
 // rotate changes the password while requests and transactions go on.
 func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(context.Context) error) {
 	t.Helper()
-	d := time.Duration(long(3, 2)) * time.Second
+	d := time.Duration(long(3, 1)) * time.Second
 	if given, err := time.ParseDuration(os.Getenv("ROTATE")); err == nil {
 		d = given
 	}
@@ -150,5 +153,7 @@ func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(
 	t.Logf("%d passwords in %v; %.0f requests/s; heap %d KiB at half time, %d KiB at the end; %d goroutines",
 		r.changes, d, rate, middle.HeapInuse>>10, last.HeapInuse>>10, last.Goroutines)
 	require.Positive(t, sent.Load())
-	require.Less(t, last.HeapInuse, middle.HeapInuse+8<<20)
+	if inFull { // else others allocate, too
+		require.Less(t, last.HeapInuse, middle.HeapInuse+8<<20)
+	}
 }

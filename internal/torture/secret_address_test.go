@@ -113,6 +113,7 @@ func TestT21Addresses(t *testing.T) {
 
 // T21: addresses that Opts.Addrs returns are no exception.
 func TestT21AddrsFunc(t *testing.T) {
+	beside(t)
 	o := overheard{t}
 	events := newClusterEvents()
 	for _, url := range urls {

@@ -48,6 +48,7 @@ func (o overheard) check(text string) {
 // T21: a canary password and canary values pass through every kind of failure,
 // and are in no error, log or panic.
 func TestT21Secrets(t *testing.T) {
+	beside(t)
 	o := overheard{t}
 	server := testbed.NewServer(t, testbed.Options{Password: canaryPassword, ACL: []string{
 		"limited on >" + canaryPassword + " ~allowed:* +get +ping +hello",

@@ -30,6 +30,7 @@ type sentinelDrill struct {
 
 // T27: masters that sentinels watch fail over, in all the ways that they do.
 func TestT27Sentinel(t *testing.T) {
+	beside(t)
 	for name, drill := range map[string]sentinelDrill{
 		"graceful": {fault: func(t *testing.T, r *SentinelRig, _ *testbed.Server) {
 			_, err := r.Group.Failover(testbed.Graceful)
@@ -83,7 +84,10 @@ func TestT27Sentinel(t *testing.T) {
 			require.NoError(t, r.Group.WaitReplicas(promoted))
 		}},
 	} {
-		t.Run(name, func(t *testing.T) { runDrill(t, drill) })
+		t.Run(name, func(t *testing.T) {
+			beside(t)
+			runDrill(t, drill)
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ type SentinelRig struct {
 	Proxies []*testbed.Proxy // of the sentinels
 	Client  *rediscluster.Cluster
 
-	before   oracle.Goroutines
+	family   oracle.Family // of the client
 	monitors []*Monitor
 
 	mu    sync.Mutex // guards what follows
@@ -63,7 +63,7 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 		r.Proxies = append(r.Proxies, proxy)
 		behind[addr] = proxy.Addr()
 	}
-	r.before = oracle.RunningGoroutines()
+	r.family = oracle.NewFamily()
 	opts.SentinelOpts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, behind[addr])
 	}
@@ -94,7 +94,7 @@ func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 func (r *SentinelRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()
-		r.before.Settle(r.Ledger.Report, endWithin, engines...)
+		r.family.Settle(r.Ledger.Report, endWithin, engines...)
 	}
 	r.Watched()
 	for _, p := range r.Proxies {

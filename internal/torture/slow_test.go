@@ -17,6 +17,7 @@ import (
 
 // T7: trickling and delayed streams; a caller's deadline stays absolute.
 func TestT7SlowStreams(t *testing.T) {
+	beside(t)
 	const deadline = 60 * time.Millisecond
 	both := []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies}
 	for _, tt := range []struct {
@@ -29,6 +30,7 @@ func TestT7SlowStreams(t *testing.T) {
 	} {
 		for _, on := range both {
 			t.Run(tt.name+" of "+on.String(), func(t *testing.T) {
+				beside(t)
 				opts := fast()
 				r := newRig(t, RigOpts{Conn: opts})
 				fault := tt.fault
@@ -84,6 +86,7 @@ func TestT7Slices(t *testing.T) {
 
 // T7: a large value over a slow link lives, since bytes keep coming.
 func TestT7LargeValueOverSlowLink(t *testing.T) {
+	beside(t)
 	opts := redisconn.Opts{IOTimeout: time.Second}
 	r := newRig(t, RigOpts{Conn: opts})
 	const size = 2 << 20
@@ -116,7 +119,7 @@ func TestT8StalledHandshake(t *testing.T) {
 		"trickles": {testbed.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := oracle.RunningGoroutines()
+			family := oracle.NewFamily()
 			s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: tt.handler})
 			tt.opts.AsyncDial, tt.opts.IOTimeout, tt.opts.Logger = true, 3*patience, redisconn.NoopLogger{}
 			tt.opts.DialTimeout = 3 * patience
@@ -129,7 +132,7 @@ func TestT8StalledHandshake(t *testing.T) {
 			}
 			conn.Close()
 			report := ledger.Finish(patience)
-			before.Settle(report, patience, engines...)
+			family.Settle(report, patience, engines...)
 			passes(t, report)
 			require.EqualValues(t, 100, report.Outcomes(oracle.NotSent), "%v", report)
 		})

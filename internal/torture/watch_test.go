@@ -60,8 +60,10 @@ func answered(l *oracle.Ledger) func() bool {
 // T25: a counter is incremented by what was read, while connections are lost and its
 // server is: it is at least what was acknowledged, and at most that and what is unknown.
 func TestT25IncrementsUnderFaults(t *testing.T) {
+	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
+			beside(t)
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
 				func(ctx context.Context) { r.increments(ctx, r.Conn) }, answered(r.Ledger))
@@ -75,6 +77,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 
 // T25 on a cluster: the counter's slot moves.
 func TestT25IncrementsInCluster(t *testing.T) {
+	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	const pause = 60 * time.Millisecond
