@@ -9,6 +9,8 @@ MODULES = ./internal/bench/... ./contrib/...
 # What make cover counts.
 REPO = github.com/joomcode/redispipe
 COVERED = $(REPO)/redis/...,$(REPO)/redisconn/...,$(REPO)/rediscluster/...,$(REPO)/redisdumb/...,$(REPO)/internal/topology
+# How many tests of a package go on at once that can: most of them wait for most of the time.
+PARALLEL = -parallel 8
 # More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
 TESTFLAGS ?=
 # Time for each fuzz target, or executions: 10s, 50000x.
@@ -40,13 +42,13 @@ watch: ## show the rates, batches and times of your own process; URL=http://host
 	@$(GO) -C internal/quickstart run . -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
-	@scripts/modules.sh '$(PKG)' $(GO) test $(TESTFLAGS)
+	@scripts/modules.sh '$(PKG)' $(GO) test $(PARALLEL) $(TESTFLAGS)
 
 test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib
 	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(TESTFLAGS)
 
 race: redis-server ## run all tests under the race detector; -short lowers iterations
-	@scripts/modules.sh '$(PKG)' $(GO) test -race -short $(TESTFLAGS)
+	@scripts/modules.sh '$(PKG)' $(GO) test -race -short $(PARALLEL) $(TESTFLAGS)
 
 servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip)
 	@GO="$(GO)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
@@ -70,7 +72,7 @@ nightly: redis-server ## run all tests in full, and torture of each kind and eve
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
 	@rm -f $(BUILD)/*.cover
-	@scripts/modules.sh '$(PKG)' sh -c '$(GO) test -short -coverpkg=$(COVERED) \
+	@scripts/modules.sh '$(PKG)' sh -c '$(GO) test -short $(PARALLEL) -coverpkg=$(COVERED) \
 		-coverprofile="$(CURDIR)/$(BUILD)/$$(basename "$$PWD").cover" "$$@"' cover
 	@awk 'NR == 1 || !/^mode:/' $(BUILD)/*.cover >$(BUILD)/cover.out
 	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html

@@ -215,6 +215,7 @@ func TestCompatAnyAddressIsSafe(t *testing.T) {
 }
 
 func TestCompatFaults(t *testing.T) {
+	t.Parallel()
 	server := testbed.NewServer(t, testbed.Options{Password: "canary"})
 	log := &userLogger{}
 	s := connectTo(t, server.Addr(), redisconn.Opts{Password: "canary", IOTimeout: 2 * time.Second, ReconnectPause: 10 * time.Millisecond, Logger: log})
@@ -307,6 +308,7 @@ func TestCompatOwnSender(t *testing.T) {
 }
 
 func TestCompatDumbAndCluster(t *testing.T) {
+	t.Parallel()
 	cluster := testbed.NewCluster(t)
 	quiet := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Logger: redisconn.NoopLogger{}}}
 	_, err := rediscluster.NewCluster(t.Context(), nil, quiet)

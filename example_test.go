@@ -526,6 +526,7 @@ func readByPolicies(ctx context.Context, cluster *rediscluster.Cluster) error {
 }
 
 func TestClusterExample(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t)
 	if err := clusterOf(t.Context(), tb.Addrs()); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 // TestGroupDestroyed checks that a loop is told that its group is gone, and goes on with
 // all that the stream has; one that is left then makes no group.
 func TestGroupDestroyed(t *testing.T) {
+	t.Parallel()
 	b := newStreamBed(t, 5)
 	r := b.reader("a")
 	destroy := func() { b.server.Do("XGROUP", "DESTROY", "jobs", "workers") }
@@ -44,6 +45,7 @@ func TestGroupDestroyed(t *testing.T) {
 // TestGroupDestroyedBound checks that entries are delivered as often as MaxDeliveries says
 // after their group was destroyed, and only then go to DeadLetter.
 func TestGroupDestroyedBound(t *testing.T) {
+	t.Parallel()
 	for _, most := range []int{1, 3} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			t.Parallel()
@@ -174,6 +176,7 @@ func (s *failingAcks) Send(r redis.Request, cb redis.Future, n uint64) {
 
 // TestGroupBoundFailures checks that what is read again after a failure counts once.
 func TestGroupBoundFailures(t *testing.T) {
+	t.Parallel()
 	for _, most := range []int{1, 3} {
 		b, d := newStreamBed(t, 10), &deadLetters{}
 		o := redis.GroupOpts{Stream: "jobs", Group: "workers", Consumer: "a"}

@@ -141,6 +141,7 @@ func TestGroupHistory(t *testing.T) {
 
 // TestGroupClaim checks that a reader takes what a consumer has left that has gone.
 func TestGroupClaim(t *testing.T) {
+	t.Parallel()
 	b := newStreamBed(t, 4)
 	b.take(b.reader("dead"), 4, false)
 	r := b.reader("a", soon)
@@ -155,6 +156,7 @@ func TestGroupClaim(t *testing.T) {
 // TestGroupDeleted checks that an entry that was deleted while it was pending is
 // reported and acknowledged: in the reader's own history and in what others left.
 func TestGroupDeleted(t *testing.T) {
+	t.Parallel()
 	for _, consumer := range []string{"dead", "a"} {
 		t.Run(consumer, func(t *testing.T) {
 			b := newStreamBed(t, 4)
@@ -173,6 +175,7 @@ func TestGroupDeleted(t *testing.T) {
 // TestGroupSlow checks that a reader that is slower than MinIdle does not work on what
 // another has acknowledged meanwhile.
 func TestGroupSlow(t *testing.T) {
+	t.Parallel()
 	b := newStreamBed(t, 3)
 	slow := b.reader("slow", soon)
 	var got []string
@@ -194,6 +197,7 @@ func TestGroupSlow(t *testing.T) {
 // TestGroupSlowDeleted checks that a reader that is slower than MinIdle reports what it
 // has found deleted, though it drops the rest of what it has read.
 func TestGroupSlowDeleted(t *testing.T) {
+	t.Parallel()
 	b := newStreamBed(t, 3)
 	b.take(b.reader("slow"), 3, false)
 	b.server.Do("XDEL", "jobs", b.ids[2])
@@ -223,6 +227,7 @@ func TestGroupSlowDeleted(t *testing.T) {
 
 // TestGroupRenew checks that a reader keeps what it is about to deliver.
 func TestGroupRenew(t *testing.T) {
+	t.Parallel()
 	b := newStreamBed(t, 3)
 	lease := func(o *redis.GroupOpts) { o.MinIdle = 2 * time.Second }
 	r := b.reader("slow", lease)
@@ -248,6 +253,7 @@ func TestGroupRenew(t *testing.T) {
 }
 
 func TestGroupDeadLetter(t *testing.T) {
+	t.Parallel()
 	b := newStreamBed(t, 2)
 	var dead []redis.Message
 	refusal := errors.New("no room")
@@ -331,6 +337,7 @@ func TestGroupStops(t *testing.T) {
 // TestGroupIdle checks that a reader with nothing to do sends two commands a second at
 // the most, blocking or not.
 func TestGroupIdle(t *testing.T) {
+	t.Parallel()
 	for _, blocks := range []bool{true, false} {
 		t.Run(fmt.Sprint("blocks ", blocks), func(t *testing.T) {
 			t.Parallel()

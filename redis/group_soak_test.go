@@ -23,6 +23,7 @@ import (
 // worked on, or reported as deleted, none is pending, and none was worked on after it was
 // acknowledged by a worker of the same group. REDISPIPE_SOAK=10m makes it longer.
 func TestGroupSoak(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts processes and runs for seconds")
 	}

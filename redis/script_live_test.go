@@ -120,6 +120,7 @@ func pushAll(t *testing.T, db redis.Sender, exact bool) {
 }
 
 func TestScriptFlushing(t *testing.T) {
+	t.Parallel()
 	server := testbed.NewServer(t)
 	conn := connectTo(t, server.Addr())
 	stop := flushing(t, server.Do)
@@ -144,6 +145,7 @@ func TestScriptFlushing(t *testing.T) {
 }
 
 func TestScriptFailover(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a cluster takes seconds to start")
 	}

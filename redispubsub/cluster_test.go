@@ -39,9 +39,11 @@ func newClusterSubscriber(t testing.TB, c *rediscluster.Cluster) *redispubsub.Su
 
 // Sharded channels come from the masters of their slots, and follow them.
 func TestShardedChannelsFollowTheirSlot(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
-	bed := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	eachProtocol(t, func(t *testing.T, protocol int) {
+		t.Parallel()
+		bed := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 		c := connectCluster(t, bed.Addrs(), protocol)
 		s := newClusterSubscriber(t, c)
 		sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
@@ -98,8 +100,10 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 
 // A master that hands over to its replica is a gap that says so, and no more is missed.
 func TestGapOfAFailover(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {
+		t.Parallel()
 		bed := testbed.NewCluster(t)
 		c := connectCluster(t, bed.Addrs(), protocol)
 		s := newClusterSubscriber(t, c)

@@ -36,10 +36,12 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 
 // Keyspace notifications come from every node, and from those that come later.
 func TestEveryNode(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // whose failover by hand does not hold up writes for long
 	events := redispubsub.Pattern("__keyevent@0__:set")
 	for _, on := range []redispubsub.NodeSet{redispubsub.AllMasters, redispubsub.AllNodes} {
 		t.Run(on.String(), func(t *testing.T) {
+			t.Parallel()
 			bed := testbed.NewCluster(t)
 			notify(t, bed.Nodes()...)
 			c := connectCluster(t, bed.Addrs(), 2)

@@ -246,6 +246,7 @@ func TestTheOldOwnerIsLost(t *testing.T) {
 
 // Nor is one for ever that answers, and keeps the channel.
 func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
+	t.Parallel()
 	eachHandover(t, func(h *handover) {
 		h.move()
 		h.new.takes()
@@ -257,6 +258,7 @@ func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
 
 // A slot that comes back is waited for where it was meanwhile.
 func TestAHandoverBack(t *testing.T) {
+	t.Parallel()
 	eachHandover(t, func(h *handover) {
 		h.move()
 		h.new.takes()
@@ -291,6 +293,7 @@ func TestUnsubscribeWhileASlotHasTwoOwners(t *testing.T) {
 // Subscribe waits for an answer that the old owner has not given yet, and then for what
 // that one says.
 func TestSubscribeWhileASlotMoves(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer  func(o *owner) string
 		givesUp bool
@@ -390,6 +393,7 @@ func TestSubscribeAfterASlotHasMoved(t *testing.T) {
 // The new owner may have taken messages while the old one, which did not know, was still
 // heard of.
 func TestAGapBeginsBeforeTheNewsOfAnotherOwner(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		attempts(t, func(a *attempt) {
 			old, other := newOwner(a, protocol), newOwner(a, protocol)

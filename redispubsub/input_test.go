@@ -167,6 +167,7 @@ func TestOneConsumerAtATime(t *testing.T) {
 
 // What makes no sense ends the socket, and is delivered to nobody.
 func TestStreamInDoubt(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		head, other := "*", ">"
 		if protocol == 3 {

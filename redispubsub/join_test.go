@@ -100,7 +100,9 @@ func TestASecondSubscribeIsRefused(t *testing.T) {
 // is asked for by the next one. If that gets no answers either, Subscribe goes on until its
 // context ends.
 func TestSubscribeThroughABlackHole(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
+		t.Parallel()
 		proxy := testbed.NewProxy(t, testbed.NewServer(t).Addr(), testbed.ProxyOpts{})
 		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: 2 * time.Second})
 		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})

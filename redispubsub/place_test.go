@@ -109,6 +109,7 @@ func payload(t testing.TB, ev redispubsub.Event) string {
 // A topic that comes back to a node gets nothing that this one sent before: it would come
 // behind what the other node has sent meanwhile.
 func TestAReturnToANodeBringsNothingOld(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		attempts(t, func(t *attempt) {
@@ -145,6 +146,7 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 // The node that a channel goes to may have been stopped: what it reads from the bus after
 // that may have come by the node before.
 func TestANewNodeBringsNothingOld(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		first, second := testbed.NewServer(t), testbed.NewServer(t)
 		proxy := testbed.NewProxy(t, second.Addr(), testbed.ProxyOpts{})

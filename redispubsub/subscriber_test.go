@@ -122,7 +122,9 @@ func TestMessagesOverTLS(t *testing.T) {
 }
 
 func TestGapOfALostConnection(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
+		t.Parallel()
 		server := testbed.NewServer(t)
 		proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
 		direct := connect(t, server.Addr(), redisconn.Opts{})

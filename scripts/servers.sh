@@ -30,7 +30,7 @@ with() {
 	log=$dir/$(echo "$name" | tr ' ' '-').log
 	echo "--- $name: $log" >&2
 	code=0
-	REDIS_SERVER=$binary scripts/modules.sh "$packages" "$GO" test -count=1 -v "$@" >"$log" 2>&1 || code=$?
+	REDIS_SERVER=$binary scripts/modules.sh "$packages" "$GO" test -count=1 -parallel 8 -v "$@" >"$log" 2>&1 || code=$?
 	passed=$(grep -c '^--- PASS' "$log" || :)
 	skipped=$(grep -c '^ *--- SKIP' "$log" || :)
 	failed=$(grep -c '^--- FAIL' "$log" || :)

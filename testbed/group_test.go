@@ -7,6 +7,7 @@ import (
 )
 
 func TestGroupReplicatesAndPromotes(t *testing.T) {
+	t.Parallel()
 	g := NewGroup(t, GroupOptions{Options: Options{Password: "secret", Persist: true}, Replicas: 2})
 	master, err := g.Master()
 	require.NoError(t, err)
@@ -27,6 +28,7 @@ func TestGroupReplicatesAndPromotes(t *testing.T) {
 }
 
 func TestSentinelsFailOver(t *testing.T) {
+	t.Parallel()
 	g := NewGroup(t, GroupOptions{
 		Options: Options{Password: "secret", Persist: true}, SentinelOptions: Options{Password: "other"},
 		Replicas: 1, Sentinels: 3,
@@ -48,6 +50,7 @@ func TestSentinelsFailOver(t *testing.T) {
 }
 
 func TestGroupsShareSentinelsAndHaveHostnames(t *testing.T) {
+	t.Parallel()
 	g := NewGroup(t, GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
 	other := NewGroup(t, GroupOptions{
 		Options: Options{Password: "secret"}, Hostname: "localhost",

@@ -13,6 +13,7 @@ import (
 )
 
 func TestStopAndRestart(t *testing.T) {
+	t.Parallel()
 	withTLS, err := Has(TLS)
 	require.NoError(t, err)
 	for name, down := range map[string]func(*Server) error{"stop": (*Server).Stop, "kill": (*Server).Kill} {
@@ -59,6 +60,7 @@ func TestRestartElsewhere(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
 	s := NewServer(t)
 	conn := &redisdumb.Conn{Addr: s.Addr(), Timeout: 50 * time.Millisecond}
 	defer conn.Close()

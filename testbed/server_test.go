@@ -99,6 +99,7 @@ func TestStartFails(t *testing.T) {
 }
 
 func TestStartTimesOut(t *testing.T) {
+	t.Parallel()
 	Needs(t, Version(7, 0)) // the interval below
 	// Loads for a minute: ready is not when the port is open.
 	s := NewServer(t, Options{Persist: true, Config: []string{"loading-process-events-interval-bytes 1024"}})

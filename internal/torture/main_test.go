@@ -2,7 +2,6 @@ package torture
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -25,23 +24,12 @@ func TestMain(m *testing.M) {
 		seed = s
 	}
 	fmt.Println("TORTURE_SEED =", seed)
-	flag.Parse()
-	if !given("test.parallel") {
-		// What runs beside others waits for most of its time.
-		_ = flag.Set("test.parallel", "8")
-	}
 	code := m.Run()
 	for _, stack := range (oracle.Goroutines{}).Left(endWithin, engines...) {
 		fmt.Println("outlives all tests:", stack)
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// given reports whether a flag was set.
-func given(name string) (was bool) {
-	flag.Visit(func(f *flag.Flag) { was = was || f.Name == name })
-	return was
 }
 
 // inFull says that each test runs in full, and alone: REDISPIPE_LONG is set.

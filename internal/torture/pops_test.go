@@ -61,11 +61,11 @@ func faultsFor() time.Duration {
 	return time.Duration(long(1000, 700)) * time.Millisecond
 }
 
-// playFaults makes a fault again and again, with a pause before each, beside what is
-// judged, until enough has come of it. It returns when the last fault is undone and run
-// has returned.
+// playFaults makes a fault again and again, with a pause before each and something answered
+// since the last, beside what is judged, until enough has come of it. It returns when the last
+// fault is undone and run has returned.
 func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Context) error,
-	run func(ctx context.Context), enough func() bool) {
+	run func(ctx context.Context), answers func() int64, enough func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -74,8 +74,10 @@ func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Contex
 	wg.Go(func() { run(ctx) })
 	begin := time.Now()
 	for time.Since(begin) < faultsFor() || !enough() {
-		require.Less(t, time.Since(begin), faultsFor()+patience, "nothing came of the faults")
+		require.Less(t, time.Since(begin), faultsFor()+3*patience, "nothing came of the faults")
+		before := answers()
 		time.Sleep(pause)
+		require.Eventually(t, func() bool { return answers() > before }, patience, time.Millisecond)
 		require.NoError(t, fault(ctx))
 	}
 }
@@ -114,7 +116,7 @@ func TestT24PopsUnderFaults(t *testing.T) {
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
-				func(ctx context.Context) { pops.Run(ctx, 0) },
+				func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Answered.Load,
 				func() bool { return pops.Unknown.Load() > 0 })
 			_, err := r.WaitConnected(patience)
 			require.NoError(t, err)
@@ -157,7 +159,7 @@ func TestT24PopsInCluster(t *testing.T) {
 				lists++
 				return fault(r, pops.key(lists%pops.Lists))
 			}
-			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) }, answered(r.Ledger))
+			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Answered.Load, always)
 			answers(t, r, patience)
 			judgeCluster(t, r)
 			judgePops(t, r.Witnesses, pops)

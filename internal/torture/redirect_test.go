@@ -118,10 +118,17 @@ func TestT15Redirects(t *testing.T) {
 			f := newFakeNodes(t, tt.answer)
 			opts := rediscluster.Opts{
 				MovedRetries: movedRetries, Logger: rediscluster.NoopLogger{},
-				HostOpts: redisconn.Opts{Password: canaryPassword, IOTimeout: 500 * time.Millisecond, Logger: redisconn.NoopLogger{}},
+				HostOpts: redisconn.Opts{
+					Password: canaryPassword, Logger: redisconn.NoopLogger{},
+					IOTimeout: 3 * patience, DialTimeout: 2 * time.Second, // to where nobody is
+				},
 			}
-			cluster, err := rediscluster.NewCluster(context.Background(), []string{f.nodes[0].Addr()}, opts)
-			require.NoError(t, err)
+			var cluster *rediscluster.Cluster
+			require.Eventually(t, func() (made bool) {
+				var err error
+				cluster, err = rediscluster.NewCluster(context.Background(), []string{f.nodes[0].Addr()}, opts)
+				return err == nil
+			}, patience, time.Millisecond)
 			defer cluster.Close()
 			ledger := oracle.NewLedger(name)
 			ctx, cancel := context.WithTimeout(context.Background(), patience)

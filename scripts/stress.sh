@@ -1,0 +1,62 @@
+#!/bin/sh
+# stress.sh RUNS PACKAGE [FLAGS OF THE TEST BINARY]: runs the tests of a package as a machine
+# does that has no time for them: beside two busy loops, on 1, 2 and 8 processors, and with
+# the process stopped at random for up to a second. A test that fails so depends on how fast
+# the machine is. The output of runs that fail is kept in build/stress.
+#
+#	scripts/stress.sh 5 ./redisconn -test.run Reconnect
+set -eu
+
+GO=${GO:-go}
+cd "$(dirname "$0")/.."
+runs=$1
+package=$2
+shift 2
+kept=$PWD/build/stress
+mkdir -p "$kept"
+tests=$(mktemp)
+busy=
+trap 'kill -KILL $busy; rm -f "$tests"' EXIT
+"$GO" -C "$package" test -c -o "$tests" .
+for _ in 1 2; do
+	while :; do :; done &
+	busy="$busy $!"
+done
+
+# pause MILLISECONDS: at most so long, by chance.
+pause() {
+	ms=$(($(od -An -N2 -tu2 /dev/urandom) % $1))
+	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+}
+
+# starve PID: stops a process again and again, until it is killed itself.
+starve() {
+	while pause 2000 && kill -STOP "$1"; do
+		pause 1000
+		kill -CONT "$1"
+	done 2>/dev/null
+}
+
+failed=0
+cd "$package"
+for run in $(seq "$runs"); do
+	for procs in 1 2 8; do
+		log=$kept/$(basename "$PWD")-$run-$procs.log
+		GOMAXPROCS=$procs "$tests" -test.timeout=20m -test.parallel=8 "$@" >"$log" 2>&1 &
+		process=$!
+		starve $process &
+		starving=$!
+		busy="$busy $process $starving"
+		if wait $process; then
+			echo "run $run, GOMAXPROCS=$procs: passed"
+			rm "$log"
+		else
+			failed=$((failed + 1))
+			echo "run $run, GOMAXPROCS=$procs: FAILED, $log"
+			grep -E '^ *--- FAIL|^panic:|DATA RACE' "$log" || tail -n 3 "$log"
+		fi
+		kill $starving
+		busy=${busy%" $process $starving"}
+	done
+done
+[ $failed = 0 ]
