@@ -7,32 +7,39 @@ set -eu
 GO=${GO:-go}
 fuzztime=$1
 shift
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+out=$dir/out
+found=$("$GO" env GOCACHE)/fuzz # as go test has it
 
-# "package directory file" for each test file.
-files='{{range .TestGoFiles}}{{$.ImportPath}} {{$.Dir}} {{.}}
-{{end}}{{range .XTestGoFiles}}{{$.ImportPath}} {{$.Dir}} {{.}}
-{{end}}'
-targets=$("$GO" list -f "$files" "$@" | while read -r pkg dir file; do
-	[ -n "$file" ] || continue
-	sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$dir/$file" | sed "s|^|$pkg |"
-done)
+# "package directory file…" for each package.
+files='{{.ImportPath}} {{.Dir}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}'
+"$GO" list -f "$files" "$@" >"$dir/packages"
 
-[ -n "$targets" ] || exit 0
+# fuzz PACKAGE TARGET: in the directory of the package.
+fuzz() {
+	"$dir/tests" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$fuzztime" -test.fuzzcachedir "$found/$1" \
+		</dev/null >"$out" 2>&1
+}
 
-fuzz() { "$GO" test -run '^$' -fuzz "^$2\$" -fuzztime "$fuzztime" "$1" </dev/null >"$out" 2>&1; }
-
-echo "$targets" | while read -r pkg target; do
-	echo "--- $target ($pkg, $fuzztime)"
-	if ! fuzz "$pkg" "$target"; then
-		# The engine may miss its own deadline by a little and call that a
-		# failure, with no input to blame. Only then is another try fair.
-		if grep -q 'Failing input' "$out" || ! grep -q 'context deadline exceeded' "$out" ||
-			! fuzz "$pkg" "$target"; then
-			cat "$out"
-			exit 1
+while read -r package where names; do
+	[ -n "$names" ] || continue
+	cd "$where"
+	# shellcheck disable=SC2086 # the names of files are words
+	targets=$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $names)
+	[ -n "$targets" ] || continue
+	"$GO" test -c -fuzz . -o "$dir/tests" .
+	for target in $targets; do
+		echo "--- $target ($package, $fuzztime)"
+		if ! fuzz "$package" "$target"; then
+			# The engine may miss its own deadline by a little and call that a
+			# failure, with no input to blame. Only then is another try fair.
+			if grep -q 'Failing input' "$out" || ! grep -q 'context deadline exceeded' "$out" ||
+				! fuzz "$package" "$target"; then
+				cat "$out"
+				exit 1
+			fi
 		fi
-	fi
-	tail -n 3 "$out"
-done
+		tail -n 2 "$out"
+	done
+done <"$dir/packages"
