@@ -51,11 +51,11 @@ func TestGroupDestroyedBound(t *testing.T) {
 			t.Parallel()
 			const entries, tried = 100, 5
 			b := newStreamBed(t, entries)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			delivered, dead, n, destroyed := map[string]int{}, map[string]int{}, 0, 0
 			r := b.reader("a", func(o *redis.GroupOpts) {
-				o.MinIdle, o.MaxDeliveries = time.Second, most // longer than a pause of the machine
+				o.MinIdle, o.MaxDeliveries = 2*time.Second, most // longer than a pause of the machine
 				o.DeadLetter = func(_ context.Context, msg redis.Message) error {
 					dead[msg.ID]++
 					assert.Equal(t, most, delivered[msg.ID], "%s is a dead letter", msg.ID)

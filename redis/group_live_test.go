@@ -49,10 +49,7 @@ func (b *streamBed) reader(consumer string, change ...func(*redis.GroupOpts)) *r
 	for _, f := range change {
 		f(&o)
 	}
-	conn, err := redisconn.Connect(b.Context(), b.server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	require.NoError(b, err)
-	b.Cleanup(conn.Close)
-	r, err := redis.NewGroupReader(conn, o)
+	r, err := redis.NewGroupReader(connectTo(b, b.server.Addr()), o)
 	require.NoError(b, err)
 	return r
 }

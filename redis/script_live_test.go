@@ -20,7 +20,9 @@ import (
 
 func connectTo(t testing.TB, addr string) *redisconn.Connection {
 	t.Helper()
-	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{
+		Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
+	})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn
