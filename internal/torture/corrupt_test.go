@@ -90,13 +90,16 @@ func flipOne(t *testing.T, s *testbed.ScriptedServer, ledger *oracle.Ledger, vic
 // wrong one, but the connection does not live on.
 func TestT10InsertedOrDeletedReply(t *testing.T) {
 	beside(t)
-	for _, do := range []testbed.ProxyAction{testbed.ProxyInsert, testbed.ProxyDelete} {
+	for do, timeout := range map[testbed.ProxyAction]time.Duration{
+		testbed.ProxyInsert: 3 * patience, // at once
+		testbed.ProxyDelete: 3 * time.Second,
+	} {
 		t.Run(string(do), func(t *testing.T) {
 			beside(t)
-			opts := fast()
-			// What is deleted is noticed by it. Before that nothing else may break the
-			// connection: the fault would meet the next one, just before what is judged.
-			opts.IOTimeout = time.Second
+			// What is deleted is noticed by the time-out. Before that nothing else may break
+			// the connection: the fault would meet the next one, just before what is judged.
+			opts := untimed()
+			opts.IOTimeout = timeout
 			r := newRig(t, RigOpts{Conn: opts})
 			for range long(5, 2) {
 				before := r.Events.Count("LogDisconnected")
@@ -108,7 +111,7 @@ func TestT10InsertedOrDeletedReply(t *testing.T) {
 					r.Conn.Send(redis.Req("PING"), ignore, ignore.Issue(nil))
 				}
 				require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > before },
-					opts.IOTimeout+slack, time.Millisecond)
+					patience, time.Millisecond)
 				require.False(t, ignore.Finish(patience).Failed(), "%v", ignore.Report)
 				r.Proxy.Heal()
 				_, err := r.WaitConnected(patience)
