@@ -63,7 +63,7 @@ torture: redis-server ## inject faults for DURATION (10m) and check every outcom
 	$(GO) -C internal/torture run ./cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
 
 nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME
-	@REDISPIPE_LONG=1 scripts/modules.sh '$(PKG)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
+	@REDISPIPE_LONG=1 REDISPIPE_SOAK=30s scripts/modules.sh '$(PKG) $(MODULES)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
 	@$(MAKE) torture
 	@$(MAKE) torture CLUSTER=1
 	@$(MAKE) torture PUBSUB=1
