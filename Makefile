@@ -47,7 +47,7 @@ test: redis-server ## run all tests (installs redis-server when it is missing)
 test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib
 	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(TESTFLAGS)
 
-race: redis-server ## run all tests under the race detector; -short lowers iterations
+race: redis-server ## run all tests under the race detector; -short leaves out what is long and has one goroutine
 	@scripts/modules.sh '$(PKG)' $(GO) test -race -short $(PARALLEL) $(TESTFLAGS)
 
 servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip)

@@ -16,6 +16,9 @@ import (
 )
 
 func TestList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads the standard library: for the race detector that is slow, and one goroutine")
+	}
 	const source = `package p
 import ("context"; "io")
 const Size, small = 1 << 10, 1
@@ -84,6 +87,9 @@ func TestCheck(t *testing.T) {
 
 // The lists are those of this module, whichever directory this runs in.
 func TestExported(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the library, once more with the race detector")
+	}
 	m, err := findModule()
 	require.NoError(t, err)
 	have, err := m.exported()

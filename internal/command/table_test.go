@@ -77,6 +77,9 @@ var routedByChannel = []string{"spublish", "ssubscribe", "sunsubscribe", "cluste
 // TestKeysAreThoseOfServer asks the server for the keys of every command, with
 // all kinds of arguments, and compares.
 func TestKeysAreThoseOfServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it asks a server for seconds, in one goroutine")
+	}
 	server := startServer(t)
 	list := describe(t, server)
 	if !slices.ContainsFunc(list, func(d described) bool { return len(d.words) > 1 }) {

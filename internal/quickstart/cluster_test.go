@@ -12,6 +12,9 @@ import (
 // The whole of make run CLUSTER=1, shortened: it fails when moving slots costs
 // a caller a request.
 func TestRunCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it breaks a cluster for seconds, as internal/torture does")
+	}
 	// Before 7.0, a master that handed over holds back writes for some 10 s, and
 	// goes on to do so when it takes over again in the meantime.
 	testbed.Needs(t, testbed.Version(7, 0))
