@@ -49,14 +49,18 @@ func answerPings(conn net.Conn) {
 		if !ok {
 			return
 		}
-		reply := "+PONG\r\n"
-		if len(args) > 1 {
-			reply = testbed.ScriptedBulk(string(args[1].([]byte)))
-		}
-		if _, err := io.WriteString(conn, reply); err != nil {
+		if _, err := io.WriteString(conn, pipeReply(args)); err != nil {
 			return
 		}
 	}
+}
+
+// pipeReply is the reply to PING or ECHO.
+func pipeReply(args []any) string {
+	if len(args) > 1 {
+		return testbed.ScriptedBulk(string(args[1].([]byte)))
+	}
+	return "+PONG\r\n"
 }
 
 // goDown loses all connections, or takes new ones again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -41,6 +42,13 @@ func beside(t *testing.T) {
 	if !inFull {
 		t.Parallel()
 	}
+}
+
+// again is the calling test in a process of its own, which has the variable set.
+func again(t *testing.T, variable string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), variable+"=1")
+	return cmd
 }
 
 // patience bounds every wait that nothing is timed by.

@@ -2,7 +2,6 @@ package torture
 
 import (
 	"os"
-	"os/exec"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -34,8 +33,7 @@ func TestT6NoRoute(t *testing.T) {
 // runInNamespace runs the calling test again, in a process that has a network
 // of its own.
 func runInNamespace(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd := again(t, inNamespace)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},

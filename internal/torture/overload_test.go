@@ -1,11 +1,15 @@
 package torture
 
 import (
+	"bufio"
 	"context"
 	"io"
+	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,26 +20,36 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// slowServer answers ECHO once per interval, on all its connections together.
-func slowServer(t *testing.T, interval time.Duration) *testbed.ScriptedServer {
-	var mu sync.Mutex // guards next
-	next := time.Now()
-	return testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-		mu.Lock()
-		next = next.Add(interval)
-		if now := time.Now(); next.Before(now.Add(-10 * interval)) {
-			next = now // it was idle
-		}
-		wait := time.Until(next)
-		mu.Unlock()
-		if wait > time.Millisecond { // a shorter sleep takes as long
-			if err := c.Sleep(wait); err != nil {
-				return err
+// slowServer answers once per interval, at the other end of net.Pipe. It is a dialer.
+func slowServer(interval time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		received := make(chan string, 1<<16) // as sockets have buffers
+		go func() {                          // ends with the pipe
+			defer close(received)
+			in := bufio.NewReader(there)
+			for {
+				res, _ := redis.ReadResponse(in)
+				args, ok := res.([]any)
+				if !ok {
+					return
+				}
+				received <- pipeReply(args)
 			}
-		}
-		_, err := io.WriteString(c, testbed.ScriptedBulk(r.Args[0]))
-		return err
-	}})
+		}()
+		go func() { // ends with the other one
+			next := time.Now()
+			for reply := range received {
+				if now := time.Now(); next.Before(now) {
+					next = now // it was idle
+				}
+				next = next.Add(interval)
+				time.Sleep(time.Until(next))
+				_, _ = io.WriteString(there, reply)
+			}
+		}()
+		return here, nil
+	}
 }
 
 // offer sends requests at a rate for a while, each with a deadline and a
@@ -62,31 +76,35 @@ func offer(conn *redisconn.Connection, ledger *oracle.Ledger, rate float64, d, d
 	return float64(good.Load()) / time.Since(begin).Seconds()
 }
 
-// Overload: at twice of what the server can do, it does not get less done.
+// Overload: at twice of what the server can do, it does not get less done. The clock is not
+// the machine's, whose own speed would be measured, too. The process is another one, since
+// nothing that is pooled may come from a bubble, or get into it.
 func TestOverloadGoodput(t *testing.T) {
-	beside(t)
-	const interval, deadline, d = time.Millisecond, 100 * time.Millisecond, 3 * time.Second
-	capacity := float64(time.Second / interval)
-	family := oracle.NewFamily()
-	s := slowServer(t, interval)
-	ledger := oracle.NewLedger("overload")
-	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	require.NoError(t, err)
-	defer conn.Close()
-	// A machine that is busy elsewhere may spoil one comparison.
-	good := false
-	for attempt := 0; attempt < 5 && !good; attempt++ {
+	const inBubble = "TORTURE_BUBBLE"
+	if os.Getenv(inBubble) == "" {
+		out, err := again(t, inBubble).CombinedOutput()
+		t.Logf("%s", out)
+		require.NoError(t, err)
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const interval, deadline, d = time.Millisecond, 100 * time.Millisecond, 3 * time.Second
+		capacity := float64(time.Second / interval)
+		ledger := oracle.NewLedger("overload")
+		conn, err := redisconn.Connect(t.Context(), "pipe:1", redisconn.Opts{
+			Logger: redisconn.NoopLogger{}, NoClientInfo: true, Dialer: slowServer(interval),
+		})
+		require.NoError(t, err)
 		below := offer(conn, ledger, 0.9*capacity, d/2, deadline)
 		twice := offer(conn, ledger, 2*capacity, d, deadline)
 		t.Logf("capacity %.0f/s; answered in time at 0.9 of it %.0f/s, at twice %.0f/s", capacity, below, twice)
-		good = twice >= 0.9*below
-	}
-	require.True(t, good, "goodput at twice the capacity")
-	conn.Close()
-	report := ledger.Finish(time.Second)
-	family.Settle(report, patience, engines...)
-	passes(t, report)
-	require.Positive(t, report.Outcomes(oracle.NotSent))
+		require.GreaterOrEqual(t, twice, 0.9*below, "goodput at twice the capacity")
+		conn.Close()
+		report := ledger.Finish(time.Second)
+		passes(t, report)
+		require.Positive(t, report.Outcomes(oracle.NotSent))
+		time.Sleep(time.Minute) // the server notices, and has answered what it had received
+	})
 }
 
 // Shutdown answers what is in flight, and refuses what comes later.
