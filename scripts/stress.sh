@@ -17,6 +17,7 @@ mkdir -p "$kept"
 tests=$(mktemp)
 busy=
 trap 'kill -KILL $busy; rm -f "$tests"' EXIT
+trap 'exit 1' HUP INT TERM
 "$GO" -C "$package" test -c -o "$tests" .
 for _ in 1 2; do
 	while :; do :; done &
