@@ -54,7 +54,7 @@ func increment(ctx context.Context, sender redis.Sender, key string) any {
 
 // answersOf counts the requests that have an answer.
 func answersOf(l *oracle.Ledger) func() int64 {
-	return func() int64 { return int64(l.Report.Outcomes(oracle.Value)) }
+	return func() int64 { return l.Report.Outcomes(oracle.Value) }
 }
 
 // always is a condition.
