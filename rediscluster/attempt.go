@@ -50,9 +50,15 @@ func (a *attempt) ofUser() {
 	a.named, a.req.Waits, a.req.Observed = true, wire.Waits(a.To), wire.Observes(a.To)
 }
 
-// setSpec says how to route the request.
-func (a *attempt) setSpec(policy ReplicaPolicyEnum) {
-	a.spec = a.c.specOf(&a.req, policy, a.c.opts.RoundRobinSeed)
+// setSpec says how to route the request, or fails and returns false if that can't be.
+func (a *attempt) setSpec(policy ReplicaPolicyEnum) bool {
+	spec, err := a.c.specOf(&a.req, policy, a.c.opts.RoundRobinSeed)
+	if err != nil {
+		a.fail(err)
+		return false
+	}
+	a.spec, a.lasts = spec, a.blocks()
+	return true
 }
 
 // send is Send with a policy.
@@ -69,12 +75,10 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 		a.finish(err)
 		return
 	}
-	if err := c.checkKeys(&a.req); err != nil {
-		a.fail(c.withCluster(err))
+	if !a.setSpec(policy) {
 		return
 	}
-	a.setSpec(policy)
-	if a.blocks() {
+	if a.lasts {
 		wire.Queued(cb, wire.Ticket{Heeded: true})
 	}
 	a.dispatch(a)
@@ -85,20 +89,12 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 	a := c.newAttempt(cb, n)
 	a.copyRequest(r)
 	r.Ticket.Heeded = a.blocks()
-	if err := c.checkKeys(r); err != nil {
-		a.fail(c.withCluster(err))
+	if !a.setSpec(policy) {
 		return
 	}
-	a.setSpec(policy)
-	l := c.topology.Load().route(a.spec)
-	if l == nil {
-		a.dispatch(a)
-		return
-	}
-	a.link = l
-	a.countIn(&l.pending)
-	if c.draining.Load() {
-		a.fail(c.errClosed())
+	l, open := a.place(c.topology.Load())
+	if l == nil || !open {
+		a.follow(a, l, open, false)
 		return
 	}
 	l.conn.SendEncoded(r, a, 0)
@@ -107,12 +103,8 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 
 // sendTo implements retryable.
 func (a *attempt) sendTo(l *link, asking bool) {
-	if a.blocks() && a.c.draining.Load() { // Shutdown would wait for it
-		a.giveUp(a, a.c.errClosed())
-		return
-	}
 	queuer, ok := a.To.(wire.Queuer)
-	if !ok || a.blocks() {
+	if !ok || a.lasts {
 		l.conn.SendEncodedAsk(&a.req, a, 0, asking)
 		return
 	}
@@ -126,7 +118,7 @@ func (a *attempt) sendTo(l *link, asking bool) {
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
-		if a.blocks() && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
+		if a.lasts && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
 			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked meanwhile, and failed anew
 		}
 		a.handleError(a, redis.AsErrorx(err))

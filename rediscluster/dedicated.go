@@ -17,18 +17,18 @@ import (
 // rules by which a request is sent to it. last is with what the connection before was
 // lost. A redirect is none of that: if it still holds, the node says so once more.
 func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
-	spec := routeSpec{slot: wire.NoSlot, policy: MasterOnly, seed: c.opts.RoundRobinSeed}
+	reqs := make([]*wire.Request, len(keys))
 	for i, key := range keys {
-		s := c.slotOf(&wire.Request{Slot: int(slot.Of(key))})
-		if i > 0 && s != spec.slot {
-			return nil, c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}"))
-		}
-		spec.slot = s
+		reqs[i] = &wire.Request{Slot: int(slot.Of(key))}
+	}
+	spec, refused := c.specOfAll(reqs, MasterOnly)
+	if refused != nil {
+		return nil, refused
 	}
 	if err := redis.AsErrorx(last); err != nil && !err.IsOfType(redis.ErrAsk) {
 		c.refresher.force()
 	}
-	l := &lent{retrier: retrier{c: c, spec: spec}, ctx: ctx, next: make(chan lending, 1)}
+	l := &lent{retrier: retrier{c: c, spec: spec, lasts: true}, ctx: ctx, next: make(chan lending, 1)}
 	l.dispatch(l)
 	if err := l.borrow(<-l.next); err != nil {
 		return nil, err
@@ -55,13 +55,7 @@ type lending struct {
 }
 
 // sendTo implements retryable.
-func (l *lent) sendTo(from *link, asking bool) {
-	if l.c.draining.Load() { // Shutdown would wait for it
-		l.fail(l.c.errClosed())
-		return
-	}
-	l.next <- lending{from: from, asking: asking}
-}
+func (l *lent) sendTo(from *link, asking bool) { l.next <- lending{from: from, asking: asking} }
 
 // fail implements retryable.
 func (l *lent) fail(err *errorx.Error) { l.next <- lending{err: err} }

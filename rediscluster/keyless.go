@@ -16,21 +16,6 @@ const (
 	hintNode = "it concerns one node: use a connection to that node"
 )
 
-// checkKeys refuses a request that can't be routed by its keys. Without a cluster there
-// is none.
-func (c *Cluster) checkKeys(r *wire.Request) *errorx.Error {
-	if !c.sharded {
-		return nil
-	}
-	switch r.Slot {
-	case wire.ManySlots:
-		return redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH")
-	case wire.NoSlot:
-		return checkKeyless(r)
-	}
-	return nil
-}
-
 // keylessHint returns why a keyless command of that name is not sent to just
 // any master, or "" if it is.
 func keylessHint(name string) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-func TestCheckKeys(t *testing.T) {
+func TestKeylessIsRefused(t *testing.T) {
 	for _, req := range []redis.Request{
 		redis.Req("flushall"), redis.Req("SCRIPT LOAD", "return 1"), redis.Req("SCRIPT", "load", "return 1"),
 		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
@@ -17,7 +17,7 @@ func TestCheckKeys(t *testing.T) {
 	} {
 		r, _, failed := redis.EncodeRequest(nil, req, true)
 		require.NoError(t, failed)
-		err := (&Cluster{sharded: true}).checkKeys(&r)
+		_, err := (&Cluster{sharded: true}).specOf(&r, MasterOnly, nil)
 		require.NotNil(t, err, req.Cmd)
 		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
 		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
@@ -29,6 +29,7 @@ func TestCheckKeys(t *testing.T) {
 	} {
 		r, _, failed := redis.EncodeRequest(nil, req, true)
 		require.NoError(t, failed)
-		assert.Nil(t, (&Cluster{sharded: true}).checkKeys(&r), req.Cmd)
+		_, err := (&Cluster{sharded: true}).specOf(&r, MasterOnly, nil)
+		assert.Nil(t, err, req.Cmd)
 	}
 }

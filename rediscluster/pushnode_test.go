@@ -61,7 +61,9 @@ func TestSpecOfPublish(t *testing.T) {
 	route := func(cmd string, args ...any) string {
 		r, _, err := redis.EncodeRequest(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
-		return top.route(c.specOf(&r, MasterOnly, seed)).node.addr
+		spec, refused := c.specOf(&r, MasterOnly, seed)
+		require.Nil(t, refused)
+		return top.route(spec).node.addr
 	}
 	for i := range 10 {
 		channel := fmt.Sprint("channel", i)
@@ -81,7 +83,9 @@ func TestSpecOfPublish(t *testing.T) {
 	assert.Len(t, others, 3, "any master takes the rest")
 	r, _, err := redis.EncodeRequest(nil, redis.Req("PUBLISH"), true)
 	require.NoError(t, err)
-	assert.False(t, c.specOf(&r, MasterOnly, seed).publishes, "the server refuses it")
+	spec, refused := c.specOf(&r, MasterOnly, seed)
+	require.Nil(t, refused)
+	assert.False(t, spec.publishes, "the server refuses it")
 }
 
 // Nothing is published to a channel for a while after its slot has another master.

@@ -36,6 +36,9 @@ type retrier struct {
 	c     *Cluster
 	spec  routeSpec
 	tries topology.Tries
+	// lasts is set if it may take as long as it likes: Shutdown would wait for it, so no
+	// attempt begins after that.
+	lasts bool
 	// link is where the request is, or was last.
 	link *link
 	// counter is the one that counts the request: that of a link, or of those
@@ -63,24 +66,43 @@ func (k *retrier) countIn(n *atomic.Int64) {
 	k.counter = n
 }
 
-// dispatch sends it where the topology says. The first time it is counted before
-// draining is read, so that Shutdown either knows of it or has it refused.
-func (k *retrier) dispatch(r retryable) {
+// place finds the link that a topology has for it, nil if there is none, and counts it
+// there. Together with enter and follow it is all that lets anything into the cluster.
+func (k *retrier) place(t *snapshot) (l *link, open bool) {
+	l = t.route(k.spec)
+	return l, k.enter(l)
+}
+
+// enter counts it on a link, or among those that wait if that is nil, and reports whether
+// the cluster takes it. The first time it is counted before draining is read, so that
+// Shutdown either knows of it or has it refused.
+func (k *retrier) enter(l *link) (open bool) {
 	first := k.counter == nil
-	l := k.c.topology.Load().route(k.spec)
 	if l == nil {
 		k.countIn(&k.c.waiting)
 	} else {
 		k.link = l
 		k.countIn(&l.pending)
 	}
+	return !k.c.closed.Load() && !((first || k.lasts) && k.c.draining.Load())
+}
+
+// dispatch sends it where the topology says.
+func (k *retrier) dispatch(r retryable) {
+	l, open := k.place(k.c.topology.Load())
+	k.follow(r, l, open, false)
+}
+
+// follow sends it over the link where it was counted, unless there is none, or the cluster
+// does not take it.
+func (k *retrier) follow(r retryable, l *link, open, asking bool) {
 	switch {
-	case k.c.closed.Load(), first && k.c.draining.Load():
+	case !open:
 		k.giveUp(r, k.c.errClosed())
 	case l == nil:
 		k.await(r)
 	default:
-		r.sendTo(l, false)
+		r.sendTo(l, asking)
 	}
 }
 
@@ -197,9 +219,7 @@ func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
 		k.handleError(r, k.c.errNoLink(k.spec))
 		return
 	}
-	k.link = l
-	k.countIn(&l.pending)
-	r.sendTo(l, asking)
+	k.follow(r, l, k.enter(l), asking)
 }
 
 // maxWaiting bounds the requests that wait for another attempt, so that callers that

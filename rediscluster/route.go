@@ -139,18 +139,45 @@ func soonest(nodes []*node) *node {
 	return best
 }
 
-// specOf returns what a request is routed by.
-func (c *Cluster) specOf(r *wire.Request, policy ReplicaPolicyEnum, seed RoundRobinSeed) routeSpec {
+// specOf returns what a request is routed by. It refuses one that can't be routed by its
+// keys; without a cluster there is none.
+func (c *Cluster) specOf(r *wire.Request, policy ReplicaPolicyEnum, seed RoundRobinSeed) (routeSpec, *errorx.Error) {
 	spec := routeSpec{slot: c.slotOf(r), policy: policy, replicas: policy.allowsReplica(r.ReplicaSafe), seed: seed}
 	switch {
 	case !c.sharded:
+	case spec.slot == wire.ManySlots:
+		return spec, c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
 	case spec.slot == wire.NoSlot && is(r.Cmd, "PUBLISH") && r.Words() > 1:
 		// Any node would take it. But the bus keeps an order for each pair of nodes only.
 		spec.slot, spec.publishes = int(slot.Of(r.Arg(1))), true
+	case spec.slot == wire.NoSlot:
+		if err := checkKeyless(r); err != nil {
+			return spec, c.withCluster(err)
+		}
 	case is(r.Cmd, "SPUBLISH"):
 		spec.publishes = true
 	}
-	return spec
+	return spec, nil
+}
+
+// specOfAll returns what requests are routed by that go to one node together.
+func (c *Cluster) specOfAll(reqs []*wire.Request, policy ReplicaPolicyEnum) (routeSpec, *errorx.Error) {
+	spec := routeSpec{slot: wire.NoSlot, policy: policy, replicas: policy.allowsReplica(false), seed: c.opts.RoundRobinSeed}
+	for _, r := range reqs {
+		switch own := c.slotOf(r); {
+		case own == wire.NoSlot:
+		case own == wire.ManySlots, spec.slot != wire.NoSlot && own != spec.slot:
+			return spec, c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}"))
+		default:
+			spec.slot = own
+		}
+	}
+	for _, r := range reqs {
+		if err := checkKeyless(r); c.sharded && spec.slot == wire.NoSlot && err != nil {
+			return spec, c.withCluster(err)
+		}
+	}
+	return spec, nil
 }
 
 func is(cmd, name string) bool { return len(cmd) == len(name) && strings.EqualFold(cmd, name) }

@@ -42,8 +42,18 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		m.reject(reqs, err, bad)
 		return
 	}
-	for _, g := range m.groups() {
-		g.send()
+	groups, alone := m.groups()
+	for _, g := range groups {
+		reqs := make([]*wire.Request, len(g.index))
+		for i, at := range g.index {
+			reqs[i] = &m.reqs[at]
+		}
+		g.link.conn.SendEncodedBatch(reqs, g, 0, 0)
+	}
+	for _, i := range alone {
+		if a := m.attemptOf(i); a.setSpec(m.policy) {
+			a.dispatch(a)
+		}
 	}
 }
 
@@ -90,21 +100,22 @@ func (m *many) resolve(i int, res any) {
 	}
 }
 
-// groups assigns the requests to links, in order. Those that can't be sent at once
-// go on alone.
-func (m *many) groups() (groups []*group) {
+// groups assigns the requests to links, in order, where they are counted then. Those that
+// can't be sent at once, or at all, go on alone.
+func (m *many) groups() (groups []*group, alone []int) {
 	seed := fixedSeed(m.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.c.topology.Load()
 	for i := range m.reqs {
-		r := &m.reqs[i]
-		if err := m.c.checkKeys(r); err != nil {
-			m.attemptOf(i).fail(m.c.withCluster(err))
+		spec, err := m.c.specOf(&m.reqs[i], m.policy, seed)
+		if err != nil {
+			alone = append(alone, i)
 			continue
 		}
-		l := t.route(m.c.specOf(r, m.policy, seed))
-		if l == nil {
-			a := m.attemptOf(i)
-			a.dispatch(a)
+		k := retrier{c: m.c, spec: spec}
+		l, open := k.place(t)
+		if l == nil || !open {
+			k.countIn(nil)
+			alone = append(alone, i)
 			continue
 		}
 		g := findGroup(groups, l)
@@ -114,7 +125,7 @@ func (m *many) groups() (groups []*group) {
 		}
 		g.index = append(g.index, i)
 	}
-	return groups
+	return groups, alone
 }
 
 // attemptOf makes an attempt of the request of index i.
@@ -122,7 +133,6 @@ func (m *many) attemptOf(i int) *attempt {
 	a := m.c.newAttempt(m.To, m.start+uint64(i))
 	a.copyRequest(&m.reqs[i])
 	a.ofUser()
-	a.setSpec(m.policy)
 	return a
 }
 
@@ -141,35 +151,17 @@ type fixedSeed uint32
 // Current implements RoundRobinSeed.
 func (s fixedSeed) Current() uint32 { return uint32(s) }
 
-// send sends the group as one batch.
-func (g *group) send() {
-	g.link.pending.Add(int64(len(g.index)))
-	if g.m.c.draining.Load() { // read after they are counted, as in retrier.dispatch
-		for i := range g.index {
-			g.attemptOf(i).fail(g.m.c.errClosed())
-		}
-		return
-	}
-	reqs := make([]*wire.Request, len(g.index))
-	for i, at := range g.index {
-		reqs[i] = &g.m.reqs[at]
-	}
-	g.link.conn.SendEncodedBatch(reqs, g, 0, 0)
-}
-
 // Resolve implements redis.Future. After an error the request goes on alone.
 func (g *group) Resolve(res any, n uint64) {
-	if err, failed := res.(error); failed {
-		g.attemptOf(int(n)).Resolve(err, 0)
+	err, failed := res.(error)
+	if !failed {
+		g.link.pending.Add(-1)
+		g.m.resolve(g.index[n], res)
 		return
 	}
-	g.link.pending.Add(-1)
-	g.m.resolve(g.index[n], res)
-}
-
-// attemptOf makes an attempt, on the group's link, of the group's request n.
-func (g *group) attemptOf(n int) *attempt {
 	a := g.m.attemptOf(g.index[n])
 	a.link, a.counter = g.link, &g.link.pending
-	return a
+	if a.setSpec(g.m.policy) {
+		a.Resolve(err, 0)
+	}
 }

@@ -37,46 +37,35 @@ func (c *Cluster) sendTransaction(policy ReplicaPolicyEnum, reqs []redis.Request
 		return
 	}
 	t := &transaction{retrier: retrier{c: c}, Passed: wire.Passed{To: cb}, n: n}
-	slot, err := t.prepare(reqs)
+	err := t.encode(reqs)
+	if err == nil {
+		t.spec, err = c.specOfAll(t.reqs, policy)
+	}
 	if err != nil {
 		t.fail(err.WithProperty(redis.EKRequests, reqs))
 		return
 	}
-	t.spec = routeSpec{slot: slot, policy: policy, replicas: policy.allowsReplica(false), seed: c.opts.RoundRobinSeed}
 	t.dispatch(t)
 }
 
-// prepare encodes the requests, and returns the slot of their keys.
-func (t *transaction) prepare(reqs []redis.Request) (slot int, _ *errorx.Error) {
+// encode encodes the requests.
+func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 	if err := t.Cancelled(); err != nil {
-		return 0, errCancelled(err)
+		return errCancelled(err)
 	}
 	var buf []byte
-	slot = wire.NoSlot
 	encoded := make([]wire.Request, len(reqs))
 	t.reqs = make([]*wire.Request, len(reqs))
 	for i, req := range reqs {
 		r := &encoded[i]
 		var err error
 		if *r, buf, err = redis.EncodeRequest(buf, req, true); err != nil {
-			return 0, redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
-		}
-		own := t.c.slotOf(r)
-		if own == wire.ManySlots || own != wire.NoSlot && slot != wire.NoSlot && own != slot {
-			return 0, t.c.withCluster(redis.ErrNoSlotKey.New("the transaction has keys of several slots: give them a common {hash tag}"))
-		}
-		if own != wire.NoSlot {
-			slot = own
+			return redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
 		r.Waits, r.Plain = t.Waits(), true // the connection names those that fail in EXEC
 		t.reqs[i] = r
 	}
-	for _, r := range t.reqs {
-		if err := checkKeyless(r); t.c.sharded && slot == wire.NoSlot && err != nil {
-			return 0, t.c.withCluster(err)
-		}
-	}
-	return slot, nil
+	return nil
 }
 
 // sendTo implements retryable.
