@@ -3,12 +3,14 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
@@ -42,6 +44,12 @@ type Cluster struct {
 	// retrier.countIn.
 	moves atomic.Uint64
 }
+
+// Request is redis.Request.
+type Request = redis.Request
+
+// Future is redis.Future.
+type Future = redis.Future
 
 // ClusterHandle is what Handle of a cluster's connections returns.
 type ClusterHandle struct {
@@ -160,4 +168,26 @@ func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 // errClosed is what requests get after Close.
 func (c *Cluster) errClosed() *errorx.Error {
 	return c.withCluster(redis.ErrContextClosed.New("cluster is closed"))
+}
+
+// report passes an event to the logger. One that panics must not end the process,
+// nor the goroutine that reports.
+func (c *Cluster) report(event LogEvent) {
+	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
+	})
+}
+
+// call calls what is the user's, and reports whether it has returned: it may panic, or
+// end its goroutine.
+func (c *Cluster) call(f func()) (returned bool) {
+	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
+}
+
+// recovered reports a panic of what is the user's, in a goroutine that is the
+// cluster's.
+func (c *Cluster) recovered() {
+	if v := recover(); v != nil {
+		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
+	}
 }

@@ -1,19 +1,14 @@
 package rediscluster
 
 import (
+	"context"
+	"fmt"
 	"log"
-	"runtime/debug"
+	"log/slog"
 
-	"github.com/joomcode/redispipe/internal/aside"
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/redisconn"
 )
-
-// Request is redis.Request.
-type Request = redis.Request
-
-// Future is redis.Future.
-type Future = redis.Future
 
 // Logger gets what happens to a cluster. Its methods may call the cluster; they
 // should be quick, since they run in goroutines of the cluster and its connections.
@@ -29,7 +24,8 @@ type Logger interface {
 
 // LogEvent is one of the Log… types.
 type LogEvent interface {
-	logEvent()
+	// logEvent is how DefaultLogger and NewSlogLogger write it.
+	logEvent() oplog.Line
 }
 
 // LogOptCorrected: an option was out of its bounds, or is one that the cluster sets
@@ -86,42 +82,54 @@ type LogTopologyChanged struct {
 	Masters []string
 }
 
-func (LogOptCorrected) logEvent()       {}
-func (LogHostEvent) logEvent()          {}
-func (LogClusterSlotsError) logEvent()  {}
-func (LogSlotRangeError) logEvent()     {}
-func (LogInitialNodeSkipped) logEvent() {}
-func (LogSentinelFailed) logEvent()     {}
-func (LogContextClosed) logEvent()      {}
-func (LogFuturePanic) logEvent()        {}
-func (LogTopologyChanged) logEvent()    {}
+func (e LogOptCorrected) logEvent() oplog.Line {
+	return oplog.Text("option %s is %v instead of %v", e.Option, e.Used, e.Given).
+		Slog(slog.LevelWarn, "redis option corrected", slog.String("option", e.Option), slog.String("used", fmt.Sprint(e.Used)))
+}
+
+// logEvent is empty: redisconn writes its events.
+func (LogHostEvent) logEvent() (l oplog.Line) { return l }
+
+func (e LogClusterSlotsError) logEvent() oplog.Line {
+	return oplog.Text("%s does not tell the slots: %v", e.Conn.Addr(), e.Error).
+		Slog(slog.LevelWarn, "redis node does not tell the slots", slog.String("address", e.Conn.Addr()), slog.Any("error", e.Error))
+}
+
+func (LogSlotRangeError) logEvent() oplog.Line {
+	return oplog.Text("no node tells the slots").Slog(slog.LevelError, "redis cluster: no node tells the slots")
+}
+
+func (e LogInitialNodeSkipped) logEvent() oplog.Line {
+	return oplog.Text("%s is skipped: %v", e.Address, e.Error).
+		Slog(slog.LevelWarn, "redis cluster: address skipped", slog.String("address", e.Address), slog.Any("error", e.Error))
+}
+
+func (e LogSentinelFailed) logEvent() oplog.Line {
+	return oplog.Text("sentinel %s: %v", e.Address, e.Error).
+		Slog(slog.LevelWarn, "redis sentinel failed", slog.String("address", e.Address), slog.Any("error", e.Error))
+}
+
+func (e LogContextClosed) logEvent() oplog.Line {
+	return oplog.Text("closed: %v", e.Error).Slog(slog.LevelInfo, "redis cluster closed", slog.Any("error", e.Error))
+}
+
+func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("future", e.Value, e.Stack) }
+
+func (e LogTopologyChanged) logEvent() oplog.Line {
+	return oplog.Text("new topology, masters: %v", e.Masters).
+		Slog(slog.LevelInfo, "redis topology changed", slog.Any("masters", e.Masters))
+}
 
 // DefaultLogger writes events with the standard logger. It ignores statistics.
 type DefaultLogger struct{}
 
 // Report implements Logger.
 func (DefaultLogger) Report(cluster *Cluster, event LogEvent) {
-	name := cluster.Name()
-	switch e := event.(type) {
-	case LogOptCorrected:
-		log.Printf("redispipe: cluster %s: option %s is %v instead of %v", name, e.Option, e.Used, e.Given)
-	case LogHostEvent:
+	if e, ok := event.(LogHostEvent); ok {
 		redisconn.DefaultLogger{}.Report(e.Conn, e.Event)
-	case LogClusterSlotsError:
-		log.Printf("redispipe: cluster %s: %s does not tell the slots: %v", name, e.Conn.Addr(), e.Error)
-	case LogSlotRangeError:
-		log.Printf("redispipe: cluster %s: no node tells the slots", name)
-	case LogInitialNodeSkipped:
-		log.Printf("redispipe: cluster %s: %s is skipped: %v", name, e.Address, e.Error)
-	case LogSentinelFailed:
-		log.Printf("redispipe: cluster %s: sentinel %s: %v", name, e.Address, e.Error)
-	case LogContextClosed:
-		log.Printf("redispipe: cluster %s: closed: %v", name, e.Error)
-	case LogFuturePanic:
-		log.Printf("redispipe: cluster %s: future panicked: %v\n%s", name, e.Value, e.Stack)
-	case LogTopologyChanged:
-		log.Printf("redispipe: cluster %s: new topology, masters: %v", name, e.Masters)
+		return
 	}
+	log.Printf("redispipe: cluster %s: %s", cluster.Name(), event.logEvent().Text)
 }
 
 // ReqStat implements Logger.
@@ -136,18 +144,29 @@ func (NoopLogger) Report(*Cluster, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {}
 
-// report passes an event to the logger. One that panics must not end the process,
-// nor the goroutine that reports.
-func (c *Cluster) report(event LogEvent) {
-	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
-		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
-	})
+// NewSlogLogger returns a Logger that writes events to l, those of the connections
+// included; a nil l is silent. See redisconn.NewSlogLogger for levels and limits.
+func NewSlogLogger(l *slog.Logger) Logger {
+	return slogLogger{log: oplog.New(l), conns: redisconn.NewSlogLogger(l)}
 }
 
-// call calls what is the user's, and reports whether it has returned: it may panic, or
-// end its goroutine.
-func (c *Cluster) call(f func()) (returned bool) {
-	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
+// slogLogger is a Logger that writes to a slog.Logger.
+type slogLogger struct {
+	NoopLogger
+	log   *oplog.Log
+	conns redisconn.Logger
+}
+
+// WantsReqStat tells that statistics are not collected.
+func (slogLogger) WantsReqStat() bool { return false }
+
+// Report implements Logger.
+func (s slogLogger) Report(cluster *Cluster, event LogEvent) {
+	if e, ok := event.(LogHostEvent); ok {
+		s.conns.Report(e.Conn, e.Event)
+		return
+	}
+	s.log.WriteLine(context.WithoutCancel(cluster.Ctx()), event.logEvent(), slog.String("cluster", cluster.Name()))
 }
 
 func wantsReqStat(l Logger) bool {
@@ -159,12 +178,4 @@ func wantsReqStat(l Logger) bool {
 		return false
 	}
 	return true
-}
-
-// recovered reports a panic of what is the user's, in a goroutine that is the
-// cluster's.
-func (c *Cluster) recovered() {
-	if v := recover(); v != nil {
-		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
-	}
 }
