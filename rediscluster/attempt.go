@@ -57,7 +57,8 @@ func (a *attempt) setSpec(policy ReplicaPolicyEnum) bool {
 		a.fail(err)
 		return false
 	}
-	a.spec, a.lasts = spec, a.blocks()
+	a.spec = spec
+	a.spec.lasts = a.blocks()
 	return true
 }
 
@@ -78,7 +79,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 	if !a.setSpec(policy) {
 		return
 	}
-	if a.lasts {
+	if a.spec.lasts {
 		wire.Queued(cb, wire.Ticket{Heeded: true})
 	}
 	a.dispatch(a)
@@ -104,7 +105,7 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 // sendTo implements retryable.
 func (a *attempt) sendTo(l *link, asking bool) {
 	queuer, ok := a.To.(wire.Queuer)
-	if !ok || a.lasts {
+	if !ok || a.spec.lasts {
 		l.conn.SendEncodedAsk(&a.req, a, 0, asking)
 		return
 	}
@@ -118,7 +119,7 @@ func (a *attempt) sendTo(l *link, asking bool) {
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
-		if a.lasts && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
+		if a.spec.lasts && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
 			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked meanwhile, and failed anew
 		}
 		a.handleError(a, redis.AsErrorx(err))

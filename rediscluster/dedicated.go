@@ -28,7 +28,8 @@ func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) 
 	if err := redis.AsErrorx(last); err != nil && !err.IsOfType(redis.ErrAsk) {
 		c.refresher.force()
 	}
-	l := &lent{retrier: retrier{c: c, spec: spec, lasts: true}, ctx: ctx, next: make(chan lending, 1)}
+	spec.lasts = true
+	l := &lent{retrier: retrier{c: c, spec: spec}, ctx: ctx, next: make(chan lending, 1)}
 	l.dispatch(l)
 	if err := l.borrow(<-l.next); err != nil {
 		return nil, err

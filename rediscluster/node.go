@@ -189,15 +189,18 @@ func (n *node) pick(seed RoundRobinSeed, avoid *link) *link {
 	return waiting
 }
 
-// isUp reports whether the node has a connection.
-func (n *node) isUp() bool {
+// upLink returns a link of the node that is up, nil if there is none.
+func (n *node) upLink() *link {
 	for _, l := range n.links {
 		if l.state.Load() == linkUp {
-			return true
+			return l
 		}
 	}
-	return false
+	return nil
 }
+
+// isUp reports whether the node has a connection.
+func (n *node) isUp() bool { return n.upLink() != nil }
 
 // latency is the least round trip of the node's connections; 0 is unknown.
 func (n *node) latency() time.Duration {

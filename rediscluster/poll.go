@@ -14,13 +14,9 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-const (
-	// askAtMost bounds how many nodes are asked at once. Most clusters are asked in
-	// whole: only the two masters of a migration know of it.
-	askAtMost = 16
-	// askGrace is how long the other nodes are waited for after the first has answered.
-	askGrace = 100 * time.Millisecond
-)
+// askAtMost bounds how many nodes are asked at once. Most clusters are asked in
+// whole: only the two masters of a migration know of it.
+const askAtMost = 16
 
 // poll is one round of asking nodes for the topology.
 type poll struct {
@@ -66,16 +62,6 @@ func askView(conn *redisconn.Connection, addr string, answers chan<- answer) {
 			v, err := topology.ParseView(addr, results[0], results[1])
 			answers <- answer{conn: conn, view: v, err: err}
 		}), 0)
-}
-
-// askSync has a replica tell how its replication goes.
-func (p *poll) askSync(n *node) {
-	for _, l := range n.links {
-		if l.state.Load() == linkUp {
-			p.askExtra(func(done func()) { n.askSync(l.conn, done) })
-			return
-		}
-	}
 }
 
 // askMasterOnly asks for the slots that are read from masters only.
@@ -152,8 +138,8 @@ func (s *nodeSource) askNodes() []topology.View {
 		if l := n.pick(s.c.opts.RoundRobinSeed, nil); l != nil && len(p.asked) < askAtMost {
 			p.ask(l)
 		}
-		if n.replica {
-			p.askSync(n)
+		if l := n.upLink(); n.replica && l != nil {
+			p.askExtra(func(done func()) { n.askSync(l.conn, done) })
 		}
 	}
 	if sh := t.shard(int(redisclusterutil.Slot(redisclusterutil.MasterOnlyKey))); sh != nil {

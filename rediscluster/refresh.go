@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -18,6 +19,10 @@ const (
 	// sixteen masters 22.
 	forcedFirst = 50 * time.Millisecond
 	forcedMost  = 2 * time.Second
+	// probePause is how often one node is asked, while refreshes keep their distance and
+	// requests go on asking for one. A master that was killed is replaced after seconds,
+	// when the distance has grown to forcedMost; the client is to notice in 0.2 s.
+	probePause = 150 * time.Millisecond
 	// changesBurst is within what time changes of the topology count as one, for those
 	// who ask when it was another one: they may be late, and not see each.
 	changesBurst = time.Second
@@ -94,7 +99,7 @@ func (r *refresher) release(ended bool) {
 func (r *refresher) run() {
 	defer close(r.done)
 	defer r.release(true)
-	pause, news := forcedFirst, false
+	fruitless, news := 0, false
 	timer := time.NewTimer(r.interval())
 	defer timer.Stop()
 	for {
@@ -112,12 +117,13 @@ func (r *refresher) run() {
 		changed := r.refresh(ask)
 		timer.Reset(r.interval())
 		if changed || due {
-			pause = forcedFirst
+			fruitless = 0
 		} else {
-			pause = min(2*pause, forcedMost)
+			fruitless++
 		}
 		// News that came to nothing are not to have all asked again at once.
-		open, told := r.pause(pause-time.Since(began), changed || !news)
+		distance := pause.Doubled(forcedFirst, forcedMost, fruitless)
+		open, told := r.pause(distance-time.Since(began), changed || !news)
 		if !open {
 			return
 		}
@@ -131,20 +137,32 @@ func (r *refresher) interval() time.Duration {
 	return r.c.opts.CheckInterval - rand.N(r.c.opts.CheckInterval/10)
 }
 
+// pause waits between two refreshes. With probing it ends early, with news, when a
+// node tells other masters than the topology has. It returns open false if the
+// cluster has closed meanwhile.
+func (r *refresher) pause(d time.Duration, probing bool) (open, news bool) {
+	until := time.Now().Add(d)
+	for probing && time.Until(until) > probePause {
+		if !r.sleep(pause.Around(probePause)) {
+			return false, false
+		}
+		if len(r.forced) > 0 && r.source.probe() {
+			return true, true
+		}
+	}
+	return r.sleep(time.Until(until)), false
+}
+
 // sleep returns false if the cluster has closed meanwhile. What the source has to say
 // at once is published without waiting.
 func (r *refresher) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	until := time.Now().Add(d)
 	for {
-		select {
-		case <-timer.C:
-			return true
-		case <-r.source.news():
-			r.refresh(false)
-		case <-r.c.ctx.Done():
-			return false
+		news, err := pause.For(r.c.ctx, time.Until(until), r.source.news())
+		if err != nil || !news {
+			return err == nil
 		}
+		r.refresh(false)
 	}
 }
 

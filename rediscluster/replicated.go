@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -65,21 +66,22 @@ type given struct {
 
 // start implements source.
 func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
-	wait, cancel := newStartWait(ctx)
+	ctx, cancel := startContext(ctx)
 	defer cancel()
-	for reason := ErrNoMaster.New("no answer in time"); ; {
-		s.ask(wait)
+	reason := ErrNoMaster.New("no answer in time")
+	for round := 0; ; round++ {
+		s.ask(ctx)
 		l := s.layout("")
 		switch {
 		case l.Reason == nil:
 			return l, nil
-		case wait.Err() == nil: // else they had no time to answer
+		case ctx.Err() == nil: // else they had no time to answer
 			reason = l.Reason
 		}
 		if refusal := s.last.Refusal(); refusal != nil {
 			return nil, s.c.withCluster(refusal.New("%s", l.Reason.Message()))
 		}
-		if !wait.again(nil) {
+		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), nil); err != nil {
 			return nil, s.c.withCluster(reason)
 		}
 	}
@@ -98,9 +100,10 @@ func (s *serverList) layout(present string) *topology.Layout {
 // read implements source.
 func (s *serverList) read(bool) *topology.Layout {
 	s.ask(s.c.ctx)
-	s.c.askReplicas()
+	t := s.c.topology.Load()
+	t.askReplicas()
 	master := ""
-	if t := s.c.topology.Load(); len(t.shards) > 0 {
+	if len(t.shards) > 0 {
 		master = t.shards[0].master.addr
 	}
 	return s.layout(master)

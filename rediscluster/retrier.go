@@ -2,7 +2,6 @@ package rediscluster
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -36,9 +36,6 @@ type retrier struct {
 	c     *Cluster
 	spec  routeSpec
 	tries topology.Tries
-	// lasts is set if it may take as long as it likes: Shutdown would wait for it, so no
-	// attempt begins after that.
-	lasts bool
 	// link is where the request is, or was last.
 	link *link
 	// counter is the one that counts the request: that of a link, or of those
@@ -84,7 +81,7 @@ func (k *retrier) enter(l *link) (open bool) {
 		k.link = l
 		k.countIn(&l.pending)
 	}
-	return !k.c.closed.Load() && !((first || k.lasts) && k.c.draining.Load())
+	return !k.c.closed.Load() && !((first || k.spec.lasts) && k.c.draining.Load())
 }
 
 // dispatch sends it where the topology says.
@@ -151,9 +148,9 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		k.sendToTarget(r, err, d)
 	case topology.RetryElsewhere:
 		k.spec.avoid = k.link
-		k.retryAfter(r, err, jittered(d.Wait))
+		k.retryAfter(r, err, pause.Around(d.Wait))
 	case topology.Repeat:
-		k.retryAfter(r, err, jittered(d.Wait))
+		k.retryAfter(r, err, pause.Around(d.Wait))
 	case topology.AwaitMigration:
 		k.retryAfter(r, err, d.Wait)
 	}
@@ -233,9 +230,9 @@ func (k *retrier) mayWait() bool {
 
 // retryAfter dispatches it again after a pause, which ends when there are other masters, or
 // ends it with err if too many wait.
-func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration) {
+func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration) {
 	switch {
-	case pause == 0:
+	case wait <= 0:
 		k.dispatch(r)
 		return
 	case !k.mayWait():
@@ -249,7 +246,7 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, pause time.Duration
 		k.resume(r)
 	})
 	stop := context.AfterFunc(reign, wake) // r may be in other hands
-	time.AfterFunc(pause, func() {
+	time.AfterFunc(wait, func() {
 		stop()
 		wake()
 	})
@@ -280,13 +277,4 @@ func (k *retrier) resume(r retryable) {
 	default: // it was refused, or was not sent at all
 		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
 	}
-}
-
-// jittered draws from around a pause, so that those who failed together do not
-// come again together.
-func jittered(pause time.Duration) time.Duration {
-	if pause == 0 {
-		return 0
-	}
-	return pause/2 + rand.N(pause)
 }

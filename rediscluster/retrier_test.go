@@ -376,12 +376,3 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 		})
 	}
 }
-
-func TestJittered(t *testing.T) {
-	for range 100 {
-		wait := jittered(10 * time.Millisecond)
-		assert.GreaterOrEqual(t, wait, 5*time.Millisecond)
-		assert.Less(t, wait, 15*time.Millisecond)
-	}
-	assert.Zero(t, jittered(0))
-}

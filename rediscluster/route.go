@@ -19,6 +19,9 @@ type routeSpec struct {
 	policy    ReplicaPolicyEnum
 	// replicas: replicas may answer.
 	replicas bool
+	// lasts: it may take as long as it likes. Shutdown would wait for it, so no attempt
+	// begins after that has.
+	lasts bool
 	// avoid is the link that the request has just failed on, if any.
 	avoid *link
 	seed  RoundRobinSeed

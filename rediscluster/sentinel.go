@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -82,20 +83,20 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 
 // start implements source.
 func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
-	wait, cancel := newStartWait(ctx)
+	ctx, cancel := startContext(ctx)
 	defer cancel()
 	s.watch(s.seeds)
 	var failure error
-	for {
+	for round := 0; ; round++ {
 		l := s.read(true)
 		switch {
 		case l != nil && !s.disputed():
 			master := l.Shards[0].Master
-			err := s.c.tryMaster(wait, master)
+			err := s.c.tryMaster(ctx, master)
 			if err == nil {
 				return l, nil
 			}
-			if wait.Err() == nil || failure == nil { // else it had no time to answer
+			if ctx.Err() == nil || failure == nil { // else it had no time to answer
 				failure = errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
 			}
 			if topology.PermanentCause(redis.AsErrorx(failure)) != nil {
@@ -107,7 +108,7 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 				return nil, failure
 			}
 		}
-		if !wait.again(s.signal) {
+		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), s.signal); err != nil {
 			return nil, failure
 		}
 	}
@@ -144,7 +145,7 @@ func (s *sentinels) failure() (err *errorx.Error, final bool) {
 func (s *sentinels) read(ask bool) *topology.Layout {
 	if ask {
 		s.askAll()
-		s.c.askReplicas()
+		s.c.topology.Load().askReplicas()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

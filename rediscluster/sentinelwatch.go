@@ -2,10 +2,10 @@ package rediscluster
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -73,14 +73,8 @@ func (w *sentinel) run() {
 	go w.listen(conn)
 	for w.ctx.Err() == nil {
 		w.ask(conn)
-		w.sleep(askPause)
-		timer := time.NewTimer(w.s.c.opts.CheckInterval)
-		select {
-		case <-w.due:
-		case <-timer.C:
-		case <-w.ctx.Done():
-		}
-		timer.Stop()
+		_, _ = pause.For(w.ctx, askPause, nil)
+		_, _ = pause.For(w.ctx, w.s.c.opts.CheckInterval, w.due)
 	}
 }
 
@@ -115,7 +109,7 @@ func (w *sentinel) listen(conn *redisconn.Connection) {
 	for w.ctx.Err() == nil {
 		w.attend(conn)
 		w.askSoon()
-		w.sleep(listenPause/2 + rand.N(listenPause))
+		_, _ = pause.For(w.ctx, pause.Around(listenPause), nil)
 	}
 }
 
@@ -134,15 +128,5 @@ func (w *sentinel) attend(conn *redisconn.Connection) {
 		if _, pushed, err := sock.Receive(push); err != nil || !pushed { // a reply is a refusal
 			return
 		}
-	}
-}
-
-// sleep returns after d, or when the watch ends.
-func (w *sentinel) sleep(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.ctx.Done():
 	}
 }

@@ -109,3 +109,12 @@ func (t *snapshot) find(addr string) *node {
 	}
 	return nil
 }
+
+// askReplicas has the replicas tell how their replication goes. It does not wait.
+func (t *snapshot) askReplicas() {
+	for _, n := range t.nodes {
+		if l := n.upLink(); n.replica && l != nil {
+			n.askSync(l.conn, nil)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package topology
 
-import "time"
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/pause"
+)
 
 // Tries counts what was done for a request.
 type Tries struct {
@@ -33,7 +37,7 @@ func backoff(retries uint8) time.Duration {
 	if retries == 0 {
 		return 0
 	}
-	return min(backoffFirst<<min(retries-1, 10), backoffMost)
+	return pause.Doubled(backoffFirst, backoffMost, int(retries)-1)
 }
 
 // After returns the tries with what was decided next.
