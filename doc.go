@@ -23,7 +23,7 @@
 //	rediscluster      a Sender for a cluster, or for a master with replicas, over
 //	                  many connections of redisconn
 //	redisclusterutil  (in rediscluster) slots of keys, parsers of CLUSTER SLOTS,
-//	                  SHARDS, NODES and INFO
+//	                  NODES and INFO
 //	redispubsub       subscriptions that report which messages they may have missed
 //	redisdumb         a blocking Sender, for scripts and tests
 //	redistest         a mock, a recorder and a server in memory, for tests

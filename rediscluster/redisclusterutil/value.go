@@ -20,40 +20,33 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-// eachPair calls f with the keys and values of a map, which is an array of
-// alternating keys and values in RESP2.
-func eachPair(v any, f func(key string, val any) bool) bool {
-	switch v := v.(type) {
-	case []any:
-		if len(v)%2 != 0 {
-			return false
-		}
-		for i := 0; i < len(v); i += 2 {
-			key, ok := asText(v[i])
-			if !ok || !f(key, v[i+1]) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		for key, val := range v {
-			if !f(key, val) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// textPairs returns a map's entries whose values are strings.
+// textPairs returns a map's entries whose values are strings. In RESP2 a map is an array
+// of alternating keys and values.
 func textPairs(v any) (map[string]string, bool) {
 	pairs := make(map[string]string)
-	ok := eachPair(v, func(key string, val any) bool {
+	add := func(key string, val any) {
 		if text, ok := asText(val); ok {
 			pairs[key] = text
 		}
-		return true
-	})
-	return pairs, ok
+	}
+	switch v := v.(type) {
+	case []any:
+		if len(v)%2 != 0 {
+			return nil, false
+		}
+		for i := 0; i < len(v); i += 2 {
+			key, ok := asText(v[i])
+			if !ok {
+				return nil, false
+			}
+			add(key, v[i+1])
+		}
+	case map[string]any:
+		for key, val := range v {
+			add(key, val)
+		}
+	default:
+		return nil, false
+	}
+	return pairs, true
 }
