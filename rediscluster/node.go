@@ -156,10 +156,10 @@ func (n *node) askSync(conn *redisconn.Connection, done func()) {
 // syncState takes apart the answer to INFO replication.
 func syncState(res any) int32 {
 	info, err := redisclusterutil.ParseInfo(res)
-	switch failure := redis.AsErrorx(err); {
-	case failure != nil && strings.HasPrefix(failure.Message(), "NOPERM"):
+	switch {
+	case notPermitted(err):
 		return syncLive // a user who may not ask has to trust
-	case failure != nil:
+	case err != nil:
 		return syncNever
 	case info["role"] == "master", info["master_link_status"] == "up":
 		return syncLive
@@ -167,6 +167,13 @@ func syncState(res any) int32 {
 		return syncNever
 	}
 	return syncLost
+}
+
+// notPermitted reports whether a server says that the user has no right to a command or
+// a key.
+func notPermitted(err error) bool {
+	failure := redis.AsErrorx(err)
+	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
 // pick returns a link of the node: one that is up, then one that is connecting;

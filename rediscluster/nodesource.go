@@ -15,10 +15,9 @@ import (
 
 // nodeSource is the source of a topology that the nodes of a cluster tell.
 type nodeSource struct {
-	c     *Cluster
-	seeds []string
-	// masterOnly is the last set of master-only slots.
-	masterOnly map[uint16]struct{}
+	c          *Cluster
+	seeds      []string
+	masterOnly masterOnly
 }
 
 // NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots; one
@@ -60,11 +59,41 @@ func (s *nodeSource) read(bool) *topology.Layout {
 	}
 	l := topology.Merge(views)
 	if l != nil {
-		for slot := range s.masterOnly {
-			l.MasterOnly.Add(slot)
-		}
+		s.masterOnly.mark(l)
 	}
 	return l
+}
+
+// askNodes asks connected nodes what they think, those that answer in time.
+func (s *nodeSource) askNodes() []topology.View {
+	t := s.c.topology.Load()
+	nodes := slices.Clone(t.nodes)
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	keeper := s.masterOnly.node(t)
+	rank := func(n *node) int {
+		switch {
+		case n == keeper:
+			return 0
+		case !n.replica: // masters know their own slots best, and first
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(nodes, func(a, b *node) int { return rank(a) - rank(b) })
+	p := newPoll()
+	for _, n := range nodes {
+		switch l := n.pick(s.c.opts.RoundRobinSeed, nil); {
+		case l == nil || p.asked == askAtMost:
+		case n == keeper:
+			p.ask(l, readMasterOnly)
+		default:
+			p.ask(l)
+		}
+		if l := n.upLink(); n.replica && l != nil {
+			p.askExtra(func(done func()) { n.askSync(l.conn, done) })
+		}
+	}
+	return p.await(s.c, func(more any) { s.masterOnly.hear(keeper, more) })
 }
 
 // news implements source: nodes have to be asked.

@@ -20,7 +20,7 @@ type routeSpec struct {
 	// replicas: replicas may answer.
 	replicas bool
 	// lasts: it may take as long as it likes. Shutdown would wait for it, so no attempt
-	// begins after that has.
+	// begins once that has begun.
 	lasts bool
 	// avoid is the link that the request has just failed on, if any.
 	avoid *link

@@ -10,7 +10,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -232,36 +231,6 @@ func TestReplicaConnectionsAreReadOnly(t *testing.T) {
 		assert.Empty(t, replies, "a connection without READONLY would have been MOVED")
 		assert.Equal(t, map[string]int{slave.Addr(): 1}, answers)
 	}
-}
-
-func TestMasterOnlySlots(t *testing.T) {
-	tb := sharedCluster(t)
-	slot, master := owner(t, tb, "key")
-	slave := replica(t, tb, master)
-	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond, WeightProvider: hosts{master.Addr(): 0}})
-	s := redis.Sync{S: c.WithPolicy(MasterAndSlaves)}
-	require.Equal(t, "OK", s.Do("SET", "key", "value"))
-	awaitReplica(t, c, slave)
-	goesTo := func(n *testbed.Node) func() bool {
-		return func() bool {
-			rec.take()
-			require.NoError(t, redis.AsError(s.Do("GET", "key")))
-			answers, _ := rec.take()
-			return answers[n.Addr()] == 1
-		}
-	}
-	await(t, "to the replica", goesTo(slave))
-	require.NoError(t, redisclusterutil.SetMasterOnly(c, "", []uint16{uint16(slot)}))
-	await(t, "to the master", goesTo(master))
-	require.NoError(t, redisclusterutil.UnsetMasterOnly(c, "", []uint16{uint16(slot)}))
-	await(t, "to the replica", goesTo(slave))
-
-	// So it is while the slot is moving: replicas do not say ASK.
-	m, err := tb.BeginMigration(slot, another(t, tb, master))
-	require.NoError(t, err)
-	await(t, "to the master", goesTo(master))
-	require.NoError(t, m.Abort())
-	await(t, "to the replica", goesTo(slave))
 }
 
 func TestLatencyOrientedReads(t *testing.T) {

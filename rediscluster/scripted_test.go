@@ -18,6 +18,10 @@ type scriptedNode struct {
 	slots atomic.Pointer[string]
 	// asked counts how often the slots were asked for.
 	asked atomic.Int64
+	// members counts how often the master-only slots were; refuses says that the user may
+	// not read them.
+	members atomic.Int64
+	refuses atomic.Bool
 }
 
 // newScriptedNode starts one. play answers all but what a cluster asks by itself.
@@ -33,7 +37,10 @@ func newScriptedNode(t testing.TB, play testbed.ScriptedHandler) *scriptedNode {
 		case r.Cmd == "CLUSTER":
 			reply = "-NOPERM no\r\n"
 		case r.Cmd == "SMEMBERS":
-			reply = "*0\r\n"
+			n.members.Add(1)
+			if reply = "*0\r\n"; n.refuses.Load() {
+				reply = "-NOPERM no\r\n"
+			}
 		default:
 			return play(c, r)
 		}

@@ -1,0 +1,74 @@
+package rediscluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestMasterOnlySlots(t *testing.T) {
+	tb := sharedCluster(t)
+	slot, master := owner(t, tb, "key")
+	slave := replica(t, tb, master)
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond, WeightProvider: hosts{master.Addr(): 0}})
+	s := redis.Sync{S: c.WithPolicy(MasterAndSlaves)}
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	awaitReplica(t, c, slave)
+	goesTo := func(n *testbed.Node) func() bool {
+		return func() bool {
+			rec.take()
+			require.NoError(t, redis.AsError(s.Do("GET", "key")))
+			answers, _ := rec.take()
+			return answers[n.Addr()] == 1
+		}
+	}
+	await(t, "to the replica", goesTo(slave))
+	require.NoError(t, redisclusterutil.SetMasterOnly(c, "", []uint16{uint16(slot)}))
+	await(t, "to the master", goesTo(master))
+	require.NoError(t, redisclusterutil.UnsetMasterOnly(c, "", []uint16{uint16(slot)}))
+	await(t, "to the replica", goesTo(slave))
+
+	// So it is while the slot is moving: replicas do not say ASK.
+	m, err := tb.BeginMigration(slot, another(t, tb, master))
+	require.NoError(t, err)
+	await(t, "to the master", goesTo(master))
+	require.NoError(t, m.Abort())
+	await(t, "to the replica", goesTo(slave))
+}
+
+// A user who may not read the key is asked for once of each node that has it.
+func TestMasterOnlyWithoutTheRight(t *testing.T) {
+	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node.refuses.Store(true)
+	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute})
+	refreshed := func() {
+		done := make(chan struct{})
+		c.refresher.afterRefresh(func() { close(done) })
+		<-done
+	}
+	await(t, "connection", c.topology.Load().shards[0].master.isUp)
+	for range 3 {
+		refreshed()
+	}
+	assert.Equal(t, int64(1), node.members.Load())
+}
+
+func TestMasterOnlyKeepsWhatWasTold(t *testing.T) {
+	_, top := threeMasters()
+	var m masterOnly
+	n := m.node(top)
+	m.hear(n, []any{[]byte("7")})
+	m.hear(n, redis.ErrLoading.New("LOADING"))
+	assert.Equal(t, map[uint16]struct{}{7: {}}, m.slots)
+	assert.NotNil(t, m.node(top))
+	m.mark(&top.layout)
+	assert.True(t, top.layout.MasterOnly.Has(7))
+	m.hear(n, redis.ErrResult.New("NOPERM no"))
+	assert.Nil(t, m.node(top))
+}
