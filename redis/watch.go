@@ -20,6 +20,12 @@ const (
 	// interval that doubles from watchPauseFirst on.
 	watchPauseFirst = time.Millisecond
 	watchPauseMost  = 64 * time.Millisecond
+	// Watch ends when no session could be opened watchUnopened times in a row, and for
+	// watchUnopenedFor. Where opening fails at once, a server has that time to come back; in
+	// a cluster each try takes all the time that a request has, which is 0.2 s for a shard
+	// that is down, and 2 s for one that is frozen.
+	watchUnopened    = 3
+	watchUnopenedFor = time.Second
 )
 
 // Tx is one attempt at an optimistic transaction: see [Watch]. It is for one goroutine,
@@ -55,9 +61,9 @@ func (t *Tx) Queue(cmd string, args ...any) {
 // error, or queues nothing, nothing is sent.
 //
 // If a key was changed or moved to another node in the meantime, or the connection was
-// lost before EXEC was sent, Watch pauses and calls f again, at most 128 times and until
-// ctx is done. The error then says how often, and is an [ErrExecEmpty] if keys kept
-// changing: nothing ran. If EXEC was sent and not answered, the error is [ErrIO] or
+// lost before EXEC was sent, Watch pauses and calls f again, at most 128 times, until ctx
+// is done, or until no session could be opened for a second, three times at the least. The
+// error then says how often, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If EXEC was sent and not answered, the error is [ErrIO] or
 // [ErrRequestCancelled]: the transaction ran whole or not at all, and f is not called
 // again.
 //
@@ -96,6 +102,10 @@ type watch struct {
 	last    error    // with what the last one ended
 	again   bool     // the attempt did nothing, and another one may
 	failure error    // with what f failed, if that is the result
+	// unopened counts the last attempts in which no session could be opened; since is when
+	// the first of them failed.
+	unopened int
+	since    time.Time
 	place   wire.Place
 }
 
@@ -128,6 +138,9 @@ func (w *watch) run() ([]any, error) {
 		if tries == w.most {
 			return nil, within(err, "in each of %d attempts", tries)
 		}
+		if w.unopened >= watchUnopened && time.Since(w.since) >= watchUnopenedFor {
+			return nil, within(err, "after %d attempts", tries)
+		}
 		if pause(w.ctx, rand.N(min(watchPauseFirst<<min(tries, 10), watchPauseMost))) != nil {
 			return nil, within(withdrawn(w.ctx), "after %d attempts", tries)
 		}
@@ -152,8 +165,12 @@ func (w *watch) attempt() (results []any, err error) {
 			if passes(AsErrorx(err)) {
 				return nil, err // the sender can't follow the redirect
 			}
+			if w.unopened++; w.unopened == 1 {
+				w.since = time.Now()
+			}
 			return nil, w.failed(err)
 		}
+		w.unopened = 0
 	}
 	args := make([]any, len(w.keys))
 	for i, key := range w.keys {

@@ -1,0 +1,72 @@
+package redis
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// hardToReach lends no connection until a time, and takes some to say so.
+type hardToReach struct {
+	Sender
+	takes time.Duration
+	until time.Time
+	opens int
+}
+
+func (h *hardToReach) SendEncoded(*wire.Request, Future, uint64) {}
+func (h *hardToReach) TakesEncoded(held Sender) (takes, wantsSlot bool) {
+	return held == Sender(h), false
+}
+func (h *hardToReach) Exchange(_ context.Context, reqs []wire.Request, each func(int, any)) error {
+	for i := range reqs {
+		each(i, "OK")
+	}
+	return nil
+}
+func (h *hardToReach) Place() wire.Place { return wire.Place{} }
+func (h *hardToReach) Release()          {}
+
+var errUnreachable = Errors.NewType("unreachable", ErrTraitNotSent, ErrTraitConnectivity)
+
+func (h *hardToReach) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+	h.opens++
+	time.Sleep(h.takes)
+	if time.Now().Before(h.until) {
+		return nil, errUnreachable.New("nobody is there")
+	}
+	return h, nil
+}
+
+func TestWatchEndsWithoutSession(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, away time.Duration // what a failure takes, and how long they last
+		reached     bool
+		least, most int // sessions that are tried to be opened
+		within      time.Duration
+	}{
+		"at once, and back":                 {0, 900 * time.Millisecond, true, 10, 128, time.Second},
+		"at once, and gone":                 {0, time.Hour, false, 10, 127, 2 * time.Second},
+		"slowly, and back":                  {200 * time.Millisecond, 900 * time.Millisecond, true, 4, 5, 2 * time.Second},
+		"slowly, and gone":                  {200 * time.Millisecond, time.Hour, false, 5, 6, 2 * time.Second},
+		"very slowly, as when it is frozen": {2 * time.Second, time.Hour, false, 3, 3, 7 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &hardToReach{takes: c.takes, until: time.Now().Add(c.away)}
+				began := time.Now()
+				_, err := Watch(t.Context(), h, []string{"key"}, func(*Tx) error { return nil })
+				assert.Equal(t, c.reached, err == nil, "%v", err)
+				assert.True(t, err == nil || AsErrorx(err).IsOfType(errUnreachable), "%v", err)
+				assert.GreaterOrEqual(t, h.opens, c.least)
+				assert.LessOrEqual(t, h.opens, c.most)
+				assert.LessOrEqual(t, time.Since(began), c.within)
+			})
+		})
+	}
+}
