@@ -172,3 +172,14 @@ func (a *attempt) recycle() {
 }
 
 var _ wire.ReplyDecoder[*redis.Decoder] = (*attempt)(nil)
+
+// errCancelled is what a request gets whose future is cancelled before it is sent.
+func errCancelled(cause error) *errorx.Error {
+	return redis.ErrRequestWithdrawn.Wrap(cause, "cancelled before it was sent")
+}
+
+// decode makes a request, with strings for arguments, of an encoded one, so that
+// an error can name it.
+func decode(r *wire.Request) redis.Request {
+	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
+}

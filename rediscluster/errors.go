@@ -1,8 +1,6 @@
 package rediscluster
 
 import (
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -48,14 +46,3 @@ var (
 	// EKPolicy is the policy of the request (ReplicaPolicyEnum).
 	EKPolicy = wire.NewPrintableProperty("policy")
 )
-
-// errCancelled is what a request gets whose future is cancelled before it is sent.
-func errCancelled(cause error) *errorx.Error {
-	return redis.ErrRequestWithdrawn.Wrap(cause, "cancelled before it was sent")
-}
-
-// decode makes a request, with strings for arguments, of an encoded one, so that
-// an error can name it.
-func decode(r *wire.Request) redis.Request {
-	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
-}

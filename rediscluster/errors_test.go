@@ -1,17 +1,11 @@
 package rediscluster
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
 // A request that finds no node is retried like one that finds no connection.
@@ -19,51 +13,4 @@ func TestNoAliveConnectionIsRetried(t *testing.T) {
 	err := (&Cluster{}).withCluster(ErrNoAliveConnection.Wrap(ErrNoMaster.New("x"), "x"))
 	d := topology.Redirect(err, topology.Tries{}, false, topology.Limits{})
 	assert.Equal(t, topology.Decision{Action: topology.RetryElsewhere, Refresh: true}, d)
-}
-
-func TestEncodeDecode(t *testing.T) {
-	long := strings.Repeat("\r\n$1", 1000)
-	foo := int(redisclusterutil.Slot("foo"))
-	cases := []struct {
-		in     redis.Request
-		want   redis.Request
-		slot   int
-		repeat bool
-	}{
-		{redis.Req("GET", "foo"), redis.Req("GET", "foo"), foo, true},
-		{redis.Req("SET", []byte("foo"), 12), redis.Req("SET", "foo", "12"), foo, false},
-		{redis.Req("SET", "foo", long), redis.Req("SET", "foo", long), foo, false},
-		{redis.Req("SET", "foo", nil), redis.Req("SET", "foo", ""), foo, false},
-		{redis.Req("OBJECT ENCODING", "foo"), redis.Req("OBJECT ENCODING", "foo"), foo, true},
-		{redis.Req("OBJECT", "ENCODING", "foo"), redis.Req("OBJECT", "ENCODING", "foo"), foo, true},
-		{redis.Req("GET foo"), redis.Req("GET foo"), foo, true},
-		{redis.Req("PING"), redis.Req("PING"), wire.NoSlot, false},
-		{redis.Req("KEYS", "*"), redis.Req("KEYS", "*"), wire.NoSlot, true},
-		{redis.Req("MGET", "foo", "bar"), redis.Req("MGET", "foo", "bar"), wire.ManySlots, true},
-		{redis.Req("EVAL", "return 1", 1, "foo"), redis.Req("EVAL", "return 1", "1", "foo"), foo, false},
-	}
-	buf := []byte("before")
-	var kept []wire.Request
-	for _, c := range cases {
-		var r wire.Request
-		var err error
-		r, buf, err = redis.EncodeRequest(buf, c.in, true)
-		require.NoError(t, err)
-		assert.Equal(t, c.slot, r.Slot, c.in.Cmd)
-		assert.Equal(t, c.repeat, r.ReadOnly, c.in.Cmd)
-		kept = append(kept, r)
-	}
-	for i, c := range cases {
-		got := decode(&kept[i])
-		assert.Equal(t, c.want.Cmd, got.Cmd)
-		assert.Equal(t, append([]any{}, c.want.Args...), append([]any{}, got.Args...))
-	}
-	_, after, err := redis.EncodeRequest(buf, redis.Req("SET", "foo", struct{}{}), true)
-	assert.Error(t, err)
-	assert.Equal(t, buf, after)
-
-	r, _, err := redis.EncodeRequest(nil, redis.Req(" GET", "foo"), true)
-	require.NoError(t, err)
-	assert.Equal(t, command.Malformed, r.Shared)
-	assert.Equal(t, wire.NoSlot, r.Slot)
 }

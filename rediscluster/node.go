@@ -3,13 +3,11 @@ package rediscluster
 import (
 	"crypto/tls"
 	"net"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -34,13 +32,6 @@ type node struct {
 	// weight is the node's share in reads, set by the refresher.
 	weight atomic.Uint64
 }
-
-// What a replica says of its replication.
-const (
-	syncNever = iota // or unknown: not read from
-	syncLost         // it has data, but no link to its master: read from if nobody else is there
-	syncLive
-)
 
 // link is a connection of a node.
 type link struct {
@@ -140,40 +131,6 @@ func (l *link) update(conn *redisconn.Connection, event redisconn.LogEvent) {
 	case redisconn.LogContextClosed:
 		l.state.Store(linkDown)
 	}
-}
-
-// askSync asks a replica how its replication goes. done, if not nil, is called
-// when it has answered.
-func (n *node) askSync(conn *redisconn.Connection, done func()) {
-	conn.Send(redis.Req("INFO", "replication"), wire.Own(func(res any, _ uint64) {
-		n.sync.Store(syncState(res))
-		if done != nil {
-			done()
-		}
-	}), 0)
-}
-
-// syncState takes apart the answer to INFO replication.
-func syncState(res any) int32 {
-	info, err := redisclusterutil.ParseInfo(res)
-	switch {
-	case notPermitted(err):
-		return syncLive // a user who may not ask has to trust
-	case err != nil:
-		return syncNever
-	case info["role"] == "master", info["master_link_status"] == "up":
-		return syncLive
-	case info["slave_repl_offset"] == "" || info["slave_repl_offset"] == "0" || info["master_sync_in_progress"] == "1":
-		return syncNever
-	}
-	return syncLost
-}
-
-// notPermitted reports whether a server says that the user has no right to a command or
-// a key.
-func notPermitted(err error) bool {
-	failure := redis.AsErrorx(err)
-	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
 // pick returns a link of the node: one that is up, then one that is connecting;

@@ -1,7 +1,10 @@
 package rediscluster
 
 import (
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -52,4 +55,35 @@ func TestLatencyShare(t *testing.T) {
 	assert.Equal(t, uint64(100), latencyShare(10, 10))
 	assert.Equal(t, uint64(25), latencyShare(10, 40))
 	assert.Equal(t, uint64(1), latencyShare(10, 100000))
+}
+
+func TestFairRoundRobinSeed(t *testing.T) {
+	var seed FairRoundRobinSeed
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 1000 {
+				seed.Current()
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, uint32(4001), seed.Current())
+}
+
+func TestTimedRoundRobinSeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seed := NewTimedRoundRobinSeed(10 * time.Millisecond)
+		first := seed.Current()
+		assert.Equal(t, first, seed.Current())
+		time.Sleep(35 * time.Millisecond)
+		assert.Equal(t, first+3, seed.Current())
+		seed.Stop()
+		time.Sleep(time.Second)
+		assert.Equal(t, first+3, seed.Current())
+		seed.Stop()
+		assert.Equal(t, first+3, seed.Current())
+	})
+	assert.NotPanics(t, func() { NewTimedRoundRobinSeed(0).Current() })
+	assert.Same(t, DefaultRoundRobinSeed(), DefaultRoundRobinSeed())
 }
