@@ -3,7 +3,6 @@ package rediscluster
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,9 +88,6 @@ func (r *recorder) disconnects(addr string) (n int) {
 	return n
 }
 
-// checked are the tests that look for leaks already.
-var checked sync.Map
-
 // connect makes a Cluster with a recorder. When the test is over it is closed,
 // and nothing of it may be left. Unless opts say so, servers have all the time that the
 // test has: one that is held up for a second is not what the test is about.
@@ -104,31 +100,11 @@ func connect(t testing.TB, addrs []string, opts Opts) (*Cluster, *recorder) {
 	if opts.HostOpts.IOTimeout == 0 {
 		opts.HostOpts.IOTimeout = patience
 	}
-	if _, again := checked.LoadOrStore(t.Name(), true); !again {
-		t.Cleanup(func() { noLeaks(t) }) // the last thing, after every Close
-	}
+	watchLeaks(t)
 	c, err := NewCluster(context.Background(), addrs, opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c, rec
-}
-
-// noLeaks waits until no goroutine of the library is left.
-func noLeaks(t testing.TB) {
-	var left string
-	gone := func() bool {
-		buf := make([]byte, 1<<20)
-		left = ""
-		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "redispipe/redisconn.") || strings.Contains(g, "redispipe/rediscluster.(*") {
-				left = g
-			}
-		}
-		return left == ""
-	}
-	if !assert.Eventually(t, gone, patience, 5*time.Millisecond) {
-		t.Log(left)
-	}
 }
 
 // await waits for a condition.
@@ -213,6 +189,7 @@ func TestNewCluster(t *testing.T) {
 }
 
 func TestNewClusterBadInput(t *testing.T) {
+	watchLeaks(t)
 	_, err := NewCluster(nil, []string{"127.0.0.1:1"}, Opts{}) //nolint:staticcheck // a nil context is the case
 	isType(t, redis.ErrContextIsNil, err)
 	_, err = NewCluster(context.Background(), nil, Opts{})
@@ -233,6 +210,7 @@ func TestNewClusterBadInput(t *testing.T) {
 }
 
 func TestNotACluster(t *testing.T) {
+	watchLeaks(t)
 	server := testbed.NewServer(t)
 	_, err := NewCluster(context.Background(), []string{server.Addr()}, Opts{Logger: NoopLogger{}})
 	isType(t, ErrClusterSlots, err)
@@ -241,7 +219,7 @@ func TestNotACluster(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: 3 * patience}})
 	require.NoError(t, tb.Node(1).Pause())
 	defer func() { _ = tb.Node(1).Resume() }()
@@ -285,6 +263,7 @@ func TestClose(t *testing.T) {
 
 func TestContextEnds(t *testing.T) {
 	tb := sharedCluster(t)
+	watchLeaks(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	c, err := NewCluster(ctx, tb.Addrs(), Opts{Logger: NoopLogger{}})
 	require.NoError(t, err)

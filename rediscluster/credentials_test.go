@@ -14,6 +14,7 @@ import (
 )
 
 func TestReauthenticate(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{
 		Options:  testbed.Options{ACL: []string{"alice on >secret ~* &* +@all", "bob on >secret-bob ~* &* +@all"}},
 		Replicas: 1,

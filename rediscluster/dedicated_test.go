@@ -51,7 +51,7 @@ func TestBlockingInCluster(t *testing.T) {
 
 // A command that blocks on a slot which moves goes on where the slot is then.
 func TestBlockingFollowsSlot(t *testing.T) {
-	tb := testbed.NewCluster(t)
+	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	s := redis.Sync{S: c}
 	done := make(chan any, 1)
@@ -137,7 +137,7 @@ func TestWatchKeyOfAnotherNode(t *testing.T) {
 
 // A session that has begun where its slot is no more goes on where it is.
 func TestSessionFollowsMoved(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	slot, from := owner(t, tb, "{s}")
 	to := another(t, tb, from)
 	for name, begin := range map[string]func(*testing.T, *redis.Session){
@@ -187,7 +187,7 @@ func openSession(t *testing.T, c *Cluster, slotKey, key string) (*redis.Session,
 // While a slot is on the move, sessions, Watch and blocking commands follow ASK for the
 // keys that have gone, and go on when the move ends.
 func TestDedicatedFollowsAsk(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, MovedRetries: maxMovedRetries}) // for ASK that is over too soon
 	s := redis.Sync{S: c}
 	slot, from := owner(t, tb, "{a}")
@@ -274,7 +274,7 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 // A session that ASK has led to a node makes no key there when that node is about to get
 // the slot once more.
 func TestAskIsOverWhenSlotComesBack(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), calm)
 	s := redis.Sync{S: c}
 	slot, from := owner(t, tb, "{a}")

@@ -18,6 +18,7 @@ func singleServer(t testing.TB) string {
 }
 
 func TestEachShard(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	c, _ := connect(t, tb.Addrs(), calm)
 	ctx := context.Background()

@@ -13,9 +13,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// exampleCluster starts a cluster with a replica for each master.
+// exampleCluster returns a cluster of a master with a replica.
 func exampleCluster() *testbed.Cluster {
-	tb, err := testbed.StartCluster(testbed.ClusterOptions{Masters: 1, Replicas: 1})
+	tb, err := rediscluster.OneShard()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +44,6 @@ func (t *traffic) ReqStat(_ *rediscluster.Cluster, conn *redisconn.Connection, r
 // sender of its own, on the connections of the one cluster.
 func ExampleCluster_WithPolicy() {
 	tb := exampleCluster()
-	defer tb.Close()
 	ctx := context.Background()
 	t := &traffic{master: tb.Node(0).Addr()}
 	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{Logger: t})
@@ -87,7 +86,6 @@ func (w weights) GetWeightByHost(host string) (uint32, bool) {
 
 func ExampleWeightProvider() {
 	tb := exampleCluster()
-	defer tb.Close()
 	ctx := context.Background()
 	near, far := tb.Node(0).Addr(), tb.Node(1).Addr()
 	t := &traffic{master: near}
@@ -112,7 +110,6 @@ func ExampleWeightProvider() {
 // included.
 func ExampleCluster_Shutdown() {
 	tb := exampleCluster()
-	defer tb.Close()
 	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	if err != nil {
 		log.Fatal(err)
@@ -153,7 +150,6 @@ func (events) WantsReqStat() bool { return false }
 
 func ExampleLogger() {
 	tb := exampleCluster()
-	defer tb.Close()
 	l := events{masters: make(chan int, 100)} // does not hold up the cluster
 	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: l})
 	if err != nil {

@@ -7,15 +7,13 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 func Example() {
-	tb, err := testbed.StartCluster(testbed.ClusterOptions{}) // or a cluster of your own
+	tb, err := rediscluster.ThreeShards() // a cluster of your own
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer tb.Close()
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	if err != nil {

@@ -108,6 +108,7 @@ func awaitMaster(t *testing.T, c *Cluster, n *testbed.Node) {
 }
 
 func TestGracefulFailover(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	var k counters
@@ -129,6 +130,7 @@ func TestGracefulFailover(t *testing.T) {
 }
 
 func TestFailoverByKill(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	var k counters
@@ -146,6 +148,7 @@ func TestFailoverByKill(t *testing.T) {
 }
 
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}})
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	var k counters

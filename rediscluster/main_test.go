@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -10,15 +11,32 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/testbed"
 )
 
+// parallel is how many tests run at a time, unless -parallel says so. They wait for servers,
+// and not for processors.
+const parallel = "8"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", parallel)
+	}
 	testbed.RequireRedis()
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: nameServers.dial}
 	code := m.Run()
-	if shared.cluster != nil {
-		shared.cluster.Close()
+	for _, s := range []*sharedTestbed{&shared, &sharedMasters, &oneShard} {
+		if s.cluster != nil {
+			s.cluster.Close()
+		}
+	}
+	if left := goroutines(""); code == 0 && left != "" {
+		fmt.Println("a goroutine has outlived all tests:\n" + left)
+		code = 1
 	}
 	os.Exit(code)
 }
@@ -46,11 +64,81 @@ func (r *resolver) dial(ctx context.Context, network, addr string) (net.Conn, er
 	return d.DialContext(ctx, network, addr)
 }
 
-// shared is a cluster for tests that leave it as they found it.
-var shared struct {
-	sync.Once
+// sharedTestbed is a cluster of several tests, one after the other. It is started when it is
+// wanted.
+type sharedTestbed struct {
+	options testbed.ClusterOptions
+	once    sync.Once
 	cluster *testbed.Cluster
 	err     error
+}
+
+var (
+	// shared is for tests that leave it as they found it.
+	shared sharedTestbed
+	// sharedMasters has no replicas. It is for tests that move slots, which come back.
+	sharedMasters = sharedTestbed{options: testbed.ClusterOptions{Replicas: -1}}
+	// oneShard is a master with a replica.
+	oneShard = sharedTestbed{options: testbed.ClusterOptions{Masters: 1, Replicas: 1}}
+)
+
+// start returns the cluster.
+func (s *sharedTestbed) start() (*testbed.Cluster, error) {
+	s.once.Do(func() {
+		if s.cluster, s.err = testbed.StartCluster(s.options); s.err == nil {
+			s.err = holdRoles(s.cluster)
+		}
+	})
+	return s.cluster, s.err
+}
+
+// reset returns the cluster, empty, with even shares of the slots.
+func (s *sharedTestbed) reset() (*testbed.Cluster, error) {
+	c, err := s.start()
+	if err != nil {
+		return nil, err
+	}
+	masters, err := c.Masters()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range masters {
+		if res := n.Do("FLUSHALL"); res != "OK" {
+			return nil, fmt.Errorf("FLUSHALL: %v", res)
+		}
+	}
+	ranges, err := redisclusterutil.ParseSlotsInfo(masters[0].Do("CLUSTER SLOTS"))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range ranges {
+		for slot := r.From; slot <= r.To; slot++ {
+			// The first slot of master i is i*NumSlots/len(masters), rounded down.
+			home := c.Node(((slot+1)*len(masters) - 1) / redisclusterutil.NumSlots)
+			if home.Addr() == r.Addrs[0] {
+				continue
+			}
+			if err := c.MoveSlot(slot, home); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+func (s *sharedTestbed) of(t testing.TB) *testbed.Cluster {
+	t.Helper()
+	c, err := s.reset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sharedCluster returns a cluster of three masters with a replica each.
+func sharedCluster(t testing.TB) *testbed.Cluster {
+	t.Helper()
+	return shared.of(t)
 }
 
 // holdRoles has no replica take over within a minute. Nodes that wait so long for each other
@@ -64,25 +152,7 @@ func holdRoles(c *testbed.Cluster) error {
 	return nil
 }
 
-// sharedCluster returns it, empty.
-func sharedCluster(t testing.TB) *testbed.Cluster {
-	t.Helper()
-	shared.Do(func() {
-		if shared.cluster, shared.err = testbed.StartCluster(testbed.ClusterOptions{}); shared.err == nil {
-			shared.err = holdRoles(shared.cluster)
-		}
-	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
-	masters, err := shared.cluster.Masters()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range masters {
-		if res := n.Do("FLUSHALL"); res != "OK" {
-			t.Fatal(fmt.Errorf("FLUSHALL: %v", res))
-		}
-	}
-	return shared.cluster
-}
+// ThreeShards and OneShard are for examples: clusters in which each master has a replica.
+func ThreeShards() (*testbed.Cluster, error) { return shared.reset() }
+
+func OneShard() (*testbed.Cluster, error) { return oneShard.reset() }

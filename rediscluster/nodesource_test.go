@@ -43,6 +43,8 @@ func TestBadSeedsAreSkipped(t *testing.T) {
 }
 
 func TestWrongPassword(t *testing.T) {
+	t.Parallel()
+	watchLeaks(t)
 	const canary = "canary-7f3a"
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Password: "right"}, Replicas: -1})
 	_, err := NewCluster(context.Background(), tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{Password: canary}})
@@ -56,6 +58,7 @@ func TestWrongPassword(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}})
 	config, err := tb.Node(0).ClientTLS()

@@ -144,6 +144,7 @@ func TestPublishWithOthers(t *testing.T) {
 
 // A topology knows when it was asked for, and was another one, last.
 func TestSinceWhenNodesAreThere(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})
 	c, _ := connect(t, tb.Addrs(), calm)
 	masters, replicas, _, changed := c.PushNodes()

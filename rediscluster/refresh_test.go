@@ -25,6 +25,7 @@ func withoutFailover(t *testing.T) *testbed.Cluster {
 
 // Reads go on by replicas while a master is down or frozen.
 func TestReplicaFallback(t *testing.T) {
+	t.Parallel()
 	tb := withoutFailover(t)
 	for _, tt := range []struct {
 		name string
@@ -56,6 +57,7 @@ func TestReplicaFallback(t *testing.T) {
 
 // A replica that can't reach its master is not read from while the master can be.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
+	t.Parallel()
 	tb := withoutFailover(t)
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond})
 	s := redis.Sync{S: c.WithPolicy(PreferSlaves)}
@@ -96,6 +98,7 @@ func TestSyncState(t *testing.T) {
 }
 
 func TestNodeChangesItsAddress(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	s := redis.Sync{S: c}
@@ -120,6 +123,7 @@ func TestNodeChangesItsAddress(t *testing.T) {
 
 // All nodes that are known go away; the seeds lead to the cluster again.
 func TestSeedsAreAskedAgain(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 200 * time.Millisecond})
 	s := redis.Sync{S: c}
@@ -171,6 +175,7 @@ func TestResolveEnds(t *testing.T) {
 
 // TestEndpointTypes: a cluster may name its nodes by hostnames, or not at all.
 func TestEndpointTypes(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Config: []string{"cluster-announce-hostname localhost"}}})
 	for _, kind := range []string{"hostname", "unknown-endpoint", "ip"} {

@@ -27,7 +27,7 @@ var calm = Opts{CheckInterval: time.Minute}
 var stubborn = Opts{CheckInterval: time.Minute, WaitToMigrate: 200 * time.Millisecond}
 
 func TestMovedIsFollowed(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), calm)
 	s := redis.Sync{S: c}
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))
@@ -170,6 +170,7 @@ func TestForgedRedirects(t *testing.T) {
 }
 
 func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	c, rec := connect(t, tb.Addrs(), calm)
 	s := redis.Sync{S: c}
@@ -196,7 +197,7 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 
 // TestSlotsMoveUnderLoad: the callers see nothing of it, in no half-way state.
 func TestSlotsMoveUnderLoad(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), Opts{})
 	s := redis.Sync{S: c}
 	stop := make(chan struct{})
@@ -256,7 +257,7 @@ func drainAll(m *testbed.Migration) error {
 }
 
 func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: time.Minute})
+	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, HostOpts: redisconn.Opts{IOTimeout: time.Second}})
 	s := redis.Sync{S: c}
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))

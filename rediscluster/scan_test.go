@@ -59,6 +59,7 @@ func TestScan(t *testing.T) {
 // A cursor is worth nothing to another server: after a failover its shard is
 // walked anew.
 func TestScanOverFailover(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	var reqs []redis.Request
@@ -136,6 +137,7 @@ func scanKeys() int {
 // While a scan goes on, half of the slots move: first those of masters that are
 // still to be walked to one that has been, then others, and one is left half-way.
 func TestScanOverMigration(t *testing.T) {
+	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	total := scanKeys()

@@ -38,7 +38,7 @@ func TestShutdownWithoutContext(t *testing.T) {
 }
 
 func TestShutdownEndsWithContext(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: time.Minute})
+	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), calm)
 	_, n := owner(t, tb, "key")
 	require.NoError(t, n.Pause())

@@ -7,11 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestStats(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), calm)
 	s := redis.Sync{S: c}
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))

@@ -135,7 +135,7 @@ func TestTransactionMultiRefused(t *testing.T) {
 // TestTransactionOfNewKeys: of keys that are nowhere no node can tell where
 // they belong, until the migration is over.
 func TestTransactionOfNewKeys(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, WaitToMigrate: time.Millisecond})
 	slot, from := owner(t, tb, "{n}")
 	m, err := tb.BeginMigration(slot, another(t, tb, from))
@@ -154,7 +154,7 @@ func TestTransactionOfNewKeys(t *testing.T) {
 
 // TestTransactionWaitsForMigration goes through the other half-way states.
 func TestTransactionWaitsForMigration(t *testing.T) {
-	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), stubborn)
 	s := redis.SyncCtx{S: c}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

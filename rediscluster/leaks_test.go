@@ -1,0 +1,73 @@
+package rediscluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// watched are the tests that look for leaks already.
+var watched sync.Map
+
+// watchLeaks has the calling goroutine, and all that it starts from now on, bear the test's
+// name. When the test is over, none of these may be left in the library. What bears no name,
+// such as functions of timers, is looked for when all tests are over.
+func watchLeaks(t testing.TB) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
+	if _, again := watched.LoadOrStore(t.Name(), true); !again {
+		t.Cleanup(func() { noLeaks(t) }) // the last thing, after every Close
+	}
+}
+
+// noLeaks waits until no goroutine of the library is left of those that bear the test's name.
+func noLeaks(t testing.TB) {
+	t.Helper()
+	left := ""
+	gone := func() bool {
+		left = goroutines(t.Name())
+		return left == ""
+	}
+	if !assert.Eventually(t, gone, patience, 5*time.Millisecond) {
+		t.Log(left)
+	}
+}
+
+// goroutines returns the stacks of the library's goroutines that bear a test's name; all of
+// them if it is empty.
+func goroutines(test string) string {
+	var all bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 1)
+	var left []string
+	for g := range strings.SplitSeq(all.String(), "\n\n") {
+		ours := strings.Contains(g, "redispipe/redisconn.") || strings.Contains(g, "redispipe/rediscluster.(*")
+		if ours && (test == "" || strings.Contains(g, fmt.Sprintf("%q:%q", "test", test))) {
+			left = append(left, g)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}
+
+// What outlives its test is found, though another test has more of it.
+func TestLeaksAreFound(t *testing.T) {
+	node := newScriptedNode(t, nil)
+	opts := Opts{Logger: NoopLogger{}}
+	t.Run("another", func(t *testing.T) {
+		connect(t, []string{node.Addr()}, opts)
+		t.Run("one", func(t *testing.T) {
+			watchLeaks(t)
+			c, err := NewCluster(context.Background(), []string{node.Addr()}, opts)
+			assert.NoError(t, err)
+			assert.NotEmpty(t, goroutines(t.Name()))
+			c.Close()
+			noLeaks(t)
+		})
+		assert.NotEmpty(t, goroutines(t.Name()))
+	})
+}
