@@ -10,16 +10,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
-// exampleCluster returns a cluster of a master with a replica.
-func exampleCluster() *testbed.Cluster {
-	tb, err := rediscluster.OneShard()
+// exampleCluster returns the addresses of a cluster of three masters with a replica each,
+// and those of the two nodes that have "key".
+func exampleCluster() (addrs []string, master, replica string) {
+	tb, err := rediscluster.ThreeShards()
 	if err != nil {
 		log.Fatal(err)
 	}
-	return tb
+	return tb.Addrs(), tb.Node(2).Addr(), tb.Node(5).Addr()
 }
 
 // traffic is a logger that counts who answers reads.
@@ -43,10 +43,10 @@ func (t *traffic) ReqStat(_ *rediscluster.Cluster, conn *redisconn.Connection, r
 // Whether a read may be a little behind is the caller's to know: each policy is a
 // sender of its own, on the connections of the one cluster.
 func ExampleCluster_WithPolicy() {
-	tb := exampleCluster()
+	addrs, master, _ := exampleCluster()
 	ctx := context.Background()
-	t := &traffic{master: tb.Node(0).Addr()}
-	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{Logger: t})
+	t := &traffic{master: master}
+	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{Logger: t})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,11 +85,10 @@ func (w weights) GetWeightByHost(host string) (uint32, bool) {
 }
 
 func ExampleWeightProvider() {
-	tb := exampleCluster()
+	addrs, near, far := exampleCluster()
 	ctx := context.Background()
-	near, far := tb.Node(0).Addr(), tb.Node(1).Addr()
 	t := &traffic{master: near}
-	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{
+	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{
 		WeightProvider: weights{far: 0},
 		Logger:         t,
 	})
@@ -109,8 +108,8 @@ func ExampleWeightProvider() {
 // Shutdown waits for the answers to what was accepted, redirects and retries
 // included.
 func ExampleCluster_Shutdown() {
-	tb := exampleCluster()
-	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	addrs, _, _ := exampleCluster()
+	cluster, err := rediscluster.NewCluster(context.Background(), addrs, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -149,13 +148,13 @@ func (l events) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
 func (events) WantsReqStat() bool { return false }
 
 func ExampleLogger() {
-	tb := exampleCluster()
+	addrs, _, _ := exampleCluster()
 	l := events{masters: make(chan int, 100)} // does not hold up the cluster
-	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: l})
+	cluster, err := rediscluster.NewCluster(context.Background(), addrs, rediscluster.Opts{Logger: l})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer cluster.Close()
 	fmt.Println("masters:", <-l.masters)
-	// Output: masters: 1
+	// Output: masters: 3
 }

@@ -10,12 +10,9 @@ import (
 )
 
 func Example() {
-	tb, err := rediscluster.ThreeShards() // a cluster of your own
-	if err != nil {
-		log.Fatal(err)
-	}
+	addrs, _, _ := exampleCluster() // host:port of some nodes
 	ctx := context.Background()
-	cluster, err := rediscluster.NewCluster(ctx, tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	testbed.RequireRedis()
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: nameServers.dial}
 	code := m.Run()
-	for _, s := range []*sharedTestbed{&shared, &sharedMasters, &oneShard} {
+	for _, s := range []*sharedTestbed{&shared, &sharedMasters} {
 		if s.cluster != nil {
 			s.cluster.Close()
 		}
@@ -78,8 +78,6 @@ var (
 	shared sharedTestbed
 	// sharedMasters has no replicas. It is for tests that move slots, which come back.
 	sharedMasters = sharedTestbed{options: testbed.ClusterOptions{Replicas: -1}}
-	// oneShard is a master with a replica.
-	oneShard = sharedTestbed{options: testbed.ClusterOptions{Masters: 1, Replicas: 1}}
 )
 
 // start returns the cluster.
@@ -152,7 +150,5 @@ func holdRoles(c *testbed.Cluster) error {
 	return nil
 }
 
-// ThreeShards and OneShard are for examples: clusters in which each master has a replica.
+// ThreeShards returns a cluster of three masters with a replica each, for examples.
 func ThreeShards() (*testbed.Cluster, error) { return shared.reset() }
-
-func OneShard() (*testbed.Cluster, error) { return oneShard.reset() }
