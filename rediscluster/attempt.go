@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // attempt is a single request: the future that a connection sees. It keeps the
@@ -103,16 +104,16 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 }
 
 // sendTo implements retryable.
-func (a *attempt) sendTo(l *link, asking bool) {
+func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 	queuer, ok := a.To.(wire.Queuer)
 	if !ok || a.spec.lasts {
-		l.conn.SendEncodedAsk(&a.req, a, 0, asking)
+		conn.SendEncodedAsk(&a.req, a, 0, asking)
 		return
 	}
 	again := new(resent)
 	queuer.Queued(wire.Ticket{Queue: again}) // later the future may be another request's
 	req := a.req
-	l.conn.SendEncodedAsk(&req, a, 0, asking)
+	conn.SendEncodedAsk(&req, a, 0, asking)
 	again.queued(req.Ticket)
 }
 

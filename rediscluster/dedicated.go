@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // OpenDedicated is for package redis: it lends a connection to the master of keys, by the
@@ -26,7 +27,7 @@ func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) 
 		return nil, refused
 	}
 	if err := redis.AsErrorx(last); err != nil && !err.IsOfType(redis.ErrAsk) {
-		c.refresher.force()
+		c.ForceReloading()
 	}
 	spec.lasts = true
 	l := &lent{retrier: retrier{c: c, spec: spec}, ctx: ctx, next: make(chan lending, 1)}
@@ -48,15 +49,17 @@ type lent struct {
 	used bool            // something was not redirected
 }
 
-// lending is from which link a connection is to be borrowed, or why from none.
+// lending is by which connection one is to be borrowed, or why by none.
 type lending struct {
-	from   *link
+	from   *redisconn.Connection
 	asking bool
 	err    *errorx.Error
 }
 
 // sendTo implements retryable.
-func (l *lent) sendTo(from *link, asking bool) { l.next <- lending{from: from, asking: asking} }
+func (l *lent) sendTo(conn *redisconn.Connection, asking bool) {
+	l.next <- lending{from: conn, asking: asking}
+}
 
 // fail implements retryable.
 func (l *lent) fail(err *errorx.Error) { l.next <- lending{err: err} }
@@ -70,10 +73,10 @@ func (l *lent) Cancelled() error { return l.ctx.Err() }
 // Context is for wire.ContextOf.
 func (l *lent) Context() context.Context { return l.ctx }
 
-// borrow borrows a connection, from one link after the other as the retrier decides.
+// borrow borrows a connection, by one of the cluster's after the other as the retrier decides.
 func (l *lent) borrow(n lending) error {
 	for n.err == nil {
-		conn, err := n.from.conn.OpenDedicatedAsk(l.ctx, n.asking)
+		conn, err := n.from.OpenDedicatedAsk(l.ctx, n.asking)
 		if err == nil {
 			l.countIn(nil)
 			l.Dedicated, l.failed, l.tries.Retries = conn, time.Time{}, 0

@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"crypto/tls"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -127,10 +128,17 @@ func (l *link) update(conn *redisconn.Connection, event redisconn.LogEvent) {
 		if l.node.replica {
 			l.node.sync.Store(syncNever)
 		}
-		l.node.c.refresher.force()
+		l.node.c.ForceReloading()
 	case redisconn.LogContextClosed:
 		l.state.Store(linkDown)
 	}
+}
+
+// notPermitted reports whether a server says that the user has no right to a command or
+// a key.
+func notPermitted(err error) bool {
+	failure := redis.AsErrorx(err)
+	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
 // pick returns a link of the node: one that is up, then one that is connecting;

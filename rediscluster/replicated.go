@@ -68,7 +68,7 @@ type given struct {
 func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
 	ctx, cancel := startContext(ctx)
 	defer cancel()
-	reason := ErrNoMaster.New("no answer in time")
+	reason := topology.ErrNoMaster.New("no answer in time")
 	for round := 0; ; round++ {
 		s.ask(ctx)
 		l := s.layout("")
@@ -92,7 +92,7 @@ func (s *serverList) layout(present string) *topology.Layout {
 	l := s.last.Layout(present, s.c.opts.StopOnManyMasters)
 	l.Hostnames = s.names
 	if len(s.last) == 0 && s.failure != nil {
-		l.Reason = ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")
+		l.Reason = topology.ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")
 	}
 	return l
 }
@@ -144,7 +144,7 @@ func (s *serverList) ask(ctx context.Context) {
 		was, known := s.last[addr]
 		if !known {
 			strangers = true
-			was.Err = ErrNoMaster.New("no answer in time")
+			was.Err = topology.ErrNoMaster.New("no answer in time")
 		}
 		last[addr] = was
 		go func() { answers <- told{addr, s.c.askStanding(ctx, addr, host)} }() // ends with ctx
@@ -193,7 +193,7 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 	if s.asked == nil {
 		s.asked = make(chan given, 1)
 		go func(answer chan<- given) { // ends with the user's function
-			g := given{err: ErrNoMaster.New("it panicked")}
+			g := given{err: topology.ErrNoMaster.New("it panicked")}
 			s.c.call(func() { g.addrs, g.err = s.c.opts.Addrs(ctx) })
 			answer <- g
 		}(s.asked)
@@ -209,7 +209,7 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 		}
 		return g.addrs, nil
 	case <-ctx.Done():
-		return nil, ErrNoMaster.Wrap(ctx.Err(), "it has not returned")
+		return nil, topology.ErrNoMaster.Wrap(ctx.Err(), "it has not returned")
 	}
 }
 

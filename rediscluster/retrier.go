@@ -14,14 +14,15 @@ import (
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // retryable is what can be sent several times: an attempt, a transaction, or the wish of
 // a session to borrow a connection. Once it is sent or resolved it may be in other hands:
 // nobody touches it then.
 type retryable interface {
-	// sendTo sends it to the link, after ASKING if so asked.
-	sendTo(l *link, asking bool)
+	// sendTo sends it over the connection, after ASKING if so asked.
+	sendTo(conn *redisconn.Connection, asking bool)
 	// fail resolves it with an error.
 	fail(err *errorx.Error)
 	// idempotent reports whether it does no harm if it runs twice.
@@ -99,7 +100,7 @@ func (k *retrier) follow(r retryable, l *link, open, asking bool) {
 	case l == nil:
 		k.await(r)
 	default:
-		r.sendTo(l, asking)
+		r.sendTo(l.conn, asking)
 	}
 }
 
@@ -162,7 +163,7 @@ func (k *retrier) learn(d topology.Decision) {
 		k.link.node.refused.Store(true)
 	}
 	if d.Refresh {
-		k.c.refresher.force()
+		k.c.ForceReloading()
 	}
 }
 

@@ -318,10 +318,10 @@ func TestFollowIsBounded(t *testing.T) {
 // left is a retryable that nobody waits for.
 type left struct{ why *errorx.Error }
 
-func (*left) sendTo(*link, bool)       {}
-func (l *left) fail(err *errorx.Error) { l.why = err }
-func (*left) idempotent() bool         { return true }
-func (*left) Cancelled() error         { return context.Canceled }
+func (*left) sendTo(*redisconn.Connection, bool) {}
+func (l *left) fail(err *errorx.Error)           { l.why = err }
+func (*left) idempotent() bool                   { return true }
+func (*left) Cancelled() error                   { return context.Canceled }
 
 // Who leaves between two attempts is told what became of those that were made.
 func TestCancelledBetweenAttempts(t *testing.T) {
@@ -344,10 +344,10 @@ type parting struct {
 	resolved chan struct{}
 }
 
-func (p *parting) Context() context.Context { return p.ctx }
-func (p *parting) Cancelled() error         { return p.ctx.Err() }
-func (p *parting) idempotent() bool         { return false }
-func (p *parting) sendTo(*link, bool)       {}
+func (p *parting) Context() context.Context           { return p.ctx }
+func (p *parting) Cancelled() error                   { return p.ctx.Err() }
+func (p *parting) idempotent() bool                   { return false }
+func (p *parting) sendTo(*redisconn.Connection, bool) {}
 func (p *parting) fail(*errorx.Error) {
 	p.countIn(nil)
 	p.retrier = retrier{}

@@ -43,7 +43,7 @@ const maxSentinels = 32
 // not one; other errors of connecting to it.
 func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*Cluster, error) {
 	if name == "" {
-		return nil, ErrMasterUnknown.New("the name of the master is empty")
+		return nil, topology.ErrMasterUnknown.New("the name of the master is empty")
 	}
 	if opts.Name == "" {
 		opts.Name = name

@@ -2,7 +2,6 @@ package rediscluster
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -46,13 +45,6 @@ func syncState(res any) int32 {
 		return syncNever
 	}
 	return syncLost
-}
-
-// notPermitted reports whether a server says that the user has no right to a command or
-// a key.
-func notPermitted(err error) bool {
-	failure := redis.AsErrorx(err)
-	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
 // outdated reports whether connections of a master without a cluster lead to another server

@@ -69,7 +69,7 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 }
 
 // sendTo implements retryable.
-func (t *transaction) sendTo(l *link, asking bool) {
+func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	flags := redisconn.DoTransaction
 	if asking {
 		flags |= redisconn.DoAsking
@@ -79,7 +79,7 @@ func (t *transaction) sendTo(l *link, asking bool) {
 	t.refused, t.ran = nil, false
 	first := t.first
 	t.mu.Unlock()
-	l.conn.SendEncodedBatch(t.reqs, t, first, flags)
+	conn.SendEncodedBatch(t.reqs, t, first, flags)
 }
 
 // noteReply notes the reply to a request that is to be queued. It returns false for that
