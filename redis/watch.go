@@ -106,7 +106,7 @@ type watch struct {
 	// the first of them failed.
 	unopened int
 	since    time.Time
-	place   wire.Place
+	place    wire.Place
 }
 
 // errNotReturned is the failure of a function that panics, or ends its goroutine.
