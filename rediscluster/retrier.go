@@ -65,7 +65,7 @@ func (k *retrier) countIn(n *atomic.Int64) {
 }
 
 // place finds the link that a topology has for it, nil if there is none, and counts it
-// there. Together with enter and follow it is all that lets anything into the cluster.
+// there: see enter, through which all goes that the cluster sends.
 func (k *retrier) place(t *snapshot) (l *link, open bool) {
 	l = t.route(k.spec)
 	return l, k.enter(l)

@@ -43,7 +43,14 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		return
 	}
 	groups, alone := m.groups()
+	sent := 0
+	defer func() { // a future may have ended the goroutine
+		for _, g := range groups[sent:] {
+			g.link.pending.Add(-int64(len(g.index)))
+		}
+	}()
 	for _, g := range groups {
+		sent++
 		reqs := make([]*wire.Request, len(g.index))
 		for i, at := range g.index {
 			reqs[i] = &m.reqs[at]

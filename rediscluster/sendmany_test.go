@@ -3,7 +3,9 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
@@ -152,4 +154,41 @@ func TestSendCancelled(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "{c}a"))
 	assert.Zero(t, seen(node, "SET"))
 	assert.Zero(t, seen(node, "MULTI"))
+}
+
+// A future that ends the goroutine of SendMany keeps the rest from being sent, and from
+// being waited for.
+func TestSendManyWhoseFutureEndsTheGoroutine(t *testing.T) {
+	play, release := holding("+OK\r\n")
+	node, other := newScriptedNode(t, play), newScriptedNode(t, play)
+	for _, n := range []*scriptedNode{node, other} {
+		n.serve(node.Addr(), other.Addr())
+	}
+	const room = 16
+	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute, HostOpts: redisconn.Opts{MaxRequests: room}})
+	low, high := redis.Req("GET", "{b}"), redis.Req("GET", "{a}") // of the first node, and of the other
+	await(t, "connections", func() bool {
+		top := c.topology.Load()
+		return len(top.shards) == 2 && top.shards[0].master.isUp() && top.shards[1].master.isUp()
+	})
+	full := make(chan any, 1)
+	for range 2 * room {
+		c.Send(low, redis.FuncFuture(func(res any, _ uint64) {
+			if err := redis.AsErrorx(res); err != nil && err.IsOfType(redis.ErrQueueFull) {
+				select {
+				case full <- res:
+				default:
+				}
+			}
+		}), 0)
+	}
+	<-full
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.SendMany([]redis.Request{low, high}, redis.FuncFuture(func(any, uint64) { runtime.Goexit() }), 0)
+	}()
+	<-ended
+	close(release)
+	await(t, "all answers", func() bool { return c.refresher.unanswered() == 0 })
 }
