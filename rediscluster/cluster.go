@@ -191,3 +191,24 @@ func (c *Cluster) recovered() {
 		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
 	}
 }
+
+// userSeed is a seed of the user's. If it panics, that is reported, and it draws 0.
+type userSeed struct {
+	c *Cluster
+	RoundRobinSeed
+}
+
+// seedOf returns the seed that a cluster is to use for a given one.
+func (c *Cluster) seedOf(given RoundRobinSeed) RoundRobinSeed {
+	switch given.(type) {
+	case *FairRoundRobinSeed, *TimedRoundRobinSeed:
+		return given
+	}
+	return userSeed{c, given}
+}
+
+// Current implements RoundRobinSeed.
+func (s userSeed) Current() (n uint32) {
+	defer s.c.recovered()
+	return s.RoundRobinSeed.Current()
+}

@@ -162,27 +162,6 @@ func (s *TimedRoundRobinSeed) Stop() {
 	s.stopped.CompareAndSwap(0, uint64(s.running())+1)
 }
 
-// userSeed is a seed of the user's. If it panics, that is reported, and it draws 0.
-type userSeed struct {
-	c *Cluster
-	RoundRobinSeed
-}
-
-// seedOf returns the seed that a cluster is to use for a given one.
-func (c *Cluster) seedOf(given RoundRobinSeed) RoundRobinSeed {
-	switch given.(type) {
-	case *FairRoundRobinSeed, *TimedRoundRobinSeed:
-		return given
-	}
-	return userSeed{c, given}
-}
-
-// Current implements RoundRobinSeed.
-func (s userSeed) Current() (n uint32) {
-	defer s.c.recovered()
-	return s.RoundRobinSeed.Current()
-}
-
 var defaultSeed = NewTimedRoundRobinSeed(defaultSeedInterval)
 
 // DefaultRoundRobinSeed returns the seed that all clusters share by default. It changes

@@ -197,7 +197,7 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 	if ask {
 		r.agreed = began
 	}
-	r.weigh()
+	r.c.weigh()
 	return changed
 }
 

@@ -3,9 +3,9 @@ package rediscluster
 import "time"
 
 // weigh sets the nodes' shares in reads.
-func (r *refresher) weigh() {
-	byLatency := r.c.latencyOriented.Load()
-	for _, s := range r.c.topology.Load().shards {
+func (c *Cluster) weigh() {
+	byLatency := c.latencyOriented.Load()
+	for _, s := range c.topology.Load().shards {
 		var least time.Duration
 		for _, n := range s.nodes {
 			if trip := n.latency(); trip > 0 && (least == 0 || trip < least) {
@@ -13,7 +13,7 @@ func (r *refresher) weigh() {
 			}
 		}
 		for _, n := range s.nodes {
-			w := r.userWeight(n)
+			w := c.userWeight(n)
 			if trip := n.latency(); byLatency && trip > 0 {
 				w *= latencyShare(least, trip)
 			}
@@ -31,13 +31,13 @@ func latencyShare(least, trip time.Duration) uint64 {
 }
 
 // userWeight is what the WeightProvider says, 1 if it says nothing or does not return.
-func (r *refresher) userWeight(n *node) (weight uint64) {
+func (c *Cluster) userWeight(n *node) (weight uint64) {
 	weight = 1
-	provider := r.c.opts.WeightProvider
+	provider := c.opts.WeightProvider
 	if provider == nil {
 		return weight
 	}
-	r.c.call(func() {
+	c.call(func() {
 		for _, host := range []string{n.host(), n.addr} {
 			if w, ok := provider.GetWeightByHost(host); ok {
 				weight = uint64(w)
