@@ -94,7 +94,7 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 	if !a.setSpec(policy) {
 		return
 	}
-	l, open := a.place(c.topology.Load())
+	l, open := a.place()
 	if l == nil || !open {
 		a.follow(a, l, open, false)
 		return

@@ -22,7 +22,10 @@ var watched sync.Map
 func watchLeaks(t testing.TB) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
 	if _, again := watched.LoadOrStore(t.Name(), true); !again {
-		t.Cleanup(func() { noLeaks(t) }) // the last thing, after every Close
+		t.Cleanup(func() { // the last thing, after every Close
+			noLeaks(t)
+			watched.Delete(t.Name())
+		})
 	}
 }
 

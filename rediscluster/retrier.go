@@ -64,10 +64,10 @@ func (k *retrier) countIn(n *atomic.Int64) {
 	k.counter = n
 }
 
-// place finds the link that a topology has for it, nil if there is none, and counts it
+// place finds the link that the topology has for it, nil if there is none, and counts it
 // there: see enter, through which all goes that the cluster sends.
-func (k *retrier) place(t *snapshot) (l *link, open bool) {
-	l = t.route(k.spec)
+func (k *retrier) place() (l *link, open bool) {
+	l = k.c.topology.Load().route(k.spec)
 	return l, k.enter(l)
 }
 
@@ -87,7 +87,7 @@ func (k *retrier) enter(l *link) (open bool) {
 
 // dispatch sends it where the topology says.
 func (k *retrier) dispatch(r retryable) {
-	l, open := k.place(k.c.topology.Load())
+	l, open := k.place()
 	k.follow(r, l, open, false)
 }
 

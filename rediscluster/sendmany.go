@@ -43,14 +43,14 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		return
 	}
 	groups, alone := m.groups()
-	sent := 0
-	defer func() { // a future may have ended the goroutine
-		for _, g := range groups[sent:] {
-			g.link.pending.Add(-int64(len(g.index)))
-		}
-	}()
 	for _, g := range groups {
-		sent++
+		k := retrier{c: c}
+		if !k.enter(g.link) {
+			k.countIn(nil)
+			alone = append(alone, g.index...)
+			continue
+		}
+		g.link.pending.Add(int64(len(g.index)) - 1) // enter has counted one
 		reqs := make([]*wire.Request, len(g.index))
 		for i, at := range g.index {
 			reqs[i] = &m.reqs[at]
@@ -107,8 +107,8 @@ func (m *many) resolve(i int, res any) {
 	}
 }
 
-// groups assigns the requests to links, in order, where they are counted then. Those that
-// can't be sent at once, or at all, go on alone.
+// groups assigns the requests to links, in order. Those that can't be sent at once, or at
+// all, go on alone.
 func (m *many) groups() (groups []*group, alone []int) {
 	seed := fixedSeed(m.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.c.topology.Load()
@@ -118,10 +118,8 @@ func (m *many) groups() (groups []*group, alone []int) {
 			alone = append(alone, i)
 			continue
 		}
-		k := retrier{c: m.c, spec: spec}
-		l, open := k.place(t)
-		if l == nil || !open {
-			k.countIn(nil)
+		l := t.route(spec)
+		if l == nil {
 			alone = append(alone, i)
 			continue
 		}
