@@ -1,23 +1,15 @@
 package redis
 
 import (
-	"math"
-	"math/big"
 	"reflect"
-	"strconv"
+
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // Scalar are the types that a single reply can be read as. Text is parsed if a number
 // or a boolean is asked for: a server answers "3" to GET and 3 to INCR.
 type Scalar interface {
 	[]byte | string | int64 | float64 | bool
-}
-
-// Value are the types to which [As] and DoInto convert a reply without reflection.
-type Value interface {
-	Scalar |
-		[][]byte | []string | []int64 | []float64 | []bool |
-		map[string][]byte | map[string]string | map[string]int64 | map[string]float64 | map[string]bool
 }
 
 // As converts a result to a T. If the result is an error, As returns it as it is. The
@@ -50,212 +42,64 @@ func As[T any](res any) (T, error) {
 	return v, nil
 }
 
-// assign sets what dst points to.
+// assign sets what dst points to. After an error that may be set in part, if it is read by a
+// plan that says so.
 func assign(dst, res any) error {
 	if err := AsError(res); err != nil {
 		return err
 	}
-	switch dst := dst.(type) {
-	case *[]byte:
-		return assignScalar(dst, res)
-	case *string:
-		return assignScalar(dst, res)
-	case *int64:
-		return assignScalar(dst, res)
-	case *float64:
-		return assignScalar(dst, res)
-	case *bool:
-		return assignScalar(dst, res)
-	case *[][]byte:
-		return assignSlice(dst, res)
-	case *[]string:
-		return assignSlice(dst, res)
-	case *[]int64:
-		return assignSlice(dst, res)
-	case *[]float64:
-		return assignSlice(dst, res)
-	case *[]bool:
-		return assignSlice(dst, res)
-	case *map[string][]byte:
-		return assignMap(dst, res)
-	case *map[string]string:
-		return assignMap(dst, res)
-	case *map[string]int64:
-		return assignMap(dst, res)
-	case *map[string]float64:
-		return assignMap(dst, res)
-	case *map[string]bool:
-		return assignMap(dst, res)
+	if resp.KindOf(dst) != resp.NoKind {
+		if err := assignScalar(dst, res); err != nil {
+			return answered(err, res)
+		}
+		return nil
 	}
-	return assignPlanned(dst, res)
-}
-
-// assignPlanned is assign for types that take reflection.
-func assignPlanned(dst, res any) error {
 	v := reflect.ValueOf(dst).Elem()
 	p, err := planOf(v.Type())
 	if err != nil {
 		return ErrResponseUnexpected.New("%v", err).WithProperty(EKResponse, res)
 	}
-	err = p.read(v, res)
-	if typed := AsErrorx(err); typed != nil && typed.IsOfType(ErrResponseUnexpected) {
-		// Of whatever depth it is: it says that the request was answered.
-		if _, named := typed.Property(EKResponse); !named {
-			return typed.WithProperty(EKResponse, res)
-		}
-	}
-	return err
+	return answered(p.read(v, res), res)
 }
 
-func assignScalar[T Scalar](dst *T, res any) error {
-	var room [32]byte
-	text, ok := scalarText(room[:0], res)
-	if res == nil {
-		if _, bytes := any(dst).(*[]byte); !bytes {
-			return errNull(reflect.TypeFor[T]())
-		}
-	} else if !ok {
-		return mismatch(reflect.TypeOf(*dst), res)
-	}
-	v, ok := parseScalar[T](text, res == nil)
-	if !ok {
-		return mismatch(reflect.TypeOf(*dst), res)
-	}
-	*dst = v
-	return nil
-}
-
-func assignSlice[T Scalar](dst *[]T, res any) error {
-	list, ok := res.([]any)
-	if res == nil {
-		*dst = nil
-		return nil
-	}
-	if !ok {
-		return mismatch(reflect.TypeOf(*dst), res)
-	}
-	out := make([]T, len(list))
-	for i, el := range list {
-		if err := assignElement(&out[i], el); err != nil {
-			return err
-		}
-	}
-	*dst = out
-	return nil
-}
-
-func assignMap[T Scalar](dst *map[string]T, res any) error {
-	if res == nil {
-		*dst = nil
-		return nil
-	}
-	n, ok := countPairs(res)
-	if !ok {
-		return mismatch(reflect.TypeOf(*dst), res)
-	}
-	out := make(map[string]T, n)
-	err := eachPair(res, func(k, v any) error {
-		key, ok := bytesToString(k)
-		if !ok {
-			return mismatch(reflect.TypeOf(*dst), res)
-		}
-		var value T
-		if err := assignElement(&value, v); err != nil {
-			return err
-		}
-		out[key] = value
-		return nil
-	})
-	if err == nil {
-		*dst = out
-	}
-	return err
-}
-
-// assignElement is assignScalar for a part of a reply, which may be an error.
-func assignElement[T Scalar](dst *T, el any) error {
-	if err := AsError(el); err != nil {
+// answered adds the result to an error of reading it, of whatever depth that is: it says that
+// the request was answered.
+func answered(err error, res any) error {
+	if err == nil || res == nil {
 		return err
 	}
-	return assignScalar(dst, el)
-}
-
-// scalarText appends the text that res stands for to buf.
-func scalarText(buf []byte, res any) ([]byte, bool) {
-	switch v := res.(type) {
-	case []byte:
-		return v, true
-	case string:
-		return append(buf, v...), true
-	case int64:
-		return strconv.AppendInt(buf, v, 10), true
-	case float64:
-		return appendDouble(buf, v), true
-	case bool:
-		return strconv.AppendBool(buf, v), true
-	case *big.Int:
-		return v.Append(buf, 10), true
+	typed := AsErrorx(err)
+	if _, named := typed.Property(EKResponse); named || !typed.IsOfType(ErrResponseUnexpected) {
+		return err
 	}
-	return nil, false
+	return typed.WithProperty(EKResponse, res)
 }
 
-// appendDouble appends what parseDouble parses.
-func appendDouble(buf []byte, v float64) []byte {
-	switch {
-	case math.IsInf(v, 1):
-		return append(buf, "inf"...)
-	case math.IsInf(v, -1):
-		return append(buf, "-inf"...)
-	case math.IsNaN(v):
-		return append(buf, "nan"...)
-	}
-	return strconv.AppendFloat(buf, v, 'f', -1, 64)
-}
-
-// parseScalar makes a T of the text of a reply. The text may be reused.
-func parseScalar[T Scalar](text []byte, null bool) (v T, ok bool) {
-	switch v := any(&v).(type) {
+// assignScalar sets what dst points to, which is of a kind.
+func assignScalar(dst, res any) error {
+	switch dst := dst.(type) {
 	case *[]byte:
-		if !null {
-			*v = append([]byte{}, text...)
+		if res == nil {
+			*dst = nil
+			return nil
 		}
-		return *any(v).(*T), true
 	case *string:
-		*v = string(text)
-		return *any(v).(*T), true
-	case *int64:
-		*v, ok = parseInt(text)
-		return *any(v).(*T), ok
-	case *float64:
-		*v, ok = parseFloat(text)
-		return *any(v).(*T), ok
-	case *bool:
-		*v, ok = parseBool(text)
-		return *any(v).(*T), ok
+		switch res := res.(type) {
+		case []byte:
+			*dst = string(res)
+			return nil
+		case string:
+			*dst = res
+			return nil
+		}
 	}
-	return v, false
-}
-
-// parseBool knows the answers of Redis: 1 and 0, RESP3's truth values, and OK.
-func parseBool(text []byte) (value, ok bool) {
-	switch string(text) {
-	case "1", "t", "true", "OK":
-		return true, true
-	case "0", "f", "false":
-		return false, true
+	var room [32]byte
+	text, single := res.([]byte)
+	if !single {
+		text, single = resp.AppendResult(room[:0], res)
 	}
-	return false, false
-}
-
-func mismatch(want reflect.Type, res any) error {
-	return ErrResponseUnexpected.New("a reply of type %T can't be read as %v", res, want).
-		WithProperty(EKResponse, res)
-}
-
-func errNull(want reflect.Type) error {
-	return ErrResponseNil.New("null can't be read as %v", want)
-}
-
-func errRange(want reflect.Type) error {
-	return ErrResponseUnexpected.New("the reply is out of the range of %v", want)
+	if !single || !resp.Parse(dst, text) {
+		return unfit(reflect.TypeOf(dst).Elem(), text, res)
+	}
+	return nil
 }

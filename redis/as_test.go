@@ -2,6 +2,7 @@ package redis
 
 import (
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,7 +10,7 @@ import (
 )
 
 // as asserts what As makes of a result.
-func as[T Value](t *testing.T, want T, res any) {
+func as[T any](t *testing.T, want T, res any) {
 	t.Helper()
 	got, err := As[T](res)
 	assert.NoError(t, err)
@@ -17,7 +18,7 @@ func as[T Value](t *testing.T, want T, res any) {
 }
 
 // not asserts that As makes nothing of a result.
-func not[T Value](t *testing.T, results ...any) {
+func not[T any](t *testing.T, results ...any) {
 	t.Helper()
 	for _, res := range results {
 		got, err := As[T](res)
@@ -72,15 +73,13 @@ func TestAsNot(t *testing.T) {
 	not[[]byte](t, []any{}, 1i)
 	not[[]string](t, "canary", int64(12345678), map[string]any{}, []any{[]any{}})
 	not[[]int64](t, []any{[]byte("canary")})
-	not[map[string]string](t, "canary", []any{[]byte("canary")}, []any{nil, int64(1)}, []any{[]byte("k"), []any{}}, map[string]any{"k": []any{}})
+	not[map[string]string](t, "canary", []any{[]byte("canary")}, []any{[]byte("k"), []any{}}, map[string]any{"k": []any{}})
 	for _, null := range []error{second(As[string](nil)), second(As[int64](nil)), second(As[[]string]([]any{nil})),
-		second(As[map[string]string](map[string]any{"a": nil}))} {
+		second(As[map[string]string](map[string]any{"a": nil})), second(As[map[string]string]([]any{nil, int64(1)}))} {
 		assertType(t, ErrResponseNil, null)
 	}
 	failure := ErrIO.New("x")
 	assert.Equal(t, error(failure), second(As[string](failure)))
-	assert.Equal(t, error(failure), second(As[[]string]([]any{failure})))
-	assert.Equal(t, error(failure), second(As[map[string]string](map[string]any{"a": failure})))
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -92,4 +91,9 @@ func TestAsCopies(t *testing.T) {
 	require.NoError(t, err)
 	res[0] = 'x'
 	assert.Equal(t, "abc", string(got))
+}
+
+func bigInt(text string) *big.Int {
+	v, _ := new(big.Int).SetString(text, 10)
+	return v
 }

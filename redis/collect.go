@@ -1,6 +1,10 @@
 package redis
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/joomcode/redispipe/internal/resp"
+)
 
 // Collect reads the results of requests, as SendMany and SendTransaction return them,
 // into the variables that dsts point to, in order; see [As] for their types. If a dst
@@ -19,7 +23,7 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 		return errArgType("%d variables for the results of %d requests", len(dsts), len(reqs))
 	}
 	for i, dst := range dsts {
-		if err := checkTarget(dst); dst != nil && err != nil {
+		if err := checkTarget(dst, resp.KindOf(dst)); dst != nil && err != nil {
 			return within(err, "variable %d", i)
 		}
 	}

@@ -55,8 +55,8 @@ func CheckRequest(req Request, singleThreaded bool) error {
 		return errVerdict(&call, verdict).WithProperty(EKRequest, req)
 	}
 	for i, arg := range req.Args {
-		if !encodable(arg) {
-			return errArgument(commandName(&call, req.Cmd), i, arg).
+		if !command.IsArg(arg) {
+			return errArgument(call.ShownName(req.Cmd), i, arg).
 				WithProperty(EKVal, arg).
 				WithProperty(EKRequest, req)
 		}
@@ -67,17 +67,6 @@ func CheckRequest(req Request, singleThreaded bool) error {
 // checkQueued is CheckRequest for a request of a transaction.
 func checkQueued(req Request, singleThreaded bool) error {
 	return CheckRequest(req, singleThreaded && !command.BoundsTransaction(req.Cmd))
-}
-
-// encodable reports whether appendArg takes the argument.
-func encodable(arg any) bool {
-	switch arg.(type) {
-	case nil, string, []byte, bool, float32, float64,
-		int, int8, int16, int32, int64,
-		uint, uint8, uint16, uint32, uint64, uintptr:
-		return true
-	}
-	return false
 }
 
 // errVerdict explains a verdict other than Allowed. The text names the command

@@ -7,6 +7,8 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/command"
 )
 
 func TestBlocking(t *testing.T) {
@@ -107,7 +109,7 @@ func TestEncodableIsWhatIsEncoded(t *testing.T) {
 		uint64(1), uintptr(1), float32(1), 1.0, named("x"), []string{}, struct{}{}, complex64(1), new(string), [1]byte{},
 	} {
 		_, err := AppendRequest(nil, Req("X", arg))
-		assert.Equal(t, err == nil, encodable(arg), "%T", arg)
+		assert.Equal(t, err == nil, command.IsArg(arg), "%T", arg)
 	}
 }
 

@@ -3,28 +3,31 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Errors is the root namespace of all errors of this library. They have no stack
 // traces: an error is made in the goroutine that reads the socket, so a trace would not
 // show the caller. See [CollectTrace].
-var Errors = errorx.NewNamespace("redispipe").ApplyModifiers(errorx.TypeModifierOmitStackTrace)
+var Errors = resp.Errors
 
 var (
 	// ErrTraitNotSent marks a request of which provably no byte reached a
 	// socket write. It did not run: sending it again is safe.
 	ErrTraitNotSent = errorx.RegisterTrait("request_not_sent")
 	// ErrTraitConnectivity marks failures of the network or of the connection.
-	ErrTraitConnectivity = errorx.RegisterTrait("network")
+	ErrTraitConnectivity = resp.ErrTraitConnectivity
 	// ErrTraitClusterMove marks server errors that come from slots on the move.
-	ErrTraitClusterMove = errorx.RegisterTrait("cluster_move")
+	ErrTraitClusterMove = resp.ErrTraitClusterMove
 	// ErrTraitTransient marks errors by which a server says that it did not run the
 	// request, for a reason that passes by itself: sending it again is safe.
-	ErrTraitTransient = errorx.RegisterTrait("transient")
+	ErrTraitTransient = resp.ErrTraitTransient
 )
 
 var (
@@ -44,7 +47,7 @@ var (
 	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
 	// ErrIO is a failure to read or write, or a time-out. The request may have run:
 	// send it again only if it may run twice.
-	ErrIO = Errors.NewType("io", ErrTraitConnectivity)
+	ErrIO = resp.ErrIO
 	// ErrQueueFull ends a request because the queue of the connection is full. Not
 	// sent: retry later, or send less.
 	ErrQueueFull = Errors.NewType("queue_full", ErrTraitNotSent)
@@ -98,26 +101,26 @@ var (
 var (
 	// ErrResponse holds errors in what a server sent. If that is not a valid reply, the
 	// connection is closed, since nothing after it can be trusted.
-	ErrResponse = Errors.NewSubNamespace("response")
+	ErrResponse = resp.ErrResponse
 	// ErrResponseFormat: not valid RESP.
-	ErrResponseFormat = ErrResponse.NewType("format")
+	ErrResponseFormat = resp.ErrResponseFormat
 	// ErrResponseUnexpected: a valid reply, but not of the shape or type that was asked
 	// for.
 	ErrResponseUnexpected = ErrResponse.NewType("unexpected")
 	// ErrResponseNil: null, but a value was asked for.
 	ErrResponseNil = ErrResponseUnexpected.NewSubtype("nil")
 	// ErrResponseTooLarge: a length, an element count or a nesting over its bound.
-	ErrResponseTooLarge = ErrResponse.NewType("too_large")
+	ErrResponseTooLarge = resp.ErrResponseTooLarge
 	// ErrHeaderlineTooLarge: a header line over its bound.
-	ErrHeaderlineTooLarge = ErrResponse.NewType("headerline_too_large")
+	ErrHeaderlineTooLarge = resp.ErrHeaderlineTooLarge
 	// ErrHeaderlineEmpty: an empty header line.
-	ErrHeaderlineEmpty = ErrResponse.NewType("headerline_empty")
+	ErrHeaderlineEmpty = resp.ErrHeaderlineEmpty
 	// ErrIntegerParsing: a malformed number or length.
-	ErrIntegerParsing = ErrResponse.NewType("integer_parsing")
+	ErrIntegerParsing = resp.ErrIntegerParsing
 	// ErrNoFinalRN: a line or a body that does not end in CRLF.
-	ErrNoFinalRN = ErrResponse.NewType("no_final_rn")
+	ErrNoFinalRN = resp.ErrNoFinalRN
 	// ErrUnknownHeaderType: a header line that begins with no known type.
-	ErrUnknownHeaderType = ErrResponse.NewType("unknown_headerline_type")
+	ErrUnknownHeaderType = resp.ErrUnknownHeaderType
 	// ErrTransaction: MULTI was not accepted, or EXEC did not answer with as many results
 	// as there were requests. They may have run, also one by one.
 	ErrTransaction = ErrResponse.NewType("transaction")
@@ -131,48 +134,48 @@ var (
 	// before the first quotation, colon or number of several digits. Errors of other
 	// codes, and those that scripts raise, are shown whole. [EKText] has the whole
 	// text.
-	ErrResult = Errors.NewType("result")
+	ErrResult = resp.ErrResult
 	// ErrMoved is MOVED: another node has the slot (EKMovedTo, EKSlot).
-	ErrMoved = ErrResult.NewSubtype("moved", ErrTraitClusterMove)
+	ErrMoved = resp.ErrMoved
 	// ErrAsk is ASK: the key has already been moved to another node (EKMovedTo,
 	// EKSlot).
-	ErrAsk = ErrResult.NewSubtype("ask", ErrTraitClusterMove)
+	ErrAsk = resp.ErrAsk
 	// ErrClusterDown is CLUSTERDOWN: the cluster does not serve the slot now.
-	ErrClusterDown = ErrResult.NewSubtype("clusterdown", ErrTraitClusterMove, ErrTraitTransient)
+	ErrClusterDown = resp.ErrClusterDown
 	// ErrTryAgain is TRYAGAIN: keys of one request are on both sides of a migration.
-	ErrTryAgain = ErrResult.NewSubtype("try_again", ErrTraitClusterMove, ErrTraitTransient)
+	ErrTryAgain = resp.ErrTryAgain
 	// ErrLoading is LOADING: the server is reading its data set, and ran nothing.
-	ErrLoading = ErrResult.NewSubtype("loading", ErrTraitTransient)
+	ErrLoading = resp.ErrLoading
 	// ErrReadOnly is READONLY: a write reached a replica and did not run.
-	ErrReadOnly = ErrResult.NewSubtype("readonly", ErrTraitTransient)
+	ErrReadOnly = resp.ErrReadOnly
 	// ErrMasterDown is MASTERDOWN: a replica has lost its master, and is configured not
 	// to answer with stale data.
-	ErrMasterDown = ErrResult.NewSubtype("master_down", ErrTraitTransient)
+	ErrMasterDown = resp.ErrMasterDown
 	// ErrBusy is BUSY: a script has been running for longer than the server's limit,
 	// and nothing else runs.
-	ErrBusy = ErrResult.NewSubtype("busy", ErrTraitTransient)
+	ErrBusy = resp.ErrBusy
 	// ErrMaxClients: the server has its maximum number of clients, and refused the
 	// connection.
-	ErrMaxClients = ErrResult.NewSubtype("max_clients", ErrTraitTransient)
+	ErrMaxClients = resp.ErrMaxClients
 	// ErrNoScript is NOSCRIPT: the server does not have the script, and ran nothing. A
 	// [Script] is sent again with its body then.
-	ErrNoScript = ErrResult.NewSubtype("no_script")
+	ErrNoScript = resp.ErrNoScript
 	// ErrExecEmpty: EXEC answered null, because a watched key was changed. Nothing ran.
 	ErrExecEmpty = ErrResult.NewSubtype("exec_empty")
 	// ErrExecAbort is EXECABORT: a command of the transaction was refused, and none
 	// ran.
-	ErrExecAbort = ErrResult.NewSubtype("exec_abort")
+	ErrExecAbort = resp.ErrExecAbort
 )
 
 // Properties of errors. Those that may hold arguments or replies are not
 // printed with the error.
 var (
 	// EKLine is the offending header line ([]byte).
-	EKLine = wire.NewProperty("line")
+	EKLine = resp.EKLine
 	// EKMovedTo is the address in a MOVED or ASK (string).
-	EKMovedTo = wire.NewPrintableProperty("movedto")
+	EKMovedTo = resp.EKMovedTo
 	// EKSlot is the slot in a MOVED or ASK (int64).
-	EKSlot = wire.NewPrintableProperty("slot")
+	EKSlot = resp.EKSlot
 	// EKVal is an argument that can't be encoded.
 	EKVal = wire.NewProperty("val")
 	// EKArgPos is the index of an argument in Request.Args (int).
@@ -185,7 +188,7 @@ var (
 	EKRequests = wire.NewProperty("requests")
 	// EKText is the whole text of a server's error (string), if the error shows only a
 	// part of it: see [ErrResult].
-	EKText = wire.NewProperty("text")
+	EKText = resp.EKText
 	// EKResponse is the unexpected response.
 	EKResponse = wire.NewProperty("response")
 	// EKCause is the error that a method of the user's returned, such as MarshalText
@@ -235,4 +238,81 @@ func within(err error, format string, args ...any) *errorx.Error {
 		}
 	}
 	return outer
+}
+
+// withRequest adds the request to an error that does not name one.
+func withRequest(err error, cmd string, args []any) error {
+	typed, ok := err.(*errorx.Error)
+	if !ok {
+		return err
+	}
+	if _, named := typed.Property(EKRequest); named {
+		return typed
+	}
+	return typed.WithProperty(EKRequest, Request{Cmd: cmd, Args: cloneArgs(args)})
+}
+
+// errArgument says that a request has an argument that can't be sent. It keeps
+// no reference to arg.
+func errArgument(cmd string, pos int, arg any) *errorx.Error {
+	call := command.Of(cmd, nil)
+	name := call.ShownName(cmd)
+	if bad, ok := arg.(badArg); ok {
+		return within(bad.why[0], "%s: argument %d can't be sent", name, pos).
+			WithProperty(EKArgPos, pos)
+	}
+	return ErrArgumentType.New("%s: the type of argument %d can't be sent", name, pos).
+		WithProperty(EKArgPos, pos)
+}
+
+// traced adds the caller's stack trace to errors, if that is asked for.
+func traced(res any) any {
+	if err, ok := res.(error); ok && CollectTrace {
+		return errorx.EnsureStackTrace(err)
+	}
+	return res
+}
+
+// byUser is the error of a method of a user's type. Only one of this library's
+// kind is known to show no value.
+func byUser(kind *errorx.Type, err error, method string, t reflect.Type) error {
+	if err == nil {
+		return nil
+	}
+	if typed, ok := err.(*errorx.Error); ok {
+		return typed
+	}
+	return kind.New("%s of %v failed", method, t).WithProperty(EKCause, err)
+}
+
+func errContextIsNil() error { return ErrContextIsNil.New("context is nil") }
+
+func errArgType(format string, args ...any) error {
+	return ErrArgumentType.New(format, args...)
+}
+
+// unfit says why a result can't be read as a t. text is what the result stands for, if it is
+// a single value.
+func unfit(t reflect.Type, text []byte, res any) error {
+	kind := t.Kind()
+	switch {
+	case res == nil:
+		return errNull(t)
+	case reflect.Int <= kind && kind <= reflect.Uintptr && resp.IsWhole(text):
+		return errRange(t)
+	}
+	return mismatch(t, res)
+}
+
+func mismatch(want reflect.Type, res any) error {
+	return ErrResponseUnexpected.New("a reply of type %T can't be read as %v", res, want).
+		WithProperty(EKResponse, res)
+}
+
+func errNull(want reflect.Type) error {
+	return ErrResponseNil.New("null can't be read as %v", want)
+}
+
+func errRange(want reflect.Type) error {
+	return ErrResponseUnexpected.New("the reply is out of the range of %v", want)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -113,8 +114,17 @@ func TestWithinKeepsAll(t *testing.T) {
 		assert.ErrorContains(t, outer, "element 7: why")
 		assert.NotContains(t, fmt.Sprintf("%+v", outer), "errors_test.go", "no stack trace")
 	}
-	_, err := As[[]int]([]any{int64(1), errorReply("ERR no such key 'canary'")})
+	_, err := As[[]int]([]any{int64(1), resp.ErrorReply("ERR no such key 'canary'")})
 	text, _ := AsErrorx(err).Property(EKText)
 	assert.Equal(t, "ERR no such key 'canary'", text)
 	assertNoSecret(t, err)
+}
+
+func TestWithRequest(t *testing.T) {
+	foreign := errors.New("foreign")
+	assert.Equal(t, foreign, withRequest(foreign, "GET", nil))
+	err := withRequest(ErrIO.New("x"), "GET", []any{"k"})
+	req, _ := AsErrorx(err).Property(EKRequest)
+	assert.Equal(t, Req("GET", "k"), req)
+	assert.Equal(t, err, withRequest(err, "SET", nil), "the first one stands")
 }

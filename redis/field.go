@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 )
 
 // field is a field of a struct that has a name in Redis.
@@ -109,23 +108,3 @@ func fieldLabel(t reflect.Type, sf reflect.StructField) string {
 	}
 	return label
 }
-
-var (
-	timeType     = reflect.TypeFor[time.Time]()
-	durationType = reflect.TypeFor[time.Duration]()
-)
-
-// pointersMost is how many pointers a type may have in a row: one that points to itself has
-// no end of them.
-const pointersMost = 32
-
-// indirect returns the type without its pointers, or a pointer if there are too many.
-func indirect(t reflect.Type) reflect.Type {
-	for i := 0; i < pointersMost && t.Kind() == reflect.Pointer; i++ {
-		t = t.Elem()
-	}
-	return t
-}
-
-// endsInPointer reports whether a type has too many pointers.
-func endsInPointer(t reflect.Type) bool { return indirect(t).Kind() == reflect.Pointer }

@@ -4,14 +4,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-)
 
-// ArgMarshaler is a type that converts itself to an argument: a value of a type that
-// [Request].Args lists. MarshalRedis must not return nil. Its error should not contain
-// values: see [ResultUnmarshaler].
-type ArgMarshaler interface {
-	MarshalRedis() (any, error)
-}
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
+)
 
 // Args converts values to the arguments of a request. Each value is replaced:
 //
@@ -51,7 +47,7 @@ func Args(values ...any) []any {
 	}
 	out := make([]any, 0, size)
 	for _, v := range values {
-		if encodable(v) {
+		if command.IsArg(v) {
 			out = append(out, v)
 			continue
 		}
@@ -66,7 +62,7 @@ func Args(values ...any) []any {
 
 // argCount returns how many arguments Args makes of a value, at least roughly.
 func argCount(v any) int {
-	if encodable(v) {
+	if command.IsArg(v) {
 		return 1
 	}
 	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
@@ -161,7 +157,7 @@ func appendMap(out []any, m reflect.Value) ([]any, error) {
 		if err != nil {
 			return out, within(err, "a value")
 		}
-		key, _ := ArgToString(name)
+		key, _ := resp.ArgText(name)
 		pairs = append(pairs, pair{key, name, value})
 	}
 	slices.SortFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })

@@ -1,29 +1,74 @@
 package redis
 
-// Future takes the result of a request.
-type Future interface {
-	// Resolve is called once, with the result and the n that was given with the
-	// request. It may be called in any goroutine, and before Send has returned. Mostly
-	// that is the goroutine that reads the socket: it must be quick, and must not wait
-	// for another reply of the same connection.
-	Resolve(res any, n uint64)
-	// Cancelled returns an error if nobody waits for the result any more: the request
-	// is not sent then, unless it is written already. It must not block.
-	Cancelled() error
+import (
+	"sync"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// queued is the part of a future that keeps the ticket of its last request.
+type queued struct {
+	queueing sync.Mutex // guards what follows
+	ticket   wire.Ticket
+	use      uint32 // that ticket is of: see waiter.use
 }
 
-// FuncFuture is a Future made of a function. It is never cancelled.
-type FuncFuture func(res any, n uint64)
+// Queued implements wire.Queuer.
+func (q *queued) Queued(t wire.Ticket) { q.queuedBy(0, t) }
 
-// Resolve implements Future.
-func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
+// queuedBy is Queued for one of the uses of a future that is used again.
+func (q *queued) queuedBy(use uint32, t wire.Ticket) {
+	q.queueing.Lock()
+	defer q.queueing.Unlock()
+	q.ticket, q.use = t, use
+}
 
-// Cancelled implements Future.
-func (f FuncFuture) Cancelled() error { return nil }
-
-// resolve resolves cb, if there is one.
-func resolve(cb Future, res any, n uint64) {
-	if cb != nil {
-		cb.Resolve(res, n)
+// lastQueued returns the ticket of the last request of a use, or else known.
+func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
+	q.queueing.Lock()
+	defer q.queueing.Unlock()
+	if q.use != use || q.ticket.Queue == nil {
+		return known
 	}
+	return q.ticket
 }
+
+// heeded returns the ticket of a blocking request that was sent by itself, if its sender
+// heeds the context.
+func (q *queued) heeded() wire.Ticket {
+	q.queueing.Lock()
+	defer q.queueing.Unlock()
+	if q.ticket.Heeded {
+		return q.ticket
+	}
+	return wire.Ticket{}
+}
+
+// lastPlace is the part of a future that keeps where the last answer came from.
+type lastPlace struct {
+	where sync.Mutex // guards place
+	place wire.Place
+}
+
+// AnsweredBy implements wire.Observer. A reader may come with the answer of a transaction's
+// first request when the connection is lost and its end has been resolved.
+func (l *lastPlace) AnsweredBy(place wire.Place) {
+	l.where.Lock()
+	defer l.where.Unlock()
+	l.place = place
+}
+
+func (l *lastPlace) last() wire.Place {
+	l.where.Lock()
+	defer l.where.Unlock()
+	return l.place
+}
+
+// placed is lastPlace if that is wanted.
+type placed struct {
+	wanted bool
+	lastPlace
+}
+
+// Observes implements wire.Observer.
+func (p *placed) Observes() bool { return p.wanted }

@@ -1,6 +1,10 @@
 package redis
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/joomcode/redispipe/internal/resp"
+)
 
 // FieldNames returns the names of a struct's fields, in their order, as the arguments
 // of an HMGET into it. If T is not a struct, or can't be read into, a request with
@@ -36,7 +40,7 @@ func Zip(names []any, res any) any {
 	}
 	pairs := make([]any, 0, 2*len(names))
 	for i, name := range names {
-		text, ok := ArgToString(name)
+		text, ok := resp.ArgText(name)
 		if !ok {
 			return errArgument("HMGET", i, name)
 		}

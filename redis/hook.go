@@ -241,7 +241,7 @@ func operationName(cmd string, args []any) string {
 	if call.Info != nil {
 		return command.Lookup(call.Name).Name // the compiler takes call.Name for a part of args
 	}
-	name := strings.ToUpper(commandName(&command.Call{}, cmd))
+	name := strings.ToUpper(new(command.Call).ShownName(cmd))
 	if _, known := modules.names.Load(name); known {
 		return name
 	}

@@ -6,8 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/errorx"
+	"github.com/joomcode/redispipe/internal/command"
 )
+
+// ArgMarshaler is a type that converts itself to an argument: a value of a type that
+// [Request].Args lists. MarshalRedis must not return nil. Its error should not contain
+// values: see [ResultUnmarshaler].
+type ArgMarshaler interface {
+	MarshalRedis() (any, error)
+}
 
 // marshaler makes an argument of a value, or says that it is absent.
 type marshaler func(v reflect.Value) (arg any, absent bool, err error)
@@ -94,7 +101,7 @@ func marshalSelf(v reflect.Value) (arg any, absent bool, err error) {
 	switch self := v.Interface().(type) {
 	case ArgMarshaler:
 		arg, err = self.MarshalRedis()
-		if err == nil && (arg == nil || !encodable(arg)) {
+		if err == nil && (arg == nil || !command.IsArg(arg)) {
 			err = errArgType("%s of %v made a %T", method, v.Type(), arg)
 		}
 	case encoding.TextMarshaler:
@@ -145,31 +152,20 @@ func unitMarshaler(u *unit) marshaler {
 	}
 }
 
-// byUser is the error of a method of a user's type. Only one of this library's
-// kind is known to show no value.
-func byUser(kind *errorx.Type, err error, method string, t reflect.Type) error {
-	if err == nil {
-		return nil
+// argDuration makes an argument of a duration.
+func argDuration(u *unit, d time.Duration) (any, error) {
+	n, ok := u.count(d)
+	if !ok {
+		return nil, errArgType("a duration of less than its unit, %s, can't be sent", u.name)
 	}
-	if typed, ok := err.(*errorx.Error); ok {
-		return typed
+	return n, nil
+}
+
+// argDate makes an argument of a time.
+func argDate(u *unit, t time.Time) (any, error) {
+	n, ok := u.countDate(t)
+	if !ok {
+		return nil, errArgType("a time out of the range of %s can't be sent", u.name)
 	}
-	return kind.New("%s of %v failed", method, t).WithProperty(EKCause, err)
+	return n, nil
 }
-
-func errArgType(format string, args ...any) error {
-	return ErrArgumentType.New(format, args...)
-}
-
-// badArg stands for an argument that could not be made. A request with it is
-// refused.
-type badArg struct {
-	// why is one error. It is in a slice so that escape analysis sees that an
-	// error made of it holds no other argument: those stay on their caller's stack.
-	why []error
-}
-
-func newBadArg(why error) badArg { return badArg{[]error{why}} }
-
-// flatten implements flattener: it goes where the value would.
-func (b badArg) flatten(out []any) ([]any, error) { return append(out, b), nil }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 func TestOutcomeOf(t *testing.T) {
@@ -22,18 +24,18 @@ func TestOutcomeOf(t *testing.T) {
 	}{
 		{nil, OutcomeValue, false},
 		{"OK", OutcomeValue, false},
-		{[]any{errorReply("ERR one of several")}, OutcomeValue, false},
+		{[]any{resp.ErrorReply("ERR one of several")}, OutcomeValue, false},
 		{ScanEOF, OutcomeValue, false},
 		{unexpected, OutcomeValue, false},
 		{null, OutcomeValue, false},
 		{noScan, OutcomeValue, false},
 
-		{errorReply("WRONGTYPE x"), OutcomeRefused, false},
-		{errorReply("MOVED 1 a:1"), OutcomeRefused, false},
-		{errorReply("LOADING x"), OutcomeRefused, true},
-		{errorReply("READONLY x"), OutcomeRefused, true},
+		{resp.ErrorReply("WRONGTYPE x"), OutcomeRefused, false},
+		{resp.ErrorReply("MOVED 1 a:1"), OutcomeRefused, false},
+		{resp.ErrorReply("LOADING x"), OutcomeRefused, true},
+		{resp.ErrorReply("READONLY x"), OutcomeRefused, true},
 		{ErrExecEmpty.New("null"), OutcomeRefused, false},
-		{fmt.Errorf("wrapped: %w", errorReply("TRYAGAIN x")), OutcomeRefused, true},
+		{fmt.Errorf("wrapped: %w", resp.ErrorReply("TRYAGAIN x")), OutcomeRefused, true},
 
 		{ErrQueueFull.New("full"), OutcomeNotSent, true},
 		{ErrRequestWithdrawn.New("withdrawn"), OutcomeNotSent, true},

@@ -18,8 +18,9 @@ type ResultUnmarshaler interface {
 
 var (
 	resultUnmarshalerType = reflect.TypeFor[ResultUnmarshaler]()
-	textUnmarshalerType   = reflect.TypeFor[encoding.TextUnmarshaler]()
 	binaryUnmarshalerType = reflect.TypeFor[encoding.BinaryUnmarshaler]()
+	// pairType is what Scored implements, so that a flat list is read two by two.
+	pairType = reflect.TypeFor[interface{ pair() }]()
 )
 
 // plan reads results into variables of a type. It is made once for each type,
@@ -30,11 +31,13 @@ type plan struct {
 	named bool
 	// pair: a list of such elements may be flat, see Scored.
 	pair bool
+	// partial: after an error the variable may be set in part.
+	partial bool
 }
 
-// readElement is read for a part of a result, which may be an error.
-func (p *plan) readElement(dst reflect.Value, el any) error {
-	if err := AsError(el); err != nil {
+// readPart is read for a part of a result, which may be an error.
+func (p *plan) readPart(dst reflect.Value, el any) error {
+	if err := errorIn(el); err != nil {
 		return err
 	}
 	return p.read(dst, el)
@@ -47,9 +50,8 @@ var plans sync.Map
 // planOf returns the plan of a type. The error names the type, and the field
 // that prevents a plan.
 func planOf(t reflect.Type) (*plan, error) {
-	if known, ok := plans.Load(t); ok {
-		p, _ := known.(*plan)
-		return p, AsError(known)
+	if p, err := knownPlan(t); p != nil || err != nil {
+		return p, err
 	}
 	made := planner{}
 	p, err := made.plan(t)
@@ -63,6 +65,14 @@ func planOf(t reflect.Type) (*plan, error) {
 	return p, nil
 }
 
+func knownPlan(t reflect.Type) (*plan, error) {
+	known, _ := plans.Load(t)
+	if p, ok := known.(*plan); ok {
+		return p, nil
+	}
+	return nil, AsError(known)
+}
+
 // planner are the plans that are being made. A type that contains itself meets
 // its own plan here, before that is complete.
 type planner map[reflect.Type]*plan
@@ -70,6 +80,9 @@ type planner map[reflect.Type]*plan
 func (made planner) plan(t reflect.Type) (*plan, error) {
 	if p := made[t]; p != nil {
 		return p, nil
+	}
+	if p, err := knownPlan(t); p != nil || err != nil {
+		return p, err
 	}
 	p := &plan{}
 	made[t] = p
@@ -81,13 +94,13 @@ func (made planner) fill(p *plan, t reflect.Type) (err error) {
 	switch {
 	case pointer.Implements(resultUnmarshalerType):
 		p.pair = pointer.Implements(pairType)
-		p.read = readUnmarshaler
+		p.read, p.partial = readUnmarshaler, true
 	case t == durationType:
 		p.read = readDuration
 	case hasText(t):
-		p.read = readText
+		p.read, p.partial = readText, true
 	case pointer.Implements(binaryUnmarshalerType):
-		p.read = readBinary
+		p.read, p.partial = readBinary, true
 	default:
 		return made.fillKind(p, t)
 	}
@@ -113,21 +126,6 @@ func (made planner) fillKind(p *plan, t reflect.Type) (err error) {
 	}
 	return nil
 }
-
-// isScalar reports whether setScalar knows the type.
-func isScalar(t reflect.Type) bool {
-	switch kind := t.Kind(); kind {
-	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
-		return true
-	case reflect.Slice:
-		return t.Elem().Kind() == reflect.Uint8
-	default:
-		return reflect.Int <= kind && kind <= reflect.Uintptr
-	}
-}
-
-// hasText reports whether values of the type are made of text by themselves.
-func hasText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textUnmarshalerType) }
 
 func (made planner) fillPointer(p *plan, t reflect.Type) error {
 	elem, err := made.plan(t.Elem())
@@ -159,33 +157,14 @@ func (made planner) fillSlice(p *plan, t reflect.Type) error {
 		return err
 	}
 	p.read = func(dst reflect.Value, res any) error {
-		list, ok := res.([]any)
-		if res != nil && !ok {
-			return mismatch(t, res)
+		out := reflect.Zero(t)
+		err := readList(t, res, elem.pair,
+			func(n int) { out = reflect.MakeSlice(t, n, n) },
+			func(i int, el any) error { return elem.readPart(out.Index(i), el) })
+		if err == nil {
+			dst.Set(out)
 		}
-		if res == nil {
-			dst.SetZero()
-			return nil
-		}
-		step := 1
-		if elem.pair && isFlat(list) {
-			step = 2
-		}
-		if len(list)%step != 0 {
-			return mismatch(t, res)
-		}
-		out := reflect.MakeSlice(t, len(list)/step, len(list)/step)
-		for i := range out.Len() {
-			el := list[i]
-			if step == 2 {
-				el = list[2*i : 2*i+2]
-			}
-			if err := elem.readElement(out.Index(i), el); err != nil {
-				return within(err, "element %d", i)
-			}
-		}
-		dst.Set(out)
-		return nil
+		return err
 	}
 	return nil
 }
@@ -201,28 +180,14 @@ func (made planner) fillMap(p *plan, t reflect.Type) error {
 	}
 	p.named = true
 	p.read = func(dst reflect.Value, res any) error {
-		if res == nil {
-			dst.SetZero()
-			return nil
-		}
-		n, ok := countPairs(res)
-		if !ok {
-			return mismatch(t, res)
-		}
-		out := reflect.MakeMapWithSize(t, n)
-		err := eachPair(res, func(k, v any) error {
+		out := reflect.Zero(t)
+		err := readMap(t, res, func(n int) { out = reflect.MakeMapWithSize(t, n) }, func(k, v any) error {
 			to, el := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-			if name, ok := k.([]byte); ok && to.Kind() == reflect.Interface {
-				k = string(name)
+			if err := readKey(key, to, k); err != nil {
+				return inKey(err)
 			}
-			if err := key.readElement(to, k); err != nil {
-				return within(err, "a key")
-			}
-			if !to.Comparable() { // what it holds may be of any type
-				return within(mismatch(t.Key(), k), "a key")
-			}
-			if err := value.readElement(el, v); err != nil {
-				return within(err, "a value")
+			if err := value.readPart(el, v); err != nil {
+				return inValue(err)
 			}
 			out.SetMapIndex(to, el)
 			return nil
@@ -233,4 +198,16 @@ func (made planner) fillMap(p *plan, t reflect.Type) error {
 		return err
 	}
 	return nil
+}
+
+// readKey reads the key of a map.
+func readKey(p *plan, dst reflect.Value, name any) error {
+	if text, ok := name.([]byte); ok && dst.Kind() == reflect.Interface {
+		name = string(text)
+	}
+	err := p.readPart(dst, name)
+	if err == nil && !dst.Comparable() { // what it holds may be of any type
+		return mismatch(dst.Type(), name)
+	}
+	return err
 }

@@ -6,91 +6,59 @@ import (
 	"reflect"
 	"strconv"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // readScalar sets a value of a basic kind, whatever its type is called.
 func readScalar(dst reflect.Value, res any) error {
-	t := dst.Type()
-	if res == nil {
-		if t.Kind() != reflect.Slice {
-			return errNull(t)
-		}
+	kind := dst.Kind()
+	if res == nil && kind == reflect.Slice {
 		dst.SetZero()
 		return nil
 	}
 	var room [32]byte
-	text, ok := scalarText(room[:0], res)
-	if !ok {
-		return mismatch(t, res)
-	}
-	switch setScalar(dst, text) {
-	case scalarMalformed:
-		return mismatch(t, res)
-	case scalarOutOfRange:
-		return errRange(t)
-	}
-	return nil
-}
-
-// What setScalar says of a text.
-const (
-	scalarSet = iota
-	scalarMalformed
-	scalarOutOfRange
-)
-
-func setScalar(dst reflect.Value, text []byte) int {
-	switch kind := dst.Kind(); kind {
-	case reflect.String:
+	text, single := resp.AppendResult(room[:0], res)
+	switch {
+	case !single:
+	case kind == reflect.String:
 		dst.SetString(string(text))
-	case reflect.Slice:
+		return nil
+	case kind == reflect.Slice:
 		dst.SetBytes(append([]byte{}, text...))
-	case reflect.Bool:
-		v, ok := parseBool(text)
-		if !ok {
-			return scalarMalformed
+		return nil
+	case kind == reflect.Bool:
+		if v, ok := resp.ParseBool(text); ok {
+			dst.SetBool(v)
+			return nil
 		}
-		dst.SetBool(v)
-	case reflect.Float32, reflect.Float64:
-		v, ok := parseFloat(text)
-		if !ok {
-			return scalarMalformed
+	case dst.CanFloat():
+		if v, ok := resp.ParseFloat(text); ok {
+			return setFloat(dst, v, text)
 		}
-		if kind == reflect.Float32 && !math.IsInf(v, 0) && v == v {
-			// Not v rounded: twice is not the same as once.
-			if v, _ = strconv.ParseFloat(string(text), 32); math.IsInf(v, 0) {
-				return scalarOutOfRange
-			}
+	case dst.CanInt():
+		if v, ok := resp.ParseInt(text); ok && !dst.OverflowInt(v) {
+			dst.SetInt(v)
+			return nil
 		}
-		dst.SetFloat(v)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v, ok := parseInt(text)
-		if !ok {
-			return notInRange(text)
-		}
-		if dst.OverflowInt(v) {
-			return scalarOutOfRange
-		}
-		dst.SetInt(v)
 	default:
-		v, ok := parseUint(text)
-		if !ok {
-			return notInRange(text)
+		if v, ok := resp.ParseUint(text); ok && !dst.OverflowUint(v) {
+			dst.SetUint(v)
+			return nil
 		}
-		if dst.OverflowUint(v) {
-			return scalarOutOfRange
-		}
-		dst.SetUint(v)
 	}
-	return scalarSet
+	return unfit(dst.Type(), text, res)
 }
 
-// notInRange tells a number that is too great from what is no number.
-func notInRange(text []byte) int {
-	if isWhole(text) {
-		return scalarOutOfRange
+func setFloat(dst reflect.Value, v float64, text []byte) error {
+	if dst.Kind() == reflect.Float32 && !math.IsInf(v, 0) && v == v {
+		// Not v rounded: twice is not the same as once.
+		if v, _ = strconv.ParseFloat(string(text), 32); math.IsInf(v, 0) {
+			return errRange(dst.Type())
+		}
 	}
-	return scalarMalformed
+	dst.SetFloat(v)
+	return nil
 }
 
 // readAny sets an empty interface to the result as it is.
@@ -111,7 +79,7 @@ func readDuration(dst reflect.Value, res any) error {
 		return err
 	}
 	d, bad := time.ParseDuration(string(text))
-	if bad != nil || isWhole(text) && string(text) != "0" {
+	if bad != nil || resp.IsWhole(text) && string(text) != "0" {
 		return ErrResponseUnexpected.New(
 			"a reply of type %T can't be read as %v: use Seconds, Milliseconds or a field's unit for a number", res, dst.Type()).
 			WithProperty(EKResponse, res)
@@ -143,14 +111,33 @@ func readBinary(dst reflect.Value, res any) error {
 	return byUser(ErrResponseUnexpected, err, "UnmarshalBinary", dst.Type())
 }
 
+// readUnit sets a time.Time or a time.Duration to a number of units.
+func readUnit(u *unit, dst reflect.Value, res any) error {
+	var n int64
+	if err := assignScalar(&n, res); err != nil {
+		return err
+	}
+	if u.date {
+		t, ok := u.dateOf(n)
+		if !ok {
+			return errRange(dst.Type())
+		}
+		dst.Set(reflect.ValueOf(t))
+		return nil
+	}
+	d, ok := u.duration(n)
+	if !ok {
+		return errRange(dst.Type())
+	}
+	dst.SetInt(int64(d))
+	return nil
+}
+
 // textFor returns the text of a single value.
 func textFor(t reflect.Type, res any) ([]byte, error) {
-	if res == nil {
-		return nil, errNull(t)
-	}
-	text, ok := scalarText(nil, res)
+	text, ok := resp.AppendResult(nil, res)
 	if !ok {
-		return nil, mismatch(t, res)
+		return nil, unfit(t, nil, res)
 	}
 	return text, nil
 }

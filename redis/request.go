@@ -1,9 +1,12 @@
 package redis
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // Request is a command with its arguments.
@@ -28,3 +31,137 @@ func (r Request) CommandName() string {
 	}
 	return strings.ToUpper(r.Cmd)
 }
+
+// String describes the request without its arguments, which may be secret: `Req("SET",
+// 2 args, 1 key, 17 bytes)`. The bytes are those of the command and its arguments.
+func (r Request) String() string {
+	call := command.Of(r.Cmd, r.Args)
+	name := call.ShownName(r.Cmd)
+	size := len(strings.Replace(r.Cmd, " ", "", 1))
+	for _, arg := range r.Args {
+		text, _ := resp.ArgText(arg)
+		size += len(text)
+	}
+	args := call.Words() - 1 - strings.Count(name, " ")
+	return fmt.Sprintf("Req(%q, %s, %s, %s)", name,
+		plural(args, "arg"), plural(call.CountKeys(), "key"), plural(size, "byte"))
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Key returns the first key of the request, as the text that is sent. It returns false
+// if the request has no key, if the command can't take these arguments, or if the key's
+// type can't be sent.
+//
+// It knows every command up to Redis 8.2 and Valkey 9.1, from what the servers say of
+// them. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
+// where the request goes. Of an unknown command, usually of a module, the key is
+// Args[0], whether Cmd has one word or two. RANDOMKEY answers ("RANDOMKEY", false).
+func (r Request) Key() (string, bool) {
+	call := command.Of(r.Cmd, r.Args)
+	i := call.FirstKey()
+	if i == command.NoKey {
+		if call.Info != nil && call.Name == "RANDOMKEY" {
+			return call.Name, false
+		}
+		return "", false
+	}
+	return r.keyAt(i)
+}
+
+// Keys returns all keys of the request, in the order of its arguments, or nil if there
+// are none. Keys of types that can't be sent are left out. See [Request.Key].
+func (r Request) Keys() []string {
+	call := command.Of(r.Cmd, r.Args)
+	n := call.CountKeys()
+	if n == 0 {
+		return nil
+	}
+	keys := make([]string, 0, n)
+	for i := range call.Keys {
+		if key, ok := r.keyAt(i); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// keyAt returns the key that package command found at i.
+func (r Request) keyAt(i int) (string, bool) {
+	if i == command.InCmd {
+		_, key, _ := strings.Cut(r.Cmd, " ")
+		return key, true
+	}
+	return resp.ArgText(r.Args[i])
+}
+
+// cloneArgs copies arguments that can be sent, so that the originals need not
+// outlive the call.
+func cloneArgs(args []any) []any {
+	if len(args) == 0 {
+		return nil
+	}
+	clones := make([]any, len(args))
+	for i, arg := range args {
+		clones[i] = cloneArg(arg)
+	}
+	return clones
+}
+
+// cloneArg makes each value anew, by its type, so that arguments can live on their caller's
+// stack.
+func cloneArg(arg any) any {
+	switch v := arg.(type) {
+	case string:
+		return strings.Clone(v)
+	case []byte:
+		return bytes.Clone(v)
+	case bool:
+		return v
+	case float32:
+		return v
+	case float64:
+		return v
+	case int:
+		return v
+	case int64:
+		return v
+	case int32:
+		return v
+	case int16:
+		return v
+	case int8:
+		return v
+	case uint:
+		return v
+	case uint64:
+		return v
+	case uint32:
+		return v
+	case uint16:
+		return v
+	case uint8:
+		return v
+	case uintptr:
+		return v
+	}
+	return nil
+}
+
+// badArg stands for an argument that could not be made. A request with it is
+// refused.
+type badArg struct {
+	// why is one error. It is in a slice so that escape analysis sees that an
+	// error made of it holds no other argument: those stay on their caller's stack.
+	why []error
+}
+
+func newBadArg(why error) badArg { return badArg{[]error{why}} }
+
+// flatten implements flattener: it goes where the value would.
+func (b badArg) flatten(out []any) ([]any, error) { return append(out, b), nil }

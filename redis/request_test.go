@@ -2,6 +2,7 @@ package redis
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -15,4 +16,86 @@ func TestReq(t *testing.T) {
 	assert.Equal(t, "XREAD", Req("XREAD BLOCK", 1000).CommandName())
 	assert.Equal(t, "GET", Req("get k").CommandName())
 	assert.Empty(t, Request{}.CommandName())
+}
+
+func TestRequestString(t *testing.T) {
+	for _, c := range []struct {
+		req  Request
+		want string
+	}{
+		{Req("set", "key", "0123456789a"), `Req("SET", 2 args, 1 key, 17 bytes)`},
+		{Req("PING"), `Req("PING", 0 args, 0 keys, 4 bytes)`},
+		{Req("MGET", "a", []byte("b"), 100), `Req("MGET", 3 args, 3 keys, 9 bytes)`},
+		{Req("cluster slots"), `Req("CLUSTER SLOTS", 0 args, 0 keys, 12 bytes)`},
+		{Req("CLUSTER", "slots"), `Req("CLUSTER SLOTS", 0 args, 0 keys, 12 bytes)`},
+		{Req("AUTH hunter2"), `Req("AUTH", 1 arg, 0 keys, 11 bytes)`},
+		{Req("AUTH", "user", "hunter2"), `Req("AUTH", 2 args, 0 keys, 15 bytes)`},
+		{Req("json.get secret"), `Req("json.get", 1 arg, 0 keys, 14 bytes)`},
+		{Req("SET", "k", struct{ p string }{"hunter2"}), `Req("SET", 2 args, 1 key, 4 bytes)`},
+		{Req("hunter2!"), `Req("?", 0 args, 0 keys, 8 bytes)`},
+		{Req(""), `Req("", 0 args, 0 keys, 0 bytes)`},
+	} {
+		assert.Equal(t, c.want, c.req.String())
+	}
+}
+
+func TestRequestKey(t *testing.T) {
+	for _, c := range []struct {
+		req  Request
+		key  string
+		ok   bool
+		keys []string
+	}{
+		{Req("GET", "k"), "k", true, []string{"k"}},
+		{Req("get", []byte("k")), "k", true, []string{"k"}},
+		{Req("GET k"), "k", true, []string{"k"}},
+		{Req("GET", 10), "10", true, []string{"10"}},
+		{Req("GET", nil), "", true, []string{""}},
+		{Req("GET", struct{}{}), "", false, []string{}},
+		{Req("GET"), "", false, nil},
+		{Req("RANDOMKEY"), "RANDOMKEY", false, nil},
+		{Req("randomkey"), "RANDOMKEY", false, nil},
+		{Req("PING", "x"), "", false, nil},
+		{Req(""), "", false, nil},
+		{Req("MSET", "a", 1, "b", 2), "a", true, []string{"a", "b"}},
+		{Req("EVAL", "s", 2, "a", "b", "c"), "a", true, []string{"a", "b"}},
+		{Req("EVAL", "s", "-1", "a"), "", false, nil},
+		{Req("XINFO STREAM", "k"), "k", true, []string{"k"}},
+		{Req("xinfo", "stream", "k"), "k", true, []string{"k"}},
+		{Req("XREADGROUP", "GROUP", "g", "c", "STREAMS", "a", "b", ">", ">"), "a", true, []string{"a", "b"}},
+		{Req("XREAD BLOCK", 1000, "STREAMS", "a", "b", "$", "$"), "a", true, []string{"a", "b"}},
+		{Req("XREAD", "COUNT", 1, "BLOCK", 0, "STREAMS", "a", "$"), "a", true, []string{"a"}},
+		{Req("XREADGROUP GROUP", "g", "c", "BLOCK", 1000, "NOACK", "STREAMS", "a", ">"), "a", true, []string{"a"}},
+		{Req("JSON.GET", "k", "$"), "k", true, []string{"k"}},
+	} {
+		key, ok := c.req.Key()
+		assert.Equal(t, c.key, key, "%v", c.req)
+		assert.Equal(t, c.ok, ok, "%v", c.req)
+		assert.Equal(t, c.keys, c.req.Keys(), "%v", c.req)
+	}
+}
+
+func TestRequestKeyAllocatesNothing(t *testing.T) {
+	req := Req("EVALSHA", "sha", []byte("2"), "a", "b")
+	assert.Zero(t, testing.AllocsPerRun(100, func() { req.Key() }))
+}
+
+func TestCloneArgs(t *testing.T) {
+	assert.Nil(t, cloneArgs(nil))
+	assert.Nil(t, cloneArgs([]any{}))
+	for _, c := range argumentTexts {
+		clone := cloneArg(c.arg)
+		assert.IsType(t, c.arg, clone)
+		text, ok := ArgToString(clone)
+		assert.True(t, ok)
+		assert.Equal(t, c.text, text)
+	}
+	b, s := []byte("bytes"), "string"
+	clones := cloneArgs([]any{b, s})
+	b[0] = 'x'
+	assert.Equal(t, []any{[]byte("bytes"), "string"}, clones)
+	assert.NotSame(t, unsafe.StringData(s), unsafe.StringData(clones[1].(string)), "of a string the bytes too")
+	for _, bad := range notArguments {
+		assert.Nil(t, cloneArg(bad), "%T", bad)
+	}
 }

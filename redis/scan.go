@@ -1,49 +1,8 @@
 package redis
 
 import (
-	"errors"
-
 	"github.com/joomcode/redispipe/internal/wire"
 )
-
-// ScanEOF is what a Scanner's future gets when the iteration is over. It is
-// the end, not a failure.
-var ScanEOF = errors.New("scan: end of iteration")
-
-// ScanOpts says what to iterate over.
-type ScanOpts struct {
-	// Cmd is SCAN (the default), HSCAN, SSCAN or ZSCAN.
-	Cmd string
-	// Key is the key that HSCAN, SSCAN and ZSCAN walk; SCAN ignores it.
-	Key string
-	// Match is a glob pattern; empty matches all.
-	Match string
-	// Count is a hint of how many elements one step looks at; 0 leaves it to
-	// the server (10, see the Redis documentation of SCAN).
-	Count int
-}
-
-// Request returns the request for the step after cursor it; nil begins.
-func (s ScanOpts) Request(it []byte) Request {
-	if it == nil {
-		it = []byte("0")
-	}
-	cmd, args := s.Cmd, make([]any, 0, 6)
-	if cmd == "" {
-		cmd = "SCAN"
-	}
-	if !equalFold(cmd, "SCAN") {
-		args = append(args, s.Key)
-	}
-	args = append(args, it)
-	if s.Match != "" {
-		args = append(args, "MATCH", s.Match)
-	}
-	if s.Count > 0 {
-		args = append(args, "COUNT", s.Count)
-	}
-	return Request{Cmd: cmd, Args: args}
-}
 
 // ScanResponse splits the response to a SCAN command into the next cursor and the
 // batch.

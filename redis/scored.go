@@ -36,9 +36,6 @@ func (s Scored[T]) flatten(out []any) ([]any, error) {
 	return append(out, s.Score, member), nil
 }
 
-// pairType is what Scored implements, so that a flat list is read two by two.
-var pairType = reflect.TypeFor[interface{ pair() }]()
-
 // Entry is an ID with its value, as in the replies to XRANGE, XCLAIM and the like.
 // XREAD answers with a map[string][]Entry[T]. For the fields of a stream, T is a struct
 // or a map; it is a pointer to one if entries may have been deleted.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // scriptNode is a Sender that keeps what is sent until it is answered.
@@ -61,7 +63,7 @@ func showLast(reqs []Request) string {
 }
 
 func missOf(node string) error {
-	return errorReply("NOSCRIPT No matching script. Please use EVAL.").WithProperty(EKAddress, node)
+	return resp.ErrorReply("NOSCRIPT No matching script. Please use EVAL.").WithProperty(EKAddress, node)
 }
 
 // gotten keeps what futures are resolved with.
@@ -181,7 +183,7 @@ func TestScriptTransaction(t *testing.T) {
 	s.loaded.Store(true)
 	db.SendTransaction([]Request{s.Request(nil, "1"), other.Request(nil, "2"), s.Request(nil, "3"), Req("GET", "k")}, got, 7)
 	assert.Equal(t, "EVAL 1, EVAL 2, EVALSHA 3, GET k", showLast(node.tx))
-	refused := errorReply("ERR Error compiling script")
+	refused := resp.ErrorReply("ERR Error compiling script")
 	node.txcb.Resolve([]any{refused, "OK", missOf(""), "v"}, 7)
 	assert.Equal(t, []any{refused, "OK", refused, "v"}, got[7], "the reason why it is not there")
 
@@ -204,7 +206,7 @@ func TestScriptServerHash(t *testing.T) {
 
 	refused := NewScript("x").ServerHash()
 	refused.ask(node)
-	node.answer(errorReply("NOPERM no"))
+	node.answer(resp.ErrorReply("NOPERM no"))
 	refused.ask(node)
 	assert.Empty(t, node.sent, "who was refused does not ask again")
 	assert.Equal(t, Req("EVAL", "x", 0), refused.Request(nil))
@@ -257,12 +259,12 @@ func TestFunctionRounds(t *testing.T) {
 			return
 		}
 		calls++
-		cb.Resolve(errorReply("ERR Function not found"), n)
+		cb.Resolve(resp.ErrorReply("ERR Function not found"), n)
 	}
 	f := NewLibrary("x").Function("f")
 	assertType(t, ErrResult, f.Do(t.Context(), node, nil))
 	assert.Equal(t, []int{maxFunctionRounds + 1, maxFunctionRounds}, []int{calls, loads}, "bounded, while somebody flushes")
-	calls, loads, loaded = 0, 0, errorReply("NOPERM no")
+	calls, loads, loaded = 0, 0, resp.ErrorReply("NOPERM no")
 	assertType(t, ErrResult, f.Do(t.Context(), node, nil))
 	assert.Equal(t, []int{1, 1}, []int{calls, loads}, "nothing to gain by repeating")
 }

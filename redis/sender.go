@@ -1,5 +1,40 @@
 package redis
 
+import (
+	"errors"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// Future takes the result of a request.
+type Future interface {
+	// Resolve is called once, with the result and the n that was given with the
+	// request. It may be called in any goroutine, and before Send has returned. Mostly
+	// that is the goroutine that reads the socket: it must be quick, and must not wait
+	// for another reply of the same connection.
+	Resolve(res any, n uint64)
+	// Cancelled returns an error if nobody waits for the result any more: the request
+	// is not sent then, unless it is written already. It must not block.
+	Cancelled() error
+}
+
+// FuncFuture is a Future made of a function. It is never cancelled.
+type FuncFuture func(res any, n uint64)
+
+// Resolve implements Future.
+func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
+
+// Cancelled implements Future.
+func (f FuncFuture) Cancelled() error { return nil }
+
+// resolve resolves cb, if there is one.
+func resolve(cb Future, res any, n uint64) {
+	if cb != nil {
+		cb.Resolve(res, n)
+	}
+}
+
 // Sender sends requests whose futures are resolved later. Connections, clusters and
 // wrappers of them are Senders. Implementations are safe for use by many goroutines,
 // unless they say otherwise.
@@ -29,4 +64,66 @@ type Scanner interface {
 	// with ScanEOF when there is no more. One Next at a time. After an error the
 	// next call repeats the step that failed; after ScanEOF it gives ScanEOF again.
 	Next(cb Future)
+}
+
+// ScanEOF is what a Scanner's future gets when the iteration is over. It is
+// the end, not a failure.
+var ScanEOF = errors.New("scan: end of iteration")
+
+// ScanOpts says what to iterate over.
+type ScanOpts struct {
+	// Cmd is SCAN (the default), HSCAN, SSCAN or ZSCAN.
+	Cmd string
+	// Key is the key that HSCAN, SSCAN and ZSCAN walk; SCAN ignores it.
+	Key string
+	// Match is a glob pattern; empty matches all.
+	Match string
+	// Count is a hint of how many elements one step looks at; 0 leaves it to
+	// the server (10, see the Redis documentation of SCAN).
+	Count int
+}
+
+// Request returns the request for the step after cursor it; nil begins.
+func (s ScanOpts) Request(it []byte) Request {
+	if it == nil {
+		it = []byte("0")
+	}
+	cmd, args := s.Cmd, make([]any, 0, 6)
+	if cmd == "" {
+		cmd = "SCAN"
+	}
+	if !command.Lookup(cmd).Named("SCAN") {
+		args = append(args, s.Key)
+	}
+	args = append(args, it)
+	if s.Match != "" {
+		args = append(args, "MATCH", s.Match)
+	}
+	if s.Count > 0 {
+		args = append(args, "COUNT", s.Count)
+	}
+	return Request{Cmd: cmd, Args: args}
+}
+
+// encodedSender is the optional part of a Sender that takes requests which are
+// encoded already, so that their arguments never leave the caller's stack.
+// Connections and clusters have it.
+type encodedSender interface {
+	SendEncoded(r *wire.Request, cb Future, n uint64)
+	// TakesEncoded reports whether SendEncoded stands for the Send of held. It
+	// does if held is the sender itself, and not if held embeds it: a decorator
+	// has this method by promotion, and a Send of its own. wantsSlot is whether
+	// wire.Request.Slot is to be set.
+	TakesEncoded(held Sender) (takes, wantsSlot bool)
+}
+
+// takesEncoded returns s as an encodedSender, if it is one and its Send stands for no
+// more, and whether it wants wire.Request.Slot.
+func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
+	if encoded, ok := s.(encodedSender); ok {
+		if takes, wantsSlot := encoded.TakesEncoded(s); takes {
+			return encoded, wantsSlot
+		}
+	}
+	return nil, false
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -145,7 +146,7 @@ func (s *Session) Do(cmd string, args ...any) any {
 
 // DoInto sends a command and reads its reply into dst: see [Sync.DoInto].
 func (s *Session) DoInto(dst any, cmd string, args ...any) error {
-	if err := checkTarget(dst); err != nil {
+	if err := checkTarget(dst, resp.KindOf(dst)); err != nil {
 		return err
 	}
 	return readInto(dst, s.Do(cmd, args...), cmd, args)

@@ -3,7 +3,8 @@ package redis
 import (
 	"io"
 
-	"github.com/joomcode/errorx"
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // Stream is an argument that is read while it is sent, for values that should not be
@@ -26,13 +27,13 @@ func StreamRequest(w io.Writer, req Request) (written int64, err error) {
 		if stream, ok := arg.(Stream); ok && stream.R != nil && stream.Size >= 0 {
 			continue
 		}
-		if !encodable(arg) {
+		if !command.IsArg(arg) {
 			return 0, errArgument(req.Cmd, i, arg)
 		}
 	}
 	// Of a request with as many empty arguments, all but those is kept.
 	const empty = "$0\r\n\r\n"
-	buf, _ := appendCommand(nil, req.Cmd, make([]any, len(req.Args)))
+	buf, _ := resp.AppendCommand(nil, req.Cmd, make([]any, len(req.Args)))
 	buf = buf[:len(buf)-len(req.Args)*len(empty)]
 	out := &countingWriter{w: w}
 	for _, arg := range req.Args {
@@ -43,7 +44,7 @@ func StreamRequest(w io.Writer, req Request) (written int64, err error) {
 			buf = buf[:0]
 			continue
 		}
-		buf, _ = appendArg(buf, arg)
+		buf, _ = resp.AppendArg(buf, arg)
 	}
 	_, err = out.Write(buf)
 	return out.n, err
@@ -51,7 +52,7 @@ func StreamRequest(w io.Writer, req Request) (written int64, err error) {
 
 // writeTo writes what comes before the stream, and the stream as a bulk string.
 func (s Stream) writeTo(w io.Writer, before []byte) error {
-	before = appendLine(append(before, '$'), s.Size)
+	before = resp.AppendLength(append(before, '$'), s.Size)
 	if _, err := w.Write(before); err != nil {
 		return err
 	}
@@ -78,40 +79,4 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
-}
-
-// DecodeTo reads the next reply. If that is a bulk string, the string is written to w
-// as it arrives, and its length is the result (int64). Any other reply is returned as
-// by Decode. An error of w is an [ErrIO], after which the decoder can't be used any
-// more.
-func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
-	kind, err := d.Next()
-	if err != nil {
-		return nil, err
-	}
-	d.size = 0
-	if kind != '$' {
-		return d.value(0)
-	}
-	line, err := d.line()
-	if err != nil {
-		return nil, err
-	}
-	n, err := d.length(line, d.limits.Bulk)
-	if err != nil || n < 0 {
-		return nil, err
-	}
-	m, err := io.CopyN(w, d.r, int64(n))
-	d.size += int(m)
-	if err != nil {
-		return nil, d.streamError(err)
-	}
-	return int64(n), d.crlf()
-}
-
-func (d *Decoder) streamError(err error) *errorx.Error {
-	if err == io.EOF {
-		return d.ioError(err)
-	}
-	return ErrIO.Wrap(err, "streaming a reply")
 }

@@ -1,12 +1,11 @@
 package redis
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"reflect"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // DoInto sends a command and reads its reply into dst, a pointer to a variable of any
@@ -31,42 +30,33 @@ func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 }
 
 func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
-	t := target{kind: targetOf(dst)}
-	switch {
-	case t.kind == targetPlanned:
-		return doIntoPlanned(ctx, s, dst, cmd, args)
-	case reflect.ValueOf(dst).IsNil():
-		return ErrArgumentType.New("a reply can't be read into a nil %T", dst)
-	case t.kind == targetBytes:
-		buf := dst.(*[]byte)
-		t.body, *buf = (*buf)[:0], nil
+	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
+	if err := checkTarget(dst, t.Kind); err != nil {
+		return err
+	}
+	var lent *[]byte
+	if t.Kind == resp.Bytes {
+		lent = dst.(*[]byte)
+		t.Bytes, *lent = (*lent)[:0], nil
 	}
 	res := do(ctx, s, cmd, args, &t, nil)
 	if t.filled && AsError(res) == nil {
-		t.store(dst)
+		t.Store(dst)
 		return nil
 	}
-	if t.kind == targetBytes {
-		*dst.(*[]byte) = t.body[:0]
+	if lent != nil {
+		*lent = t.Bytes[:0]
 	}
 	return readInto(dst, res, cmd, args)
 }
 
-// doIntoPlanned is doInto for types that take reflection.
-func doIntoPlanned(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
-	if err := checkTarget(dst); err != nil {
-		return err
-	}
-	return readInto(dst, do(ctx, s, cmd, args, nil, nil), cmd, args)
-}
-
-// checkTarget returns ErrArgumentType if no reply can be read into dst.
-func checkTarget(dst any) error {
+// checkTarget returns ErrArgumentType if no reply can be read into dst, which is of the kind.
+func checkTarget(dst any, kind resp.Kind) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
 		return errArgType("a reply can't be read into a %T that points nowhere", dst)
 	}
-	if targetOf(dst) != targetPlanned {
+	if kind != resp.NoKind {
 		return nil
 	}
 	if _, err := planOf(v.Type().Elem()); err != nil {
@@ -78,203 +68,32 @@ func checkTarget(dst any) error {
 // readInto reads the result of a request into dst, which is left as it was if
 // that fails. The result of HMGET has values alone, the request has their names.
 func readInto(dst, res any, cmd string, args []any) error {
-	v := reflect.ValueOf(dst).Elem()
-	named := v.Kind() == reflect.Map
-	fresh := dst
-	if targetOf(dst) == targetPlanned {
-		p, _ := planOf(v.Type())
-		named = p.named
-		fresh = reflect.New(v.Type()).Interface()
+	if resp.KindOf(dst) != resp.NoKind {
+		return ofRequest(assign(dst, res), cmd, args)
 	}
-	if named && equalFold(cmd, "HMGET") && len(args) > 0 {
+	v := reflect.ValueOf(dst).Elem()
+	p, _ := planOf(v.Type())
+	if p.named && command.Lookup(cmd).Named("HMGET") && len(args) > 0 {
 		res = Zip(cloneArgs(args[1:]), res)
 	}
-	if err := assign(fresh, res); err != nil {
-		return traced(withRequest(err, cmd, args)).(error)
+	fresh := v
+	if p.partial {
+		fresh = reflect.New(v.Type()).Elem()
 	}
-	if fresh != dst {
-		v.Set(reflect.ValueOf(fresh).Elem())
+	err := AsError(res)
+	if err == nil {
+		err = answered(p.read(fresh, res), res)
 	}
-	return nil
+	if err == nil && p.partial {
+		v.Set(fresh)
+	}
+	return ofRequest(err, cmd, args)
 }
 
-// target is a place for a single value. It belongs to the waiter until the
-// caller takes it, so that a reply that comes too late can't touch what is the
-// caller's.
-type target struct {
-	kind   targetKind
-	filled bool // the value is here, and not in the result
-
-	body  []byte // lent by the caller
-	text  string
-	num   int64
-	float float64
-	truth bool
-}
-
-type targetKind uint8
-
-const (
-	targetNone    targetKind = iota
-	targetPlanned            // no Value: read by a plan, out of the result
-	targetResult             // a slice or a map, which is made of the result
-	targetBytes              // from here on: decoded where the reply is read
-	targetString
-	targetInt
-	targetFloat
-	targetBool
-)
-
-func targetOf(dst any) targetKind {
-	switch dst.(type) {
-	case *[]byte:
-		return targetBytes
-	case *string:
-		return targetString
-	case *int64:
-		return targetInt
-	case *float64:
-		return targetFloat
-	case *bool:
-		return targetBool
-	case *[][]byte, *[]string, *[]int64, *[]float64, *[]bool,
-		*map[string][]byte, *map[string]string, *map[string]int64, *map[string]float64, *map[string]bool:
-		return targetResult
+// ofRequest names the request that could not be answered, or not be read.
+func ofRequest(err error, cmd string, args []any) error {
+	if err == nil {
+		return nil
 	}
-	return targetPlanned
-}
-
-func (t *target) store(dst any) {
-	switch dst := dst.(type) {
-	case *[]byte:
-		*dst = t.body
-	case *string:
-		*dst = t.text
-	case *int64:
-		*dst = t.num
-	case *float64:
-		*dst = t.float
-	case *bool:
-		*dst = t.truth
-	}
-}
-
-// DecodeReply implements wire.ReplyDecoder.
-func (w *waiter) DecodeReply(d *Decoder, _ uint64) (any, error) {
-	res, filled, err := d.decodeInto(&w.target)
-	w.target.filled = filled && err == nil
-	return res, err
-}
-
-var _ wire.ReplyDecoder[*Decoder] = (*waiter)(nil)
-
-// decodeInto reads one reply into t, if it is a single value, and else returns
-// it as a result.
-func (d *Decoder) decodeInto(t *target) (res any, filled bool, err error) {
-	kind, err := d.Next()
-	if err != nil {
-		return nil, false, err
-	}
-	d.size = 0
-	switch kind {
-	case '+', ':':
-		return d.lineInto(t)
-	case ',':
-		if !d.resp2 {
-			return d.lineInto(t)
-		}
-	case '$':
-		return d.bulkInto(t)
-	}
-	res, err = d.value(0)
-	return res, false, err
-}
-
-func (d *Decoder) lineInto(t *target) (any, bool, error) {
-	line, err := d.line()
-	if err != nil {
-		return nil, false, err
-	}
-	if res, err := oneLine(line); err != nil || !t.set(line[1:]) {
-		return res, false, err
-	}
-	return nil, true, nil
-}
-
-func (d *Decoder) bulkInto(t *target) (any, bool, error) {
-	line, err := d.line()
-	if err != nil {
-		return nil, false, err
-	}
-	n, err := d.length(line, d.limits.Bulk)
-	switch {
-	case err != nil:
-		return nil, false, err
-	case n < 0:
-		return nil, false, nil
-	case n+2 <= d.r.Size():
-		return d.bufferedInto(t, n)
-	case t.kind != targetBytes:
-		res, err := d.body(n)
-		return res, false, err
-	}
-	return nil, true, d.bodyInto(t, n)
-}
-
-// bufferedInto is for strings that fit into the reader's buffer: they are used
-// where they are.
-func (d *Decoder) bufferedInto(t *target, n int) (any, bool, error) {
-	text, err := d.r.Peek(n + 2)
-	if err != nil {
-		d.size += len(text)
-		return nil, false, d.ioError(err)
-	}
-	if text[n] != '\r' || text[n+1] != '\n' {
-		return nil, false, ErrNoFinalRN.New("string is not followed by CRLF")
-	}
-	var res any
-	filled := t.set(text[:n])
-	if !filled {
-		res = bytes.Clone(text[:n])
-	}
-	d.size += n + 2
-	_, _ = d.r.Discard(n + 2)
-	return res, filled, nil
-}
-
-// bodyInto reads a long string into t's buffer, as far as that has room, and
-// else into one that grows as the string arrives.
-func (d *Decoder) bodyInto(t *target, n int) error {
-	if cap(t.body) < n {
-		body, err := d.body(n)
-		t.body = body
-		return err
-	}
-	t.body = t.body[:n]
-	m, err := io.ReadFull(d.r, t.body)
-	d.size += m
-	if err != nil {
-		return d.ioError(err)
-	}
-	return d.crlf()
-}
-
-// set sets the target to what text stands for.
-func (t *target) set(text []byte) (ok bool) {
-	switch t.kind {
-	case targetBytes:
-		t.body, ok = append(t.body[:0], text...), true
-		if t.body == nil { // an empty string is not null
-			t.body = []byte{}
-		}
-	case targetString:
-		t.text, ok = string(text), true
-	case targetInt:
-		t.num, ok = parseInt(text)
-	case targetFloat:
-		t.float, ok = parseFloat(text)
-	case targetBool:
-		t.truth, ok = parseBool(text)
-	}
-	return ok
+	return traced(withRequest(err, cmd, args)).(error)
 }

@@ -105,7 +105,7 @@ func into(s Sender, like any) (any, error) {
 	panic("no such case")
 }
 
-func intoA[T Value](s Sender) (any, error) {
+func intoA[T any](s Sender) (any, error) {
 	var dst T
 	err := Sync{s}.DoInto(&dst, "GET", "k")
 	return dst, err

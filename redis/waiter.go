@@ -8,31 +8,9 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
-
-// encodedSender is the optional part of a Sender that takes requests which are
-// encoded already, so that their arguments never leave the caller's stack.
-// Connections and clusters have it.
-type encodedSender interface {
-	SendEncoded(r *wire.Request, cb Future, n uint64)
-	// TakesEncoded reports whether SendEncoded stands for the Send of held. It
-	// does if held is the sender itself, and not if held embeds it: a decorator
-	// has this method by promotion, and a Send of its own. wantsSlot is whether
-	// wire.Request.Slot is to be set.
-	TakesEncoded(held Sender) (takes, wantsSlot bool)
-}
-
-// takesEncoded returns s as an encodedSender, if it is one and its Send stands for no
-// more, and whether it wants wire.Request.Slot.
-func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
-	if encoded, ok := s.(encodedSender); ok {
-		if takes, wantsSlot := encoded.TakesEncoded(s); takes {
-			return encoded, wantsSlot
-		}
-	}
-	return nil, false
-}
 
 // waiter is the future of a caller that waits for one result. Those of encoded
 // requests are pooled. A Sender of a user's gets one that is used once: if it
@@ -154,6 +132,22 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 	return res
 }
 
+// target is a place for a single value. It belongs to the waiter until the caller takes it, so
+// that a reply that comes too late can't touch what is the caller's.
+type target struct {
+	resp.Scalar      // its Bytes are lent by the caller
+	filled      bool // the value is here, and not in the result
+}
+
+// DecodeReply implements wire.ReplyDecoder.
+func (w *waiter) DecodeReply(d *Decoder, _ uint64) (any, error) {
+	res, filled, err := d.codec().DecodeScalar(&w.target.Scalar)
+	w.target.filled = filled && err == nil
+	return res, err
+}
+
+var _ wire.ReplyDecoder[*Decoder] = (*waiter)(nil)
+
 // withdrawn is the result of a request that was taken back unsent.
 func withdrawn(ctx context.Context) *errorx.Error {
 	return ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
@@ -209,7 +203,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 // encodeCommand encodes a command into s, and describes it. When an argument can't be encoded
 // it returns the argument's index, else -1. It keeps no reference to args.
 func encodeCommand(s *wire.Scratch, cmd string, args []any, wantsSlot bool) (bad int) {
-	if s.Buf, bad = appendCommand(s.Buf, cmd, args); bad >= 0 {
+	if s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args); bad >= 0 {
 		return bad
 	}
 	r := &s.Request
@@ -222,9 +216,9 @@ func encodeCommand(s *wire.Scratch, cmd string, args []any, wantsSlot bool) (bad
 // want prepares the waiter, and its encoded request, for what the caller wants.
 func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wire.Place) {
 	w.observed = seen != nil
-	if t != nil && t.kind >= targetBytes {
+	if t != nil && t.Kind != resp.NoKind {
 		w.typed, w.target = true, *t
-		t.body = nil // lent until result takes it back
+		t.Bytes = nil // lent until result takes it back
 	}
 	r.Waits, r.Plain, r.Typed, r.Observed = true, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
@@ -236,7 +230,7 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 // exchangePlain is exchange with a Sender that takes plain requests.
 func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire.Place) any {
 	for i, arg := range args {
-		if !encodable(arg) {
+		if !command.IsArg(arg) {
 			return errArgument(cmd, i, arg)
 		}
 	}

@@ -315,7 +315,7 @@ func (q *racingQueue) Withdraw(seq uint64) bool {
 // A waiter must not keep what it waited for.
 func TestWaiterRecycles(t *testing.T) {
 	w := pooledWaiter()
-	w.res, w.target.body = "result", []byte("lent")
+	w.res, w.target.Bytes = "result", []byte("lent")
 	w.typed, w.observed, w.place.Peer = true, true, "peer"
 	w.ctx = t.Context()
 	w.recycle()

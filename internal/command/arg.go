@@ -1,7 +1,5 @@
 package command
 
-import "math"
-
 // Words is how many words are sent, the command's name included.
 func (c *Call) Words() int {
 	return 1 + c.shift + len(c.args)
@@ -61,8 +59,7 @@ func equalFold[S string | []byte](s S, upper string) bool {
 	return true
 }
 
-// count reads a number of keys, of any type that is encoded as a number. It is
-// not ok unless the number is in 1 … Words.
+// count reads a number of keys, of any type that is sent as one. It is not ok unless the number is in 1 … Words.
 func (c *Call) count(p int) (n int, ok bool) {
 	if p <= c.shift {
 		return parseCount(c.word, c.Words())
@@ -70,53 +67,16 @@ func (c *Call) count(p int) (n int, ok bool) {
 	if p >= c.Words() {
 		return 0, false
 	}
-	var v uint64
 	switch x := c.args[c.argIndex(p)].(type) {
 	case string:
 		return parseCount(x, c.Words())
 	case []byte:
 		return parseCount(x, c.Words())
-	case int:
-		v = uint64(x)
-	case int8:
-		v = uint64(x)
-	case int16:
-		v = uint64(x)
-	case int32:
-		v = uint64(x)
-	case int64:
-		v = uint64(x)
-	case uint:
-		v = uint64(x)
-	case uint8:
-		v = uint64(x)
-	case uint16:
-		v = uint64(x)
-	case uint32:
-		v = uint64(x)
-	case uint64:
-		v = x
-	case uintptr:
-		v = uint64(x)
-	case float32:
-		v = wholeCount(float64(x))
-	case float64:
-		v = wholeCount(x)
-	case bool:
-		if x {
-			v = 1
-		}
+	default:
+		var room [32]byte
+		text, _ := AppendNumber(room[:0], x)
+		return parseCount(text, c.Words())
 	}
-	// A negative number has become too large a one.
-	return int(v), 1 <= v && v <= uint64(c.Words())
-}
-
-// wholeCount is f as an integer, or 0 if it can't be a count.
-func wholeCount(f float64) uint64 {
-	if f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
-		return 0
-	}
-	return uint64(f)
 }
 
 // parseCount reads a plain decimal, as strictly as the server does.

@@ -58,6 +58,9 @@ func (i *Info) Is(f Flags) bool {
 	return i != nil && i.Flags&f != 0
 }
 
+// Named reports whether the command has that name, in upper case. It is false for a nil Info.
+func (i *Info) Named(name string) bool { return i != nil && i.Name == name }
+
 // maxName bounds the names that Lookup can find: four machine words hold one.
 const maxName = 32
 

@@ -1,4 +1,4 @@
-package redis
+package resp
 
 // Push is what a server sends without a request: a message of a channel, the
 // confirmation of a subscription, the invalidation of keys.
@@ -25,99 +25,74 @@ const maxPushElements = 8
 // decoder can't be used any more.
 func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 	d.size = 0
-	head, err := d.r.Peek(1)
-	for err == nil && head[0] == '|' && !d.resp2 { // an attribute says nothing
-		if _, err := d.frame(0); err != nil {
-			return nil, false, err
+	h, line, err := d.head(0)
+	for err == nil && h.kind == '|' { // an attribute says nothing
+		if err = d.discard(h, 0); err == nil {
+			h, line, err = d.head(0)
 		}
-		head, err = d.r.Peek(1)
 	}
 	if err != nil {
-		return nil, false, d.ioError(err)
+		return nil, false, err
 	}
-	if kind := head[0]; kind != '>' && (kind != '*' || !d.resp2) {
-		reply, err = d.value(0)
+	if h.kind != '>' && (h.kind != '*' || d.forms != &resp2) {
+		reply, err = d.rest(h, line, 0)
 		return reply, false, err
 	}
-	line, err := d.line()
-	if err != nil {
-		return nil, false, err
-	}
-	if d.resp2 && line[0] == '>' {
-		return nil, false, errLine(ErrUnknownHeaderType, line)
-	}
-	n, err := d.length(line, maxPushElements)
-	if err != nil {
-		return nil, false, err
-	}
-	if n < 1 {
-		return nil, false, ErrResponseFormat.New("push without a kind")
+	err = d.push(h, p)
+	return nil, err == nil, err
+}
+
+func (d *Decoder) push(h header, p *Push) error {
+	switch {
+	case h.n > maxPushElements:
+		return ErrResponseTooLarge.New("push of %d elements is over the limit of %d", h.n, maxPushElements)
+	case h.n < 1:
+		return ErrResponseFormat.New("push without a kind")
 	}
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
-	for range max(1, n-1) {
+	for range max(1, h.n-1) {
 		if err := d.word(p); err != nil {
-			return nil, false, err
+			return err
 		}
 	}
-	if n > 1 {
-		err = d.last(p)
+	if h.n == 1 {
+		return nil
 	}
-	return nil, err == nil, err
+	return d.last(p)
 }
 
 // word reads an element that has to be a string.
 func (d *Decoder) word(p *Push) error {
-	line, err := d.line()
-	if err != nil {
-		return err
-	}
-	if line[0] != '$' {
-		return ErrResponseFormat.New("push with an element that is not a string")
-	}
-	n, err := d.length(line, d.limits.Bulk)
+	h, _, err := d.head(1)
 	switch {
 	case err != nil:
 		return err
-	case n < 0:
+	case h.kind != '$':
+		return ErrResponseFormat.New("push with an element that is not a string")
+	case h.form == ofNull:
 		return ErrResponseFormat.New("push with null instead of a string")
-	case n > d.r.Size():
-		word, err := d.body(n)
-		p.Words = append(p.Words, word)
-		return err
 	}
-	start := len(p.scratch)
-	if n > 0 {
-		word, err := d.r.Peek(n)
-		if err != nil {
-			d.size += len(word)
-			return d.ioError(err)
-		}
+	word, lies, err := d.text(h.n, nil, false)
+	if lies {
+		start := len(p.scratch)
 		p.scratch = append(p.scratch, word...) // what is moved stays valid where it was
-		d.size += n
-		_, _ = d.r.Discard(n)
+		word = p.scratch[start:]
 	}
-	p.Words = append(p.Words, p.scratch[start:])
-	return d.crlf()
+	p.Words = append(p.Words, word)
+	return err
 }
 
 // last reads the last element.
 func (d *Decoder) last(p *Push) error {
-	head, err := d.r.Peek(1)
-	if err != nil {
-		return d.ioError(err)
+	h, line, err := d.begin(1)
+	switch {
+	case err != nil:
+	case h.kind == '$' && h.form == ofText:
+		var lies bool
+		p.Body, lies, err = d.text(h.n, nil, true)
+		p.Body = owned(p.Body, lies)
+	default:
+		p.Rest, err = d.rest(h, line, 1)
 	}
-	if head[0] != '$' {
-		p.Rest, err = d.value(1)
-		return err
-	}
-	line, err := d.line()
-	if err != nil {
-		return err
-	}
-	n, err := d.length(line, d.limits.Bulk)
-	if err != nil || n < 0 {
-		return err
-	}
-	p.Body, err = d.body(n)
 	return err
 }

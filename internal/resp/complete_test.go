@@ -1,4 +1,4 @@
-package redis
+package resp_test
 
 import (
 	"bufio"
@@ -9,16 +9,19 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/redis"
 )
 
 var errWouldWait = errors.New("would wait")
 
 // buffered returns a decoder that has text in its buffer. What it reads beyond
 // is errWouldWait.
-func buffered(t testing.TB, text string) *Decoder {
+func buffered(t testing.TB, text string) *resp.Decoder {
 	t.Helper()
 	r := bufio.NewReaderSize(io.MultiReader(strings.NewReader(text), waitingReader{}), 64<<10)
-	d := NewDecoder(r, Limits{})
+	d := resp.NewDecoder(r, resp.Limits{})
 	if text != "" {
 		require.NoError(t, d.AwaitMore())
 		require.Equal(t, len(text), d.Buffered())
@@ -43,7 +46,7 @@ func TestDecoderComplete(t *testing.T) {
 
 // A reply that does not fit into the buffer can't be waited for in whole.
 func TestDecoderFull(t *testing.T) {
-	d := NewDecoder(bufio.NewReaderSize(strings.NewReader("$100\r\n"+strings.Repeat("x", 100)+"\r\n"), 64), Limits{})
+	d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader("$100\r\n"+strings.Repeat("x", 100)+"\r\n"), 64), resp.Limits{})
 	for !d.Full() {
 		require.False(t, d.Complete())
 		require.NoError(t, d.AwaitMore())
@@ -62,7 +65,7 @@ func checkComplete(t testing.TB, text string) {
 		return
 	}
 	_, err := d.Decode()
-	if typed := AsErrorx(err); typed != nil {
+	if typed := redis.AsErrorx(err); typed != nil {
 		require.NotEqual(t, errWouldWait, typed.Cause(), "%.40q", text)
 	}
 }

@@ -1,4 +1,13 @@
-package redis
+package resp
+
+// Results that come often are boxed once.
+var (
+	resultOK     any = "OK"
+	resultQueued any = "QUEUED"
+	resultPong   any = "PONG"
+	resultEmpty  any = []byte{}
+	resultNone   any = []any{}
+)
 
 // Most replies are OK, a string or a number, and have come as a whole when their turn
 // comes. These are decoded where they lie, without going over them for a line, a length
@@ -24,6 +33,9 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 		}
 		return f
 	case '$', ':':
+		if buf[1]-'0' > 9 {
+			return f
+		}
 	default:
 		return f
 	}
@@ -36,7 +48,7 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 		n = n*10 + int64(digit)
 	}
 	end := i + 2
-	if i == 1 || len(buf) < end || buf[i] != '\r' || buf[i+1] != '\n' || end > d.limits.Line {
+	if len(buf) < end || buf[i] != '\r' || buf[i+1] != '\n' || end > d.limits.Line {
 		return f
 	}
 	if buf[0] == ':' {
@@ -52,8 +64,8 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 // atHandDigits is the index behind the last digit of a number that can't overflow.
 const atHandDigits = 19
 
-// decodeAtHand decodes the next reply if it is at hand.
-func (d *Decoder) decodeAtHand() (res any, ok bool) {
+// valueAtHand decodes the next reply if it is at hand.
+func (d *Decoder) valueAtHand() (res any, ok bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	f := d.atHand(buf)
 	switch {
@@ -66,11 +78,28 @@ func (d *Decoder) decodeAtHand() (res any, ok bool) {
 	case f.n == 0:
 		res = resultEmpty
 	default:
-		body := make([]byte, f.n)
-		copy(body, buf[f.body:])
-		res = body
+		res = owned(buf[f.body:][:f.n], true)
 	}
 	d.size = f.size
 	_, _ = d.r.Discard(f.size)
 	return res, true
+}
+
+// scalarAtHand reads the next reply into s if it is at hand and of the kind.
+func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
+	buf, _ := d.r.Peek(d.r.Buffered())
+	f := d.atHand(buf)
+	if f.size == 0 {
+		return false
+	}
+	text := buf[1 : f.size-len(crlf)]
+	if f.kind == '$' {
+		text = buf[f.body:][:f.n]
+	}
+	if !s.Set(text) {
+		return false
+	}
+	d.size = f.size
+	_, _ = d.r.Discard(f.size)
+	return true
 }

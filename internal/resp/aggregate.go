@@ -1,48 +1,29 @@
-package redis
+package resp
 
 import "slices"
 
-// resultNone is boxed once, as results that come often are.
-var resultNone any = []any{}
-
-// A nested array starts with room for so many elements, for the same reason.
+// A nested array starts with room for so many elements: its length alone can't claim memory.
 const nestedFirstStep = 16
 
-// aggregate reads an array, set, map, push or attribute that is nested depth deep.
-func (d *Decoder) aggregate(kind byte, line []byte, depth int) (any, error) {
-	n, err := d.length(line, d.limits.Elements)
-	if err != nil {
-		return nil, err
-	}
-	if n < 0 {
-		return nil, nil
-	}
-	if depth >= d.limits.Depth {
-		return nil, ErrResponseTooLarge.New("nested deeper than %d", d.limits.Depth)
-	}
-	if kind == '>' && depth > 0 {
-		return nil, ErrResponseFormat.New("push inside of a reply")
-	}
-	if kind == '%' || kind == '|' {
-		if n > d.limits.Elements/2 {
-			return nil, ErrResponseTooLarge.New("map of %d pairs is over the limit of %d elements", n, d.limits.Elements)
-		}
-		n *= 2
-	}
-	if n == 0 && (kind == '*' || kind == '~') {
+// aggregate reads what follows the first line of an array, set or map.
+func (d *Decoder) aggregate(h header, depth int) (any, error) {
+	if h.n == 0 && h.kind != '%' {
 		return resultNone, nil
 	}
-	elements, err := d.elements(n, depth)
-	if err != nil {
+	elements, err := d.elements(h.n, depth)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	switch kind {
-	case '%':
+	case h.kind == '%':
 		return mapOf(elements)
-	case '>', '|':
-		return skipped{}, nil
 	}
 	return elements, nil
+}
+
+// discard reads what follows the first line of a push or an attribute.
+func (d *Decoder) discard(h header, depth int) error {
+	_, err := d.elements(h.n, depth)
+	return err
 }
 
 // elements reads the n elements of an aggregate that is nested depth deep.
@@ -73,7 +54,7 @@ func (d *Decoder) elements(n, depth int) ([]any, error) {
 func mapOf(pairs []any) (any, error) {
 	m := make(map[string]any, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
-		key, ok := ArgToString(pairs[i])
+		key, ok := ArgText(pairs[i])
 		if !ok || pairs[i] == nil {
 			return nil, ErrResponseFormat.New("map key of type %T", pairs[i])
 		}

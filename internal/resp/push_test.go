@@ -1,4 +1,4 @@
-package redis
+package resp_test
 
 import (
 	"bufio"
@@ -8,10 +8,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
-func pushDecoder(text string, size int, resp2 bool) *Decoder {
-	d := NewDecoder(bufio.NewReaderSize(strings.NewReader(text), size), Limits{})
+func pushDecoder(text string, size int, resp2 bool) *resp.Decoder {
+	d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(text), size), resp.Limits{})
 	if resp2 {
 		d.OnlyRESP2()
 	}
@@ -38,7 +40,7 @@ func TestDecodePush(t *testing.T) {
 		for _, resp2 := range []bool{true, false} {
 			head := map[bool]string{true: "*", false: ">"}[resp2]
 			d := pushDecoder(strings.Repeat(head+c.text, 2), 16, resp2)
-			var p Push
+			var p resp.Push
 			for range 2 {
 				reply, pushed, err := d.DecodePush(&p)
 				require.NoError(t, err, "%q", c.text)
@@ -62,14 +64,14 @@ func TestDecodePushOfReplies(t *testing.T) {
 		"+PONG\r\n": "PONG", "$1\r\na\r\n": []byte("a"), "*1\r\n:1\r\n": []any{int64(1)},
 		"|1\r\n+a\r\n+b\r\n:1\r\n": int64(1),
 	} {
-		var p Push
+		var p resp.Push
 		reply, pushed, err := pushDecoder(text, 64, false).DecodePush(&p)
 		require.NoError(t, err)
 		assert.False(t, pushed)
 		assert.Equal(t, want, reply)
 	}
 	// A push behind an attribute is not lost.
-	var p Push
+	var p resp.Push
 	_, pushed, err := pushDecoder("|1\r\n+a\r\n+b\r\n>1\r\n$1\r\nx\r\n", 64, false).DecodePush(&p)
 	require.NoError(t, err)
 	assert.True(t, pushed)
@@ -91,13 +93,13 @@ func TestDecodePushRefuses(t *testing.T) {
 		">2\r\n$1\r\na\r\n$2\r\na":      "reading",
 		">2\r\n$3\r\na":                 "reading",
 	} {
-		var p Push
+		var p resp.Push
 		_, _, err := pushDecoder(text, 64, false).DecodePush(&p)
 		assert.ErrorContains(t, err, want, "%q", text)
 	}
-	var p Push
+	var p resp.Push
 	_, _, err := pushDecoder(">1\r\n:1\r\n", 64, true).DecodePush(&p)
-	assertType(t, ErrUnknownHeaderType, err, "RESP2 has no pushes")
+	assertType(t, resp.ErrUnknownHeaderType, err, "RESP2 has no pushes")
 }
 
 // FuzzDecodePush compares a push with what Decode makes of an array of the same
@@ -107,21 +109,21 @@ func FuzzDecodePush(f *testing.F) {
 	f.Add("2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", uint64(2))
 	f.Add("1\r\n$4\r\npong\r\n", uint64(3))
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		limits := Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
-		var p, q Push
-		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(">"+text), len(text)+16), limits)
+		limits := resp.Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
+		var p, q resp.Push
+		d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(">"+text), len(text)+16), limits)
 		_, pushed, err := d.DecodePush(&p)
 		require.Equal(t, err == nil, pushed)
 
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		d2 := NewDecoder(bufio.NewReaderSize(&pieces{">" + text, rnd}, 16+rnd.IntN(400)), limits)
+		d2 := resp.NewDecoder(bufio.NewReaderSize(&pieces{">" + text, rnd}, 16+rnd.IntN(400)), limits)
 		_, _, err2 := d2.DecodePush(&q)
 		require.Equal(t, describeReply(nil, err), describeReply(nil, err2), "%q", text)
 		if err != nil {
 			return
 		}
 		require.Equal(t, d.Size(), d2.Size())
-		array, err := NewDecoder(bufio.NewReaderSize(strings.NewReader("*"+text), len(text)+16), limits).Decode()
+		array, err := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader("*"+text), len(text)+16), limits).Decode()
 		require.NoError(t, err)
 		elements := array.([]any)
 		require.Len(t, p.Words, max(1, len(elements)-1))

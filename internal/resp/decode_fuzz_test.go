@@ -1,4 +1,4 @@
-package redis
+package resp_test
 
 import (
 	"bufio"
@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/redis"
 )
 
 func addReplies(f *testing.F) {
@@ -47,15 +50,15 @@ func (p *pieces) Read(buf []byte) (int, error) {
 func FuzzDecode(f *testing.F) {
 	addReplies(f)
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		limits := Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
+		limits := resp.Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(text), len(text)+16), limits)
+		d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(text), len(text)+16), limits)
 		_ = d.AwaitMore() // all of it, so that a reply that is at hand meets others that come in pieces
 		res, err := d.Decode()
 		require.LessOrEqual(t, d.Size(), len(text))
 		for range 3 {
 			r := bufio.NewReaderSize(&pieces{text, rnd}, 16+rnd.IntN(400))
-			d2 := NewDecoder(r, limits)
+			d2 := resp.NewDecoder(r, limits)
 			res2, err2 := d2.Decode()
 			require.Equal(t, describeReply(res, err), describeReply(res2, err2), "%q", text)
 			if err == nil { // else it depends on the buffer how much of a bad line is read
@@ -78,7 +81,7 @@ func FuzzDecode(f *testing.F) {
 
 func decodeWhole(t *testing.T, text string) (any, int) {
 	t.Helper()
-	d := NewDecoder(bufio.NewReader(strings.NewReader(text)), Limits{})
+	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(text)), resp.Limits{})
 	res, err := d.Decode()
 	require.NoError(t, err, "%q", text)
 	require.Equal(t, len(text), d.Size())
@@ -87,11 +90,11 @@ func decodeWhole(t *testing.T, text string) (any, int) {
 
 // describeReply makes replies comparable: NaN, and errors.
 func describeReply(res any, err error) string {
-	switch typed := AsErrorx(err); {
+	switch typed := redis.AsErrorx(err); {
 	case typed != nil:
 		return "error " + typed.Type().FullName()
-	case AsErrorx(res) != nil:
-		return "reply " + AsErrorx(res).Error()
+	case redis.AsErrorx(res) != nil:
+		return "reply " + redis.AsErrorx(res).Error()
 	}
 	switch v := res.(type) {
 	case []any:
@@ -147,30 +150,30 @@ func appendReply(buf []byte, res any) []byte {
 		}
 		return buf
 	}
-	err := AsErrorx(res)
+	err := redis.AsErrorx(res)
 	text := err.Message()
-	if line, ok := err.Property(EKLine); ok { // a malformed redirect
+	if line, ok := err.Property(resp.EKLine); ok { // a malformed redirect
 		text = string(line.([]byte))
 	}
 	return fmt.Appendf(buf, "!%d\r\n%s\r\n", len(text), text)
 }
 
 // checkTyped: a reply that is read into a variable is what As makes of it.
-func checkTyped(t *testing.T, text string, limits Limits, rnd *rand.Rand, res any, decodeErr error) {
+func checkTyped(t *testing.T, text string, limits resp.Limits, rnd *rand.Rand, res any, decodeErr error) {
 	into := func(dst any, value any, asErr error) {
-		w := &waiter{target: target{kind: targetOf(dst), body: make([]byte, 0, rnd.IntN(200))}}
-		d := NewDecoder(bufio.NewReaderSize(&pieces{text, rnd}, 16+rnd.IntN(400)), limits)
-		got, err := w.DecodeReply(d, 0)
+		sc := resp.Scalar{Kind: resp.KindOf(dst), Bytes: make([]byte, 0, rnd.IntN(200))}
+		d := resp.NewDecoder(bufio.NewReaderSize(&pieces{text, rnd}, 16+rnd.IntN(400)), limits)
+		got, filled, err := d.DecodeScalar(&sc)
 		require.Equal(t, describeReply(nil, decodeErr), describeReply(nil, err), "%q", text)
 		if err != nil {
-			require.False(t, w.target.filled, "%q", text)
+			require.False(t, filled, "%q", text)
 			return
 		}
-		if w.target.filled {
+		if filled {
 			require.Nil(t, got)
-			w.target.store(dst)
+			sc.Store(dst)
 		} else {
-			err = assign(dst, got)
+			err = asInto(dst, got)
 		}
 		_, isInt := res.(int64)
 		float, isFloat := res.(float64)
@@ -200,16 +203,33 @@ func checkTyped(t *testing.T, text string, limits Limits, rnd *rand.Rand, res an
 			}
 		}
 	}
-	b, err := As[[]byte](res)
+	b, err := redis.As[[]byte](res)
 	into(new([]byte), b, err)
-	s, err := As[string](res)
+	s, err := redis.As[string](res)
 	into(new(string), s, err)
-	i, err := As[int64](res)
+	i, err := redis.As[int64](res)
 	into(new(int64), i, err)
-	x, err := As[float64](res)
+	x, err := redis.As[float64](res)
 	into(new(float64), x, err)
-	flag, err := As[bool](res)
+	flag, err := redis.As[bool](res)
 	into(new(bool), flag, err)
+}
+
+// asInto reads a result as redis.As does.
+func asInto(dst, res any) (err error) {
+	switch dst := dst.(type) {
+	case *[]byte:
+		*dst, err = redis.As[[]byte](res)
+	case *string:
+		*dst, err = redis.As[string](res)
+	case *int64:
+		*dst, err = redis.As[int64](res)
+	case *float64:
+		*dst, err = redis.As[float64](res)
+	case *bool:
+		*dst, err = redis.As[bool](res)
+	}
+	return err
 }
 
 // FuzzReadResponse: whatever a server sends, the answer is a value or a typed
@@ -219,13 +239,13 @@ func FuzzReadResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		size := 16 + int(seed%1000)
 		read := func(text string) (any, int) {
-			return ReadResponse(bufio.NewReaderSize(strings.NewReader(text), size))
+			return redis.ReadResponse(bufio.NewReaderSize(strings.NewReader(text), size))
 		}
 		res, n := read(text)
 		require.LessOrEqual(t, n, len(text))
-		if err := AsError(res); err != nil {
-			require.IsType(t, AsErrorx(res), err)
-			if !AsErrorx(res).IsOfType(ErrResult) {
+		if err := redis.AsError(res); err != nil {
+			require.IsType(t, redis.AsErrorx(res), err)
+			if !redis.AsErrorx(res).IsOfType(resp.ErrResult) {
 				return
 			}
 		}
@@ -233,7 +253,7 @@ func FuzzReadResponse(f *testing.F) {
 		require.Equal(t, n, m)
 		require.Equal(t, describeReply(res, nil), describeReply(again, nil))
 		less, _ := read(text[:n-1-int(seed%uint64(n))])
-		assertType(t, ErrIO, less, "%q", text)
-		assert.False(t, AsErrorx(less).HasTrait(ErrTraitNotSent))
+		assertType(t, resp.ErrIO, less, "%q", text)
+		assert.False(t, redis.AsErrorx(less).HasTrait(redis.ErrTraitNotSent))
 	})
 }

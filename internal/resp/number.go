@@ -1,4 +1,4 @@
-package redis
+package resp
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 // parseBig parses a whole number of any size, which costs the square of its length: it is
 // for header lines, which are bounded.
 func parseBig(text []byte) (*big.Int, bool) {
-	if !isWhole(text) {
+	if !IsWhole(text) {
 		return nil, false
 	}
 	return new(big.Int).SetString(string(text), 10)
 }
 
-// isWhole reports whether text is a whole number of any size.
-func isWhole(text []byte) bool {
+// IsWhole reports whether text is a whole number of any size.
+func IsWhole(text []byte) bool {
 	if len(text) > 1 && (text[0] == '-' || text[0] == '+') {
 		text = text[1:]
 	}
@@ -41,9 +41,9 @@ func parseDouble(text []byte) (float64, bool) {
 	return v, err == nil
 }
 
-// parseFloat parses what parseDouble does, and how strconv, with which arguments
+// ParseFloat parses what parseDouble does, and how strconv, with which arguments
 // are made, writes what is not finite.
-func parseFloat(text []byte) (float64, bool) {
+func ParseFloat(text []byte) (float64, bool) {
 	switch string(text) {
 	case "+Inf", "Inf":
 		return math.Inf(1), true
@@ -55,8 +55,8 @@ func parseFloat(text []byte) (float64, bool) {
 	return parseDouble(text)
 }
 
-// parseUint parses a decimal uint64.
-func parseUint(text []byte) (uint64, bool) {
+// ParseUint parses a decimal uint64.
+func ParseUint(text []byte) (uint64, bool) {
 	v, err := strconv.ParseUint(string(text), 10, 64)
 	return v, err == nil
 }
@@ -79,8 +79,8 @@ func onlyOf(text []byte, chars string) bool {
 	return len(text) > 0
 }
 
-// parseInt parses a decimal int64 with an optional sign.
-func parseInt(text []byte) (int64, bool) {
+// ParseInt parses a decimal int64 with an optional sign.
+func ParseInt(text []byte) (int64, bool) {
 	negative := false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		negative = text[0] == '-'
@@ -105,4 +105,28 @@ func parseInt(text []byte) (int64, bool) {
 		return -int64(v), true
 	}
 	return int64(v), true
+}
+
+// ParseBool knows the answers of Redis: 1 and 0, RESP3's truth values, and OK.
+func ParseBool(text []byte) (value, ok bool) {
+	switch string(text) {
+	case "1", "t", "true", "OK":
+		return true, true
+	case "0", "f", "false":
+		return false, true
+	}
+	return false, false
+}
+
+// appendDouble appends what parseDouble parses.
+func appendDouble(buf []byte, v float64) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(buf, "inf"...)
+	case math.IsInf(v, -1):
+		return append(buf, "-inf"...)
+	case math.IsNaN(v):
+		return append(buf, "nan"...)
+	}
+	return strconv.AppendFloat(buf, v, 'f', -1, 64)
 }

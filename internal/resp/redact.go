@@ -1,4 +1,4 @@
-package redis
+package resp
 
 import (
 	"strings"
@@ -87,14 +87,14 @@ var bareArguments = []string{
 const unknownCommand = "ERR unknown command "
 
 // quotedCommand returns the length of a quotation that text begins with, if it
-// may be shown as a command's name: see commandName.
+// may be shown as a command's name: see [command.Call.ShownName].
 func quotedCommand(text string) int {
 	if !isQuote(text[0]) {
 		return 0
 	}
 	name, _, closed := strings.Cut(text[1:], text[:1])
 	call := command.Of(strings.Replace(name, "|", " ", 1), nil)
-	if !closed || name == "" || call.Info == nil && commandName(&call, name) != name {
+	if !closed || name == "" || call.Info == nil && call.ShownName(name) != name {
 		return 0
 	}
 	return len(name) + 2

@@ -1,9 +1,12 @@
-package redis
+package resp_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Servers quote arguments in some errors. These are what redis-server 7.0 and
@@ -40,10 +43,10 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 		"NOGROUP No such consumer group 'canary' for key name 'canary'":                                                    "NOGROUP No such consumer group",
 	} {
 		res, _ := decode("-" + text + "\r\n")
-		assertType(t, ErrResult, res)
-		assert.Equal(t, shown, AsErrorx(res).Message())
-		assertNoSecret(t, AsError(res))
-		whole, _ := AsErrorx(res).Property(EKText)
+		assertType(t, resp.ErrResult, res)
+		assert.Equal(t, shown, redis.AsErrorx(res).Message())
+		assertNoSecret(t, redis.AsError(res))
+		whole, _ := redis.AsErrorx(res).Property(resp.EKText)
 		assert.Equal(t, text, whole)
 	}
 }
@@ -71,9 +74,9 @@ func TestErrorRepliesShowFixedPhrases(t *testing.T) {
 		"ERR user_script:12: no such 'thing': 42 script: f_1, on @user_script:12.",
 		"ERR Error running script (call to f_1): @user_script:1: user_script:1: no 'thing': 42",
 	} {
-		err := errorReply(text)
+		err := resp.ErrorReply(text)
 		assert.Equal(t, text, err.Message())
-		_, cut := err.Property(EKText)
+		_, cut := err.Property(resp.EKText)
 		assert.False(t, cut, text)
 	}
 }

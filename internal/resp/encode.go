@@ -1,0 +1,90 @@
+package resp
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+)
+
+// AppendCommand appends the command to buf. When an argument can't be encoded
+// it returns buf as it was and the argument's index, else -1. It keeps no
+// reference to args: that is what lets a caller's arguments live on its stack.
+func AppendCommand(buf []byte, cmd string, args []any) ([]byte, int) {
+	out := append(buf, '*')
+	name, sub, split := strings.Cut(cmd, " ")
+	words := 1
+	if split {
+		words = 2
+	}
+	out = AppendLength(out, int64(words+len(args)))
+	out = appendText(out, name)
+	if split {
+		out = appendText(out, sub)
+	}
+	for i, arg := range args {
+		var ok bool
+		if out, ok = AppendArg(out, arg); !ok {
+			return buf, i
+		}
+	}
+	return out, -1
+}
+
+// AppendArg appends one argument as a bulk string. It returns false if its type can't
+// be sent.
+func AppendArg(buf []byte, arg any) ([]byte, bool) {
+	switch v := arg.(type) {
+	case nil:
+		return appendText(buf, ""), true
+	case string:
+		return appendText(buf, v), true
+	case []byte:
+		return appendText(buf, v), true
+	}
+	// Nearly all numbers have a length of one digit, and are written where they go.
+	at := len(buf)
+	out, ok := command.AppendNumber(append(buf, "$0\r\n"...), arg)
+	n := len(out) - at - len("$0\r\n")
+	switch {
+	case !ok:
+		return buf, false
+	case n < 10:
+		out[at+1] += byte(n)
+		return append(out, crlf...), true
+	}
+	var room [32]byte
+	text := append(room[:0], out[len(out)-n:]...)
+	return appendText(out[:at], text), true
+}
+
+// ArgText returns an argument as the text that is sent for it, and false if its type
+// can't be sent.
+func ArgText(arg any) (string, bool) {
+	switch v := arg.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case []byte:
+		return string(v), true
+	}
+	var room [32]byte
+	text, ok := command.AppendNumber(room[:0], arg)
+	return string(text), ok
+}
+
+// AppendLength appends a number and CRLF.
+func AppendLength(buf []byte, n int64) []byte {
+	if 0 <= n && n < 10 {
+		return append(buf, byte('0'+n), '\r', '\n')
+	}
+	return append(strconv.AppendInt(buf, n, 10), crlf...)
+}
+
+// appendText appends a bulk string.
+func appendText[T string | []byte](buf []byte, text T) []byte {
+	buf = AppendLength(append(buf, '$'), int64(len(text)))
+	buf = append(buf, text...)
+	return append(buf, crlf...)
+}

@@ -1,0 +1,165 @@
+package resp
+
+import "bytes"
+
+// form is what follows the first line of a value.
+type form uint8
+
+const (
+	ofNothing  form = iota // there is no such type
+	ofLine                 // the line is all
+	ofText                 // a string
+	ofElements             // values
+	ofNull                 // nothing: it stands for a string or an array that is null
+)
+
+// forms are those of the types that a protocol has.
+type forms [256]form
+
+var (
+	resp2 = forms{'+': ofLine, '-': ofLine, ':': ofLine, '$': ofText, '*': ofElements}
+	resp3 = forms{
+		'+': ofLine, '-': ofLine, ':': ofLine, '$': ofText, '*': ofElements,
+		'_': ofLine, '#': ofLine, ',': ofLine, '(': ofLine, '=': ofText, '!': ofText,
+		'~': ofElements, '%': ofElements, '>': ofElements, '|': ofElements,
+	}
+)
+
+// header is how a value begins.
+type header struct {
+	kind byte // '+', '$', ...
+	form form // what follows
+	n    int  // the length of the string, or how many values follow
+}
+
+// header reads the grammar off the first line of a value that is nested depth deep. What it
+// accepts is within all limits.
+func (d *Decoder) header(line []byte, depth int) (header, error) {
+	h := header{kind: line[0], form: d.forms[line[0]]}
+	if h.form == ofLine {
+		return h, nil
+	}
+	return d.sized(h, line, depth)
+}
+
+// sized is header for a line that says how much follows.
+func (d *Decoder) sized(h header, line []byte, depth int) (_ header, err error) {
+	switch h.form {
+	case ofNothing:
+		return h, errLine(ErrUnknownHeaderType, line)
+	case ofText:
+		h.n, err = length(line, d.limits.Bulk)
+	case ofElements:
+		h.n, err = length(line, d.limits.Elements)
+		if err == nil && h.n >= 0 {
+			h.n, err = d.nested(h, depth)
+		}
+	}
+	if h.n < 0 {
+		h.form = ofNull
+	}
+	return h, err
+}
+
+// nested returns how many values follow the first line of an aggregate.
+func (d *Decoder) nested(h header, depth int) (int, error) {
+	switch {
+	case depth >= d.limits.Depth:
+		return 0, ErrResponseTooLarge.New("nested deeper than %d", d.limits.Depth)
+	case h.kind == '>' && depth > 0:
+		return 0, ErrResponseFormat.New("push inside of a reply")
+	case h.kind != '%' && h.kind != '|':
+		return h.n, nil
+	case h.n > d.limits.Elements/2:
+		return 0, ErrResponseTooLarge.New("map of %d pairs is over the limit of %d elements", h.n, d.limits.Elements)
+	}
+	return 2 * h.n, nil
+}
+
+// skipped reports whether the value answers no request: it is a push or an attribute.
+func (h header) skipped() bool { return h.kind == '>' || h.kind == '|' }
+
+// length parses what follows the type of a string or an aggregate: -1 is
+// returned for null, where null is legal.
+func length(line []byte, limit int) (int, error) {
+	kind, body := line[0], line[1:]
+	if len(body) == 2 && body[0] == '-' && body[1] == '1' && (kind == '$' || kind == '*') {
+		return -1, nil
+	}
+	if len(body) == 0 || body[0] == '+' {
+		return 0, errLine(ErrIntegerParsing, line)
+	}
+	n, ok := ParseInt(body)
+	switch {
+	case !ok:
+		return 0, errLine(ErrIntegerParsing, line)
+	case n < 0 || body[0] == '-':
+		return 0, errLine(ErrResponseFormat, line)
+	case n > int64(limit):
+		return 0, ErrResponseTooLarge.New("length %d is over the limit of %d", n, limit)
+	}
+	return int(n), nil
+}
+
+// ended reports whether a line, which ends in LF, has something in it and ends in CRLF.
+func ended(line []byte) bool { return len(line) > len(crlf) && line[len(line)-len(crlf)] == '\r' }
+
+// errEnd says why a line is not ended.
+func errEnd(line []byte) error {
+	if len(line) == 1 || string(line) == crlf {
+		return ErrHeaderlineEmpty.New("header line is empty")
+	}
+	return ErrNoFinalRN.New("header line does not end in CRLF")
+}
+
+// oneLine decodes the types that are a line and no more.
+func oneLine(line []byte) (any, error) {
+	body := line[1:]
+	switch line[0] {
+	case '+':
+		return simple(body)
+	case '-':
+		if bytes.IndexByte(body, '\r') >= 0 {
+			return nil, errLine(ErrResponseFormat, line)
+		}
+		return ErrorReply(string(body)), nil
+	case ':':
+		v, ok := ParseInt(body)
+		if !ok {
+			return nil, errLine(ErrIntegerParsing, line)
+		}
+		return v, nil
+	case '_':
+		if len(body) == 0 {
+			return nil, nil
+		}
+	case '#':
+		if len(body) == 1 && (body[0] == 't' || body[0] == 'f') {
+			return body[0] == 't', nil
+		}
+	case ',':
+		if v, ok := parseDouble(body); ok && pointInside(body) {
+			return v, nil
+		}
+	case '(':
+		if v, ok := parseBig(body); ok {
+			return v, nil
+		}
+	}
+	return nil, errLine(ErrResponseFormat, line)
+}
+
+func simple(body []byte) (any, error) {
+	switch string(body) {
+	case "OK":
+		return resultOK, nil
+	case "QUEUED":
+		return resultQueued, nil
+	case "PONG":
+		return resultPong, nil
+	}
+	if bytes.IndexByte(body, '\r') >= 0 {
+		return nil, errLine(ErrResponseFormat, body)
+	}
+	return string(body), nil
+}

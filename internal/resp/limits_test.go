@@ -1,0 +1,38 @@
+package resp_test
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/redis"
+)
+
+func TestLimits(t *testing.T) {
+	limits := resp.Limits{Line: 40, Bulk: 100, Elements: 4, Depth: 2}
+	for _, c := range []struct {
+		within, over string
+		typ          *errorx.Type
+	}{
+		{"+" + strings.Repeat("x", 37) + "\r\n", "+" + strings.Repeat("x", 38) + "\r\n", resp.ErrHeaderlineTooLarge},
+		{"$100\r\n" + strings.Repeat("x", 100) + "\r\n", "$101\r\n" + strings.Repeat("x", 101) + "\r\n", resp.ErrResponseTooLarge},
+		{"*4\r\n_\r\n_\r\n_\r\n_\r\n", "*5\r\n_\r\n_\r\n_\r\n_\r\n_\r\n", resp.ErrResponseTooLarge},
+		{"%2\r\n:1\r\n_\r\n:2\r\n_\r\n", "%3\r\n:1\r\n_\r\n:2\r\n_\r\n:3\r\n_\r\n", resp.ErrResponseTooLarge},
+		{"*1\r\n*1\r\n_\r\n", "*1\r\n*1\r\n*0\r\n", resp.ErrResponseTooLarge},
+	} {
+		for _, size := range []int{16, 32, 40, 41, 4096} { // smaller and larger than a line
+			_, err := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(c.within), size), limits).Decode()
+			assert.NoError(t, err, "%q, %d", c.within, size)
+			_, err = resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(c.over), size), limits).Decode()
+			assertType(t, c.typ, err, "%q, %d", c.over, size)
+		}
+	}
+	deep := strings.Repeat("*1\r\n", 128) + "_\r\n"
+	res, n := decode(deep)
+	assert.NoError(t, redis.AsError(res))
+	assert.Equal(t, len(deep), n)
+}

@@ -1,0 +1,105 @@
+package resp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// scriptError is how servers before Redis 7 begin the errors of scripts.
+const scriptError = "ERR Error running script (call to f_bd6f3018b28bbdb36260f19d3c44afed740db987): @user_script:1: @user_script"
+
+func TestErrorReplies(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		typ  *errorx.Type
+		move bool
+		pass bool
+	}{
+		{"ERR something", resp.ErrResult, false, false},
+		{"ERR", resp.ErrResult, false, false},
+		{"", resp.ErrResult, false, false},
+		{"WRONGTYPE Operation against a key", resp.ErrResult, false, false},
+		{"NOSCRIPT No matching script", resp.ErrNoScript, false, false},
+		{"LOADING Redis is loading", resp.ErrLoading, false, true},
+		{"LOADINGS", resp.ErrResult, false, false},
+		{"loading", resp.ErrResult, false, false},
+		{"CLUSTERDOWN The cluster is down", resp.ErrClusterDown, true, true},
+		{"TRYAGAIN Multiple keys", resp.ErrTryAgain, true, true},
+		{"READONLY You can't write", resp.ErrReadOnly, false, true},
+		{scriptError + ": 1: -READONLY You can't write against a read only replica. ", resp.ErrReadOnly, false, true},
+		{scriptError + ": 1: no READONLY at all", resp.ErrResult, false, false},
+		{"ERR no script: -READONLY You can't write against a read only replica.", resp.ErrResult, false, false},
+		{"EXECABORT Transaction discarded", resp.ErrExecAbort, false, false},
+		{"MOVED 1 127.0.0.1:7000", resp.ErrMoved, true, false},
+		{"ASK 1 127.0.0.1:7000", resp.ErrAsk, true, false},
+		{"MASTERDOWN Link with MASTER is down", resp.ErrMasterDown, false, true},
+		{"BUSY Redis is busy running a script", resp.ErrBusy, false, true},
+		{"BUSYGROUP Consumer Group name already exists", resp.ErrResult, false, false},
+		{"ERR max number of clients reached", resp.ErrMaxClients, false, true},
+		{"ERR max number of clients + cluster connections reached", resp.ErrMaxClients, false, true},
+	} {
+		res, _ := decode("-" + c.text + "\r\n")
+		assertType(t, c.typ, res, c.text)
+		err := redis.AsErrorx(res)
+		assert.True(t, err.IsOfType(resp.ErrResult), c.text)
+		assert.Equal(t, c.move, err.HasTrait(resp.ErrTraitClusterMove), c.text)
+		assert.Equal(t, c.pass, err.HasTrait(resp.ErrTraitTransient), c.text)
+		assert.False(t, err.HasTrait(redis.ErrTraitNotSent), c.text)
+		assert.True(t, strings.HasPrefix(c.text, err.Message()), c.text)
+	}
+	res, _ := decode("!11\r\nERR a\r\nb %d\r\n")
+	assertType(t, resp.ErrResult, res)
+	assert.Equal(t, "ERR a\r\nb %d", redis.AsErrorx(res).Message())
+	res, _ = decode("*2\r\n:1\r\n-LOADING x\r\n")
+	require.Len(t, res, 2)
+	assertType(t, resp.ErrLoading, res.([]any)[1])
+}
+
+func TestRedirectReplies(t *testing.T) {
+	for text, want := range map[string]struct {
+		slot int64
+		addr string
+	}{
+		"0 127.0.0.1:1":                   {0, "127.0.0.1:1"},
+		"16383 ::1:65535":                 {16383, "::1:65535"},
+		"5 :7000":                         {5, ":7000"},
+		"5 redis.example:1":               {5, "redis.example:1"},
+		"5 2001:db8::1:6379":              {5, "2001:db8::1:6379"},
+		"00005 some.host.in.the.net:6379": {5, "some.host.in.the.net:6379"},
+	} {
+		for code, typ := range map[string]*errorx.Type{"MOVED": resp.ErrMoved, "ASK": resp.ErrAsk} {
+			res, _ := decode("-" + code + " " + text + "\r\n")
+			assertType(t, typ, res, text)
+			slot, _ := redis.AsErrorx(res).Property(resp.EKSlot)
+			addr, _ := redis.AsErrorx(res).Property(resp.EKMovedTo)
+			assert.Equal(t, want.slot, slot)
+			assert.Equal(t, want.addr, addr)
+		}
+	}
+	for _, text := range []string{
+		"", " ", " 1", " foo", " 1 ", " -1 127.0.0.1:1", " +1 127.0.0.1:1",
+		" 16384 127.0.0.1:1", " 18446744073709551616 127.0.0.1:1", "  1 127.0.0.1:1", " 1  127.0.0.1:1", " 1 127.0.0.1:1 x",
+	} {
+		for _, code := range []string{"MOVED", "ASK"} {
+			res, _ := decode("-" + code + text + "\r\n")
+			assertType(t, resp.ErrResponseFormat, res, code+text)
+			line, _ := redis.AsErrorx(res).Property(resp.EKLine)
+			assert.Equal(t, code+text, string(line.([]byte)))
+		}
+	}
+	for _, slot := range []string{"asdf", "1.0", "1a", "-"} {
+		for _, code := range []string{"MOVED ", "ASK "} {
+			res, _ := decode("-" + code + slot + " 1.1.1.1:3456\r\n")
+			assertType(t, resp.ErrIntegerParsing, res, code+slot)
+			line, _ := redis.AsErrorx(res).Property(resp.EKLine)
+			assert.Equal(t, code+slot+" 1.1.1.1:3456", string(line.([]byte)))
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package resp
+
+import (
+	"math/big"
+	"strconv"
+)
+
+// Kind is a Go type that a single value can be read as, without reflection.
+type Kind uint8
+
+// The kinds of a [Scalar].
+const (
+	NoKind Kind = iota
+	Bytes
+	String
+	Int
+	Float
+	Bool
+)
+
+// KindOf returns the kind of what dst points to, or NoKind.
+func KindOf(dst any) Kind {
+	switch dst.(type) {
+	case *[]byte:
+		return Bytes
+	case *string:
+		return String
+	case *int64:
+		return Int
+	case *float64:
+		return Float
+	case *bool:
+		return Bool
+	}
+	return NoKind
+}
+
+// Scalar is a place for a single value of its kind.
+type Scalar struct {
+	Kind  Kind
+	Bytes []byte // Set writes into it, if it has room
+	Text  string
+	Int   int64
+	Float float64
+	Bool  bool
+}
+
+// Parse sets what dst points to, which is of a kind, to what the text of a reply stands for.
+// It returns false, and sets nothing, if that is not of the kind. The text may be reused.
+func Parse(dst any, text []byte) (ok bool) {
+	switch dst := dst.(type) {
+	case *[]byte:
+		*dst = append([]byte{}, text...)
+		return true
+	case *string:
+		*dst = string(text)
+		return true
+	case *int64:
+		var v int64
+		if v, ok = ParseInt(text); ok {
+			*dst = v
+		}
+	case *float64:
+		var v float64
+		if v, ok = ParseFloat(text); ok {
+			*dst = v
+		}
+	case *bool:
+		var v bool
+		if v, ok = ParseBool(text); ok {
+			*dst = v
+		}
+	}
+	return ok
+}
+
+// Set sets the value to what the text of a reply stands for. It reports whether that is of
+// the kind. The text may be reused.
+func (s *Scalar) Set(text []byte) bool {
+	switch s.Kind {
+	case Bytes:
+		if s.Bytes != nil { // an empty string is not null
+			s.Bytes = append(s.Bytes[:0], text...)
+			return true
+		}
+		return Parse(&s.Bytes, text)
+	case String:
+		return Parse(&s.Text, text)
+	case Int:
+		return Parse(&s.Int, text)
+	case Float:
+		return Parse(&s.Float, text)
+	case Bool:
+		return Parse(&s.Bool, text)
+	}
+	return false
+}
+
+// Store sets what dst points to, which has to be of the kind.
+func (s *Scalar) Store(dst any) {
+	switch dst := dst.(type) {
+	case *[]byte:
+		*dst = s.Bytes
+	case *string:
+		*dst = s.Text
+	case *int64:
+		*dst = s.Int
+	case *float64:
+		*dst = s.Float
+	case *bool:
+		*dst = s.Bool
+	}
+}
+
+// DecodeScalar reads the next reply into s, if that is a single value of its kind, and else
+// returns it as Decode does.
+func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
+	d.size = 0
+	if d.scalarAtHand(s) {
+		return nil, true, nil
+	}
+	h, line, err := d.begin(0)
+	if err != nil {
+		return nil, false, err
+	}
+	switch h.kind {
+	case '+', ':', ',':
+		if res, err = oneLine(line); err != nil || !s.Set(line[1:]) {
+			return res, false, err
+		}
+		return nil, true, nil
+	case '$':
+		if h.form == ofText {
+			return d.scalarText(s, h.n)
+		}
+	}
+	res, err = d.rest(h, line, 0)
+	return res, false, err
+}
+
+// scalarText reads a string of n bytes into s.
+func (d *Decoder) scalarText(s *Scalar, n int) (res any, filled bool, err error) {
+	var own []byte
+	if s.Kind == Bytes {
+		own = s.Bytes
+	}
+	text, lies, err := d.text(n, own, false)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !lies && s.Kind == Bytes:
+		s.Bytes = text
+	case !lies: // so long that nothing but a string would take it
+		return text, false, nil
+	case !s.Set(text):
+		return owned(text, lies), false, nil
+	}
+	return nil, true, nil
+}
+
+// AppendResult appends the text that a result which is a single value stands for. Of a
+// []byte it returns the text itself.
+func AppendResult(buf []byte, res any) ([]byte, bool) {
+	switch v := res.(type) {
+	case []byte:
+		return v, true
+	case string:
+		return append(buf, v...), true
+	case int64:
+		return strconv.AppendInt(buf, v, 10), true
+	case float64:
+		return appendDouble(buf, v), true
+	case bool:
+		return strconv.AppendBool(buf, v), true
+	case *big.Int:
+		return v.Append(buf, 10), true
+	}
+	return nil, false
+}

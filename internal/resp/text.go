@@ -1,0 +1,98 @@
+package resp
+
+import "io"
+
+// A string is read in steps, so that a length alone can't claim memory: the first step is
+// this long, each further one doubles what has arrived. It is short of 64 KiB, which is
+// what a length may cost with the error it ends in.
+const firstStep = 56 << 10
+
+// text reads a string of n bytes and the CRLF behind it. If the reader's buffer has room for
+// it, lies is set: the string lies there, until the next read. Otherwise it is the caller's: in
+// own, if that has room, and else in a slice that grows as the string arrives. A caller that
+// keeps the string gets it in this way, too, unless it is all there already.
+func (d *Decoder) text(n int, own []byte, keeps bool) (text []byte, lies bool, err error) {
+	if n <= d.r.Size()-len(crlf) && (!keeps || n+len(crlf) <= d.r.Buffered()) {
+		text, err = d.r.Peek(n + len(crlf))
+		d.size += len(text)
+		if err != nil {
+			return nil, true, d.ioError(err)
+		}
+		if string(text[n:]) != crlf {
+			return nil, true, errUnended()
+		}
+		_, _ = d.r.Discard(len(text))
+		return text[:n], true, nil
+	}
+	if cap(own) < n {
+		own = make([]byte, min(n, firstStep))
+	}
+	text = own[:min(n, cap(own))]
+	for read := 0; ; {
+		m, err := io.ReadFull(d.r, text[read:])
+		d.size += m
+		if err != nil {
+			return nil, false, d.ioError(err)
+		}
+		if read = len(text); read == n {
+			return text, false, d.end()
+		}
+		text = append(make([]byte, 0, min(n, 2*read)), text...)
+		text = text[:min(n, cap(text))]
+	}
+}
+
+const crlf = "\r\n"
+
+// end reads what follows a string.
+func (d *Decoder) end() error {
+	end, err := d.r.Peek(len(crlf))
+	d.size += len(end)
+	if err != nil {
+		return d.ioError(err)
+	}
+	if string(end) != crlf {
+		return errUnended()
+	}
+	_, _ = d.r.Discard(len(crlf))
+	return nil
+}
+
+func errUnended() error { return ErrNoFinalRN.New("string is not followed by CRLF") }
+
+// owned returns a string that text has returned as one that the caller retains. If it lies in
+// the buffer it is copied, without room for more.
+func owned(text []byte, lies bool) []byte {
+	if !lies {
+		return text
+	}
+	own := make([]byte, len(text))
+	copy(own, text)
+	return own
+}
+
+// bulk reads a bulk string of n bytes.
+func (d *Decoder) bulk(n int) (any, error) {
+	if n == 0 {
+		return resultEmpty, d.end()
+	}
+	text, lies, err := d.text(n, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	return owned(text, lies), nil
+}
+
+// marked reads a verbatim string, or the text of an error.
+func (d *Decoder) marked(h header) (any, error) {
+	text, _, err := d.text(h.n, nil, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.kind == '!':
+		return ErrorReply(string(text)), nil
+	case len(text) < 4 || text[3] != ':':
+		return nil, ErrResponseFormat.New("verbatim string has no format")
+	}
+	return string(text[4:]), nil
+}

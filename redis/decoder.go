@@ -1,0 +1,93 @@
+package redis
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/joomcode/redispipe/internal/resp"
+)
+
+// Limits bound what a [Decoder] accepts. A length over its bound is an error before
+// anything is allocated for it. A zero field means its default.
+type Limits struct {
+	// Line is the maximum length of a header line in bytes, including CRLF. Default 64
+	// KiB.
+	Line int
+	// Bulk is the maximum length of a string in bytes. Default 512 MiB, which is Redis'
+	// own bound (proto-max-bulk-len).
+	Bulk int
+	// Elements is the maximum number of elements of one array, set, push or map (keys
+	// plus values). Default 2^27.
+	Elements int
+	// Depth is how deep aggregates may be nested. Default 128. Deep replies come only
+	// from Lua scripts, which can't pass 200 C calls.
+	Depth int
+}
+
+// Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error,
+// never a value. After an error of Decode it can't be used any more. It is not safe for
+// concurrent use.
+type Decoder resp.Decoder
+
+// NewDecoder returns a Decoder that reads from r.
+func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
+	return (*Decoder)(resp.NewDecoder(r, resp.Limits(limits)))
+}
+
+func (d *Decoder) codec() *resp.Decoder { return (*resp.Decoder)(d) }
+
+// Decode reads the next reply. The result may be an error that the server answered
+// with; err means that no reply could be read. Pushes and attributes of RESP3 are
+// skipped, since they answer no request.
+func (d *Decoder) Decode() (res any, err error) { return d.codec().Decode() }
+
+// Next waits until a reply begins, skipping pushes, and returns the type that it begins
+// with ('+', '$', ...). It consumes nothing of the reply.
+func (d *Decoder) Next() (byte, error) { return d.codec().Next() }
+
+// Reset makes the decoder read from r, and drops what it has buffered.
+func (d *Decoder) Reset(r *bufio.Reader) { d.codec().Reset(r) }
+
+// Buffered returns how many bytes can be decoded without reading.
+func (d *Decoder) Buffered() int { return d.codec().Buffered() }
+
+// Size returns how many bytes the last reply took, including pushes that were skipped
+// before it.
+func (d *Decoder) Size() int { return d.codec().Size() }
+
+// ReadResponse reads one response. It returns the result, or the error for which there
+// is none, and how many bytes it consumed. A header line has to fit into the reader's
+// buffer; the other bounds are the defaults of [Limits].
+func ReadResponse(r *bufio.Reader) (any, int) {
+	d := resp.NewDecoder(r, resp.Limits{Line: r.Size()})
+	res, err := d.Decode()
+	if err != nil {
+		res = err
+	}
+	return res, d.Size()
+}
+
+// What follows is for the packages that are built on this one.
+
+// Push is what a server sends without a request.
+type Push resp.Push
+
+// OnlyRESP2 makes the decoder refuse the types of RESP3.
+func (d *Decoder) OnlyRESP2() { d.codec().OnlyRESP2() }
+
+// AwaitMore waits until more bytes have come. It consumes nothing.
+func (d *Decoder) AwaitMore() error { return d.codec().AwaitMore() }
+
+// Full reports whether the buffer is full, so that AwaitMore can't do anything.
+func (d *Decoder) Full() bool { return d.codec().Full() }
+
+// Complete reports whether Decode would not wait.
+func (d *Decoder) Complete() bool { return d.codec().Complete() }
+
+// DecodePush reads a push into p, or else a reply.
+func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
+	return d.codec().DecodePush((*resp.Push)(p))
+}
+
+// DecodeTo reads a reply, and writes it to w if it is a string.
+func (d *Decoder) DecodeTo(w io.Writer) (any, error) { return d.codec().DecodeTo(w) }

@@ -1,0 +1,107 @@
+package redis
+
+import "reflect"
+
+// readList reads the elements of a result into a variable of type t: begin makes room for
+// so many, read sets one. Null calls neither. A list of pairs may be flat.
+func readList(t reflect.Type, res any, pairs bool, begin func(n int), read func(i int, el any) error) error {
+	if res == nil {
+		return nil
+	}
+	list, ok := res.([]any)
+	step := 1
+	if pairs && isFlat(list) {
+		step = 2
+	}
+	if !ok || len(list)%step != 0 {
+		return mismatch(t, res)
+	}
+	begin(len(list) / step)
+	for i := 0; i < len(list); i += step {
+		el := list[i]
+		if step == 2 {
+			el = list[i : i+2]
+		}
+		if err := read(i/step, el); err != nil {
+			return within(err, "element %d", i/step)
+		}
+	}
+	return nil
+}
+
+// readMap reads names with values into a variable of type t: begin makes room for so many,
+// read sets one. Null calls neither.
+func readMap(t reflect.Type, res any, begin func(n int), read func(k, v any) error) error {
+	if res == nil {
+		return nil
+	}
+	n, ok := countPairs(res)
+	if !ok {
+		return mismatch(t, res)
+	}
+	begin(n)
+	return eachPair(res, read)
+}
+
+// inKey and inValue say of an error which part of a map it is about.
+func inKey(err error) error   { return within(err, "a key") }
+func inValue(err error) error { return within(err, "a value") }
+
+// errorIn is AsError for a part of a result.
+func errorIn(el any) error {
+	switch el.(type) {
+	case nil, []byte, string, int64: // most are, and to tell so is quick
+		return nil
+	}
+	return AsError(el)
+}
+
+// assignPart is assignScalar for a part of a result.
+func assignPart(dst, el any) error {
+	if err := errorIn(el); err != nil {
+		return err
+	}
+	return assignScalar(dst, el)
+}
+
+// Slices and maps of Scalar types have plans that take less reflection.
+func init() {
+	planLists[[]byte]()
+	planLists[string]()
+	planLists[int64]()
+	planLists[float64]()
+	planLists[bool]()
+}
+
+func planLists[T Scalar]() {
+	list, names := reflect.TypeFor[[]T](), reflect.TypeFor[map[string]T]()
+	plans.Store(list, &plan{read: func(dst reflect.Value, res any) error {
+		var out []T
+		err := readList(list, res, false, func(n int) { out = make([]T, n) }, func(i int, el any) error {
+			return assignPart(&out[i], el)
+		})
+		if err == nil {
+			*dst.Addr().Interface().(*[]T) = out
+		}
+		return err
+	}})
+	plans.Store(names, &plan{named: true, read: func(dst reflect.Value, res any) error {
+		var out map[string]T
+		var name string
+		var el T
+		err := readMap(names, res, func(n int) { out = make(map[string]T, n) }, func(k, v any) error {
+			if err := assignPart(&name, k); err != nil {
+				return inKey(err)
+			}
+			if err := assignPart(&el, v); err != nil {
+				return inValue(err)
+			}
+			out[name] = el
+			return nil
+		})
+		if err == nil {
+			*dst.Addr().Interface().(*map[string]T) = out
+		}
+		return err
+	}})
+}

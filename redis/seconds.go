@@ -1,0 +1,34 @@
+package redis
+
+import (
+	"reflect"
+	"time"
+)
+
+// Seconds is a time.Duration that is sent and read as a whole number of seconds, as in
+// EXPIRE and TTL. As an argument (see [Args]) it is truncated to whole seconds; less
+// than one second, but not 0, is an error. TTL's -1 and -2 are read as -1 and -2
+// seconds.
+type Seconds time.Duration
+
+// MarshalRedis implements ArgMarshaler.
+func (s Seconds) MarshalRedis() (any, error) { return argDuration(seconds, time.Duration(s)) }
+
+// UnmarshalRedis implements ResultUnmarshaler.
+func (s *Seconds) UnmarshalRedis(res any) error {
+	return readUnit(seconds, reflect.ValueOf((*time.Duration)(s)).Elem(), res)
+}
+
+// Milliseconds is like [Seconds], in milliseconds, as in PEXPIRE, PTTL and the PX of
+// SET.
+type Milliseconds time.Duration
+
+// MarshalRedis implements ArgMarshaler.
+func (m Milliseconds) MarshalRedis() (any, error) {
+	return argDuration(milliseconds, time.Duration(m))
+}
+
+// UnmarshalRedis implements ResultUnmarshaler.
+func (m *Milliseconds) UnmarshalRedis(res any) error {
+	return readUnit(milliseconds, reflect.ValueOf((*time.Duration)(m)).Elem(), res)
+}
