@@ -291,11 +291,13 @@ func errArgType(format string, args ...any) error {
 	return ErrArgumentType.New(format, args...)
 }
 
-// unfit says why a result can't be read as a t. text is what the result stands for, if it is
-// a single value.
+// unfit says why a result, or a part of one, can't be read as a t: it may be an error. text is
+// what it stands for, if it is a single value.
 func unfit(t reflect.Type, text []byte, res any) error {
 	kind := t.Kind()
-	switch {
+	switch err := AsError(res); {
+	case err != nil:
+		return err
 	case res == nil:
 		return errNull(t)
 	case reflect.Int <= kind && kind <= reflect.Uintptr && resp.IsWhole(text):

@@ -47,23 +47,6 @@ func readMap(t reflect.Type, res any, begin func(n int), read func(k, v any) err
 func inKey(err error) error   { return within(err, "a key") }
 func inValue(err error) error { return within(err, "a value") }
 
-// errorIn is AsError for a part of a result.
-func errorIn(el any) error {
-	switch el.(type) {
-	case nil, []byte, string, int64: // most are, and to tell so is quick
-		return nil
-	}
-	return AsError(el)
-}
-
-// assignPart is assignScalar for a part of a result.
-func assignPart(dst, el any) error {
-	if err := errorIn(el); err != nil {
-		return err
-	}
-	return assignScalar(dst, el)
-}
-
 // Slices and maps of Scalar types have plans that take less reflection.
 func init() {
 	planLists[[]byte]()
@@ -78,7 +61,7 @@ func planLists[T Scalar]() {
 	plans.Store(list, &plan{read: func(dst reflect.Value, res any) error {
 		var out []T
 		err := readList(list, res, false, func(n int) { out = make([]T, n) }, func(i int, el any) error {
-			return assignPart(&out[i], el)
+			return assignScalar(&out[i], el)
 		})
 		if err == nil {
 			*dst.Addr().Interface().(*[]T) = out
@@ -90,10 +73,10 @@ func planLists[T Scalar]() {
 		var name string
 		var el T
 		err := readMap(names, res, func(n int) { out = make(map[string]T, n) }, func(k, v any) error {
-			if err := assignPart(&name, k); err != nil {
+			if err := assignScalar(&name, k); err != nil {
 				return inKey(err)
 			}
-			if err := assignPart(&el, v); err != nil {
+			if err := assignScalar(&el, v); err != nil {
 				return inValue(err)
 			}
 			out[name] = el

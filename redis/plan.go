@@ -37,7 +37,7 @@ type plan struct {
 
 // readPart is read for a part of a result, which may be an error.
 func (p *plan) readPart(dst reflect.Value, el any) error {
-	if err := errorIn(el); err != nil {
+	if err := AsError(el); err != nil {
 		return err
 	}
 	return p.read(dst, el)
