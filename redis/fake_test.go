@@ -65,11 +65,6 @@ func answering(reply string, limits Limits) *ownSender {
 	}}
 }
 
-// decode decodes one reply with default limits.
-func decode(text string) (any, int) {
-	return ReadResponse(bufio.NewReader(strings.NewReader(text)))
-}
-
 // encode returns the wire form of a request.
 func encode(t *testing.T, cmd string, args ...any) string {
 	t.Helper()
