@@ -73,7 +73,7 @@ func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
 		return
 	}
 	one := [1]*wire.Request{&r}
-	if _, refused := p.Enter(one[:], &queue.Entry{Future: answer, Own: true, On: &on.Session}); refused != nil {
+	if _, refused := p.Enter(one[:], &queue.Entry{Future: answer, On: &on.Session}); refused != nil {
 		answer(refused, 0)
 	}
 }

@@ -19,7 +19,6 @@ type Entry struct {
 	N      uint64 // of the first; that of MULTI is one less, of EXEC one more than the last
 	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
 	Asking, Transaction bool
-	Own                 bool // the library sends it for itself
 	// On, if not nil, is the session on which it is to be written or not at all: what waits
 	// for a session is resolved when that fails.
 	On *Session
@@ -55,7 +54,8 @@ const (
 func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last wire.Ticket, refused *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if refused = q.admitEntry(reqs, e); refused != nil {
+	_, own := e.Future.(wire.Own) // the library sends it for itself
+	if refused = q.admitEntry(reqs, e, own); refused != nil {
 		return nil, 0, last, refused
 	}
 	if q.open == nil {
@@ -63,7 +63,7 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 		q.opened, q.postponed = timing.Clock(), postponed{}
 	}
 	m := q.open.mark()
-	last = q.append(reqs, e)
+	last = q.append(reqs, e, own)
 	q.pending += len(q.open.Items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.Buf) - m.bytes
@@ -71,8 +71,8 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	return s, d, last, nil
 }
 
-func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry) *errorx.Error {
-	if q.ctx.Err() != nil || q.withheld.Load() && !e.Own {
+func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
+	if q.ctx.Err() != nil || q.withheld.Load() && !own {
 		return peer.Closed()
 	}
 	if err := q.admit(len(reqs)); err != nil {
@@ -103,7 +103,7 @@ func (q *Queue) inTime(deadline time.Time) bool {
 }
 
 // append adds the requests to the open batch, and returns the ticket of the last.
-func (q *Queue) append(reqs []*wire.Request, e *Entry) (last wire.Ticket) {
+func (q *Queue) append(reqs []*wire.Request, e *Entry, own bool) (last wire.Ticket) {
 	b := q.open
 	m := b.mark()
 	if e.Asking {
@@ -116,7 +116,7 @@ func (q *Queue) append(reqs []*wire.Request, e *Entry) (last wire.Ticket) {
 		last = wire.Ticket{Queue: q, Seq: q.nextSeq()}
 		r.Ticket = last
 		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, e.stat(r))
-		if e.Own {
+		if own {
 			it.Own = true
 			b.own++
 		}

@@ -74,7 +74,7 @@ func TestQueueAdmits(t *testing.T) {
 			if c.ctx != nil {
 				q.ctx = c.ctx
 			}
-			err := q.admitEntry(requests(c.requests), &Entry{})
+			err := q.admitEntry(requests(c.requests), &Entry{}, false)
 			if c.want == nil {
 				require.Nil(t, err)
 				return
@@ -266,4 +266,20 @@ func waitUntil(t testing.TB, condition func() bool) {
 		runtime.Gosched()
 		time.Sleep(100 * time.Microsecond)
 	}
+}
+
+// What the library sends for itself is nobody's request: it is not waited for, and enters
+// when writes are stopped.
+func TestQueueOwnRequests(t *testing.T) {
+	q := newTestQueue(10, 100)
+	own := &Entry{Future: wire.Own(func(any, uint64) {})}
+	_, _, _, refused := q.Enter(requests(2), own)
+	require.Nil(t, refused)
+	notSent, unknown := q.Left()
+	require.Zero(t, notSent+unknown)
+	q.Withhold()
+	_, _, _, refused = q.Enter(requests(1), own)
+	require.Nil(t, refused)
+	_, _, _, refused = q.Enter(requests(1), &Entry{})
+	require.True(t, isClosedError(refused))
 }
