@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/pause"
 )
 
 // Messages iterates over the entries that are for this reader: first those that it
@@ -184,12 +186,7 @@ const (
 // backOff waits, longer each time until something is read.
 func (l *groupLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
-	timer := time.NewTimer(l.pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_, _ = pause.For(ctx, l.pause, nil)
 }
 
 // readNew reads entries that no consumer was given yet.

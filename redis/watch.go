@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -141,7 +142,7 @@ func (w *watch) run() ([]any, error) {
 		if w.unopened >= watchUnopened && time.Since(w.since) >= watchUnopenedFor {
 			return nil, within(err, "after %d attempts", tries)
 		}
-		if pause(w.ctx, rand.N(min(watchPauseFirst<<min(tries, 10), watchPauseMost))) != nil {
+		if _, err := pause.For(w.ctx, rand.N(pause.Doubled(watchPauseFirst, watchPauseMost, tries)), nil); err != nil {
 			return nil, within(withdrawn(w.ctx), "after %d attempts", tries)
 		}
 	}
@@ -248,16 +249,4 @@ func (s *Session) check() error { return s.exchange(nil, new(wire.Place), nil) }
 // another node does not have.
 func passes(err *errorx.Error) bool {
 	return err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)
-}
-
-// pause waits, unless ctx ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -144,12 +145,7 @@ func (c *Connection) finish(err *errorx.Error) {
 func (c *Connection) pause(doubled int, began time.Time) {
 	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
-	timer := time.NewTimer(rand.N(longest) - time.Since(began))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.ctx.Done():
-	}
+	_, _ = pause.For(c.ctx, rand.N(longest)-time.Since(began), nil)
 }
 
 // The changes of state.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -73,12 +74,7 @@ func (f *feed) backOff(failures int) {
 	if failures == 0 {
 		return
 	}
-	timer := time.NewTimer(rand.N(min(pauseFirst<<min(failures, 10), pauseLongest)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-f.ctx.Done():
-	}
+	_, _ = pause.For(f.ctx, rand.N(pause.Doubled(pauseFirst, pauseLongest, failures)), nil)
 }
 
 // attend receives what comes by a socket, until it ends.

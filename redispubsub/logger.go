@@ -2,8 +2,10 @@ package redispubsub
 
 import (
 	"log"
+	"log/slog"
 
 	"github.com/joomcode/redispipe/internal/aside"
+	"github.com/joomcode/redispipe/internal/oplog"
 )
 
 // Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
@@ -13,7 +15,10 @@ type Logger interface {
 }
 
 // LogEvent is one of the Log… types.
-type LogEvent interface{ logEvent() }
+type LogEvent interface {
+	// logEvent is how DefaultLogger and NewSlogLogger write it.
+	logEvent() oplog.Line
+}
 
 // LogConnected: a socket is connected, and subscribing begins.
 type LogConnected struct{ Addr string }
@@ -37,26 +42,29 @@ type LogPanic struct {
 	Stack []byte // as by debug.Stack
 }
 
-func (LogConnected) logEvent()     {}
-func (LogConnectFailed) logEvent() {}
-func (LogDisconnected) logEvent()  {}
-func (LogPanic) logEvent()         {}
+func (e LogConnected) logEvent() oplog.Line {
+	return oplog.Text("%s: connected", e.Addr).
+		Slog(slog.LevelInfo, "redis subscriber connected", slog.String("address", e.Addr))
+}
+
+func (e LogConnectFailed) logEvent() oplog.Line {
+	return oplog.Text("%s: connecting failed: %v", e.Addr, e.Error).
+		Slog(slog.LevelWarn, "redis subscriber failed to connect", slog.String("address", e.Addr), slog.Any("error", e.Error))
+}
+
+func (e LogDisconnected) logEvent() oplog.Line {
+	return oplog.Text("%s: disconnected: %v", e.Addr, e.Error).
+		Slog(slog.LevelWarn, "redis subscriber disconnected", slog.String("address", e.Addr), slog.Any("error", e.Error))
+}
+
+func (e LogPanic) logEvent() oplog.Line { return oplog.Panicked("logger", e.Value, e.Stack) }
 
 // DefaultLogger writes events with the standard logger.
 type DefaultLogger struct{}
 
 // Report implements Logger.
 func (DefaultLogger) Report(_ *Subscriber, event LogEvent) {
-	switch e := event.(type) {
-	case LogConnected:
-		log.Printf("redispipe: subscriber: %s: connected", e.Addr)
-	case LogConnectFailed:
-		log.Printf("redispipe: subscriber: %s: connecting failed: %v", e.Addr, e.Error)
-	case LogDisconnected:
-		log.Printf("redispipe: subscriber: %s: disconnected: %v", e.Addr, e.Error)
-	case LogPanic:
-		log.Printf("redispipe: subscriber: logger panicked: %v\n%s", e.Value, e.Stack)
-	}
+	log.Printf("redispipe: subscriber: %s", event.logEvent().Text)
 }
 
 // NoopLogger ignores everything.

@@ -1,0 +1,175 @@
+package redisconn
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/joomcode/redispipe/internal/oplog"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// LogEvent is one of the Log… types.
+type LogEvent interface {
+	// logEvent is how DefaultLogger and NewSlogLogger write it.
+	logEvent() oplog.Line
+}
+
+// LogOptCorrected: an option was out of its bounds, and another value is used. It is
+// reported before all other events, once for each such option.
+type LogOptCorrected struct {
+	Option      string // the field's name in Opts
+	Given, Used any
+}
+
+// LogConnecting: dialing begins.
+type LogConnecting struct{}
+
+// LogConnected: the handshake is done.
+type LogConnected struct {
+	LocalAddr  string
+	RemoteAddr string
+}
+
+// LogConnectFailed: dialing or the handshake failed.
+type LogConnectFailed struct {
+	Error error
+}
+
+// LogDisconnected: an established connection broke.
+type LogDisconnected struct {
+	Error      error
+	LocalAddr  string
+	RemoteAddr string
+}
+
+// LogAuthFailed: Reauthenticate got no new credentials, or the server refused them. The
+// connection goes on as the user that it has.
+type LogAuthFailed struct {
+	Error error
+}
+
+// LogContextClosed: the connection ended, by Close or with its context.
+type LogContextClosed struct {
+	Error error
+}
+
+// LogFuturePanic: a future, or another function of the user's, such as the logger or
+// Opts.Dialer, panicked. At most the result of one request is lost, or one attempt to
+// connect.
+type LogFuturePanic struct {
+	Value any    // what it panicked with
+	Stack []byte // as by debug.Stack
+}
+
+// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. Of
+// this event, as of [LogDedicatedDisconnected] and [LogDedicatedFailed], at most one is
+// reported in a second; More is the number of those that were left out since the last
+// one.
+type LogDedicatedConnected struct {
+	LocalAddr  string
+	RemoteAddr string
+	Open       int // how many there are
+	More       int
+}
+
+// LogDedicatedDisconnected: a dedicated connection broke, or was closed because a command
+// on it could not be unblocked.
+type LogDedicatedDisconnected struct {
+	Error      error
+	LocalAddr  string
+	RemoteAddr string
+	More       int
+}
+
+// LogDedicatedFailed: dialing a dedicated connection, or its handshake, failed.
+type LogDedicatedFailed struct {
+	Error error
+	More  int
+}
+
+// LogNotUnblocked: the context of a blocking command has ended, and the server could not
+// be asked to unblock it, so that its connection is closed, an element may be lost, and the
+// outcome is unknown. Either the ACL user may not call CLIENT ID, INFO and CLIENT UNBLOCK,
+// which the error says, or the dedicated connection leads to another server process than
+// the shared one, as behind a balancer. It is reported once for a [Connection];
+// DedicatedStats.NotUnblocked counts all.
+type LogNotUnblocked struct {
+	Error error
+}
+
+// LogSessionLeaked: a redis.Session was garbage-collected without having been closed.
+// Its connection is closed.
+type LogSessionLeaked struct {
+	// Opened is the stack of the goroutine that opened it, with Opts.TraceSessions.
+	Opened string
+}
+
+func (e LogOptCorrected) logEvent() oplog.Line {
+	return oplog.Text("option %s is %v instead of %v, which is out of bounds", e.Option, e.Used, e.Given).
+		Slog(slog.LevelWarn, "redis option corrected", slog.String("option", e.Option), slog.String("used", fmt.Sprint(e.Used)))
+}
+
+func (LogConnecting) logEvent() oplog.Line {
+	return oplog.Text("connecting").Slog(slog.LevelDebug, "redis connecting")
+}
+
+func (e LogConnected) logEvent() oplog.Line {
+	return oplog.Text("connected (%s to %s)", e.LocalAddr, e.RemoteAddr).
+		Slog(slog.LevelInfo, "redis connected", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr))
+}
+
+func (e LogConnectFailed) logEvent() oplog.Line {
+	return oplog.Text("connecting failed: %v", e.Error).
+		Slog(failedLevel(e.Error), "redis connecting failed", slog.Any("error", e.Error))
+}
+
+func (e LogDisconnected) logEvent() oplog.Line {
+	return oplog.Text("disconnected (%s to %s): %v", e.LocalAddr, e.RemoteAddr, e.Error).
+		Slog(slog.LevelWarn, "redis connection lost", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
+}
+
+func (e LogAuthFailed) logEvent() oplog.Line {
+	return oplog.Text("authenticating again failed: %v", e.Error).
+		Slog(slog.LevelError, "redis authenticating again failed", slog.Any("error", e.Error))
+}
+
+func (e LogContextClosed) logEvent() oplog.Line {
+	return oplog.Text("closed: %v", e.Error).Slog(slog.LevelInfo, "redis connection closed", slog.Any("error", e.Error))
+}
+
+func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("future", e.Value, e.Stack) }
+
+func (e LogDedicatedConnected) logEvent() oplog.Line {
+	return oplog.Text("dedicated connection (%s to %s), %d open", e.LocalAddr, e.RemoteAddr, e.Open).
+		Slog(slog.LevelDebug, "redis dedicated connection connected",
+			slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Int("open", e.Open), slog.Int("more", e.More))
+}
+
+func (e LogDedicatedDisconnected) logEvent() oplog.Line {
+	return oplog.Text("dedicated connection lost (%s to %s), and %d more: %v", e.LocalAddr, e.RemoteAddr, e.More, e.Error).
+		Slog(slog.LevelWarn, "redis dedicated connection lost",
+			slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Int("more", e.More), slog.Any("error", e.Error))
+}
+
+func (e LogDedicatedFailed) logEvent() oplog.Line {
+	return oplog.Text("dedicated connection failed, and %d more: %v", e.More, e.Error).
+		Slog(failedLevel(e.Error), "redis dedicated connection failed", slog.Int("more", e.More), slog.Any("error", e.Error))
+}
+
+func (e LogNotUnblocked) logEvent() oplog.Line {
+	return oplog.Text("a cancelled blocking command can't be unblocked, and costs its connection: %v", e.Error).
+		Slog(slog.LevelWarn, "redis blocking command can't be unblocked", slog.Any("error", e.Error))
+}
+
+func (e LogSessionLeaked) logEvent() oplog.Line {
+	return oplog.Text("session was never closed; opened by:\n%s", e.Opened).
+		Slog(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
+}
+
+// failedLevel is the level of a failure to connect.
+func failedLevel(err error) slog.Level {
+	if failure := redis.AsErrorx(err); failure != nil && failure.HasTrait(ErrTraitInitPermanent) {
+		return slog.LevelError
+	}
+	return slog.LevelWarn
+}
