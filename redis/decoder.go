@@ -2,7 +2,6 @@ package redis
 
 import (
 	"bufio"
-	"io"
 
 	"github.com/joomcode/redispipe/internal/resp"
 )
@@ -67,27 +66,5 @@ func ReadResponse(r *bufio.Reader) (any, int) {
 	return res, d.Size()
 }
 
-// What follows is for the packages that are built on this one.
-
 // Push is what a server sends without a request.
 type Push resp.Push
-
-// OnlyRESP2 makes the decoder refuse the types of RESP3.
-func (d *Decoder) OnlyRESP2() { d.codec().OnlyRESP2() }
-
-// AwaitMore waits until more bytes have come. It consumes nothing.
-func (d *Decoder) AwaitMore() error { return d.codec().AwaitMore() }
-
-// Full reports whether the buffer is full, so that AwaitMore can't do anything.
-func (d *Decoder) Full() bool { return d.codec().Full() }
-
-// Complete reports whether Decode would not wait.
-func (d *Decoder) Complete() bool { return d.codec().Complete() }
-
-// DecodePush reads a push into p, or else a reply.
-func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
-	return d.codec().DecodePush((*resp.Push)(p))
-}
-
-// DecodeTo reads a reply, and writes it to w if it is a string.
-func (d *Decoder) DecodeTo(w io.Writer) (any, error) { return d.codec().DecodeTo(w) }

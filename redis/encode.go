@@ -1,10 +1,6 @@
 package redis
 
-import (
-	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
-)
+import "github.com/joomcode/redispipe/internal/resp"
 
 // AppendRequest appends the request in RESP to buf. If an argument has a type
 // that can't be encoded, it returns buf as it was and ErrArgumentType.
@@ -16,19 +12,6 @@ func AppendRequest(buf []byte, req Request) ([]byte, error) {
 			WithProperty(EKRequest, req)
 	}
 	return out, nil
-}
-
-// EncodeRequest appends the request to buf and returns what connections and clusters
-// send, with buf. It is for packages redisconn and rediscluster.
-func EncodeRequest(buf []byte, req Request, wantsSlot bool) (wire.Request, []byte, error) {
-	out, err := AppendRequest(buf, req)
-	if err != nil {
-		return wire.Request{}, buf, err
-	}
-	r := wire.Request{Cmd: req.Cmd, Buf: out[len(buf):len(out):len(out)]}
-	call := command.Of(req.Cmd, req.Args)
-	r.Describe(&call, wantsSlot)
-	return r, out, nil
 }
 
 // ArgToString returns an argument as the text that is sent for it, and false

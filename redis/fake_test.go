@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func answering(reply string, limits Limits) *ownSender {
 		var res any
 		var err error
 		if r.Typed {
-			res, err = cb.(wire.ReplyDecoder[*Decoder]).DecodeReply(d, n)
+			res, err = cb.(resp.ReplyDecoder).DecodeReply(d.codec(), n)
 		} else {
 			res, err = d.Decode()
 		}

@@ -264,9 +264,11 @@ func encodeAll(reqs []Request) (encoded []wire.Request, bad int, err error) {
 		if err := CheckRequest(req, true); err != nil {
 			return nil, i, err
 		}
-		if encoded[i], buf, err = EncodeRequest(buf, req, true); err != nil {
+		at := len(buf)
+		if buf, err = AppendRequest(buf, req); err != nil {
 			return nil, i, err
 		}
+		encoded[i].Encoded(req.Cmd, req.Args, buf[at:len(buf):len(buf)], true)
 		if len(reqs) > 1 && encoded[i].Shared == command.WouldBlock {
 			return nil, i, CheckRequest(req, false)
 		}

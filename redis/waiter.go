@@ -139,14 +139,14 @@ type target struct {
 	filled      bool // the value is here, and not in the result
 }
 
-// DecodeReply implements wire.ReplyDecoder.
-func (w *waiter) DecodeReply(d *Decoder, _ uint64) (any, error) {
-	res, filled, err := d.codec().DecodeScalar(&w.target.Scalar)
+// DecodeReply implements resp.ReplyDecoder.
+func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
+	res, filled, err := d.DecodeScalar(&w.target.Scalar)
 	w.target.filled = filled && err == nil
 	return res, err
 }
 
-var _ wire.ReplyDecoder[*Decoder] = (*waiter)(nil)
+var _ resp.ReplyDecoder = (*waiter)(nil)
 
 // withdrawn is the result of a request that was taken back unsent.
 func withdrawn(ctx context.Context) *errorx.Error {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -69,7 +70,7 @@ func TestDoIntoAllocates(t *testing.T) {
 	d := NewDecoder(bufio.NewReader(source), Limits{})
 	s := Sync{&ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) {
 		source.Reset(text)
-		res, err := cb.(wire.ReplyDecoder[*Decoder]).DecodeReply(d, n)
+		res, err := cb.(resp.ReplyDecoder).DecodeReply(d.codec(), n)
 		if err != nil {
 			panic(err)
 		}

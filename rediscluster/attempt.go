@@ -7,6 +7,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -71,7 +73,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 		return
 	}
 	var err error
-	a.req, a.buf, err = redis.EncodeRequest(a.buf[:0], req, true)
+	a.req, a.buf, err = request.Encode(a.buf[:0], req, true)
 	a.ofUser()
 	if err != nil {
 		a.finish(err)
@@ -137,9 +139,9 @@ func (a *attempt) blocks() bool {
 	return a.req.Shared == command.WouldBlock && !a.c.opts.HostOpts.ScriptMode
 }
 
-// DecodeReply implements wire.ReplyDecoder, for requests whose future does.
-func (a *attempt) DecodeReply(d *redis.Decoder, _ uint64) (any, error) {
-	return a.To.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(d, a.n)
+// DecodeReply implements resp.ReplyDecoder, for requests whose future does.
+func (a *attempt) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
+	return a.To.(resp.ReplyDecoder).DecodeReply(d, a.n)
 }
 
 // idempotent implements retryable.
@@ -172,7 +174,7 @@ func (a *attempt) recycle() {
 	attempts.Put(a)
 }
 
-var _ wire.ReplyDecoder[*redis.Decoder] = (*attempt)(nil)
+var _ resp.ReplyDecoder = (*attempt)(nil)
 
 // errCancelled is what a request gets whose future is cancelled before it is sent.
 func errCancelled(cause error) *errorx.Error {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -39,7 +40,7 @@ func TestEncodeDecode(t *testing.T) {
 	for _, c := range cases {
 		var r wire.Request
 		var err error
-		r, buf, err = redis.EncodeRequest(buf, c.in, true)
+		r, buf, err = request.Encode(buf, c.in, true)
 		require.NoError(t, err)
 		assert.Equal(t, c.slot, r.Slot, c.in.Cmd)
 		assert.Equal(t, c.repeat, r.ReadOnly, c.in.Cmd)
@@ -50,11 +51,11 @@ func TestEncodeDecode(t *testing.T) {
 		assert.Equal(t, c.want.Cmd, got.Cmd)
 		assert.Equal(t, append([]any{}, c.want.Args...), append([]any{}, got.Args...))
 	}
-	_, after, err := redis.EncodeRequest(buf, redis.Req("SET", "foo", struct{}{}), true)
+	_, after, err := request.Encode(buf, redis.Req("SET", "foo", struct{}{}), true)
 	assert.Error(t, err)
 	assert.Equal(t, buf, after)
 
-	r, _, err := redis.EncodeRequest(nil, redis.Req(" GET", "foo"), true)
+	r, _, err := request.Encode(nil, redis.Req(" GET", "foo"), true)
 	require.NoError(t, err)
 	assert.Equal(t, command.Malformed, r.Shared)
 	assert.Equal(t, wire.NoSlot, r.Slot)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -15,7 +16,7 @@ func TestKeylessIsRefused(t *testing.T) {
 		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
 		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
 	} {
-		r, _, failed := redis.EncodeRequest(nil, req, true)
+		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
 		_, err := (&Cluster{sharded: true}).specOf(&r, MasterOnly, nil)
 		require.NotNil(t, err, req.Cmd)
@@ -27,7 +28,7 @@ func TestKeylessIsRefused(t *testing.T) {
 		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
 		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"),
 	} {
-		r, _, failed := redis.EncodeRequest(nil, req, true)
+		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
 		_, err := (&Cluster{sharded: true}).specOf(&r, MasterOnly, nil)
 		assert.Nil(t, err, req.Cmd)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
@@ -59,7 +60,7 @@ func TestSpecOfPublish(t *testing.T) {
 	c, top := threeMasters()
 	seed := &FairRoundRobinSeed{}
 	route := func(cmd string, args ...any) string {
-		r, _, err := redis.EncodeRequest(nil, redis.Req(cmd, args...), true)
+		r, _, err := request.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
 		spec, refused := c.specOf(&r, MasterOnly, seed)
 		require.Nil(t, refused)
@@ -81,7 +82,7 @@ func TestSpecOfPublish(t *testing.T) {
 		others[route("PING")] = true
 	}
 	assert.Len(t, others, 3, "any master takes the rest")
-	r, _, err := redis.EncodeRequest(nil, redis.Req("PUBLISH"), true)
+	r, _, err := request.Encode(nil, redis.Req("PUBLISH"), true)
 	require.NoError(t, err)
 	spec, refused := c.specOf(&r, MasterOnly, seed)
 	require.Nil(t, refused)

@@ -4,6 +4,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -71,7 +72,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 	for i, req := range reqs {
 		r := &m.reqs[i]
 		var err error
-		if *r, buf, err = redis.EncodeRequest(buf, req, true); err != nil {
+		if *r, buf, err = request.Encode(buf, req, true); err != nil {
 			return i, redis.AsErrorx(err)
 		}
 		if r.Shared != command.Allowed || r.Single != command.Allowed {

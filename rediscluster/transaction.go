@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -59,7 +60,7 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 	for i, req := range reqs {
 		r := &encoded[i]
 		var err error
-		if *r, buf, err = redis.EncodeRequest(buf, req, true); err != nil {
+		if *r, buf, err = request.Encode(buf, req, true); err != nil {
 			return redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
 		r.Waits, r.Plain = t.Waits(), true // the connection names those that fail in EXEC

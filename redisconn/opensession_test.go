@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -373,7 +374,7 @@ func exchange(t *testing.T, d wire.Dedicated, cmds ...string) {
 			args = nil
 		}
 		var err error
-		reqs[i], _, err = redis.EncodeRequest(nil, redis.Req(cmd, args...), true)
+		reqs[i], _, err = request.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
 	}
 	require.NoError(t, d.Exchange(background, reqs, func(int, any) {}))

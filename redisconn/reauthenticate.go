@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -113,7 +114,7 @@ func isLost(err *errorx.Error) bool {
 func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan *errorx.Error, refused *errorx.Error) {
 	answer = make(chan *errorx.Error, 1)
 	req, _ := dial.Auth(cr)
-	r, _, err := redis.EncodeRequest(nil, req, false)
+	r, _, err := request.Encode(nil, req, false)
 	if err != nil {
 		return nil, c.withConn(redis.AsErrorx(err))
 	}

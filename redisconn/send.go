@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -86,7 +87,7 @@ func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request
 		}
 	}
 	var err error
-	if r, *buf, err = redis.EncodeRequest(*buf, req, false); err != nil {
+	if r, *buf, err = request.Encode(*buf, req, false); err != nil {
 		return r, redis.AsErrorx(err)
 	}
 	_, namer := cb.(wire.Namer)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -68,7 +69,7 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 			req.Args[i] = stream
 		}
 	}
-	if _, err := redis.StreamRequest(s, req); err != nil {
+	if _, err := request.Stream(s, req); err != nil {
 		return nil, err
 	}
 	if err := t.AwaitFirstByte(s.Dec); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -218,7 +219,7 @@ func (b *blocking) read(c *Conn, asked bool) (any, error) {
 		return nil, err
 	}
 	if b.req.Typed {
-		return b.cb.(wire.ReplyDecoder[*redis.Decoder]).DecodeReply(c.Dec, b.n)
+		return b.cb.(resp.ReplyDecoder).DecodeReply(c.Dec, b.n)
 	}
 	return c.Dec.Decode()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -67,7 +68,7 @@ func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, re
 
 // SendOwn sends a request of the library's own on a certain session, or not at all.
 func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
-	r, _, err := redis.EncodeRequest(nil, req, false)
+	r, _, err := request.Encode(nil, req, false)
 	if err != nil {
 		answer(err, 0)
 		return

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -16,7 +17,7 @@ import (
 // the right to read.
 type reader struct {
 	s   *Session
-	dec *redis.Decoder
+	dec *resp.Decoder
 	// cur is the batch whose answer has begun to come, or nil.
 	cur *queue.Batch
 	// retired is a batch that is answered, and is taken out of flight when the right to read
@@ -167,7 +168,7 @@ func (r *reader) answer() bool {
 }
 
 // replyDecoder is the future of a typed request.
-type replyDecoder = wire.ReplyDecoder[*redis.Decoder]
+type replyDecoder = resp.ReplyDecoder
 
 // answerTyped is for a future that reads the reply by itself. It belongs to the
 // reader while it does so, whatever becomes of the session.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -123,7 +124,7 @@ func (p *Socket) send(encoded []byte, pings []sentPing) error {
 // error the socket has ended.
 func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	for {
-		reply, pushed, err = p.sock.Dec.DecodePush(push)
+		reply, pushed, err = p.sock.Dec.DecodePush((*resp.Push)(push))
 		if err != nil {
 			p.fail(redis.AsErrorx(err))
 			return nil, false, p.failure()

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -14,7 +15,7 @@ var (
 )
 
 func envelope(cmd string) *wire.Request {
-	r, _, _ := redis.EncodeRequest(nil, redis.Req(cmd), false)
+	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
 	return &r
 }
 

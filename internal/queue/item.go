@@ -15,7 +15,7 @@ type Item struct {
 	// have the Start of the first: they are sent together or not.
 	Start, end int
 	Stat       *Stat // where the logger wants statistics
-	Typed      bool  // Future is a wire.ReplyDecoder
+	Typed      bool  // Future is a resp.ReplyDecoder
 	Waits      bool  // Future is a wire.Caller
 	Observed   bool  // Future is a wire.Observer
 	// Plain requests are named by the connection in their errors: see [Batch.Request]. The

@@ -163,3 +163,10 @@ func (d *Decoder) ioError(err error) *errorx.Error {
 	}
 	return ErrIO.Wrap(err, "reading a reply")
 }
+
+// ReplyDecoder is a future that reads its reply by itself, before it is resolved with what
+// it returns. Users' futures are none: they can't set wire.Request.Typed.
+type ReplyDecoder interface {
+	// DecodeReply reads one reply. An error ends the connection.
+	DecodeReply(d *Decoder, n uint64) (any, error)
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -18,7 +19,7 @@ import (
 // used by anybody.
 type Socket struct {
 	net.Conn
-	Dec *redis.Decoder // the reader's
+	Dec *resp.Decoder // the reader's
 	// Calls is stopped before each read. It is set before the socket is shared, or nil.
 	Calls *timing.Callbacks
 
@@ -41,7 +42,7 @@ func Wrap(conn net.Conn) net.Conn {
 
 // New makes a socket of a connection that Wrap has returned.
 func New(conn net.Conn, limits redis.Limits) *Socket {
-	s := &Socket{Conn: conn, Dec: redis.NewDecoder(nil, limits)}
+	s := &Socket{Conn: conn, Dec: resp.NewDecoder(nil, resp.Limits(limits))}
 	s.newReadBuffer(readBufferLeast)
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -63,7 +64,7 @@ func (t *Stages) NoteFirstByte() {
 
 // AwaitFirstByte waits for the answer to what was written, or for its next part. dec may
 // be asked for a reply after that.
-func (t *Stages) AwaitFirstByte(dec *redis.Decoder) error {
+func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	t.firstByte.Store(0)
 	if _, err := dec.Next(); err != nil {
 		return err

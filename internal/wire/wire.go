@@ -25,7 +25,7 @@ type Request struct {
 	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if it
 	// changes nothing.
 	ReplicaSafe, ReadOnly bool
-	// Typed is set if the future is a ReplyDecoder.
+	// Typed is set if the future is a resp.ReplyDecoder.
 	Typed bool
 	// Deadline is when the caller goes away, if it is known.
 	Deadline time.Time
@@ -44,14 +44,6 @@ type Request struct {
 	Held bool
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
-}
-
-// ReplyDecoder is a future that reads its reply by itself, before it is
-// resolved with what it returns. D is *redis.Decoder, which this package can't
-// import. Users' futures are none: they can't set Request.Typed.
-type ReplyDecoder[D any] interface {
-	// DecodeReply reads one reply. An error ends the connection.
-	DecodeReply(d D, n uint64) (any, error)
 }
 
 // Namer is a future that adds redis.EKRequest to errors by itself. A sender does
@@ -161,6 +153,13 @@ var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
 
 // EKCapacity is the property of a redis.ErrQueueFull that holds the CapacityWaiter.
 var EKCapacity = NewProperty("capacity")
+
+// Encoded makes r the command that buf encodes, described.
+func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
+	*r = Request{Cmd: cmd, Buf: buf}
+	call := command.Of(cmd, args)
+	r.Describe(&call, wantsSlot)
+}
 
 // Describe sets what the sender has to know of the command: Shared, Single,
 // ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.

@@ -1,0 +1,81 @@
+package request
+
+import (
+	"io"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// streamChunk is the most of a Stream, in bytes, that is held in memory.
+const streamChunk = 64 << 10
+
+// Stream writes the request to w, reading arguments of type [redis.Stream] as it goes.
+// It returns how many bytes were written. If an argument has a type that can't be sent,
+// it writes nothing.
+func Stream(w io.Writer, req redis.Request) (written int64, err error) {
+	for i, arg := range req.Args {
+		if stream, ok := arg.(redis.Stream); ok && stream.R != nil && stream.Size >= 0 {
+			continue
+		}
+		if !command.IsArg(arg) {
+			return 0, errArgument(req, i)
+		}
+	}
+	// Of a request with as many empty arguments, all but those is kept.
+	const empty = "$0\r\n\r\n"
+	buf, _ := resp.AppendCommand(nil, req.Cmd, make([]any, len(req.Args)))
+	buf = buf[:len(buf)-len(req.Args)*len(empty)]
+	out := &countingWriter{w: w}
+	for _, arg := range req.Args {
+		if stream, ok := arg.(redis.Stream); ok {
+			if err := writeStream(out, stream, buf); err != nil {
+				return out.n, err
+			}
+			buf = buf[:0]
+			continue
+		}
+		buf, _ = resp.AppendArg(buf, arg)
+	}
+	_, err = out.Write(buf)
+	return out.n, err
+}
+
+// errArgument is the error of argument i, which can't be sent. Those before it can.
+func errArgument(req redis.Request, i int) error {
+	args := make([]any, i, i+1)
+	_, err := redis.AppendRequest(nil, redis.Request{Cmd: req.Cmd, Args: append(args, req.Args[i])})
+	return err
+}
+
+// writeStream writes what comes before the stream, and the stream as a bulk string.
+func writeStream(w io.Writer, s redis.Stream, before []byte) error {
+	before = resp.AppendLength(append(before, '$'), s.Size)
+	if _, err := w.Write(before); err != nil {
+		return err
+	}
+	n, err := io.CopyBuffer(onlyWriter{w}, io.LimitReader(s.R, s.Size), make([]byte, max(1, min(streamChunk, s.Size))))
+	switch {
+	case err != nil:
+		return err
+	case n < s.Size:
+		return redis.ErrIO.Wrap(io.ErrUnexpectedEOF, "a stream of %d bytes ended after %d", s.Size, n)
+	}
+	_, err = w.Write([]byte("\r\n"))
+	return err
+}
+
+// onlyWriter hides a ReadFrom, so that io.CopyBuffer uses its buffer.
+type onlyWriter struct{ io.Writer }
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,93 @@
+package request
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func TestStream(t *testing.T) {
+	long := strings.Repeat("0123456789", streamChunk/5)
+	stream := func(text string) redis.Stream { return streamOf(strings.NewReader(text), int64(len(text))) }
+	for _, c := range []struct {
+		cmd  string
+		args []any
+		want []any
+	}{
+		{"PING", nil, nil},
+		{"SET", []any{"k", "v"}, []any{"k", "v"}},
+		{"SET", []any{"k", stream("value")}, []any{"k", "value"}},
+		{"SET", []any{"k", stream(long), "EX", 7}, []any{"k", long, "EX", 7}},
+		{"MSET", []any{stream("k"), stream(""), nil, stream(long)}, []any{"k", "", nil, long}},
+		{"CONFIG SET", []any{"k", stream("v")}, []any{"k", "v"}},
+		{"SET", []any{"k", streamOf(strings.NewReader("longer"), 4)}, []any{"k", "long"}},
+		{"SET", []any{"k", streamOf(iotest.OneByteReader(strings.NewReader("slow")), 4)}, []any{"k", "slow"}},
+	} {
+		var out bytes.Buffer
+		n, err := Stream(&out, redis.Request{Cmd: c.cmd, Args: c.args})
+		require.NoError(t, err)
+		assert.EqualValues(t, out.Len(), n)
+		assert.Equal(t, encoded(t, c.cmd, c.want...), out.String())
+	}
+}
+
+func TestStreamFails(t *testing.T) {
+	var out bytes.Buffer
+	for _, bad := range []any{struct{}{}, []string{"canary"}, map[string]any{}, new(int), make(chan int), redis.Stream{}, streamOf(strings.NewReader("x"), -1)} {
+		n, err := Stream(&out, redis.Req("SET", "canary", bad))
+		requireType(t, redis.ErrArgumentType, err)
+		assert.NotContains(t, err.Error(), "canary")
+		assert.Zero(t, n)
+		assert.Zero(t, out.Len(), "nothing is written")
+	}
+	n, err := Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("short"), 6)))
+	requireType(t, redis.ErrIO, err)
+	assert.EqualValues(t, out.Len(), n)
+
+	failure := errors.New("failure")
+	_, err = Stream(&out, redis.Req("SET", "k", streamOf(iotest.ErrReader(failure), 6)))
+	assert.ErrorIs(t, err, failure)
+	broken, end := io.Pipe()
+	require.NoError(t, broken.CloseWithError(failure))
+	for _, req := range []redis.Request{redis.Req("SET", "k", "v"), redis.Req("SET", "k", streamOf(strings.NewReader("x"), 1))} {
+		n, err = Stream(end, req)
+		assert.ErrorIs(t, err, failure)
+		assert.Zero(t, n)
+	}
+}
+
+// A size without bounds is the server's to refuse.
+func TestStreamOfAnySize(t *testing.T) {
+	var out bytes.Buffer
+	_, err := Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), math.MaxInt64)))
+	requireType(t, redis.ErrIO, err)
+	assert.Equal(t, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9223372036854775807\r\nv", out.String())
+	out.Reset()
+	_, err = Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), 0)))
+	assert.NoError(t, err)
+	assert.Equal(t, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n", out.String())
+}
+
+func encoded(t *testing.T, cmd string, args ...any) string {
+	t.Helper()
+	out, err := redis.AppendRequest(nil, redis.Req(cmd, args...))
+	require.NoError(t, err)
+	return string(out)
+}
+
+func requireType(t *testing.T, want *errorx.Type, err error) {
+	t.Helper()
+	require.True(t, errorx.IsOfType(err, want), "%v", err)
+}
+
+func streamOf(r io.Reader, size int64) redis.Stream { return redis.Stream{R: r, Size: size} }
