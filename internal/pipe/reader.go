@@ -22,7 +22,7 @@ type reader struct {
 	cur *queue.Batch
 	// retired is a batch that is answered, and is taken out of flight when the right to read
 	// is passed on: that is one turn at the lock for both. Its last reply was the last that
-	// the caller who reads has waited for.
+	// the caller who reads, and is alone, has waited for.
 	retired *queue.Batch
 	// until is the number behind that of the last request that the caller who reads waits
 	// for; zero if the loop reads.
@@ -237,7 +237,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	last := i+1 == len(b.Items)
 	switch more := r.dec.Buffered() > 0; {
 	case !last:
-	case r.answered == r.until && it.Waits && !more && r.s.raw != nil:
+	case r.answered == r.until && it.Waits && !more && r.s.raw != nil && queue.Alone(r.s.p.queue.Load()):
 		r.cur, r.retired = nil, b
 	default:
 		r.cur = r.s.p.queue.Retire(b, more)

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"time"
+
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/peer"
@@ -20,16 +22,16 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	case q.session != s || q.head == nil:
 		return nil, redis.ErrResponseUnexpected.New("a reply that nobody asked for")
 	}
-	q.answerBegins(q.head)
+	q.answerBegins(q.head, timing.Clock())
 	return q.head, nil
 }
 
 // answerBegins notes that the first byte of the answer to b has come.
-func (q *Queue) answerBegins(b *Batch) {
+func (q *Queue) answerBegins(b *Batch, now time.Duration) {
 	if b.Begun() {
 		return
 	}
-	b.NoteFirstByte()
+	b.NoteFirstByte(now)
 	if q.open != nil {
 		q.postponed.atAnswer, q.postponed.answered = len(q.open.Items), len(b.Items)
 	}
@@ -39,10 +41,11 @@ func (q *Queue) answerBegins(b *Batch) {
 // the next batch, whose answer that is.
 func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 	q.mu.Lock()
-	long := q.retire(b)
+	now := timing.Clock()
+	long := q.retire(b, now)
 	if more && q.head != nil {
 		next = q.head
-		q.answerBegins(next)
+		q.answerBegins(next, now)
 	}
 	q.mu.Unlock()
 	if long {
@@ -52,14 +55,14 @@ func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 }
 
 // retire takes b out of flight. If it returns true, b is to be recycled without the lock.
-func (q *Queue) retire(b *Batch) (long bool) {
+func (q *Queue) retire(b *Batch, now time.Duration) (long bool) {
 	if q.head != b { // the session has failed and b was taken over
 		return false
 	}
 	q.pop()
 	q.pending -= len(b.Items)
 	q.gate.own -= b.own
-	q.answered(b)
+	q.answered(b, now)
 	b.answered = true
 	q.letIn()
 	return b.written && !q.recycle(b)

@@ -168,7 +168,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	s.Both = true
 	if last.Waits {
 		seq, fut := last.Seq, last.Future
-		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
+		if s.MayExchange && Alone(q.concurrency) && !q.open.customFutures {
 			b := q.takeOpen()
 			q.fly(b)
 			s.first.Store(b)

@@ -72,9 +72,8 @@ func (m *meter) untake(b *Batch) {
 	b.Taken = 0
 }
 
-// answered measures and counts a batch that was answered.
-func (m *meter) answered(b *Batch) {
-	now := timing.Clock()
+// answered measures and counts a batch that was answered now.
+func (m *meter) answered(b *Batch, now time.Duration) {
 	m.usual = leastInFlight(m.usual, now-b.Taken)
 	n := len(b.Items) - b.own
 	if n <= 0 {

@@ -45,8 +45,8 @@ func worthYieldingAgain(concurrency int, several bool) bool {
 	return several && concurrency >= yieldAgainFrom
 }
 
-// alone reports whether requests come one at a time.
-func alone(concurrency int) bool { return concurrency <= 1 }
+// Alone reports whether requests come one at a time.
+func Alone(concurrency int) bool { return concurrency <= 1 }
 
 // leastInFlight follows the time that batches are in flight downwards at once and
 // upwards slowly, so that it is what the network and an idle server take.

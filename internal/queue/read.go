@@ -1,13 +1,16 @@
 package queue
 
-import "github.com/joomcode/redispipe/internal/wire"
+import (
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+)
 
 // PassRead passes the right to read of a session on. mayIdle is whether nobody needs to have
 // it when nothing is pending, and retired, if not nil, an answered batch that is in flight
 // still. It returns true if the loop has the right, and is to be woken if it was not its own.
 func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
 	q.mu.Lock()
-	long := retired != nil && q.retire(retired)
+	long := retired != nil && q.retire(retired, timing.Clock())
 	if q.session == s { // a session that has failed has nothing to read
 		q.reading = q.nextReader(s, mayIdle)
 		q.read = q.read || q.reading == readCaller

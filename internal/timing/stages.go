@@ -55,9 +55,8 @@ func (t *Stages) NoteWrite() {
 // Begun reports whether the answer has begun.
 func (t *Stages) Begun() bool { return t.firstByte.Load() != 0 }
 
-// NoteFirstByte notes that the first byte of the answer is there.
-func (t *Stages) NoteFirstByte() {
-	now := Clock()
+// NoteFirstByte notes that the first byte of the answer is there, now.
+func (t *Stages) NoteFirstByte(now time.Duration) {
 	t.calledAtFirst = t.calls.elapsed(now)
 	t.firstByte.Store(int64(now))
 }
@@ -69,7 +68,7 @@ func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	if _, err := dec.Next(); err != nil {
 		return err
 	}
-	t.NoteFirstByte()
+	t.NoteFirstByte(Clock())
 	return nil
 }
 
