@@ -11,8 +11,7 @@ import (
 )
 
 // Answering returns the oldest batch in flight, whose answer has begun to come, as long as
-// s is the session. Without one, why says what that means for a reply that has come: all
-// that is wrong with it is the text, which the caller knows.
+// s is the session. Without one, why says what that means for a reply that has come.
 func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -20,7 +19,7 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	case q.state == Closed: // the session is about to be ended
 		return nil, peer.Closed()
 	case q.session != s || q.head == nil:
-		return nil, redis.ErrResponseUnexpected.New("a reply that nobody asked for")
+		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
 	}
 	q.answerBegins(q.head, timing.Clock())
 	return q.head, nil
@@ -42,6 +41,7 @@ func (q *Queue) answerBegins(b *Batch, now time.Duration) {
 func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 	q.mu.Lock()
 	now := timing.Clock()
+	more = more && q.head == b // else it is not from the socket of what is in flight now
 	long := q.retire(b, now)
 	if more && q.head != nil {
 		next = q.head

@@ -1,0 +1,47 @@
+package pipe
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// A reader that is held until its session has failed, and the next one has begun, answers none
+// of the next one's requests with what it has read.
+func TestReaderIsHeldBeyondItsSession(t *testing.T) {
+	p := testPipe()
+	held, goOn := make(chan struct{}), make(chan struct{})
+	p.opts.ReqStat = func(*queue.Stat, any, int, int) {
+		close(held)
+		<-goOn
+	}
+	enter := func(stat func(*wire.Request) *queue.Stat) <-chan any {
+		res := make(chan any, 1)
+		fut := redis.FuncFuture(func(r any, _ uint64) { res <- r })
+		_, refused := p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &queue.Entry{Future: fut, Stat: stat})
+		require.Nil(t, refused)
+		return res
+	}
+	s, there := testSession(t, p)
+	first := enter(func(*wire.Request) *queue.Stat { return &queue.Stat{} })
+	enter(nil)
+	_, err := there.Write([]byte("+first\r\n+second\r\n"))
+	require.NoError(t, err)
+	<-held
+	s.Fail(redis.ErrIO.New("on purpose"))
+	p.Abandon(s, redis.ErrIO.New("unsent"))
+
+	_, next := testSession(t, p)
+	third := enter(nil)
+	_, err = next.Read(make([]byte, 64))
+	require.NoError(t, err)
+	close(goOn)
+	require.Equal(t, "first", <-first)
+	_, err = next.Write([]byte("+third\r\n"))
+	require.NoError(t, err)
+	require.Equal(t, "third", <-third)
+}
