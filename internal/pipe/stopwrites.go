@@ -13,9 +13,9 @@ import (
 // closed, and what is written only in part is lost with the session. stop returns when
 // nobody writes any more.
 func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
-	open, writes := p.queue.Withhold()
+	left, writes := p.queue.Withhold()
 	l := &leftovers{p: p}
-	l.collect(open, closed, closed)
+	l.collect(left, closed, closed)
 	p.queue.CountLeft(l.notSent, 0)
 	if len(l.items) > 0 {
 		l.begin()

@@ -30,23 +30,24 @@ func (q *Queue) Withdraw(seq uint64) bool {
 }
 
 // Withhold lets nothing of the users' in any more, and takes out what nobody has begun to
-// write. writes is the session that somebody has the right to write to.
-func (q *Queue) Withhold() (open *Batch, writes *Session) {
+// write, oldest first. writes is the session that somebody has the right to write to.
+func (q *Queue) Withhold() (left *Batch, writes *Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.withheld.Store(true)
 	if q.writing {
 		writes = q.session
 	}
-	if open = q.takeOpen(); open == nil {
-		open = q.takeBackFirst()
+	left = q.takeOpen()
+	if first := q.takeBackFirst(); first != nil {
+		first.Next, left = left, first
 	}
-	if open != nil {
-		q.pending -= len(open.Items) - open.withdrawn
-		q.gate.own -= open.own
+	for b := left; b != nil; b = b.Next {
+		q.pending -= len(b.Items) - b.withdrawn
+		q.gate.own -= b.own
 	}
 	q.letIn()
-	return open, writes
+	return left, writes
 }
 
 // withdrawFirst withdraws a request that is in flight, alone, but not written yet.
