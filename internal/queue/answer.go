@@ -18,7 +18,7 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	switch {
 	case q.state == Closed: // the session is about to be ended
 		return nil, peer.Closed()
-	case q.session != s || q.head == nil:
+	case q.session != s || q.head == nil || s.first.Load() != nil: // what is first is not written
 		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
 	}
 	q.answerBegins(q.head, timing.Clock())
