@@ -90,15 +90,12 @@ func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry, own bool) *errorx.Err
 }
 
 // inTime reports whether a request that enters now is likely to be answered before its
-// deadline. What is open was opened within the last round trip: that is near enough.
+// deadline.
 func (q *Queue) inTime(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {
 		return true
 	}
-	now := q.opened
-	if q.open == nil {
-		now = timing.Clock()
-	}
+	now := timing.Clock()
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
 }
 
