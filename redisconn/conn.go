@@ -107,7 +107,7 @@ func (c *Connection) makePipe() {
 		p.Heartbeats = defaultIOTimeout
 	}
 	if WantsReqStat(o.Logger) {
-		c.stat, p.ReqStat = newStat, c.reportStat
+		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat
 	}
 	c.pipe = pipe.New(c.queue, p)
 }

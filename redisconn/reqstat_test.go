@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -65,6 +66,24 @@ type panickyLogger struct{ recorder }
 
 func (*panickyLogger) ReqStat(*redisconn.Connection, redis.Request, any, int64, int64, int64) {
 	panic("on purpose")
+}
+
+// Every answered request is told of, also the library's own.
+func TestReqStatOfHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := beats(bulk)
+		logger := &namingLogger{}
+		conn, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
+			IOTimeout: 600 * time.Millisecond, Logger: logger, Dialer: p.dial, NoClientInfo: true,
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			conn.Close()
+			time.Sleep(time.Minute) // lets the server notice
+		})
+		time.Sleep(time.Minute)
+		require.InDelta(t, 300, strings.Count(logger.text(), "PING"), 2)
+	})
 }
 
 // A logger that ends the goroutine must not either, nor the right to read where it

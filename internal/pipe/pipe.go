@@ -40,6 +40,8 @@ type Opts struct {
 	Panicked func(v any, stack []byte)
 	// Measured is told of the round trip of a heartbeat.
 	Measured func(time.Duration)
+	// Stat, if not nil, makes the statistics of the library's own requests: see queue.Entry.
+	Stat func(*wire.Request) *queue.Stat
 	// ReqStat, if not nil, is told of each answered request that has a Stat: in and out are
 	// the sizes of reply and request in bytes.
 	ReqStat func(st *queue.Stat, res any, in, out int)
@@ -74,7 +76,8 @@ func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
 		return
 	}
 	one := [1]*wire.Request{&r}
-	if _, refused := p.Enter(one[:], &queue.Entry{Future: answer, On: &on.Session}); refused != nil {
+	entry := queue.Entry{Future: answer, On: &on.Session, Stat: p.opts.Stat}
+	if _, refused := p.Enter(one[:], &entry); refused != nil {
 		answer(refused, 0)
 	}
 }
