@@ -10,8 +10,8 @@ import (
 )
 
 // connCheck ends the session if the server has closed the connection, or has sent
-// something that nobody asked for. The caller has both rights; it
-// loses that to write with the session.
+// something that nobody asked for. It returns false then. Whoever calls it has both rights,
+// and loses that to write with the session.
 func (s *Session) connCheck() bool {
 	err := s.checker.Check()
 	if err == peer.ErrUnsolicited && s.raw == nil {

@@ -212,8 +212,8 @@ func (r *reader) resolve(b *queue.Batch, i int, got reply) {
 }
 
 // finish resolves the item of index i. The last one of a batch is resolved when the batch
-// is gone already, so that a panic leaves nothing half done, unless it is the last that a
-// caller has waited for who reads: that is no function of the user's.
+// is gone already, so that a panic leaves nothing half done, unless it is the last that the
+// caller who reads has waited for: that is no function of the user's, and settle ends it.
 func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	it := &b.Items[i]
 	if err, failed := got.res.(*errorx.Error); failed {

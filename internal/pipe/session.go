@@ -115,7 +115,7 @@ func (s *Session) failReply(err *errorx.Error) {
 func (s *Session) failOnce(err, badReply *errorx.Error) {
 	s.failure.Do(func() {
 		s.err, s.badReply = err, badReply
-		s.p.queue.Change(queue.Disconnected, nil, err) // before anybody goes on: the next session is not lost
+		s.p.queue.Change(queue.Disconnected, nil, err) // before anybody sees it: the next session is not lost
 		close(s.failed)
 		_ = s.Close()
 	})

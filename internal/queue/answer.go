@@ -11,7 +11,7 @@ import (
 )
 
 // Answering returns the oldest batch in flight, whose answer has begun to come, as long as
-// s is the session. Without one, why says what that means for a reply that has come.
+// s is the session. If there is none, why is the error with which the reply ends the session.
 func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

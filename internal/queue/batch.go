@@ -15,7 +15,7 @@ import (
 // Batch is the unit of work: encoded requests and the futures that wait for their replies.
 // It is open, and the queue's, until it is taken. Then Buf is the writer's until that is
 // done, and who reads claims the items one after the other. It is recycled when both are
-// done.
+// done, or when all of it is withdrawn before it is written.
 type Batch struct {
 	Buf   []byte
 	Items []Item

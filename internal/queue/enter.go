@@ -19,8 +19,8 @@ type Entry struct {
 	N      uint64 // of the first; that of MULTI is one less, of EXEC one more than the last
 	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
 	Asking, Transaction bool
-	// On, if not nil, is the session on which it is to be written or not at all: what waits
-	// for a session is resolved when that fails.
+	// On, if not nil, is the session on which it is to be written or not at all: what has
+	// entered is resolved when that fails.
 	On *Session
 	// Stat, if not nil, makes the statistics of a request, or returns nil.
 	Stat func(*wire.Request) *Stat

@@ -1,8 +1,9 @@
 package queue
 
 // flight is the batches, in the order of the wire: those in flight, and the open one, which
-// is behind them. A batch enters it when it is about to be written, and the oldest leaves
-// when its last reply was read. All of it is guarded by Queue.mu.
+// is behind them. A batch is in flight from when it is about to be written until its last
+// reply was read and, if a caller reads, perhaps until that passes the right to read on. All
+// of it is guarded by Queue.mu.
 type flight struct {
 	open *Batch // nil when empty
 	// asking: a batch that was taken is not in flight yet, since its futures are asked

@@ -69,8 +69,9 @@ func (r *rights) release() {
 	}
 }
 
-// pass passes the right to write to the writer goroutine, with a batch in flight if not
-// nil, or gives it up if there is nothing to write, or nobody.
+// pass passes the right to write to the writer goroutine, with b, a batch in flight, if that
+// is not nil. It gives the right up if there is nothing to write, neither b nor an open batch,
+// or no session.
 func (r *rights) pass(b *Batch, open bool) {
 	if r.session == nil || b == nil && !open {
 		r.release()

@@ -26,14 +26,14 @@ type Session struct {
 	// Both: the caller that has been given the right to read has the right to write, too,
 	// and is to use it first. It belongs to the holder of the right to read.
 	Both bool
-	// first is the batch that the holder of the right to write is to write: it is in flight
-	// already, and nothing else is. Who takes it out has it: that holder, or, under the
-	// lock, who withdraws it.
+	// first is the batch that the holder of the right to write is to write first: it is in
+	// flight already, and nothing else is. Who takes it out has it: that holder or, under
+	// the lock, who takes it back.
 	first atomic.Pointer[Batch]
 }
 
-// TakeFirst returns the batch that the caller, which has the right to write, is to write, if
-// it is in flight already.
+// TakeFirst takes out the batch that is in flight already, though nobody has begun to write
+// it. It returns nil if there is none.
 func (s *Session) TakeFirst() *Batch {
 	if s.first.Load() == nil {
 		return nil

@@ -41,7 +41,7 @@ func (q *Queue) takeOpen() (b *Batch) {
 
 // ask asks the futures of b, without the lock, whether they are cancelled, and marks those
 // that are as withdrawn. If one ends the goroutine, none counts as cancelled, and the writer
-// gets b and the right to write.
+// goroutine gets b and the right to write.
 func (q *Queue) ask(b *Batch) (cancelled []Item) {
 	asked := false
 	q.asking = true

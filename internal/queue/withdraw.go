@@ -66,8 +66,8 @@ func (q *Queue) withdrawFirst(seq uint64) bool {
 	return true
 }
 
-// takeBackFirst takes the batch that a caller with both rights is to write out of flight
-// again, unless the caller has begun.
+// takeBackFirst takes the batch that is to be written first out of flight again, unless its
+// writer has begun.
 func (q *Queue) takeBackFirst() *Batch {
 	if q.session == nil {
 		return nil
