@@ -48,7 +48,7 @@ func newCall() call { return call{signals: make(chan struct{}, 2)} }
 // of prepares the call for requests that s is to send. A Sender of the user's may do
 // anything before it returns: until then it is not given the right to read.
 func (c *call) of(s Sender) {
-	if takes, _ := takesEncoded(s); takes == nil {
+	if innerOf(s) == nil {
 		c.state.Store(callSending)
 	}
 }

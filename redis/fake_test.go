@@ -3,6 +3,7 @@ package redis
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -42,10 +43,19 @@ type ownSender struct {
 	slots   bool
 }
 
-func (o *ownSender) SendEncoded(r *wire.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
-func (o *ownSender) TakesEncoded(held Sender) (takes, wantsSlot bool) {
-	_, own := held.(*ownSender)
-	return own, o.slots
+func (o *ownSender) Inner(a wire.Ask) wire.Inner[Future] {
+	if _, own := a.Held.(*ownSender); own {
+		return ownInner{o}
+	}
+	return nil
+}
+
+type ownInner struct{ *ownSender }
+
+func (o ownInner) SendEncoded(r *wire.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
+func (o ownInner) WantsSlot() bool                                  { return o.slots }
+func (o ownInner) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+	return nil, ErrSession.New("a fake has no sessions")
 }
 
 // answering is an ownSender that has each request answered with these bytes.

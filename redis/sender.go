@@ -105,25 +105,13 @@ func (s ScanOpts) Request(it []byte) Request {
 	return Request{Cmd: cmd, Args: args}
 }
 
-// encodedSender is the optional part of a Sender that takes requests which are
-// encoded already, so that their arguments never leave the caller's stack.
-// Connections and clusters have it.
-type encodedSender interface {
-	SendEncoded(r *wire.Request, cb Future, n uint64)
-	// TakesEncoded reports whether SendEncoded stands for the Send of held. It
-	// does if held is the sender itself, and not if held embeds it: a decorator
-	// has this method by promotion, and a Send of its own. wantsSlot is whether
-	// wire.Request.Slot is to be set.
-	TakesEncoded(held Sender) (takes, wantsSlot bool)
-}
-
-// takesEncoded returns s as an encodedSender, if it is one and its Send stands for no
-// more, and whether it wants wire.Request.Slot.
-func takesEncoded(s Sender) (_ encodedSender, wantsSlot bool) {
-	if encoded, ok := s.(encodedSender); ok {
-		if takes, wantsSlot := encoded.TakesEncoded(s); takes {
-			return encoded, wantsSlot
-		}
+// innerOf returns what s takes beside the methods of Sender, or nil: a Sender of a user's
+// takes nothing else, and a decorator that embeds a connection must be called itself.
+func innerOf(s Sender) wire.Inner[Future] {
+	if asked, ok := s.(interface {
+		Inner(wire.Ask) wire.Inner[Future]
+	}); ok {
+		return asked.Inner(wire.Ask{Held: s})
 	}
-	return nil, false
+	return nil
 }

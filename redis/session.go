@@ -9,15 +9,6 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// dedicatedSender is the optional part of a Sender that lends connections. Its
-// TakesEncoded has to confirm it: a decorator that embeds a sender lends none.
-type dedicatedSender interface {
-	encodedSender
-	// OpenDedicated lends a connection to the node of keys, or to any if there are
-	// none. last is the error that ended the previous connection, if there was one.
-	OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error)
-}
-
 // Session is a connection that one goroutine has to itself: for WATCH, MULTI, EXEC and
 // DISCARD, SELECT, CLIENT commands and blocking ones. It refuses only commands that
 // change the protocol (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
@@ -70,9 +61,8 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		return nil, withdrawn(ctx)
 	}
 	hooks, s := unhook(s)
-	encoded, _ := takesEncoded(s)
-	lender, ok := encoded.(dedicatedSender)
-	if !ok {
+	lender := innerOf(s)
+	if lender == nil {
 		return nil, ErrSession.New("a %T has no sessions, nor has any other type that wraps a sender, since its methods would be left out: "+
 			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}

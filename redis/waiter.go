@@ -182,19 +182,19 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 }
 
 func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
-	encoded, wantsSlot := takesEncoded(s)
-	if encoded == nil {
+	inner := innerOf(s)
+	if inner == nil {
 		return exchangePlain(ctx, s, cmd, args, seen)
 	}
 	scratch := wire.GetScratch()
-	if bad := encodeCommand(scratch, cmd, args, wantsSlot); bad >= 0 {
+	if bad := encodeCommand(scratch, cmd, args, inner.WantsSlot()); bad >= 0 {
 		wire.PutScratch(scratch)
 		return errArgument(cmd, bad, args[bad])
 	}
 	w := pooledWaiter()
 	r := &scratch.Request
 	w.want(ctx, r, t, seen)
-	w.send(func() { encoded.SendEncoded(r, w, 0) })
+	w.send(func() { inner.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
 	wire.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)

@@ -20,9 +20,8 @@ type hardToReach struct {
 }
 
 func (h *hardToReach) SendEncoded(*wire.Request, Future, uint64) {}
-func (h *hardToReach) TakesEncoded(held Sender) (takes, wantsSlot bool) {
-	return held == Sender(h), false
-}
+func (h *hardToReach) WantsSlot() bool                           { return false }
+func (h *hardToReach) Inner(wire.Ask) wire.Inner[Future]         { return h }
 func (h *hardToReach) Exchange(_ context.Context, reqs []wire.Request, each func(int, any)) error {
 	for i := range reqs {
 		each(i, "OK")

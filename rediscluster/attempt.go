@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/topology"
@@ -101,7 +102,7 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 		a.follow(a, l, open, false)
 		return
 	}
-	l.conn.SendEncoded(r, a, 0)
+	l.inner.SendEncoded(r, a, 0)
 	l.takeTicket(r)
 }
 
@@ -109,13 +110,13 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 	queuer, ok := a.To.(wire.Queuer)
 	if !ok || a.spec.lasts {
-		conn.SendEncodedAsk(&a.req, a, 0, asking)
+		inner.Of(conn).SendEncodedAsk(&a.req, a, 0, asking)
 		return
 	}
 	again := new(resent)
 	queuer.Queued(wire.Ticket{Queue: again}) // later the future may be another request's
 	req := a.req
-	conn.SendEncodedAsk(&req, a, 0, asking)
+	inner.Of(conn).SendEncodedAsk(&req, a, 0, asking)
 	again.queued(req.Ticket)
 }
 

@@ -30,6 +30,8 @@ type Cluster struct {
 	topology  atomic.Pointer[snapshot]
 	refresher *refresher
 
+	within [ForcePreferSlaves + 1]within // by policy; see withinPolicy
+
 	latencyOriented atomic.Bool
 	minLatency      atomic.Bool
 
@@ -78,6 +80,9 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	given := opts
 	opts = given.withDefaults()
 	c := &Cluster{opts: opts, limits: topology.Limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
+	for i := range c.within {
+		c.within[i] = within{c, ReplicaPolicyEnum(i)}
+	}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.minLatency.Store(opts.ForceMinLatencyReplica)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -14,11 +15,11 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// OpenDedicated is for package redis: it lends a connection to the master of keys, by the
+// OpenDedicated implements wire.Inner: it lends a connection to the master of keys, by the
 // rules by which a request is sent to it. last is with what the connection before was
 // lost. A redirect is none of that: if it still holds, the node says so once more.
-func (c *Cluster) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
-	reqs := make([]*wire.Request, len(keys))
+func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
+	c, reqs := w.c, make([]*wire.Request, len(keys))
 	for i, key := range keys {
 		reqs[i] = &wire.Request{Slot: int(slot.Of(key))}
 	}
@@ -76,7 +77,7 @@ func (l *lent) Context() context.Context { return l.ctx }
 // borrow borrows a connection, by one of the cluster's after the other as the retrier decides.
 func (l *lent) borrow(n lending) error {
 	for n.err == nil {
-		conn, err := n.from.OpenDedicatedAsk(l.ctx, n.asking)
+		conn, err := inner.Of(n.from).OpenDedicatedAsk(l.ctx, n.asking)
 		if err == nil {
 			l.countIn(nil)
 			l.Dedicated, l.failed, l.tries.Retries = conn, time.Time{}, 0

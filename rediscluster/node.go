@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -36,8 +37,9 @@ type node struct {
 
 // link is a connection of a node.
 type link struct {
-	node *node
-	conn *redisconn.Connection
+	node  *node
+	conn  *redisconn.Connection
+	inner inner.Conn // of conn
 	// state follows the connection's events, so that choosing a link takes no lock.
 	state atomic.Int32
 	// server is the id of the run of the server that a connection to a master leads to,
@@ -82,7 +84,7 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *node {
 			c.report(LogInitialNodeSkipped{Address: addr, Error: err})
 			continue
 		}
-		l.conn = conn
+		l.conn, l.inner = conn, inner.Of(conn)
 		n.links = append(n.links, l)
 	}
 	return n

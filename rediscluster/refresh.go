@@ -241,7 +241,7 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	}
 	for _, n := range r.nodes {
 		for _, l := range n.links {
-			l.conn.SharesCallers(len(t.shards) > 1)
+			l.inner.SharesCallers(len(t.shards) > 1)
 		}
 	}
 	r.retire(gone) // before the topology forgets them: Shutdown knows no others

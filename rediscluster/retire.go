@@ -34,7 +34,7 @@ func (r *refresher) closeRetired(links []*link) {
 		if r.c.sharded {
 			time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
 		} else {
-			stopped := l.conn.StopWrites()
+			stopped := l.inner.StopWrites()
 			go r.closeSoon(l, stopped)
 		}
 	}

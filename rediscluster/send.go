@@ -1,9 +1,6 @@
 package rediscluster
 
-import (
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
-)
+import "github.com/joomcode/redispipe/redis"
 
 var _ redis.Sender = (*Cluster)(nil)
 
@@ -28,18 +25,6 @@ func (c *Cluster) SendMany(reqs []Request, cb Future, start uint64) {
 // requests nothing is sent, and cb is resolved at once with an empty array.
 func (c *Cluster) SendTransaction(reqs []Request, cb Future, start uint64) {
 	c.sendTransaction(MasterOnly, reqs, cb, start)
-}
-
-// SendEncoded is for package redis.
-func (c *Cluster) SendEncoded(r *wire.Request, cb Future, n uint64) {
-	c.sendEncoded(MasterOnly, r, cb, n)
-}
-
-// TakesEncoded is for package redis: a decorator does not get SendEncoded by
-// embedding the cluster.
-func (c *Cluster) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
-	_, own := held.(*Cluster)
-	return own, true
 }
 
 // WithPolicy returns a Sender with a policy of its own.
@@ -67,15 +52,4 @@ func (p PolicyMan) SendMany(reqs []Request, cb Future, start uint64) {
 // policy that forces it.
 func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 	p.sendTransaction(p.Policy, reqs, cb, start)
-}
-
-// SendEncoded is for package redis.
-func (p PolicyMan) SendEncoded(r *wire.Request, cb Future, n uint64) {
-	p.sendEncoded(p.Policy, r, cb, n)
-}
-
-// TakesEncoded is for package redis: see Cluster.TakesEncoded.
-func (p PolicyMan) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
-	_, own := held.(PolicyMan)
-	return own, true
 }

@@ -56,7 +56,7 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		for i, at := range g.index {
 			reqs[i] = &m.reqs[at]
 		}
-		g.link.conn.SendEncodedBatch(reqs, g, 0, 0)
+		g.link.inner.SendEncodedBatch(reqs, g, 0, 0)
 	}
 	for _, i := range alone {
 		if a := m.attemptOf(i); a.setSpec(m.policy) {

@@ -18,7 +18,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	c.draining.Store(true)
 	defer c.Close()
 	for l := range c.refresher.links() {
-		l.conn.DrainDedicated()
+		l.inner.DrainDedicated()
 	}
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()

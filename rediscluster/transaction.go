@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -80,7 +81,7 @@ func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	t.refused, t.ran = nil, false
 	first := t.first
 	t.mu.Unlock()
-	conn.SendEncodedBatch(t.reqs, t, first, flags)
+	inner.Of(conn).SendEncodedBatch(t.reqs, t, first, flags)
 }
 
 // noteReply notes the reply to a request that is to be queued. It returns false for that

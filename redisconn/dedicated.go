@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // newPool makes the pool of dedicated connections.
@@ -36,28 +34,6 @@ func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *e
 		st = c.stat(r)
 	}
 	return c.pool.Block(r, cb, n, asking, st)
-}
-
-// OpenDedicated is for package redis. A connection has no slots, so it ignores keys, and
-// it can't follow the redirect that last may be.
-func (c *Connection) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
-	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
-		return nil, err
-	}
-	return c.OpenDedicatedAsk(ctx, false)
-}
-
-// OpenDedicatedAsk is for package rediscluster: OpenDedicated of a connection that sends
-// ASKING before its requests, if asking is set, for as long as ASK holds.
-func (c *Connection) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
-	if c.opts.DedicatedConns < 0 {
-		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
-	}
-	s, err := c.pool.Open(ctx, asking)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // owner is a Connection as the owner of dedicated ones.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -319,7 +320,7 @@ func TestSessionAskHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, took := askRecorder()
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
-		dedicated, err := conn.OpenDedicatedAsk(background, true)
+		dedicated, err := inner.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer dedicated.Release()
 		const within, beyond = 40 * time.Millisecond, 60 * time.Millisecond
@@ -338,7 +339,7 @@ func TestSessionAskHolds(t *testing.T) {
 			require.Equal(t, step.want, took())
 		}
 
-		watching, err := conn.OpenDedicatedAsk(background, true)
+		watching, err := inner.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer watching.Release()
 		exchange(t, watching, "GET") // which is not taken
@@ -353,7 +354,7 @@ func TestSessionAskHolds(t *testing.T) {
 		exchange(t, watching, "MULTI", "SET", "EXEC")
 		require.Equal(t, "ASKING GET ASKING WATCH SET ASKING GET ASKING MULTI SET EXEC WATCH MULTI SET EXEC", took())
 
-		refused, err := conn.OpenDedicatedAsk(background, true)
+		refused, err := inner.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer refused.Release()
 		time.Sleep(within)
@@ -391,7 +392,7 @@ func TestBlockingAskHolds(t *testing.T) {
 		require.Equal(t, "OK", at.wait(t))
 		require.Equal(t, "ASKING BLPOP", took())
 
-		held, err := conn.OpenDedicatedAsk(background, false)
+		held, err := inner.Of(conn).OpenDedicatedAsk(background, false)
 		require.NoError(t, err)
 		late := newOutcome()
 		conn.SendAsk(pop, late, 0, true)

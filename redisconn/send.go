@@ -40,18 +40,6 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	wire.Queued(cb, scratch.Request.Ticket)
 }
 
-// SendEncoded is for packages redis and rediscluster.
-func (c *Connection) SendEncoded(r *wire.Request, cb Future, n uint64) {
-	c.SendEncodedAsk(r, cb, n, false)
-}
-
-// SendEncodedAsk is SendAsk for package rediscluster.
-func (c *Connection) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
-	if err := c.sendOne(r, cb, n, asking); err != nil {
-		c.refuse(cb, err, n)
-	}
-}
-
 // sendOne sends a request by itself: to the shared connection, or past it if it blocks.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	if err := c.checkEncoded(r, 0); err != nil {
@@ -72,13 +60,6 @@ func flagAsking(asking bool) int {
 	return 0
 }
 
-// TakesEncoded is for package redis: a decorator does not get SendEncoded by
-// embedding the connection. A connection has no slots.
-func (c *Connection) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
-	_, own := held.(*Connection)
-	return own, false
-}
-
 // encode encodes a request into buf, behind what is there.
 func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request, refused *errorx.Error) {
 	if cb != nil {
@@ -93,12 +74,6 @@ func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request
 	_, namer := cb.(wire.Namer)
 	r.Waits, r.Plain, r.Observed = wire.Waits(cb), cb != nil && !namer, wire.Observes(cb)
 	return r, nil
-}
-
-// SharesCallers is for package rediscluster: it says whether the callers of the
-// connection send to other servers, too.
-func (c *Connection) SharesCallers(several bool) {
-	c.queue.Several(several)
 }
 
 // checkEncoded refuses what must not be sent, with these flags.

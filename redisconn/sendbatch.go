@@ -55,34 +55,6 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 	wire.Queued(cb, last)
 }
 
-// SendEncodedBatch is SendBatchFlags for package rediscluster.
-func (c *Connection) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
-	if flags&DoTransaction != 0 {
-		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
-	}
-	var last wire.Ticket
-	var err *errorx.Error
-	failed := -1
-	for i, r := range reqs {
-		if err = c.checkEncoded(r, flags); err != nil {
-			failed = i
-			break
-		}
-	}
-	if err == nil {
-		last, err = c.enter(reqs, cb, start, flags)
-	}
-	if err == nil {
-		wire.Queued(cb, last)
-		return
-	}
-	plain := make([]Request, len(reqs))
-	for i, r := range reqs {
-		plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
-	}
-	c.refuseBatch(plain, cb, start, flags, err, failed)
-}
-
 // SendTransaction implements redis.Sender: cb is resolved with the array that EXEC
 // answers. Without requests nothing is sent, and cb is resolved at once with an empty
 // array.

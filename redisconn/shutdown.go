@@ -51,10 +51,6 @@ func (c *Connection) errLeft(ctx context.Context) error {
 		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
 }
 
-// DrainDedicated is for package rediscluster: it ends blocking commands, and those that
-// wait for a dedicated connection, as Shutdown does.
-func (c *Connection) DrainDedicated() { c.pool.Shut() }
-
 // left counts the requests that are pending, and the sessions that are open as unknown.
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.Left()

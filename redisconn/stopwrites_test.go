@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -94,7 +95,7 @@ func TestStopWritesOfAFrozenServer(t *testing.T) {
 					await(t, "the first", f.began)
 				}
 			}
-			await(t, "the last write", conn.StopWrites())
+			await(t, "the last write", inner.Of(conn).StopWrites())
 			close(f.thaw)
 			results := outcomes.wait(t)
 			requireNotSent(t, send(conn, "SET", "later", "1").wait(t), redis.ErrContextClosed)
@@ -130,7 +131,7 @@ func TestStopWritesAwaitsReplies(t *testing.T) {
 	require.Equal(t, "OK", admin.Do("CLIENT", "PAUSE", 60000, "WRITE"))
 	waits := send(conn, "SET", "a", "1")
 	eventually(t, "it is held back", func() bool { return strings.Contains(strings.Join(listed(t, admin), ""), "cmd=set") })
-	await(t, "the last write", conn.StopWrites())
+	await(t, "the last write", inner.Of(conn).StopWrites())
 	requireNotSent(t, send(conn, "SET", "b", "1").wait(t), redis.ErrContextClosed)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(background) }()
@@ -147,7 +148,7 @@ func TestStopWritesOfSessions(t *testing.T) {
 	conn := connect(t, s.Addr(), quiet)
 	session, err := redis.OpenSession(t.Context(), conn, "")
 	require.NoError(t, err)
-	await(t, "the last write", conn.StopWrites())
+	await(t, "the last write", inner.Of(conn).StopWrites())
 	requireNotSent(t, session.Do("SET", "a", "1"), redis.ErrContextClosed)
 	session.Close()
 	require.Nil(t, s.Do("GET", "a"))
@@ -163,7 +164,7 @@ func TestStopWritesOfSessions(t *testing.T) {
 		})[1]
 	}()
 	await(t, "the first", f.began)
-	await(t, "the last write", conn.StopWrites())
+	await(t, "the last write", inner.Of(conn).StopWrites())
 	requireUnknown(t, await(t, "the session", ended), redis.ErrIO)
 	close(f.thaw)
 	session.Close()
@@ -204,7 +205,7 @@ func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	await(t, "it is asked before it is queued", f.asks)
 	f.say <- struct{}{}
 	await(t, "it is asked before it is written", f.asks)
-	stopped := conn.StopWrites()
+	stopped := inner.Of(conn).StopWrites()
 	close(f.say)
 	await(t, "the last write", stopped)
 	close(release)
@@ -240,7 +241,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 			return false
 		}
 	})
-	stopped := conn.StopWrites()
+	stopped := inner.Of(conn).StopWrites()
 	requireNotSent(t, c.wait(t), redis.ErrContextClosed)
 	done := make(chan struct{})
 	go func() {
@@ -274,7 +275,7 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 		for i := range 20 {
 			conn.Send(redis.Req("PING"), wire.Own(own.Resolve), uint64(i))
 		}
-		stopped := conn.StopWrites()
+		stopped := inner.Of(conn).StopWrites()
 		for range 20 {
 			conn.Send(redis.Req("PING"), wire.Own(func(any, uint64) {}), 0)
 		}
@@ -291,7 +292,7 @@ func TestStopWritesOfBlockingCommands(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("RPUSH", "list", "a")))
-	await(t, "the last write", conn.StopWrites())
+	await(t, "the last write", inner.Of(conn).StopWrites())
 	requireNotSent(t, send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0).wait(t), redis.ErrContextClosed)
 	require.Equal(t, int64(1), s.Do("LLEN", "list"))
 }

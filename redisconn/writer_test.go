@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -207,15 +208,19 @@ type signalling struct {
 	sent chan struct{}
 }
 
-// SendEncoded is what redis.SyncCtx sends by.
-func (s signalling) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
-	s.Connection.SendEncoded(r, cb, n)
-	s.sent <- struct{}{}
+// Inner is what redis.SyncCtx sends by.
+func (s signalling) Inner(wire.Ask) wire.Inner[redis.Future] {
+	return signallingInner{inner.Of(s.Connection), s.sent}
 }
 
-func (s signalling) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
-	_, own := held.(signalling)
-	return own, false
+type signallingInner struct {
+	inner.Conn
+	sent chan struct{}
+}
+
+func (s signallingInner) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
+	s.Conn.SendEncoded(r, cb, n)
+	s.sent <- struct{}{}
 }
 
 // Send never blocks, whatever the server does.

@@ -3,6 +3,7 @@ package torture
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -96,9 +97,12 @@ type leavingCall struct {
 	end context.CancelFunc
 }
 
-func (s *leaving) TakesEncoded(held redis.Sender) (takes, wantsSlot bool) {
-	_, own := held.(*leaving)
-	return own, false
+func (s *leaving) Inner(wire.Ask) wire.Inner[redis.Future] { return s }
+
+func (s *leaving) WantsSlot() bool { return false }
+
+func (s *leaving) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+	return nil, errors.New("it has no sessions")
 }
 
 func (s *leaving) SendEncoded(r *wire.Request, cb redis.Future, _ uint64) {

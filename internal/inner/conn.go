@@ -1,0 +1,40 @@
+// Package inner is what packages that are built on redisconn use of a connection beside what
+// its users do.
+package inner
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Conn is the [wire.Inner] of a redisconn.Connection.
+type Conn interface {
+	wire.Inner[redis.Future]
+	// SendEncodedAsk is SendEncoded, with ASKING before the request if asking is set.
+	SendEncodedAsk(r *wire.Request, cb redis.Future, n uint64, asking bool)
+	// SendEncodedBatch is SendBatchFlags of requests that are encoded.
+	SendEncodedBatch(reqs []*wire.Request, cb redis.Future, start uint64, flags int)
+	// OpenDedicatedAsk is OpenDedicated of a connection that sends ASKING before its
+	// requests, if asking is set, for as long as ASK holds.
+	OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error)
+	// DrainDedicated ends blocking commands, and those that wait for a dedicated
+	// connection, as Shutdown does.
+	DrainDedicated()
+	// SharesCallers says whether the callers of the connection send to other servers, too.
+	SharesCallers(several bool)
+	// StopWrites says that another server has taken this one's place. Nothing of the users'
+	// is written from here on, but for what a goroutine is just about to write, if the
+	// socket takes that at once. What is not written ends with redis.ErrContextClosed, not
+	// sent, and what is written only in part is lost with the connection. Replies are read
+	// until Close. The channel is closed when nobody writes any more.
+	StopWrites() (stopped <-chan struct{})
+}
+
+// Of returns the Conn of a connection.
+func Of(conn interface {
+	Inner(wire.Ask) wire.Inner[redis.Future]
+}) Conn {
+	return conn.Inner(wire.Ask{Held: conn}).(Conn)
+}

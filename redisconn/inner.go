@@ -1,0 +1,110 @@
+package redisconn
+
+import (
+	"context"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Inner is for packages of this module: nobody else can call it.
+func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
+	if _, own := a.Held.(*Connection); own {
+		return (*within)(c)
+	}
+	return nil
+}
+
+// within is a Connection as packages of this module see it.
+type within Connection
+
+var _ inner.Conn = (*within)(nil)
+
+// SendEncoded implements wire.Inner.
+func (w *within) SendEncoded(r *wire.Request, cb Future, n uint64) {
+	w.SendEncodedAsk(r, cb, n, false)
+}
+
+// SendEncodedAsk implements inner.Conn.
+func (w *within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
+	c := (*Connection)(w)
+	if err := c.sendOne(r, cb, n, asking); err != nil {
+		c.refuse(cb, err, n)
+	}
+}
+
+// WantsSlot implements wire.Inner: a connection has no slots.
+func (*within) WantsSlot() bool { return false }
+
+// SharesCallers implements inner.Conn.
+func (w *within) SharesCallers(several bool) { w.queue.Several(several) }
+
+// SendEncodedBatch implements inner.Conn.
+func (w *within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
+	c := (*Connection)(w)
+	if flags&DoTransaction != 0 {
+		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
+	}
+	var last wire.Ticket
+	var err *errorx.Error
+	failed := -1
+	for i, r := range reqs {
+		if err = c.checkEncoded(r, flags); err != nil {
+			failed = i
+			break
+		}
+	}
+	if err == nil {
+		last, err = c.enter(reqs, cb, start, flags)
+	}
+	if err == nil {
+		wire.Queued(cb, last)
+		return
+	}
+	plain := make([]Request, len(reqs))
+	for i, r := range reqs {
+		plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
+	}
+	c.refuseBatch(plain, cb, start, flags, err, failed)
+}
+
+// OpenDedicated implements wire.Inner. A connection has no slots, so it ignores keys, and it
+// can't follow the redirect that last may be.
+func (w *within) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
+	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
+		return nil, err
+	}
+	return w.OpenDedicatedAsk(ctx, false)
+}
+
+// OpenDedicatedAsk implements inner.Conn.
+func (w *within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
+	c := (*Connection)(w)
+	if c.opts.DedicatedConns < 0 {
+		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
+	}
+	s, err := c.pool.Open(ctx, asking)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// DrainDedicated implements inner.Conn.
+func (w *within) DrainDedicated() { w.pool.Shut() }
+
+// StopWrites implements inner.Conn.
+func (w *within) StopWrites() (stopped <-chan struct{}) {
+	c := (*Connection)(w)
+	stop := c.pipe.StopWrites(c.withConn(errClosed()))
+	done := make(chan struct{})
+	go func() { // ends with the last write
+		defer close(done)
+		stop()
+		c.pool.EndWrites()
+	}()
+	return done
+}
