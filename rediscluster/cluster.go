@@ -47,6 +47,12 @@ type Cluster struct {
 	moves atomic.Uint64
 }
 
+// within is a Cluster, or a PolicyMan of it, as packages of this module see it: see inner.go.
+type within struct {
+	c      *Cluster
+	policy ReplicaPolicyEnum
+}
+
 // Request is redis.Request.
 type Request = redis.Request
 

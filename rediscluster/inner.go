@@ -21,12 +21,6 @@ func (p PolicyMan) Inner(a wire.Ask) wire.Inner[redis.Future] {
 	return nil
 }
 
-// within is a Cluster, or a PolicyMan of it, as packages of this module see it.
-type within struct {
-	c      *Cluster
-	policy ReplicaPolicyEnum
-}
-
 // withinPolicy returns the one of a policy. Those of the policies that there are stand in
 // Cluster.within: it is asked for with each request.
 func (c *Cluster) withinPolicy(policy ReplicaPolicyEnum) *within {
