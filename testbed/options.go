@@ -2,10 +2,6 @@ package testbed
 
 import (
 	"crypto/tls"
-	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -70,102 +66,4 @@ func (o Options) withDefaults() (Options, error) {
 		o.Certificate = &cert
 	}
 	return o, nil
-}
-
-// config returns the text of redis.conf. v is the server's version.
-func (o Options) config(v version, dir string, ports portSet) string {
-	var b strings.Builder
-	line := func(words ...string) {
-		b.WriteString(strings.Join(words, " ") + "\n")
-	}
-	line("bind 127.0.0.1")
-	line("port", fmt.Sprint(ports.plain.num))
-	line("dir", quote(dir))
-	line("daemonize no")
-	if o.sentinel == nil {
-		o.dataConfig(line, v)
-	}
-	if o.Unix {
-		line("unixsocket", quote(filepath.Join(dir, unixName)))
-	}
-	if o.Password != "" {
-		line("requirepass", quote(o.Password))
-		if o.sentinel == nil {
-			line("masterauth", quote(o.Password))
-		}
-	}
-	for _, rule := range o.ACL {
-		line("user", rule)
-	}
-	if o.TLS {
-		line("tls-port", fmt.Sprint(ports.tls.num))
-		line("tls-ca-cert-file", quote(filepath.Join(dir, caName)))
-		line("tls-cert-file", quote(filepath.Join(dir, certName)))
-		line("tls-key-file", quote(filepath.Join(dir, keyName)))
-		line("tls-auth-clients", map[bool]string{true: "yes", false: "optional"}[o.ClientCerts])
-	}
-	if o.cluster > 0 {
-		o.clusterConfig(line, v, ports)
-	}
-	for _, extra := range slices.Concat(o.Config, o.sentinel) {
-		line(extra)
-	}
-	return b.String()
-}
-
-// dataConfig adds what is for servers that hold data.
-func (o Options) dataConfig(line func(...string), v version) {
-	line(`save ""`)
-	line("appendonly", yesNo(o.Persist))
-	// With everysec, the default, Redis puts a write off while an fsync is slow,
-	// and acknowledges what a SIGKILL then loses. The kernel outlives the process.
-	line("appendfsync", "no")
-	line("repl-diskless-sync-delay 0")
-	if v.major >= 7 {
-		line("enable-debug-command local")
-	}
-}
-
-// clusterConfig adds what makes a server a node.
-func (o Options) clusterConfig(line func(...string), v version, ports portSet) {
-	line("cluster-enabled yes")
-	line("cluster-config-file nodes.conf")
-	line("cluster-node-timeout", fmt.Sprint(o.cluster.Milliseconds()))
-	if v.major >= 7 {
-		line("cluster-port", fmt.Sprint(ports.bus.num))
-		// Roles change only when a test changes them.
-		line("cluster-allow-replica-migration no")
-	} else {
-		line("cluster-migration-barrier 1000")
-	}
-	if o.TLS {
-		line("tls-cluster yes")
-		line("tls-replication yes")
-	}
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-// quote makes one word of redis.conf out of any string.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ' || c > '~':
-			fmt.Fprintf(&b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

@@ -15,16 +15,6 @@ import (
 	"github.com/joomcode/redispipe/redisdumb"
 )
 
-// Names of files in a server's directory.
-const (
-	confName = "redis.conf"
-	logName  = "redis.log"
-	unixName = "redis.sock"
-	caName   = "ca.crt"
-	certName = "server.crt"
-	keyName  = "server.key"
-)
-
 const (
 	// logTail is how much of a log an error quotes: some forty lines.
 	logTail = 4 << 10
