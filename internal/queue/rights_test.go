@@ -2,19 +2,18 @@ package queue
 
 import (
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
 // Every order of steps is explored, over all states that there are with up to three requests,
-// or with RIGHTS_REQUESTS: nothing is lost, nobody waits for ever, and each right has one
+// or four with REDISPIPE_LONG: nothing is lost, nobody waits for ever, and each right has one
 // holder.
 func TestRightsModel(t *testing.T) {
 	requests := 3
-	if n, err := strconv.Atoi(os.Getenv("RIGHTS_REQUESTS")); err == nil {
-		requests = n
+	if os.Getenv("REDISPIPE_LONG") != "" {
+		requests = 4
 	}
 	for _, c := range []struct{ mayIdle, crowded bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
 		seen := map[string]bool{}
