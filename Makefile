@@ -9,8 +9,9 @@ MODULES = ./internal/bench/... ./contrib/...
 # What make cover counts.
 REPO = github.com/joomcode/redispipe
 COVERED = $(REPO)/redis/...,$(REPO)/redisconn/...,$(REPO)/rediscluster/...,$(REPO)/redisdumb/...,$(REPO)/redispubsub/...,$(REPO)/internal/dedicated,$(REPO)/internal/dial,$(REPO)/internal/pipe,$(REPO)/internal/push,$(REPO)/internal/queue,$(REPO)/internal/resp,$(REPO)/internal/sock,$(REPO)/internal/timing,$(REPO)/internal/topology
-# How many tests of a package go on at once that can: most of them wait for most of the time.
-PARALLEL = -parallel 8
+# How many packages are tested at once, and how many tests of each that can: most of them wait
+# for most of the time.
+PARALLEL = -p 3 -parallel 8
 # More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
 TESTFLAGS ?=
 # Time for each fuzz target, or executions: 10s, 50000x.
