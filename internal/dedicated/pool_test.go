@@ -39,7 +39,7 @@ func requireClosed(t *testing.T, ch <-chan struct{}, closed bool) {
 	}
 }
 
-// Places are granted first come first served, and who waits may leave.
+// Places are granted first come first served. A borrower that waits may leave.
 func TestPoolPlaces(t *testing.T) {
 	p := New(t.Context(), nil, nil, Config{Most: 2, Queue: 2})
 	for range 2 {

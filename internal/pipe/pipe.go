@@ -21,13 +21,16 @@ type Opts struct {
 	// Ctx is the connection's: a session ends with it.
 	Ctx context.Context
 	// Timeout is for how long requests that were written may go unanswered; negative for
-	// as long as they like. A sixth of Heartbeats is the time between two looks.
-	Timeout, Heartbeats time.Duration
+	// as long as they like.
+	Timeout time.Duration
+	// Heartbeats is the time in which the session is looked after six times, and a heartbeat
+	// is sent three times.
+	Heartbeats time.Duration
 	// Integrity: replies are released when a whole batch of them is known to be in step.
 	Integrity bool
 	// Pushes: something may come that nobody has asked for.
 	Pushes bool
-	// Yields: who writes may let others run before, so that they send what goes with it.
+	// Yields: before a batch is written, others may run first, to send what goes with it.
 	Yields bool
 	// Script: requests may block, so that there are no heartbeats.
 	Script bool

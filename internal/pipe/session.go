@@ -93,9 +93,6 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	return s
 }
 
-// Failed returns what is closed when the session has failed.
-func (s *Session) Failed() <-chan struct{} { return s.failed }
-
 // Err returns with what the session has failed. It may be called when that has happened.
 func (s *Session) Err() *errorx.Error { return s.err }
 

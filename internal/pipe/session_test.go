@@ -67,7 +67,7 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 		s, _ := testSession(t, p)
 		require.Equal(t, queue.Connected, p.queue.State())
 		go s.Fail(redis.ErrIO.New("on purpose"))
-		<-s.Failed()
+		<-s.failed
 		require.Equal(t, queue.Disconnected, p.queue.State())
 		require.ErrorContains(t, s.Err(), "on purpose")
 		p.Abandon(s, redis.ErrIO.New("unsent"))
