@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -62,7 +63,7 @@ func (a *attempt) setSpec(policy ReplicaPolicyEnum) bool {
 		return false
 	}
 	a.spec = spec
-	a.spec.lasts = a.blocks()
+	a.spec.blocks = a.blocks()
 	return true
 }
 
@@ -83,7 +84,7 @@ func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Fut
 	if !a.setSpec(policy) {
 		return
 	}
-	if a.spec.lasts {
+	if a.spec.blocks {
 		wire.Queued(cb, wire.Ticket{Heeded: true})
 	}
 	a.dispatch(a)
@@ -102,28 +103,28 @@ func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redi
 		a.follow(a, l, open, false)
 		return
 	}
-	l.inner.SendEncoded(r, a, 0)
-	l.takeTicket(r)
+	l.Inner.SendEncoded(r, a, 0)
+	l.TakeTicket(r)
 }
 
 // sendTo implements retryable.
 func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 	queuer, ok := a.To.(wire.Queuer)
-	if !ok || a.spec.lasts {
+	if !ok || a.spec.blocks {
 		inner.Of(conn).SendEncodedAsk(&a.req, a, 0, asking)
 		return
 	}
-	again := new(resent)
+	again := new(route.Resent)
 	queuer.Queued(wire.Ticket{Queue: again}) // later the future may be another request's
 	req := a.req
 	inner.Of(conn).SendEncodedAsk(&req, a, 0, asking)
-	again.queued(req.Ticket)
+	again.Queued(req.Ticket)
 }
 
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
-		if a.spec.lasts && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
+		if a.spec.blocks && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
 			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked meanwhile, and failed anew
 		}
 		a.handleError(a, redis.AsErrorx(err))

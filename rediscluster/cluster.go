@@ -12,6 +12,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -21,19 +22,17 @@ import (
 type Cluster struct {
 	opts   Opts
 	limits topology.Limits
-	// sharded is false without a cluster: one shard has all keys.
-	sharded bool
+	rules  route.Rules // of the nodes
 
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	topology  atomic.Pointer[snapshot]
+	topology  atomic.Pointer[route.Snapshot]
 	refresher *refresher
 
 	within [ForcePreferSlaves + 1]within // by policy; see withinPolicy
 
 	latencyOriented atomic.Bool
-	minLatency      atomic.Bool
 
 	// corrected are the options of connections that were reported as corrected.
 	corrected sync.Map
@@ -91,9 +90,12 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
-	c.minLatency.Store(opts.ForceMinLatencyReplica)
+	c.rules.InTurn = opts.ConnHostPolicy == ConnHostRoundRobin
+	c.rules.Zone, c.rules.AsksZone = opts.Zone, opts.Zone != "" && opts.ZoneOf == nil
+	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
+	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.topology.Store(newSnapshot(topology.Empty(), nil)) // a logger may call already
+	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
 		c.report(event)
@@ -159,7 +161,7 @@ func (c *Cluster) SetLatencyOrientedRR(v bool) {
 }
 
 // SetForceMinLatencyReplica changes Opts.ForceMinLatencyReplica.
-func (c *Cluster) SetForceMinLatencyReplica(v bool) { c.minLatency.Store(v) }
+func (c *Cluster) SetForceMinLatencyReplica(v bool) { c.rules.Soonest.Store(v) }
 
 // askTimeout bounds how long nodes are waited for that are asked for slots.
 func (c *Cluster) askTimeout() time.Duration {

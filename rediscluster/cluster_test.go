@@ -127,8 +127,8 @@ func owner(t testing.TB, tb *testbed.Cluster, key string) (slot int, n *testbed.
 func awaitOwner(t testing.TB, c *Cluster, slot int, n *testbed.Node) {
 	t.Helper()
 	await(t, "new topology", func() bool {
-		s := c.topology.Load().shard(slot)
-		return s != nil && s.master.addr == n.Addr()
+		s := c.topology.Load().Shard(slot)
+		return s != nil && s.Master.Addr == n.Addr()
 	})
 }
 

@@ -25,7 +25,7 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	errs := make(chan error, len(links))
 	var wg sync.WaitGroup
 	for l := range links {
-		wg.Go(func() { errs <- l.conn.Reauthenticate(ctx) })
+		wg.Go(func() { errs <- l.Conn.Reauthenticate(ctx) })
 	}
 	wg.Wait()
 	close(errs)

@@ -31,10 +31,10 @@ func TestReauthenticate(t *testing.T) {
 	users := func() map[string]int {
 		users := map[string]int{}
 		for l := range c.refresher.links() {
-			name, err := redis.As[string](redis.Sync{S: l.conn}.Do("ACL WHOAMI"))
+			name, err := redis.As[string](redis.Sync{S: l.Conn}.Do("ACL WHOAMI"))
 			require.NoError(t, err)
 			users[name]++
-			require.Equal(t, "billing", l.conn.ClientName())
+			require.Equal(t, "billing", l.Conn.ClientName())
 		}
 		return users
 	}

@@ -30,7 +30,7 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 	if err := redis.AsErrorx(last); err != nil && !err.IsOfType(redis.ErrAsk) {
 		c.ForceReloading()
 	}
-	spec.lasts = true
+	spec.blocks = true
 	l := &lent{retrier: retrier{c: c, spec: spec}, ctx: ctx, next: make(chan lending, 1)}
 	l.dispatch(l)
 	if err := l.borrow(<-l.next); err != nil {

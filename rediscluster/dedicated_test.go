@@ -22,7 +22,7 @@ func awaitBlocked(t *testing.T, c *Cluster, key string) {
 	await(t, "a blocked client", func() bool {
 		for l := range c.refresher.links() {
 			var info string
-			if (redis.Sync{S: l.conn}).DoInto(&info, "CLIENT", "LIST") == nil && strings.Contains(info, "flags=b") {
+			if (redis.Sync{S: l.Conn}).DoInto(&info, "CLIENT", "LIST") == nil && strings.Contains(info, "flags=b") {
 				return true
 			}
 		}
@@ -306,16 +306,16 @@ func TestSessionWaitsForNode(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
 	slot, _ := owner(t, tb, "key")
-	links := c.topology.Load().shard(slot).master.links
-	have := func(state int32) {
+	links := c.topology.Load().Shard(slot).Master.Links
+	have := func(event redisconn.LogEvent) {
 		for _, l := range links {
-			l.state.Store(state)
+			l.Note(l.Conn, event)
 		}
 	}
 	// open opens a session while the node is away, and does then when it waits for that.
 	open := func(ctx context.Context, then func()) error {
-		have(linkDown)
-		defer have(linkUp)
+		have(redisconn.LogDisconnected{})
+		defer have(redisconn.LogConnected{})
 		before := c.Stats().Retries
 		opened := make(chan error, 1)
 		go func() {
@@ -327,7 +327,7 @@ func TestSessionWaitsForNode(t *testing.T) {
 		then()
 		return <-opened
 	}
-	await(t, "it is opened in time", func() bool { return open(t.Context(), func() { have(linkUp) }) == nil })
+	await(t, "it is opened in time", func() bool { return open(t.Context(), func() { have(redisconn.LogConnected{}) }) == nil })
 	await(t, "it leaves in time", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		err := redis.AsErrorx(open(ctx, cancel))

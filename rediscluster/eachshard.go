@@ -14,16 +14,16 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 		return
 	}
 	t := c.topology.Load()
-	for _, s := range t.shards {
-		l := s.master.pick(c.opts.RoundRobinSeed, nil)
+	for _, s := range t.Shards {
+		l := s.Master.Pick(c.opts.RoundRobinSeed, nil)
 		if l == nil {
-			err := ErrNoAliveConnection.New("the master is not connected").WithProperty(redis.EKAddress, s.master.addr)
+			err := ErrNoAliveConnection.New("the master is not connected").WithProperty(redis.EKAddress, s.Master.Addr)
 			if !f(nil, c.withCluster(err)) {
 				return
 			}
 			continue
 		}
-		if !f(l.conn, nil) {
+		if !f(l.Conn, nil) {
 			return
 		}
 	}

@@ -39,7 +39,7 @@ func TestEachShard(t *testing.T) {
 	assert.Equal(t, 1, calls)
 
 	require.NoError(t, tb.Node(2).Kill())
-	await(t, "loss", func() bool { return !c.topology.Load().find(tb.Node(2).Addr()).isUp() })
+	await(t, "loss", func() bool { return !c.topology.Load().Find(tb.Node(2).Addr()).Up() })
 	await(t, "error", func() bool {
 		failed := 0
 		for _, res := range DoEachShard(ctx, c, redis.Req("PING")) {

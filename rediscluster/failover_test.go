@@ -102,8 +102,8 @@ func (k *counters) progress(t *testing.T) {
 func awaitMaster(t *testing.T, c *Cluster, n *testbed.Node) {
 	t.Helper()
 	await(t, "new topology", func() bool {
-		found := c.topology.Load().find(n.Addr())
-		return found != nil && !found.replica
+		found := c.topology.Load().Find(n.Addr())
+		return found != nil && !found.Replica
 	})
 }
 

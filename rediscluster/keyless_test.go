@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -18,7 +19,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
-		_, err := (&Cluster{sharded: true}).specOf(&r, MasterOnly, nil)
+		_, err := (&Cluster{rules: route.Rules{Sharded: true}}).specOf(&r, MasterOnly, nil)
 		require.NotNil(t, err, req.Cmd)
 		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
 		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
@@ -30,7 +31,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
-		_, err := (&Cluster{sharded: true}).specOf(&r, MasterOnly, nil)
+		_, err := (&Cluster{rules: route.Rules{Sharded: true}}).specOf(&r, MasterOnly, nil)
 		assert.Nil(t, err, req.Cmd)
 	}
 }

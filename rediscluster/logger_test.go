@@ -80,7 +80,7 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 	assert.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
 	node.serve("127.0.0.1:1") // a change is reported by the refresher
 	c.ForceReloading()
-	await(t, "new topology", func() bool { return c.topology.Load().find(node.Addr()) == nil })
+	await(t, "new topology", func() bool { return c.topology.Load().Find(node.Addr()) == nil })
 	c.Close()
 	<-c.refresher.done
 	calls := logger.calls.Load()
@@ -146,8 +146,8 @@ func TestSlogLogger(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
 	var conn *redisconn.Connection
-	for _, n := range c.topology.Load().nodes {
-		conn = n.links[0].conn
+	for _, n := range c.topology.Load().Nodes {
+		conn = n.Links[0].Conn
 	}
 	require.NotNil(t, conn)
 	var out bytes.Buffer

@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -11,7 +12,7 @@ import (
 // beside its layout, unless it has said that the user has no right to read it.
 type masterOnly struct {
 	slots   map[uint16]struct{}
-	refused *node
+	refused *route.Node
 }
 
 var (
@@ -20,20 +21,20 @@ var (
 )
 
 // node returns the node to be asked, nil if there is none.
-func (m *masterOnly) node(t *snapshot) *node {
-	if s := t.shard(masterOnlySlot); s != nil && s.master != m.refused {
-		return s.master
+func (m *masterOnly) node(t *route.Snapshot) *route.Node {
+	if s := t.Shard(masterOnlySlot); s != nil && s.Master != m.refused {
+		return s.Master
 	}
 	return nil
 }
 
 // hear takes in what a node has answered. After an error the last slots stay.
-func (m *masterOnly) hear(n *node, res any) {
+func (m *masterOnly) hear(n *route.Node, res any) {
 	slots, _, err := redisclusterutil.ParseMasterOnly(res)
 	switch {
 	case err == nil:
 		m.slots = slots
-	case notPermitted(err):
+	case route.NotPermitted(err):
 		m.refused = n
 	}
 }

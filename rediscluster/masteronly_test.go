@@ -52,7 +52,7 @@ func TestMasterOnlyWithoutTheRight(t *testing.T) {
 		c.refresher.afterRefresh(func() { close(done) })
 		<-done
 	}
-	await(t, "connection", c.topology.Load().shards[0].master.isUp)
+	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
 	for range 3 {
 		refreshed()
 	}
@@ -67,8 +67,8 @@ func TestMasterOnlyKeepsWhatWasTold(t *testing.T) {
 	m.hear(n, redis.ErrLoading.New("LOADING"))
 	assert.Equal(t, map[uint16]struct{}{7: {}}, m.slots)
 	assert.NotNil(t, m.node(top))
-	m.mark(&top.layout)
-	assert.True(t, top.layout.MasterOnly.Has(7))
+	m.mark(&top.Layout)
+	assert.True(t, top.Layout.MasterOnly.Has(7))
 	m.hear(n, redis.ErrResult.New("NOPERM no"))
 	assert.Nil(t, m.node(top))
 }

@@ -45,16 +45,16 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 			return d.DialContext(ctx, network, addr)
 		},
 	}})
-	l := c.topology.Load().find(target.Addr()).links[0]
-	await(t, "connection", func() bool { return l.state.Load() == linkUp })
+	l := c.topology.Load().Find(target.Addr()).Links[0]
+	await(t, "connection", func() bool { return l.Up() })
 	shut.Store(true)
-	l.conn.Send(redis.Req("ECHO", "the last"), nil, 0)
-	await(t, "dialing", func() bool { return l.state.Load() == linkConnecting })
+	l.Conn.Send(redis.Req("ECHO", "the last"), nil, 0)
+	await(t, "dialing", func() bool { return l.Connecting() })
 
 	result := make(chan any, 1)
 	go func() { result <- redis.Sync{S: c}.Do("GET", "key") }()
 	await(t, "it to ask again", func() bool { return seen(source, "GET") > 2*8 }) // a request is retried 8 times after failures
-	require.Zero(t, l.unanswered())
+	require.Zero(t, l.Unanswered())
 	close(open)
 	if res := <-result; redis.AsError(res) == nil { // else this process was held up until no attempt was left
 		require.Equal(t, "OK", res)

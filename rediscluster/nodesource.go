@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -33,7 +34,7 @@ type nodeSource struct {
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	opts.Addrs = nil // it is for NewReplicated
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
-		c.sharded = true
+		c.rules.Sharded = true
 		return &nodeSource{c: c, seeds: slices.Clone(addrs)}
 	})
 }
@@ -70,32 +71,31 @@ func (s *nodeSource) read(bool) *topology.Layout {
 // askNodes asks connected nodes what they think, those that answer in time.
 func (s *nodeSource) askNodes() []topology.View {
 	t := s.c.topology.Load()
-	nodes := slices.Clone(t.nodes)
+	nodes := slices.Clone(t.Nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	keeper := s.masterOnly.node(t)
-	rank := func(n *node) int {
+	rank := func(n *route.Node) int {
 		switch {
 		case n == keeper:
 			return 0
-		case !n.replica: // masters know their own slots best, and first
+		case !n.Replica: // masters know their own slots best, and first
 			return 1
 		}
 		return 2
 	}
-	slices.SortStableFunc(nodes, func(a, b *node) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(nodes, func(a, b *route.Node) int { return rank(a) - rank(b) })
 	p := newPoll()
 	for _, n := range nodes {
-		switch l := n.pick(s.c.opts.RoundRobinSeed, nil); {
+		switch l := n.Pick(s.c.opts.RoundRobinSeed, nil); {
 		case l == nil || p.asked == askAtMost:
 		case n == keeper:
 			p.ask(l, readMasterOnly)
 		default:
 			p.ask(l)
 		}
-		if l := n.upLink(); n.replica && l != nil {
-			p.askExtra(func(done func()) { n.askSync(l.conn, done) })
-		}
 	}
+	p.extra = make(chan struct{}, len(nodes))
+	p.extras = t.AskReplicas(func() { p.extra <- struct{}{} })
 	return p.await(s.c, func(more any) { s.masterOnly.hear(keeper, more) })
 }
 
@@ -107,9 +107,9 @@ func (s *nodeSource) news() <-chan struct{} { return nil }
 func (s *nodeSource) probe() (news bool) {
 	defer s.c.recovered()
 	t := s.c.topology.Load()
-	var up []*link
-	for _, sh := range t.shards {
-		if l := sh.master.pick(s.c.opts.RoundRobinSeed, nil); l != nil && l.state.Load() == linkUp {
+	var up []*route.Link
+	for _, sh := range t.Shards {
+		if l := sh.Master.Pick(s.c.opts.RoundRobinSeed, nil); l != nil && l.Up() {
 			up = append(up, l)
 		}
 	}
@@ -118,13 +118,13 @@ func (s *nodeSource) probe() (news bool) {
 	}
 	l := up[rand.N(len(up))]
 	answer := make(chan any, 1)
-	l.conn.Send(redis.Req("CLUSTER SLOTS"), wire.Own(func(res any, _ uint64) { answer <- res }), 0)
+	l.Conn.Send(redis.Req("CLUSTER SLOTS"), wire.Own(func(res any, _ uint64) { answer <- res }), 0)
 	late := time.NewTimer(askGrace)
 	defer late.Stop()
 	select {
 	case res := <-answer:
-		v, err := topology.ParseView(l.node.addr, res, nil)
-		return err == nil && v.Contradicts(&t.layout)
+		v, err := topology.ParseView(l.Node.Addr, res, nil)
+		return err == nil && v.Contradicts(&t.Layout)
 	case <-late.C:
 	case <-s.c.ctx.Done():
 	}

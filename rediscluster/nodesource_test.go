@@ -80,8 +80,8 @@ func TestTLS(t *testing.T) {
 			}
 			for _, n := range tb.Nodes()[3:] {
 				await(t, "replica", func() bool {
-					node := c.topology.Load().find(n.TLSAddr())
-					return node != nil && node.readable(syncLive)
+					node := c.topology.Load().Find(n.TLSAddr())
+					return node != nil && node.Readable()
 				})
 			}
 		})

@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"math/bits"
 	"sync/atomic"
 	"time"
 )
@@ -57,9 +56,9 @@ func (p ReplicaPolicyEnum) forces() bool {
 	return p == ForceMasterAndSlaves || p == ForcePreferSlaves
 }
 
-// preference is the factor of a node's share that comes from the policy.
-func (p ReplicaPolicyEnum) preference(replica bool) uint64 {
-	if replica && (p == PreferSlaves || p == ForcePreferSlaves) {
+// replicaShare is the factor of a replica's share that comes from the policy.
+func (p ReplicaPolicyEnum) replicaShare() uint64 {
+	if p == PreferSlaves || p == ForcePreferSlaves {
 		return 3
 	}
 	return 1
@@ -83,30 +82,6 @@ type WeightProvider interface {
 	// every CheckInterval. A node of weight zero is read from only if there is no
 	// other.
 	GetWeightByHost(host string) (uint32, bool)
-}
-
-// choose returns the index that seed draws, in proportion to the weights. If
-// all are zero, they count as equal. There must be one at least.
-func choose(weights []uint64, seed uint32) int {
-	total := uint64(0)
-	for _, w := range weights {
-		total += w
-	}
-	// Multiplying by the golden ratio spreads seeds that follow each other
-	// evenly over the whole range.
-	spread := uint64(seed) * 0x9E3779B97F4A7C15
-	if total == 0 {
-		i, _ := bits.Mul64(spread, uint64(len(weights)))
-		return int(i)
-	}
-	at, _ := bits.Mul64(spread, total)
-	for i, w := range weights {
-		if at < w {
-			return i
-		}
-		at -= w
-	}
-	return len(weights) - 1
 }
 
 // RoundRobinSeed provides the numbers by which nodes and connections are chosen. It is

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -34,13 +35,13 @@ type answer struct {
 
 func newPoll() *poll {
 	// Room for all, so that answers which come too late hold nobody.
-	return &poll{answers: make(chan answer, askAtMost), extra: make(chan struct{}, 1<<10)}
+	return &poll{answers: make(chan answer, askAtMost)}
 }
 
 // ask asks a node for the topology, and perhaps for one thing more.
-func (p *poll) ask(l *link, more ...redis.Request) {
+func (p *poll) ask(l *route.Link, more ...redis.Request) {
 	p.asked++
-	askView(l.conn, l.node.addr, p.answers, more...)
+	askView(l.Conn, l.Node.Addr, p.answers, more...)
 }
 
 // askView asks one server; the answer goes to answers.
@@ -57,15 +58,6 @@ func askView(conn *redisconn.Connection, addr string, answers chan<- answer, mor
 		v, err := topology.ParseView(addr, results[0], results[1])
 		answers <- answer{conn: conn, view: v, err: err, more: results[2]}
 	}), 0)
-}
-
-// askExtra counts what is asked in addition to the topology.
-func (p *poll) askExtra(ask func(done func())) {
-	if p.extras == cap(p.extra) {
-		return
-	}
-	p.extras++
-	ask(func() { p.extra <- struct{}{} })
 }
 
 // await returns the views of those that answer: all of them, or those that do

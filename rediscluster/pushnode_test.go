@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
@@ -19,8 +20,9 @@ import (
 )
 
 // threeMasters is a topology of three shards, without connections: slot n is of master n%3.
-func threeMasters() (*Cluster, *snapshot) {
-	c := &Cluster{opts: Opts{}.withDefaults(), sharded: true}
+func threeMasters() (*Cluster, *route.Snapshot) {
+	c := &Cluster{opts: Opts{}.withDefaults()}
+	c.rules.Sharded = true
 	l := &topology.Layout{}
 	for i := range 3 {
 		l.Shards = append(l.Shards, topology.Shard{Master: fmt.Sprintf("m%d:1", i)})
@@ -28,43 +30,26 @@ func threeMasters() (*Cluster, *snapshot) {
 	for i := range l.Slots {
 		l.Slots[i] = uint16(i % 3)
 	}
-	t := newSnapshot(l, func(at topology.Node) *node {
-		n := &node{c: c, addr: at.Addr, replica: at.Replica}
-		n.links = []*link{upLink(n)}
+	t := route.New(l, func(at topology.Node) *route.Node {
+		n := c.rules.NewNode(at.Addr, at.Replica, "")
+		l := route.NewLink(n)
+		l.Note(nil, redisconn.LogConnected{})
+		n.Links = []*route.Link{l}
 		return n
 	})
 	c.topology.Store(t)
 	return c, t
 }
 
-// All messages of a channel are published on one node: that of its slot, or while that one
-// is not connected the next.
-func TestPublisher(t *testing.T) {
-	_, top := threeMasters()
-	assert.Equal(t, "m1:1", top.publisher(4).addr)
-	top.shards[1].master.links[0].state.Store(linkConnecting)
-	assert.Equal(t, "m1:1", top.publisher(4).addr, "after a failover")
-	top.shards[1].master.links[0].state.Store(linkDown)
-	assert.Equal(t, "m2:1", top.publisher(4).addr)
-	assert.Equal(t, "m2:1", top.publisher(4).addr)
-	top.layout.Slots[4] = topology.NoShard
-	assert.Equal(t, "m0:1", top.publisher(4).addr, "nobody serves it")
-	for _, s := range top.shards {
-		s.master.links[0].state.Store(linkDown)
-	}
-	assert.Nil(t, top.publisher(4))
-	assert.Nil(t, (&snapshot{}).publisher(4))
-}
-
 func TestSpecOfPublish(t *testing.T) {
 	c, top := threeMasters()
 	seed := &FairRoundRobinSeed{}
-	route := func(cmd string, args ...any) string {
+	master := func(cmd string, args ...any) string {
 		r, _, err := request.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
 		spec, refused := c.specOf(&r, MasterOnly, seed)
 		require.Nil(t, refused)
-		return top.route(spec).node.addr
+		return top.Route(spec.Spec).Node.Addr
 	}
 	for i := range 10 {
 		channel := fmt.Sprint("channel", i)
@@ -74,55 +59,34 @@ func TestSpecOfPublish(t *testing.T) {
 			if cmd == "GET" {
 				args = args[:1]
 			}
-			assert.Equal(t, want, route(cmd, args...), cmd)
+			assert.Equal(t, want, master(cmd, args...), cmd)
 		}
 	}
 	others := map[string]bool{}
 	for range 3 {
-		others[route("PING")] = true
+		others[master("PING")] = true
 	}
 	assert.Len(t, others, 3, "any master takes the rest")
 	r, _, err := request.Encode(nil, redis.Req("PUBLISH"), true)
 	require.NoError(t, err)
 	spec, refused := c.specOf(&r, MasterOnly, seed)
 	require.Nil(t, refused)
-	assert.False(t, spec.publishes, "the server refuses it")
+	assert.False(t, spec.Publishes, "the server refuses it")
 }
 
-// Nothing is published to a channel for a while after its slot has another master.
-func TestPublishingIsHeldBack(t *testing.T) {
-	c, before := threeMasters()
-	_, top := threeMasters()
-	top.layout.Slots[3], top.layout.Slots[4] = 1, topology.NoShard
-	top.published = time.Now().Add(time.Hour) // they ask before the 100 ms are over
-	top.handed = top.handedFrom(before)
-	require.NotNil(t, top.handed)
-	for slot, held := range map[int]bool{3: true, 4: false, 5: false} {
-		spec := routeSpec{slot: slot, publishes: true, seed: c.opts.RoundRobinSeed}
-		assert.Equal(t, held, top.holdsBack(spec) > 0)
-		assert.Equal(t, held, top.route(spec) == nil)
-		spec.publishes = false
-		assert.NotNil(t, top.route(spec), "other requests go on")
-	}
-	_, next := threeMasters()
-	next.layout.Slots[3] = 1
-	next.published = top.published
-	assert.True(t, next.handedFrom(top).Has(3), "changes follow each other")
-	next.published = top.published.Add(busLag)
-	assert.Nil(t, next.handedFrom(top))
-	top.published = time.Now().Add(-busLag)
-	assert.NotNil(t, top.route(routeSpec{slot: 3, publishes: true, seed: c.opts.RoundRobinSeed}))
-
-	// What waits is sent when it may be.
+// What waits to be published is sent when it may be.
+func TestPublishWaits(t *testing.T) {
 	tb := sharedCluster(t)
-	live, _ := connect(t, tb.Addrs(), calm)
-	held := *live.topology.Load()
-	held.handed, held.published = &topology.SlotSet{}, time.Now()
-	held.handed.Add(slot.Of("channel"))
-	live.topology.Store(&held)
-	db := redis.Sync{S: live}
-	require.NoError(t, redis.AsError(db.Do("PUBLISH", "channel", "x")))
-	assert.GreaterOrEqual(t, time.Since(held.published), busLag)
+	c, _ := connect(t, tb.Addrs(), calm)
+	now := *c.topology.Load()
+	at := slot.Of("channel")
+	l := now.Layout
+	l.Slots[at] = (l.Slots[at] + 1) % 3
+	now.Follow(route.New(&l, func(n topology.Node) *route.Node { return now.Find(n.Addr) }), time.Now())
+	require.Positive(t, now.HoldsBack(int(at)))
+	c.topology.Store(&now)
+	require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("PUBLISH", "channel", "x")))
+	assert.Zero(t, max(now.HoldsBack(int(at)), 0))
 }
 
 // PUBLISH has no key: it goes with any others into a transaction, and into a batch.
@@ -152,7 +116,7 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	require.Len(t, masters, 2)
 	assert.Empty(t, replicas)
 	require.Eventually(t, func() bool { // a burst of changes counts as one
-		return time.Since(c.topology.Load().published) > changesBurst
+		return c.topology.Load().Settled()
 	}, time.Minute, time.Millisecond)
 	refreshed := make(chan struct{})
 	c.refresher.afterRefresh(func() { close(refreshed) })

@@ -2,11 +2,11 @@ package rediscluster
 
 import (
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -23,9 +23,6 @@ const (
 	// requests go on asking for one. A master that was killed is replaced after seconds,
 	// when the distance has grown to forcedMost; the client is to notice in 0.2 s.
 	probePause = 150 * time.Millisecond
-	// changesBurst is within what time changes of the topology count as one, for those
-	// who ask when it was another one: they may be late, and not see each.
-	changesBurst = time.Second
 )
 
 // refresher is the only one that changes the topology.
@@ -35,7 +32,7 @@ type refresher struct {
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
 
-	nodes map[topology.Node]*node // of the goroutine alone
+	nodes map[topology.Node]*route.Node // of the goroutine alone
 	// agreed is when the source was asked last of the times that it gave the layout in
 	// place. Of the goroutine alone.
 	agreed time.Time
@@ -43,8 +40,8 @@ type refresher struct {
 	mu        sync.Mutex // guards what follows
 	waiting   []func()   // to be called after the next refresh
 	ended     bool
-	retired   map[*link]struct{} // of nodes that have left, until they are closed
-	forgotten redisconn.Stats    // the sum of links that are closed
+	retired   map[*route.Link]struct{} // of nodes that have left, until they are closed
+	forgotten redisconn.Stats          // the sum of links that are closed
 }
 
 func newRefresher(c *Cluster, from source) *refresher {
@@ -53,9 +50,9 @@ func newRefresher(c *Cluster, from source) *refresher {
 		source: from,
 		forced: make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		nodes:  make(map[topology.Node]*node),
+		nodes:  make(map[topology.Node]*route.Node),
 
-		retired: make(map[*link]struct{}),
+		retired: make(map[*route.Link]struct{}),
 	}
 }
 
@@ -197,7 +194,7 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 	if ask {
 		r.agreed = began
 	}
-	r.c.weigh()
+	r.c.topology.Load().Weigh(r.c.latencyOriented.Load(), r.c.userWeight)
 	return changed
 }
 
@@ -206,52 +203,42 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	used := make(map[topology.Node]struct{}, len(r.nodes))
 	hosts := sync.OnceValue(r.source.hosts)
-	var gone []*link
-	t := newSnapshot(l, func(key topology.Node) *node {
+	var gone []*route.Link
+	t := route.New(l, func(key topology.Node) *route.Node {
 		used[key] = struct{}{}
 		n := r.nodes[key]
-		if old := n; n == nil || n.outdated(l.Server) {
+		if old := n; n == nil || n.Outdated(l.Server) {
 			n = r.c.newNode(key.Addr, r.hostname(l, key.Addr, hosts), key.Replica)
 			r.nodes[key] = n
 			if old != nil {
-				gone = append(gone, old.links...)
-				n.renewed = time.Now()
+				gone = append(gone, old.Links...)
+				n.Renewed = time.Now()
 			}
 		}
-		n.learnZone(l.Zones[key.Addr])
+		n.LearnZone(l.Zones[key.Addr])
 		return n
 	})
 	before := r.c.topology.Load()
-	if before.equal(t) {
+	if before.Equal(t) {
 		return false
 	}
-	t.since, t.published = r.agreed, time.Now()
-	if t.published.Sub(before.published) < changesBurst {
-		t.since = before.since
-	}
-	t.handed = t.handedFrom(before)
-	if slices.EqualFunc(t.shards, before.shards, func(a, b *shard) bool { return a.master == b.master }) {
-		t.reign, t.endReign = before.reign, before.endReign
-	}
+	t.Follow(before, r.agreed)
 	for key, n := range r.nodes {
 		if _, ok := used[key]; !ok {
 			delete(r.nodes, key)
-			gone = append(gone, n.links...)
+			gone = append(gone, n.Links...)
 		}
 	}
 	for _, n := range r.nodes {
-		for _, l := range n.links {
-			l.inner.SharesCallers(len(t.shards) > 1)
+		for _, l := range n.Links {
+			l.Inner.SharesCallers(len(t.Shards) > 1)
 		}
 	}
 	r.retire(gone) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)
-	close(before.replaced)
-	if t.reign != before.reign {
-		before.endReign()
-	}
+	before.ReplacedBy(t)
 	r.closeRetired(gone)
-	r.c.report(LogTopologyChanged{Masters: t.masters()})
+	r.c.report(LogTopologyChanged{Masters: t.Masters()})
 	return true
 }
 

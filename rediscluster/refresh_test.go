@@ -69,7 +69,7 @@ func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masterauth", "wrong"))
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masteruser", "nobody"))
 	master.Do("CLIENT KILL", "TYPE", "replica")
-	await(t, "lost link", func() bool { return c.topology.Load().find(slave.Addr()).sync.Load() != syncLive })
+	await(t, "lost link", func() bool { return !c.topology.Load().Find(slave.Addr()).Readable() })
 	rec.take()
 	for range 20 {
 		require.Equal(t, []byte("value"), s.Do("GET", "key"))
@@ -81,22 +81,6 @@ func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	awaitReplica(t, c, slave)
 }
 
-func TestSyncState(t *testing.T) {
-	for text, want := range map[string]int32{
-		"role:master\r\n": syncLive,
-		"role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:0\r\n":                                 syncLive,
-		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\n":                              syncLost,
-		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\nmaster_sync_in_progress:1\r\n": syncNever,
-		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:0\r\n":                               syncNever,
-		"": syncNever,
-	} {
-		assert.Equal(t, want, syncState([]byte(text)), "%q", text)
-	}
-	assert.Equal(t, int32(syncNever), syncState(redis.ErrLoading.New("LOADING")))
-	assert.Equal(t, int32(syncNever), syncState(redis.ErrIO.New("x")))
-	assert.Equal(t, int32(syncLive), syncState(redis.ErrResult.New("NOPERM x")))
-}
-
 func TestNodeChangesItsAddress(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
@@ -105,15 +89,15 @@ func TestNodeChangesItsAddress(t *testing.T) {
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))
 	slot, n := owner(t, tb, "key")
 	before := n.Addr()
-	old := c.topology.Load().find(before)
+	old := c.topology.Load().Find(before)
 	require.NoError(t, n.RestartElsewhere())
 	require.NotEqual(t, before, n.Addr())
 	require.NoError(t, tb.WaitAgreed())
 	awaitOwner(t, c, slot, n)
 	await(t, "value", func() bool { return assert.ObjectsAreEqual([]byte("value"), s.Do("GET", "key")) })
 	await(t, "the end of the old connections", func() bool {
-		for _, l := range old.links {
-			if l.conn.Ctx().Err() == nil {
+		for _, l := range old.Links {
+			if l.Conn.Ctx().Err() == nil {
 				return false
 			}
 		}
@@ -191,11 +175,11 @@ func TestEndpointTypes(t *testing.T) {
 				}
 				_, replies := rec.take()
 				assert.Empty(t, replies)
-				nodes := c.topology.Load().nodes
+				nodes := c.topology.Load().Nodes
 				assert.Len(t, nodes, 6, "each node once")
 				await(t, "replicas", func() bool {
 					for _, n := range nodes {
-						if !n.readable(syncLive) {
+						if !n.Readable() {
 							return false
 						}
 					}
@@ -231,7 +215,7 @@ func TestProbe(t *testing.T) {
 	answer := testbed.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
-	await(t, "connection", c.topology.Load().shards[0].master.isUp)
+	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
 	assert.False(t, c.refresher.source.probe(), "nothing has changed")
 	node.serve(next.Addr())
 	assert.True(t, c.refresher.source.probe())
@@ -245,7 +229,7 @@ func TestRestEndsWithNews(t *testing.T) {
 	answer := testbed.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
-	await(t, "connection", c.topology.Load().shards[0].master.isUp)
+	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
 	// The refresher's own goroutine has ended: the test is the refresher.
 	c.cancel()
 	<-c.refresher.done
@@ -254,7 +238,7 @@ func TestRestEndsWithNews(t *testing.T) {
 	assert.False(t, news)
 
 	alive, _ := connect(t, []string{node.Addr()}, calm)
-	await(t, "connection", alive.topology.Load().shards[0].master.isUp)
+	await(t, "connection", alive.topology.Load().Shards[0].Master.Up)
 	r := newRefresher(alive, &nodeSource{c: alive})
 	asked := node.asked.Load()
 	open, news = r.pause(2*probePause, true)
@@ -270,4 +254,20 @@ func TestRestEndsWithNews(t *testing.T) {
 	open, news = r.pause(time.Hour, true)
 	assert.True(t, open)
 	assert.True(t, news)
+}
+
+// A master that is restarted is another run of the server, but connections that were made
+// since lead to it: they stay.
+func TestConnectionsToARestartedMasterStay(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	c, err := NewReplicated(context.Background(), []string{server.Addr()}, Opts{Logger: NoopLogger{}, CheckInterval: 100 * time.Millisecond})
+	require.NoError(t, err)
+	defer c.Close()
+	master := c.topology.Load().Shards[0].Master
+	require.NoError(t, server.Restart())
+	await(t, "connections", func() bool { return master.Links[0].Up() && master.Links[1].Up() })
+	until := c.Stats().Refreshes + 5
+	await(t, "refreshes", func() bool { return c.Stats().Refreshes >= until })
+	require.Same(t, master, c.topology.Load().Shards[0].Master)
 }

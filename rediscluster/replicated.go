@@ -101,10 +101,10 @@ func (s *serverList) layout(present string) *topology.Layout {
 func (s *serverList) read(bool) *topology.Layout {
 	s.ask(s.c.ctx)
 	t := s.c.topology.Load()
-	t.askReplicas()
+	t.AskReplicas(nil)
 	master := ""
-	if len(t.shards) > 0 {
-		master = t.shards[0].master.addr
+	if len(t.Shards) > 0 {
+		master = t.Shards[0].Master.Addr
 	}
 	return s.layout(master)
 }
@@ -113,11 +113,11 @@ func (s *serverList) read(bool) *topology.Layout {
 func (s *serverList) probe() bool {
 	t := s.c.topology.Load()
 	l := s.read(true)
-	if len(t.shards) == 0 {
+	if len(t.Shards) == 0 {
 		return true
 	}
-	master := t.shards[0].master
-	return l.Shards[0].Master != master.addr || master.outdated(l.Server)
+	master := t.Shards[0].Master
+	return l.Shards[0].Master != master.Addr || master.Outdated(l.Server)
 }
 
 // news implements source: there are none.

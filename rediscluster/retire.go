@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/route"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 )
 
 // retire notes links that are to be closed.
-func (r *refresher) retire(links []*link) {
+func (r *refresher) retire(links []*route.Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range links {
@@ -29,12 +31,12 @@ func (r *refresher) retire(links []*link) {
 // closeRetired closes links that the topology does not have any more, once their
 // requests are answered. It returns at once; what it leaves behind ends with the last
 // answer, or with the cluster.
-func (r *refresher) closeRetired(links []*link) {
+func (r *refresher) closeRetired(links []*route.Link) {
 	for _, l := range links {
-		if r.c.sharded {
+		if r.c.rules.Sharded {
 			time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
 		} else {
-			stopped := l.inner.StopWrites()
+			stopped := l.Inner.StopWrites()
 			go r.closeSoon(l, stopped)
 		}
 	}
@@ -43,34 +45,34 @@ func (r *refresher) closeRetired(links []*link) {
 // closeSoon is closeWhenIdle for a server that may go on as a master beside the one
 // that has replaced it: nothing more is written to it, and it has owedDelay to answer. It
 // is a goroutine that lasts as long.
-func (r *refresher) closeSoon(l *link, stopped <-chan struct{}) {
+func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(r.c.ctx, owedDelay)
 	defer cancel()
 	select {
 	case <-stopped:
 	case <-ctx.Done():
 	}
-	if !l.conn.ConnectedNow() {
+	if !l.Conn.ConnectedNow() {
 		cancel()
 	}
-	_ = l.conn.Shutdown(ctx)
+	_ = l.Conn.Shutdown(ctx)
 	r.forget(l)
 }
 
 // closeWhenIdle has the connection take nothing more, which then goes elsewhere,
 // and closes it when all is answered.
-func (r *refresher) closeWhenIdle(l *link) {
-	_ = l.conn.Shutdown(r.c.ctx)
+func (r *refresher) closeWhenIdle(l *route.Link) {
+	_ = l.Conn.Shutdown(r.c.ctx)
 	r.forget(l)
 }
 
 // forget drops a link of which the last answers have gone on.
-func (r *refresher) forget(l *link) {
-	if l.pending.Load() > 0 && r.c.ctx.Err() == nil {
+func (r *refresher) forget(l *route.Link) {
+	if l.Pending.Load() > 0 && r.c.ctx.Err() == nil {
 		time.AfterFunc(shutdownPoll, func() { r.forget(l) })
 		return
 	}
-	stats := l.conn.Stats()
+	stats := l.Conn.Stats()
 	r.mu.Lock()
 	delete(r.retired, l)
 	r.forgotten.Merge(stats)
@@ -84,16 +86,16 @@ const shutdownPoll = 2 * time.Millisecond
 // unanswered counts the requests on connections, those of retired nodes included.
 func (r *refresher) unanswered() (n int64) {
 	for l := range r.links() {
-		n += l.unanswered()
+		n += l.Unanswered()
 	}
 	return n
 }
 
 // links returns the links of the topology and of retired nodes.
-func (r *refresher) links() map[*link]struct{} {
-	links := make(map[*link]struct{})
-	for _, node := range r.c.topology.Load().nodes {
-		for _, l := range node.links {
+func (r *refresher) links() map[*route.Link]struct{} {
+	links := make(map[*route.Link]struct{})
+	for _, node := range r.c.topology.Load().Nodes {
+		for _, l := range node.Links {
 			links[l] = struct{}{}
 		}
 	}

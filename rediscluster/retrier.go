@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -38,7 +39,7 @@ type retrier struct {
 	spec  routeSpec
 	tries topology.Tries
 	// link is where the request is, or was last.
-	link *link
+	link *route.Link
 	// counter is the one that counts the request: that of a link, or of those
 	// that wait.
 	counter *atomic.Int64
@@ -66,23 +67,23 @@ func (k *retrier) countIn(n *atomic.Int64) {
 
 // place finds the link that the topology has for it, nil if there is none, and counts it
 // there: see enter, through which all goes that the cluster sends.
-func (k *retrier) place() (l *link, open bool) {
-	l = k.c.topology.Load().route(k.spec)
+func (k *retrier) place() (l *route.Link, open bool) {
+	l = k.c.topology.Load().Route(k.spec.Spec)
 	return l, k.enter(l)
 }
 
 // enter counts it on a link, or among those that wait if that is nil, and reports whether
 // the cluster takes it. The first time it is counted before draining is read, so that
 // Shutdown either knows of it or has it refused.
-func (k *retrier) enter(l *link) (open bool) {
+func (k *retrier) enter(l *route.Link) (open bool) {
 	first := k.counter == nil
 	if l == nil {
 		k.countIn(&k.c.waiting)
 	} else {
 		k.link = l
-		k.countIn(&l.pending)
+		k.countIn(&l.Pending)
 	}
-	return !k.c.closed.Load() && !((first || k.spec.lasts) && k.c.draining.Load())
+	return !k.c.closed.Load() && !((first || k.spec.blocks) && k.c.draining.Load())
 }
 
 // dispatch sends it where the topology says.
@@ -93,21 +94,21 @@ func (k *retrier) dispatch(r retryable) {
 
 // follow sends it over the link where it was counted, unless there is none, or the cluster
 // does not take it.
-func (k *retrier) follow(r retryable, l *link, open, asking bool) {
+func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 	switch {
 	case !open:
 		k.giveUp(r, k.c.errClosed())
 	case l == nil:
 		k.await(r)
 	default:
-		r.sendTo(l.conn, asking)
+		r.sendTo(l.Conn, asking)
 	}
 }
 
 // await has it wait after errNoLink, or until its channel may be published to.
 func (k *retrier) await(r retryable) {
 	err := k.c.errNoLink(k.spec)
-	if wait := k.c.topology.Load().holdsBack(k.spec); k.spec.publishes && wait > 0 {
+	if wait := k.c.topology.Load().HoldsBack(k.spec.Slot); k.spec.Publishes && wait > 0 {
 		k.retryAfter(r, err, wait)
 		return
 	}
@@ -140,15 +141,15 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		return
 	}
 	k.tries = k.tries.After(d)
-	k.spec.avoid = nil
+	k.spec.Avoid = nil
 	if d.MasterOnly {
-		k.spec.replicas = false
+		k.spec.Replicas = false
 	}
 	switch d.Action {
 	case topology.FollowMoved, topology.FollowAsk:
 		k.sendToTarget(r, err, d)
 	case topology.RetryElsewhere:
-		k.spec.avoid = k.link
+		k.spec.Avoid = k.link
 		k.retryAfter(r, err, pause.Around(d.Wait))
 	case topology.Repeat:
 		k.retryAfter(r, err, pause.Around(d.Wait))
@@ -160,7 +161,7 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 // learn has the topology read again if it may be out of date, and so may connections.
 func (k *retrier) learn(d topology.Decision) {
 	if d.MasterOnly {
-		k.link.node.refused.Store(true)
+		k.link.Node.Refused.Store(true)
 	}
 	if d.Refresh {
 		k.c.ForceReloading()
@@ -182,10 +183,10 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 // it ends with err.
 func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
 	if d.Host == "" {
-		d.Host = k.link.node.host()
+		d.Host = k.link.Node.Host()
 	}
 	addr := net.JoinHostPort(d.Host, strconv.Itoa(d.Port))
-	if n := k.c.topology.Load().find(addr); n != nil {
+	if n := k.c.topology.Load().Find(addr); n != nil {
 		k.sendToNode(r, n, d.Action == topology.FollowAsk)
 		return
 	}
@@ -197,7 +198,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 	refresher := k.c.refresher
 	wake := orCancelled(r, func() {
 		defer k.c.recovered()
-		n := k.c.topology.Load().find(addr)
+		n := k.c.topology.Load().Find(addr)
 		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || r.Cancelled() != nil {
 			k.resume(r) // ASK holds when it is said, and not after a wait
 			return
@@ -207,10 +208,10 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 	refresher.afterRefresh(wake) // r may be in other hands
 }
 
-func (k *retrier) sendToNode(r retryable, n *node, asking bool) {
-	l := n.pick(k.spec.seed, nil)
+func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
+	l := n.Pick(k.spec.Seed, nil)
 	switch {
-	case asking && (l == nil || l.state.Load() != linkUp): // ASK may be over when it is up
+	case asking && (l == nil || !l.Up()): // ASK may be over when it is up
 		k.act(r, k.c.errNoLink(k.spec), topology.WhileMigrating(k.tries, k.c.limits))
 		return
 	case l == nil:
@@ -241,12 +242,12 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration)
 		return
 	}
 	k.countIn(&k.c.waiting)
-	reign := k.c.topology.Load().reign
+	sameMasters := k.c.topology.Load().SameMasters
 	wake := orCancelled(r, func() {
 		defer k.c.recovered()
 		k.resume(r)
 	})
-	stop := context.AfterFunc(reign, wake) // r may be in other hands
+	stop := context.AfterFunc(sameMasters, wake) // r may be in other hands
 	time.AfterFunc(wait, func() {
 		stop()
 		wake()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -72,7 +73,7 @@ func TestAskIsFollowed(t *testing.T) {
 	assert.Equal(t, int64(2), number)
 	_, replies := rec.take()
 	assert.Equal(t, map[string]int{"ASK": 3}, replies)
-	assert.Equal(t, from.Addr(), c.topology.Load().shard(slot).master.addr, "the slot stays")
+	assert.Equal(t, from.Addr(), c.topology.Load().Shard(slot).Master.Addr, "the slot stays")
 
 	results := s.SendMany([]redis.Request{
 		redis.Req("GET", "{ask}there"), redis.Req("GET", "{ask}here"), redis.Req("INCR", "{ask}there"),
@@ -162,7 +163,7 @@ func TestForgedRedirects(t *testing.T) {
 			// A script that comes to a node which does not serve its key is
 			// answered with a genuine MOVED.
 			assert.LessOrEqual(t, total, tc.answers)
-			assert.Equal(t, n.Addr(), c.topology.Load().shard(slot).master.addr)
+			assert.Equal(t, n.Addr(), c.topology.Load().Shard(slot).Master.Addr)
 		})
 	}
 	assert.Zero(t, dialed.Load(), "nothing goes to a host that only a redirect named")
@@ -182,7 +183,7 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 	require.NoError(t, err)
 
 	// ASK for a master that nobody has told this client of.
-	require.Nil(t, c.topology.Load().find(seventh.Addr()))
+	require.Nil(t, c.topology.Load().Find(seventh.Addr()))
 	await(t, "it to be followed once it is connected", func() bool { return s.Do("SET", "{key}new", "x") == "OK" })
 	require.NoError(t, m.MoveAll())
 	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
@@ -285,10 +286,10 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 			}
 		})
 	}
-	links, before := c.topology.Load().find(n.Addr()).links, c.Stats().Retries
+	links, before := c.topology.Load().Find(n.Addr()).Links, c.Stats().Retries
 	await(t, "reads that are cut", func() bool {
-		if links[0].state.Load() == linkUp && links[1].state.Load() == linkUp {
-			n.Do("CLIENT KILL", "ID", redis.Sync{S: links[0].conn}.Do("CLIENT", "ID"))
+		if links[0].Up() && links[1].Up() {
+			n.Do("CLIENT KILL", "ID", redis.Sync{S: links[0].Conn}.Do("CLIENT", "ID"))
 		}
 		return c.Stats().Retries >= before+5 || t.Failed()
 	})
@@ -358,7 +359,7 @@ func (p *parting) fail(*errorx.Error) {
 // nothing of it is touched then. The race detector tells.
 func TestRetryTouchesNothingLater(t *testing.T) {
 	c := &Cluster{}
-	c.topology.Store(newSnapshot(topology.Empty(), nil))
+	c.topology.Store(route.New(topology.Empty(), nil))
 	c.refresher = newRefresher(c, nil)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

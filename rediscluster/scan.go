@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -23,7 +24,7 @@ func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
 		return &keyScanner{ScannerBase: base, c: c}
 	}
-	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().layout)}
+	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().Layout)}
 }
 
 // keyScanner walks a single key.
@@ -51,8 +52,8 @@ type scanner struct {
 	c        *Cluster
 	coverage *topology.Coverage
 
-	node *node // being walked, nil between two walks
-	slot int   // for which it is
+	node *route.Node // being walked, nil between two walks
+	slot int         // for which it is
 	// before are the node's when the walk began, nil if it did not say.
 	before atomic.Pointer[topology.Holdings]
 	// progress: the round has covered something; fruitless counts rounds without.
@@ -71,7 +72,7 @@ func (s *scanner) Next(cb redis.Future) {
 		}
 	}
 	t := s.c.topology.Load()
-	if s.node != nil && t.find(s.node.addr) != s.node {
+	if s.node != nil && t.Find(s.node.Addr) != s.node {
 		s.abandonWalk() // it is no master any more: its cursor is worth nothing
 	}
 	switch {
@@ -85,13 +86,13 @@ func (s *scanner) Next(cb redis.Future) {
 		s.nextRound(cb)
 		return
 	}
-	switch l := s.node.pick(s.c.opts.RoundRobinSeed, nil); {
+	switch l := s.node.Pick(s.c.opts.RoundRobinSeed, nil); {
 	case l == nil:
 		s.abandonWalk()
 		s.c.refresher.force()
-		s.fail(cb, s.c.errNoLink(routeSpec{slot: s.slot}))
+		s.fail(cb, s.c.errNoLink(newSpec(s.slot, MasterOnly, false, s.c.opts.RoundRobinSeed)))
 	case s.IterLast():
-		s.ask(l.conn, func(h *topology.Holdings, err error) {
+		s.ask(l.Conn, func(h *topology.Holdings, err error) {
 			if err != nil {
 				s.fail(cb, err)
 				return
@@ -104,18 +105,18 @@ func (s *scanner) Next(cb redis.Future) {
 		})
 	default:
 		if s.Iter == nil { // the answer comes before that to the first step
-			s.ask(l.conn, func(h *topology.Holdings, _ error) { s.before.Store(h) })
+			s.ask(l.Conn, func(h *topology.Holdings, _ error) { s.before.Store(h) })
 		}
-		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.conn)
+		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.Conn)
 	}
 }
 
 // choose begins a walk of the next node, or returns false at the end of a round.
-func (s *scanner) choose(t *snapshot) bool {
+func (s *scanner) choose(t *route.Snapshot) bool {
 	s.node, s.Iter = nil, nil
-	slot, at := s.coverage.Target(&t.layout)
+	slot, at := s.coverage.Target(&t.Layout)
 	if at >= 0 {
-		s.slot, s.node = slot, t.nodes[at]
+		s.slot, s.node = slot, t.Nodes[at]
 	}
 	s.before.Store(nil)
 	return s.node != nil
@@ -130,7 +131,7 @@ func (s *scanner) abandonWalk() {
 // walked notes that the node was walked to the end.
 func (s *scanner) walked(before, after *topology.Holdings) (progress bool) {
 	t := s.c.topology.Load()
-	return s.coverage.Walked(&t.layout, slices.Index(t.nodes, s.node), before, after)
+	return s.coverage.Walked(&t.Layout, slices.Index(t.Nodes, s.node), before, after)
 }
 
 // nextRound ends the scan, or begins another round when the topology was read.
@@ -162,7 +163,7 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.Holdings, 
 			done(topology.HoldingsOf(nodes), nil)
 		case failure.IsOfType(redis.ErrResult): // a user without the right to ask has to trust
 			t := s.c.topology.Load()
-			done(t.layout.Holdings(slices.Index(t.nodes, n)), nil)
+			done(t.Layout.Holdings(slices.Index(t.Nodes, n)), nil)
 		default:
 			done(nil, err)
 		}

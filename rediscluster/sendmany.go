@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -24,7 +25,7 @@ type many struct {
 type group struct {
 	wire.Passed // m's
 	m           *many
-	link        *link
+	link        *route.Link
 	index       []int // of the requests in the call
 }
 
@@ -51,12 +52,12 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 			alone = append(alone, g.index...)
 			continue
 		}
-		g.link.pending.Add(int64(len(g.index)) - 1) // enter has counted one
+		g.link.Pending.Add(int64(len(g.index)) - 1) // enter has counted one
 		reqs := make([]*wire.Request, len(g.index))
 		for i, at := range g.index {
 			reqs[i] = &m.reqs[at]
 		}
-		g.link.inner.SendEncodedBatch(reqs, g, 0, 0)
+		g.link.Inner.SendEncodedBatch(reqs, g, 0, 0)
 	}
 	for _, i := range alone {
 		if a := m.attemptOf(i); a.setSpec(m.policy) {
@@ -111,7 +112,7 @@ func (m *many) resolve(i int, res any) {
 // groups assigns the requests to links, in order. Those that can't be sent at once, or at
 // all, go on alone.
 func (m *many) groups() (groups []*group, alone []int) {
-	seed := fixedSeed(m.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
+	seed := route.FixedSeed(m.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.c.topology.Load()
 	for i := range m.reqs {
 		spec, err := m.c.specOf(&m.reqs[i], m.policy, seed)
@@ -119,7 +120,7 @@ func (m *many) groups() (groups []*group, alone []int) {
 			alone = append(alone, i)
 			continue
 		}
-		l := t.route(spec)
+		l := t.Route(spec.Spec)
 		if l == nil {
 			alone = append(alone, i)
 			continue
@@ -142,7 +143,7 @@ func (m *many) attemptOf(i int) *attempt {
 	return a
 }
 
-func findGroup(groups []*group, l *link) *group {
+func findGroup(groups []*group, l *route.Link) *group {
 	for _, g := range groups {
 		if g.link == l {
 			return g
@@ -151,22 +152,16 @@ func findGroup(groups []*group, l *link) *group {
 	return nil
 }
 
-// fixedSeed is a seed of one number.
-type fixedSeed uint32
-
-// Current implements RoundRobinSeed.
-func (s fixedSeed) Current() uint32 { return uint32(s) }
-
 // Resolve implements redis.Future. After an error the request goes on alone.
 func (g *group) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {
-		g.link.pending.Add(-1)
+		g.link.Pending.Add(-1)
 		g.m.resolve(g.index[n], res)
 		return
 	}
 	a := g.m.attemptOf(g.index[n])
-	a.link, a.counter = g.link, &g.link.pending
+	a.link, a.counter = g.link, &g.link.Pending
 	if a.setSpec(g.m.policy) {
 		a.Resolve(err, 0)
 	}

@@ -169,7 +169,7 @@ func TestSendManyWhoseFutureEndsTheGoroutine(t *testing.T) {
 	low, high := redis.Req("GET", "{b}"), redis.Req("GET", "{a}") // of the first node, and of the other
 	await(t, "connections", func() bool {
 		top := c.topology.Load()
-		return len(top.shards) == 2 && top.shards[0].master.isUp() && top.shards[1].master.isUp()
+		return len(top.Shards) == 2 && top.Shards[0].Master.Up() && top.Shards[1].Master.Up()
 	})
 	full := make(chan any, 1)
 	for range 2 * room {

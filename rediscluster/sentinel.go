@@ -145,7 +145,7 @@ func (s *sentinels) failure() (err *errorx.Error, final bool) {
 func (s *sentinels) read(ask bool) *topology.Layout {
 	if ask {
 		s.askAll()
-		s.c.topology.Load().askReplicas()
+		s.c.topology.Load().AskReplicas(nil)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *sentinels) read(ask bool) *topology.Layout {
 // holds up no failover; before, several may disagree.
 func (s *sentinels) askAll() {
 	var news <-chan struct{}
-	if len(s.c.topology.Load().shards) > 0 {
+	if len(s.c.topology.Load().Shards) > 0 {
 		news = s.signal
 	}
 	s.mu.Lock()

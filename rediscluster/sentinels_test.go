@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 )
 
 // News end the wait for sentinels that are silent, once there is a topology.
 func TestAskAllEndsWithNews(t *testing.T) {
 	c := &Cluster{ctx: context.Background()}
-	c.topology.Store(newSnapshot(&topology.Layout{Shards: []topology.Shard{{Master: "10.0.0.1:1"}}}, func(at topology.Node) *node { return &node{c: c, addr: at.Addr} }))
+	c.topology.Store(route.New(&topology.Layout{Shards: []topology.Shard{{Master: "10.0.0.1:1"}}}, func(at topology.Node) *route.Node { return &route.Node{Addr: at.Addr} }))
 	s := newSentinels(c, nil, "main")
 	s.opts.IOTimeout = time.Hour
 	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1), next: make(chan struct{})}

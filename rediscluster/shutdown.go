@@ -18,7 +18,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	c.draining.Store(true)
 	defer c.Close()
 	for l := range c.refresher.links() {
-		l.inner.DrainDedicated()
+		l.Inner.DrainDedicated()
 	}
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()
@@ -45,7 +45,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 // EachShard: each answers what it has taken.
 func (c *Cluster) closeLinks(ctx context.Context) error {
 	for l := range c.refresher.links() {
-		if err := l.conn.Shutdown(ctx); err != nil {
+		if err := l.Conn.Shutdown(ctx); err != nil {
 			return c.withCluster(ErrShutdown.Wrap(err, "one of the connections"))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -51,15 +52,15 @@ func (c *Cluster) Stats() Stats {
 	c.refresher.mu.Lock()
 	s.Total.Merge(c.refresher.forgotten)
 	c.refresher.mu.Unlock()
-	seen := make(map[*node]bool)
-	for _, n := range c.topology.Load().nodes {
+	seen := make(map[*route.Node]bool)
+	for _, n := range c.topology.Load().Nodes {
 		if seen[n] {
 			continue
 		}
 		seen[n] = true
-		node := NodeStats{Addr: n.addr, Replica: n.replica}
-		for _, l := range n.links {
-			stats := l.conn.Stats()
+		node := NodeStats{Addr: n.Addr, Replica: n.Replica}
+		for _, l := range n.Links {
+			stats := l.Conn.Stats()
 			node.Conns = append(node.Conns, stats)
 			s.Total.Merge(stats)
 			delete(links, l)
@@ -67,7 +68,7 @@ func (c *Cluster) Stats() Stats {
 		s.Nodes = append(s.Nodes, node)
 	}
 	for l := range links { // of nodes that have left
-		s.Total.Merge(l.conn.Stats())
+		s.Total.Merge(l.Conn.Stats())
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStats) int { return strings.Compare(a.Addr, b.Addr) })
 	return s

@@ -297,11 +297,11 @@ func TestCancelledWhileQueued(t *testing.T) {
 			return d.DialContext(ctx, network, addr)
 		},
 	}})
-	l := c.topology.Load().shards[0].master.links[0]
-	await(t, "connection", l.conn.ConnectedNow)
+	l := c.topology.Load().Shards[0].Master.Links[0]
+	await(t, "connection", l.Conn.ConnectedNow)
 	shut.Store(true)
 	isType(t, redis.ErrIO, redis.Sync{S: c}.Do("SET", "key", 1))
-	await(t, "dialing", func() bool { return l.state.Load() == linkConnecting })
+	await(t, "dialing", func() bool { return l.Connecting() })
 	futures := make([]*lateFuture, 3)
 	for i := range futures {
 		futures[i] = &lateFuture{resolved: make(chan struct{})}
@@ -309,7 +309,7 @@ func TestCancelledWhileQueued(t *testing.T) {
 	c.Send(redis.Req("ECHO", "queued"), futures[0], 0)
 	c.Send(redis.Req("GET", "queued"), futures[1], 0)
 	c.Send(redis.Req("GET", "kept"), futures[2], 0)
-	await(t, "queue", func() bool { return l.pending.Load() == 3 })
+	await(t, "queue", func() bool { return l.Pending.Load() == 3 })
 	futures[0].cancelled.Store(true)
 	futures[1].cancelled.Store(true)
 	close(open)

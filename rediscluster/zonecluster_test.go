@@ -15,9 +15,9 @@ import (
 
 // localNodes returns the addresses of the nodes in the caller's zone.
 func localNodes(c *Cluster) (addrs []string) {
-	for _, n := range c.topology.Load().nodes {
-		if n.local.Load() {
-			addrs = append(addrs, n.addr)
+	for _, n := range c.topology.Load().Nodes {
+		if n.Local.Load() {
+			addrs = append(addrs, n.Addr)
 		}
 	}
 	return addrs

@@ -1,4 +1,4 @@
-package rediscluster
+package route
 
 import (
 	"testing"
@@ -10,11 +10,11 @@ import (
 )
 
 // bareNodes makes nodes without connections, the same for the same address and role.
-func bareNodes() nodeFor {
-	nodes := map[topology.Node]*node{}
-	return func(at topology.Node) *node {
+func bareNodes() func(topology.Node) *Node {
+	nodes := map[topology.Node]*Node{}
+	return func(at topology.Node) *Node {
 		if nodes[at] == nil {
-			nodes[at] = &node{addr: at.Addr, replica: at.Replica}
+			nodes[at] = &Node{Addr: at.Addr, Replica: at.Replica}
 		}
 		return nodes[at]
 	}
@@ -37,23 +37,23 @@ func twoShards(t *testing.T) *topology.Layout {
 func TestSnapshot(t *testing.T) {
 	l := twoShards(t)
 	get := bareNodes()
-	top := newSnapshot(l, get)
+	top := New(l, get)
 	a, b := get(topology.Node{Addr: "a:1"}), get(topology.Node{Addr: "b:1", Replica: true})
 	c, d := get(topology.Node{Addr: "c:1"}), get(topology.Node{Addr: "d:1"})
 
-	assert.Equal(t, []*node{a, b, c, d}, top.nodes)
-	assert.Same(t, a, top.shard(99).master)
-	assert.Equal(t, []*node{a, b}, top.shard(0).nodes)
-	assert.Same(t, c, top.shard(100).master)
-	assert.Equal(t, []*node{c}, top.shard(100).nodes)
-	assert.Nil(t, top.shard(200))
+	assert.Equal(t, []*Node{a, b, c, d}, top.Nodes)
+	assert.Same(t, a, top.Shard(99).Master)
+	assert.Equal(t, []*Node{a, b}, top.Shard(0).Nodes)
+	assert.Same(t, c, top.Shard(100).Master)
+	assert.Equal(t, []*Node{c}, top.Shard(100).Nodes)
+	assert.Nil(t, top.Shard(200))
 
-	assert.Same(t, b, top.find("b:1"))
-	assert.Same(t, d, top.find("d:1"), "a member without slots is known")
-	assert.Nil(t, top.find("e:1"))
+	assert.Same(t, b, top.Find("b:1"))
+	assert.Same(t, d, top.Find("d:1"), "a member without slots is known")
+	assert.Nil(t, top.Find("e:1"))
 
-	assert.True(t, top.equal(newSnapshot(l, get)))
-	assert.False(t, top.equal(newSnapshot(l, bareNodes())))
+	assert.True(t, top.Equal(New(l, get)))
+	assert.False(t, top.Equal(New(l, bareNodes())))
 	l.Slots[50] = 1
-	assert.False(t, top.equal(newSnapshot(l, get)))
+	assert.False(t, top.Equal(New(l, get)))
 }

@@ -1,4 +1,4 @@
-package rediscluster
+package route
 
 import (
 	"sync/atomic"
@@ -7,21 +7,21 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// resent tells package redis where the time goes of a request that the cluster has sent
+// Resent tells package redis where the time goes of a request that the cluster has sent
 // again: the ticket that the caller got is that of the first attempt. It stands for the
 // queue of the last one.
-type resent struct {
+type Resent struct {
 	ticket atomic.Pointer[wire.Ticket]
 }
 
-// queued says where the last attempt is.
-func (s *resent) queued(t wire.Ticket) { s.ticket.Store(&t) }
+// Queued says where the last attempt is.
+func (s *Resent) Queued(t wire.Ticket) { s.ticket.Store(&t) }
 
 // Withdraw implements wire.Withdrawer. What was sent again is not taken back.
-func (*resent) Withdraw(uint64) bool { return false }
+func (*Resent) Withdraw(uint64) bool { return false }
 
 // Delay tells package redis where the time of the last attempt has gone.
-func (s *resent) Delay(uint64) (redis.Delay, bool) {
+func (s *Resent) Delay(uint64) (redis.Delay, bool) {
 	if t := s.ticket.Load(); t != nil {
 		return delayIn(t.Queue, t.Seq)
 	}

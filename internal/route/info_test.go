@@ -1,0 +1,54 @@
+package route
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func TestNodeIsOutdated(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sharded, replica, refused bool
+		renewed                   time.Time
+		had, has                  string
+		want                      bool
+	}{
+		"the same server":          {had: "1", has: "1"},
+		"another server":           {had: "1", has: "2", want: true},
+		"unknown before":           {has: "2"},
+		"unknown by now":           {had: "1"},
+		"refused a write":          {refused: true, want: true},
+		"refused, the same server": {refused: true, had: "1", has: "1", want: true},
+		"renewed just now":         {refused: true, had: "1", has: "2", renewed: time.Now()},
+		"renewed long ago":         {had: "1", has: "2", renewed: time.Now().Add(-2 * time.Hour), want: true},
+		"a replica":                {replica: true, refused: true, had: "1", has: "2"},
+		"of a cluster":             {sharded: true, refused: true},
+	} {
+		rules := &Rules{Sharded: tt.sharded, RenewPause: time.Hour}
+		n := &Node{rules: rules, Replica: tt.replica, Renewed: tt.renewed, Links: []*Link{{}, {}}}
+		if tt.had != "" {
+			n.Links[1].server.Store(&tt.had)
+		}
+		n.Refused.Store(tt.refused)
+		assert.Equal(t, tt.want, n.Outdated(tt.has), name)
+	}
+}
+
+func TestSyncState(t *testing.T) {
+	for text, want := range map[string]int32{
+		"role:master\r\n": syncLive,
+		"role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:0\r\n":                                 syncLive,
+		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\n":                              syncLost,
+		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\nmaster_sync_in_progress:1\r\n": syncNever,
+		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:0\r\n":                               syncNever,
+		"": syncNever,
+	} {
+		assert.Equal(t, want, syncState([]byte(text)), "%q", text)
+	}
+	assert.Equal(t, int32(syncNever), syncState(redis.ErrLoading.New("LOADING")))
+	assert.Equal(t, int32(syncNever), syncState(redis.ErrIO.New("x")))
+	assert.Equal(t, int32(syncLive), syncState(redis.ErrResult.New("NOPERM x")))
+}

@@ -1,0 +1,129 @@
+package route
+
+import (
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Rules are what the nodes of one cluster have in common.
+type Rules struct {
+	// Sharded is false without a cluster: one shard has all keys.
+	Sharded bool
+	// InTurn uses all connections of a node in turn, and not the first that is up.
+	InTurn bool
+	// Soonest sends reads to the node that answers soonest.
+	Soonest atomic.Bool
+	// Zone is the caller's availability zone, or empty. With AsksZone the servers tell
+	// theirs.
+	Zone     string
+	AsksZone bool
+	// RenewPause is how long new connections to a master are kept, whatever is known of
+	// them: see [Node.Outdated].
+	RenewPause time.Duration
+}
+
+// Node is a server in one of the two roles, with its connections. A server that changes its
+// role becomes another node: connections to replicas are READONLY, those to masters must
+// not be.
+type Node struct {
+	Addr    string
+	Replica bool
+	Links   []*Link
+	// Renewed is when the node took the place of another of its address and role; zero if
+	// it did not. Of the refresher alone.
+	Renewed time.Time
+	// Refused is set once a connection has refused a write as those to replicas do.
+	Refused atomic.Bool
+	// Weight is the node's share in reads, set by the refresher.
+	Weight atomic.Uint64
+
+	rules *Rules
+	// sync is what a replica last said of its replication.
+	sync atomic.Int32
+	// Local is set if the node is in the caller's zone.
+	Local atomic.Bool
+}
+
+// NewNode returns a node without connections. zone is its availability zone, if that is
+// known.
+func (r *Rules) NewNode(addr string, replica bool, zone string) *Node {
+	n := &Node{Addr: addr, Replica: replica, rules: r}
+	n.Weight.Store(1)
+	n.setZone(zone)
+	return n
+}
+
+// Pick returns a link of the node: one that is up, then one that is connecting;
+// avoid only if there is no other. It returns nil if none accepts requests.
+func (n *Node) Pick(seed Seed, avoid *Link) *Link {
+	first := 0
+	if len(n.Links) > 1 && n.rules.InTurn {
+		first = int(seed.Current() % uint32(len(n.Links)))
+	}
+	var waiting *Link
+	for i := range n.Links {
+		l := n.Links[(first+i)%len(n.Links)]
+		switch state := l.state.Load(); {
+		case l != avoid && state == linkUp:
+			return l
+		case state != linkDown && (waiting == nil || waiting == avoid):
+			waiting = l
+		}
+	}
+	return waiting
+}
+
+// upLink returns a link of the node that is up, nil if there is none.
+func (n *Node) upLink() *Link {
+	for _, l := range n.Links {
+		if l.Up() {
+			return l
+		}
+	}
+	return nil
+}
+
+// Up reports whether the node has a connection.
+func (n *Node) Up() bool { return n.upLink() != nil }
+
+// connecting reports whether one of the node's connections is being made.
+func (n *Node) connecting() bool {
+	return slices.ContainsFunc(n.Links, (*Link).Connecting)
+}
+
+// Latency is the least round trip of the node's connections; 0 is unknown.
+func (n *Node) Latency() time.Duration {
+	var least time.Duration
+	for _, l := range n.Links {
+		if l.Up() {
+			least = sooner(least, l.Conn.PingLatency())
+		}
+	}
+	return least
+}
+
+// sooner returns the lesser of two latencies of which 0 is unknown.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Host is the node's address without the port.
+func (n *Node) Host() string {
+	host, _, _ := net.SplitHostPort(n.Addr)
+	return host
+}
+
+// Readable reports whether the node is up and, if it is a replica, has the link to its
+// master.
+func (n *Node) Readable() bool { return n.readable(syncLive) }
+
+// readable reports whether the node is up and, if it is a replica, in at least that state of
+// its replication.
+func (n *Node) readable(least int32) bool {
+	return n.Up() && (!n.Replica || n.sync.Load() >= least)
+}

@@ -1,0 +1,164 @@
+package route
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/topology"
+)
+
+// Spec is what a request is routed by.
+type Spec struct {
+	Slot int // or wire.NoSlot
+	// Publishes: Slot is that of a channel that the request publishes to.
+	Publishes bool
+	// Replicas: replicas may answer.
+	Replicas bool
+	// Forced: that is the user's word, which holds for master-only slots, too.
+	Forced bool
+	// ReplicaShare is the factor of a replica's share beside its weight; 0 means 1.
+	ReplicaShare uint64
+	// Avoid is the link that the request has just failed on, if any.
+	Avoid *Link
+	Seed  Seed
+}
+
+// Route returns the link for a request, nil if no node that could take it
+// accepts requests. It takes no lock.
+func (t *Snapshot) Route(spec Spec) *Link {
+	if spec.Slot < 0 {
+		return t.AnyMaster(spec)
+	}
+	if spec.Publishes && t.HoldsBack(spec.Slot) > 0 {
+		return nil
+	}
+	s := t.Shard(spec.Slot)
+	if s == nil {
+		// Nobody serves the slot as far as is known; a node tells for sure.
+		return t.AnyMaster(spec)
+	}
+	if !spec.Replicas || len(s.Nodes) == 1 || t.Layout.MasterOnly.Has(spec.Slot) && !spec.Forced {
+		return s.Master.Pick(spec.Seed, spec.Avoid)
+	}
+	return s.pick(spec)
+}
+
+// AnyMaster returns a link of some master, one that is up if there is any.
+func (t *Snapshot) AnyMaster(spec Spec) *Link {
+	if len(t.Shards) == 0 { // while NewCluster is at work
+		return nil
+	}
+	var waiting *Link
+	first := int(spec.Seed.Current() % uint32(len(t.Shards)))
+	for i := range t.Shards {
+		l := t.Shards[(first+i)%len(t.Shards)].Master.Pick(spec.Seed, spec.Avoid)
+		if l == nil {
+			continue
+		}
+		if l != spec.Avoid && l.Up() {
+			return l
+		}
+		if waiting == nil || waiting == spec.Avoid {
+			waiting = l
+		}
+	}
+	return waiting
+}
+
+// HoldsBack returns for how long nothing is to be published to the channels of a slot, since
+// its master has changed: subscribers on the new one would get it before what the old
+// one has still to pass on. No node refuses these commands: a master that has become a
+// replica takes SPUBLISH still.
+func (t *Snapshot) HoldsBack(slot int) time.Duration {
+	if t.handed == nil || slot < 0 || !t.handed.Has(slot) {
+		return 0
+	}
+	return busLag - time.Since(t.published)
+}
+
+// Publisher returns the node that the channels of a slot are published on: its master or,
+// while that one is not connected, the next master of the topology that is, which has
+// their messages by the bus. It returns nil if none is.
+func (t *Snapshot) Publisher(slot int) *Node {
+	first := int(t.Layout.Slots[slot])
+	if first == topology.NoShard {
+		first = 0
+	}
+	for i := range t.Shards {
+		n := t.Shards[(first+i)%len(t.Shards)].Master
+		if n.Up() || i == 0 && n.connecting() {
+			return n
+		}
+	}
+	return nil
+}
+
+// fewNodes is how many nodes of a shard are chosen among without allocating.
+const fewNodes = 8
+
+// pick returns a link for a request that replicas may answer: of the nodes that
+// are up and live, one by its share; then of any that has data.
+func (s *Shard) pick(spec Spec) *Link {
+	var room [fewNodes]*Node
+	live := room[:0]
+	for _, n := range s.Nodes {
+		if n.readable(syncLive) && (spec.Avoid == nil || spec.Avoid.Node != n) {
+			live = append(live, n)
+		}
+	}
+	if len(live) > 0 {
+		return draw(nearest(live), spec).Pick(spec.Seed, spec.Avoid)
+	}
+	for _, n := range s.Nodes {
+		if n.readable(syncLost) {
+			return n.Pick(spec.Seed, spec.Avoid)
+		}
+	}
+	return s.Master.Pick(spec.Seed, spec.Avoid)
+}
+
+// nearest returns those of the nodes that are in the caller's zone, all if none is. It
+// changes their order.
+func nearest(nodes []*Node) []*Node {
+	local := 0
+	for i, n := range nodes {
+		if n.Local.Load() {
+			nodes[local], nodes[i] = n, nodes[local]
+			local++
+		}
+	}
+	if local == 0 {
+		return nodes
+	}
+	return nodes[:local]
+}
+
+// draw chooses one of several nodes by their shares.
+func draw(nodes []*Node, spec Spec) *Node {
+	if len(nodes) == 1 {
+		return nodes[0]
+	}
+	if nodes[0].rules.Soonest.Load() {
+		return soonest(nodes)
+	}
+	var room [fewNodes]uint64
+	weights := room[:0]
+	for _, n := range nodes {
+		weight := n.Weight.Load()
+		if n.Replica {
+			weight *= max(spec.ReplicaShare, 1)
+		}
+		weights = append(weights, weight)
+	}
+	return nodes[choose(weights, spec.Seed.Current())]
+}
+
+// soonest returns the node of the least latency. Those without one yet come last.
+func soonest(nodes []*Node) *Node {
+	best, least := nodes[0], nodes[0].Latency()
+	for _, n := range nodes[1:] {
+		if trip := n.Latency(); sooner(least, trip) != least {
+			best, least = n, trip
+		}
+	}
+	return best
+}

@@ -1,0 +1,146 @@
+package route
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/topology"
+)
+
+// Snapshot is the topology of the cluster with its connections. It never changes:
+// requests read it without a lock, and the refresher puts another in its place.
+type Snapshot struct {
+	Layout topology.Layout
+	Shards []*Shard // as in the layout
+	Nodes  []*Node  // at the places that they have in the layout
+	// Since is when the topology before was known to hold; published is when this one
+	// was put in its place.
+	Since, published time.Time
+	// Replaced is closed when another topology is in place.
+	Replaced chan struct{}
+	// SameMasters ends when a topology with other masters is in place.
+	SameMasters    context.Context
+	endSameMasters context.CancelFunc
+	// handed are the slots that had another master less than busLag before published;
+	// nil: none.
+	handed *topology.SlotSet
+}
+
+// Shard is a master with its replicas.
+type Shard struct {
+	Master *Node
+	// Nodes begin with the master.
+	Nodes []*Node
+}
+
+// New makes a snapshot of a layout, with the nodes that get returns.
+func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
+	t := &Snapshot{Layout: *l, Replaced: make(chan struct{})}
+	t.SameMasters, t.endSameMasters = context.WithCancel(context.Background())
+	for n := range l.Nodes() {
+		t.Nodes = append(t.Nodes, get(n))
+	}
+	left := t.Nodes
+	for _, plan := range l.Shards {
+		size := 1 + len(plan.Replicas)
+		t.Shards = append(t.Shards, &Shard{Master: left[0], Nodes: left[:size:size]})
+		left = left[size:]
+	}
+	return t
+}
+
+// Equal reports whether there is nothing that a request would notice.
+func (t *Snapshot) Equal(o *Snapshot) bool {
+	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
+}
+
+// changesBurst is within what time changes of the topology count as one, for those
+// who ask when it was another one: they may be late, and not see each.
+const changesBurst = time.Second
+
+// Settled reports whether another change would not count as one with this.
+func (t *Snapshot) Settled() bool { return time.Since(t.published) >= changesBurst }
+
+// Follow prepares the snapshot to be put in the place of another now, which was known to
+// hold at the time agreed.
+func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
+	t.Since, t.published = agreed, time.Now()
+	if !before.Settled() {
+		t.Since = before.Since
+	}
+	t.handed = t.handedFrom(before)
+	if slices.EqualFunc(t.Shards, before.Shards, func(a, b *Shard) bool { return a.Master == b.Master }) {
+		t.SameMasters, t.endSameMasters = before.SameMasters, before.endSameMasters
+	}
+}
+
+// ReplacedBy tells those who wait for it that another snapshot is in place.
+func (t *Snapshot) ReplacedBy(next *Snapshot) {
+	close(t.Replaced)
+	if next.SameMasters != t.SameMasters {
+		t.endSameMasters()
+	}
+}
+
+// busLag is how late messages may come by the cluster's bus: one that is written behind
+// another waits for an acknowledgment, which kernels delay by 40 ms.
+const busLag = 100 * time.Millisecond
+
+// handedFrom returns the slots that had another master in a topology before, or shortly
+// before that one.
+func (t *Snapshot) handedFrom(before *Snapshot) *topology.SlotSet {
+	var handed topology.SlotSet
+	if before.handed != nil && t.published.Sub(before.published) < busLag {
+		handed = *before.handed
+	}
+	for slot := range t.Layout.Slots {
+		old, now := before.Shard(slot), t.Shard(slot)
+		if old != nil && now != nil && old.Master.Addr != now.Master.Addr {
+			handed.Add(uint16(slot))
+		}
+	}
+	if handed == (topology.SlotSet{}) {
+		return nil
+	}
+	return &handed
+}
+
+// Shard returns the shard of a slot, or nil if nobody serves it.
+func (t *Snapshot) Shard(slot int) *Shard {
+	if i := t.Layout.Slots[slot]; i != topology.NoShard {
+		return t.Shards[i]
+	}
+	return nil
+}
+
+// Masters are the addresses of those that serve slots.
+func (t *Snapshot) Masters() (addrs []string) {
+	for _, s := range t.Shards {
+		if s.Master.Addr != "" {
+			addrs = append(addrs, s.Master.Addr)
+		}
+	}
+	return addrs
+}
+
+// Find returns the node of an address, or nil if the topology does not have it.
+// A master is preferred to a replica of the same address.
+func (t *Snapshot) Find(addr string) *Node {
+	if at := t.Layout.Find(addr); at >= 0 {
+		return t.Nodes[at]
+	}
+	return nil
+}
+
+// AskReplicas has the replicas that are connected tell how their replication goes, and
+// returns how many it has asked. done, if not nil, is called with each answer.
+func (t *Snapshot) AskReplicas(done func()) (asked int) {
+	for _, n := range t.Nodes {
+		if l := n.upLink(); n.Replica && l != nil {
+			n.askSync(l.Conn, done)
+			asked++
+		}
+	}
+	return asked
+}
