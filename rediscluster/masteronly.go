@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -20,12 +21,24 @@ var (
 	readMasterOnly = redis.Req("SMEMBERS", redisclusterutil.MasterOnlyKey)
 )
 
-// node returns the node to be asked, nil if there is none.
-func (m *masterOnly) node(t *route.Snapshot) *route.Node {
-	if s := t.Shard(masterOnlySlot); s != nil && s.Master != m.refused {
-		return s.Master
+// ask asks the node that has the key. It reports whether there is one; the answer comes on
+// answers.
+func (m *masterOnly) ask(t *route.Snapshot, answers chan<- func() (good bool)) bool {
+	s := t.Shard(masterOnlySlot)
+	if s == nil || s.Master == m.refused {
+		return false
 	}
-	return nil
+	l := s.Master.Pick(route.FixedSeed(0), nil)
+	if l == nil {
+		return false
+	}
+	l.Conn.Send(readMasterOnly, wire.Own(func(res any, _ uint64) {
+		answers <- func() bool {
+			m.hear(s.Master, res)
+			return false
+		}
+	}), 0)
+	return true
 }
 
 // hear takes in what a node has answered. After an error the last slots stay.

@@ -62,13 +62,13 @@ func TestMasterOnlyWithoutTheRight(t *testing.T) {
 func TestMasterOnlyKeepsWhatWasTold(t *testing.T) {
 	_, top := threeMasters()
 	var m masterOnly
-	n := m.node(top)
+	n := top.Shards[masterOnlySlot%3].Master
 	m.hear(n, []any{[]byte("7")})
 	m.hear(n, redis.ErrLoading.New("LOADING"))
 	assert.Equal(t, map[uint16]struct{}{7: {}}, m.slots)
-	assert.NotNil(t, m.node(top))
+	assert.Nil(t, m.refused)
 	m.mark(&top.Layout)
 	assert.True(t, top.Layout.MasterOnly.Has(7))
 	m.hear(n, redis.ErrResult.New("NOPERM no"))
-	assert.Nil(t, m.node(top))
+	assert.Same(t, n, m.refused)
 }

@@ -3,9 +3,9 @@ package rediscluster
 import (
 	"context"
 	"math/rand/v2"
-	"net"
 	"slices"
-	"time"
+	"sort"
+	"sync/atomic"
 
 	"github.com/joomcode/errorx"
 
@@ -13,7 +13,6 @@ import (
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -68,35 +67,59 @@ func (s *nodeSource) read(bool) *topology.Layout {
 	return l
 }
 
+// askAtMost bounds how many nodes are asked at once. Most clusters are asked in
+// whole: only the two masters of a migration know of it.
+const askAtMost = 16
+
 // askNodes asks connected nodes what they think, those that answer in time.
-func (s *nodeSource) askNodes() []topology.View {
+func (s *nodeSource) askNodes() (views []topology.View) {
 	t := s.c.topology.Load()
 	nodes := slices.Clone(t.Nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
-	keeper := s.masterOnly.node(t)
-	rank := func(n *route.Node) int {
-		switch {
-		case n == keeper:
-			return 0
-		case !n.Replica: // masters know their own slots best, and first
-			return 1
-		}
-		return 2
+	// Masters know their own slots best, and first.
+	sort.SliceStable(nodes, func(i, j int) bool { return !nodes[i].Replica && nodes[j].Replica })
+	// Room for all, so that answers which come too late hold nobody.
+	answers := make(chan func() bool, 1+len(nodes)+askAtMost)
+	others := t.AskReplicas(func() { answers <- func() bool { return false } })
+	if s.masterOnly.ask(t, answers) {
+		others++
 	}
-	slices.SortStableFunc(nodes, func(a, b *route.Node) int { return rank(a) - rank(b) })
-	p := newPoll()
+	asked := 0
 	for _, n := range nodes {
-		switch l := n.Pick(s.c.opts.RoundRobinSeed, nil); {
-		case l == nil || p.asked == askAtMost:
-		case n == keeper:
-			p.ask(l, readMasterOnly)
-		default:
-			p.ask(l)
+		l := n.Pick(s.c.opts.RoundRobinSeed, nil)
+		if l == nil || asked == askAtMost {
+			continue
 		}
+		asked++
+		askView(l, func(v topology.View, err error) {
+			answers <- func() bool {
+				if err != nil {
+					s.c.report(LogClusterSlotsError{Conn: l.Conn, Error: err})
+					return false
+				}
+				views = append(views, v)
+				return true
+			}
+		})
 	}
-	p.extra = make(chan struct{}, len(nodes))
-	p.extras = t.AskReplicas(func() { p.extra <- struct{}{} })
-	return p.await(s.c, func(more any) { s.masterOnly.hear(keeper, more) })
+	s.c.gather(answers, asked+others, s.c.askTimeout(), nil)
+	return views
+}
+
+// viewQuestions are what a node is asked.
+var viewQuestions = []redis.Request{redis.Req("CLUSTER SLOTS"), redis.Req("CLUSTER NODES")}
+
+// askView asks a node for the topology.
+func askView(l *route.Link, answered func(topology.View, error)) {
+	var results [2]any
+	var left atomic.Int32
+	left.Store(int32(len(results)))
+	l.Conn.SendBatch(viewQuestions, wire.Own(func(res any, n uint64) {
+		results[n] = res
+		if left.Add(-1) == 0 {
+			answered(topology.ParseView(l.Node.Addr, results[0], results[1]))
+		}
+	}), 0)
 }
 
 // news implements source: nodes have to be asked.
@@ -105,71 +128,44 @@ func (s *nodeSource) news() <-chan struct{} { return nil }
 // probe implements source: it asks one master, and reports whether it knows other masters than the
 // topology has. Others learn of a new one within milliseconds, by the cluster's bus.
 func (s *nodeSource) probe() (news bool) {
-	defer s.c.recovered()
 	t := s.c.topology.Load()
-	var up []*route.Link
-	for _, sh := range t.Shards {
-		if l := sh.Master.Pick(s.c.opts.RoundRobinSeed, nil); l != nil && l.Up() {
-			up = append(up, l)
-		}
-	}
-	if len(up) == 0 {
+	l := t.AnyMaster(route.Spec{Seed: route.FixedSeed(rand.Uint32())})
+	if l == nil || !l.Up() {
 		return false
 	}
-	l := up[rand.N(len(up))]
-	answer := make(chan any, 1)
-	l.Conn.Send(redis.Req("CLUSTER SLOTS"), wire.Own(func(res any, _ uint64) { answer <- res }), 0)
-	late := time.NewTimer(askGrace)
-	defer late.Stop()
-	select {
-	case res := <-answer:
-		v, err := topology.ParseView(l.Node.Addr, res, nil)
-		return err == nil && v.Contradicts(&t.Layout)
-	case <-late.C:
-	case <-s.c.ctx.Done():
-	}
-	return false
-}
-
-// seedAnswer is what came of one of the addresses that the user gave.
-type seedAnswer struct {
-	seed string
-	view topology.View
-	err  error
+	answers := make(chan func() bool, 1)
+	l.Conn.Send(viewQuestions[0], wire.Own(func(res any, _ uint64) {
+		answers <- func() bool {
+			v, err := topology.ParseView(l.Node.Addr, res, nil)
+			news = err == nil && v.Contradicts(&t.Layout)
+			return true
+		}
+	}), 0)
+	s.c.gather(answers, 1, askGrace, nil)
+	return news
 }
 
 // askSeeds asks all addresses that the user gave, over connections of its own.
 // It returns what they say, or an error if none of them says anything.
-func (s *nodeSource) askSeeds() ([]topology.View, error) {
+func (s *nodeSource) askSeeds() (views []topology.View, failure error) {
 	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
-	answers := make(chan seedAnswer, len(s.seeds))
+	answers := make(chan func() bool, len(s.seeds))
 	for _, seed := range s.seeds {
 		go func() { // ends with ctx
 			v, err := s.c.askSeed(ctx, seed)
-			answers <- seedAnswer{seed, v, err}
+			answers <- func() bool {
+				if err != nil {
+					s.c.report(LogInitialNodeSkipped{Address: seed, Error: err})
+					failure = preferPermanent(failure, err)
+					return false
+				}
+				views = append(views, v)
+				return true
+			}
 		}()
 	}
-	var views []topology.View
-	var failure error
-	late := time.NewTimer(2 * s.c.askTimeout()) // ctx ends the seeds before
-	defer late.Stop()
-	for range s.seeds {
-		select {
-		case a := <-answers:
-			if a.err == nil {
-				if len(views) == 0 {
-					late.Reset(askGrace)
-				}
-				views = append(views, a.view)
-				continue
-			}
-			s.c.report(LogInitialNodeSkipped{Address: a.seed, Error: a.err})
-			failure = preferPermanent(failure, a.err)
-		case <-late.C:
-			return views, nil
-		}
-	}
+	s.c.gather(answers, len(s.seeds), 2*s.c.askTimeout(), nil) // ctx ends them before
 	return views, failure
 }
 
@@ -184,81 +180,27 @@ func preferPermanent(old, latest error) error {
 
 // askSeed resolves one address and asks the server there.
 func (c *Cluster) askSeed(ctx context.Context, seed string) (topology.View, error) {
-	if _, _, err := net.SplitHostPort(seed); err != nil {
-		return topology.View{}, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, seed)
-	}
-	addr, err := lookUp(ctx, seed)
+	host, addrs, err := lookUp(ctx, seed)
 	if err != nil {
 		return topology.View{}, err
 	}
-	host, _, _ := net.SplitHostPort(seed)
-	opts := c.opts.HostOpts
-	opts.ReconnectPause = -1
-	opts.TLSConfig = tlsFor(opts, host)
-	opts.Logger = redisconn.NoopLogger{}
-	conn, err := redisconn.Connect(ctx, addr, opts)
+	conn, err := c.dialOnce(ctx, addrs[0], host, c.opts.HostOpts.Role)
 	if err != nil {
 		return topology.View{}, err
 	}
 	defer conn.Close()
-	answers := make(chan answer, 1)
-	askView(conn, addr, answers)
-	select {
-	case a := <-answers:
-		if a.err != nil {
-			return topology.View{}, ErrClusterSlots.Wrap(a.err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, seed)
-		}
-		return a.view, nil
-	case <-ctx.Done():
-		return topology.View{}, ErrClusterSlots.Wrap(context.Cause(ctx), "no answer").WithProperty(redis.EKAddress, seed)
+	answers := redis.SyncCtx{S: conn}.SendMany(ctx, viewQuestions)
+	v, err := topology.ParseView(addrs[0], answers[0], answers[1])
+	if err != nil {
+		return v, ErrClusterSlots.Wrap(err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, seed)
 	}
+	return v, nil
 }
 
-// hosts implements source: the hosts of the seeds that have a name, by the addresses
-// that they resolve to in time.
+// hosts implements source: the hosts of the seeds, by the addresses that they resolve to in
+// time.
 func (s *nodeSource) hosts() map[string]string {
 	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
-	type named struct{ addr, host string }
-	found := make(chan named, len(s.seeds))
-	for _, seed := range s.seeds {
-		go func() { // ends with ctx
-			host, err := redisclusterutil.GetHost(seed)
-			if err != nil || redisclusterutil.IsIPAddress(host) {
-				found <- named{}
-				return
-			}
-			addr, _ := lookUp(ctx, seed)
-			found <- named{addr, host}
-		}()
-	}
-	hosts := make(map[string]string)
-	for range s.seeds {
-		if n := <-found; n.addr != "" {
-			hosts[n.addr] = n.host
-		}
-	}
-	return hosts
-}
-
-// lookUp resolves the host of an address, no longer than the context lasts.
-func lookUp(ctx context.Context, addr string) (string, error) {
-	type result struct {
-		addr string
-		err  error
-	}
-	got := make(chan result, 1)
-	go func() { // ends with the resolver's own time-out
-		ip, err := redisclusterutil.Resolve(addr)
-		got <- result{ip, err}
-	}()
-	select {
-	case res := <-got:
-		if res.err != nil {
-			return "", ErrAddressNotResolved.Wrap(res.err, "address is not resolved").WithProperty(redis.EKAddress, addr)
-		}
-		return res.addr, nil
-	case <-ctx.Done():
-		return "", redis.ErrContextClosed.Wrap(context.Cause(ctx), "address is not resolved in time")
-	}
+	return s.c.resolveHosts(ctx, s.seeds, nil)
 }

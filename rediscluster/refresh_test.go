@@ -148,13 +148,13 @@ func TestReleaseAfterTheEnd(t *testing.T) {
 func TestResolveEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := lookUp(ctx, "localhost:1")
+	_, _, err := lookUp(ctx, "localhost:1")
 	if err != nil { // it may have been quicker
 		isType(t, redis.ErrContextClosed, err)
 	}
-	got, err := lookUp(context.Background(), "127.0.0.1:1")
+	_, got, err := lookUp(context.Background(), "127.0.0.1:1")
 	require.NoError(t, err)
-	assert.Equal(t, "127.0.0.1:1", got)
+	assert.Equal(t, []string{"127.0.0.1:1"}, got)
 }
 
 // TestEndpointTypes: a cluster may name its nodes by hostnames, or not at all.

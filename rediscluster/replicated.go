@@ -3,9 +3,7 @@ package rediscluster
 import (
 	"context"
 	"slices"
-	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -66,25 +64,21 @@ type given struct {
 
 // start implements source.
 func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
-	ctx, cancel := startContext(ctx)
-	defer cancel()
-	reason := topology.ErrNoMaster.New("no answer in time")
-	for round := 0; ; round++ {
+	l, err := firstLayout(ctx, nil, func(ctx context.Context) (*topology.Layout, error, bool) {
 		s.ask(ctx)
 		l := s.layout("")
-		switch {
-		case l.Reason == nil:
-			return l, nil
-		case ctx.Err() == nil: // else they had no time to answer
-			reason = l.Reason
+		if l.Reason == nil {
+			return l, nil, true
 		}
 		if refusal := s.last.Refusal(); refusal != nil {
-			return nil, s.c.withCluster(refusal.New("%s", l.Reason.Message()))
+			return nil, refusal.New("%s", l.Reason.Message()), true
 		}
-		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), nil); err != nil {
-			return nil, s.c.withCluster(reason)
-		}
+		return nil, l.Reason, false
+	})
+	if err != nil {
+		return nil, s.c.withCluster(redis.AsErrorx(err))
 	}
+	return l, nil
 }
 
 // layout makes one of what the servers said last.
@@ -133,11 +127,7 @@ func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
-	type told struct {
-		addr string
-		topology.Standing
-	}
-	answers := make(chan told, len(names))
+	answers := make(chan func() bool, len(names))
 	last := make(topology.Standings, len(names))
 	strangers := false
 	for addr, host := range names {
@@ -147,26 +137,19 @@ func (s *serverList) ask(ctx context.Context) {
 			was.Err = topology.ErrNoMaster.New("no answer in time")
 		}
 		last[addr] = was
-		go func() { answers <- told{addr, s.c.askStanding(ctx, addr, host)} }() // ends with ctx
-	}
-	defer func() { s.last, s.names = last, names }()
-	late := time.NewTimer(2 * s.c.askTimeout()) // ctx ends them before
-	defer late.Stop()
-	for range names {
-		select {
-		case a := <-answers:
-			was := s.last[a.addr]
-			last[a.addr] = a.After(was)
-			switch {
-			case a.Err == nil && !strangers:
-				late.Reset(askGrace)
-			case a.Err != nil && was.Err == nil:
-				s.c.report(LogInitialNodeSkipped{Address: a.addr, Error: a.Err})
+		go func() { // ends with ctx
+			now := s.c.askStanding(ctx, addr, host)
+			answers <- func() bool {
+				last[addr] = now.After(s.last[addr])
+				if now.Err != nil && s.last[addr].Err == nil {
+					s.c.report(LogInitialNodeSkipped{Address: addr, Error: now.Err})
+				}
+				return now.Err == nil && !strangers
 			}
-		case <-late.C:
-			return
-		}
+		}()
 	}
+	s.c.gather(answers, len(names), 2*s.c.askTimeout(), nil) // ctx ends them before
+	s.last, s.names = last, names
 }
 
 // addresses returns the addresses to be asked, with the hostnames that they come from: the
@@ -216,10 +199,7 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 // askStanding asks one server over a connection of its own, which finds what a name
 // stands for anew, and holds for no longer than the answer.
 func (c *Cluster) askStanding(ctx context.Context, addr, host string) topology.Standing {
-	opts := c.opts.HostOpts
-	opts.ReconnectPause, opts.Logger = -1, redisconn.NoopLogger{}
-	opts.TLSConfig = tlsFor(opts, host)
-	conn, err := redisconn.Connect(ctx, addr, opts)
+	conn, err := c.dialOnce(ctx, addr, host, c.opts.HostOpts.Role)
 	if err != nil {
 		return topology.Standing{Err: redis.AsErrorx(err)}
 	}

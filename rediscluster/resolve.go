@@ -3,8 +3,10 @@ package rediscluster
 import (
 	"context"
 	"net"
+	"sort"
 	"sync"
 
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
@@ -31,26 +33,40 @@ func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[st
 }
 
 func (c *Cluster) resolveHost(ctx context.Context, addr string, known map[string]string) (found []string) {
-	host, port, err := net.SplitHostPort(addr)
-	switch {
-	case err != nil:
-		c.report(LogInitialNodeSkipped{addr, ErrAddressHostname.Wrap(err, "address is not host:port")})
-		return nil
-	case redisclusterutil.IsIPAddress(host):
-		return []string{addr}
-	}
-	ips, err := net.DefaultResolver.LookupHost(ctx, host)
-	if err != nil {
-		c.report(LogInitialNodeSkipped{addr, ErrAddressNotResolved.Wrap(err, "address is not resolved")})
-		for ip, name := range known {
-			if _, p, _ := net.SplitHostPort(ip); name == host && p == port {
-				found = append(found, ip)
-			}
-		}
+	host, found, err := lookUp(ctx, addr)
+	if err == nil {
 		return found
 	}
-	for _, ip := range ips {
-		found = append(found, net.JoinHostPort(ip, port))
+	c.report(LogInitialNodeSkipped{addr, err})
+	_, port, _ := net.SplitHostPort(addr)
+	for ip, name := range known {
+		if _, p, _ := net.SplitHostPort(ip); name == host && p == port {
+			found = append(found, ip)
+		}
 	}
 	return found
+}
+
+// lookUp returns the host of an address (host:port), and the IPs that it stands for with the
+// port, one at the least. Those of IPv4 come first.
+func lookUp(ctx context.Context, addr string) (host string, found []string, err error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", nil, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, addr)
+	}
+	if redisclusterutil.IsIPAddress(host) {
+		return host, []string{addr}, nil
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	switch {
+	case ctx.Err() != nil:
+		return host, nil, redis.ErrContextClosed.Wrap(context.Cause(ctx), "address is not resolved in time")
+	case err != nil:
+		return host, nil, ErrAddressNotResolved.Wrap(err, "address is not resolved").WithProperty(redis.EKAddress, addr)
+	}
+	sort.SliceStable(ips, func(i, j int) bool { return ips[i].Unmap().Is4() && !ips[j].Unmap().Is4() })
+	for _, ip := range ips {
+		found = append(found, net.JoinHostPort(ip.Unmap().String(), port))
+	}
+	return host, found, nil
 }

@@ -9,9 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -83,46 +81,22 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 
 // start implements source.
 func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
-	ctx, cancel := startContext(ctx)
-	defer cancel()
 	s.watch(s.seeds)
-	var failure error
-	for round := 0; ; round++ {
+	return firstLayout(ctx, s.signal, func(ctx context.Context) (*topology.Layout, error, bool) {
 		l := s.read(true)
-		switch {
-		case l != nil && !s.disputed():
-			master := l.Shards[0].Master
-			err := s.c.tryMaster(ctx, master)
-			if err == nil {
-				return l, nil
-			}
-			if ctx.Err() == nil || failure == nil { // else it had no time to answer
-				failure = errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
-			}
-			if topology.PermanentCause(redis.AsErrorx(failure)) != nil {
-				return nil, failure
-			}
-		default:
-			var final bool
-			if failure, final = s.failure(); final {
-				return nil, failure
-			}
+		if l == nil || s.disputed() {
+			failure, final := s.failure()
+			return nil, failure, final
 		}
-		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), s.signal); err != nil {
-			return nil, failure
+		master := l.Shards[0].Master
+		conn, err := s.c.dialOnce(ctx, master, "", redisconn.RoleMaster)
+		if err != nil {
+			failure := errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
+			return nil, failure, topology.PermanentCause(failure) != nil
 		}
-	}
-}
-
-// tryMaster connects once to what is said to be a master.
-func (c *Cluster) tryMaster(ctx context.Context, addr string) error {
-	opts := c.opts.HostOpts
-	opts.ReconnectPause, opts.Role, opts.Logger = -1, redisconn.RoleMaster, redisconn.NoopLogger{}
-	conn, err := redisconn.Connect(ctx, addr, opts)
-	if err == nil {
 		conn.Close()
-	}
-	return err
+		return l, nil, true
+	})
 }
 
 // disputed reports whether sentinels disagree.
@@ -163,38 +137,11 @@ func (s *sentinels) askAll() {
 	s.mu.Lock()
 	watched := slices.Collect(maps.Values(s.watched))
 	s.mu.Unlock()
-	asked := make([]<-chan struct{}, len(watched))
-	for i, w := range watched {
-		asked[i] = w.askSoon()
+	answers := make(chan func() bool, len(watched))
+	for _, w := range watched {
+		w.askSoon(func() { answers <- func() bool { return true } })
 	}
-	answered := make(chan struct{}, len(asked))
-	ended := make(chan struct{})
-	defer close(ended)
-	for _, one := range asked {
-		go func() { // ends with the answer, or with askAll
-			select {
-			case <-one:
-				answered <- struct{}{}
-			case <-ended:
-			}
-		}()
-	}
-	late := time.NewTimer(s.opts.IOTimeout)
-	defer late.Stop()
-	for i := range asked {
-		select {
-		case <-answered:
-			if i == 0 {
-				late.Reset(askGrace)
-			}
-		case <-news:
-			return
-		case <-late.C:
-			return
-		case <-s.c.ctx.Done():
-			return
-		}
-	}
+	s.c.gather(answers, len(watched), s.opts.IOTimeout, news)
 }
 
 // probe implements source: sentinels tell by themselves.
@@ -232,10 +179,7 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 		s.forget()
 	}
 	if changed {
-		select {
-		case s.signal <- struct{}{}:
-		default:
-		}
+		signal(s.signal)
 	}
 }
 

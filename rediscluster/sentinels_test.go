@@ -15,7 +15,7 @@ func TestAskAllEndsWithNews(t *testing.T) {
 	c.topology.Store(route.New(&topology.Layout{Shards: []topology.Shard{{Master: "10.0.0.1:1"}}}, func(at topology.Node) *route.Node { return &route.Node{Addr: at.Addr} }))
 	s := newSentinels(c, nil, "main")
 	s.opts.IOTimeout = time.Hour
-	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1), next: make(chan struct{})}
+	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1)}
 	s.signal <- struct{}{}
 	s.askAll()
 }

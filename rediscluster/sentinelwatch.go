@@ -37,27 +37,26 @@ type sentinel struct {
 	stop context.CancelFunc
 	due  chan struct{} // has room for one: it is only a mark
 
-	mu   sync.Mutex    // guards next
-	next chan struct{} // closed after the next answer
+	mu      sync.Mutex // guards waiting
+	waiting []func()   // to be called after the next answer
 }
 
 // startSentinel has a sentinel watched until stop, or the end of the cluster.
 func startSentinel(s *sentinels, addr string) *sentinel {
-	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1), next: make(chan struct{})}
+	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1)}
 	w.ctx, w.stop = context.WithCancel(s.c.ctx)
 	go w.run()
 	return w
 }
 
-// askSoon has it asked, and returns what is closed when it has answered, or has not.
-func (w *sentinel) askSoon() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case w.due <- struct{}{}:
-	default:
+// askSoon has it asked, and answered, if not nil, called when it has answered, or has not.
+func (w *sentinel) askSoon(answered func()) {
+	if answered != nil {
+		w.mu.Lock()
+		w.waiting = append(w.waiting, answered)
+		w.mu.Unlock()
 	}
-	return w.next
+	signal(w.due)
 }
 
 // run is a goroutine that asks the sentinel, when it is due and each CheckInterval. It
@@ -65,42 +64,34 @@ func (w *sentinel) askSoon() <-chan struct{} {
 func (w *sentinel) run() {
 	defer w.s.c.recovered()
 	conn, err := redisconn.Connect(w.ctx, w.addr, w.s.opts)
-	if err != nil {
-		w.s.hear(w, topology.Report{}, redis.AsErrorx(err))
-		w.answered()
-		return
+	if err == nil { // else the address is malformed
+		go w.listen(conn)
 	}
-	go w.listen(conn)
 	for w.ctx.Err() == nil {
-		w.ask(conn)
+		w.ask(conn, err)
 		_, _ = pause.For(w.ctx, askPause, nil)
 		_, _ = pause.For(w.ctx, w.s.c.opts.CheckInterval, w.due)
 	}
 }
 
-// ask asks once, and once more after a torn answer.
-func (w *sentinel) ask(conn *redisconn.Connection) {
+// ask asks once, and up to twice more after a torn answer. Without a connection the answer is
+// why there is none.
+func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
 	w.mu.Lock()
-	answered := w.next
-	w.next = make(chan struct{})
+	waiting := w.waiting
+	w.waiting = nil
 	w.mu.Unlock()
-	defer close(answered)
-	var report topology.Report
-	failure := topology.ErrTorn
-	for range 3 {
+	report, failure := topology.Report{}, redis.AsErrorx(refused)
+	for tries := 3; refused == nil && tries > 0; tries-- {
 		report, failure = topology.ParseReport(redis.SyncCtx{S: conn}.SendMany(w.ctx, topology.SentinelQuestions(w.s.name)))
 		if failure != topology.ErrTorn {
 			break
 		}
 	}
 	w.s.hear(w, report, failure)
-}
-
-// answered is for a sentinel that will never answer.
-func (w *sentinel) answered() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	close(w.next)
+	for _, answered := range waiting {
+		answered()
+	}
 }
 
 // listen is a goroutine that subscribes, again and again, until the watch ends.
@@ -108,7 +99,7 @@ func (w *sentinel) listen(conn *redisconn.Connection) {
 	defer w.s.c.recovered()
 	for w.ctx.Err() == nil {
 		w.attend(conn)
-		w.askSoon()
+		w.askSoon(nil)
 		_, _ = pause.For(w.ctx, pause.Around(listenPause), nil)
 	}
 }
@@ -124,7 +115,7 @@ func (w *sentinel) attend(conn *redisconn.Connection) {
 	if sock.Send(redis.Req("SUBSCRIBE", sentinelEvents...)) != nil {
 		return
 	}
-	for push := new(redis.Push); ; w.askSoon() {
+	for push := new(redis.Push); ; w.askSoon(nil) {
 		if _, pushed, err := sock.Receive(push); err != nil || !pushed { // a reply is a refusal
 			return
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // source is where a topology comes from: the nodes of a cluster (nodeSource), the
@@ -24,8 +26,40 @@ type source interface {
 	hosts() map[string]string
 }
 
+// signal marks that something is due, on a channel with room for one.
+func signal(due chan<- struct{}) {
+	select {
+	case due <- struct{}{}:
+	default:
+	}
+}
+
 // askGrace is how long the others are waited for after the first has answered.
 const askGrace = 100 * time.Millisecond
+
+// gather calls n functions that come on answers: each takes in an answer, and reports
+// whether it is a good one. The first good one is waited for no longer than atMost, the
+// others no longer than askGrace after it, and all until wake is signalled, or the cluster
+// is closed.
+func (c *Cluster) gather(answers <-chan func() (good bool), n int, atMost time.Duration, wake <-chan struct{}) {
+	late := time.NewTimer(atMost)
+	defer late.Stop()
+	for first := true; n > 0; n-- {
+		select {
+		case hear := <-answers:
+			if hear() && first {
+				first = false
+				late.Reset(askGrace)
+			}
+		case <-wake:
+			return
+		case <-late.C:
+			return
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
 
 const (
 	// startTimeout is how long a master is waited for that nobody knows yet, if the
@@ -44,4 +78,33 @@ func startContext(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, startTimeout)
+}
+
+// firstLayout calls try until it returns a layout, or an error that is final, or until the
+// end of startContext. wake ends the pauses between the rounds.
+func firstLayout(ctx context.Context, wake <-chan struct{}, try func(context.Context) (l *topology.Layout, err error, final bool)) (*topology.Layout, error) {
+	ctx, cancel := startContext(ctx)
+	defer cancel()
+	var failure error
+	for round := 0; ; round++ {
+		l, err, final := try(ctx)
+		if err == nil || final {
+			return l, err
+		}
+		if failure == nil || ctx.Err() == nil { // else they had no time to answer
+			failure = err
+		}
+		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), wake); err != nil {
+			return nil, failure
+		}
+	}
+}
+
+// dialOnce connects to a server of that role, without another attempt. host is its hostname,
+// for TLS, if it is known.
+func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role redisconn.Role) (*redisconn.Connection, error) {
+	opts := c.opts.HostOpts
+	opts.ReconnectPause, opts.Role, opts.Logger = -1, role, redisconn.NoopLogger{}
+	opts.TLSConfig = tlsFor(opts, host)
+	return redisconn.Connect(ctx, addr, opts)
 }
