@@ -6,7 +6,6 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -37,17 +36,13 @@ const attemptKeptBuffer = 16 << 10
 
 var attempts = sync.Pool{New: func() any { return &attempt{} }}
 
-func (c *Cluster) newAttempt(cb redis.Future, n uint64) *attempt {
+// newAttempt makes an attempt of an encoded request, of which it keeps a copy.
+func (c *Cluster) newAttempt(r *wire.Request, cb redis.Future, n uint64) *attempt {
 	a := attempts.Get().(*attempt)
-	a.c, a.To, a.n = c, cb, n
-	return a
-}
-
-// copyRequest copies an encoded request.
-func (a *attempt) copyRequest(r *wire.Request) {
+	a.c, a.To, a.n, a.req = c, cb, n, *r
 	a.buf = append(a.buf[:0], r.Buf...)
-	a.req = *r
 	a.req.Buf, a.req.Ticket, a.req.Held = a.buf, wire.Ticket{}, false
+	return a
 }
 
 // ofUser prepares a request that has not come from package redis.
@@ -55,51 +50,47 @@ func (a *attempt) ofUser() {
 	a.named, a.req.Waits, a.req.Observed = true, wire.Waits(a.To), wire.Observes(a.To)
 }
 
-// setSpec says how to route the request, or fails and returns false if that can't be.
-func (a *attempt) setSpec(policy ReplicaPolicyEnum) bool {
-	spec, err := a.c.specOf(&a.req, policy, a.c.opts.RoundRobinSeed)
-	if err != nil {
+// start sends the request for the first time, unless it can't be routed.
+func (a *attempt) start(w *within) {
+	var err *errorx.Error
+	if a.spec, err = w.specOf(&a.req); err != nil {
 		a.fail(err)
-		return false
+		return
 	}
-	a.spec = spec
-	a.spec.blocks = a.blocks()
-	return true
+	if a.spec.blocks {
+		wire.Queued(a.To, wire.Ticket{Heeded: true})
+	}
+	a.dispatch(a)
 }
 
 // send is Send with a policy.
-func (c *Cluster) send(policy ReplicaPolicyEnum, req redis.Request, cb redis.Future, n uint64) {
-	a := c.newAttempt(cb, n)
+func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
+	a := w.c.newAttempt(&wire.Request{}, cb, n)
 	if err := a.Cancelled(); err != nil {
 		a.fail(errCancelled(err).WithProperty(redis.EKRequest, req))
 		return
 	}
 	var err error
-	a.req, a.buf, err = request.Encode(a.buf[:0], req, true)
+	a.req, a.buf, err = request.Encode(a.buf, req, true)
 	a.ofUser()
 	if err != nil {
 		a.finish(err)
 		return
 	}
-	if !a.setSpec(policy) {
-		return
-	}
-	if a.spec.blocks {
-		wire.Queued(cb, wire.Ticket{Heeded: true})
-	}
-	a.dispatch(a)
+	a.start(w)
 }
 
-// sendEncoded is send for package redis.
-func (c *Cluster) sendEncoded(policy ReplicaPolicyEnum, r *wire.Request, cb redis.Future, n uint64) {
-	a := c.newAttempt(cb, n)
-	a.copyRequest(r)
-	r.Ticket.Heeded = a.blocks()
-	if !a.setSpec(policy) {
+// SendEncoded implements wire.Inner. It is send for package redis.
+func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
+	a := w.c.newAttempt(r, cb, n)
+	var err *errorx.Error
+	if a.spec, err = w.specOf(r); err != nil {
+		a.fail(err)
 		return
 	}
-	l, open := a.place()
-	if l == nil || !open {
+	r.Ticket.Heeded = a.spec.blocks
+	l := w.c.topology.Load().Route(a.spec.Spec)
+	if open := a.enter(l); l == nil || !open {
 		a.follow(a, l, open, false)
 		return
 	}
@@ -136,11 +127,6 @@ func (a *attempt) Resolve(res any, _ uint64) {
 // manyTries is longer than all tries take of a request that does not block.
 const manyTries = 10 * topology.MaxElapsed
 
-// blocks reports whether the request has a connection to itself, while it blocks.
-func (a *attempt) blocks() bool {
-	return a.req.Shared == command.WouldBlock && !a.c.opts.HostOpts.ScriptMode
-}
-
 // DecodeReply implements resp.ReplyDecoder, for requests whose future does.
 func (a *attempt) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 	return a.To.(resp.ReplyDecoder).DecodeReply(d, a.n)
@@ -160,20 +146,16 @@ func (a *attempt) fail(err *errorx.Error) {
 // finish resolves the request and ends the attempt.
 func (a *attempt) finish(res any) {
 	cb, n := a.To, a.n
-	a.countIn(nil)
-	a.recycle()
-	if cb != nil {
-		cb.Resolve(res, n)
-	}
-}
-
-func (a *attempt) recycle() {
+	a.leave()
 	buf := a.buf
 	if cap(buf) > attemptKeptBuffer {
 		buf = nil
 	}
 	*a = attempt{buf: buf}
 	attempts.Put(a)
+	if cb != nil {
+		cb.Resolve(res, n)
+	}
 }
 
 var _ resp.ReplyDecoder = (*attempt)(nil)

@@ -89,7 +89,7 @@ func TestCancelUnsent(t *testing.T) {
 		c.Send(redis.Req("SET", fmt.Sprint(i), value), redis.FuncFuture(func(res any, _ uint64) { filled <- res }), 0)
 	}
 	result, cancel := start(func(ctx context.Context) any { return redis.SyncCtx{S: c}.Do(ctx, "INCR", "key") })
-	await(t, "the request", func() bool { return c.refresher.unanswered() == fillers+1 })
+	await(t, "the request", func() bool { return c.accepted.Load() == fillers+1 })
 	cancel()
 	requireCancelled(t, <-result, true)
 	close(release)

@@ -30,26 +30,23 @@ type Cluster struct {
 	topology  atomic.Pointer[route.Snapshot]
 	refresher *refresher
 
-	within [ForcePreferSlaves + 1]within // by policy; see withinPolicy
+	within [ForcePreferSlaves + 1]within // by policy; see with
 
 	latencyOriented atomic.Bool
 
 	// corrected are the options of connections that were reported as corrected.
 	corrected sync.Map
 
-	counts   statCounters
-	draining atomic.Bool  // no new requests
-	closed   atomic.Bool  // no attempts
-	waiting  atomic.Int64 // requests that wait for their next attempt
-	// moves counts the requests that went from one counter to another: see
-	// retrier.countIn.
-	moves atomic.Uint64
-}
+	refreshes atomic.Uint64
+	decisions [topology.Actions]atomic.Uint64 // by Action
+	draining  atomic.Bool                     // no new requests
+	closed    atomic.Bool                     // no attempts
+	waiting   atomic.Int64                    // requests that wait for their next attempt
 
-// within is a Cluster, or a PolicyMan of it, as packages of this module see it: see inner.go.
-type within struct {
-	c      *Cluster
-	policy ReplicaPolicyEnum
+	// accepted counts the requests that are not resolved. Each request changes it, so what is
+	// only read is on other cache lines.
+	_        [64]byte
+	accepted atomic.Int64
 }
 
 // Request is redis.Request.
@@ -85,14 +82,15 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	given := opts
 	opts = given.withDefaults()
 	c := &Cluster{opts: opts, limits: topology.Limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
-	for i := range c.within {
-		c.within[i] = within{c, ReplicaPolicyEnum(i)}
-	}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
+	for i := range c.within {
+		c.within[i] = within{c, ReplicaPolicyEnum(i).spec(c.opts.RoundRobinSeed)}
+	}
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.rules.InTurn = opts.ConnHostPolicy == ConnHostRoundRobin
 	c.rules.Zone, c.rules.AsksZone = opts.Zone, opts.Zone != "" && opts.ZoneOf == nil
 	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
+	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already

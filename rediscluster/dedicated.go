@@ -15,130 +15,133 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// OpenDedicated implements wire.Inner: it lends a connection to the master of keys, by the
-// rules by which a request is sent to it. last is with what the connection before was
-// lost. A redirect is none of that: if it still holds, the node says so once more.
+// OpenDedicated implements wire.Inner: it opens a connection of a session's own to the master
+// of keys. If there is none, it waits and tries again as a request does. last is the error that
+// ended the session's connection before: the topology is read again then. Not so after ASK:
+// the slot has not changed its master.
 func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
-	c, reqs := w.c, make([]*wire.Request, len(keys))
+	reqs := make([]*wire.Request, len(keys))
 	for i, key := range keys {
 		reqs[i] = &wire.Request{Slot: int(slot.Of(key))}
 	}
-	spec, refused := c.specOfAll(reqs, MasterOnly)
+	spec, refused := w.c.with(MasterOnly).specOfAll(reqs)
 	if refused != nil {
 		return nil, refused
 	}
 	if err := redis.AsErrorx(last); err != nil && !err.IsOfType(redis.ErrAsk) {
-		c.ForceReloading()
+		w.c.ForceReloading()
 	}
 	spec.blocks = true
-	l := &lent{retrier: retrier{c: c, spec: spec}, ctx: ctx, next: make(chan lending, 1)}
-	l.dispatch(l)
-	if err := l.borrow(<-l.next); err != nil {
+	s := &sessionConn{retrier: retrier{c: w.c, spec: spec}, ctx: ctx, chosen: make(chan choice, 1)}
+	s.dispatch(s)
+	if err := s.open(<-s.chosen); err != nil {
 		return nil, err
 	}
-	return l, nil
+	return s, nil
 }
 
-// lent is a session's connection. It follows redirects as long as they are all that the
-// session has been answered: nothing stands on the connection then. Later they are
-// results like others. What it retries is to borrow a connection.
-type lent struct {
+// sessionConn is a session's own connection. What its retrier sends, and sends again, is the
+// wish to open one. It follows redirects as long as the session has had no other answer: until
+// then the connection has no state, such as WATCH, that would be lost. Later redirects are
+// results like others.
+type sessionConn struct {
 	retrier
 	wire.Dedicated
-	ctx  context.Context // of the session
-	next chan lending    // what the retrier has decided
-	used bool            // something was not redirected
+	ctx      context.Context // of the session
+	chosen   chan choice     // what the retrier has decided
+	hasState bool            // there was an answer that is no redirect
 }
 
-// lending is by which connection one is to be borrowed, or why by none.
-type lending struct {
-	from   *redisconn.Connection
+// choice is the node, by its shared connection, to which one is to be opened, or why there is
+// none.
+type choice struct {
+	node   *redisconn.Connection
 	asking bool
 	err    *errorx.Error
 }
 
 // sendTo implements retryable.
-func (l *lent) sendTo(conn *redisconn.Connection, asking bool) {
-	l.next <- lending{from: conn, asking: asking}
+func (s *sessionConn) sendTo(conn *redisconn.Connection, asking bool) {
+	s.chosen <- choice{node: conn, asking: asking}
 }
 
 // fail implements retryable.
-func (l *lent) fail(err *errorx.Error) { l.next <- lending{err: err} }
+func (s *sessionConn) fail(err *errorx.Error) { s.chosen <- choice{err: err} }
 
 // idempotent implements retryable: nothing of the user's is sent.
-func (l *lent) idempotent() bool { return true }
+func (s *sessionConn) idempotent() bool { return true }
 
 // Cancelled implements retryable.
-func (l *lent) Cancelled() error { return l.ctx.Err() }
+func (s *sessionConn) Cancelled() error { return s.ctx.Err() }
 
 // Context is for wire.ContextOf.
-func (l *lent) Context() context.Context { return l.ctx }
+func (s *sessionConn) Context() context.Context { return s.ctx }
 
-// borrow borrows a connection, by one of the cluster's after the other as the retrier decides.
-func (l *lent) borrow(n lending) error {
-	for n.err == nil {
-		conn, err := inner.Of(n.from).OpenDedicatedAsk(l.ctx, n.asking)
+// open opens a connection to the node that was chosen or, after each failure, to the one that
+// the retrier chooses next.
+func (s *sessionConn) open(to choice) error {
+	defer s.leave()
+	for to.err == nil {
+		conn, err := inner.Of(to.node).OpenDedicatedAsk(s.ctx, to.asking)
 		if err == nil {
-			l.countIn(nil)
-			l.Dedicated, l.failed, l.tries.Retries = conn, time.Time{}, 0
+			s.Dedicated, s.failed, s.tries.Retries = conn, time.Time{}, 0
 			return nil
 		}
-		l.handleError(l, redis.AsErrorx(err))
-		n = <-l.next
+		s.handleError(s, redis.AsErrorx(err))
+		to = <-s.chosen
 	}
-	l.countIn(nil)
-	l.Dedicated = gone{n.err}
-	return n.err
+	s.Dedicated = noConn{to.err}
+	return to.err
 }
 
-// gone is in the place of a connection that could not be borrowed.
-type gone struct{ why error }
+// noConn stands for a connection that could not be opened.
+type noConn struct{ why error }
 
 // Exchange implements wire.Dedicated.
-func (g gone) Exchange(context.Context, []wire.Request, func(int, any)) error {
-	return redis.ErrSessionLost.Wrap(g.why, "the session has no connection: open another one")
+func (n noConn) Exchange(context.Context, []wire.Request, func(int, any)) error {
+	return redis.ErrSessionLost.Wrap(n.why, "the session has no connection: open another one")
 }
 
 // Place implements wire.Dedicated.
-func (g gone) Place() wire.Place { return wire.Place{} }
+func (noConn) Place() wire.Place { return wire.Place{} }
 
 // Release implements wire.Dedicated.
-func (g gone) Release() {}
+func (noConn) Release() {}
 
 // Exchange implements wire.Dedicated.
-func (l *lent) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
-	for !l.used && len(reqs) > 0 {
+func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+	told := func(i int, res any) {
+		s.note(res)
+		each(i, res)
+	}
+	for !s.hasState && len(reqs) > 0 {
 		var results []any
-		err := l.Dedicated.Exchange(ctx, reqs, func(_ int, res any) { results = append(results, res) })
+		err := s.Dedicated.Exchange(ctx, reqs, func(_ int, res any) { results = append(results, res) })
 		moved := redirectOf(reqs, results)
 		if moved != nil && err == nil {
-			l.handleError(l, moved)
-			if n := <-l.next; n.err == nil {
-				l.Dedicated.Release() // first: a caller that holds one and waits for another can wait forever
-				if err := l.borrow(n); err != nil {
+			s.handleError(s, moved)
+			if to := <-s.chosen; to.err == nil {
+				s.Dedicated.Release() // first: who keeps one and waits for another can wait forever
+				if err := s.open(to); err != nil {
 					return err
 				}
 				continue
 			}
-			l.countIn(nil) // nobody follows: it is the result
+			s.leave() // it is not followed: it is the result
 		}
-		l.used = moved == nil
+		s.hasState = moved == nil
 		for i, res := range results {
-			l.note(res)
-			each(i, res)
+			told(i, res)
 		}
 		return err
 	}
-	return l.Dedicated.Exchange(ctx, reqs, func(i int, res any) {
-		l.note(res)
-		each(i, res)
-	})
+	return s.Dedicated.Exchange(ctx, reqs, told)
 }
 
 // note has the topology read again, if a result says that it has changed.
-func (l *lent) note(res any) {
+func (s *sessionConn) note(res any) {
 	if err, failed := res.(*errorx.Error); failed {
-		l.learn(topology.Redirect(err, topology.Tries{}, false, l.c.limits))
+		s.learn(topology.Redirect(err, topology.Tries{}, false, s.c.limits))
 	}
 }
 

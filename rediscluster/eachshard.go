@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"sync"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -34,28 +35,23 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 // order; each may be an error. It works on a single connection, too. When ctx is done
 // it stops waiting, but requests that were sent may run.
 func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
-	var waits []func() any
+	var answers []*any
+	var all sync.WaitGroup
 	s.EachShard(func(shard redis.Sender, err error) bool {
+		answer := new(any)
+		answers = append(answers, answer)
 		if err != nil {
-			waits = append(waits, func() any { return err })
+			*answer = err
 			return true
 		}
-		done := make(chan any, 1)
-		go func() {
-			defer close(done) // also if a hook ends the goroutine
-			done <- redis.SyncCtx{S: shard}.Send(ctx, req)
-		}()
-		waits = append(waits, func() any {
-			if res, answered := <-done; answered {
-				return res
-			}
-			return redis.ErrRequestCancelled.New("a hook has ended the goroutine of the request")
-		})
+		*answer = redis.ErrRequestCancelled.New("a hook has ended the goroutine of the request")
+		all.Go(func() { *answer = redis.SyncCtx{S: shard}.Send(ctx, req) })
 		return true
 	})
-	results := make([]any, len(waits))
-	for i, wait := range waits {
-		results[i] = wait()
+	all.Wait()
+	results := make([]any, len(answers))
+	for i, answer := range answers {
+		results[i] = *answer
 	}
 	return results
 }

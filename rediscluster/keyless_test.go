@@ -19,7 +19,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
-		_, err := (&Cluster{rules: route.Rules{Sharded: true}}).specOf(&r, MasterOnly, nil)
+		_, err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r)
 		require.NotNil(t, err, req.Cmd)
 		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
 		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
@@ -31,7 +31,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
-		_, err := (&Cluster{rules: route.Rules{Sharded: true}}).specOf(&r, MasterOnly, nil)
+		_, err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r)
 		assert.Nil(t, err, req.Cmd)
 	}
 }

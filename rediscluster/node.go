@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"context"
 	"crypto/tls"
 
 	"github.com/joomcode/redispipe/internal/route"
@@ -32,6 +33,15 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 		l.Connect(conn)
 	}
 	return n
+}
+
+// dialOnce connects to a server of that role, without another attempt. host is its hostname,
+// for TLS, if it is known.
+func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role redisconn.Role) (*redisconn.Connection, error) {
+	opts := c.opts.HostOpts
+	opts.ReconnectPause, opts.Role, opts.Logger = -1, role, redisconn.NoopLogger{}
+	opts.TLSConfig = tlsFor(opts, host)
+	return redisconn.Connect(ctx, addr, opts)
 }
 
 func roleOf(replica bool) redisconn.Role {

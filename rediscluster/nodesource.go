@@ -102,7 +102,7 @@ func (s *nodeSource) askNodes() (views []topology.View) {
 			}
 		})
 	}
-	s.c.gather(answers, asked+others, s.c.askTimeout(), nil)
+	gather(s.c.ctx, answers, asked+others, s.c.askTimeout(), nil)
 	return views
 }
 
@@ -141,7 +141,7 @@ func (s *nodeSource) probe() (news bool) {
 			return true
 		}
 	}), 0)
-	s.c.gather(answers, 1, askGrace, nil)
+	gather(s.c.ctx, answers, 1, askGrace, nil)
 	return news
 }
 
@@ -165,7 +165,7 @@ func (s *nodeSource) askSeeds() (views []topology.View, failure error) {
 			}
 		}()
 	}
-	s.c.gather(answers, len(s.seeds), 2*s.c.askTimeout(), nil) // ctx ends them before
+	gather(s.c.ctx, answers, len(s.seeds), 2*s.c.askTimeout(), nil) // ctx ends them before
 	return views, failure
 }
 

@@ -3,6 +3,9 @@ package rediscluster
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // ReplicaPolicyEnum says which nodes of a shard a request may go to.
@@ -40,28 +43,29 @@ func (p ReplicaPolicyEnum) String() string {
 	return "unknown policy"
 }
 
-// allowsReplica reports whether a request may go to a replica. safe is whether a
-// replica is known to answer it as the master does.
-func (p ReplicaPolicyEnum) allowsReplica(safe bool) bool {
+// routeSpec is what a request is routed by, with its policy.
+type routeSpec struct {
+	route.Spec
+	policy ReplicaPolicyEnum
+	// blocks: it may take as long as it likes. Shutdown would wait for it, so no attempt
+	// begins once that has begun.
+	blocks bool
+}
+
+// spec returns what a request is routed by that a replica is known to answer as the master
+// does, but for its slot.
+func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
+	spec := routeSpec{policy: p, Spec: route.Spec{Slot: wire.NoSlot, Seed: seed, ReplicaShare: 1}}
 	switch p {
 	case MasterAndSlaves, PreferSlaves:
-		return safe
+		spec.Replicas = true
+	case ForceMasterAndSlaves, ForcePreferSlaves:
+		spec.Replicas, spec.Forced = true, true
 	}
-	return p.forces()
-}
-
-// forces reports whether the policy takes the user's word for it that a replica
-// may answer whatever is sent.
-func (p ReplicaPolicyEnum) forces() bool {
-	return p == ForceMasterAndSlaves || p == ForcePreferSlaves
-}
-
-// replicaShare is the factor of a replica's share that comes from the policy.
-func (p ReplicaPolicyEnum) replicaShare() uint64 {
 	if p == PreferSlaves || p == ForcePreferSlaves {
-		return 3
+		spec.ReplicaShare = 3
 	}
-	return 1
+	return spec
 }
 
 // ConnHostPolicyEnum says which connection of a node a request goes to.

@@ -7,21 +7,28 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
-func TestAllowsReplica(t *testing.T) {
+func TestPolicyAllowsReplicas(t *testing.T) {
 	for policy, want := range map[ReplicaPolicyEnum][2]bool{ // for what is not safe, and for what is
-		MasterOnly:           {false, false},
-		MasterAndSlaves:      {false, true},
-		PreferSlaves:         {false, true},
-		ForceMasterAndSlaves: {true, true},
-		ForcePreferSlaves:    {true, true},
+		MasterOnly:            {false, false},
+		MasterAndSlaves:       {false, true},
+		PreferSlaves:          {false, true},
+		ForceMasterAndSlaves:  {true, true},
+		ForcePreferSlaves:     {true, true},
+		ReplicaPolicyEnum(99): {false, false},
 	} {
-		assert.Equal(t, want, [2]bool{policy.allowsReplica(false), policy.allowsReplica(true)}, policy)
-		assert.NotContains(t, policy.String(), "unknown")
+		for i, safe := range []bool{false, true} {
+			spec, err := (&within{&Cluster{}, policy.spec(nil)}).specOf(&wire.Request{ReplicaSafe: safe})
+			assert.Nil(t, err)
+			assert.Equal(t, want[i], spec.Replicas, "%s, safe: %t", policy, safe)
+		}
+		assert.Equal(t, policy == ReplicaPolicyEnum(99), policy.String() == "unknown policy")
 	}
-	assert.False(t, ReplicaPolicyEnum(99).allowsReplica(true), "unknown policies go to the master")
-	assert.Equal(t, "unknown policy", ReplicaPolicyEnum(99).String())
+	assert.Equal(t, uint64(3), PreferSlaves.spec(nil).ReplicaShare)
+	assert.Equal(t, uint64(1), ForceMasterAndSlaves.spec(nil).ReplicaShare)
 }
 
 func TestFairRoundRobinSeed(t *testing.T) {

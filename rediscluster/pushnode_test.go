@@ -43,11 +43,11 @@ func threeMasters() (*Cluster, *route.Snapshot) {
 
 func TestSpecOfPublish(t *testing.T) {
 	c, top := threeMasters()
-	seed := &FairRoundRobinSeed{}
+	w := &within{c, MasterOnly.spec(&FairRoundRobinSeed{})}
 	master := func(cmd string, args ...any) string {
 		r, _, err := request.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
-		spec, refused := c.specOf(&r, MasterOnly, seed)
+		spec, refused := w.specOf(&r)
 		require.Nil(t, refused)
 		return top.Route(spec.Spec).Node.Addr
 	}
@@ -69,7 +69,7 @@ func TestSpecOfPublish(t *testing.T) {
 	assert.Len(t, others, 3, "any master takes the rest")
 	r, _, err := request.Encode(nil, redis.Req("PUBLISH"), true)
 	require.NoError(t, err)
-	spec, refused := c.specOf(&r, MasterOnly, seed)
+	spec, refused := w.specOf(&r)
 	require.Nil(t, refused)
 	assert.False(t, spec.Publishes, "the server refuses it")
 }

@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,26 +33,23 @@ type refresher struct {
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
 
-	nodes map[topology.Node]*route.Node // of the goroutine alone
 	// agreed is when the source was asked last of the times that it gave the layout in
 	// place. Of the goroutine alone.
 	agreed time.Time
 
-	mu        sync.Mutex // guards what follows
-	waiting   []func()   // to be called after the next refresh
-	ended     bool
-	retired   map[*route.Link]struct{} // of nodes that have left, until they are closed
-	forgotten redisconn.Stats          // the sum of links that are closed
+	mu      sync.Mutex // guards what follows
+	waiting []func()   // to be called after the next refresh
+	ended   bool
+	retired map[*route.Link]struct{} // of nodes that have left, until they are closed
+	closed  redisconn.Stats          // the sum of links that are closed
 }
 
 func newRefresher(c *Cluster, from source) *refresher {
 	return &refresher{
-		c:      c,
-		source: from,
-		forced: make(chan struct{}, 1),
-		done:   make(chan struct{}),
-		nodes:  make(map[topology.Node]*route.Node),
-
+		c:       c,
+		source:  from,
+		forced:  make(chan struct{}, 1),
+		done:    make(chan struct{}),
 		retired: make(map[*route.Link]struct{}),
 	}
 }
@@ -173,7 +171,7 @@ func (r *refresher) start() error {
 // refresh reads the topology from the source, which asks for it again if ask is set,
 // and reports whether it has changed.
 func (r *refresher) refresh(ask bool) (changed bool) {
-	r.c.counts.refreshes.Add(1)
+	r.c.refreshes.Add(1)
 	defer r.release(false)
 	defer r.c.recovered()
 	began := time.Now()
@@ -196,43 +194,43 @@ func (r *refresher) refresh(ask bool) (changed bool) {
 // publish puts a topology made of l in place, and retires the nodes that it
 // does not have, or has in others' places.
 func (r *refresher) publish(l *topology.Layout) (changed bool) {
-	used := make(map[topology.Node]struct{}, len(r.nodes))
+	before := r.c.topology.Load()
+	nodes := make(map[topology.Node]*route.Node, len(before.Nodes))
+	for _, n := range before.Nodes {
+		nodes[topology.Node{Addr: n.Addr, Replica: n.Replica}] = n
+	}
 	hosts := sync.OnceValue(r.source.hosts)
-	var gone []*route.Link
 	t := route.New(l, func(key topology.Node) *route.Node {
-		used[key] = struct{}{}
-		n := r.nodes[key]
+		n := nodes[key]
 		if old := n; n == nil || n.Outdated(l.Server) {
 			n = r.c.newNode(key.Addr, r.hostname(l, key.Addr, hosts), key.Replica)
-			r.nodes[key] = n
+			nodes[key] = n
 			if old != nil {
-				gone = append(gone, old.Links...)
 				n.Renewed = time.Now()
 			}
 		}
 		n.LearnZone(l.Zones[key.Addr])
 		return n
 	})
-	before := r.c.topology.Load()
 	if before.Equal(t) {
 		return false
 	}
 	t.Follow(before, r.agreed)
-	for key, n := range r.nodes {
-		if _, ok := used[key]; !ok {
-			delete(r.nodes, key)
-			gone = append(gone, n.Links...)
-		}
-	}
-	for _, n := range r.nodes {
+	for _, n := range t.Nodes {
 		for _, l := range n.Links {
 			l.Inner.SharesCallers(len(t.Shards) > 1)
 		}
 	}
-	r.retire(gone) // before the topology forgets them: Shutdown knows no others
+	var left []*route.Link
+	for _, n := range before.Nodes {
+		if !slices.Contains(t.Nodes, n) {
+			left = append(left, n.Links...)
+		}
+	}
+	r.retire(left) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)
 	before.ReplacedBy(t)
-	r.closeRetired(gone)
+	r.closeRetired(left)
 	r.c.report(LogTopologyChanged{Masters: t.Masters()})
 	return true
 }

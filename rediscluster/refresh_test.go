@@ -204,7 +204,7 @@ func TestNameResolutionIsBounded(t *testing.T) {
 	nameServers.silent.Store(&silence)
 	defer close(silence)
 	defer nameServers.silent.Store(nil)
-	c := &Cluster{opts: Opts{HostOpts: redisconn.Opts{TLSEnabled: true, IOTimeout: 20 * time.Millisecond}}, ctx: context.Background()}
+	c := &Cluster{opts: Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{TLSEnabled: true, IOTimeout: 20 * time.Millisecond}}, ctx: context.Background()}
 	r := newRefresher(c, &nodeSource{c: c, seeds: []string{"nowhere.example:1", "elsewhere.example:1", "127.0.0.1:1"}})
 	assert.Empty(t, r.hostname(&topology.Layout{}, "10.0.0.1:1", r.source.hosts))
 	await(t, "poll", func() bool { return nameServers.asked.Load() > asked })

@@ -148,7 +148,7 @@ func (s *serverList) ask(ctx context.Context) {
 			}
 		}()
 	}
-	s.c.gather(answers, len(names), 2*s.c.askTimeout(), nil) // ctx ends them before
+	gather(s.c.ctx, answers, len(names), 2*s.c.askTimeout(), nil) // ctx ends them before
 	s.last, s.names = last, names
 }
 

@@ -12,11 +12,10 @@ const (
 	// retireDelay is how long a node of a cluster that has left still gets requests: they
 	// are of callers who have read the topology before it changed.
 	retireDelay = 100 * time.Millisecond
-	// owedDelay is how long a node may take to answer what was sent to it, where it gets
-	// no requests any more. While a master is paused to be replaced, all callers may wait
-	// for it: their writes went on 86 to 106 ms after a promotion was announced when this
-	// was 100 ms.
-	owedDelay = 50 * time.Millisecond
+	// answerDelay is how long a node without a cluster that has left may take to answer
+	// what was sent to it. It is short, because all callers may wait for the answers of a
+	// master that is paused while another takes its place.
+	answerDelay = 50 * time.Millisecond
 )
 
 // retire notes links that are to be closed.
@@ -34,7 +33,7 @@ func (r *refresher) retire(links []*route.Link) {
 func (r *refresher) closeRetired(links []*route.Link) {
 	for _, l := range links {
 		if r.c.rules.Sharded {
-			time.AfterFunc(retireDelay, func() { r.closeWhenIdle(l) })
+			time.AfterFunc(retireDelay, func() { r.close(r.c.ctx, l) })
 		} else {
 			stopped := l.Inner.StopWrites()
 			go r.closeSoon(l, stopped)
@@ -42,11 +41,11 @@ func (r *refresher) closeRetired(links []*route.Link) {
 	}
 }
 
-// closeSoon is closeWhenIdle for a server that may go on as a master beside the one
-// that has replaced it: nothing more is written to it, and it has owedDelay to answer. It
-// is a goroutine that lasts as long.
+// closeSoon closes a link to a server that may go on as a master beside the one that has
+// replaced it: nothing more is written to it, and it has answerDelay to answer. It is a
+// goroutine that lasts as long.
 func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(r.c.ctx, owedDelay)
+	ctx, cancel := context.WithTimeout(r.c.ctx, answerDelay)
 	defer cancel()
 	select {
 	case <-stopped:
@@ -55,40 +54,18 @@ func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
 	if !l.Conn.ConnectedNow() {
 		cancel()
 	}
+	r.close(ctx, l)
+}
+
+// close has the connection take nothing more, which then goes elsewhere, closes it when all
+// is answered or ctx is done, and drops it.
+func (r *refresher) close(ctx context.Context, l *route.Link) {
 	_ = l.Conn.Shutdown(ctx)
-	r.forget(l)
-}
-
-// closeWhenIdle has the connection take nothing more, which then goes elsewhere,
-// and closes it when all is answered.
-func (r *refresher) closeWhenIdle(l *route.Link) {
-	_ = l.Conn.Shutdown(r.c.ctx)
-	r.forget(l)
-}
-
-// forget drops a link of which the last answers have gone on.
-func (r *refresher) forget(l *route.Link) {
-	if l.Pending.Load() > 0 && r.c.ctx.Err() == nil {
-		time.AfterFunc(shutdownPoll, func() { r.forget(l) })
-		return
-	}
 	stats := l.Conn.Stats()
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	delete(r.retired, l)
-	r.forgotten.Merge(stats)
-	r.mu.Unlock()
-}
-
-// shutdownPoll is how often Shutdown looks whether all is answered: it is
-// called once, and a request takes longer than this to notice the difference.
-const shutdownPoll = 2 * time.Millisecond
-
-// unanswered counts the requests on connections, those of retired nodes included.
-func (r *refresher) unanswered() (n int64) {
-	for l := range r.links() {
-		n += l.Unanswered()
-	}
-	return n
+	r.closed.Merge(stats)
 }
 
 // links returns the links of the topology and of retired nodes.

@@ -5,7 +5,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -40,79 +39,73 @@ type retrier struct {
 	tries topology.Tries
 	// link is where the request is, or was last.
 	link *route.Link
-	// counter is the one that counts the request: that of a link, or of those
-	// that wait.
-	counter *atomic.Int64
+	// accepted is set while Cluster.accepted counts the request, and waits while
+	// Cluster.waiting does.
+	accepted, waits bool
 	// failed is when it failed first.
 	failed time.Time
 	// unknown is the first error after which the request may have run.
 	unknown *errorx.Error
 }
 
-// countIn counts the request in n instead of the counter that it was in; nil takes it
-// out at the end. At any time it is in one of them. Shutdown, which adds up all counters,
-// sees by moves that a request has gone from one to another in the meantime.
-func (k *retrier) countIn(n *atomic.Int64) {
-	if n != nil {
-		n.Add(1)
-	}
-	if k.counter != nil {
-		if n != nil {
-			k.c.moves.Add(1)
-		}
-		k.counter.Add(-1)
-	}
-	k.counter = n
-}
-
-// place finds the link that the topology has for it, nil if there is none, and counts it
-// there: see enter, through which all goes that the cluster sends.
-func (k *retrier) place() (l *route.Link, open bool) {
-	l = k.c.topology.Load().Route(k.spec.Spec)
-	return l, k.enter(l)
-}
-
-// enter counts it on a link, or among those that wait if that is nil, and reports whether
-// the cluster takes it. The first time it is counted before draining is read, so that
-// Shutdown either knows of it or has it refused.
+// enter notes on which link it is to be sent, unless that is nil, and reports whether the
+// cluster takes it. The first time it is counted before draining is read, so that Shutdown
+// either knows of it or has it refused.
 func (k *retrier) enter(l *route.Link) (open bool) {
-	first := k.counter == nil
-	if l == nil {
-		k.countIn(&k.c.waiting)
-	} else {
+	first := !k.accepted
+	if first {
+		k.accepted = true
+		k.c.accepted.Add(1)
+	}
+	if l != nil {
 		k.link = l
-		k.countIn(&l.Pending)
+		k.wait(false)
 	}
 	return !k.c.closed.Load() && !((first || k.spec.blocks) && k.c.draining.Load())
 }
 
-// dispatch sends it where the topology says.
-func (k *retrier) dispatch(r retryable) {
-	l, open := k.place()
-	k.follow(r, l, open, false)
+// wait notes whether it waits for another attempt.
+func (k *retrier) wait(waits bool) {
+	switch {
+	case waits && !k.waits:
+		k.c.waiting.Add(1)
+	case k.waits && !waits:
+		k.c.waiting.Add(-1)
+	}
+	k.waits = waits
 }
 
-// follow sends it over the link where it was counted, unless there is none, or the cluster
-// does not take it.
+// leave counts it no more: it is resolved.
+func (k *retrier) leave() {
+	k.wait(false)
+	if k.accepted {
+		k.accepted = false
+		k.c.accepted.Add(-1)
+	}
+}
+
+// dispatch sends it where the topology says.
+func (k *retrier) dispatch(r retryable) {
+	l := k.c.topology.Load().Route(k.spec.Spec)
+	k.follow(r, l, k.enter(l), false)
+}
+
+// follow sends it over the link that it has entered, unless there is none, or the cluster
+// does not take it. What can't be published yet waits until it may be.
 func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 	switch {
 	case !open:
 		k.giveUp(r, k.c.errClosed())
-	case l == nil:
-		k.await(r)
-	default:
+	case l != nil:
 		r.sendTo(l.Conn, asking)
+	default:
+		err := k.c.errNoLink(k.spec)
+		if wait := k.c.topology.Load().HoldsBack(k.spec.Slot); k.spec.Publishes && wait > 0 {
+			k.retryAfter(r, err, wait)
+			return
+		}
+		k.handleError(r, err)
 	}
-}
-
-// await has it wait after errNoLink, or until its channel may be published to.
-func (k *retrier) await(r retryable) {
-	err := k.c.errNoLink(k.spec)
-	if wait := k.c.topology.Load().HoldsBack(k.spec.Slot); k.spec.Publishes && wait > 0 {
-		k.retryAfter(r, err, wait)
-		return
-	}
-	k.handleError(r, err)
 }
 
 // handleError does what is to be done after an error.
@@ -135,7 +128,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 // act does what was decided after an error.
 func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	k.learn(d)
-	k.c.counts.add(d)
+	k.c.decisions[d.Action].Add(1)
 	if d.Action == topology.Resolve {
 		k.giveUp(r, err)
 		return
@@ -190,22 +183,14 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 		k.sendToNode(r, n, d.Action == topology.FollowAsk)
 		return
 	}
-	if !k.mayWait() {
-		k.giveUp(r, err)
-		return
-	}
-	k.countIn(&k.c.waiting)
-	refresher := k.c.refresher
-	wake := orCancelled(r, func() {
-		defer k.c.recovered()
+	k.pause(r, err, k.c.refresher.afterRefresh, func() {
 		n := k.c.topology.Load().Find(addr)
 		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || r.Cancelled() != nil {
-			k.resume(r) // ASK holds when it is said, and not after a wait
+			k.resume(r) // what ASK said does not hold after a wait
 			return
 		}
 		k.sendToNode(r, n, false)
 	})
-	refresher.afterRefresh(wake) // r may be in other hands
 }
 
 func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
@@ -225,48 +210,44 @@ func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
 // keep sending to a shard that is gone do not fill the memory: 16 MB with small arguments.
 const maxWaiting = 1 << 16
 
-// mayWait reports whether one more request may wait.
-func (k *retrier) mayWait() bool {
-	return k.counter == &k.c.waiting || k.c.waiting.Load() < maxWaiting
-}
-
 // retryAfter dispatches it again after a pause, which ends when there are other masters, or
 // ends it with err if too many wait.
 func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration) {
-	switch {
-	case wait <= 0:
+	if wait <= 0 {
 		k.dispatch(r)
 		return
-	case !k.mayWait():
+	}
+	sameMasters := k.c.topology.Load().SameMasters
+	k.pause(r, err, func(wake func()) {
+		stop := context.AfterFunc(sameMasters, wake)
+		time.AfterFunc(wait, func() {
+			stop()
+			wake()
+		})
+	}, func() { k.resume(r) })
+}
+
+// pause has resume called once: when the function that begin gets is called, or when r's
+// context ends, so that it is noticed that nobody waits. If too many wait, it ends r with err.
+func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()), resume func()) {
+	if !k.waits && k.c.waiting.Load() >= maxWaiting {
 		k.giveUp(r, err)
 		return
 	}
-	k.countIn(&k.c.waiting)
-	sameMasters := k.c.topology.Load().SameMasters
-	wake := orCancelled(r, func() {
+	k.wait(true)
+	wake := sync.OnceFunc(func() {
 		defer k.c.recovered()
-		k.resume(r)
-	})
-	stop := context.AfterFunc(sameMasters, wake) // r may be in other hands
-	time.AfterFunc(wait, func() {
-		stop()
-		wake()
-	})
-}
-
-// orCancelled returns what ends a wait of r with a call of resume. It is called once:
-// when r's context ends too, so that it is noticed that nobody waits.
-func orCancelled(r retryable, resume func()) (wake func()) {
-	resume = sync.OnceFunc(resume)
-	ctx := wire.ContextOf(r)
-	if ctx.Done() == nil {
-		return resume
-	}
-	stop := context.AfterFunc(ctx, resume)
-	return func() {
-		stop()
 		resume()
+	})
+	// From here on r may be in other hands.
+	if ctx := wire.ContextOf(r); ctx.Done() != nil {
+		resume, stop := wake, context.AfterFunc(ctx, wake)
+		wake = func() {
+			stop()
+			resume()
+		}
 	}
+	begin(wake)
 }
 
 // resume dispatches it after a pause, in which its caller may have gone.

@@ -350,7 +350,7 @@ func (p *parting) Cancelled() error                   { return p.ctx.Err() }
 func (p *parting) idempotent() bool                   { return false }
 func (p *parting) sendTo(*redisconn.Connection, bool) {}
 func (p *parting) fail(*errorx.Error) {
-	p.countIn(nil)
+	p.leave()
 	p.retrier = retrier{}
 	close(p.resolved)
 }

@@ -90,7 +90,7 @@ func (s *scanner) Next(cb redis.Future) {
 	case l == nil:
 		s.abandonWalk()
 		s.c.refresher.force()
-		s.fail(cb, s.c.errNoLink(newSpec(s.slot, MasterOnly, false, s.c.opts.RoundRobinSeed)))
+		s.fail(cb, s.c.errNoLink(routeSpec{Spec: route.Spec{Slot: s.slot}}))
 	case s.IterLast():
 		s.ask(l.Conn, func(h *topology.Holdings, err error) {
 			if err != nil {

@@ -14,10 +14,9 @@ import (
 // be sent again.
 type many struct {
 	wire.Passed
-	c      *Cluster
-	policy ReplicaPolicyEnum
-	reqs   []wire.Request
-	start  uint64
+	w     *within
+	reqs  []wire.Request
+	start uint64
 }
 
 // group holds the requests of a call that go to one link, as one batch. It is the
@@ -30,12 +29,12 @@ type group struct {
 }
 
 // sendMany is SendMany with a policy.
-func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb redis.Future, start uint64) {
+func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	if len(reqs) == 1 && !redis.Blocking(reqs[0].Cmd) { // which none in a batch may
-		c.send(policy, reqs[0], cb, start)
+		w.send(reqs[0], cb, start)
 		return
 	}
-	m := &many{Passed: wire.Passed{To: cb}, c: c, policy: policy, start: start}
+	m := &many{Passed: wire.Passed{To: cb}, w: w, start: start}
 	if err := m.Cancelled(); err != nil {
 		m.reject(reqs, errCancelled(err), -1)
 		return
@@ -46,13 +45,12 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 	}
 	groups, alone := m.groups()
 	for _, g := range groups {
-		k := retrier{c: c}
-		if !k.enter(g.link) {
-			k.countIn(nil)
+		w.c.accepted.Add(int64(len(g.index)))
+		if w.c.draining.Load() {
+			w.c.accepted.Add(-int64(len(g.index)))
 			alone = append(alone, g.index...)
 			continue
 		}
-		g.link.Pending.Add(int64(len(g.index)) - 1) // enter has counted one
 		reqs := make([]*wire.Request, len(g.index))
 		for i, at := range g.index {
 			reqs[i] = &m.reqs[at]
@@ -60,9 +58,7 @@ func (c *Cluster) sendMany(policy ReplicaPolicyEnum, reqs []redis.Request, cb re
 		g.link.Inner.SendEncodedBatch(reqs, g, 0, 0)
 	}
 	for _, i := range alone {
-		if a := m.attemptOf(i); a.setSpec(m.policy) {
-			a.dispatch(a)
-		}
+		m.attemptOf(i).start(w)
 	}
 }
 
@@ -77,7 +73,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 			return i, redis.AsErrorx(err)
 		}
 		if r.Shared != command.Allowed || r.Single != command.Allowed {
-			if err := redis.CheckRequest(req, m.c.opts.HostOpts.ScriptMode); err != nil {
+			if err := redis.CheckRequest(req, m.w.c.opts.HostOpts.ScriptMode); err != nil {
 				return i, redis.AsErrorx(err)
 			}
 		}
@@ -112,15 +108,14 @@ func (m *many) resolve(i int, res any) {
 // groups assigns the requests to links, in order. Those that can't be sent at once, or at
 // all, go on alone.
 func (m *many) groups() (groups []*group, alone []int) {
-	seed := route.FixedSeed(m.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
-	t := m.c.topology.Load()
+	seed := route.FixedSeed(m.w.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
+	t := m.w.c.topology.Load()
 	for i := range m.reqs {
-		spec, err := m.c.specOf(&m.reqs[i], m.policy, seed)
-		if err != nil {
-			alone = append(alone, i)
-			continue
+		var l *route.Link
+		if spec, err := m.w.specOf(&m.reqs[i]); err == nil {
+			spec.Seed = seed
+			l = t.Route(spec.Spec)
 		}
-		l := t.Route(spec.Spec)
 		if l == nil {
 			alone = append(alone, i)
 			continue
@@ -137,8 +132,7 @@ func (m *many) groups() (groups []*group, alone []int) {
 
 // attemptOf makes an attempt of the request of index i.
 func (m *many) attemptOf(i int) *attempt {
-	a := m.c.newAttempt(m.To, m.start+uint64(i))
-	a.copyRequest(&m.reqs[i])
+	a := m.w.c.newAttempt(&m.reqs[i], m.To, m.start+uint64(i))
 	a.ofUser()
 	return a
 }
@@ -156,13 +150,12 @@ func findGroup(groups []*group, l *route.Link) *group {
 func (g *group) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {
-		g.link.Pending.Add(-1)
+		g.m.w.c.accepted.Add(-1)
 		g.m.resolve(g.index[n], res)
 		return
 	}
 	a := g.m.attemptOf(g.index[n])
-	a.link, a.counter = g.link, &g.link.Pending
-	if a.setSpec(g.m.policy) {
-		a.Resolve(err, 0)
-	}
+	a.link, a.accepted = g.link, true
+	a.spec, _ = g.m.w.specOf(&a.req)
+	a.Resolve(err, 0)
 }

@@ -190,5 +190,5 @@ func TestSendManyWhoseFutureEndsTheGoroutine(t *testing.T) {
 	}()
 	<-ended
 	close(release)
-	await(t, "all answers", func() bool { return c.refresher.unanswered() == 0 })
+	await(t, "all answers", func() bool { return c.accepted.Load() == 0 })
 }

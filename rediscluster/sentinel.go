@@ -141,7 +141,7 @@ func (s *sentinels) askAll() {
 	for _, w := range watched {
 		w.askSoon(func() { answers <- func() bool { return true } })
 	}
-	s.c.gather(answers, len(watched), s.opts.IOTimeout, news)
+	gather(s.c.ctx, answers, len(watched), s.opts.IOTimeout, news)
 }
 
 // probe implements source: sentinels tell by themselves.

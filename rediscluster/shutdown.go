@@ -22,14 +22,9 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	}
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()
-	for {
-		moves := c.moves.Load()
-		sent, waiting := c.refresher.unanswered(), c.waiting.Load()
-		// What went from one counter to another meanwhile may have been missed.
-		if c.closed.Load() {
-			return nil
-		}
-		if sent+waiting == 0 && c.moves.Load() == moves {
+	for !c.closed.Load() {
+		sent, waiting := c.unanswered()
+		if sent+waiting == 0 {
 			return c.closeLinks(ctx)
 		}
 		select {
@@ -39,7 +34,22 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 				"%d requests are not answered and may have run, %d wait for another attempt", sent, waiting))
 		}
 	}
+	return nil
 }
+
+// unanswered counts the requests on connections, be they of the cluster, of a scanner or of
+// somebody who got the connection from EachShard, and those that wait for another attempt.
+func (c *Cluster) unanswered() (sent, waiting int64) {
+	waiting = c.waiting.Load()
+	for l := range c.refresher.links() {
+		sent += int64(l.Conn.Pending())
+	}
+	return max(sent, c.accepted.Load()-waiting), waiting
+}
+
+// shutdownPoll is how often Shutdown looks whether all is answered: it is
+// called once, and a request takes longer than this to notice the difference.
+const shutdownPoll = 2 * time.Millisecond
 
 // closeLinks closes the connections, of which users may have got some from
 // EachShard: each answers what it has taken.

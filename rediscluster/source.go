@@ -6,7 +6,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 // source is where a topology comes from: the nodes of a cluster (nodeSource), the
@@ -39,9 +38,8 @@ const askGrace = 100 * time.Millisecond
 
 // gather calls n functions that come on answers: each takes in an answer, and reports
 // whether it is a good one. The first good one is waited for no longer than atMost, the
-// others no longer than askGrace after it, and all until wake is signalled, or the cluster
-// is closed.
-func (c *Cluster) gather(answers <-chan func() (good bool), n int, atMost time.Duration, wake <-chan struct{}) {
+// others no longer than askGrace after it, and all until wake is signalled, or ctx is done.
+func gather(ctx context.Context, answers <-chan func() (good bool), n int, atMost time.Duration, wake <-chan struct{}) {
 	late := time.NewTimer(atMost)
 	defer late.Stop()
 	for first := true; n > 0; n-- {
@@ -55,7 +53,7 @@ func (c *Cluster) gather(answers <-chan func() (good bool), n int, atMost time.D
 			return
 		case <-late.C:
 			return
-		case <-c.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -98,13 +96,4 @@ func firstLayout(ctx context.Context, wake <-chan struct{}, try func(context.Con
 			return nil, failure
 		}
 	}
-}
-
-// dialOnce connects to a server of that role, without another attempt. host is its hostname,
-// for TLS, if it is known.
-func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role redisconn.Role) (*redisconn.Connection, error) {
-	opts := c.opts.HostOpts
-	opts.ReconnectPause, opts.Role, opts.Logger = -1, role, redisconn.NoopLogger{}
-	opts.TLSConfig = tlsFor(opts, host)
-	return redisconn.Connect(ctx, addr, opts)
 }

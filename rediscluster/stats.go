@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -41,16 +42,16 @@ type NodeStats struct {
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 func (c *Cluster) Stats() Stats {
 	s := Stats{
-		Moved:     c.counts.moved.Load(),
-		Asked:     c.counts.asked.Load(),
-		Migrating: c.counts.migrating.Load(),
-		Retries:   c.counts.retries.Load(),
-		Refreshes: c.counts.refreshes.Load(),
+		Moved:     c.decisions[topology.FollowMoved].Load(),
+		Asked:     c.decisions[topology.FollowAsk].Load(),
+		Migrating: c.decisions[topology.AwaitMigration].Load(),
+		Retries:   c.decisions[topology.RetryElsewhere].Load() + c.decisions[topology.Repeat].Load(),
+		Refreshes: c.refreshes.Load(),
 		Waiting:   int(c.waiting.Load()),
 	}
 	links := c.refresher.links()
 	c.refresher.mu.Lock()
-	s.Total.Merge(c.refresher.forgotten)
+	s.Total.Merge(c.refresher.closed)
 	c.refresher.mu.Unlock()
 	seen := make(map[*route.Node]bool)
 	for _, n := range c.topology.Load().Nodes {

@@ -33,15 +33,15 @@ type transaction struct {
 }
 
 // sendTransaction is SendTransaction with a policy.
-func (c *Cluster) sendTransaction(policy ReplicaPolicyEnum, reqs []redis.Request, cb redis.Future, n uint64) {
+func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
 	if len(reqs) == 0 {
 		wire.ResolveEmpty(cb, n)
 		return
 	}
-	t := &transaction{retrier: retrier{c: c}, Passed: wire.Passed{To: cb}, n: n}
+	t := &transaction{retrier: retrier{c: w.c}, Passed: wire.Passed{To: cb}, n: n}
 	err := t.encode(reqs)
 	if err == nil {
-		t.spec, err = c.specOfAll(t.reqs, policy)
+		t.spec, err = w.specOfAll(t.reqs)
 	}
 	if err != nil {
 		t.fail(err.WithProperty(redis.EKRequests, reqs))
@@ -147,7 +147,7 @@ func (t *transaction) fail(err *errorx.Error) {
 }
 
 func (t *transaction) finish(res any) {
-	t.countIn(nil)
+	t.leave()
 	if t.To != nil {
 		t.To.Resolve(res, t.n)
 	}

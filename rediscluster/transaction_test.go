@@ -309,7 +309,7 @@ func TestCancelledWhileQueued(t *testing.T) {
 	c.Send(redis.Req("ECHO", "queued"), futures[0], 0)
 	c.Send(redis.Req("GET", "queued"), futures[1], 0)
 	c.Send(redis.Req("GET", "kept"), futures[2], 0)
-	await(t, "queue", func() bool { return l.Pending.Load() == 3 })
+	await(t, "queue", func() bool { return c.accepted.Load() == 3 })
 	futures[0].cancelled.Store(true)
 	futures[1].cancelled.Store(true)
 	close(open)

@@ -21,9 +21,6 @@ type Link struct {
 	server atomic.Pointer[string]
 	// queue is the connection's, once it has queued something.
 	queue atomic.Pointer[wire.Ticket]
-	// Pending counts the requests that the cluster has on the connection. What
-	// users send on it directly only the connection knows of: see Unanswered.
-	Pending atomic.Int64
 }
 
 // States of a link.
@@ -78,7 +75,7 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 }
 
 // TakeTicket makes the link the one that takes back a request that it has queued, so
-// that it can count.
+// that the cluster hears of it.
 func (l *Link) TakeTicket(r *wire.Request) {
 	if r.Ticket.Queue == nil {
 		return
@@ -95,7 +92,7 @@ func (l *Link) Withdraw(seq uint64) bool {
 	if queue == nil || !queue.Queue.Withdraw(seq) {
 		return false
 	}
-	l.Pending.Add(-1)
+	l.Node.rules.Withdrawn()
 	return true
 }
 
@@ -115,14 +112,6 @@ func delayIn(queue wire.Withdrawer, seq uint64) (redis.Delay, bool) {
 		return known.Delay(seq)
 	}
 	return redis.Delay{}, false
-}
-
-// Unanswered counts the requests on the link, be they of the cluster, of a
-// scanner or of somebody who got the connection from EachShard. A request of the
-// cluster's counts until it has gone on, though the connection has answered it.
-func (l *Link) Unanswered() int64 {
-	n := l.Pending.Load() // first: it falls only once the connection counts
-	return max(n, int64(l.Conn.Pending()))
 }
 
 var _ wire.Withdrawer = (*Link)(nil)

@@ -19,6 +19,8 @@ type Rules struct {
 	// theirs.
 	Zone     string
 	AsksZone bool
+	// Withdrawn is called for each request that is taken back before it was written.
+	Withdrawn func()
 	// RenewPause is how long new connections to a master are kept, whatever is known of
 	// them: see [Node.Outdated].
 	RenewPause time.Duration

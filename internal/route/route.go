@@ -31,11 +31,12 @@ func (t *Snapshot) Route(spec Spec) *Link {
 	if spec.Publishes && t.HoldsBack(spec.Slot) > 0 {
 		return nil
 	}
-	s := t.Shard(spec.Slot)
-	if s == nil {
+	at := t.Layout.Slots[spec.Slot]
+	if at == topology.NoShard {
 		// Nobody serves the slot as far as is known; a node tells for sure.
 		return t.AnyMaster(spec)
 	}
+	s := t.Shards[at]
 	if !spec.Replicas || len(s.Nodes) == 1 || t.Layout.MasterOnly.Has(spec.Slot) && !spec.Forced {
 		return s.Master.Pick(spec.Seed, spec.Avoid)
 	}

@@ -18,6 +18,8 @@ const (
 	FollowMoved
 	// FollowAsk: the same with ASK, and ASKING.
 	FollowAsk
+	// Actions is how many there are.
+	Actions
 )
 
 // Decision is what [Redirect] decides.

@@ -11,16 +11,12 @@ import (
 // sentinelFields are what a sentinel tells of a server.
 type sentinelFields map[string]string
 
-// parseEndpoint reads a host and a port.
-func parseEndpoint(res any) (addr string, ok bool) {
-	list, _ := res.([]any)
-	if len(list) != 2 {
-		return "", false
+// parseEndpoint returns the address of a host and a port, empty if they are none.
+func parseEndpoint(res any) (addr string) {
+	if pair, _ := redis.As[[]string](res); len(pair) == 2 {
+		addr = sentinelFields{"ip": pair[0], "port": pair[1]}.addr()
 	}
-	host, isHost := redis.ArgToString(list[0])
-	port, isPort := redis.ArgToString(list[1])
-	addr = sentinelFields{"ip": host, "port": port}.addr()
-	return addr, isHost && isPort && addr != ""
+	return addr
 }
 
 // maxPeers bounds how many replicas and sentinels are taken from one answer: a
@@ -35,26 +31,9 @@ func parseList(res any) (list []sentinelFields) {
 	return list
 }
 
-// parsePairs reads names and values in turn; with RESP3 it is a map.
+// parsePairs reads names and values in turn. What is malformed has no fields.
 func parsePairs(res any) sentinelFields {
-	fields := make(sentinelFields)
-	set := func(name, value any) {
-		n, ok := redis.ArgToString(name)
-		v, ok2 := redis.ArgToString(value)
-		if ok && ok2 {
-			fields[n] = v
-		}
-	}
-	switch pairs := res.(type) {
-	case []any:
-		for i := 0; i+1 < len(pairs); i += 2 {
-			set(pairs[i], pairs[i+1])
-		}
-	case map[string]any:
-		for name, value := range pairs {
-			set(name, value)
-		}
-	}
+	fields, _ := redis.As[sentinelFields](res)
 	return fields
 }
 

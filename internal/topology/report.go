@@ -55,12 +55,11 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 			return r, sentinelError(err)
 		}
 	}
-	before, known := parseEndpoint(answers[0])
-	after, _ := parseEndpoint(answers[2])
+	before, after := parseEndpoint(answers[0]), parseEndpoint(answers[2])
 	switch {
 	case answers[0] == nil:
 		return r, ErrMasterUnknown.New("it knows no master of that name")
-	case !known:
+	case before == "":
 		return r, ErrNoSentinel.New("it names a master without an address")
 	case before != after:
 		return r, ErrTorn

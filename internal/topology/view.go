@@ -35,19 +35,19 @@ func (v View) addHosts() {
 		}
 		return addr
 	}
-	for i, r := range v.ranges {
-		hostnames := make(map[string]string, len(r.AddrHostnames))
-		zones := make(map[string]string, len(r.AddrZones))
+	byName := func(texts map[string]string) map[string]string {
+		named := make(map[string]string, len(texts))
+		for addr, text := range texts {
+			named[name(addr)] = text
+		}
+		return named
+	}
+	for i := range v.ranges {
+		r := &v.ranges[i]
 		for j, addr := range r.Addrs {
 			r.Addrs[j] = name(addr)
-			if hostname := r.AddrHostnames[addr]; hostname != "" {
-				hostnames[r.Addrs[j]] = hostname
-			}
-			if zone := r.AddrZones[addr]; zone != "" {
-				zones[r.Addrs[j]] = zone
-			}
 		}
-		v.ranges[i].AddrHostnames, v.ranges[i].AddrZones = hostnames, zones
+		r.AddrHostnames, r.AddrZones = byName(r.AddrHostnames), byName(r.AddrZones)
 	}
 	for i, n := range v.nodes {
 		if n.IP == "" && n.Port != 0 {
