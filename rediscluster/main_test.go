@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 			break
 		}
 		if time.Since(began) > patience {
-			fmt.Println("goroutines have outlived all tests:\n" + left)
+			fmt.Println("goroutines have superseded all tests:\n" + left)
 			code = 1
 		}
 	}

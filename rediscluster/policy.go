@@ -72,8 +72,8 @@ func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
 type ConnHostPolicyEnum int8
 
 const (
-	// ConnHostPreferFirst uses the first connection that is up: batches are as
-	// large as can be, the other connections stand by.
+	// ConnHostPreferFirst uses the first connection that is up, so that batches are as large
+	// as can be. The others are used while it is not.
 	ConnHostPreferFirst ConnHostPolicyEnum = iota
 	// ConnHostRoundRobin uses all connections in turn.
 	ConnHostRoundRobin

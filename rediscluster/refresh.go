@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// Refreshes that were not due by CheckInterval keep this distance, which
-	// doubles while they find nothing new. At the most that, with the probes in
-	// between, a cluster of six nodes gets 15 commands in a second, and one of
-	// sixteen masters 22.
+	// forcedFirst is the pause after a refresh that found something new. It doubles up to
+	// forcedMost with each refresh that was asked for and found nothing new, so that
+	// requests that fail again and again are no load for the nodes.
 	forcedFirst = 50 * time.Millisecond
 	forcedMost  = 2 * time.Second
-	// probePause is how often one node is asked, while refreshes keep their distance and
-	// requests go on asking for one. A master that was killed is replaced after seconds,
-	// when the distance has grown to forcedMost; the client is to notice in 0.2 s.
+	// probePause is how often one node is asked for news during a longer pause, if requests
+	// go on asking for a refresh: the client is to notice soon when a master is replaced,
+	// though that may take so long that the pause has grown to forcedMost.
 	probePause = 150 * time.Millisecond
 )
 
@@ -33,8 +32,8 @@ type refresher struct {
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
 
-	// agreed is when the source was asked last of the times that it gave the layout in
-	// place. Of the goroutine alone.
+	// agreed is when the source was last asked, and gave the layout in place. Of the
+	// goroutine alone.
 	agreed time.Time
 
 	mu      sync.Mutex // guards what follows
@@ -89,10 +88,10 @@ func (r *refresher) release(ended bool) {
 func (r *refresher) run() {
 	defer close(r.done)
 	defer r.release(true)
-	fruitless, news := 0, false
+	unchanged, news := 0, false
 	timer := time.NewTimer(r.interval())
 	defer timer.Stop()
-	for {
+	for r.c.ctx.Err() == nil {
 		due, ask := false, true
 		select {
 		case <-r.c.ctx.Done():
@@ -106,18 +105,12 @@ func (r *refresher) run() {
 		began := time.Now()
 		changed := r.refresh(ask)
 		timer.Reset(r.interval())
-		if changed || due {
-			fruitless = 0
-		} else {
-			fruitless++
+		if unchanged++; changed || due {
+			unchanged = 0
 		}
-		// News that came to nothing are not to have all asked again at once.
-		distance := pause.Doubled(forcedFirst, forcedMost, fruitless)
-		open, told := r.pause(distance-time.Since(began), changed || !news)
-		if !open {
-			return
-		}
-		news = told
+		// If a probe told of news, and the refresh found none, the next pause has no probes.
+		distance := pause.Doubled(forcedFirst, forcedMost, unchanged)
+		news = r.pause(distance-time.Since(began), changed || !news)
 	}
 }
 
@@ -127,32 +120,29 @@ func (r *refresher) interval() time.Duration {
 	return r.c.opts.CheckInterval - rand.N(r.c.opts.CheckInterval/10)
 }
 
-// pause waits between two refreshes. With probing it ends early, with news, when a
-// node tells other masters than the topology has. It returns open false if the
-// cluster has closed meanwhile.
-func (r *refresher) pause(d time.Duration, probing bool) (open, news bool) {
+// pause waits between two refreshes, no longer than the cluster is open. With probing it ends
+// early, with news, when a node tells other masters than the topology has.
+func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 	until := time.Now().Add(d)
-	for probing && time.Until(until) > probePause {
-		if !r.sleep(pause.Around(probePause)) {
-			return false, false
-		}
+	for probing && r.c.ctx.Err() == nil && time.Until(until) > probePause {
+		r.sleep(pause.Around(probePause))
 		if len(r.forced) > 0 && r.source.probe() {
-			return true, true
+			return true
 		}
 	}
-	return r.sleep(time.Until(until)), false
+	r.sleep(time.Until(until))
+	return false
 }
 
-// sleep returns false if the cluster has closed meanwhile. What the source has to say
-// at once is published without waiting.
-func (r *refresher) sleep(d time.Duration) bool {
+// sleep waits, no longer than the cluster is open. What the source has to say at once is
+// published without waiting.
+func (r *refresher) sleep(d time.Duration) {
 	until := time.Now().Add(d)
-	for {
-		news, err := pause.For(r.c.ctx, time.Until(until), r.source.news())
-		if err != nil || !news {
-			return err == nil
+	for news := true; news; {
+		news, _ = pause.For(r.c.ctx, time.Until(until), r.source.news())
+		if news {
+			r.refresh(false)
 		}
-		r.refresh(false)
 	}
 }
 

@@ -233,27 +233,19 @@ func TestRestEndsWithNews(t *testing.T) {
 	// The refresher's own goroutine has ended: the test is the refresher.
 	c.cancel()
 	<-c.refresher.done
-	open, news := c.refresher.pause(time.Hour, true)
-	assert.False(t, open)
-	assert.False(t, news)
+	assert.False(t, c.refresher.pause(time.Hour, true))
 
 	alive, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", alive.topology.Load().Shards[0].Master.Up)
 	r := newRefresher(alive, &nodeSource{c: alive})
 	asked := node.asked.Load()
-	open, news = r.pause(2*probePause, true)
-	assert.True(t, open)
-	assert.False(t, news)
+	assert.False(t, r.pause(2*probePause, true))
 	assert.Equal(t, asked, node.asked.Load(), "nobody waits for news")
 	r.force()
-	open, news = r.pause(2*probePause, false)
-	assert.True(t, open)
-	assert.False(t, news)
+	assert.False(t, r.pause(2*probePause, false))
 	assert.Equal(t, asked, node.asked.Load(), "the last news came to nothing")
 	node.serve(next.Addr())
-	open, news = r.pause(time.Hour, true)
-	assert.True(t, open)
-	assert.True(t, news)
+	assert.True(t, r.pause(time.Hour, true))
 }
 
 // A master that is restarted is another run of the server, but connections that were made

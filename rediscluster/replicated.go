@@ -47,7 +47,7 @@ type serverList struct {
 	c     *Cluster
 	addrs []string
 	// last is what each server last said.
-	last topology.Standings
+	last topology.ServerInfos
 	// names are hostnames of addresses.
 	names map[string]string
 	// asked is where Opts.Addrs answers that has been called; nil if it has returned.
@@ -120,31 +120,31 @@ func (s *serverList) news() <-chan struct{} { return nil }
 // hosts implements source: layouts have them.
 func (s *serverList) hosts() map[string]string { return nil }
 
-// ask asks all servers. Once all were heard, or failed, it keeps what those said that do
-// not answer within a grace after the first has; of those that fail, their role, with the
-// failure.
+// ask asks all servers. All are waited for until each has answered or failed once; later, as
+// long as the others of a source. Of a server that does not answer in time, what it said before
+// counts; of one that fails, its role before, with the failure.
 func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
 	answers := make(chan func() bool, len(names))
-	last := make(topology.Standings, len(names))
-	strangers := false
+	last := make(topology.ServerInfos, len(names))
+	unheard := false
 	for addr, host := range names {
 		was, known := s.last[addr]
 		if !known {
-			strangers = true
+			unheard = true
 			was.Err = topology.ErrNoMaster.New("no answer in time")
 		}
 		last[addr] = was
 		go func() { // ends with ctx
-			now := s.c.askStanding(ctx, addr, host)
+			now := s.c.askServerInfo(ctx, addr, host)
 			answers <- func() bool {
 				last[addr] = now.After(s.last[addr])
 				if now.Err != nil && s.last[addr].Err == nil {
 					s.c.report(LogInitialNodeSkipped{Address: addr, Error: now.Err})
 				}
-				return now.Err == nil && !strangers
+				return now.Err == nil && !unheard
 			}
 		}()
 	}
@@ -196,15 +196,15 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 	}
 }
 
-// askStanding asks one server over a connection of its own, which finds what a name
+// askServerInfo asks one server over a connection of its own, which finds what a name
 // stands for anew, and holds for no longer than the answer.
-func (c *Cluster) askStanding(ctx context.Context, addr, host string) topology.Standing {
+func (c *Cluster) askServerInfo(ctx context.Context, addr, host string) topology.ServerInfo {
 	conn, err := c.dialOnce(ctx, addr, host, c.opts.HostOpts.Role)
 	if err != nil {
-		return topology.Standing{Err: redis.AsErrorx(err)}
+		return topology.ServerInfo{Err: redis.AsErrorx(err)}
 	}
 	defer conn.Close()
 	answers := redis.SyncCtx{S: conn}.SendMany(ctx, []redis.Request{redis.Req("ROLE"), redis.Req("INFO", "replication"), redis.Req("INFO", "server")})
 	role, refusal := redisconn.ParseRole(answers[0])
-	return topology.ParseStanding(string(role), refusal, answers[1], answers[2])
+	return topology.ParseServerInfo(string(role), refusal, answers[1], answers[2])
 }

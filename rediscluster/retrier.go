@@ -207,7 +207,7 @@ func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
 }
 
 // maxWaiting bounds the requests that wait for another attempt, so that callers that
-// keep sending to a shard that is gone do not fill the memory: 16 MB with small arguments.
+// keep sending to a shard that is down do not fill the memory: 16 MB with small arguments.
 const maxWaiting = 1 << 16
 
 // retryAfter dispatches it again after a pause, which ends when there are other masters, or
@@ -250,7 +250,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 	begin(wake)
 }
 
-// resume dispatches it after a pause, in which its caller may have gone.
+// resume dispatches it after a pause, in which its caller may have left.
 func (k *retrier) resume(r retryable) {
 	switch err := r.Cancelled(); {
 	case err == nil:

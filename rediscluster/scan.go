@@ -42,9 +42,9 @@ func (s *keyScanner) Next(cb redis.Future) {
 	}
 }
 
-// scanMostFruitless is how many rounds in a row may bring a scan no further.
-// Each one waits for the topology to be read, 50 ms to a second.
-const scanMostFruitless = 10
+// scanMostIdle is how many rounds in a row may cover no slot, before Next fails. Before each
+// of them the topology is read.
+const scanMostIdle = 10
 
 // scanner walks master after master, until the coverage is complete.
 type scanner struct {
@@ -55,11 +55,11 @@ type scanner struct {
 	node *route.Node // being walked, nil between two walks
 	slot int         // for which it is
 	// before are the node's when the walk began, nil if it did not say.
-	before atomic.Pointer[topology.Holdings]
-	// progress: the round has covered something; fruitless counts rounds without.
-	progress  bool
-	fruitless int
-	ended     bool
+	before atomic.Pointer[topology.NodeSlots]
+	// progress: the round has covered something; idle counts rounds without.
+	progress bool
+	idle     int
+	ended    bool
 }
 
 // Next implements redis.Scanner. It calls itself again when a node has said which
@@ -92,7 +92,7 @@ func (s *scanner) Next(cb redis.Future) {
 		s.c.refresher.force()
 		s.fail(cb, s.c.errNoLink(routeSpec{Spec: route.Spec{Slot: s.slot}}))
 	case s.IterLast():
-		s.ask(l.Conn, func(h *topology.Holdings, err error) {
+		s.ask(l.Conn, func(h *topology.NodeSlots, err error) {
 			if err != nil {
 				s.fail(cb, err)
 				return
@@ -105,7 +105,7 @@ func (s *scanner) Next(cb redis.Future) {
 		})
 	default:
 		if s.Iter == nil { // the answer comes before that to the first step
-			s.ask(l.Conn, func(h *topology.Holdings, _ error) { s.before.Store(h) })
+			s.ask(l.Conn, func(h *topology.NodeSlots, _ error) { s.before.Store(h) })
 		}
 		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.Conn)
 	}
@@ -129,7 +129,7 @@ func (s *scanner) abandonWalk() {
 }
 
 // walked notes that the node was walked to the end.
-func (s *scanner) walked(before, after *topology.Holdings) (progress bool) {
+func (s *scanner) walked(before, after *topology.NodeSlots) (progress bool) {
 	t := s.c.topology.Load()
 	return s.coverage.Walked(&t.Layout, slices.Index(t.Nodes, s.node), before, after)
 }
@@ -141,12 +141,12 @@ func (s *scanner) nextRound(cb redis.Future) {
 		s.resolve(cb, redis.ScanEOF)
 		return
 	}
-	if s.fruitless++; s.progress {
-		s.fruitless = 0
+	if s.idle++; s.progress {
+		s.idle = 0
 	}
 	s.progress = false
-	if s.fruitless > scanMostFruitless {
-		s.fruitless = 0
+	if s.idle > scanMostIdle {
+		s.idle = 0
 		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or not for long enough to be walked")))
 		return
 	}
@@ -154,16 +154,16 @@ func (s *scanner) nextRound(cb redis.Future) {
 }
 
 // ask asks the node that is walked which slots it has. On an error done gets nil.
-func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.Holdings, error)) {
+func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots, error)) {
 	n := s.node
 	conn.Send(redis.Req("CLUSTER NODES"), wire.Own(func(res any, _ uint64) {
 		nodes, err := redisclusterutil.ParseClusterNodes(res)
 		switch failure := redis.AsErrorx(err); {
 		case err == nil:
-			done(topology.HoldingsOf(nodes), nil)
-		case failure.IsOfType(redis.ErrResult): // a user without the right to ask has to trust
+			done(topology.NodeSlotsOf(nodes), nil)
+		case failure.IsOfType(redis.ErrResult): // the user may not ask: what the topology has counts
 			t := s.c.topology.Load()
-			done(t.Layout.Holdings(slices.Index(t.Nodes, n)), nil)
+			done(t.Layout.NodeSlots(slices.Index(t.Nodes, n)), nil)
 		default:
 			done(nil, err)
 		}

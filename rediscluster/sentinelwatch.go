@@ -22,10 +22,10 @@ var sentinelEvents = []any{
 }
 
 const (
-	// askPause keeps a flood of events from being one of questions. It is small beside
-	// the 100 ms in which writes go to a new master.
+	// askPause is the least pause between two questions, so that many events at once do not
+	// become as many questions. It delays a failover by as much.
 	askPause = 5 * time.Millisecond
-	// listenPause is about how long a subscription that ended is waited with.
+	// listenPause is about how long the pause is before subscribing again.
 	listenPause = 200 * time.Millisecond
 )
 
@@ -84,7 +84,7 @@ func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
 	report, failure := topology.Report{}, redis.AsErrorx(refused)
 	for tries := 3; refused == nil && tries > 0; tries-- {
 		report, failure = topology.ParseReport(redis.SyncCtx{S: conn}.SendMany(w.ctx, topology.SentinelQuestions(w.s.name)))
-		if failure != topology.ErrTorn {
+		if failure != topology.ErrMasterChanged {
 			break
 		}
 	}
@@ -98,15 +98,16 @@ func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
 func (w *sentinel) listen(conn *redisconn.Connection) {
 	defer w.s.c.recovered()
 	for w.ctx.Err() == nil {
-		w.attend(conn)
+		w.listenOnce(conn)
 		w.askSoon(nil)
 		_, _ = pause.For(w.ctx, pause.Around(listenPause), nil)
 	}
 }
 
-// attend subscribes, and has the sentinel asked after each event and once it confirms,
-// until the socket ends. Why it ends, or can't be had, the next question tells.
-func (w *sentinel) attend(conn *redisconn.Connection) {
+// listenOnce subscribes, and has the sentinel asked when it confirms that and after each event,
+// until the socket ends. Errors are dropped: if the sentinel is unreachable, the next question
+// fails, too.
+func (w *sentinel) listenOnce(conn *redisconn.Connection) {
 	sock, err := conn.OpenPush(w.ctx)
 	if err != nil {
 		return

@@ -37,7 +37,7 @@ func syncState(res any) int32 {
 	info, err := redisclusterutil.ParseInfo(res)
 	switch {
 	case NotPermitted(err):
-		return syncLive // a user who may not ask has to trust
+		return syncLive // nothing is known of it, as the user may not ask
 	case err != nil:
 		return syncNever
 	case info["role"] == "master", info["master_link_status"] == "up":
@@ -55,10 +55,11 @@ func NotPermitted(err error) bool {
 	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
-// Outdated reports whether the connections of a master without a cluster lead to another
-// server than new ones would: one of them was refused a write, or leads to another run of
-// the server than the layout names. New connections are kept for RenewPause: an address that
-// leads now to one server, now to another, costs a dial in each pause.
+// Outdated reports whether the connections to a master without a cluster are to be replaced,
+// since new ones would lead to another server: a write was refused on one of them, or it leads
+// to another run of the server than the one that the layout names. New connections are kept for
+// RenewPause at the least, so that an address which leads to different servers in turn costs
+// one dial in each pause.
 func (n *Node) Outdated(server string) bool {
 	if n.Replica || n.rules.Sharded || time.Since(n.Renewed) < n.rules.RenewPause {
 		return false

@@ -13,7 +13,7 @@ type Spec struct {
 	Publishes bool
 	// Replicas: replicas may answer.
 	Replicas bool
-	// Forced: that is the user's word, which holds for master-only slots, too.
+	// Forced: the user says so, and means master-only slots, too.
 	Forced bool
 	// ReplicaShare is the factor of a replica's share beside its weight; 0 means 1.
 	ReplicaShare uint64
@@ -65,12 +65,12 @@ func (t *Snapshot) AnyMaster(spec Spec) *Link {
 	return waiting
 }
 
-// HoldsBack returns for how long nothing is to be published to the channels of a slot, since
-// its master has changed: subscribers on the new one would get it before what the old
-// one has still to pass on. No node refuses these commands: a master that has become a
-// replica takes SPUBLISH still.
+// HoldsBack returns for how long nothing is to be published to the channels of a slot, because
+// its master has changed. Subscribers on the new master would get such a message before those
+// that the old one has not passed on yet. The nodes themselves refuse nothing: a master that
+// has become a replica still takes SPUBLISH.
 func (t *Snapshot) HoldsBack(slot int) time.Duration {
-	if t.handed == nil || slot < 0 || !t.handed.Has(slot) {
+	if t.moved == nil || slot < 0 || !t.moved.Has(slot) {
 		return 0
 	}
 	return busLag - time.Since(t.published)

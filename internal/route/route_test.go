@@ -181,7 +181,7 @@ func TestPublishingIsHeldBack(t *testing.T) {
 	before, top := threeMasters(), threeMasters()
 	top.Layout.Slots[3], top.Layout.Slots[4] = 1, topology.NoShard
 	top.Follow(before, time.Now())
-	require.NotNil(t, top.handed)
+	require.NotNil(t, top.moved)
 	top.published = time.Now().Add(time.Hour) // they ask before the 100 ms are over
 	for slot, held := range map[int]bool{3: true, 4: false, 5: false} {
 		spec := Spec{Slot: slot, Publishes: true, Seed: FixedSeed(0)}
@@ -193,9 +193,9 @@ func TestPublishingIsHeldBack(t *testing.T) {
 	next := threeMasters()
 	next.Layout.Slots[3] = 1
 	next.published = top.published
-	assert.True(t, next.handedFrom(top).Has(3), "changes follow each other")
+	assert.True(t, next.movedSince(top).Has(3), "changes follow each other")
 	next.published = top.published.Add(busLag)
-	assert.Nil(t, next.handedFrom(top))
+	assert.Nil(t, next.movedSince(top))
 	top.published = time.Now().Add(-busLag)
 	assert.NotNil(t, top.Route(Spec{Slot: 3, Publishes: true, Seed: FixedSeed(0)}))
 }

@@ -14,17 +14,17 @@ type Snapshot struct {
 	Layout topology.Layout
 	Shards []*Shard // as in the layout
 	Nodes  []*Node  // at the places that they have in the layout
-	// Since is when the topology before was known to hold; published is when this one
-	// was put in its place.
+	// Since is when the topology before this one was last known to hold; published is when
+	// this one took its place.
 	Since, published time.Time
 	// Replaced is closed when another topology is in place.
 	Replaced chan struct{}
 	// SameMasters ends when a topology with other masters is in place.
 	SameMasters    context.Context
 	endSameMasters context.CancelFunc
-	// handed are the slots that had another master less than busLag before published;
+	// moved are the slots that had another master less than busLag before published;
 	// nil: none.
-	handed *topology.SlotSet
+	moved *topology.SlotSet
 }
 
 // Shard is a master with its replicas.
@@ -55,8 +55,8 @@ func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
 
-// changesBurst is within what time changes of the topology count as one, for those
-// who ask when it was another one: they may be late, and not see each.
+// changesBurst is the time within which changes of the topology count as one for Since: who
+// reads it may be late, and miss one of them.
 const changesBurst = time.Second
 
 // Settled reports whether another change would not count as one with this.
@@ -69,7 +69,7 @@ func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	if !before.Settled() {
 		t.Since = before.Since
 	}
-	t.handed = t.handedFrom(before)
+	t.moved = t.movedSince(before)
 	if slices.EqualFunc(t.Shards, before.Shards, func(a, b *Shard) bool { return a.Master == b.Master }) {
 		t.SameMasters, t.endSameMasters = before.SameMasters, before.endSameMasters
 	}
@@ -87,23 +87,23 @@ func (t *Snapshot) ReplacedBy(next *Snapshot) {
 // another waits for an acknowledgment, which kernels delay by 40 ms.
 const busLag = 100 * time.Millisecond
 
-// handedFrom returns the slots that had another master in a topology before, or shortly
+// movedSince returns the slots that had another master in a topology before, or shortly
 // before that one.
-func (t *Snapshot) handedFrom(before *Snapshot) *topology.SlotSet {
-	var handed topology.SlotSet
-	if before.handed != nil && t.published.Sub(before.published) < busLag {
-		handed = *before.handed
+func (t *Snapshot) movedSince(before *Snapshot) *topology.SlotSet {
+	var moved topology.SlotSet
+	if before.moved != nil && t.published.Sub(before.published) < busLag {
+		moved = *before.moved
 	}
 	for slot := range t.Layout.Slots {
 		old, now := before.Shard(slot), t.Shard(slot)
 		if old != nil && now != nil && old.Master.Addr != now.Master.Addr {
-			handed.Add(uint16(slot))
+			moved.Add(uint16(slot))
 		}
 	}
-	if handed == (topology.SlotSet{}) {
+	if moved == (topology.SlotSet{}) {
 		return nil
 	}
-	return &handed
+	return &moved
 }
 
 // Shard returns the shard of a slot, or nil if nobody serves it.

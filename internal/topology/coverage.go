@@ -14,14 +14,14 @@ type Coverage struct {
 	left SlotSet
 	// tried are the slots of left that were walked in the present round.
 	tried SlotSet
-	// heirs are the addresses of the nodes that import what was left of a slot
-	// when its owner had been walked.
-	heirs map[uint16]string
+	// importers are the addresses of the nodes that were importing a slot when the walk of
+	// its owner had ended, and so have the rest of its keys.
+	importers map[uint16]string
 }
 
 // NewCoverage returns that of a scan which begins: all slots that somebody serves are left.
 func NewCoverage(l *Layout) *Coverage {
-	c := &Coverage{heirs: make(map[uint16]string)}
+	c := &Coverage{importers: make(map[uint16]string)}
 	for slot, shard := range l.Slots {
 		if shard != NoShard {
 			c.left.Add(uint16(slot))
@@ -53,7 +53,7 @@ func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
 
 // holder is the place of the node where the keys are that have not come of a slot, or -1.
 func (c *Coverage) holder(l *Layout, slot int) int {
-	if addr, moving := c.heirs[uint16(slot)]; moving {
+	if addr, moving := c.importers[uint16(slot)]; moving {
 		return l.Find(addr)
 	}
 	return l.masterOf(slot)
@@ -61,28 +61,28 @@ func (c *Coverage) holder(l *Layout, slot int) int {
 
 // Walked notes what a whole walk of the node at a place has covered, and reports whether it
 // has brought the scan further. The place is -1 if the layout has the node no more.
-func (c *Coverage) Walked(l *Layout, at int, before, after *Holdings) (progress bool) {
+func (c *Coverage) Walked(l *Layout, at int, before, after *NodeSlots) (progress bool) {
 	mine := l.shardOf(at)
 	for i := range l.Slots {
 		slot := uint16(i)
 		if !c.Left(i) {
 			continue
 		}
-		heir, moving := c.heirs[slot]
-		inherited := moving && at >= 0 && l.Find(heir) == at
+		importer, moving := c.importers[slot]
+		importing := moving && at >= 0 && l.Find(importer) == at
 		_, wasLeaving := before.leaving[slot]
 		to, leaves := after.leaving[slot]
-		here := before.has(i, inherited) && after.has(i, inherited)
+		here := before.has(i, importing) && after.has(i, importing)
 		switch {
 		case here && !wasLeaving && !leaves:
 			c.left.remove(slot)
-			delete(c.heirs, slot)
+			delete(c.importers, slot)
 			progress = true
-		case here && leaves && !inherited:
-			c.heirs[slot] = to
+		case here && leaves && !importing:
+			c.importers[slot] = to
 			c.tried.remove(slot)
-		case inherited:
-			delete(c.heirs, slot)
+		case importing:
+			delete(c.importers, slot)
 			c.tried.Add(slot)
 		case !moving && int(l.Slots[slot]) == mine:
 			c.tried.Add(slot)

@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// held makes Holdings of the slots 0 to 2: 'o' owned, '>' owned and leaving for
+// held makes NodeSlots of the slots 0 to 2: 'o' owned, '>' owned and leaving for
 // the other node, '<' coming.
-func held(states string) *Holdings {
-	h := &Holdings{leaving: map[uint16]string{}}
+func held(states string) *NodeSlots {
+	h := &NodeSlots{leaving: map[uint16]string{}}
 	for i, state := range states {
 		slot := uint16(i)
 		switch state {
@@ -36,7 +36,7 @@ func TestCoverage(t *testing.T) {
 		name          string
 		before, after string // of a's walk
 		covered       string // of the three slots: x
-		inherited     string // what is asked of b afterwards
+		importing     string // what is asked of b afterwards
 		bBefore, bNow string
 		then          string
 	}{
@@ -45,10 +45,10 @@ func TestCoverage(t *testing.T) {
 		{name: "one comes during the walk", before: "o-o", after: "ooo", covered: "x-x"},
 		{name: "one is taken back", before: "o>o", after: "ooo", covered: "x-x"},
 		{name: "no master any more", before: "ooo", after: "---", covered: "---"},
-		{name: "half-way", before: "o>o", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-<-", bNow: "-<-", then: "xxx"},
-		{name: "begins, then ends", before: "ooo", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-<-", bNow: "-o-", then: "xxx"},
-		{name: "begins, is taken back", before: "ooo", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-<-", bNow: "---", then: "x-x"},
-		{name: "goes on to a third", before: "ooo", after: "o>o", covered: "x-x", inherited: "-x-", bBefore: "-o-", bNow: "->-", then: "x-x"},
+		{name: "half-way", before: "o>o", after: "o>o", covered: "x-x", importing: "-x-", bBefore: "-<-", bNow: "-<-", then: "xxx"},
+		{name: "begins, then ends", before: "ooo", after: "o>o", covered: "x-x", importing: "-x-", bBefore: "-<-", bNow: "-o-", then: "xxx"},
+		{name: "begins, is taken back", before: "ooo", after: "o>o", covered: "x-x", importing: "-x-", bBefore: "-<-", bNow: "---", then: "x-x"},
+		{name: "goes on to a third", before: "ooo", after: "o>o", covered: "x-x", importing: "-x-", bBefore: "-o-", bNow: "->-", then: "x-x"},
 	} {
 		cov := NewCoverage(l)
 		shape := func() (s string) {
@@ -62,7 +62,7 @@ func TestCoverage(t *testing.T) {
 		assert.Equal(t, a, at)
 		assert.Equal(t, c.covered != "---", cov.Walked(l, a, held(c.before), held(c.after)), c.name)
 		assert.Equal(t, c.covered, shape(), c.name)
-		if c.inherited == "" {
+		if c.importing == "" {
 			_, at = cov.Target(l)
 			assert.Equal(t, -1, at, "%s: a is walked again only in another round", c.name)
 			assert.Equal(t, c.covered == "xxx", cov.NewRound(), c.name)

@@ -10,16 +10,17 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// outlivedAfter is for how long what a sentinel said counts, though it is gone and a
-// majority says something else. Sentinels tell each other of an epoch every 2 s.
-const outlivedAfter = 10 * time.Second
+// supersededAfter is how long the last report of a sentinel that does not answer counts
+// against a majority that says something else. Sentinels tell each other of an epoch every 2 s.
+const supersededAfter = 10 * time.Second
 
-// outlived reports whether what a sentinel that is gone said last counts no more. So
-// sentinels may be installed anew, which begin with epoch 0, and a new master may come to
-// nothing that only a sentinel knew of which died. One that is installed by itself, and
-// knows nobody yet, is no majority where the quorum is 2 or more.
-func (r Report) outlived(reports map[string]Report, now time.Time) bool {
-	if r.answers() || now.Sub(r.gone) < outlivedAfter {
+// superseded reports whether the last report of a sentinel that does not answer counts no
+// more, since a majority has said something else for long enough. Without that, sentinels that
+// are installed anew, and begin with epoch 0, would never be followed, and neither would a
+// majority that has not heard of the epoch that only the lost sentinel knew. One new sentinel
+// that knows no other is no majority where the quorum is 2 or more.
+func (r Report) superseded(reports map[string]Report, now time.Time) bool {
+	if r.answers() || now.Sub(r.silentSince) < supersededAfter {
 		return false
 	}
 	for _, other := range reports {
@@ -42,16 +43,16 @@ func (r Report) hasMajority(reports map[string]Report) bool {
 	return r.quorum > 0 && agree >= r.quorum && 2*agree > len(r.Others)+1
 }
 
-// judge says what holds of what all sentinels said last, those that are gone included
-// until they are outlived: the master of the greatest epoch, so that one who comes back
-// with old news never moves the client back. Of two masters with one epoch the present one
-// stays while anybody names it. It returns nil if no sentinel names any.
+// judge makes a layout of the last reports of all sentinels, until they are superseded: the
+// master is the one with the greatest epoch, so that a sentinel that comes back with an old
+// report never moves the client back. Of two masters with the same epoch the present one stays
+// as long as a sentinel names it. It returns nil if no sentinel names a master.
 func judge(reports map[string]Report, present string, now time.Time) (*Layout, *errorx.Error) {
 	var best []Report
 	for _, addr := range slices.Sorted(maps.Keys(reports)) {
 		r := reports[addr]
 		switch {
-		case r.tilt || r.master == "" || r.outlived(reports, now):
+		case r.tilt || r.master == "" || r.superseded(reports, now):
 		case len(best) == 0 || r.epoch > best[0].epoch:
 			best = []Report{r}
 		case r.epoch == best[0].epoch:
@@ -81,8 +82,8 @@ func judge(reports map[string]Report, present string, now time.Time) (*Layout, *
 	return group(master, replicasOf(master, best)), dispute
 }
 
-// replicasOf merges the replicas of those who name the master; who is gone counts only
-// if nobody else does.
+// replicasOf merges the replicas that the sentinels report, by those that answer. If none
+// does, the first report counts.
 func replicasOf(master string, reports []Report) (replicas []string) {
 	heard := slices.DeleteFunc(slices.Clone(reports), func(r Report) bool { return !r.answers() })
 	if len(heard) == 0 {

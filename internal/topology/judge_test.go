@@ -13,8 +13,8 @@ func TestJudge(t *testing.T) {
 		return Report{master: master, epoch: epoch, replicas: replicas}
 	}
 	now := time.Now()
-	gone := func(r Report) Report { r.gone = now.Add(-outlivedAfter); return r }
-	left := func(r Report) Report { r.gone = now; return r }
+	gone := func(r Report) Report { r.silentSince = now.Add(-supersededAfter); return r }
+	left := func(r Report) Report { r.silentSince = now; return r }
 	tilt := func(r Report) Report { r.tilt = true; return r }
 	// knows is what one of a set of sentinels says, two of which have to agree.
 	knows := func(r Report, others ...string) Report {

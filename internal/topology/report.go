@@ -24,16 +24,19 @@ type Report struct {
 	quorum int
 	// tilt: the sentinel's clock has jumped, and it does not trust itself.
 	tilt bool
-	// gone is since when the sentinel does not answer. This is what it said last then.
-	gone time.Time
+	// silentSince is since when the sentinel does not answer, and this is its last report;
+	// zero if it answers.
+	silentSince time.Time
+	// err is why it did not answer last.
+	err *errorx.Error
 }
 
-// answers reports whether the sentinel is not gone.
-func (r Report) answers() bool { return r.gone.IsZero() }
+// answers reports whether the sentinel answers.
+func (r Report) answers() bool { return r.silentSince.IsZero() }
 
-// SentinelQuestions are what a sentinel is asked. While it leads a failover, it tells
-// the new master's address once that is one, and has raised the epoch before; so of
-// the same address before and after the epoch, both belong together.
+// SentinelQuestions are what a sentinel is asked. The address of the master comes before and
+// after its epoch: a sentinel that leads a failover changes the epoch first and the address
+// later, so the epoch belongs to an address that has not changed in between.
 func SentinelQuestions(name string) []redis.Request {
 	return []redis.Request{
 		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),
@@ -45,8 +48,8 @@ func SentinelQuestions(name string) []redis.Request {
 	}
 }
 
-// ErrTorn: a failover has come between two answers, so ask again.
-var ErrTorn = ErrNoSentinel.New("the master has changed between two answers")
+// ErrMasterChanged: the address has changed between two answers, so ask again.
+var ErrMasterChanged = ErrNoSentinel.New("the master has changed between two answers")
 
 // ParseReport takes the answers to SentinelQuestions apart.
 func ParseReport(answers []any) (r Report, failure *errorx.Error) {
@@ -62,7 +65,7 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 	case before == "":
 		return r, ErrNoSentinel.New("it names a master without an address")
 	case before != after:
-		return r, ErrTorn
+		return r, ErrMasterChanged
 	}
 	master := parsePairs(answers[1])
 	epoch, err := strconv.ParseUint(master["config-epoch"], 10, 64)

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,14 +12,13 @@ import (
 // Reports are what sentinels said last, and what follows from that.
 type Reports struct {
 	last    map[string]Report
-	errs    map[string]*errorx.Error // of those that did not answer last
-	layout  *Layout                  // nil before the first
+	layout  *Layout // nil before the first
 	dispute *errorx.Error
 }
 
 // NewReports returns reports of nobody.
 func NewReports() *Reports {
-	return &Reports{last: make(map[string]Report), errs: make(map[string]*errorx.Error)}
+	return &Reports{last: make(map[string]Report)}
 }
 
 // Layout returns what held when Judge was called last, nil before there is any.
@@ -32,22 +30,19 @@ func (s *Reports) Disputed() bool { return s.dispute != nil }
 // Hear takes in what a sentinel says, or why it does not answer, and reports whether it
 // answered before that.
 func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Time) (fails bool) {
-	last, known := s.last[addr]
-	if failure != nil {
-		fails = s.errs[addr] == nil
-		s.errs[addr] = failure
-		if known && last.answers() {
-			last.gone = now
-			s.last[addr] = last
+	last := s.last[addr]
+	switch {
+	case failure != nil:
+		fails = last.err == nil
+		if last.answers() {
+			last.silentSince = now
 		}
-		return fails
+	case !r.tilt || last.master == "" || last.tilt: // else what it said before counts
+		last = r
 	}
-	delete(s.errs, addr)
-	if !r.tilt || !known || last.tilt { // else what it said before counts
-		r.from = addr
-		s.last[addr] = r
-	}
-	return false
+	last.from, last.err = addr, failure
+	s.last[addr] = last
+	return fails
 }
 
 // Judge reports whether there is another layout, and returns the error of a dispute that
@@ -77,23 +72,23 @@ func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final
 		return errorx.Decorate(s.dispute, "sentinels asked for the master %q", name), false
 	}
 	kind := ErrNoSentinel
-	final = len(s.errs) > 0
+	final = len(s.last) > 0
 	var said []string
-	for _, addr := range slices.Sorted(maps.Keys(s.errs)) {
-		e := s.errs[addr]
-		said = append(said, fmt.Sprintf("%s: %s", addr, e.Error()))
-		if e.IsOfType(ErrMasterUnknown) {
+	for _, addr := range slices.Sorted(maps.Keys(s.last)) {
+		r := s.last[addr]
+		switch {
+		case r.err != nil:
+			said = append(said, addr+": "+r.err.Error())
+		case r.tilt:
+			said = append(said, addr+": it is in TILT mode")
+		}
+		if r.err != nil && r.err.IsOfType(ErrMasterUnknown) {
 			kind = ErrMasterUnknown
 		}
-		if p := PermanentCause(e); p == nil {
+		if p := PermanentCause(r.err); p == nil || r.tilt {
 			final = false
 		} else if kind == ErrNoSentinel {
 			kind = p.Type()
-		}
-	}
-	for _, addr := range slices.Sorted(maps.Keys(s.last)) {
-		if r := s.last[addr]; r.tilt {
-			said, final = append(said, addr+": it is in TILT mode"), false
 		}
 	}
 	if !final && kind != ErrMasterUnknown {
@@ -105,8 +100,8 @@ func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final
 	return kind.New("sentinels asked for the master %q: %s", name, strings.Join(said, "; ")), final
 }
 
-// Forget drops, and returns, the sentinels that do not answer, whose last word does not
-// count, and that are no seeds and that none that answers names.
+// Forget drops, and returns, the sentinels that do not answer, if they are no seeds, no
+// sentinel that answers names them, and their last report does not count.
 func (s *Reports) Forget(seeds []string, now time.Time) (dropped []string) {
 	named := slices.Clone(seeds)
 	for addr, r := range s.last {
@@ -114,10 +109,9 @@ func (s *Reports) Forget(seeds []string, now time.Time) (dropped []string) {
 			named = append(append(named, addr), r.Others...)
 		}
 	}
-	for addr := range s.errs {
-		if r, answered := s.last[addr]; !slices.Contains(named, addr) && (!answered || r.outlived(s.last, now)) {
+	for addr, r := range s.last {
+		if r.err != nil && !slices.Contains(named, addr) && (r.master == "" || r.superseded(s.last, now)) {
 			delete(s.last, addr)
-			delete(s.errs, addr)
 			dropped = append(dropped, addr)
 		}
 	}

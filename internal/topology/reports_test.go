@@ -41,7 +41,7 @@ func TestSentinelsInstalledAnew(t *testing.T) {
 	say("a", "r", 7)
 	require.Equal(t, "r", master(), "who answers counts")
 	fail("a")
-	now = now.Add(outlivedAfter - 1)
+	now = now.Add(supersededAfter - 1)
 	say("b", "m", 0, "c")
 	require.Equal(t, "r", master())
 	require.Empty(t, s.Forget(nil, now), "its last word counts")

@@ -18,7 +18,7 @@ type Tries struct {
 const (
 	// maxRetries bounds the retries after failures. With backoff, a request
 	// gives up after some 200 ms: enough for a connection to be made again, and
-	// little enough for a caller to hear of a shard that is gone.
+	// short enough for a caller to hear of a shard that is down.
 	maxRetries = 8
 	// MaxElapsed is after how long a failure is not retried any more: a node
 	// that is frozen takes a time-out for each attempt.

@@ -10,12 +10,12 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Standings are what servers said last, by their addresses.
-type Standings map[string]Standing
+// ServerInfos are what servers said last, by their addresses.
+type ServerInfos map[string]ServerInfo
 
 // Layout makes a layout of them. If none says that it is the master, the present one
 // stays the master, unless it has said that it is not. stop is Opts.StopOnManyMasters.
-func (s Standings) Layout(present string, stop bool) *Layout {
+func (s ServerInfos) Layout(present string, stop bool) *Layout {
 	var masters, replicas, said []string
 	for _, addr := range slices.Sorted(maps.Keys(s)) {
 		st := s[addr]
@@ -52,7 +52,7 @@ func (s Standings) Layout(present string, stop bool) *Layout {
 }
 
 // Refusal returns why all servers refuse the client for good, nil if some do not.
-func (s Standings) Refusal() (kind *errorx.Type) {
+func (s ServerInfos) Refusal() (kind *errorx.Type) {
 	for _, st := range s {
 		cause := PermanentCause(st.Err)
 		if cause == nil {
@@ -72,7 +72,7 @@ func (s Standings) Refusal() (kind *errorx.Type) {
 //   - It is the present one, unless stop is set.
 //
 // An address of a server that has another one before it does not count.
-func (s Standings) master(masters []string, present string, stop bool) string {
+func (s ServerInfos) master(masters []string, present string, stop bool) string {
 	var distinct []string
 	for _, addr := range masters {
 		i := slices.IndexFunc(distinct, func(other string) bool { return s[addr].id != "" && s[addr].id == s[other].id })
@@ -99,7 +99,7 @@ func (s Standings) master(masters []string, present string, stop bool) string {
 
 // followed returns the master that more connected replicas follow than any other, empty
 // if there is none.
-func (s Standings) followed(masters []string) (addr string) {
+func (s ServerInfos) followed(masters []string) (addr string) {
 	followers := make(map[string]map[string]struct{}) // by histories, each replica once
 	for at, st := range s {
 		if st.Err == nil && st.follows && st.replid != "" {

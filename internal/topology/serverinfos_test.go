@@ -10,20 +10,20 @@ import (
 
 func TestLayoutOfAList(t *testing.T) {
 	// A history x is at 100; "x at 50" is what continues it from there.
-	master := func(id, replid, continued string, fork int64) Standing {
-		return Standing{role: roleMaster, id: id, replid: replid, end: 100, replid2: continued, fork: fork}
+	master := func(id, replid, continued string, fork int64) ServerInfo {
+		return ServerInfo{role: roleMaster, id: id, replid: replid, end: 100, replid2: continued, fork: fork}
 	}
 	one := master("1", "x", "", 0)
 	promoted, stray := master("2", "y", "x", 101), master("2", "y", "x", 50)
-	replica := Standing{role: roleReplica, id: "r"}
-	follows := func(id, replid string) Standing {
-		return Standing{role: roleReplica, id: id, replid: replid, follows: true}
+	replica := ServerInfo{role: roleReplica, id: "r"}
+	follows := func(id, replid string) ServerInfo {
+		return ServerInfo{role: roleReplica, id: id, replid: replid, follows: true}
 	}
-	waits := Standing{role: roleReplica, id: "r", replid: "y"}
+	waits := ServerInfo{role: roleReplica, id: "r", replid: "y"}
 	restarted := promoted
 	restarted.restarted = true
-	lost := func(st Standing) Standing { st.Err = redisconn.ErrDial.New("gone"); return st }
-	type list = Standings
+	lost := func(st ServerInfo) ServerInfo { st.Err = redisconn.ErrDial.New("gone"); return st }
+	type list = ServerInfos
 	for name, tt := range map[string]struct {
 		said     list
 		present  string

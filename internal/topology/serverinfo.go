@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// Standing is what a server says of itself.
-type Standing struct {
+// ServerInfo is what a server says of itself.
+type ServerInfo struct {
 	role string // empty if it is not known
 	// id is that of the run: the same server may have several addresses.
 	id string
@@ -38,10 +38,10 @@ const (
 	roleReplica = "replica"
 )
 
-// ParseStanding makes it of what redisconn.ParseRole makes of the server's answer to ROLE,
+// ParseServerInfo makes it of what redisconn.ParseRole makes of the server's answer to ROLE,
 // and of its answers to INFO replication, which has the role, too, and INFO server. A user
 // may have no right to all of them.
-func ParseStanding(role string, refusal error, replicationInfo, serverInfo any) Standing {
+func ParseServerInfo(role string, refusal error, replicationInfo, serverInfo any) ServerInfo {
 	replication, _ := redisclusterutil.ParseInfo(replicationInfo)
 	if refusal != nil {
 		switch replication["role"] {
@@ -50,11 +50,11 @@ func ParseStanding(role string, refusal error, replicationInfo, serverInfo any) 
 		case "slave":
 			role = roleReplica
 		default:
-			return Standing{Err: redis.AsErrorx(refusal)}
+			return ServerInfo{Err: redis.AsErrorx(refusal)}
 		}
 	}
 	server, _ := redisclusterutil.ParseInfo(serverInfo)
-	return Standing{
+	return ServerInfo{
 		role: role, id: server["run_id"],
 		replid: replication["master_replid"], end: offset(replication["master_repl_offset"], math.MaxInt64),
 		replid2: replication["master_replid2"], fork: offset(replication["second_repl_offset"], 0),
@@ -64,7 +64,7 @@ func ParseStanding(role string, refusal error, replicationInfo, serverInfo any) 
 
 // After returns what is known of the server after what it said before at the same address:
 // if it has failed, that still counts.
-func (st Standing) After(was Standing) Standing {
+func (st ServerInfo) After(was ServerInfo) ServerInfo {
 	if st.Err != nil {
 		was.Err = st.Err
 		return was
@@ -84,6 +84,6 @@ func offset(text string, other int64) int64 {
 }
 
 // continues reports whether the server was promoted, and has all that another has.
-func (st Standing) continues(other Standing) bool {
+func (st ServerInfo) continues(other ServerInfo) bool {
 	return !st.restarted && other.replid != "" && other.replid == st.replid2 && other.end < st.fork
 }

@@ -2,8 +2,8 @@ package topology
 
 import "github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 
-// Holdings are the slots of a node as it says itself.
-type Holdings struct {
+// NodeSlots are the slots of a node as it says itself.
+type NodeSlots struct {
 	owned SlotSet
 	// leaving are the addresses that slots are being moved to, coming are slots
 	// that are being moved here.
@@ -11,9 +11,9 @@ type Holdings struct {
 	coming  SlotSet
 }
 
-// HoldingsOf takes them from a node's answer to CLUSTER NODES.
-func HoldingsOf(nodes redisclusterutil.InstanceInfos) *Holdings {
-	h := &Holdings{leaving: make(map[uint16]string)}
+// NodeSlotsOf takes them from a node's answer to CLUSTER NODES.
+func NodeSlotsOf(nodes redisclusterutil.InstanceInfos) *NodeSlots {
+	h := &NodeSlots{leaving: make(map[uint16]string)}
 	me := nodes.MySelf()
 	if me == nil || !me.IsMaster() {
 		return h
@@ -37,9 +37,9 @@ func HoldingsOf(nodes redisclusterutil.InstanceInfos) *Holdings {
 	return h
 }
 
-// Holdings are those of the node at a place as far as the layout knows.
-func (l *Layout) Holdings(at int) *Holdings {
-	h, mine := &Holdings{}, l.shardOf(at)
+// NodeSlots are those of the node at a place as far as the layout knows.
+func (l *Layout) NodeSlots(at int) *NodeSlots {
+	h, mine := &NodeSlots{}, l.shardOf(at)
 	for slot, shard := range l.Slots {
 		if int(shard) == mine {
 			h.owned.Add(uint16(slot))
@@ -49,6 +49,6 @@ func (l *Layout) Holdings(at int) *Holdings {
 }
 
 // has reports whether the node has the slot, or imports it, if that counts.
-func (h *Holdings) has(slot int, coming bool) bool {
+func (h *NodeSlots) has(slot int, coming bool) bool {
 	return h.owned.Has(slot) || coming && h.coming.Has(slot)
 }
