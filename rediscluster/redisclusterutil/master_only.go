@@ -62,40 +62,23 @@ func ParseMasterOnly(res any) (map[uint16]struct{}, bool, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, false, err
 	}
-	slots := make(map[uint16]struct{})
-	switch v := res.(type) {
-	case nil:
-	case []any:
-		for _, el := range v {
-			if !addMasterOnly(slots, el) {
-				return nil, false, unexpected(MasterOnlyKey, "an element is not a slot", res)
-			}
-		}
-	default:
-		text, ok := asText(v)
-		if !ok {
-			return nil, false, unexpected(MasterOnlyKey, "neither a set nor a string", res)
-		}
+	elements, isSet := res.([]any)
+	if text, isText := asText(res); isText {
 		isSpace := func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
 		for _, field := range strings.FieldsFunc(text, isSpace) {
-			if !addMasterOnly(slots, field) {
-				return nil, false, unexpected(MasterOnlyKey, "an element is not a slot", res)
-			}
+			elements = append(elements, field)
 		}
+	} else if !isSet && res != nil {
+		return nil, false, unexpected(MasterOnlyKey, "neither a set nor a string", res)
+	}
+	slots := make(map[uint16]struct{})
+	for _, el := range elements {
+		text, _ := redis.ArgToString(el)
+		slot, ok := parseSlot(text)
+		if !ok {
+			return nil, false, unexpected(MasterOnlyKey, "an element is not a slot", res)
+		}
+		slots[slot] = struct{}{}
 	}
 	return slots, len(slots) != 0, nil
-}
-
-func addMasterOnly(slots map[uint16]struct{}, el any) bool {
-	if n, ok := el.(int64); ok {
-		slots[uint16(n)] = struct{}{}
-		return n >= 0 && n < NumSlots
-	}
-	text, ok := asText(el)
-	if !ok {
-		return false
-	}
-	slot, ok := parseSlot(text)
-	slots[slot] = struct{}{}
-	return ok
 }
