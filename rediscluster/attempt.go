@@ -146,7 +146,9 @@ func (a *attempt) fail(err *errorx.Error) {
 // finish resolves the request and ends the attempt.
 func (a *attempt) finish(res any) {
 	cb, n := a.To, a.n
-	a.leave()
+	if a.accepted {
+		a.c.accepted.Add(-1)
+	}
 	buf := a.buf
 	if cap(buf) > attemptKeptBuffer {
 		buf = nil

@@ -39,9 +39,8 @@ type retrier struct {
 	tries topology.Tries
 	// link is where the request is, or was last.
 	link *route.Link
-	// accepted is set while Cluster.accepted counts the request, and waits while
-	// Cluster.waiting does.
-	accepted, waits bool
+	// accepted is set while Cluster.accepted counts the request.
+	accepted bool
 	// failed is when it failed first.
 	failed time.Time
 	// unknown is the first error after which the request may have run.
@@ -59,25 +58,12 @@ func (k *retrier) enter(l *route.Link) (open bool) {
 	}
 	if l != nil {
 		k.link = l
-		k.wait(false)
 	}
 	return !k.c.closed.Load() && !((first || k.spec.blocks) && k.c.draining.Load())
 }
 
-// wait notes whether it waits for another attempt.
-func (k *retrier) wait(waits bool) {
-	switch {
-	case waits && !k.waits:
-		k.c.waiting.Add(1)
-	case k.waits && !waits:
-		k.c.waiting.Add(-1)
-	}
-	k.waits = waits
-}
-
 // leave counts it no more: it is resolved.
 func (k *retrier) leave() {
-	k.wait(false)
 	if k.accepted {
 		k.accepted = false
 		k.c.accepted.Add(-1)
@@ -230,13 +216,14 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration)
 // pause has resume called once: when the function that begin gets is called, or when r's
 // context ends, so that it is noticed that nobody waits. If too many wait, it ends r with err.
 func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()), resume func()) {
-	if !k.waits && k.c.waiting.Load() >= maxWaiting {
+	if k.c.waiting.Load() >= maxWaiting {
 		k.giveUp(r, err)
 		return
 	}
-	k.wait(true)
+	k.c.waiting.Add(1)
 	wake := sync.OnceFunc(func() {
 		defer k.c.recovered()
+		k.c.waiting.Add(-1)
 		resume()
 	})
 	// From here on r may be in other hands.

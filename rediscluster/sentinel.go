@@ -83,11 +83,11 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	s.watch(s.seeds)
 	return firstLayout(ctx, s.signal, func(ctx context.Context) (*topology.Layout, error, bool) {
-		l := s.read(true)
-		if l == nil || s.disputed() {
-			failure, final := s.failure()
+		s.askAll()
+		if failure, final := s.failure(); failure != nil {
 			return nil, failure, final
 		}
+		l := s.read(false)
 		master := l.Shards[0].Master
 		conn, err := s.c.dialOnce(ctx, master, "", redisconn.RoleMaster)
 		if err != nil {
@@ -99,19 +99,15 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	})
 }
 
-// disputed reports whether sentinels disagree.
-func (s *sentinels) disputed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reports.Disputed()
-}
-
-// failure says why there is no master; final reports whether it is useless to ask again.
+// failure says why there is no master, nil if there is one; final reports whether it is useless
+// to ask again.
 func (s *sentinels) failure() (err *errorx.Error, final bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err, final = s.reports.Failure(s.name, s.seeds)
-	return s.c.withCluster(err), final
+	if err, final = s.reports.Failure(s.name, s.seeds); err != nil {
+		err = s.c.withCluster(err)
+	}
+	return err, final
 }
 
 // read implements source: it has all sentinels asked, and waits for those that answer

@@ -5,7 +5,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -73,45 +72,3 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 	}
 	return false
 }
-
-// TakeTicket makes the link the one that takes back a request that it has queued, so
-// that the cluster hears of it.
-func (l *Link) TakeTicket(r *wire.Request) {
-	if r.Ticket.Queue == nil {
-		return
-	}
-	if l.queue.Load() == nil {
-		l.queue.Store(&wire.Ticket{Queue: r.Ticket.Queue})
-	}
-	r.Ticket.Queue = l
-}
-
-// Withdraw implements wire.Withdrawer.
-func (l *Link) Withdraw(seq uint64) bool {
-	queue := l.queue.Load()
-	if queue == nil || !queue.Queue.Withdraw(seq) {
-		return false
-	}
-	l.Node.rules.Withdrawn()
-	return true
-}
-
-// Delay tells package redis where the time of a request has gone.
-func (l *Link) Delay(seq uint64) (redis.Delay, bool) {
-	if queue := l.queue.Load(); queue != nil {
-		return delayIn(queue.Queue, seq)
-	}
-	return redis.Delay{}, false
-}
-
-// delayIn asks a queue where the time of a request has gone.
-func delayIn(queue wire.Withdrawer, seq uint64) (redis.Delay, bool) {
-	if known, ok := queue.(interface {
-		Delay(seq uint64) (redis.Delay, bool)
-	}); ok {
-		return known.Delay(seq)
-	}
-	return redis.Delay{}, false
-}
-
-var _ wire.Withdrawer = (*Link)(nil)

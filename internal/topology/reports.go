@@ -24,9 +24,6 @@ func NewReports() *Reports {
 // Layout returns what held when Judge was called last, nil before there is any.
 func (s *Reports) Layout() *Layout { return s.layout }
 
-// Disputed reports whether sentinels disagreed then.
-func (s *Reports) Disputed() bool { return s.dispute != nil }
-
 // Hear takes in what a sentinel says, or why it does not answer, and reports whether it
 // answered before that.
 func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Time) (fails bool) {
@@ -65,11 +62,14 @@ func (s *Reports) Judge(now time.Time) (changed bool, dispute *errorx.Error) {
 }
 
 // Failure says why there is no master of a name, by what each of the sentinels has
-// answered; final reports whether it is useless to ask them again. seeds are those that
+// answered, and returns nil if there is one; final reports whether it is useless to ask them again. seeds are those that
 // were asked first.
 func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final bool) {
-	if s.dispute != nil {
+	switch {
+	case s.dispute != nil:
 		return errorx.Decorate(s.dispute, "sentinels asked for the master %q", name), false
+	case s.layout != nil:
+		return nil, false
 	}
 	kind := ErrNoSentinel
 	final = len(s.last) > 0

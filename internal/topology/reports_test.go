@@ -78,14 +78,14 @@ func TestReportsTellWhatIsNew(t *testing.T) {
 	assert.True(t, dispute.IsOfType(ErrSentinelsDisagree))
 	_, dispute = s.Judge(now)
 	assert.Nil(t, dispute, "it is the same one")
-	assert.True(t, s.Disputed())
+	assert.NotNil(t, s.dispute)
 
 	tilt := says("r")
 	tilt.tilt = true
 	s.Hear("b", says("m"), nil, now)
 	s.Hear("b", tilt, nil, now)
 	s.Judge(now)
-	assert.False(t, s.Disputed(), "what it said before counts")
+	assert.Nil(t, s.dispute, "what it said before counts")
 }
 
 func TestWhyThereIsNoMaster(t *testing.T) {
