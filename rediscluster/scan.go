@@ -56,10 +56,8 @@ type scanner struct {
 	slot int         // for which it is
 	// before are the node's when the walk began, nil if it did not say.
 	before atomic.Pointer[topology.NodeSlots]
-	// progress: the round has covered something; idle counts rounds without.
-	progress bool
-	idle     int
-	ended    bool
+	idle   int // rounds since the last walk that has covered a slot
+	ended  bool
 }
 
 // Next implements redis.Scanner. It calls itself again when a node has said which
@@ -97,8 +95,9 @@ func (s *scanner) Next(cb redis.Future) {
 				s.fail(cb, err)
 				return
 			}
-			if before := s.before.Load(); before != nil && s.walked(before, h) {
-				s.progress = true
+			t := s.c.topology.Load()
+			if before := s.before.Load(); before != nil && s.coverage.Walked(&t.Layout, slices.Index(t.Nodes, s.node), before, h) {
+				s.idle = 0
 			}
 			s.node = nil
 			s.Next(cb)
@@ -128,12 +127,6 @@ func (s *scanner) abandonWalk() {
 	s.coverage.Abandon(s.slot)
 }
 
-// walked notes that the node was walked to the end.
-func (s *scanner) walked(before, after *topology.NodeSlots) (progress bool) {
-	t := s.c.topology.Load()
-	return s.coverage.Walked(&t.Layout, slices.Index(t.Nodes, s.node), before, after)
-}
-
 // nextRound ends the scan, or begins another round when the topology was read.
 func (s *scanner) nextRound(cb redis.Future) {
 	if s.coverage.NewRound() {
@@ -141,11 +134,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 		s.resolve(cb, redis.ScanEOF)
 		return
 	}
-	if s.idle++; s.progress {
-		s.idle = 0
-	}
-	s.progress = false
-	if s.idle > scanMostIdle {
+	if s.idle++; s.idle > scanMostIdle {
 		s.idle = 0
 		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or not for long enough to be walked")))
 		return
