@@ -36,6 +36,8 @@
 //     that grow, some 200 ms in all.
 //   - A read that may have run ([redis.ErrIO]) is sent again in the same way. A
 //     write is not, and neither is a transaction.
+//   - Up to 65,536 requests of a cluster wait at a time to be sent again. The next one
+//     ends with its error instead.
 //
 // # Without a cluster
 //
