@@ -23,18 +23,14 @@ func parseEndpoint(res any) (addr string) {
 // hundred times what anybody runs.
 const maxPeers = 1 << 10
 
+// parseList reads a list of servers. One that is malformed has no fields.
 func parseList(res any) (list []sentinelFields) {
 	entries, _ := res.([]any)
 	for _, entry := range entries[:min(len(entries), maxPeers)] {
-		list = append(list, parsePairs(entry))
+		fields, _ := redis.As[sentinelFields](entry)
+		list = append(list, fields)
 	}
 	return list
-}
-
-// parsePairs reads names and values in turn. What is malformed has no fields.
-func parsePairs(res any) sentinelFields {
-	fields, _ := redis.As[sentinelFields](res)
-	return fields
 }
 
 // addr is the address, empty if there is none that can be dialed.

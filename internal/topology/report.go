@@ -67,7 +67,7 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 	case before != after:
 		return r, ErrMasterChanged
 	}
-	master := parsePairs(answers[1])
+	master, _ := redis.As[sentinelFields](answers[1])
 	epoch, err := strconv.ParseUint(master["config-epoch"], 10, 64)
 	if err != nil {
 		return r, ErrNoSentinel.New("its answer has no config-epoch")
