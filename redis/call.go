@@ -8,16 +8,25 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// call is a wait of one caller, for one result or for several. While it waits it
-// may be given the right to read the replies of a connection: it reads until its own
-// is there, and passes the right on. Every wrapper waits here, and here only is a
-// context known.
+// call is a wait of one caller, for one result or for several. Every wrapper waits here, and
+// here only is a context known.
+//
+// While it is deaf it waits for its signal alone, which takes less than waiting for the end of
+// its context, too: whoever has its request tells it to listen when that takes long. While it
+// waits it may be given the right to read the replies of a connection: it reads until its own
+// is there, and passes the right on.
 type call struct {
 	state atomic.Uint32
-	// signals tells that right is set, or else that the call is resolved. It has room
-	// for both, so that nobody ever waits for the caller.
+	// signals tells that the caller is to listen, that right is set, or that the call is
+	// resolved. It has room for all three, so that nobody ever waits for the caller. Signals
+	// may come in another order than what they tell: the caller counts them.
 	signals chan struct{}
 	right   wire.ReadRight
+	// deaf: the caller waits for its signal alone. It is the caller's.
+	deaf bool
+	// told: one of the signals tells the caller to listen. It is set in callTold, and the
+	// caller's afterwards.
+	told bool
 }
 
 // The states of a call. The resolver ends its part by setting callResolved, the caller by
@@ -27,6 +36,8 @@ type call struct {
 // request.
 const (
 	callPending   = iota
+	callDeaf      // as callPending; the caller may be told to listen to its context
+	callTold      // it is being told
 	callSending   // its sender is not the library's, and may do anything before it waits
 	callGiven     // right is being set
 	callReading   // it has the right to read, or will find it in signals
@@ -43,7 +54,7 @@ const (
 	endAbandoned        // the caller goes; it will be resolved
 )
 
-func newCall() call { return call{signals: make(chan struct{}, 2)} }
+func newCall() call { return call{signals: make(chan struct{}, 3)} }
 
 // of prepares the call for requests that s is to send. A Sender of the user's may do
 // anything before it returns: until then it is not given the right to read.
@@ -61,7 +72,7 @@ func (c *call) resolve() bool {
 		switch state {
 		case callResolved, callAbandoned:
 			return false
-		case callGiven: // by a connection that does not know yet that another has resolved it
+		case callGiven, callTold: // by a connection that does not know yet that another has resolved it
 			runtime.Gosched()
 			continue
 		}
@@ -72,18 +83,44 @@ func (c *call) resolve() bool {
 	}
 }
 
-// Waits implements wire.Caller.
-func (c *call) Waits() bool { return true }
+// Caller is for wire.CallerOf.
+func (c *call) Caller() wire.Caller { return c }
 
 // GiveRead implements wire.Caller.
 func (c *call) GiveRead(r wire.ReadRight) bool {
-	if !c.state.CompareAndSwap(callPending, callGiven) {
+	if !c.state.CompareAndSwap(callPending, callGiven) && !c.state.CompareAndSwap(callDeaf, callGiven) {
 		return false
 	}
 	c.right = r
 	c.state.Store(callReading)
 	c.signals <- struct{}{}
 	return true
+}
+
+// Listen implements wire.Caller.
+func (c *call) Listen() bool {
+	if !c.state.CompareAndSwap(callDeaf, callTold) {
+		return false
+	}
+	c.told = true
+	c.state.Store(callPending)
+	c.signals <- struct{}{}
+	return true
+}
+
+// listen has the caller listen from now on, be it told to or not.
+func (c *call) listen() {
+	if !c.deaf {
+		return
+	}
+	c.deaf = false
+	for !c.state.CompareAndSwap(callDeaf, callPending) && c.state.Load() == callTold {
+		runtime.Gosched()
+	}
+	if c.told {
+		c.told = false
+		<-c.signals
+	}
 }
 
 // send calls send, which sends what the call is for. If that ends the goroutine, by a
@@ -93,6 +130,7 @@ func (c *call) send(send func()) {
 	defer func() {
 		if !sent {
 			c.state.CompareAndSwap(callSending, callPending)
+			c.listen()
 			c.leave(wire.Ticket{}, wire.ReadRight{})
 		}
 	}()
@@ -108,7 +146,7 @@ func (c *call) wait(ctx context.Context) (r wire.ReadRight, ended bool) {
 	}
 	done := ctx.Done()
 	for {
-		if done == nil {
+		if done == nil || c.deaf {
 			<-c.signals
 		} else {
 			select {
@@ -117,10 +155,16 @@ func (c *call) wait(ctx context.Context) (r wire.ReadRight, ended bool) {
 				return r, true
 			}
 		}
+		if c.told {
+			c.deaf, c.told = false, false
+			continue
+		}
 		if r = c.taken(); r.Reader == nil {
 			return r, false
 		}
-		if !r.Reader.ReadUntil(ctx, r.Last) {
+		deaf := c.deaf
+		c.deaf = false
+		if !r.Reader.ReadUntil(ctx, r.Last, deaf) {
 			return r, true
 		}
 		c.state.CompareAndSwap(callReading, callPending)

@@ -18,11 +18,13 @@ type handOver struct {
 	call
 	end           context.CancelFunc
 	reply, broken chan struct{}
-	queued        bool // it can be withdrawn until it is resolved
+	told          chan struct{} // closed when the caller, who reads, is told to listen
+	queued        bool          // it can be withdrawn until it is resolved
 
 	mu              sync.Mutex // guards what follows
 	given, passed   int        // times
 	resolved, taken bool
+	listens         bool // the caller heeds its context
 	ended           bool
 	got             ending
 }
@@ -45,16 +47,28 @@ func (h *handOver) Withdraw(uint64) bool {
 }
 
 // ReadUntil implements wire.Reader, as a connection does.
-func (h *handOver) ReadUntil(ctx context.Context, _ uint64) bool {
-	select {
-	case <-h.reply:
-		h.answer()
-	case <-h.broken:
-	case <-ctx.Done():
-		return false
+func (h *handOver) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
+	done, told := ctx.Done(), h.told
+	if deaf {
+		done = nil
 	}
-	h.PassRead()
-	return true
+	for {
+		select {
+		case <-h.reply:
+			h.answer()
+		case <-h.broken:
+			h.mu.Lock()
+			h.listens = true // after it has read a caller listens
+			h.mu.Unlock()
+		case <-told:
+			done, told = ctx.Done(), nil
+			continue
+		case <-done:
+			return false
+		}
+		h.PassRead()
+		return true
+	}
 }
 
 // PassRead implements wire.Reader.
@@ -81,6 +95,15 @@ var handOverEvents = map[byte]func(h *handOver){
 		default: // it does not read
 		}
 	},
+	't': func(h *handOver) { // it is told to listen
+		reads := !h.Listen()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if reads && !h.listens {
+			close(h.told)
+		}
+		h.listens = true
+	},
 	'b': func(h *handOver) { // the connection is lost
 		select {
 		case h.broken <- struct{}{}:
@@ -89,10 +112,14 @@ var handOverEvents = map[byte]func(h *handOver){
 	},
 }
 
-func (h *handOver) play(t *testing.T, events string, settled, heeded bool) {
+func (h *handOver) play(t *testing.T, events string, settled, heeded, deaf bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h.call, h.end = newCall(), cancel
-	h.reply, h.broken = make(chan struct{}), make(chan struct{})
+	h.reply, h.broken, h.told = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	if h.listens = !deaf; deaf {
+		h.deaf = true
+		h.state.Store(callDeaf)
+	}
 	go func() {
 		h.got = waitOrLeave(&h.call, ctx, wire.Ticket{Queue: h, Heeded: heeded})
 		h.ended = true
@@ -105,8 +132,11 @@ func (h *handOver) play(t *testing.T, events string, settled, heeded bool) {
 	}
 	synctest.Wait()
 	reads := h.given > h.passed // until its reply comes, or the connection is lost
-	require.Equal(t, h.ended, h.resolved && !reads || ctx.Err() != nil && !heeded, "it waits for no more and no less than that")
+	require.Equal(t, h.ended, h.resolved && !reads || ctx.Err() != nil && h.listens && !heeded, "it waits for no more and no less than that")
 	cancel()
+	if deaf {
+		handOverEvents['t'](h)
+	}
 	h.answer() // as whoever has its request does in any case
 	synctest.Wait()
 	require.True(t, h.ended)
@@ -138,15 +168,18 @@ func TestCallHandOver(t *testing.T) {
 		sequences, last = append(sequences, next...), next
 	}
 	for _, events := range sequences {
-		for how := range 8 {
+		for how := range 16 {
 			h := &handOver{queued: how&1 != 0}
-			settled, heeded := how&2 != 0, how&4 != 0
-			if heeded && strings.Contains(events, "g") {
+			settled, heeded, deaf := how&2 != 0, how&4 != 0, how&8 != 0
+			if heeded && (deaf || strings.Contains(events, "g")) {
 				continue // no connection whose replies callers read heeds contexts
 			}
-			name := fmt.Sprintf("%s queued=%t settled=%t heeded=%t", events, h.queued, settled, heeded)
+			if strings.Contains(events, "t") && !deaf {
+				continue
+			}
+			name := fmt.Sprintf("%s queued=%t settled=%t heeded=%t deaf=%t", events, h.queued, settled, heeded, deaf)
 			ok := t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { h.play(t, events, settled, heeded) })
+				synctest.Test(t, func(t *testing.T) { h.play(t, events, settled, heeded, deaf) })
 			})
 			if !ok {
 				return

@@ -17,8 +17,10 @@ type scriptedReader struct {
 	passed int
 }
 
-func (r *scriptedReader) ReadUntil(ctx context.Context, last uint64) bool { return r.read(ctx, last) }
-func (r *scriptedReader) PassRead()                                       { r.passed++ }
+func (r *scriptedReader) ReadUntil(ctx context.Context, last uint64, _ bool) bool {
+	return r.read(ctx, last)
+}
+func (r *scriptedReader) PassRead() { r.passed++ }
 
 type withdrawal bool
 
@@ -133,15 +135,15 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 func TestCallOfAUsersSender(t *testing.T) {
 	given := 0
 	send := func(cb Future) {
-		assert.True(t, wire.Waits(cb))
-		assert.False(t, wire.GiveRead(cb, wire.ReadRight{}), "it does not wait yet")
+		assert.NotNil(t, wire.CallerOf(cb))
+		assert.False(t, wire.CallerOf(cb).GiveRead(wire.ReadRight{}), "it does not wait yet")
 		r := &scriptedReader{read: func(context.Context, uint64) bool {
 			given++
 			cb.Resolve([]any{}, 0)
 			return true
 		}}
 		go func() {
-			for !wire.GiveRead(cb, wire.ReadRight{Reader: r}) {
+			for !wire.CallerOf(cb).GiveRead(wire.ReadRight{Reader: r}) {
 				runtime.Gosched() // until it waits
 			}
 		}()

@@ -119,9 +119,9 @@ type scanStep struct {
 	s *ScannerBase
 }
 
-// Waits implements wire.Caller: nobody reads for a step, so that one whose caller has gone
+// Caller is for wire.CallerOf: nobody reads for a step, so that one whose caller has gone
 // is not sent.
-func (scanStep) Waits() bool { return false }
+func (scanStep) Caller() wire.Caller { return nil }
 
 // Resolve implements Future.
 func (s scanStep) Resolve(res any, n uint64) { s.s.Resolve(res, n) }

@@ -48,9 +48,14 @@ func newWaiter(s Sender) *waiter {
 	return w
 }
 
-func pooledWaiter() *waiter {
+func pooledWaiter(deaf bool) *waiter {
 	w := waiters.Get().(*waiter)
-	w.state.Store(callPending)
+	w.deaf = deaf
+	if deaf {
+		w.state.Store(callDeaf)
+	} else {
+		w.state.Store(callPending)
+	}
 	w.use++
 	return w
 }
@@ -191,12 +196,18 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		wire.PutScratch(scratch)
 		return errArgument(cmd, bad, args[bad])
 	}
-	w := pooledWaiter()
 	r := &scratch.Request
+	// For as long as a blocking request lasts its sender heeds the context.
+	r.Held = r.Shared == command.WouldBlock
+	r.Deaf = ctx.Done() != nil && !r.Held
+	w := pooledWaiter(r.Deaf)
 	w.want(ctx, r, t, seen)
 	w.send(func() { inner.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
 	wire.PutScratch(scratch)
+	if !ticket.Tells {
+		w.listen()
+	}
 	return w.result(ctx, ticket, t, seen)
 }
 
@@ -220,9 +231,9 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 		w.typed, w.target = true, *t
 		t.Bytes = nil // lent until result takes it back
 	}
-	r.Waits, r.Plain, r.Typed, r.Observed = true, false, w.typed, w.observed
+	r.Caller, r.Plain, r.Typed, r.Observed = &w.call, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
-	if r.Held = r.Shared == command.WouldBlock; r.Held {
+	if r.Held {
 		w.ctx = ctx
 	}
 }

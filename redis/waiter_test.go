@@ -26,7 +26,7 @@ import (
 func skipIfPoolsForget(t *testing.T) {
 	if testing.AllocsPerRun(1, func() {
 		for range 100 {
-			pooledWaiter().recycle()
+			pooledWaiter(false).recycle()
 		}
 	}) > 0 {
 		t.Skip("pools forget")
@@ -315,7 +315,7 @@ func (q *racingQueue) Withdraw(seq uint64) bool {
 
 // A waiter must not keep what it waited for.
 func TestWaiterRecycles(t *testing.T) {
-	w := pooledWaiter()
+	w := pooledWaiter(false)
 	w.res, w.target.Bytes = "result", []byte("lent")
 	w.typed, w.observed, w.place.Peer = true, true, "peer"
 	w.ctx = t.Context()
@@ -334,7 +334,7 @@ func TestScratchIsSetAnew(t *testing.T) {
 		sent = append(sent, *r)
 		*r = wire.Request{
 			Cmd: "EVAL", Buf: r.Buf, Shared: 1, Single: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
-			Deadline: time.Now(), Slot: 7, Plain: true, Waits: true, Observed: true,
+			Deadline: time.Now(), Slot: 7, Plain: true, Caller: new(call), Deaf: true, Observed: true,
 			Held: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
 		}
 		cb.Resolve("OK", n)
@@ -343,6 +343,8 @@ func TestScratchIsSetAnew(t *testing.T) {
 		assert.Equal(t, "OK", Sync{s}.Do("SET", "k", "v"))
 	}
 	for _, r := range sent {
-		assert.Equal(t, wire.Request{Cmd: "SET", Buf: r.Buf, Slot: wire.NoSlot, Waits: true}, r)
+		require.NotNil(t, r.Caller)
+		r.Caller = nil
+		assert.Equal(t, wire.Request{Cmd: "SET", Buf: r.Buf, Slot: wire.NoSlot}, r)
 	}
 }

@@ -47,7 +47,7 @@ func (c *Cluster) newAttempt(r *wire.Request, cb redis.Future, n uint64) *attemp
 
 // ofUser prepares a request that has not come from package redis.
 func (a *attempt) ofUser() {
-	a.named, a.req.Waits, a.req.Observed = true, wire.Waits(a.To), wire.Observes(a.To)
+	a.named, a.req.Caller, a.req.Observed = true, wire.CallerOf(a.To), wire.Observes(a.To)
 }
 
 // start sends the request for the first time, unless it can't be routed.

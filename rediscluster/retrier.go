@@ -220,6 +220,9 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 		k.giveUp(r, err)
 		return
 	}
+	if caller := wire.CallerOf(r); caller != nil {
+		caller.Listen() // no connection tells it to
+	}
 	k.c.waiting.Add(1)
 	wake := sync.OnceFunc(func() {
 		defer k.c.recovered()

@@ -77,7 +77,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 				return i, redis.AsErrorx(err)
 			}
 		}
-		r.Waits = m.Waits()
+		r.Caller = m.Caller()
 	}
 	return 0, nil
 }

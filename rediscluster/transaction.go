@@ -64,7 +64,7 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 		if *r, buf, err = request.Encode(buf, req, true); err != nil {
 			return redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
-		r.Waits, r.Plain = t.Waits(), true // the connection names those that fail in EXEC
+		r.Caller, r.Plain = t.Caller(), true // the connection names those that fail in EXEC
 		t.reqs[i] = r
 	}
 	return nil

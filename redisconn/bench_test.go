@@ -53,6 +53,26 @@ func BenchmarkSyncCtxSetGet(b *testing.B) {
 	}
 }
 
+// BenchmarkSyncCtxDeadline is the same with a context for each goroutine, which has a deadline.
+func BenchmarkSyncCtxDeadline(b *testing.B) {
+	s := testbed.NewServer(b)
+	conn := connect(b, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	sync := redis.SyncCtx{S: conn}
+	for _, n := range benchConcurrency {
+		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
+			benchmarkEach(b, s, n, func() (do func(i int) error, end func()) {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+				return func(i int) error {
+					if i%2 == 0 {
+						return redis.AsError(sync.Do(ctx, "SET", "key", "0123456789abcdef"))
+					}
+					return redis.AsError(sync.Do(ctx, "GET", "key"))
+				}, cancel
+			})
+		})
+	}
+}
+
 // BenchmarkTLS is the same with TLS.
 func BenchmarkTLS(b *testing.B) {
 	s := testbed.NewServer(b, testbed.Options{TLS: true})
@@ -101,6 +121,11 @@ func BenchmarkBareSocket(b *testing.B) {
 // benchmark runs do b.N times, spread over n goroutines, and reports the
 // processor time that the server took for each.
 func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
+	benchmarkEach(b, s, n, func() (func(int) error, func()) { return do, func() {} })
+}
+
+// benchmarkEach is benchmark with a function of its own for each goroutine.
+func benchmarkEach(b *testing.B, s *testbed.Server, n int, each func() (do func(i int) error, end func())) {
 	b.ReportAllocs()
 	before, _ := s.CPU()
 	b.ResetTimer()
@@ -110,7 +135,9 @@ func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 		if g < b.N%n {
 			share++
 		}
+		do, end := each()
 		wg.Go(func() {
+			defer end()
 			for i := range share {
 				if err := do(g + i); err != nil {
 					b.Error(err)

@@ -219,7 +219,8 @@ func newScriptedCaller() *scriptedCaller {
 	return &scriptedCaller{outcome: newOutcome(), right: make(chan wire.ReadRight, 1)}
 }
 
-func (c *scriptedCaller) Waits() bool { return true }
+func (c *scriptedCaller) Caller() wire.Caller { return c }
+func (c *scriptedCaller) Listen() bool        { return false }
 
 func (c *scriptedCaller) GiveRead(r wire.ReadRight) bool {
 	select {
@@ -274,7 +275,7 @@ func TestCallerReadPanics(t *testing.T) {
 			passed := make(chan bool, 1)
 			go func() {
 				defer close(passed)
-				passed <- r.Reader.ReadUntil(background, r.Last)
+				passed <- r.Reader.ReadUntil(background, r.Last, false)
 			}()
 			require.Equal(t, name == "panic", <-passed)
 			require.Equal(t, []byte("x"), c.wait(t))

@@ -72,7 +72,7 @@ func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request
 		return r, redis.AsErrorx(err)
 	}
 	_, namer := cb.(wire.Namer)
-	r.Waits, r.Plain, r.Observed = wire.Waits(cb), cb != nil && !namer, wire.Observes(cb)
+	r.Caller, r.Plain, r.Observed = wire.CallerOf(cb), cb != nil && !namer, wire.Observes(cb)
 	return r, nil
 }
 

@@ -219,7 +219,8 @@ type givenCaller struct {
 	given chan wire.ReadRight
 }
 
-func (c *givenCaller) Waits() bool { return true }
+func (c *givenCaller) Caller() wire.Caller { return c }
+func (c *givenCaller) Listen() bool        { return false }
 func (c *givenCaller) GiveRead(r wire.ReadRight) bool {
 	c.given <- r
 	return true
@@ -246,7 +247,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		right.Reader.ReadUntil(context.Background(), right.Last)
+		right.Reader.ReadUntil(context.Background(), right.Last, false)
 	}()
 	await(t, "the caller", done)
 	await(t, "the last write", stopped)

@@ -13,8 +13,9 @@ import (
 
 // ReadUntil implements wire.Reader. It reads and resolves what is in flight in the
 // goroutine of a caller, up to the caller's own last request.
-func (s *Session) ReadUntil(ctx context.Context, last uint64) (passed bool) {
+func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool) {
 	r := s.reader
+	r.deaf = deaf
 	finished := false
 	defer func() { // what is the user's, as a logger, may panic or end the goroutine
 		if finished {
@@ -121,30 +122,61 @@ var longAgo = time.Unix(1, 0)
 
 // interruptibly calls wait, which reads from the socket, until ctx is done. It returns
 // false if ctx has ended the wait. Errors, also of a deadline that is not ours, end the
-// session.
+// session. A wait that was interrupted may be called again.
 func (s *Session) interruptibly(ctx context.Context, wait func() error) bool {
-	var stop func() bool
-	if ctx.Done() != nil {
-		stop = context.AfterFunc(ctx, s.interrupt)
-	}
-	err := wait()
-	ended := stop != nil && !stop()
-	if ended {
-		<-s.interrupted
-		_ = s.SetReadDeadline(time.Time{})
-	}
+	var err error
+	waited := true
 	switch {
-	case err == nil:
-	case ended && errors.Is(err, os.ErrDeadlineExceeded):
-		return false
+	case ctx.Done() == nil:
+		err = wait()
+	case s.reader.deaf:
+		waited, err = s.waitDeaf(wait)
+		s.reader.deaf = waited
 	default:
+		waited = false
+	}
+	if !waited {
+		stop := context.AfterFunc(ctx, s.interrupt)
+		if err = wait(); !stop() && s.wasInterrupted(err) {
+			return false
+		}
+	}
+	if err != nil {
 		s.Fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 	return true
+}
+
+// waitDeaf calls wait until the caller is told to listen, and returns false then. Most
+// replies come before that, and to heed a context takes as long as a small request.
+func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
+	n := s.waits.Add(1)
+	if !s.Listens.Load() {
+		waited, err = true, wait()
+	}
+	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
+		return false, nil
+	}
+	return waited, err
+}
+
+// interruptDeaf ends the wait of a caller that is deaf, if there is one.
+func (s *Session) interruptDeaf() {
+	if n := s.waits.Load(); n%2 != 0 && s.waits.CompareAndSwap(n, n+1) {
+		s.interrupt()
+	}
 }
 
 // interrupt ends a wait.
 func (s *Session) interrupt() {
 	_ = s.SetReadDeadline(longAgo)
 	s.interrupted <- struct{}{}
+}
+
+// wasInterrupted makes the socket wait again after interrupt was called, and reports whether
+// that has ended a wait with err.
+func (s *Session) wasInterrupted(err error) bool {
+	<-s.interrupted
+	_ = s.SetReadDeadline(time.Time{})
+	return errors.Is(err, os.ErrDeadlineExceeded)
 }

@@ -40,15 +40,15 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 				p.opts.ReqStat = func(*queue.Stat, any, int, int) { c.logger() }
 				stat := func(*wire.Request) *queue.Stat { return &queue.Stat{} }
 				reqs := encoded("*1\r\n$4\r\nPING\r\n")
-				reqs[0].Waits = true
 				b := breaking{newCaller(), c.future}
+				reqs[0].Caller = b
 				_, refused := p.Enter(reqs, &queue.Entry{Future: b, Stat: stat})
 				require.Nil(t, refused)
 				if len(b.given) == 0 { // the loop has come back just then
 					continue
 				}
 				r := <-b.given
-				go r.Reader.ReadUntil(context.Background(), r.Last)
+				go r.Reader.ReadUntil(context.Background(), r.Last, false)
 				pong := func() {
 					_, err := there.Read(make([]byte, 64))
 					require.NoError(t, err)

@@ -49,6 +49,9 @@ func (s *Session) exchange(ctx context.Context, b *queue.Batch) bool {
 // waitExchanged is exchange's wait.
 func (s *Session) waitExchanged() error {
 	b := s.exchanged
+	if b == nil { // it was interrupted after it had written
+		return s.Dec.AwaitMore()
+	}
 	n, err := s.raw.Exchange(b.Buf)
 	switch {
 	case s.exchanged == nil: // all of it was written

@@ -77,6 +77,9 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 			if it.Future == nil || it.Multi {
 				continue
 			}
+			if it.Caller != nil { // another's future may hold up its own
+				it.Caller.Listen()
+			}
 			if !it.Exec || b.Items[i-1].Multi { // a transaction counts as its requests
 				l.count(it.Own, err == unsent)
 			}

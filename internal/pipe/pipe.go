@@ -5,6 +5,7 @@ package pipe
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -55,20 +56,40 @@ type Pipe struct {
 	opts    Opts
 	queue   *queue.Queue
 	current atomic.Pointer[Session]
+	listen  *time.Timer // calls tellCallers, while anybody has to be told to listen
 }
 
 // New makes a pipe of what enters a queue.
-func New(q *queue.Queue, o Opts) *Pipe { return &Pipe{opts: o, queue: q} }
+func New(q *queue.Queue, o Opts) *Pipe {
+	p := &Pipe{opts: o, queue: q}
+	p.listen = time.AfterFunc(math.MaxInt64, p.tellCallers)
+	p.listen.Stop()
+	return p
+}
 
 // Enter lets requests into the queue, and sees to their being written, or says why they have
 // not entered. last is the ticket of the last of them: once they are written they may be
 // sent again, so that nobody may look at them.
 func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
 	to, duty, last, refused := p.queue.Enter(reqs, e)
+	if duty&queue.MustListen != 0 {
+		p.listen.Reset(queue.ListenAfter)
+	}
 	if duty&(queue.MustWrite|queue.MustCheck) != 0 {
 		to.Reader.(*Session).flush(duty)
 	}
 	return last, refused
+}
+
+// tellCallers tells callers that have waited for long to listen to their contexts.
+func (p *Pipe) tellCallers() {
+	reads, again := p.queue.Listen()
+	if s := p.Session(); reads && s != nil {
+		s.interruptDeaf()
+	}
+	if again > 0 {
+		p.listen.Reset(again)
+	}
 }
 
 // SendOwn sends a request of the library's own on a certain session, or not at all.

@@ -27,6 +27,8 @@ type reader struct {
 	// until is the number behind that of the last request that the caller who reads waits
 	// for; zero if the loop reads.
 	until uint64
+	// deaf: the caller who reads does not heed its context yet.
+	deaf bool
 	// held are the replies of cur so far, with Opts.Integrity.
 	held []reply
 	// answered is the sequence number behind that of the last answered request.
@@ -115,7 +117,7 @@ func (r *reader) nextWaits() bool {
 		return false
 	}
 	next, ok := b.Unclaimed()
-	return ok && (b.Items[next].Waits || b.Items[next].Future == nil)
+	return ok && (b.Items[next].Caller != nil || b.Items[next].Future == nil)
 }
 
 // current returns the batch to which a reply has begun to come. If none is in flight, why
@@ -230,14 +232,14 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	}
 	r.answered = max(r.answered, it.Seq+1)
 	fut, n, observed := it.Future, it.N, it.Observed // b is another's when it is retired
-	calls := fut != nil && !it.Waits
+	calls := fut != nil && it.Caller == nil
 	if calls {
 		r.s.calls.Start()
 	}
 	last := i+1 == len(b.Items)
 	switch more := r.dec.Buffered() > 0; {
 	case !last:
-	case r.answered == r.until && it.Waits && !more && r.s.raw != nil && queue.Alone(r.s.p.queue.Load()):
+	case r.answered == r.until && it.Caller != nil && !more && r.s.raw != nil && queue.Alone(r.s.p.queue.Load()):
 		r.cur, r.retired = nil, b
 	default:
 		r.cur = r.s.p.queue.Retire(b, more)

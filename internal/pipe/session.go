@@ -34,7 +34,9 @@ type Session struct {
 	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
-	// interrupted: see interruptibly.
+	// waits numbers the waits of those who read. An odd one may be interrupted, by whom makes
+	// it even: see interruptibly.
+	waits       atomic.Uint64
 	interrupted chan struct{}
 	// exchanged is the batch that exchange has not written yet.
 	exchanged *queue.Batch

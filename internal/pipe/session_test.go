@@ -87,13 +87,24 @@ type caller struct {
 	given chan wire.ReadRight
 	res   chan any
 	gone  atomic.Bool
+	deaf  bool
+	told  chan struct{}
 }
 
-func newCaller() *caller { return &caller{given: make(chan wire.ReadRight, 1), res: make(chan any, 1)} }
+func newCaller() *caller {
+	return &caller{given: make(chan wire.ReadRight, 1), res: make(chan any, 1), told: make(chan struct{}, 1)}
+}
 
-func (c *caller) Waits() bool               { return true }
+func (c *caller) Caller() wire.Caller       { return c }
 func (c *caller) Cancelled() error          { return nil }
 func (c *caller) Resolve(res any, _ uint64) { c.res <- res }
+func (c *caller) Listen() bool {
+	if c.gone.Load() || len(c.given) > 0 {
+		return false
+	}
+	c.told <- struct{}{}
+	return true
+}
 func (c *caller) GiveRead(r wire.ReadRight) bool {
 	if c.gone.Load() || len(c.given) > 0 {
 		return false
@@ -106,7 +117,7 @@ func (c *caller) GiveRead(r wire.ReadRight) bool {
 func (c *caller) enter(t *testing.T, p *Pipe) wire.Ticket {
 	t.Helper()
 	reqs := encoded("*1\r\n$4\r\nPING\r\n")
-	reqs[0].Waits = true
+	reqs[0].Caller, reqs[0].Deaf = c, c.deaf
 	ticket, refused := p.Enter(reqs, &queue.Entry{Future: c})
 	require.Nil(t, refused)
 	return ticket
@@ -124,7 +135,7 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 		select {
 		case r := <-c.given:
 			c.given <- r // it keeps it
-			go r.Reader.ReadUntil(context.Background(), r.Last)
+			go r.Reader.ReadUntil(context.Background(), r.Last, false)
 		default:
 		}
 		_, err := there.Read(buf)
@@ -186,7 +197,7 @@ func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
 		r := <-c.given
 		ctx, cancel := context.WithCancel(context.Background())
 		left := make(chan bool)
-		go func() { left <- r.Reader.ReadUntil(ctx, r.Last) }()
+		go func() { left <- r.Reader.ReadUntil(ctx, r.Last, false) }()
 		_, err := there.Read(make([]byte, 64))
 		require.NoError(t, err)
 		_, err = there.Write([]byte("$5\r\nhe"))
@@ -202,6 +213,69 @@ func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
 		_, err = there.Write([]byte("llo\r\n"))
 		require.NoError(t, err)
 		require.Equal(t, []byte("hello"), <-c.res)
+		return
+	}
+}
+
+// A caller that reads without heeding its context heeds it when it has read for long, wherever
+// its reply has got to; and the session lives on.
+func TestDeafReaderIsTold(t *testing.T) {
+	for name, begun := range map[string]string{"nothing has come": "", "its reply has begun": "$5\r\nhe"} {
+		t.Run(name, func(t *testing.T) {
+			for {
+				p, s, there := lone(t)
+				c := newCaller()
+				c.deaf = true
+				ticket := c.enter(t, p)
+				require.True(t, ticket.Tells)
+				if len(c.given) == 0 { // the loop has come back just then
+					continue
+				}
+				r := c.given
+				ctx, cancel := context.WithCancel(context.Background())
+				left := make(chan bool)
+				right := <-r
+				c.given <- right // it reads
+				go func() { left <- right.Reader.ReadUntil(ctx, right.Last, true) }()
+				_, err := there.Read(make([]byte, 64))
+				require.NoError(t, err)
+				_, err = there.Write([]byte(begun))
+				require.NoError(t, err)
+				cancel()
+				require.False(t, <-left)
+				c.gone.Store(true)
+				<-c.given
+				right.Reader.PassRead()
+				_, err = there.Write([]byte("$5\r\nhello\r\n"[len(begun):]))
+				require.NoError(t, err)
+				require.Equal(t, []byte("hello"), <-c.res)
+				require.False(t, s.hasFailed())
+				return
+			}
+		})
+	}
+}
+
+// Whoever waits while another reads is told, and what is left when the session fails.
+func TestDeafCallersAreTold(t *testing.T) {
+	for {
+		p, s, _ := lone(t)
+		reader, other := newCaller(), newCaller()
+		reader.deaf, other.deaf = true, true
+		reader.enter(t, p)
+		if len(reader.given) == 0 { // the loop has come back just then
+			continue
+		}
+		r := <-reader.given
+		reader.given <- r // it keeps it
+		go r.Reader.ReadUntil(context.Background(), r.Last, true)
+		other.enter(t, p)
+		<-other.told
+		s.Fail(redis.ErrIO.New("on purpose"))
+		p.Abandon(s, redis.ErrIO.New("unsent"))
+		p.current.Store(nil)
+		<-other.told
+		<-other.res
 		return
 	}
 }

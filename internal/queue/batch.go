@@ -55,12 +55,12 @@ func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) 
 	it := b.nextItem()
 	it.Future, it.N, it.Seq = fut, n, seq
 	it.Start, it.end = start, len(b.Buf)
-	it.Typed, it.Waits, it.Observed, it.Plain = r.Typed, r.Waits, r.Observed, r.Plain
+	it.Caller, it.Typed, it.Observed, it.Plain = r.Caller, r.Typed, r.Observed, r.Plain
 	if st != nil { // a logger wants the result
 		it.Stat, it.Typed = st, false
 	}
 	b.plain = b.plain || r.Plain
-	if r.Waits || fut == nil {
+	if r.Caller != nil || fut == nil {
 		return it // a caller that waits takes its request back by itself
 	}
 	switch fut.(type) {

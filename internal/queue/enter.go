@@ -46,6 +46,7 @@ const (
 	MustWake                      // pass the right to read to the loop, before it writes
 	MustWrite                     // it has the right to write
 	InFlightNone                  // all that was written before has been read
+	MustListen                    // have Listen called
 )
 
 // Enter lets requests in: the sender has to do its duty on s. The queue keeps neither reqs nor
@@ -67,8 +68,11 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	q.pending += len(q.open.Items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.Buf) - m.bytes
-	s, d = q.duty()
-	return s, d, last, nil
+	if last.Tells {
+		d = q.tellLater()
+	}
+	s, rights := q.duty()
+	return s, d | rights, last, nil
 }
 
 func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
@@ -95,7 +99,7 @@ func (q *Queue) inTime(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {
 		return true
 	}
-	now := timing.Clock()
+	now := q.clock()
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
 }
 
@@ -110,7 +114,7 @@ func (q *Queue) append(reqs []*wire.Request, e *Entry, own bool) (last wire.Tick
 		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), e.stat(multi)).Multi = true
 	}
 	for i, r := range reqs {
-		last = wire.Ticket{Queue: q, Seq: q.nextSeq()}
+		last = wire.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
 		r.Ticket = last
 		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, e.stat(r))
 		if own {
@@ -163,14 +167,14 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	// socket once it has the right.
 	last := &q.open.Items[len(q.open.Items)-1]
 	s.Both = true
-	if last.Waits {
-		seq, fut := last.Seq, last.Future
+	if caller := last.Caller; caller != nil {
+		seq := last.Seq
 		if s.MayExchange && Alone(q.concurrency) && !q.open.customFutures {
 			b := q.takeOpen()
 			q.fly(b)
 			s.first.Store(b)
 		}
-		if wire.GiveRead(fut, wire.ReadRight{Reader: s.Reader, Last: seq}) {
+		if caller.GiveRead(wire.ReadRight{Reader: s.Reader, Last: seq}) {
 			q.reading, q.read = readCaller, true
 			return nil, 0
 		}

@@ -22,7 +22,7 @@ func envelope(cmd string) *wire.Request {
 // addEnvelope adds one of them.
 func (b *Batch) addEnvelope(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
 	it := b.add(r, fut, n, seq, st)
-	it.Waits = wire.Waits(fut)
+	it.Caller = wire.CallerOf(fut)
 	b.own++
 	return it
 }

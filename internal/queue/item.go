@@ -3,12 +3,14 @@ package queue
 import (
 	"time"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // Item is one request of a batch.
 type Item struct {
 	Future redis.Future
+	Caller wire.Caller // that waits for it, if any
 	N      uint64
 	Seq    uint64 // the request's number in its queue
 	// Start and end bound the request's bytes in the batch. All requests of a transaction
@@ -16,7 +18,6 @@ type Item struct {
 	Start, end int
 	Stat       *Stat // where the logger wants statistics
 	Typed      bool  // Future is a resp.ReplyDecoder
-	Waits      bool  // Future is a wire.Caller
 	Observed   bool  // Future is a wire.Observer
 	// Plain requests are named by the connection in their errors: see [Batch.Request]. The
 	// others are named by what has sent them.

@@ -16,6 +16,8 @@ type meter struct {
 	opened time.Duration
 	// usual is the least time that a batch was in flight, lately.
 	usual time.Duration
+	// lately is for how long requests have been pending, lately.
+	lately time.Duration
 	// takenSeq and takenBytes are how many requests and bytes were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
@@ -75,6 +77,7 @@ func (m *meter) untake(b *Batch) {
 // answered measures and counts a batch that was answered now.
 func (m *meter) answered(b *Batch, now time.Duration) {
 	m.usual = leastInFlight(m.usual, now-b.Taken)
+	m.lately += (now - b.Opened - m.lately) / 8
 	n := len(b.Items) - b.own
 	if n <= 0 {
 		return
@@ -88,7 +91,7 @@ func (m *meter) answered(b *Batch, now time.Duration) {
 	m.stages[redis.StageReading].Add(d.Reading, n)
 	// The last future of a batch is resolved when the batch is retired, so the time that
 	// one of a user's takes is added afterwards.
-	if last := &b.Items[len(b.Items)-1]; last.Future == nil || last.Waits {
+	if last := &b.Items[len(b.Items)-1]; last.Future == nil || last.Caller != nil {
 		m.stages[redis.StageCallback].Add(d.Callback, n)
 		return
 	}

@@ -28,11 +28,12 @@ type Queue struct {
 	fenced    bool
 	postpones bool
 
-	mu sync.Mutex // guards these four, and several
+	mu sync.Mutex // guards these five, and several
 	gate
 	flight
 	rights
 	meter
+	listening
 	several bool // see Several
 
 	// load is concurrency, to be read without the lock.

@@ -12,6 +12,7 @@ func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
 	q.mu.Lock()
 	long := retired != nil && q.retire(retired, timing.Clock())
 	if q.session == s { // a session that has failed has nothing to read
+		s.Listens.Store(false)
 		q.reading = q.nextReader(s, mayIdle)
 		q.read = q.read || q.reading == readCaller
 		loop = q.reading == readLoop
@@ -56,12 +57,12 @@ func (q *Queue) nextReader(s *Session, mayIdle bool) readHolder {
 			if it.Future == nil {
 				continue // anybody may resolve nothing
 			}
-			if !it.Waits {
+			if it.Caller == nil {
 				return readLoop
 			}
 			postponed := b == q.open && !q.writing
 			s.Both = postponed
-			if wire.GiveRead(it.Future, wire.ReadRight{Reader: s.Reader, Last: b.lastOf(i)}) {
+			if it.Caller.GiveRead(wire.ReadRight{Reader: s.Reader, Last: b.lastOf(i)}) {
 				q.writing = q.writing || postponed
 				return readCaller
 			}

@@ -19,7 +19,8 @@ type modelCaller struct {
 	resolved bool
 }
 
-func (c *modelCaller) Waits() bool         { return true }
+func (c *modelCaller) Caller() wire.Caller { return c }
+func (c *modelCaller) Listen() bool        { return false }
 func (c *modelCaller) Resolve(any, uint64) { c.resolved = true }
 func (c *modelCaller) Cancelled() error    { return nil }
 func (c *modelCaller) GiveRead(r wire.ReadRight) bool {
@@ -153,11 +154,11 @@ func (m *rightsModel) do(step string) {
 	case "call":
 		c := &modelCaller{}
 		m.callers = append(m.callers, c)
-		m.enter(c, true)
+		m.enter(c)
 	case "send":
 		f := &modelFuture{m: m}
 		m.futures = append(m.futures, f)
-		m.enter(f, false)
+		m.enter(f)
 	case "take":
 		m.take()
 	case "say":
@@ -220,13 +221,13 @@ func (m *rightsModel) do(step string) {
 // halfEnough is a request of which a batch has enough with two.
 var halfEnough = strings.Repeat("x", enoughBytes/2)
 
-func (m *rightsModel) enter(fut redis.Future, waits bool) {
+func (m *rightsModel) enter(fut redis.Future) {
 	buf := "x"
 	if m.crowded {
 		buf = halfEnough
 	}
 	m.setAge()
-	r := &wire.Request{Buf: []byte(buf), Waits: waits}
+	r := &wire.Request{Buf: []byte(buf), Caller: wire.CallerOf(fut)}
 	_, d, ticket, _ := m.q.Enter([]*wire.Request{r}, &Entry{Future: fut})
 	if c, ok := fut.(*modelCaller); ok {
 		c.seq = ticket.Seq
@@ -299,7 +300,7 @@ func (m *rightsModel) next() *Item {
 }
 
 // nextWaits reports whether a caller that reads for others may read the next reply.
-func (m *rightsModel) nextWaits() bool { return m.crowded && m.next().Waits }
+func (m *rightsModel) nextWaits() bool { return m.crowded && m.next().Caller != nil }
 
 // answer reads one reply, as package pipe does. ends is whether it is the last that has come,
 // so that its batch is taken out of flight when the right is passed on.

@@ -8,7 +8,7 @@ import (
 )
 
 // Session is what the queue knows of the socket that it is connected to: to whom the rights
-// go. All but first and Both stays as it is.
+// go. All but Both, Listens and first stays as it is.
 type Session struct {
 	// Reader is what callers that get the right to read use.
 	Reader wire.Reader
@@ -26,6 +26,9 @@ type Session struct {
 	// Both: the caller that has been given the right to read has the right to write, too,
 	// and is to use it first. It belongs to the holder of the right to read.
 	Both bool
+	// Listens: the caller that has the right to read is to heed its context from now on, if it
+	// did not. It is written under the lock, and does not outlast the right.
+	Listens atomic.Bool
 	// first is the batch that the holder of the right to write is to write first: it is in
 	// flight already, and nothing else is. Who takes it out has it: that holder or, under
 	// the lock, who takes it back.

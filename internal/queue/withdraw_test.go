@@ -15,7 +15,7 @@ func enterFirst(t *testing.T, c *modelCaller) (q *Queue, s *Session, seq uint64)
 	q, s = newTestQueue(100, 1000), testSession()
 	s.MayPass, s.MayExchange = true, true
 	q.state, q.session, q.reading = Connected, s, readNobody
-	_, _, last, refused := q.Enter([]*wire.Request{{Buf: []byte("first"), Waits: true}}, &Entry{Future: c})
+	_, _, last, refused := q.Enter([]*wire.Request{{Buf: []byte("first"), Caller: c}}, &Entry{Future: c})
 	require.Nil(t, refused)
 	require.NotNil(t, s.first.Load())
 	return q, s, last.Seq

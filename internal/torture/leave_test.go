@@ -92,9 +92,10 @@ type leaving struct {
 }
 
 type leavingCall struct {
-	cb  redis.Future
-	id  int64
-	end context.CancelFunc
+	cb     redis.Future
+	caller wire.Caller
+	id     int64
+	end    context.CancelFunc
 }
 
 func (s *leaving) Inner(wire.Ask) wire.Inner[redis.Future] { return s }
@@ -110,7 +111,8 @@ func (s *leaving) SendEncoded(r *wire.Request, cb redis.Future, _ uint64) {
 	if err != nil {
 		panic(err)
 	}
-	s.work <- leavingCall{cb, id, s.endOf(id)}
+	r.Ticket.Tells = r.Deaf
+	s.work <- leavingCall{cb, r.Caller, id, s.endOf(id)}
 }
 
 // resolve is a goroutine that lasts until there is no more work.
@@ -122,7 +124,10 @@ func (s *leaving) resolve() {
 			c.end()
 			continue
 		case 1:
-			wire.GiveRead(c.cb, wire.ReadRight{Reader: silent{}, Last: 1})
+			wire.CallerOf(c.cb).GiveRead(wire.ReadRight{Reader: silent{}, Last: 1})
+		}
+		if rand.IntN(2) == 0 {
+			c.caller.Listen()
 		}
 		c.end()
 		runtime.Gosched() // the caller runs, while another thread goes on here
@@ -130,6 +135,9 @@ func (s *leaving) resolve() {
 			runtime.KeepAlive(c)
 		}
 		c.cb.Resolve(c.id, 0)
+		if rand.IntN(2) == 0 {
+			c.caller.Listen() // it may serve another request
+		}
 	}
 }
 
@@ -137,7 +145,7 @@ func (s *leaving) resolve() {
 type silent struct{}
 
 func (silent) PassRead() {}
-func (silent) ReadUntil(ctx context.Context, _ uint64) (passed bool) {
+func (silent) ReadUntil(ctx context.Context, _ uint64, _ bool) (passed bool) {
 	<-ctx.Done()
 	return false
 }

@@ -26,8 +26,5 @@ func (p Passed) Observes() bool { return Observes(p.To) }
 // AnsweredBy implements Observer.
 func (p Passed) AnsweredBy(at Place) { AnsweredBy(p.To, at) }
 
-// Waits implements Caller.
-func (p Passed) Waits() bool { return Waits(p.To) }
-
-// GiveRead implements Caller.
-func (p Passed) GiveRead(r ReadRight) bool { return GiveRead(p.To, r) }
+// Caller is for CallerOf.
+func (p Passed) Caller() Caller { return CallerOf(p.To) }

@@ -25,7 +25,8 @@ func (a *asked) Context() context.Context { return a.ctx }
 func (a *asked) Queued(t wire.Ticket)     { a.ticket = t }
 func (a *asked) Observes() bool           { return true }
 func (a *asked) AnsweredBy(at wire.Place) { a.place = at }
-func (a *asked) Waits() bool              { return true }
+func (a *asked) Caller() wire.Caller      { return a }
+func (a *asked) Listen() bool             { return true }
 func (a *asked) GiveRead(r wire.ReadRight) bool {
 	a.right = r
 	return true
@@ -39,11 +40,10 @@ func TestPassed(t *testing.T) {
 	p := wire.Passed{To: to}
 	require.Equal(t, to.gone, p.Cancelled())
 	require.Equal(t, ctx, wire.ContextOf(p))
-	require.True(t, wire.Waits(p))
 	require.True(t, wire.Observes(p))
 	wire.Queued(p, wire.Ticket{Seq: 7})
 	wire.AnsweredBy(p, wire.Place{Address: "there"})
-	require.True(t, wire.GiveRead(p, wire.ReadRight{Last: 9}))
+	require.True(t, wire.CallerOf(p).GiveRead(wire.ReadRight{Last: 9}))
 	require.Equal(t, uint64(7), to.ticket.Seq)
 	require.Equal(t, "there", to.place.Address)
 	require.Equal(t, uint64(9), to.right.Last)
@@ -54,7 +54,8 @@ func TestPassedToNobody(t *testing.T) {
 	var p wire.Passed
 	require.NoError(t, p.Cancelled())
 	require.Nil(t, wire.ContextOf(p).Done())
-	require.False(t, wire.Waits(p) || wire.Observes(p) || wire.GiveRead(p, wire.ReadRight{}))
+	require.Nil(t, wire.CallerOf(p))
+	require.False(t, wire.Observes(p))
 	wire.Queued(p, wire.Ticket{})
 	wire.AnsweredBy(p, wire.Place{})
 }

@@ -22,7 +22,7 @@ func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 // PutScratch takes a Scratch back.
 func PutScratch(s *Scratch) {
 	if cap(s.Buf) <= bufferKept {
-		s.Buf = s.Buf[:0]
+		s.Buf, s.Request.Caller = s.Buf[:0], nil
 		scratches.Put(s)
 	}
 }

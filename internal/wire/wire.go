@@ -35,8 +35,10 @@ type Request struct {
 	// Plain is set if the connection is to name the request in errors, because its
 	// sender does not.
 	Plain bool
-	// Waits is set if the future is a Caller.
-	Waits bool
+	// Caller is whoever waits for the request, nil if nobody does.
+	Caller Caller
+	// Deaf is set if the Caller may be told to listen: see [Caller].
+	Deaf bool
 	// Observed is set if the future is an Observer.
 	Observed bool
 	// Held is set if a request that blocks may be run in the goroutine that sends it,
@@ -57,29 +59,28 @@ const (
 	ManySlots = -2
 )
 
-// Caller is the future of a caller that waits for it and can read replies
-// meanwhile. It may be resolved in any goroutine.
+// Caller is a caller that waits for a future, and can read replies meanwhile. What it does
+// may be done in any goroutine, also under a lock: it never blocks.
+//
+// It may serve another request already when it is told to listen: then that one's caller
+// does so earlier than it has to, and nothing else comes of it.
 type Caller interface {
-	// Waits reports whether anybody waits at all: a future that passes results on
-	// answers for the one that it passes them to.
-	Waits() bool
 	// GiveRead gives the caller the right to read. It returns false, and does
-	// nothing, if nobody waits any more or the caller reads elsewhere. It never
-	// blocks, and may be called under a lock.
+	// nothing, if nobody waits any more or the caller reads elsewhere.
 	GiveRead(r ReadRight) bool
+	// Listen tells a caller that waits for its future alone, which takes less than waiting
+	// for two things, that its context may end, too. It returns false, and does nothing, if
+	// the caller does something else.
+	Listen() bool
 }
 
-// Waits reports whether fut is the future of a caller that waits.
-func Waits(fut any) bool {
-	caller, ok := fut.(Caller)
-	return ok && caller.Waits()
-}
-
-// GiveRead gives the right to read to fut, if that is the future of a caller that
-// waits.
-func GiveRead(fut any, r ReadRight) bool {
-	caller, ok := fut.(Caller)
-	return ok && caller.GiveRead(r)
+// CallerOf returns who waits for fut, nil if nobody does. A future that passes results on
+// answers for the one that it passes them to.
+func CallerOf(fut any) Caller {
+	if awaited, ok := fut.(interface{ Caller() Caller }); ok {
+		return awaited.Caller()
+	}
+	return nil
 }
 
 // ReadRight is the right to read the replies of a connection.
@@ -93,8 +94,9 @@ type ReadRight struct {
 type Reader interface {
 	// ReadUntil reads replies up to that of the request last, and passes the
 	// right on. If ctx ends first it returns false, and the right is still the
-	// caller's, which has to pass it on.
-	ReadUntil(ctx context.Context, last uint64) (passed bool)
+	// caller's, which has to pass it on. If deaf is set it need not heed ctx before the
+	// caller is told to listen.
+	ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool)
 	// PassRead passes the right to read on.
 	PassRead()
 }
@@ -106,6 +108,9 @@ type Ticket struct {
 	// Heeded is set if the sender heeds the context of the request's future: it
 	// resolves that soon after the context has ended, in any case.
 	Heeded bool
+	// Tells is set if the sender will tell a deaf caller to listen; else the caller listens
+	// at once.
+	Tells bool
 }
 
 // Dedicated is a connection that one caller has to itself, until Release.

@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// listening is what is known of callers that have not been told to listen to their contexts:
+// see [wire.Caller]. All of it is guarded by Queue.mu.
+type listening struct {
+	due bool // somebody calls Listen soon
+	// The callers of requests before told have been told; those before mark are next.
+	told, mark uint64
+	called     time.Duration // when Listen was called last
+}
+
+// Callers are told to listen once in listenLeast, or in twice the time that requests take of
+// late if that is longer, up to listenMost. A request that is pending when that is done the
+// second time since it has entered is a slow one: its caller is told.
+const (
+	listenLeast = time.Millisecond
+	listenMost  = 5 * time.Millisecond
+)
+
+// every is how often callers are told now.
+func (q *Queue) every() time.Duration {
+	return min(max(listenLeast, 2*q.lately), listenMost)
+}
+
+// clock returns the time, as of when the open batch was opened or Listen was called. With
+// requests of deaf callers that is not long ago.
+func (q *Queue) clock() time.Duration { return max(q.opened, q.called) }
+
+// tells decides whether the caller of r, which enters, will be told to listen. One listens at
+// once if its deadline may pass before it would be told, the clock being behind by one turn, or
+// if the network takes so long that most callers would be told.
+func (q *Queue) tells(r *wire.Request) bool {
+	return r.Deaf && q.usual < listenLeast/2 && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= 4*q.every())
+}
+
+// tellLater returns the duty of the sender of a request whose caller will be told.
+func (q *Queue) tellLater() (d Duty) {
+	if q.due {
+		return 0
+	}
+	q.due = true
+	return MustListen
+}
+
+// ListenAfter is when Listen is to be called by who has that duty.
+const ListenAfter = listenLeast
+
+// Listen tells callers to listen whose requests were pending already when it was called last.
+// again is when it has to be called again, if it is not 0. If reads is set, one of them has
+// the right to read: see [Session.Listens].
+func (q *Queue) Listen() (reads bool, again time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.called = timing.Clock()
+	if q.asking { // some of them are not to be seen
+		return false, q.every()
+	}
+	for b := q.head; b != nil; b = b.Next {
+		reads = q.tell(b) || reads
+	}
+	if q.open != nil {
+		reads = q.tell(q.open) || reads
+	}
+	if reads = reads && q.session != nil && q.reading == readCaller; reads {
+		q.session.Listens.Store(true)
+	}
+	q.told, q.mark = q.mark, q.seq
+	if q.due = q.told < q.mark && q.pending > 0; q.due {
+		again = q.every()
+	}
+	return reads, again
+}
+
+// tell tells the callers of b that are to be told. It reports whether one of them could not
+// be: it may have the right to read.
+func (q *Queue) tell(b *Batch) (reads bool) {
+	i := max(b.find(q.told), int(b.claimed.Load())-1) // who reads may wait for more of what is claimed
+	for ; i < len(b.Items) && b.Items[i].Seq < q.mark; i++ {
+		if caller := b.Items[i].Caller; caller != nil && !caller.Listen() {
+			reads = true
+		}
+	}
+	return reads
+}

@@ -1,0 +1,135 @@
+package queue
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// listener is a caller that counts how often it is told to listen.
+type listener struct {
+	modelCaller
+	told int
+}
+
+func (c *listener) Listen() bool {
+	if c.reads {
+		return false
+	}
+	c.told++
+	return true
+}
+
+func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, ticket wire.Ticket) {
+	t.Helper()
+	c = &listener{}
+	r := wire.Request{Buf: []byte("x"), Caller: c, Deaf: true, Deadline: deadline}
+	_, d, ticket, refused := q.Enter([]*wire.Request{&r}, &Entry{Future: c})
+	require.Nil(t, refused)
+	return c, d & MustListen, ticket
+}
+
+// Callers are told once, when they have been there for a whole turn; and somebody sees to that
+// as long as any of them is not told.
+func TestSlowCallersAreTold(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	slow, d, ticket := q.deaf(t, time.Time{})
+	require.Equal(t, MustListen, d)
+	require.True(t, ticket.Tells)
+	flying, d, _ := q.deaf(t, time.Time{})
+	require.Zero(t, d, "somebody calls Listen already")
+	b, _ := q.Take()
+	b.claimed.Store(1) // who reads waits for the rest of its reply
+
+	_, again := q.Listen()
+	require.Equal(t, listenLeast, again)
+	require.Zero(t, slow.told+flying.told)
+	late, d, _ := q.deaf(t, time.Time{})
+	require.Zero(t, d)
+	_, again = q.Listen()
+	require.Equal(t, []int{1, 1, 0}, []int{slow.told, flying.told, late.told})
+	require.Equal(t, listenLeast, again)
+	_, again = q.Listen()
+	require.Equal(t, []int{1, 1, 1}, []int{slow.told, flying.told, late.told})
+	require.Zero(t, again)
+
+	_, d, _ = q.deaf(t, time.Time{})
+	require.Equal(t, MustListen, d)
+}
+
+// Nobody is deaf whose deadline may pass before it would be told, or while answers take long.
+func TestNotTellsLater(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	_, d, ticket := q.deaf(t, time.Now().Add(2*listenLeast))
+	require.False(t, ticket.Tells)
+	require.Zero(t, d)
+	_, _, ticket = q.deaf(t, time.Now().Add(time.Minute))
+	require.True(t, ticket.Tells)
+	q.usual = listenLeast
+	_, _, ticket = q.deaf(t, time.Time{})
+	require.False(t, ticket.Tells)
+}
+
+// With queues that are long the turns are, too.
+func TestTurnsOfListening(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	for lately, every := range map[time.Duration]time.Duration{
+		0: listenLeast, listenLeast: 2 * listenLeast, time.Second: listenMost,
+	} {
+		q.lately = lately
+		require.Equal(t, every, q.every())
+	}
+}
+
+// Nobody is passed over while futures are asked whether they are cancelled.
+func TestListenWhileFuturesAreAsked(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	c, _, _ := q.deaf(t, time.Time{})
+	asked, answer := make(chan struct{}), make(chan struct{})
+	q.put(1, askedFuture{asked, answer})
+	taken := make(chan *Batch)
+	go func() {
+		b, _ := q.Take()
+		taken <- b
+	}()
+	<-asked
+	for range 3 {
+		_, again := q.Listen()
+		require.NotZero(t, again)
+	}
+	close(answer)
+	<-taken
+	q.Listen()
+	q.Listen()
+	require.Equal(t, 1, c.told)
+}
+
+type askedFuture struct{ asked, answer chan struct{} }
+
+func (askedFuture) Resolve(any, uint64) {}
+func (f askedFuture) Cancelled() error {
+	close(f.asked)
+	<-f.answer
+	return context.Canceled
+}
+
+// The caller that reads is told through its session, for as long as it has the right.
+func TestListenOfWhoReads(t *testing.T) {
+	q, s := newTestQueue(100, 1000), testSession()
+	s.MayPass = true
+	q.state, q.session, q.reading = Connected, s, readNobody
+	c, _, _ := q.deaf(t, time.Time{})
+	require.True(t, c.reads)
+	q.Listen()
+	require.False(t, s.Listens.Load())
+	reads, again := q.Listen()
+	require.True(t, reads)
+	require.Zero(t, again)
+	require.True(t, s.Listens.Load())
+	q.PassRead(s, true, nil)
+	require.False(t, s.Listens.Load())
+}
