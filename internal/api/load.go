@@ -35,6 +35,9 @@ func (m module) exported() (map[string][]string, error) {
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		fields := strings.Split(lines.Text(), "\t")
 		files[fields[0]] = fields[2]
+		if fields[2] == "" {
+			continue // it has tests only
+		}
 		if strings.HasPrefix(fields[0], m.path+"/") && fields[1] != "main" && !strings.Contains(fields[0], "/internal/") {
 			paths = append(paths, fields[0])
 		}
