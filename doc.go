@@ -30,7 +30,8 @@
 //	testbed           real servers, clusters and faulty networks, for tests
 //	contrib           modules of their own: OpenTelemetry and Prometheus
 //
-// Imports go one way: redis ← redisconn ← rediscluster.
+// Imports go one way: redis ← redisconn ← rediscluster. The guides are in docs: begin with
+// docs/README.md.
 //
 // # Vocabulary
 //

@@ -32,8 +32,7 @@ func TestOperatingNames(t *testing.T) {
 			known[field.Name] = true
 		}
 	}
-	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, "docs/operating.md"), "")
-	names := regexp.MustCompile("`([A-Z][a-z]+[A-Za-z]*)(?:\\(\\))?`").FindAllStringSubmatch(text, -1)
+	names := regexp.MustCompile("`([A-Z][a-z]+[A-Za-z]*)(?:\\(\\))?`").FindAllStringSubmatch(prose(t, "docs/operating.md"), -1)
 	if len(names) < 25 {
 		t.Errorf("only %d names", len(names))
 	}
@@ -60,6 +59,28 @@ func TestDesignNames(t *testing.T) {
 				t.Errorf("%s: there is no %s", doc, m[1])
 			}
 		}
+	}
+}
+
+// TestPageNames checks that what the documents for users name with its package, or with one of
+// the types that they name most, is there. That of other clients, in docs/migration.md, is left out.
+func TestPageNames(t *testing.T) {
+	known := declared(t)
+	name := regexp.MustCompile("`((?:redis|redisconn|rediscluster|redispubsub|redistest|memserver|testbed|(?:Sub\\w+|Group)?Opts|Connection|Cluster|Script|SyncCtx)\\.[A-Z]\\w*)")
+	found := 0
+	for _, page := range pages(t) {
+		if page == "docs/migration.md" {
+			continue
+		}
+		for _, m := range name.FindAllStringSubmatch(prose(t, page), -1) {
+			found++
+			if !known[m[1]] {
+				t.Errorf("%s: there is no %s", page, m[1])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d names", found)
 	}
 }
 

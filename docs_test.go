@@ -4,13 +4,12 @@ import (
 	"context"
 	"expvar"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -22,32 +21,6 @@ import (
 
 // What the package documentation shows, compiled.
 var (
-	_ = func(ctx context.Context, conn *redisconn.Connection, handle func(string, []byte),
-		reload func([]redispubsub.Topic, time.Time, time.Time)) error {
-		subscriber, err := redispubsub.New(conn, redispubsub.Opts{}) // or NewCluster(cluster, …)
-		if err != nil {
-			return err
-		}
-		defer subscriber.Close()
-		sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{})
-		if err := sub.Subscribe(ctx, redispubsub.Channel("news"), redispubsub.Pattern("user.*")); err != nil {
-			return err // the server has confirmed all topics, or this says which it has not
-		}
-		for ev, err := range sub.Events(ctx) {
-			if err != nil {
-				return err
-			}
-			switch ev := ev.(type) {
-			case redispubsub.Message:
-				handle(ev.Channel, ev.Payload)
-			case redispubsub.Gap:
-				if !ev.Open() {
-					reload(ev.Topics, ev.From, ev.To) // messages of these topics may be missing
-				}
-			}
-		}
-		return nil
-	}
 	_ = func(ctx context.Context) error {
 		conn, err := redisconn.Connect(ctx, "127.0.0.1:6379", redisconn.Opts{})
 		if err != nil {
@@ -87,33 +60,6 @@ var (
 		res := redis.SyncCtx{S: cluster}.Do(ctx, "SET", "key", "value")
 		return redis.AsError(res)
 	}
-	_ = func(ctx context.Context, password, sentinelPassword string) (*rediscluster.Cluster, error) {
-		// A master that sentinels watch. One sentinel is enough: it tells the others.
-		db, err := rediscluster.NewSentinel(ctx, []string{"10.0.0.1:26379"}, "mymaster", rediscluster.Opts{
-			HostOpts:     redisconn.Opts{Username: "visits", Password: password},
-			SentinelOpts: redisconn.Opts{Password: sentinelPassword},
-		})
-		return db, err
-	}
-	_ = func(ctx context.Context, password string) (*rediscluster.Cluster, error) {
-		// Endpoints of a managed Redis: which is the master, they say themselves.
-		db, err := rediscluster.NewReplicated(ctx, []string{"primary.example:6379", "reader.example:6379"}, rediscluster.Opts{
-			HostOpts: redisconn.Opts{Password: password, TLSEnabled: true},
-		})
-		return db, err
-	}
-	_ = func(ctx context.Context, db redis.SyncCtx) {
-		res := db.Do(ctx, "INCR", "counter")
-		if redis.SafeToRetry(redis.AsError(res)) {
-			res = db.Do(ctx, "INCR", "counter") // it did not run, and may do so this time
-		}
-		switch redis.OutcomeOf(res) {
-		case redis.OutcomeValue: // it ran
-		case redis.OutcomeRefused: // the server answered with an error
-		case redis.OutcomeNotSent: // it did not run
-		case redis.OutcomeUnknown: // it may have run
-		}
-	}
 	_ = func(ctx context.Context, t *testing.T) (any, any) {
 		mock := redistest.NewMock(t)
 		mock.Expect("GET", "user:1").Reply([]byte("Ann"))
@@ -151,11 +97,9 @@ var (
 		}
 		return nil
 	}
-	_ = func(conn *redisconn.Connection, err error) {
-		if delay, ok := redis.DelayOf(err); ok {
-			log.Print(delay.Longest(), ": ", delay) // wire: queue 40µs, wire 999ms, … behind 12 requests of 300 bytes
-		}
+	_ = func(conn *redisconn.Connection, cluster *rediscluster.Cluster) {
 		expvar.Publish("redis", expvar.Func(func() any { return conn.Stats() }))
+		expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 	}
 	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
 		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
@@ -166,18 +110,13 @@ var (
 // TestDocs checks that every Go block of the documentation stands in a test or
 // an example, line by line, so that it is compiled.
 func TestDocs(t *testing.T) {
-	migrations, err := filepath.Glob("internal/bench/migration/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var code strings.Builder
-	for _, name := range append(migrations, "example_test.go", "docs_test.go",
-		"redisconn/example_security_test.go", "redistest/example_test.go",
-		"contrib/redisotel/example_test.go", "contrib/redisprom/example_test.go") {
+	for _, name := range slices.Concat(files(t, "docs/*_test.go"), files(t, "internal/bench/migration/*.go"),
+		files(t, "contrib/*/example_test.go"), []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go"}) {
 		code.WriteString(squeeze(read(t, name)))
 	}
 	blocks := map[string][]string{}
-	for _, name := range []string{"README.md", "docs/security.md", "docs/migration.md", "docs/operating.md"} {
+	for _, name := range pages(t) {
 		for _, block := range strings.Split(read(t, name), "```go\n")[1:] {
 			block, _, _ = strings.Cut(block, "```")
 			blocks[name] = append(blocks[name], block)
@@ -193,8 +132,8 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	if len(blocks) != 11 {
-		t.Errorf("Go blocks in %d documents of 11", len(blocks))
+	if len(blocks) < 20 {
+		t.Errorf("Go blocks in %d documents only", len(blocks))
 	}
 	for name, found := range blocks {
 		for _, block := range found {
@@ -205,23 +144,85 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocLinks checks that what the documentation links to, or shows, is there.
+// TestDocLinks checks that what the documentation links to, or shows, is there: files, and
+// the headings of pages.
 func TestDocLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
-	code := regexp.MustCompile("(?s)```.*?```")
-	for _, pattern := range []string{"*.md", "docs/*.md", "internal/bench/*.md"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: %d documents, %v", pattern, len(names), err)
-		}
-		for _, name := range names {
-			for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(read(t, name), ""), -1) {
-				if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
+	for _, name := range slices.Concat(files(t, "*.md"), files(t, "docs/*.md"), files(t, "internal/bench/*.md")) {
+		for _, m := range link.FindAllStringSubmatch(prose(t, name), -1) {
+			target, anchor := filepath.Join(filepath.Dir(name), m[1]), m[2]
+			if m[1] == "" {
+				target = name
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if anchor != "" && !slices.Contains(anchors(t, target), anchor) {
+				t.Errorf("%s: %s has no heading #%s", name, target, anchor)
 			}
 		}
 	}
+}
+
+// TestDocIndex checks that the README and the index of docs link to each page.
+func TestDocIndex(t *testing.T) {
+	readme, index := read(t, "README.md"), read(t, "docs/README.md")
+	for _, page := range files(t, "docs/*.md") {
+		name := filepath.Base(page)
+		if name == "README.md" {
+			continue
+		}
+		if !strings.Contains(readme, "](docs/"+name+")") {
+			t.Errorf("README.md does not link to %s", page)
+		}
+		if !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md does not link to %s", page)
+		}
+	}
+}
+
+// TestGodocPages checks that the pages which comments of packages name are there.
+func TestGodocPages(t *testing.T) {
+	found := 0
+	for _, name := range slices.Concat(files(t, "doc.go"), files(t, "*/doc.go")) {
+		for _, page := range regexp.MustCompile(`docs/\w+\.md`).FindAllString(read(t, name), -1) {
+			found++
+			if _, err := os.Stat(page); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d pages are named", found)
+	}
+}
+
+// pages are the documents for users.
+func pages(t *testing.T) []string { return append(files(t, "docs/*.md"), "README.md") }
+
+// files returns the files of a pattern, of which there have to be some.
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(names), err)
+	}
+	return names
+}
+
+// prose is a document without its blocks of code.
+func prose(t *testing.T, name string) string {
+	t.Helper()
+	return regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, name), "")
+}
+
+// anchors returns what the headings of a document are linked by.
+func anchors(t *testing.T, name string) (found []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(prose(t, name), -1) {
+		text := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		found = append(found, strings.ReplaceAll(text, " ", "-"))
+	}
+	return found
 }
 
 func read(t *testing.T, name string) string {

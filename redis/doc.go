@@ -42,6 +42,12 @@
 //
 // Errors print no argument of a request: see [EKRequest] and [Request.String].
 //
+// # Guides
+//
+// The pages docs/values.md, docs/batches.md, docs/transactions.md, docs/sessions.md,
+// docs/streams.md and docs/errors.md of this module show more, and docs/pitfalls.md what
+// surprises those who come from another client.
+//
 // # Codec
 //
 // [AppendRequest] encodes, a [Decoder] decodes. Decoding is strict, and bounded by

@@ -67,4 +67,6 @@
 // that has never synced is not read from. Slots on the move, and those in the set
 // [redisclusterutil.MasterOnlyKey], are read from their masters. With Opts.Zone, reads
 // go to nodes of the caller's availability zone as long as there are any.
+//
+// The guides are docs/cluster.md, docs/sentinel.md and docs/options.md.
 package rediscluster

@@ -11,9 +11,10 @@ import (
 // Opts are the options of a Cluster. The zero value is fit for production. An option
 // that is out of its bounds is corrected, and reported by a LogOptCorrected.
 type Opts struct {
-	// HostOpts are the options of each connection. The cluster itself sets DB,
-	// AsyncDial, ReadOnly and Handle. ReconnectPause defaults to 200 ms and
-	// ReconnectPauseMax to 500 ms here, so that a node that is back is soon in use.
+	// HostOpts are the options of each connection. The cluster itself sets AsyncDial,
+	// ReadOnly, Handle and Logger. DB is for [NewSentinel] and [NewReplicated]: a cluster
+	// has the database 0 only. ReconnectPause defaults to 200 ms and ReconnectPauseMax to
+	// 500 ms here, so that a node that is back is soon in use.
 	HostOpts redisconn.Opts
 	// ConnsPerHost is the number of connections to each node, 1 at the least. Default 2.
 	ConnsPerHost int

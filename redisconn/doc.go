@@ -42,4 +42,9 @@
 //
 // Opts.MaxRequests and Opts.MaxBytes bound the queue, Opts.IOTimeout how long an
 // answer may take, Opts.Limits how large it may be.
+//
+// # Guides
+//
+// docs/options.md says when to set which option, docs/security.md what bounds what,
+// docs/operating.md what to look at when requests get slow.
 package redisconn

@@ -42,4 +42,6 @@
 // Each node of a cluster notifies of its own keys. With [SubscriptionOpts].On the topics,
 // such as Pattern("__keyevent@0__:expired"), are subscribed on all masters, or on all nodes,
 // as these come and go. The servers' notify-keyspace-events says which events there are.
+//
+// The guide is docs/pubsub.md.
 package redispubsub

@@ -21,6 +21,8 @@
 // does not retain arguments. Malformed and forbidden requests are refused as a
 // connection refuses them. Each future that is not nil is resolved once, in the
 // order of the requests, and in another goroutine.
+//
+// The guide is docs/testing.md.
 package redistest
 
 // TB is the part of testing.TB that this package uses.

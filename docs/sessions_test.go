@@ -1,0 +1,50 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func Example_blocking() {
+	ctx, cancel := context.WithCancel(context.Background())
+	db, end := opened()
+	defer end()
+	work := func(job string) {
+		fmt.Println(job)
+		cancel()
+	}
+	worker := func() error {
+		for {
+			var job []string
+			err := db.DoInto(ctx, &job, "BLPOP", "jobs", 0)
+			if err != nil {
+				return err // ctx has ended, for one
+			}
+			work(job[1])
+		}
+	}
+	db.Do(ctx, "RPUSH", "jobs", "paint")
+	fmt.Println(redis.OutcomeOf(worker()))
+	// Output:
+	// paint
+	// not sent
+}
+
+func Example_sessions() {
+	ctx := context.Background()
+	conn, end := connected()
+	defer end()
+
+	// On one server no key is needed; in a cluster it is one of the node to be used.
+	err := redis.WithSession(ctx, conn, "", func(session *redis.Session) error {
+		session.Do("SELECT", 1)
+		return redis.AsError(session.Do("SET", "balance", 5))
+	})
+	fmt.Println(err)
+	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "GET", "balance")) // of database 0
+	// Output:
+	// <nil>
+	// <nil>
+}

@@ -1,0 +1,92 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest"
+	"github.com/joomcode/redispipe/redistest/memserver"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// Names is what is to be tested: it reads a user's name, and tries again if
+// that is safe.
+type Names struct {
+	DB redis.SyncCtx
+}
+
+var errNoUser = errors.New("no such user")
+
+func (n Names) Of(ctx context.Context, user string) (string, error) {
+	var name *string
+	err := n.DB.DoInto(ctx, &name, "GET", "user:"+user)
+	if redis.SafeToRetry(err) {
+		err = n.DB.DoInto(ctx, &name, "GET", "user:"+user)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case name == nil:
+		return "", errNoUser
+	}
+	return *name, nil
+}
+
+func TestNames(t *testing.T) {
+	mock := redistest.NewMock(t)
+	names := Names{redis.SyncCtx{S: mock}}
+
+	mock.Expect("GET", "user:1").NotSent()
+	mock.Expect("GET", "user:1").Reply([]byte("Ann"))
+	if name, err := names.Of(t.Context(), "1"); name != "Ann" || err != nil {
+		t.Error(name, err)
+	}
+	mock.Expect("GET", "user:2").Reply(nil)
+	if _, err := names.Of(t.Context(), "2"); err != errNoUser {
+		t.Error(err)
+	}
+	mock.Expect("GET", "user:3").Unknown()
+	if _, err := names.Of(t.Context(), "3"); err == nil {
+		t.Error("what may have happened is not repeated")
+	}
+}
+
+func TestNamesInMemory(t *testing.T) {
+	server := memserver.New(t)
+	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	names := Names{redis.SyncCtx{S: conn}}
+	names.DB.Do(t.Context(), "SET", "user:1", "Ann", "EX", 60)
+	if name, err := names.Of(t.Context(), "1"); name != "Ann" || err != nil {
+		t.Error(name, err)
+	}
+	server.Advance(time.Hour)
+	if _, err := names.Of(t.Context(), "1"); err != errNoUser {
+		t.Error(err)
+	}
+}
+
+func TestNamesOnServer(t *testing.T) {
+	server := testbed.NewServer(t)
+	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	names := Names{redis.SyncCtx{S: conn}}
+	server.Pause() // SIGSTOP: it accepts connections and answers nothing
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := names.Of(ctx, "1"); !redis.CausedBy(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}

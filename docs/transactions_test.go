@@ -1,0 +1,103 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func Example_transaction() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	reqs := []redis.Request{
+		redis.Req("SET", "a", 1),
+		redis.Req("INCR", "a"),
+	}
+	results, err := db.SendTransaction(ctx, reqs)
+	if err != nil {
+		log.Fatal(err) // there are no results
+	}
+	var a int64
+	if err := redis.Collect(reqs, results, nil, &a); err != nil {
+		log.Fatal(err) // one request or more failed; the others ran
+	}
+	fmt.Println(a)
+	// Output: 2
+}
+
+func Example_watch() {
+	conn, end := connected()
+	defer end()
+	ctx := context.Background()
+	redis.SyncCtx{S: conn}.Do(ctx, "SET", "balance", 100)
+
+	results, err := redis.Watch(ctx, conn, []string{"balance"}, func(tx *redis.Tx) error {
+		var balance int64
+		if err := tx.DoInto(&balance, "GET", "balance"); err != nil {
+			return err
+		}
+		tx.Queue("SET", "balance", balance-30)
+		return nil
+	})
+
+	fmt.Println(results, err)
+	fmt.Printf("%s\n", redis.SyncCtx{S: conn}.Do(ctx, "GET", "balance"))
+	// Output:
+	// [OK] <nil>
+	// 70
+}
+
+// take takes so many from a stock, if there are as many.
+var take = redis.NewScript(`
+	local left = tonumber(redis.call('GET', KEYS[1]) or '0')
+	if left < tonumber(ARGV[1]) then return -1 end
+	return redis.call('DECRBY', KEYS[1], ARGV[1])`)
+
+func Example_scripts() {
+	conn, end := connected()
+	defer end()
+	ctx := context.Background()
+	redis.Sync{S: conn}.Do("SET", "stock", 6)
+
+	left, err := redis.As[int64](take.Do(ctx, conn, []string{"stock"}, 2))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// In batches and transactions, through a Sender that knows the script.
+	db := redis.SyncCtx{S: redis.WithScripts(conn, take)}
+	results, err := db.SendTransaction(ctx, []redis.Request{
+		take.Request([]string{"stock"}, 2), // with its body
+		take.Request([]string{"stock"}, 3), // by its hash
+	})
+
+	fmt.Println(left, results, err)
+	// Output: 4 [2 -1] <nil>
+}
+
+func TestFunctions(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
+	conn, end := connected()
+	defer end()
+	ctx := t.Context()
+
+	stocks := redis.NewLibrary(`#!lua name=stocks
+		redis.register_function('add', function(keys, args)
+			return redis.call('INCRBY', keys[1], args[1])
+		end)`)
+	if err := stocks.Load(ctx, conn); err != nil {
+		log.Fatal(err)
+	}
+	add := stocks.Function("add")
+	n, err := redis.As[int64](add.Do(ctx, conn, []string{"stock"}, 10))
+
+	if n != 10 || err != nil {
+		t.Error(n, err)
+	}
+}

@@ -1,0 +1,175 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func Example_results() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	res := db.Do(ctx, "SET", "key", "value", "EX", 60)
+	if err := redis.AsError(res); err != nil {
+		log.Fatal(err)
+	}
+	switch res := db.Do(ctx, "GET", "key").(type) {
+	case []byte:
+		fmt.Printf("%s\n", res)
+	case nil:
+		fmt.Println("no such key")
+	case error:
+		log.Fatal(res)
+	}
+	// Output: value
+}
+
+func Example_null() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	var name *string
+	if err := db.DoInto(ctx, &name, "GET", "name"); err != nil {
+		log.Fatal(err)
+	}
+	if name == nil {
+		fmt.Println("no such key")
+	}
+	// Output: no such key
+}
+
+// User is what a service keeps in a hash.
+type User struct {
+	Name  string        `redis:"name"`
+	Age   uint8         `redis:"age"`
+	Mail  *string       `redis:"mail"`            // nil: there is none
+	Title string        `redis:"title,omitempty"` // left out when empty
+	Seen  time.Time     `redis:"seen,unix"`
+	Quota time.Duration `redis:"quota,ms"`
+}
+
+func Example_structs() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	ann := User{Name: "Ann", Age: 30, Seen: time.Unix(1700000000, 0), Quota: time.Second}
+	res := db.Do(ctx, "HSET", redis.Args("user:1", &ann)...)
+	if err := redis.AsError(res); err != nil {
+		log.Fatal(err)
+	}
+	var user User
+	if err := db.DoInto(ctx, &user, "HGETALL", "user:1"); err != nil {
+		log.Fatal(err) // redis.ErrResponseNil: no such user, or a field is missing
+	}
+	fmt.Println(user.Name, user.Age, user.Mail, user.Seen, user.Quota)
+
+	// Only some of the fields, which is all that this struct has.
+	var brief struct {
+		Name string `redis:"name"`
+	}
+	fmt.Println(db.DoInto(ctx, &brief, "HMGET", "user:1", "name"), brief.Name)
+
+	// A *User is nil for a key that is not there.
+	nobody, err := redis.As[*User](db.Do(ctx, "HGETALL", "user:2"))
+	fmt.Println(nobody, err)
+
+	// Nothing is cut or zeroed silently.
+	db.Do(ctx, "HSET", "user:1", "age", 256)
+	err = db.DoInto(ctx, &user, "HGETALL", "user:1")
+	fmt.Println(redis.AsErrorx(err).Message())
+	// Output:
+	// Ann 30 <nil> 2023-11-14 22:13:20 +0000 UTC 1s
+	// <nil> Ann
+	// <nil> <nil>
+	// field Age of docs_test.User (tag `redis:"age"`): the reply is out of the range of uint8
+}
+
+func Example_typed() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	// A leaderboard.
+	players := []redis.Scored[string]{{Member: "ann", Score: 3}, {Member: "bob", Score: 5}}
+	db.Do(ctx, "ZADD", redis.Args("board", players)...)
+	top, err := redis.As[[]redis.Scored[string]](db.Do(ctx, "ZRANGE", "board", 0, 9, "REV", "WITHSCORES"))
+	fmt.Println(top, err)
+
+	// A stream.
+	db.Do(ctx, "XADD", redis.Args("visits", "1-0", map[string]int{"page": 7})...)
+	visits, err := redis.As[[]redis.Entry[map[string]int]](db.Do(ctx, "XRANGE", "visits", "-", "+"))
+	fmt.Println(visits, err)
+
+	// Null is a nil pointer.
+	db.Do(ctx, "SET", "a", 1)
+	numbers, err := redis.As[[]*int](db.Do(ctx, "MGET", "a", "b"))
+	fmt.Println(*numbers[0], numbers[1], err)
+	// Output:
+	// [{bob 5} {ann 3}] <nil>
+	// [{1-0 map[page:7]}] <nil>
+	// 1 <nil> <nil>
+}
+
+func Example_times() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	args := redis.Args("token", "s3cret", "EX", redis.Seconds(time.Minute))
+	if err := redis.AsError(db.Do(ctx, "SET", args...)); err != nil {
+		log.Fatal(err)
+	}
+	ttl, err := redis.As[redis.Seconds](db.Do(ctx, "TTL", "token"))
+
+	fmt.Println(time.Duration(ttl), err)
+	// Output: 1m0s <nil>
+}
+
+func Example_iterators() {
+	conn, end := connected()
+	defer end()
+	ctx := context.Background()
+	db := redis.SyncCtx{S: conn}
+	db.Do(ctx, "HSET", "visits", "home", 3)
+	db.Do(ctx, "ZADD", "board", 5, "bob")
+
+	for key, err := range redis.Keys(ctx, conn, redis.ScanOpts{Match: "v*"}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(key)
+	}
+	for field, err := range redis.Fields[int](ctx, conn, redis.ScanOpts{Key: "visits"}) {
+		fmt.Println(field.Name, field.Value+1, err)
+	}
+	for player, err := range redis.ScoredMembers[string](ctx, conn, redis.ScanOpts{Key: "board"}) {
+		fmt.Println(player.Member, player.Score, err)
+	}
+	// Output:
+	// visits
+	// home 4 <nil>
+	// bob 5 <nil>
+}
+
+func Example_stream() {
+	conn, end := connected()
+	defer end()
+	ctx := context.Background()
+	redis.SyncCtx{S: conn}.Do(ctx, "SET", "film", "a long one")
+	w := os.Stdout
+
+	n := conn.DoStream(ctx, w, "GET", "film")
+	if err := redis.AsError(n); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(":", n, "bytes")
+	// Output: a long one: 10 bytes
+}
