@@ -47,6 +47,10 @@ func TestOperatingNames(t *testing.T) {
 // CONTRIBUTING.md name are there.
 func TestDesignNames(t *testing.T) {
 	known := declared(t)
+	names := map[string]bool{}
+	for name := range known {
+		names[name[strings.LastIndex(name, ".")+1:]] = true
+	}
 	foreign := regexp.MustCompile(`^(context|errors|go|io|runtime|sync)\.`) // Go's own
 	name := regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z]+|[a-z_/]+\\.go)(?:\\(.*?\\))?`")
 	for _, doc := range []string{"DESIGN.md", "CONTRIBUTING.md"} {
@@ -57,6 +61,12 @@ func TestDesignNames(t *testing.T) {
 		for _, m := range found {
 			if !known[m[1]] && !foreign.MatchString(m[1]) {
 				t.Errorf("%s: there is no %s", doc, m[1])
+			}
+		}
+		// Names of functions, constants and fields alone.
+		for _, m := range regexp.MustCompile("`([a-z]+[A-Z][A-Za-z]*)`").FindAllStringSubmatch(read(t, doc), -1) {
+			if !names[m[1]] {
+				t.Errorf("%s: nothing is called %s", doc, m[1])
 			}
 		}
 	}

@@ -70,3 +70,64 @@
 //
 // The guides are docs/cluster.md, docs/sentinel.md and docs/options.md.
 package rediscluster
+
+// For maintainers: how a cluster works.
+//
+// Requests are routed by an immutable snapshot (internal/route), which they read through
+// an atomic pointer: slot → shard → node → link, by array indexes, without a lock or a
+// map. One goroutine (refresh.go) makes new snapshots: it polls up to 16 nodes, masters
+// first (nodesource.go), and merges their answers (topology.Merge). When claims on a slot
+// contradict each other, the greater configuration epoch wins. A master and a replica at
+// the same address are two nodes, because READONLY belongs to the connection.
+//
+// What is decided, and not done, is in internal/topology, which imports no connection:
+// layouts (who serves what, by addresses) and what they follow from, and what becomes of a
+// request after an error. What a node and its connections are, and which of them a request
+// gets, is in internal/route. A snapshot is a layout with connections: its nodes stand at
+// the places that they have in the layout.
+//
+// One function decides what to do after an error (topology.Redirect: error, tries so far,
+// whether it is idempotent, limits → decision). One place does it (retrier.go) for
+// everything that can be sent again: single requests (attempt), parts of SendMany,
+// transactions. All of them stay encoded. retrier.enter lets them in: each is counted,
+// from then until it is resolved, before it looks whether Shutdown has begun. If one
+// attempt ended unknown, a later not sent does not make the request not sent. Credentials
+// go to nodes that the topology names, and never to an address that only a redirect named.
+//
+// Layouts come from a source (source.go): the nodes of a cluster (nodesource.go),
+// sentinels (sentinel.go), or the servers of a list (replicated.go). The refresher asks
+// the source and makes topologies of its answers; nothing else knows the source. Without a
+// cluster the layout has one shard for all slots, and route.Rules.Sharded is false. Then
+// all keys count as of one slot, and every handshake asks ROLE. A node that has left may
+// go on as a master, so nothing is sent to it from that moment on (closeSoon).
+//
+// Each sentinel has two goroutines: one listens to its events, and the other asks it after
+// each event. topology.Reports makes a layout of the last answers of all sentinels. A
+// sentinel that leads a failover announces +promoted-slave as soon as there is a new
+// master, and +switch-master only when the other replicas follow it, so any event is just
+// a reason to ask. The address is asked for before and after the epoch, since it changes
+// after the epoch does.
+//
+// topology.ServerInfos are what the servers of a list say of themselves, and make a layout
+// of it: which of several masters counts. A master that was restarted from a dump has a
+// master_replid2, too, from Redis 7.0 on, as if it was promoted, so a history is trusted
+// only where nothing was written beside it, and the server is not known to have been
+// restarted. The layout also has the id of the master's run. If a connection leads to
+// another run, or has refused a write, the master's node is replaced by one with new
+// connections (Node.Outdated), and the old ones end like those of a node that has left.
+//
+// The links of a node that has left are closed when their requests are answered
+// (retire.go), 100 ms later at the earliest, so that callers who have read the old
+// snapshot can still send. Without a cluster they take nothing more (closeSoon): what is
+// not written is taken back (internal/pipe/stopwrites.go) and goes to the new master, and
+// so does what those callers send.
+//
+// A scan walks the masters, and keeps which slots it has covered (topology.Coverage). Each
+// master is asked for its slots before and after its walk. Slots that it did not have all
+// the time are walked again, on the node that has them then, and only their keys are
+// returned.
+//
+// In a cluster a session's connection is a sessionConn, and what the retrier sends for it
+// is the wish to open one, so sessions wait for a node as requests do. It follows
+// redirects until a request is answered otherwise, since until then the connection has no
+// state that could be lost. After a later redirect Watch begins anew.
