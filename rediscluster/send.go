@@ -59,7 +59,7 @@ func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 
 // Inner is for packages of this module: nobody else can call it.
 func (c *Cluster) Inner(a wire.Ask) wire.Inner[redis.Future] {
-	if _, own := a.Held.(*Cluster); own {
+	if _, own := a.Held.(*Cluster); own || a.Embedded {
 		return &c.within[MasterOnly]
 	}
 	return nil
@@ -67,7 +67,7 @@ func (c *Cluster) Inner(a wire.Ask) wire.Inner[redis.Future] {
 
 // Inner is for packages of this module: nobody else can call it.
 func (p PolicyMan) Inner(a wire.Ask) wire.Inner[redis.Future] {
-	if _, own := a.Held.(PolicyMan); own {
+	if _, own := a.Held.(PolicyMan); own || a.Embedded {
 		return p.with(p.Policy)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -18,6 +19,31 @@ import (
 )
 
 var _ redispubsub.Nodes = (*rediscluster.Cluster)(nil)
+
+// A subscriber sends nothing through a cluster, so it takes what embeds one, too. It needs
+// the nodes, which nobody else has.
+func TestWhatIsACluster(t *testing.T) {
+	c, err := rediscluster.NewReplicated(t.Context(), []string{testbed.NewServer(t).Addr()}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	defer c.Close()
+	type decorator struct{ *rediscluster.Cluster }
+	for name, nodes := range map[string]redispubsub.Nodes{
+		"cluster": c, "policy": c.WithPolicy(rediscluster.PreferSlaves), "decorator": decorator{c},
+	} {
+		s, err := redispubsub.NewCluster(nodes, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+		require.NoError(t, err, name)
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")), name)
+		s.Close()
+	}
+	_, err = redispubsub.NewCluster(nobody{}, redispubsub.Opts{})
+	assert.ErrorContains(t, err, "no cluster")
+}
+
+// nobody is a Nodes that has none.
+type nobody struct{ redispubsub.Nodes }
+
+func (nobody) Inner(wire.Ask) wire.Inner[redis.Future] { return nil }
 
 func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cluster {
 	t.Helper()

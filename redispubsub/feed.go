@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -28,7 +29,7 @@ type feed struct {
 }
 
 type feedKey struct {
-	conn  *redisconn.Connection
+	conn  inner.Node
 	owner *Subscription // as in topicKey
 }
 

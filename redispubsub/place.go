@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 const (
@@ -44,7 +44,7 @@ func (s *Subscriber) refusedLocked(t *topic, err error, touched map[*feed]struct
 	addr, _ := to.(string)
 	f.openGapsLocked(t, f.session, s.whyMoved(f.key.conn, addr), nil)
 	if addr != "" && t.hops < hopsMost {
-		if conn := s.nodes.PushNodeAt(addr); conn != nil && conn != f.key.conn {
+		if conn := s.nodes.MasterAt(addr); conn != nil && conn != f.key.conn {
 			t.hops++
 			s.moveLocked(t, conn, touched)
 			return
@@ -56,9 +56,9 @@ func (s *Subscriber) refusedLocked(t *topic, err error, touched map[*feed]struct
 
 // whyMoved returns why a topic leaves a node. addr is the node to be asked instead, if
 // it is known by its address only.
-func (s *Subscriber) whyMoved(from *redisconn.Connection, addr string) Reason {
-	masters, replicas, _, _ := s.nodes.PushNodes()
-	named := func(conn *redisconn.Connection) bool { return conn.Addr() == addr }
+func (s *Subscriber) whyMoved(from inner.Node, addr string) Reason {
+	masters, replicas, _, _ := s.nodes.All()
+	named := func(conn inner.Node) bool { return conn.Addr() == addr }
 	if !slices.Contains(masters, from) || slices.ContainsFunc(replicas, named) && !slices.ContainsFunc(masters, named) {
 		return Failover
 	}
@@ -99,7 +99,7 @@ func (s *Subscriber) placeAll() {
 
 // lookLocked notes when there are other nodes, or other slots of theirs, than before.
 func (s *Subscriber) lookLocked() {
-	if _, _, _, changed := s.nodes.PushNodes(); changed != s.seen {
+	if _, _, _, changed := s.nodes.All(); changed != s.seen {
 		s.seen, s.moved = changed, time.Now()
 	}
 }
@@ -107,7 +107,7 @@ func (s *Subscriber) lookLocked() {
 // followLocked has a subscription be on the nodes that there are. What it missed of a new
 // one is a gap; so is what it has not received yet of one that is none any more.
 func (s *Subscriber) followLocked(sub *Subscription, touched map[*feed]struct{}) {
-	masters, replicas, asked, _ := s.nodes.PushNodes()
+	masters, replicas, asked, _ := s.nodes.All()
 	nodes := sub.nodes(masters, replicas)
 	for t, members := range sub.members {
 		since := asked
@@ -169,7 +169,7 @@ func (s *Subscriber) placeLocked(t *topic, touched map[*feed]struct{}) {
 	switch {
 	case conn != nil:
 	case t.key.sharded():
-		conn = s.nodes.PushNode(t.key.slot())
+		conn = s.nodes.Master(t.key.slot())
 	default:
 		conn = s.anyNodeLocked(t)
 	}
@@ -202,8 +202,8 @@ const busLag = 100 * time.Millisecond
 // unless that can't be reached; for a channel the one where it is published, so that
 // messages do not depend on the bus, nor on its order; for a pattern one that has a socket
 // already, or any.
-func (s *Subscriber) anyNodeLocked(t *topic) *redisconn.Connection {
-	nodes, _, _, _ := s.nodes.PushNodes()
+func (s *Subscriber) anyNodeLocked(t *topic) inner.Node {
+	nodes, _, _, _ := s.nodes.All()
 	if f := t.feed; f != nil && (f.state != SocketDown || time.Since(f.changed) < busLag) && slices.Contains(nodes, f.key.conn) {
 		return f.key.conn
 	}
@@ -214,7 +214,7 @@ func (s *Subscriber) anyNodeLocked(t *topic) *redisconn.Connection {
 			}
 		}
 	}
-	return s.nodes.PushNodeOf(int(slot.Of(t.key.Name)))
+	return s.nodes.Publisher(int(slot.Of(t.key.Name)))
 }
 
 // moveLocked puts a topic on the feed of a node, off that of another. What is left there
@@ -228,7 +228,7 @@ func (s *Subscriber) anyNodeLocked(t *topic) *redisconn.Connection {
 // asked twice, since one that was stopped confirms at once and reads the bus then. And the
 // topic may still be subscribed there from an earlier time, with older messages on the way:
 // so a confirmation is waited for in any case.
-func (s *Subscriber) moveLocked(t *topic, conn *redisconn.Connection, touched map[*feed]struct{}) *topic {
+func (s *Subscriber) moveLocked(t *topic, conn inner.Node, touched map[*feed]struct{}) *topic {
 	to := s.feedLocked(feedKey{conn, t.key.owner})
 	members := t.members
 	there := to.topics[t.key.Topic] // that is being unsubscribed

@@ -1,7 +1,6 @@
 package redispubsub_test
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -44,20 +45,42 @@ func (n *fakeNodes) change(masters ...*redisconn.Connection) {
 	n.changed = make(chan struct{})
 }
 
-func (n *fakeNodes) PushNode(int) *redisconn.Connection {
+// Inner implements redispubsub.Nodes.
+func (n *fakeNodes) Inner(wire.Ask) wire.Inner[redis.Future] { return within{nil, n} }
+
+func (n *fakeNodes) ForceReloading() { n.reloads.Add(1) }
+
+// within is fakeNodes as the package sees it.
+type within struct {
+	wire.Inner[redis.Future] // nil: nothing is sent
+	*fakeNodes
+}
+
+var _ inner.Nodes = within{}
+
+func (n within) Master(int) inner.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.at == nil {
+		return nil
+	}
 	return n.at
 }
 
-func (n *fakeNodes) PushNodeOf(int) *redisconn.Connection    { return n.PushNode(0) }
-func (n *fakeNodes) PushNodeAt(string) *redisconn.Connection { return nil }
-func (n *fakeNodes) ForceReloading()                         { n.reloads.Add(1) }
+func (n within) Publisher(int) inner.Node   { return n.Master(0) }
+func (n within) MasterAt(string) inner.Node { return nil }
 
-func (n *fakeNodes) PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{}) {
+func (n within) All() (masters, replicas []inner.Node, since time.Time, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.masters), slices.Clone(n.replicas), time.Time{}, n.changed
+	return asNodes(n.masters), asNodes(n.replicas), time.Time{}, n.changed
+}
+
+func asNodes(conns []*redisconn.Connection) (nodes []inner.Node) {
+	for _, conn := range conns {
+		nodes = append(nodes, conn)
+	}
+	return nodes
 }
 
 func newFakeSubscriber(t testing.TB, nodes *fakeNodes) *redispubsub.Subscriber {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -17,7 +19,7 @@ import (
 // confirmed. They are compared after each change of either: a new socket, a
 // confirmation, a slot that moves.
 type Subscriber struct {
-	nodes  Nodes
+	nodes  inner.Nodes
 	lag    time.Duration // how late a server may send what it has from others
 	logger Logger
 	hooks  redis.Hooks
@@ -43,42 +45,36 @@ type Subscriber struct {
 	moved   time.Time             // when other nodes, or other slots of theirs, were found last
 }
 
-// Nodes is where a subscriber finds servers. *rediscluster.Cluster is one.
+// Nodes is a cluster: a *rediscluster.Cluster, or what embeds one.
 type Nodes interface {
-	// PushNode returns the connection to the master of a slot, or nil if nobody serves
-	// it. PushNodeOf returns the connection to the node that PUBLISH to a channel of
-	// the slot is sent to, a master that is connected; nil if none is.
-	PushNode(slot int) *redisconn.Connection
-	PushNodeOf(slot int) *redisconn.Connection
-	// PushNodeAt returns the connection to the master with an address, or nil.
-	PushNodeAt(addr string) *redisconn.Connection
-	// PushNodes returns connections to all masters and to all replicas, a time at which
-	// they were known to be still those before, and a channel that is closed when other
-	// nodes, or other slots of theirs, are known.
-	PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{})
-	// ForceReloading has the nodes found out again soon. It does not wait.
+	// Inner is for packages of this module: nobody else can call it.
+	Inner(wire.Ask) wire.Inner[redis.Future]
+	// ForceReloading has the nodes found out again soon.
 	ForceReloading()
 	// Ctx returns the context that the subscriber ends with.
 	Ctx() context.Context
 }
 
 // oneNode is the Nodes of a connection.
-type oneNode struct{ *redisconn.Connection }
+type oneNode struct {
+	inner.Nodes // for what nobody asks of them: it is nil
+	conn        *redisconn.Connection
+}
 
-func (n oneNode) PushNode(int) *redisconn.Connection      { return n.Connection }
-func (n oneNode) PushNodeOf(int) *redisconn.Connection    { return n.Connection }
-func (n oneNode) PushNodeAt(string) *redisconn.Connection { return nil }
-func (n oneNode) ForceReloading()                         {}
-func (n oneNode) PushNodes() (masters, replicas []*redisconn.Connection, since time.Time, changed <-chan struct{}) {
-	return []*redisconn.Connection{n.Connection}, nil, time.Time{}, nil
+func (n oneNode) Master(int) inner.Node      { return n.conn }
+func (n oneNode) Publisher(int) inner.Node   { return n.conn }
+func (n oneNode) MasterAt(string) inner.Node { return nil }
+func (n oneNode) ForceReloading()            {}
+func (n oneNode) All() (masters, replicas []inner.Node, since time.Time, changed <-chan struct{}) {
+	return []inner.Node{n.conn}, nil, time.Time{}, nil
 }
 
 // topicKey names what is asked for: a topic, for all subscriptions that share sockets or
 // for one that has its own, and on which node.
 type topicKey struct {
 	Topic
-	owner *Subscription         // nil: shared; Subscriber.everywhere: shared by those on several nodes
-	node  *redisconn.Connection // nil: one that has the topic
+	owner *Subscription // nil: shared; Subscriber.everywhere: shared by those on several nodes
+	node  inner.Node    // nil: one that has the topic
 }
 
 func (k topicKey) spot() spot {
@@ -125,7 +121,7 @@ func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 	if conn == nil {
 		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
 	}
-	return newSubscriber(oneNode{conn}, 0, opts), nil
+	return newSubscriber(conn.Ctx(), oneNode{conn: conn}, 0, opts), nil
 }
 
 // NewCluster makes a Subscriber on the nodes of a cluster. Sharded channels are
@@ -136,10 +132,14 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	if nodes == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
 	}
-	return newSubscriber(nodes, busLag, opts), nil
+	within := inner.NodesOf(nodes)
+	if within == nil {
+		return nil, redis.ErrOpts.NewType("no_cluster").New("it is no cluster of package rediscluster")
+	}
+	return newSubscriber(nodes.Ctx(), within, busLag, opts), nil
 }
 
-func newSubscriber(nodes Nodes, lag time.Duration, opts Opts) *Subscriber {
+func newSubscriber(ctx context.Context, nodes inner.Nodes, lag time.Duration, opts Opts) *Subscriber {
 	if opts.Logger == nil {
 		opts.Logger = DefaultLogger{}
 	}
@@ -148,8 +148,8 @@ func newSubscriber(nodes Nodes, lag time.Duration, opts Opts) *Subscriber {
 		subs: map[*Subscription]struct{}{}, topics: map[topicKey]*topic{},
 		feeds: map[feedKey]*feed{}, delayed: map[*topic]time.Time{}, leaving: map[topicKey][]*topic{}, everywhere: &Subscription{},
 	}
-	_, _, _, s.seen = nodes.PushNodes()
-	s.ctx, s.cancel = context.WithCancel(nodes.Ctx())
+	_, _, _, s.seen = nodes.All()
+	s.ctx, s.cancel = context.WithCancel(ctx)
 	go s.run()
 	return s
 }
@@ -161,7 +161,7 @@ func (s *Subscriber) Close() { s.cancel() }
 // run is the subscriber's goroutine: it places topics anew when the nodes change. New
 // starts it; it ends with the context.
 func (s *Subscriber) run() {
-	_, _, _, changed := s.nodes.PushNodes()
+	_, _, _, changed := s.nodes.All()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -170,7 +170,7 @@ func (s *Subscriber) run() {
 			s.finish()
 			return
 		case <-changed:
-			_, _, _, changed = s.nodes.PushNodes() // before looking at them
+			_, _, _, changed = s.nodes.All() // before looking at them
 			s.placeAll()
 		case <-s.poke:
 			s.placeAll()

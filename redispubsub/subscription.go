@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 // Subscription is a set of topics with a consumer, who gets the events of all of them
@@ -131,7 +131,7 @@ func (s *Subscription) Close() {
 func (s *Subscription) on() NodeSet { return s.buffer.opts.On }
 
 // nodes are those that a subscription on several has to be on.
-func (s *Subscription) nodes(masters, replicas []*redisconn.Connection) []*redisconn.Connection {
+func (s *Subscription) nodes(masters, replicas []inner.Node) []inner.Node {
 	if s.on() == AllNodes {
 		return slices.Concat(masters, replicas)
 	}
@@ -139,7 +139,7 @@ func (s *Subscription) nodes(masters, replicas []*redisconn.Connection) []*redis
 }
 
 // key names what a member on a node needs; node is nil for one that has the topic.
-func (s *Subscription) key(t Topic, node *redisconn.Connection) topicKey {
+func (s *Subscription) key(t Topic, node inner.Node) topicKey {
 	key := topicKey{Topic: t, node: node}
 	switch {
 	case s.buffer.opts.Policy == Block:
@@ -199,9 +199,9 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 		return nil, s.errClosed()
 	}
 	s.lookLocked()
-	nodes := []*redisconn.Connection{nil}
+	nodes := []inner.Node{nil}
 	if sub.on() != OneNode {
-		masters, replicas, _, _ := s.nodes.PushNodes()
+		masters, replicas, _, _ := s.nodes.All()
 		nodes = sub.nodes(masters, replicas)
 	}
 	if len(nodes) == 0 {
@@ -236,7 +236,7 @@ func (s *Subscriber) join(sub *Subscription, topics []Topic) (*call, error) {
 	return c, nil
 }
 
-func (s *Subscription) newMember(t Topic, node *redisconn.Connection) *member {
+func (s *Subscription) newMember(t Topic, node inner.Node) *member {
 	m := &member{sub: s, key: s.key(t, node), made: time.Now()}
 	s.members[t] = append(s.members[t], m)
 	return m

@@ -9,6 +9,9 @@ type Ask struct {
 	// methods by promotion, and a Send of its own: the result is nil if Held is not the very
 	// sender that is asked.
 	Held any
+	// Embedded asks for what nothing is sent through: the result is that of the sender that
+	// is asked, whatever embeds it.
+	Embedded bool
 }
 
 // Inner is what package redis uses of connections and clusters beside redis.Sender. F is

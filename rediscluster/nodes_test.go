@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/slot"
@@ -112,7 +113,8 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})
 	c, _ := connect(t, tb.Addrs(), calm)
-	masters, replicas, _, changed := c.PushNodes()
+	nodes := inner.NodesOf(c)
+	masters, replicas, _, changed := nodes.All()
 	require.Len(t, masters, 2)
 	assert.Empty(t, replicas)
 	require.Eventually(t, func() bool { // a burst of changes counts as one
@@ -129,14 +131,14 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	for {
 		<-changed
 		var since time.Time
-		masters, _, since, changed = c.PushNodes()
-		if slices.ContainsFunc(masters, func(conn *redisconn.Connection) bool { return conn.Addr() == added.Addr() }) {
+		masters, _, since, changed = nodes.All()
+		if slices.ContainsFunc(masters, func(n inner.Node) bool { return n.Addr() == added.Addr() }) {
 			assert.False(t, since.IsZero())
 			assert.WithinRange(t, since, before.Add(-time.Minute), time.Now())
 			break
 		}
 	}
-	assert.NotNil(t, c.PushNodeAt(added.Addr()))
-	assert.Equal(t, added.Addr(), c.PushNode(0).Addr())
-	require.Eventually(t, func() bool { return c.PushNodeOf(0).Addr() == added.Addr() }, time.Minute, time.Millisecond, "once it is connected")
+	assert.NotNil(t, nodes.MasterAt(added.Addr()))
+	assert.Equal(t, added.Addr(), nodes.Master(0).Addr())
+	require.Eventually(t, func() bool { return nodes.Publisher(0).Addr() == added.Addr() }, time.Minute, time.Millisecond, "once it is connected")
 }

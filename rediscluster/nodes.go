@@ -1,0 +1,61 @@
+package rediscluster
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/route"
+)
+
+var _ inner.Nodes = (*within)(nil)
+
+// Master implements inner.Nodes.
+func (w *within) Master(slot int) inner.Node {
+	if s := w.c.topology.Load().Shard(slot); s != nil {
+		return pushNode(s.Master)
+	}
+	return nil
+}
+
+// Publisher implements inner.Nodes.
+func (w *within) Publisher(slot int) inner.Node {
+	return pushNode(w.c.topology.Load().Publisher(slot))
+}
+
+// MasterAt implements inner.Nodes.
+func (w *within) MasterAt(addr string) inner.Node {
+	if n := w.c.topology.Load().Find(addr); n != nil && !n.Replica {
+		return pushNode(n)
+	}
+	return nil
+}
+
+// All implements inner.Nodes.
+func (w *within) All() (masters, replicas []inner.Node, since time.Time, changed <-chan struct{}) {
+	t := w.c.topology.Load()
+	for _, s := range t.Shards {
+		for _, n := range s.Nodes {
+			node := pushNode(n)
+			switch {
+			case node == nil:
+			case n.Replica:
+				replicas = append(replicas, node)
+			default:
+				masters = append(masters, node)
+			}
+		}
+	}
+	return masters, replicas, t.Since, t.Replaced
+}
+
+// ForceReloading implements inner.Nodes.
+func (w *within) ForceReloading() { w.c.ForceReloading() }
+
+// pushNode returns one of the node's connections, always the same: nil if its address is not
+// known, or there is no node.
+func pushNode(n *route.Node) inner.Node {
+	if n == nil || len(n.Links) == 0 {
+		return nil
+	}
+	return n.Links[0].Conn
+}
