@@ -31,7 +31,7 @@ func (w *within) MasterAt(addr string) inner.Node {
 }
 
 // All implements inner.Nodes.
-func (w *within) All() (masters, replicas []inner.Node, since time.Time, changed <-chan struct{}) {
+func (w *within) All() (masters, replicas []inner.Node, since time.Time) {
 	t := w.c.topology.Load()
 	for _, s := range t.Shards {
 		for _, n := range s.Nodes {
@@ -45,8 +45,11 @@ func (w *within) All() (masters, replicas []inner.Node, since time.Time, changed
 			}
 		}
 	}
-	return masters, replicas, t.Since, t.Replaced
+	return masters, replicas, t.Since
 }
+
+// Changed implements inner.Nodes.
+func (w *within) Changed() <-chan struct{} { return w.c.topology.Load().Replaced }
 
 // ForceReloading implements inner.Nodes.
 func (w *within) ForceReloading() { w.c.ForceReloading() }

@@ -114,7 +114,8 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})
 	c, _ := connect(t, tb.Addrs(), calm)
 	nodes := inner.NodesOf(c)
-	masters, replicas, _, changed := nodes.All()
+	changed := nodes.Changed()
+	masters, replicas, _ := nodes.All()
 	require.Len(t, masters, 2)
 	assert.Empty(t, replicas)
 	require.Eventually(t, func() bool { // a burst of changes counts as one
@@ -131,7 +132,8 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	for {
 		<-changed
 		var since time.Time
-		masters, _, since, changed = nodes.All()
+		changed = nodes.Changed()
+		masters, _, since = nodes.All()
 		if slices.ContainsFunc(masters, func(n inner.Node) bool { return n.Addr() == added.Addr() }) {
 			assert.False(t, since.IsZero())
 			assert.WithinRange(t, since, before.Add(-time.Minute), time.Now())

@@ -20,12 +20,12 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 			yield(nil, redis.ErrContextIsNil.New("context is nil"))
 			return
 		}
-		b := s.buffer
-		if !b.consume(true) {
+		in := s.set.Inbox
+		if !in.Consume(true) {
 			yield(nil, ErrConsumed.New("another goroutine is reading the events"))
 			return
 		}
-		defer b.consume(false)
+		defer in.Consume(false)
 		done := ctx.Done()
 		for {
 			select {
@@ -34,22 +34,22 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 				return
 			default:
 			}
-			ev, ended := b.next()
+			ev, ended := in.Next()
 			switch {
-			case b.discarded.Load():
+			case in.Discarded():
 				return
 			case ev != nil:
-				if !yield(ev, nil) {
+				if !yield(publicEvent(ev), nil) {
 					return
 				}
 			case ended:
-				if err := s.Err(); err != nil {
+				if err := in.Err(); err != nil {
 					yield(nil, err)
 				}
 				return
 			default:
 				select {
-				case <-b.more:
+				case <-in.More:
 				case <-done:
 				}
 			}
@@ -80,67 +80,4 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 }
 
 // Err returns the error that has ended the subscription: nil before, and after Close.
-func (s *Subscription) Err() error {
-	s.buffer.mu.Lock()
-	defer s.buffer.mu.Unlock()
-	return s.buffer.err
-}
-
-// consume begins or ends an iteration. It returns false if there is another.
-func (b *buffer) consume(begin bool) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if begin && b.consumed {
-		return false
-	}
-	b.consumed = begin
-	return true
-}
-
-// next returns the next event, nil if there is none at present, or, with ended, if none
-// will come. Only the consumer may call it.
-func (b *buffer) next() (ev Event, ended bool) {
-	if len(b.batch) == 0 {
-		if ended := b.refill(); len(b.batch) == 0 {
-			return nil, ended
-		}
-	}
-	ev = b.batch[0]
-	b.batch[0] = nil
-	b.batch = b.batch[1:]
-	if g, ok := ev.(*gap); ok {
-		return g.public(), false
-	}
-	return ev, false
-}
-
-// refill makes the room of the last batch free, and takes another.
-func (b *buffer) refill() (ended bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.held -= b.batchHeld
-	b.bytes -= b.batchBytes
-	if b.batchHeld > 0 {
-		signal(b.room)
-	}
-	b.batchHeld, b.batchBytes = 0, 0
-	b.batch = append(b.space[:0], b.front...)
-	clear(b.front)
-	b.front = b.front[:0]
-	most := min(batchMost, max(b.opts.MaxMessages/batchShare, 1))
-	for b.head < len(b.queue) && b.batchHeld < most && b.batchBytes <= b.opts.MaxBytes/batchShare {
-		ev := b.popLocked()
-		if msg, ok := ev.(Message); ok {
-			b.batchHeld++
-			b.batchBytes += msg.size() + messageOverhead
-		}
-		b.batch = append(b.batch, ev)
-	}
-	if b.head == len(b.queue) {
-		b.batch = append(b.batch, b.tail...)
-		clear(b.tail)
-		b.tail = b.tail[:0]
-	}
-	b.space = b.batch
-	return b.ended
-}
+func (s *Subscription) Err() error { return s.set.Inbox.Err() }

@@ -5,29 +5,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
 var (
 	// ErrPubSub holds errors of subscribing.
-	ErrPubSub = redis.Errors.NewSubNamespace("pubsub")
+	ErrPubSub = pubsub.Errors
 	// ErrTopic: a topic has no name or an unknown kind, or there is no topic at all.
 	ErrTopic = ErrPubSub.NewType("topic")
 	// ErrRefused: the server refuses the topic, and will refuse it again: the user
 	// lacks the permission, or the server has no sharded channels. The server's error
 	// is the cause.
-	ErrRefused = ErrPubSub.NewType("refused")
+	ErrRefused = pubsub.ErrRefused
 	// ErrClosed: the subscription or its subscriber was closed.
-	ErrClosed = ErrPubSub.NewType("closed")
+	ErrClosed = pubsub.ErrClosed
 	// ErrBufferFull ends a subscription with the policy EndWithError.
-	ErrBufferFull = ErrPubSub.NewType("buffer_full")
+	ErrBufferFull = pubsub.ErrFull
 	// ErrNoNodes: no node is known that a subscription on several nodes could be on.
-	ErrNoNodes = ErrPubSub.NewType("no_nodes")
+	ErrNoNodes = pubsub.ErrNoNodes
 	// ErrConsumed: another goroutine is iterating over the events of the subscription.
 	ErrConsumed = ErrPubSub.NewType("consumed")
 	// ErrStream: the server sent something invalid, such as the confirmation of a topic
 	// that was not asked for. The socket is replaced, and the gap has this error.
-	ErrStream = ErrPubSub.NewType("stream", redis.ErrTraitConnectivity)
+	ErrStream = pubsub.ErrStream
 )
 
 // SubscribeError tells which topics could not be subscribed. All others were.

@@ -3,6 +3,8 @@ package redispubsub
 import (
 	"fmt"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/inbox"
 )
 
 // Event is a [Message] or a [Gap] or, with SubscriptionOpts.Status, a [Subscribed] or
@@ -58,16 +60,16 @@ type Reason uint8
 
 const (
 	// ConnectionLost: the socket broke, or the server was silent for too long.
-	ConnectionLost Reason = iota + 1
+	ConnectionLost = Reason(inbox.ConnectionLost)
 	// SlotMoved: another node is to be asked, since the slot of the topic has moved, or
 	// the server gave the topic up.
-	SlotMoved
+	SlotMoved = Reason(inbox.SlotMoved)
 	// BufferFull: the consumer was slower than the publishers.
-	BufferFull
+	BufferFull = Reason(inbox.BufferFull)
 	// Failover: another node is to be asked, since the one that had the topic is not a
 	// master any more. If that one was found unreachable before, the reason is
 	// ConnectionLost.
-	Failover
+	Failover = Reason(inbox.Failover)
 )
 
 // String implements fmt.Stringer.
@@ -106,3 +108,35 @@ func (Message) event()      {}
 func (Gap) event()          {}
 func (Subscribed) event()   {}
 func (Unsubscribed) event() {}
+
+// events finds messages in events.
+type events struct{}
+
+// Size implements inbox.Events.
+func (events) Size(ev any) int {
+	if m, ok := ev.(Message); ok {
+		return (*inbox.Message)(&m).Size()
+	}
+	return 0
+}
+
+// Message implements inbox.Events.
+func (events) Message(ev any) inbox.Message { return inbox.Message(ev.(Message)) }
+
+// publicEvent makes an event of what an inbox holds.
+func publicEvent(ev any) Event {
+	switch ev := ev.(type) {
+	case *inbox.Gap:
+		topics, nodes := ev.Of()
+		return Gap{
+			Topics: publicTopics(topics), Nodes: nodes, From: ev.From, To: ev.To,
+			Reason: Reason(ev.Reason), Dropped: ev.Dropped, Err: ev.Err,
+		}
+	case inbox.State:
+		if ev.On {
+			return Subscribed{Topic: publicTopic(ev.Topic), Time: ev.Time}
+		}
+		return Unsubscribed{Topic: publicTopic(ev.Topic), Time: ev.Time, Err: ev.Err}
+	}
+	return ev.(Event)
+}

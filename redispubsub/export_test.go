@@ -1,4 +1,6 @@
 package redispubsub
 
+import "time"
+
 // HandoverMost is for tests that have to be quicker.
-const HandoverMost = handoverMost
+const HandoverMost = 2*time.Second

@@ -10,15 +10,11 @@ import (
 func operation(kind redis.OperationKind, topics []Topic) redis.Operation {
 	op := redis.Operation{Kind: kind, Requests: len(topics)}
 	for i, t := range topics {
-		switch {
-		case int(t.Kind) >= len(kinds) || i > 0 && t.Kind != topics[0].Kind:
+		if !t.inner().Kind.Valid() || i > 0 && t.Kind != topics[0].Kind {
 			op.Command = ""
 			return op
-		case kind == redis.OperationSubscribe:
-			op.Command = kinds[t.Kind].subscribe
-		default:
-			op.Command = kinds[t.Kind].unsubscribe
 		}
+		op.Command = t.inner().Kind.Command(kind == redis.OperationSubscribe)
 	}
 	return op
 }

@@ -2,7 +2,6 @@ package redispubsub
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -123,13 +122,3 @@ func (n NodeSet) String() string {
 	}
 	return fmt.Sprintf("NodeSet(%d)", uint8(n))
 }
-
-const (
-	// After a failure to connect, or a socket of no use, the pause before the next
-	// attempt is drawn at random up to a bound, which doubles from the first to the
-	// longest: that of redisconn.Opts.ReconnectPause.
-	pauseFirst   = 20 * time.Millisecond
-	pauseLongest = 500 * time.Millisecond
-	// A session that lived for so long was of use: the next one is dialed at once.
-	usefulLeast = 100 * time.Millisecond
-)

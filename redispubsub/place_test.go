@@ -70,10 +70,16 @@ func (n within) Master(int) inner.Node {
 func (n within) Publisher(int) inner.Node   { return n.Master(0) }
 func (n within) MasterAt(string) inner.Node { return nil }
 
-func (n within) All() (masters, replicas []inner.Node, since time.Time, changed <-chan struct{}) {
+func (n within) All() (masters, replicas []inner.Node, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return asNodes(n.masters), asNodes(n.replicas), time.Time{}, n.changed
+	return asNodes(n.masters), asNodes(n.replicas), time.Time{}
+}
+
+func (n within) Changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changed
 }
 
 func asNodes(conns []*redisconn.Connection) (nodes []inner.Node) {

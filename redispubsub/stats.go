@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/wanted"
 )
 
 // Stats is the state of a subscriber. As a variable of package expvar:
@@ -27,24 +29,6 @@ type Stats struct {
 	Messages, Bytes uint64
 	// Dropped is how many messages did not fit into buffers.
 	Dropped uint64
-}
-
-// counters are what Stats counts from the beginning.
-type counters struct {
-	gaps    [Failover + 1]atomic.Uint64 // by Reason
-	open    atomic.Int64
-	dropped atomic.Uint64
-	// What sessions have received that Stats does not see any more. Guarded by
-	// Subscriber.mu.
-	messages, bytes uint64
-}
-
-// retire adds what a session has received since it was called last.
-func (c *counters) retire(s *session) {
-	messages, bytes := uint64(s.messages.Load()), uint64(s.sock.Received())
-	c.messages += messages - s.retired.messages
-	c.bytes += bytes - s.retired.bytes
-	s.retired.messages, s.retired.bytes = messages, bytes
 }
 
 // SocketStats is the state of a socket.
@@ -83,11 +67,11 @@ type SocketState uint8
 
 const (
 	// SocketConnecting: the socket is dialed, for the first time or since it has ended.
-	SocketConnecting SocketState = iota
+	SocketConnecting = SocketState(wanted.Connecting)
 	// SocketConnected: the server has answered the handshake.
-	SocketConnected
+	SocketConnected = SocketState(wanted.Connected)
 	// SocketDown: it could not be connected. It is dialed again and again.
-	SocketDown
+	SocketDown = SocketState(wanted.Down)
 )
 
 // String implements fmt.Stringer.
@@ -101,37 +85,38 @@ func (s SocketState) String() string {
 	return "down"
 }
 
+// traffic is what sockets have received.
+type traffic struct{ messages, bytes uint64 }
+
+func (t *traffic) add(s *session) {
+	t.messages += uint64(s.messages.Load())
+	t.bytes += uint64(s.sock.Received())
+}
+
 // Stats returns the state of each socket.
 func (s *Subscriber) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{
-		Subscriptions: len(s.subs), Unplaced: len(s.delayed),
-		ConnectionLost: s.counts.gaps[ConnectionLost].Load(),
-		SlotMoved:      s.counts.gaps[SlotMoved].Load(),
-		Failover:       s.counts.gaps[Failover].Load(),
-		OpenGaps:       int(s.counts.open.Load()),
-		Messages:       s.counts.messages,
-		Bytes:          s.counts.bytes,
-		Dropped:        s.counts.dropped.Load(),
+	received := s.ended
+	for _, sess := range s.sessions {
+		received.add(sess)
 	}
-	for key, f := range s.feeds {
-		socket := SocketStats{Addr: key.conn.Addr(), State: f.state, Since: f.changed, Err: f.err}
-		for _, t := range f.topics {
-			if len(t.members) == 0 {
-				continue
-			}
-			socket.Topics++
-			if t.live {
-				socket.Live++
-			}
-		}
-		if f.session != nil {
-			socket.Messages = f.session.messages.Load()
-			socket.Bytes = f.session.sock.Received()
-			socket.Confirmed = f.session.sock.Confirmed()
-			stats.Messages += uint64(socket.Messages)
-			stats.Bytes += uint64(socket.Bytes)
+	stats := Stats{
+		Subscriptions: s.table.Sets(), Unplaced: s.table.Unplaced(),
+		ConnectionLost: s.counts.Gaps[inbox.ConnectionLost].Load(),
+		SlotMoved:      s.counts.Gaps[inbox.SlotMoved].Load(),
+		Failover:       s.counts.Gaps[inbox.Failover].Load(),
+		OpenGaps:       int(s.counts.Open.Load()),
+		Messages:       received.messages,
+		Bytes:          received.bytes,
+		Dropped:        s.counts.Dropped.Load(),
+	}
+	for _, f := range s.table.Feeds() {
+		socket := SocketStats{Addr: f.Node.Addr(), State: SocketState(f.State), Since: f.Changed, Err: f.Err}
+		socket.Topics, socket.Live = f.Count()
+		if sess := s.sessions[f]; sess != nil {
+			socket.Messages, socket.Bytes = sess.messages.Load(), sess.sock.Received()
+			socket.Confirmed = sess.sock.Confirmed()
 		}
 		stats.Sockets = append(stats.Sockets, socket)
 	}

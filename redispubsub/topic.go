@@ -1,10 +1,6 @@
 package redispubsub
 
-import (
-	"fmt"
-
-	"github.com/joomcode/redispipe/internal/slot"
-)
+import "github.com/joomcode/redispipe/internal/pubsub"
 
 // Kind is what a topic is.
 type Kind uint8
@@ -18,22 +14,8 @@ const (
 	KindSharded
 )
 
-// kind has the words of the protocol for a Kind.
-type kind struct{ name, subscribe, unsubscribe, subscribed, unsubscribed, message string }
-
-var kinds = [...]kind{
-	KindChannel: {"channel", "SUBSCRIBE", "UNSUBSCRIBE", "subscribe", "unsubscribe", "message"},
-	KindPattern: {"pattern", "PSUBSCRIBE", "PUNSUBSCRIBE", "psubscribe", "punsubscribe", "pmessage"},
-	KindSharded: {"sharded channel", "SSUBSCRIBE", "SUNSUBSCRIBE", "ssubscribe", "sunsubscribe", "smessage"},
-}
-
 // String implements fmt.Stringer.
-func (k Kind) String() string {
-	if int(k) < len(kinds) {
-		return kinds[k].name
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
+func (k Kind) String() string { return pubsub.Kind(k).String() }
 
 // Topic is what can be subscribed.
 type Topic struct {
@@ -51,33 +33,34 @@ func Pattern(pattern string) Topic { return Topic{KindPattern, pattern} }
 func Sharded(name string) Topic { return Topic{KindSharded, name} }
 
 // String implements fmt.Stringer.
-func (t Topic) String() string { return fmt.Sprintf("%v %q", t.Kind, t.Name) }
+func (t Topic) String() string { return t.inner().String() }
 
-func (t Topic) sharded() bool { return t.Kind == KindSharded }
+func (t Topic) inner() pubsub.Topic { return pubsub.Topic{Kind: pubsub.Kind(t.Kind), Name: t.Name} }
 
-// slot returns the slot that a topic belongs to, or anySlot.
-func (t Topic) slot() int {
-	if t.Kind != KindSharded {
-		return anySlot
-	}
-	return int(slot.Of(t.Name))
-}
-
-// anySlot is the slot of topics that any node of a cluster has.
-const anySlot = -1
-
-// checkTopics returns the error of topics that can't be asked for.
-func checkTopics(topics []Topic) error {
+// innerTopics returns what internal packages take, or the error of topics that can't be
+// asked for.
+func innerTopics(topics []Topic) (list []pubsub.Topic, err error) {
 	if len(topics) == 0 {
-		return ErrTopic.New("no topics")
+		return nil, ErrTopic.New("no topics")
 	}
 	for _, t := range topics {
-		if int(t.Kind) >= len(kinds) {
-			return ErrTopic.New("there is no %v", t.Kind)
+		if !t.inner().Kind.Valid() {
+			return nil, ErrTopic.New("there is no %v", t.Kind)
 		}
 		if t.Name == "" {
-			return ErrTopic.New("a %v without a name", t.Kind)
+			return nil, ErrTopic.New("a %v without a name", t.Kind)
 		}
+		list = append(list, t.inner())
 	}
-	return nil
+	return list, nil
 }
+
+// publicTopics returns what users get.
+func publicTopics(list []pubsub.Topic) (topics []Topic) {
+	for _, t := range list {
+		topics = append(topics, publicTopic(t))
+	}
+	return topics
+}
+
+func publicTopic(t pubsub.Topic) Topic { return Topic{Kind(t.Kind), t.Name} }

@@ -26,10 +26,12 @@ type Nodes interface {
 	Publisher(slot int) Node
 	// MasterAt returns the master with an address, or nil.
 	MasterAt(addr string) Node
-	// All returns all masters and all replicas, a time at which they were known to be still
-	// those before, and a channel that is closed when other nodes, or other slots of theirs,
+	// All returns all masters and all replicas, and a time at which they were known to be
+	// still those before.
+	All() (masters, replicas []Node, since time.Time)
+	// Changed returns a channel that is closed when other nodes, or other slots of theirs,
 	// are known.
-	All() (masters, replicas []Node, since time.Time, changed <-chan struct{})
+	Changed() <-chan struct{}
 	// ForceReloading has the nodes found out again soon. It does not wait.
 	ForceReloading()
 }

@@ -1,0 +1,147 @@
+package inbox
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/pubsub"
+)
+
+func channel(name string) pubsub.Topic { return pubsub.Topic{Kind: pubsub.Channel, Name: name} }
+
+func at(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
+
+// gapOf makes a gap of channels; to 0 is an open one.
+func gapOf(reason Reason, from, to int, names ...string) *Gap {
+	g := &Gap{of: map[Spot]struct{}{}, From: at(from), Reason: reason}
+	if to > 0 {
+		g.To = at(to)
+	}
+	for _, name := range names {
+		g.of[Spot{Topic: channel(name)}] = struct{}{}
+	}
+	return g
+}
+
+// seen is a Gap as its consumer sees it.
+type seen struct {
+	Topics   []pubsub.Topic
+	Nodes    []string
+	From, To time.Time
+	Reason   Reason
+	Dropped  int
+	Err      error
+}
+
+// look returns what the consumer sees of an event.
+func look(ev any) any {
+	g, ok := ev.(*Gap)
+	if !ok {
+		return ev
+	}
+	topics, nodes := g.Of()
+	return seen{topics, nodes, g.From, g.To, g.Reason, g.Dropped, g.Err}
+}
+
+// What is between two messages is kept short, and loses nothing of what gaps say.
+func TestRun(t *testing.T) {
+	broken := errors.New("broken")
+	withErr := gapOf(ConnectionLost, 3, 4, "b")
+	withErr.Err = broken
+	dropped := func(from, to, n int, name string) *Gap {
+		g := gapOf(BufferFull, from, to, name)
+		g.Dropped = n
+		return g
+	}
+	of := func(names ...string) (topics []pubsub.Topic) {
+		for _, name := range names {
+			topics = append(topics, channel(name))
+		}
+		return topics
+	}
+	for name, c := range map[string]struct {
+		build func(r run) run
+		want  []any
+	}{
+		"gaps of a kind become one": {
+			func(r run) run {
+				return r.add(gapOf(ConnectionLost, 2, 3, "a")).add(withErr).add(gapOf(ConnectionLost, 1, 2, "a"))
+			},
+			[]any{seen{Topics: of("a", "b"), From: at(1), To: at(4), Reason: ConnectionLost, Err: broken}},
+		},
+		"reasons are kept apart": {
+			func(r run) run { return r.add(gapOf(ConnectionLost, 1, 2, "a")).add(gapOf(Failover, 1, 2, "a")) },
+			[]any{
+				seen{Topics: of("a"), From: at(1), To: at(2), Reason: ConnectionLost},
+				seen{Topics: of("a"), From: at(1), To: at(2), Reason: Failover},
+			},
+		},
+		"an open gap is not merged with one that has ended": {
+			func(r run) run { return r.add(gapOf(SlotMoved, 1, 2, "a")).add(gapOf(SlotMoved, 3, 0, "b")) },
+			[]any{
+				seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved},
+				seen{Topics: of("b"), From: at(3), Reason: SlotMoved},
+			},
+		},
+		"the end of a gap takes the place of its beginning": {
+			func(r run) run { return r.add(gapOf(SlotMoved, 1, 0, "a")).closeGap(gapOf(SlotMoved, 1, 2, "a")) },
+			[]any{seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved}},
+		},
+		"a second gap ends, when the messages between are dropped": {
+			func(r run) run {
+				return r.add(gapOf(SlotMoved, 1, 0, "a")).add(gapOf(SlotMoved, 1, 2, "a")).add(gapOf(SlotMoved, 3, 0, "a")).add(gapOf(SlotMoved, 3, 4, "a"))
+			},
+			[]any{seen{Topics: of("a"), From: at(1), To: at(4), Reason: SlotMoved}},
+		},
+		"another topic's gap stays open": {
+			func(r run) run {
+				return r.add(gapOf(SlotMoved, 1, 0, "a", "b")).closeGap(gapOf(SlotMoved, 1, 2, "a"))
+			},
+			[]any{
+				seen{Topics: of("b"), From: at(1), Reason: SlotMoved},
+				seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved},
+			},
+		},
+		"a gap whose beginning was taken": {
+			func(r run) run { return r.closeGap(gapOf(SlotMoved, 1, 2, "a")) },
+			[]any{seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved}},
+		},
+		"drops are counted": {
+			func(r run) run {
+				return r.add(dropped(1, 1, 1, "a")).add(dropped(2, 2, 1, "a")).add(dropped(3, 3, 2, "b"))
+			},
+			[]any{seen{Topics: of("a", "b"), From: at(1), To: at(3), Reason: BufferFull, Dropped: 4}},
+		},
+		"the last state of a topic counts": {
+			func(r run) run {
+				r = r.add(State{Topic: channel("a"), On: true, Time: at(1)}).add(State{Topic: channel("b"), On: true, Time: at(1)})
+				return r.add(State{Topic: channel("a"), Time: at(2), Err: broken})
+			},
+			[]any{State{Topic: channel("b"), On: true, Time: at(1)}, State{Topic: channel("a"), Time: at(2), Err: broken}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []any
+			for _, ev := range c.build(nil) {
+				got = append(got, look(ev))
+			}
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+// A gap on several nodes says which, and ends for each by itself.
+func TestGapOfNodes(t *testing.T) {
+	all := pubsub.Topic{Kind: pubsub.Pattern, Name: "*"}
+	on := func(node string, to time.Time) *Gap { return newGap(Spot{all, node}, at(1), to, ConnectionLost) }
+	r := run{}.add(on("n1", time.Time{}))
+	r = r.add(on("n2", time.Time{}))
+	assert.Equal(t, []string{"n1", "n2"}, look(r[0]).(seen).Nodes)
+	r = r.add(on("n1", at(2)))
+	assert.Equal(t, []string{"n2"}, look(r[0]).(seen).Nodes)
+	assert.Equal(t, []string{"n1"}, look(r[1]).(seen).Nodes)
+	assert.Equal(t, []pubsub.Topic{all}, look(r[1]).(seen).Topics)
+}

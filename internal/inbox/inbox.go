@@ -1,0 +1,201 @@
+package inbox
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/pubsub"
+)
+
+// Inbox holds the events of a subscription until the consumer takes them.
+type Inbox struct {
+	opts   Opts
+	counts *Counts
+	// More has room for one: something has come, or the inbox has ended.
+	More chan struct{}
+	// Room has room for one: the consumer has made some, or the inbox has ended.
+	Room chan struct{}
+
+	discarded atomic.Bool // the consumer wants no more events
+
+	mu       sync.Mutex // guards the rest, and the intakes
+	queue    queue
+	ended    bool
+	err      error // of an inbox that has ended: nil after Discard
+	consumed bool  // somebody iterates
+	// batchHeld and batchBytes are those of batch, which count until it is used up.
+	batchHeld, batchBytes int
+
+	// batch is what the consumer has taken and not seen yet, in space. Both are the
+	// consumer's alone.
+	batch, space []any
+}
+
+// Opts are the options of an Inbox.
+type Opts struct {
+	MaxMessages, MaxBytes int
+	Policy                Policy
+	Status                bool // deliver each State
+	Events                Events
+}
+
+// Policy is redispubsub.Policy.
+type Policy uint8
+
+// The policies.
+const (
+	DropOldest Policy = iota
+	DropNewest
+	Block
+	EndWithError
+)
+
+// Counts are those of all inboxes that share them.
+type Counts struct {
+	Gaps    [Failover + 1]atomic.Uint64 // that have begun, by Reason
+	Open    atomic.Int64
+	Dropped atomic.Uint64 // messages
+}
+
+// batchMost bounds how much the consumer takes at a time: of the bounds, the fourth.
+const (
+	batchMost  = 64
+	batchShare = 4
+)
+
+// New makes an inbox.
+func New(opts Opts, counts *Counts) *Inbox {
+	return &Inbox{
+		opts: opts, counts: counts, More: make(chan struct{}, 1), Room: make(chan struct{}, 1),
+		queue: queue{mostMessages: opts.MaxMessages, mostBytes: opts.MaxBytes, events: opts.Events},
+	}
+}
+
+// Blocks reports whether Policy is Block.
+func (in *Inbox) Blocks() bool { return in.opts.Policy == Block }
+
+// Signal puts something into a channel that has room for one.
+func Signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// addLocked adds a *Gap or a State.
+func (in *Inbox) addLocked(ev any) {
+	in.queue.tail = in.queue.tail.add(ev)
+	Signal(in.More)
+}
+
+// stateLocked adds a State, if those are to be delivered.
+func (in *Inbox) stateLocked(of Spot, on bool, now time.Time, err error) {
+	if in.opts.Status {
+		in.addLocked(State{Topic: of.Topic, On: on, Time: now, Err: err})
+	}
+}
+
+// droppedLocked adds a message that was dropped to a run.
+func (in *Inbox) droppedLocked(to *run, of Spot, at time.Time) {
+	in.counts.Dropped.Add(1)
+	g := newGap(of, at, at, BufferFull)
+	g.Dropped = 1
+	*to = to.addGap(g)
+	Signal(in.More)
+}
+
+// fitLocked makes room for a message of a size, as the policy says, and reports whether the
+// message is to be added.
+func (in *Inbox) fitLocked(of Spot, size int, now time.Time) Outcome {
+	if in.queue.fits(size) {
+		return Taken
+	}
+	switch in.opts.Policy {
+	case Block:
+		return Full
+	case DropOldest:
+		in.queue.evict(size, func(m Message) { in.droppedLocked(&in.queue.front, m.spot(), m.Time) })
+		return Taken
+	}
+	in.droppedLocked(&in.queue.tail, of, now)
+	if in.opts.Policy == EndWithError {
+		in.endLocked(pubsub.ErrFull.New("the consumer is slower than the publishers"))
+		return Overflown
+	}
+	return Dropped
+}
+
+// Next returns the next event, nil if there is none at present, or, with ended, if none
+// will come: one that was offered, a *Gap or a State. Only the consumer may call it.
+func (in *Inbox) Next() (ev any, ended bool) {
+	if len(in.batch) == 0 {
+		if ended := in.refill(); len(in.batch) == 0 {
+			return nil, ended
+		}
+	}
+	ev = in.batch[0]
+	in.batch[0] = nil
+	in.batch = in.batch[1:]
+	return ev, false
+}
+
+// refill makes the room of the last batch free, and takes another.
+func (in *Inbox) refill() (ended bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.queue.release(in.batchHeld, in.batchBytes)
+	if in.batchHeld > 0 {
+		Signal(in.Room)
+	}
+	most := min(batchMost, max(in.opts.MaxMessages/batchShare, 1))
+	in.batch, in.batchHeld, in.batchBytes = in.queue.take(in.space[:0], most, in.opts.MaxBytes/batchShare)
+	in.space = in.batch
+	return in.ended
+}
+
+// Consume begins or ends an iteration. It returns false if there is another.
+func (in *Inbox) Consume(begin bool) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if begin && in.consumed {
+		return false
+	}
+	in.consumed = begin
+	return true
+}
+
+// End lets nothing more in. The consumer gets what is there, and then err.
+func (in *Inbox) End(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.endLocked(err)
+}
+
+func (in *Inbox) endLocked(err error) {
+	if !in.ended {
+		in.ended, in.err = true, err
+	}
+	Signal(in.More)
+	Signal(in.Room)
+}
+
+// Discard is End for a consumer that wants no more events.
+func (in *Inbox) Discard() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.discarded.Store(true)
+	in.endLocked(nil)
+	in.err = nil
+	in.queue = queue{}
+}
+
+// Discarded reports whether the consumer wants no more events.
+func (in *Inbox) Discarded() bool { return in.discarded.Load() }
+
+// Err returns the error that the inbox has ended with: nil before, and after Discard.
+func (in *Inbox) Err() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.err
+}

@@ -1,0 +1,166 @@
+package inbox
+
+import "time"
+
+// Intake is where messages of one spot come in. It takes those of one session at a time, or
+// misses them. All of it is guarded by its inbox, so that no message slips in beside the
+// gap that begins or ends.
+type Intake struct {
+	in   *Inbox
+	of   Spot
+	made time.Time // nobody was to get anything before
+
+	state  state
+	from   any       // the session whose messages it takes while it is live
+	since  time.Time // nothing was lost before, of a lost one
+	reason Reason    // None: the gap is not told of
+	err    error
+}
+
+type state uint8
+
+const (
+	fresh state = iota // not confirmed yet: takes nothing, misses nothing
+	live               // takes the messages of its session
+	lost               // has an open gap
+	gone               // takes nothing any more
+)
+
+// NewIntake makes an intake that the user has asked for at a time.
+func (in *Inbox) NewIntake(of Spot, made time.Time) *Intake {
+	return &Intake{in: in, of: of, made: made}
+}
+
+// Made returns when the user asked for it.
+func (t *Intake) Made() time.Time { return t.made }
+
+// Outcome is what became of a message.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Taken     Outcome = iota
+	Dropped           // or not for this intake
+	Full              // Policy is Block: to be offered again when there is room
+	Overflown         // Policy is EndWithError: the inbox has ended
+)
+
+// Offer adds a message of a size, as an event, if t takes the messages of a session.
+func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
+	in := t.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if t.state != live || t.from != from || in.ended {
+		return Dropped
+	}
+	fits := in.fitLocked(t.of, size, now)
+	if fits == Taken {
+		in.queue.push(msg, size)
+		Signal(in.More)
+	}
+	return fits
+}
+
+// Restore has t take the messages of a session from now on.
+func (t *Intake) Restore(from any, now time.Time) {
+	in := t.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended || t.state == gone || t.state == live {
+		return
+	}
+	if t.state == lost {
+		t.closeGapLocked(now)
+	}
+	t.state, t.from = live, from
+	in.stateLocked(t.of, true, now, nil)
+}
+
+// Lose opens a gap, if t takes the messages of a session. With None the consumer hears of
+// it when Lose is called again, or when the gap ends.
+func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
+	in := t.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.ended:
+		return
+	case t.state == live && t.from == from:
+		if since.Before(t.made) {
+			since = t.made
+		}
+		t.state, t.from, t.since, t.reason = lost, nil, since, None
+	case t.state != lost || t.reason != None:
+		return
+	}
+	if reason == None {
+		return
+	}
+	t.openGapLocked(reason, err)
+	in.stateLocked(t.of, false, time.Now(), err)
+}
+
+// Miss opens a gap of an intake that is new, on a node that the subscription had to be on
+// since some time ago.
+func (t *Intake) Miss(since time.Time, reason Reason) {
+	t.in.mu.Lock()
+	defer t.in.mu.Unlock()
+	if t.in.ended || t.state != fresh {
+		return
+	}
+	t.state, t.since = lost, since
+	t.openGapLocked(reason, nil)
+}
+
+// Remove has t take nothing any more. err is why, if the user did not want it.
+func (t *Intake) Remove(now time.Time, err error) {
+	in := t.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	was := t.state
+	t.state, t.from = gone, nil
+	if was == lost && in.ended && t.reason != None {
+		in.counts.Open.Add(-1)
+	}
+	if was == gone || in.ended {
+		return
+	}
+	if was == lost {
+		t.closeGapLocked(now)
+	}
+	switch {
+	case was == fresh:
+	case err != nil:
+		in.addLocked(State{Topic: t.of.Topic, Time: now, Err: err})
+	default:
+		in.stateLocked(t.of, false, now, nil)
+	}
+}
+
+// openGapLocked tells the consumer of a gap, and why it is.
+func (t *Intake) openGapLocked(reason Reason, err error) {
+	t.beginGapLocked(reason, err)
+	t.in.addLocked(t.gap(time.Time{}))
+}
+
+func (t *Intake) closeGapLocked(now time.Time) {
+	if t.reason == None { // the node serves the topic again, now in the other role
+		t.beginGapLocked(Failover, nil)
+	}
+	t.in.counts.Open.Add(-1)
+	t.in.addLocked(t.gap(now))
+}
+
+// beginGapLocked notes why messages are missed.
+func (t *Intake) beginGapLocked(reason Reason, err error) {
+	t.reason, t.err = reason, err
+	t.in.counts.Gaps[reason].Add(1)
+	t.in.counts.Open.Add(1)
+}
+
+// gap is the gap of a lost intake; to is zero while it is open.
+func (t *Intake) gap(to time.Time) *Gap {
+	g := newGap(t.of, t.since, to, t.reason)
+	g.Err = t.err
+	return g
+}

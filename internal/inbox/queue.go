@@ -1,0 +1,86 @@
+package inbox
+
+// queue holds events in their order, within bounds. They are kept in three parts: messages
+// holds messages and, in their places among them, all else up to the last message; tail is
+// the run behind it, which still changes; front is the run before the first message.
+type queue struct {
+	mostMessages, mostBytes int
+	events                  Events
+
+	front, tail run
+	messages    []any
+	head        int // of messages; what is before was taken
+	held, bytes int // messages, and their sizes, that count for the bounds
+}
+
+func (q *queue) fits(size int) bool {
+	return q.held == 0 || q.held < q.mostMessages && q.bytes+size <= q.mostBytes
+}
+
+// push adds a message behind the tail.
+func (q *queue) push(msg any, size int) {
+	if q.head > 0 && len(q.messages)+len(q.tail) >= cap(q.messages) && q.head >= len(q.messages)/2 {
+		n := copy(q.messages, q.messages[q.head:])
+		clear(q.messages[n:])
+		q.messages, q.head = q.messages[:n], 0
+	}
+	q.messages = appendRun(q.messages, &q.tail)
+	q.messages = append(q.messages, msg)
+	q.held++
+	q.bytes += size
+}
+
+// appendRun moves the events of a run to the end of a list.
+func appendRun(list []any, r *run) []any {
+	list = append(list, *r...)
+	clear(*r)
+	*r = (*r)[:0]
+	return list
+}
+
+// pop takes the first event of messages.
+func (q *queue) pop() (ev any) {
+	ev = q.messages[q.head]
+	q.messages[q.head] = nil
+	if q.head++; q.head == len(q.messages) {
+		q.messages, q.head = q.messages[:0], 0
+	}
+	return ev
+}
+
+// evict drops the oldest messages until size bytes fit. dropped adds each of them to front.
+func (q *queue) evict(size int, dropped func(m Message)) {
+	for q.head < len(q.messages) && !q.fits(size) {
+		ev := q.pop()
+		if size := q.events.Size(ev); size > 0 {
+			q.release(1, size)
+			dropped(q.events.Message(ev))
+		} else {
+			q.front = q.front.add(ev)
+		}
+	}
+}
+
+// release makes the room of messages free.
+func (q *queue) release(held, bytes int) {
+	q.held -= held
+	q.bytes -= bytes
+}
+
+// take appends the next events to batch, up to about so many messages or bytes of them. It
+// returns how many these are: their room is released when they are used up.
+func (q *queue) take(batch []any, most, mostBytes int) (taken []any, held, bytes int) {
+	batch = appendRun(batch, &q.front)
+	for q.head < len(q.messages) && held < most && bytes <= mostBytes {
+		ev := q.pop()
+		if size := q.events.Size(ev); size > 0 {
+			held++
+			bytes += size
+		}
+		batch = append(batch, ev)
+	}
+	if q.head == len(q.messages) {
+		batch = appendRun(batch, &q.tail)
+	}
+	return batch, held, bytes
+}

@@ -1,0 +1,247 @@
+package wanted
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/pubsub"
+)
+
+// NewSet makes a set without topics.
+func (t *Table) NewSet(in *inbox.Inbox, on NodeSet) *Set {
+	s := &Set{t: t, Inbox: in, on: on, owns: in.Blocks(), members: map[pubsub.Topic][]*Member{}}
+	t.sets[s] = struct{}{}
+	return s
+}
+
+// Sets returns how many sets are not closed.
+func (t *Table) Sets() int { return len(t.sets) }
+
+// Topics returns the topics, confirmed or not, in no particular order.
+func (s *Set) Topics() []pubsub.Topic { return slices.Collect(maps.Keys(s.members)) }
+
+// Close removes all topics.
+func (s *Set) Close() {
+	delete(s.t.sets, s)
+	s.remove(s.Topics())
+}
+
+// End ends all sets, and their gaps.
+func (t *Table) End(err error) {
+	for s := range t.sets {
+		for _, members := range s.members {
+			for _, m := range members {
+				m.answered(nil, err)
+				m.Intake.Remove(time.Now(), nil)
+			}
+		}
+		clear(s.members)
+		s.Inbox.End(err)
+	}
+	clear(t.sets)
+}
+
+// Closed reports whether the set was closed, or has ended.
+func (s *Set) Closed() bool {
+	_, open := s.t.sets[s]
+	return !open
+}
+
+// Add adds topics.
+func (s *Set) Add(topics []pubsub.Topic) (*Call, error) {
+	s.t.look()
+	nodes, _ := s.nodes()
+	if len(nodes) == 0 {
+		return nil, pubsub.ErrNoNodes.New("no node is known")
+	}
+	c := &Call{waiting: map[*Member]struct{}{}, Done: make(chan struct{})}
+	var added []*Member
+	for _, t := range topics {
+		for _, m := range s.members[t] {
+			if _, twice := c.waiting[m]; !twice && len(m.calls) > 0 { // another call has asked for it
+				c.wait(m)
+			}
+		}
+		if s.members[t] != nil {
+			continue
+		}
+		for _, node := range nodes {
+			m := s.newMember(t, node, time.Now())
+			c.wait(m)
+			added = append(added, m)
+		}
+	}
+	if len(c.waiting) == 0 {
+		close(c.Done)
+	}
+	for _, m := range added { // the first may be answered at once, so c has to know all
+		m.join()
+	}
+	return c, nil
+}
+
+// nodes returns those that the set has to be on: nil stands for one that has the topic. known
+// is a time at which they were known to be still those before.
+func (s *Set) nodes() (nodes []inner.Node, known time.Time) {
+	if s.on == OneNode {
+		return []inner.Node{nil}, known
+	}
+	masters, replicas, known := s.t.nodes.All()
+	if s.on == AllNodes {
+		return slices.Concat(masters, replicas), known
+	}
+	return masters, known
+}
+
+// GiveUp takes back the topics of a call that are not confirmed yet, unless another call
+// waits for them. It returns the address of the node that has answered last.
+func (s *Set) GiveUp(c *Call) (addr string) {
+	var topics []pubsub.Topic
+	for m := range c.waiting {
+		m.calls = slices.DeleteFunc(m.calls, func(other *Call) bool { return other == c })
+		if len(m.calls) == 0 {
+			topics = append(topics, m.key.Topic)
+		}
+	}
+	s.remove(topics)
+	return c.Addr
+}
+
+// Remove removes topics. It returns channels that are closed when the servers have confirmed
+// that, and the address of one of these.
+func (s *Set) Remove(topics []pubsub.Topic) (left []<-chan struct{}, addr string) {
+	for _, t := range s.remove(topics) {
+		left, addr = append(left, t.left()), t.feed.Node.Addr()
+	}
+	return left, addr
+}
+
+// remove removes topics. It returns those that are to be unsubscribed.
+func (s *Set) remove(topics []pubsub.Topic) (unwanted []*topic) {
+	for _, t := range topics {
+		for _, m := range s.members[t] {
+			m.answered(nil, pubsub.ErrClosed.New("unsubscribed"))
+			if top := m.leave(nil); top.isOnFeed() && len(top.members) == 0 {
+				unwanted = append(unwanted, top)
+			}
+		}
+		delete(s.members, t)
+	}
+	return unwanted
+}
+
+// follow has the set be on the nodes that there are. What it missed of a new one is a gap;
+// so is what it has not received yet of one that is none any more.
+func (s *Set) follow() {
+	nodes, known := s.nodes()
+	for t, members := range s.members {
+		reason, missing, made := inbox.SlotMoved, slices.Clone(nodes), time.Now()
+		var kept []*Member
+		for _, m := range members {
+			if m.Intake.Made().Before(made) {
+				made = m.Intake.Made()
+			}
+			if i := slices.Index(missing, m.key.node); i >= 0 {
+				missing, kept = slices.Delete(missing, i, i+1), append(kept, m)
+				continue
+			}
+			reason = inbox.Failover
+			s.t.topics[m.key].openGaps(reason, nil)
+			m.answered(nil, nil)
+			m.leave(nil)
+		}
+		s.members[t] = kept
+		since := known
+		if since.Before(made) {
+			since = made // nobody was to get anything before
+		}
+		for _, node := range missing {
+			m := s.newMember(t, node, made)
+			m.Intake.Miss(since, reason)
+			m.join()
+		}
+	}
+}
+
+// newMember makes a member that the user has asked for at a time.
+func (s *Set) newMember(t pubsub.Topic, node inner.Node, made time.Time) *Member {
+	k := key{Topic: t, node: node}
+	switch {
+	case s.owns:
+		k.owner = s
+	case node != nil:
+		k.owner = s.t.everywhere
+	}
+	m := &Member{Set: s, key: k, Intake: s.Inbox.NewIntake(k.spot(), made)}
+	s.members[t] = append(s.members[t], m)
+	return m
+}
+
+// join puts a member into its topic.
+func (m *Member) join() {
+	t := m.Set.t
+	top := t.topics[m.key]
+	if top == nil {
+		top = &topic{t: t, key: m.key}
+		t.topics[m.key] = top
+	}
+	top.members = append(slices.Clip(top.members), m)
+	if top.feed == nil {
+		top.place()
+	} else {
+		top.settle()
+	}
+}
+
+// leave takes a member out of its topic, which it returns. err is why, if the user did not
+// want it.
+func (m *Member) leave(err error) *topic {
+	m.Intake.Remove(time.Now(), err)
+	top := m.Set.t.topics[m.key]
+	top.members = slices.DeleteFunc(slices.Clone(top.members), func(other *Member) bool { return other == m })
+	if len(top.members) == 0 {
+		delete(top.t.topics, top.key)
+		delete(top.t.delayed, top)
+		top.t.stopLeaving(top.key)
+		top.settle()
+	}
+	return top
+}
+
+// refuse takes back, on all nodes, a topic that could not be subscribed on one.
+func (m *Member) refuse(by inner.Node, err error) {
+	m.answered(by, err)
+	t := m.key.Topic
+	for _, each := range m.Set.members[t] {
+		each.answered(nil, nil)
+		each.leave(err)
+	}
+	delete(m.Set.members, t)
+}
+
+// wait has a call wait for m.
+func (c *Call) wait(m *Member) {
+	m.calls = append(m.calls, c)
+	c.waiting[m] = struct{}{}
+}
+
+// answered ends the wait of all calls for m. by is the node that has answered, nil if none
+// has.
+func (m *Member) answered(by inner.Node, err error) {
+	for _, c := range m.calls {
+		if by != nil {
+			c.Addr = by.Addr()
+		}
+		if err != nil {
+			c.Refused.Topics = append(c.Refused.Topics, m.key.Topic)
+			c.Refused.Errors = append(c.Refused.Errors, err)
+		}
+		if delete(c.waiting, m); len(c.waiting) == 0 {
+			close(c.Done)
+		}
+	}
+	m.calls = nil
+}

@@ -1,0 +1,169 @@
+// Package wanted compares which topics are wanted, and of which nodes, with what servers
+// have confirmed, and says what is to be asked for. It knows no goroutine, and its owner
+// guards all of a [Table] with one lock. The lock of an inbox may be taken under that, never
+// the other way round, so that what members take and what their topics are change at the
+// same time.
+package wanted
+
+import (
+	"context"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/internal/push"
+)
+
+// Table is what is wanted on a server, or on the nodes of a cluster.
+type Table struct {
+	ctx   context.Context // feeds end with it
+	nodes inner.Nodes
+	lag   time.Duration // how late a server may send what it has from others
+	// poke has room for one: Place is to be called.
+	poke chan<- struct{}
+	// attend has a goroutine keep a socket for a feed that is new.
+	attend func(*Feed)
+
+	sets    map[*Set]struct{} // that are not closed
+	topics  map[key]*topic    // that somebody wants
+	feeds   map[feedKey]*Feed
+	touched map[*Feed]struct{}   // that may have something to ask for
+	delayed map[*topic]time.Time // when topics are to be placed that no node takes now
+	leaving map[key][]*topic     // that have moved, and whose nodes have not given them up
+	seen    <-chan struct{}      // what nodes.Changed returned last, closed when it has changed
+	moved   time.Time            // when other nodes, or other slots of theirs, were found last
+	// everywhere stands for all sets that are on several nodes, as an owner.
+	everywhere *Set
+}
+
+// Set is the topics of a subscription, with an inbox for what comes of them.
+type Set struct {
+	Inbox *inbox.Inbox
+
+	t    *Table
+	on   NodeSet
+	owns bool // its sockets, since it blocks them
+	// members of each topic that is wanted, one for each node that it is wanted of.
+	members map[pubsub.Topic][]*Member
+}
+
+// NodeSet is redispubsub.NodeSet.
+type NodeSet uint8
+
+// The sets.
+const (
+	OneNode NodeSet = iota
+	AllMasters
+	AllNodes
+)
+
+// Member is a topic of a set, on one node.
+type Member struct {
+	Set    *Set
+	Intake *inbox.Intake
+
+	key   key
+	calls []*Call // that wait for the first confirmation
+}
+
+// Call is a wait for the first answers to what was added to a set. What is exported stays as
+// it is once Done is closed.
+type Call struct {
+	Done    chan struct{} // closed when waiting is empty
+	Refused Refused
+	Addr    string // of the node that has answered last
+
+	waiting map[*Member]struct{}
+}
+
+// Refused are topics that could not be subscribed, and why.
+type Refused struct {
+	Topics []pubsub.Topic
+	Errors []error
+}
+
+// key names what is asked for: a topic, for all sets that share sockets or for one that has
+// its own, and on which node.
+type key struct {
+	pubsub.Topic
+	owner *Set       // nil: shared; Table.everywhere: shared by those on several nodes
+	node  inner.Node // nil: one that has the topic
+}
+
+// topic is a topic that is wanted, or is to be unsubscribed.
+type topic struct {
+	t       *Table
+	key     key
+	members []*Member // never changed in place: readers have it without the lock
+	feed    *Feed     // where it is, or is to be, subscribed; nil: no node is known
+
+	live      bool            // the server has confirmed it
+	since     time.Time       // when it was asked for
+	asked     *pubsub.Command // that it is in, in the batch in flight; nil: none
+	alone     bool            // to be asked for by a command of its own
+	confirmed bool            // by an answer to the batch in flight
+	heard     bool            // confirmed before, here or by another node
+	givenUp   bool            // by the server, of itself, on this socket
+	doubted   bool            // the nodes are to be found out once more when it is live: a replica confirms, too
+	leaving   time.Time       // it has moved: until when its node is waited for; else zero
+	fences    int             // confirmations that are to come before members take messages
+	hops      int             // from node to node, since it was subscribed last
+	pause     time.Duration
+	gone      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
+}
+
+// Feed is a node with topics, and the socket that their messages come by.
+type Feed struct {
+	Node inner.Node
+	// Ctx ends when no topic is left.
+	Ctx     context.Context
+	State   State
+	Changed time.Time // when State has
+	Err     error     // why there is no socket
+
+	t      *Table
+	key    feedKey
+	cancel context.CancelFunc
+	topics map[pubsub.Topic]*topic
+	dirty  map[*topic]struct{} // to be asked for, or to be unsubscribed
+	sock   *push.Socket        // nil while there is none
+	flight pubsub.Flight       // what was asked for on it
+}
+
+type feedKey struct {
+	node  inner.Node
+	owner *Set // as in key
+}
+
+// State is redispubsub.SocketState.
+type State uint8
+
+// The states.
+const (
+	Connecting State = iota
+	Connected
+	Down
+)
+
+// busLag is how late what comes by the cluster's bus may be: a message, or the news of a
+// slot's new owner. Nodes write it at once, but without TCP_NODELAY: behind another message
+// it waits for an acknowledgment, which kernels delay by 40 ms.
+//
+// It is for how long a node can't be reached before its topics go to another one, if any
+// node has them, and for how long nobody is asked for a topic whose node was left.
+const busLag = 100 * time.Millisecond
+
+// New makes a table for a server or, if several is set, for the nodes of a cluster, whose
+// feeds end with ctx.
+func New(ctx context.Context, nodes inner.Nodes, several bool, poke chan<- struct{}, attend func(*Feed)) *Table {
+	t := &Table{
+		ctx: ctx, nodes: nodes, poke: poke, attend: attend, seen: nodes.Changed(), everywhere: &Set{},
+		sets: map[*Set]struct{}{}, topics: map[key]*topic{}, feeds: map[feedKey]*Feed{}, touched: map[*Feed]struct{}{},
+		delayed: map[*topic]time.Time{}, leaving: map[key][]*topic{},
+	}
+	if several {
+		t.lag = busLag
+	}
+	return t
+}

@@ -1,0 +1,102 @@
+package redispubsub
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/internal/push"
+	"github.com/joomcode/redispipe/internal/wanted"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Two sessions that wait for room both get some, though the message of one of them is not
+// wanted any more.
+func TestRoomIsPassedOn(t *testing.T) {
+	for range 50 { // for the order in which they come to wait
+		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, Events: events{}}, &inbox.Counts{})
+		sub := &Subscription{set: &wanted.Set{Inbox: in}}
+		var sessions []*session
+		var members []*wanted.Member
+		for i := range 2 {
+			s := newSession(&Subscriber{}, &wanted.Feed{Ctx: t.Context()}, &push.Socket{})
+			m := &wanted.Member{Set: sub.set, Intake: in.NewIntake(inbox.Spot{Topic: Channel(strconv.Itoa(i)).inner()}, time.Time{})}
+			m.Intake.Restore(s.sock, time.Unix(0, 0))
+			sessions, members = append(sessions, s), append(members, m)
+		}
+		var delivering sync.WaitGroup
+		deliver := func(i int) { sessions[i].deliver(members[i], Message{Channel: strconv.Itoa(i)}, 1) }
+		deliver(1)
+		for i := range 2 {
+			delivering.Go(func() { deliver(i) })
+		}
+		runtime.Gosched()
+		members[0].Intake.Lose(sessions[0].sock, time.Unix(1, 0), inbox.SlotMoved, nil)
+		taken := 0
+		for ev, err := range sub.Events(t.Context()) {
+			require.NoError(t, err)
+			if msg, ok := ev.(Message); ok && msg.Channel == "1" {
+				if taken++; taken == 2 {
+					break
+				}
+			}
+		}
+		delivering.Wait()
+	}
+}
+
+// anyNode is all nodes, none of which can be dialed.
+type anyNode struct{ inner.Nodes }
+
+func (anyNode) Addr() string                                       { return "node" }
+func (anyNode) OpenPush(ctx context.Context) (*push.Socket, error) { return nil, ctx.Err() }
+func (n anyNode) Publisher(int) inner.Node                         { return n }
+func (anyNode) Changed() <-chan struct{}                           { return nil }
+func (n anyNode) All() (masters, replicas []inner.Node, since time.Time) {
+	return []inner.Node{n}, nil, time.Time{}
+}
+
+// A message costs one allocation beside its payload, from the socket to the consumer.
+func TestAllocationsOfAMessage(t *testing.T) {
+	var feed *wanted.Feed
+	subscriber := &Subscriber{table: wanted.New(t.Context(), anyNode{}, false, make(chan struct{}, 1), func(f *wanted.Feed) { feed = f })}
+	sub := subscriber.NewSubscription(SubscriptionOpts{})
+	_, err := sub.set.Add([]pubsub.Topic{Channel("c").inner(), Pattern("p*").inner()})
+	require.NoError(t, err)
+	s := newSession(subscriber, feed, &push.Socket{})
+	feed.Connected(s.sock)
+	reqs := subscriber.table.Asks()[s.sock]
+	require.Len(t, reqs, 4, "two commands, each with a fence")
+	for ; len(reqs) > 0; reqs = reqs[2:] {
+		said := pubsub.Said{What: pubsub.Subscribed, Name: []byte(reqs[0].Args[0].(string))}
+		if reqs[0].Cmd == "PSUBSCRIBE" {
+			said.Kind = pubsub.Pattern
+		}
+		require.NoError(t, feed.Confirmed(said, time.Now()))
+		require.NoError(t, feed.Answer([]byte(reqs[1].Args[0].(string))))
+	}
+	for kind, words := range map[string][]string{
+		"channel": {"message", "c"},
+		"pattern": {"pmessage", "p*", "pcd"},
+	} {
+		push := redis.Push{Body: make([]byte, 16)}
+		for _, word := range words {
+			push.Words = append(push.Words, []byte(word))
+		}
+		allocs := testing.AllocsPerRun(1000, func() {
+			require.NoError(t, s.take(&push))
+			ev, _ := sub.set.Inbox.Next()
+			require.NotNil(t, ev)
+		})
+		assert.LessOrEqual(t, allocs, 1.0, kind)
+	}
+}
