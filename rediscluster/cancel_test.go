@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // patient are options with which nothing but a context ends a request.
@@ -105,7 +105,7 @@ func TestCancelInFlight(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
-			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				reply := map[string]string{"MULTI": "+OK\r\n", "INCR": ":1\r\n", "EXEC": "*1\r\n:1\r\n", "GET": "$2\r\nok\r\n"}[r.Cmd]
 				if r.Cmd != "GET" {
 					select {
@@ -140,7 +140,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				reply := "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
 				if r.Cmd == "GET" {
 					reply = "+OK\r\n"
@@ -168,7 +168,7 @@ func TestDelayOfLastAttempt(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	defer close(release)
 	target := newScriptedNode(t, play)
-	source := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	source := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "-ASK %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})
@@ -208,7 +208,7 @@ func TestCancelAfterRedirect(t *testing.T) {
 			t.Run(code+", "+name, func(t *testing.T) {
 				play, release := holding("+OK\r\n")
 				target := newScriptedNode(t, play)
-				source := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+				source := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 					reply := fmt.Sprintf("-%s %d %s\r\n", code, redisclusterutil.Slot("key"), target.Addr())
 					if r.Cmd == "EXEC" {
 						reply = "-EXECABORT Transaction discarded because of previous errors.\r\n"

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // awaitBlocked waits until the list's node has somebody who blocks.
@@ -342,7 +342,7 @@ func TestSessionWaitsForNode(t *testing.T) {
 // A caller that waits for the topology, since MOVED names a node that is not known,
 // leaves when its context ends.
 func TestBlockingLeavesRefresh(t *testing.T) {
-	node := newScriptedNode(t, testbed.ScriptedReplies("-MOVED 0 127.0.0.1:1\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("-MOVED 0 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Hour, HostOpts: redisconn.Opts{IOTimeout: time.Hour}})
 	silent := ""
 	node.slots.Store(&silent)

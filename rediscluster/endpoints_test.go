@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -74,7 +75,7 @@ func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	c := newEndpoints(t, servers, rediscluster.Opts{})
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 
-	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
+	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
 	c = newReplicated(t, []string{proxy.Addr(), server.Addr()}, rediscluster.Opts{})
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 }
@@ -91,7 +92,7 @@ func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
 				Replicas: 1, Options: testbed.Options{ACL: []string{"default on nopass ~* &* +@all", "app on >secret ~* +@all -info"}},
 			})
 			old, next := g.Servers()[0], g.Servers()[1]
-			primary := testbed.NewProxy(t, old.Addr(), testbed.ProxyOpts{})
+			primary := faulty.NewProxy(t, old.Addr(), faulty.ProxyOpts{})
 			opts := rediscluster.Opts{CheckInterval: 10 * time.Minute}
 			if !demoted {
 				opts.CheckInterval = 100 * time.Millisecond // nothing fails

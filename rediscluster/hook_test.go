@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // answeredBy is a hook that tells the address of each answer.
@@ -23,12 +23,12 @@ func (a answeredBy) After(_ context.Context, _ redis.Operation, end redis.Comple
 // Of a request that is redirected, a hook sees the node that it came to in the end,
 // with any policy and whichever way it was sent.
 func TestHookSeesLastNode(t *testing.T) {
-	target := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		_, err := c.Write([]byte("+fine\r\n"))
 		return err
 	})
 	var source *scriptedNode
-	source = newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	source = newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		source.serve(target.Addr())
 		_, err := c.Write([]byte("-MOVED 0 " + target.Addr() + "\r\n"))
 		return err

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // rude is a user whose functions do not return.
@@ -65,7 +65,7 @@ func TestUserFunctionsNeedNotReturn(t *testing.T) {
 func outlivesUserFunctions(t *testing.T, end func()) {
 	log.SetOutput(io.Discard) // of the default logger, which is told instead
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
-	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	logger, weights, zones := &rude{end: end}, &rude{end: end}, &rude{end: end}
 	c, _ := connect(t, []string{node.Addr()}, Opts{
 		Logger: logger, WeightProvider: weights, Zone: "here", ZoneOf: zones.zone, CheckInterval: minCheckInterval,
@@ -90,7 +90,7 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 
 // A seed is asked in the refresher, too.
 func TestSeedMayPanic(t *testing.T) {
-	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	rec := newRecorder()
 	c, _ := connect(t, []string{node.Addr()}, Opts{Logger: rec, ConnHostPolicy: ConnHostRoundRobin, RoundRobinSeed: rudeSeed{}})
 	c.ForceReloading()
@@ -138,7 +138,7 @@ func TestLoggerMayCallTheClusterAtOnce(t *testing.T) {
 		t.Fatal("a request of a cluster that never began was not resolved")
 	}
 
-	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	connect(t, []string{"nonsense", node.Addr()}, Opts{Logger: curious{results: make(chan any, 1)}})
 }
 

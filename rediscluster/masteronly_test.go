@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/testbed"
@@ -44,7 +45,7 @@ func TestMasterOnlySlots(t *testing.T) {
 
 // A user who may not read the key is asked for once of each node that has it.
 func TestMasterOnlyWithoutTheRight(t *testing.T) {
-	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	node.refuses.Store(true)
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute})
 	refreshed := func() {

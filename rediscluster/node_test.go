@@ -10,16 +10,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // A request that ASK leads to a node does not wait there for a connection: it asks again,
 // for longer than failures are retried.
 func TestAskWaitsForNoConnection(t *testing.T) {
-	target := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd == "ECHO" {
 			c.Close()
 			return nil
@@ -27,7 +27,7 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 		_, err := c.Write([]byte("+OK\r\n"))
 		return err
 	})
-	source := newScriptedNode(t, func(c *testbed.ScriptedConn, _ testbed.ScriptedRequest) error {
+	source := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "-ASK %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})

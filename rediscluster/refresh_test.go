@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -212,7 +213,7 @@ func TestNameResolutionIsBounded(t *testing.T) {
 }
 
 func TestProbe(t *testing.T) {
-	answer := testbed.ScriptedReplies("+OK\r\n")
+	answer := faulty.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
@@ -226,7 +227,7 @@ func TestProbe(t *testing.T) {
 
 // TestRestEndsWithNews: when somebody waits for them.
 func TestRestEndsWithNews(t *testing.T) {
-	answer := testbed.ScriptedReplies("+OK\r\n")
+	answer := faulty.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().Shards[0].Master.Up)

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
@@ -20,7 +20,7 @@ import (
 func TestLinkIsClosedWhenIdle(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	old := newScriptedNode(t, play)
-	next := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	next := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{old.Addr()}, Opts{
 		HostOpts: redisconn.Opts{IOTimeout: time.Minute}, ConnsPerHost: 1, CheckInterval: time.Minute,
 	})
@@ -55,7 +55,7 @@ func TestLinkIsClosedWhenIdle(t *testing.T) {
 // TestLinksAreNeverForgotten: while the topology changes, each link is known to
 // Shutdown by it or as retired.
 func TestLinksAreNeverForgotten(t *testing.T) {
-	answer := testbed.ScriptedReplies("+OK\r\n")
+	answer := faulty.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	r, before := c.refresher, c.topology.Load()

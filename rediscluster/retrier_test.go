@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
@@ -300,7 +301,7 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 // TestFollowIsBounded: what was redirected to where the topology knows nobody
 // waits for it to be read again, as long as there is room to wait.
 func TestFollowIsBounded(t *testing.T) {
-	node := newScriptedNode(t, testbed.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	c.waiting.Store(maxWaiting)
 	defer c.waiting.Store(0)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -84,7 +85,7 @@ func TestScanOverFailover(t *testing.T) {
 
 // TestScanAfterAnError: of all senders alike, the next call repeats the step.
 func TestScanAfterAnError(t *testing.T) {
-	play := func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	play := func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"
 		switch {
 		case r.Cmd == "CLUSTER" || r.Cmd == "INFO":
@@ -97,14 +98,14 @@ func TestScanAfterAnError(t *testing.T) {
 		_, err := c.Write([]byte(reply))
 		return err
 	}
-	conn, err := redisconn.Connect(context.Background(), testbed.NewScripted(t, testbed.ScriptedOpts{Handler: play}).Addr(),
+	conn, err := redisconn.Connect(context.Background(), faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play}).Addr(),
 		redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
-	dumb := &redisdumb.Conn{Addr: testbed.NewScripted(t, testbed.ScriptedOpts{Handler: play}).Addr()}
+	dumb := &redisdumb.Conn{Addr: faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play}).Addr()}
 	defer dumb.Close()
 	var steps atomic.Int64
-	node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		r.Index = int(steps.Add(1)) - 1
 		return play(c, r)
 	})

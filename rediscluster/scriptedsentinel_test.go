@@ -5,18 +5,18 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/joomcode/redispipe/testbed"
+	"github.com/joomcode/redispipe/internal/faulty"
 )
 
 // scriptedSentinel is a server that plays a sentinel of one master.
 type scriptedSentinel struct {
-	*testbed.ScriptedServer
+	*faulty.ScriptedServer
 
 	mu          sync.Mutex // guards what follows
 	master      string     // none, if empty
 	epoch       int
 	others      []string
-	subscribers []*testbed.ScriptedConn
+	subscribers []*faulty.ScriptedConn
 	deaf        bool // refuses to be subscribed to
 	// silent, if not nil, keeps answers back until it is closed.
 	silent chan struct{}
@@ -25,11 +25,11 @@ type scriptedSentinel struct {
 func newScriptedSentinel(t *testing.T, master string, epoch int) *scriptedSentinel {
 	t.Helper()
 	s := &scriptedSentinel{master: master, epoch: epoch}
-	s.ScriptedServer = testbed.NewScripted(t, testbed.ScriptedOpts{Handler: s.play})
+	s.ScriptedServer = faulty.NewScripted(t, faulty.ScriptedOpts{Handler: s.play})
 	return s
 }
 
-func (s *scriptedSentinel) play(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+func (s *scriptedSentinel) play(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 	s.mu.Lock()
 	silent := s.silent
 	s.mu.Unlock()
@@ -43,18 +43,18 @@ func (s *scriptedSentinel) play(c *testbed.ScriptedConn, r testbed.ScriptedReque
 	return err
 }
 
-func (s *scriptedSentinel) answer(c *testbed.ScriptedConn, r testbed.ScriptedRequest) (reply string) {
+func (s *scriptedSentinel) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) (reply string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case r.Cmd == "INFO":
-		return testbed.ScriptedBulk("sentinel_tilt:0\r\n")
+		return faulty.ScriptedBulk("sentinel_tilt:0\r\n")
 	case r.Cmd == "SUBSCRIBE" && s.deaf:
 		return "-NOPERM no\r\n"
 	case r.Cmd == "SUBSCRIBE":
 		s.subscribers = append(s.subscribers, c)
 		for i, channel := range r.Args {
-			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", testbed.ScriptedBulk("subscribe"), testbed.ScriptedBulk(channel), i+1)
+			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", faulty.ScriptedBulk("subscribe"), faulty.ScriptedBulk(channel), i+1)
 		}
 		return reply
 	case s.master == "" && r.Args[0] == "GET-MASTER-ADDR-BY-NAME":
@@ -82,7 +82,7 @@ func (s *scriptedSentinel) answer(c *testbed.ScriptedConn, r testbed.ScriptedReq
 func scriptedStrings(list ...string) string {
 	reply := fmt.Sprintf("*%d\r\n", len(list))
 	for _, s := range list {
-		reply += testbed.ScriptedBulk(s)
+		reply += faulty.ScriptedBulk(s)
 	}
 	return reply
 }

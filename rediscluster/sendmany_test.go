@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestSendMany(t *testing.T) {
@@ -133,7 +133,7 @@ func TestErrorsNameTheRequest(t *testing.T) {
 
 // What is cancelled before it is sent is not sent, and its errors name it.
 func TestSendCancelled(t *testing.T) {
-	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	one, other := redis.Req("SET", "{c}a", 1), redis.Req("SET", "{c}b", 2)
 	gone := &lateFuture{}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -275,7 +276,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	replica := g.Servers()[1]
-	proxy := testbed.NewProxy(t, replica.Addr(), testbed.ProxyOpts{})
+	proxy := faulty.NewProxy(t, replica.Addr(), faulty.ProxyOpts{})
 	_, port := splitAddr(proxy.Addr())
 	require.NoError(t, redis.AsError(replica.Do("CONFIG SET", "replica-announce-port", port)))
 	host, masterPort := splitAddr(g.Addrs()[0])

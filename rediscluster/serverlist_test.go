@@ -8,20 +8,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // newScriptedMaster plays a master without a cluster, which answers ROLE slowly.
-func newScriptedMaster(t *testing.T, pause *atomic.Int64) *testbed.ScriptedServer {
+func newScriptedMaster(t *testing.T, pause *atomic.Int64) *faulty.ScriptedServer {
 	t.Helper()
-	return testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-		reply := testbed.ScriptedBulk("")
+	return faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		reply := faulty.ScriptedBulk("")
 		if r.Cmd == "ROLE" {
 			if err := c.Sleep(time.Duration(pause.Load())); err != nil {
 				return err
 			}
-			reply = "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n"
+			reply = "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n"
 		}
 		_, err := c.Write([]byte(reply))
 		return err

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestTransaction(t *testing.T) {
@@ -67,7 +67,7 @@ func TestTransactionRefusedForNow(t *testing.T) {
 	} {
 		t.Run(refusal, func(t *testing.T) {
 			var tries atomic.Int64
-			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				reply := map[string]string{"MULTI": "+OK\r\n", "SET": "+QUEUED\r\n", "EXEC": "*1\r\n+OK\r\n"}[r.Cmd]
 				if r.Cmd == "MULTI" {
 					tries.Add(1)
@@ -101,7 +101,7 @@ func TestTransactionMultiRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran atomic.Int64
-			node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				reply := replies[r.Cmd]
 				switch {
 				case r.Cmd == "MULTI":
@@ -229,7 +229,7 @@ func TestTransactionIsCopied(t *testing.T) {
 
 // TestTransactionWithoutRequests: nothing is to be done, and so it is done at once.
 func TestTransactionWithoutRequests(t *testing.T) {
-	node := newScriptedNode(t, testbed.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	senders := map[string]redis.Sender{"cluster": c, "policy": c.WithPolicy(PreferSlaves)}
 	c.EachShard(func(s redis.Sender, _ error) bool {
@@ -277,7 +277,7 @@ func (f *lateFuture) Cancelled() error {
 // TestCancelledWhileQueued: a request whose future is cancelled before it is
 // written is not sent.
 func TestCancelledWhileQueued(t *testing.T) {
-	node := newScriptedNode(t, func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd == "SET" {
 			c.Reset()
 			return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -31,7 +32,7 @@ func lone(t *testing.T, addr string, opts redisconn.Opts) *redisconn.Connection 
 
 func TestLeadEndsWithItsContext(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd == "INCR" {
 			arrived <- struct{}{}
 			select {
@@ -39,7 +40,7 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 			case <-c.Done():
 			}
 		}
-		return testbed.ScriptedEcho(c, r)
+		return faulty.ScriptedEcho(c, r)
 	}})
 	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
 	for range 3 {
@@ -56,7 +57,7 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 // A reply that comes in pieces must not hold its caller beyond its context.
 func TestLeadIsNotHeldByPieces(t *testing.T) {
 	begun, release := make(chan struct{}, 2), make(chan struct{})
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd != "PIECES" {
 			_, err := c.Write([]byte("+OK\r\n"))
 			return err
@@ -80,7 +81,7 @@ func TestLeadIsNotHeldByPieces(t *testing.T) {
 
 // A reader that rests comes back soon, asked or not.
 func TestReaderRestsForAWhile(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	for _, script := range []bool{false, true} {
 		conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, ScriptMode: script})
 		before := s.Accepted()
@@ -96,7 +97,7 @@ func TestReaderRestsForAWhile(t *testing.T) {
 // server that answers one request after another reads no more until it does.
 func TestReaderReadsDuringALongWrite(t *testing.T) {
 	value := strings.Repeat("v", 256<<10)
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "$%d\r\n%s\r\n", len(value), value)
 		return err
 	}})
@@ -112,7 +113,7 @@ func TestReaderReadsDuringALongWrite(t *testing.T) {
 
 // With RESP3 nobody leads: what comes may begin with a push.
 func TestPushesBesideALoneCaller(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn := lone(t, s.Addr(), redisconn.Opts{Protocol: 3})
 	for range 20 {
 		s.Broadcast([]byte(">2\r\n+invalidate\r\n*1\r\n$3\r\nkey\r\n"))

@@ -12,14 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // What is cancelled before it is written is not written.
 func TestCancelledFuturesAreDropped(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
 	kept1, dropped, asked, kept2 := send(conn, "KEPT", 1), send(conn, "DROPPED"), newOutcome(), newOutcome()
 	conn.SendAsk(redis.Req("DROPPED"), asked, 0, true)
@@ -51,7 +51,7 @@ func TestCancelledFuturesAreDropped(t *testing.T) {
 
 // ASKING concerns the request behind it: it must not stay without it.
 func TestCancelledAfterAsking(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
 	one, many := newOutcome(), newOutcomes(2)
 	conn.SendAsk(redis.Req("ONE"), one, 0, true)
@@ -83,7 +83,7 @@ func TestCancelledFuturesThatMisbehave(t *testing.T) {
 		"blocks": func() { <-block },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 			conn, ready := slowDial(t, s, redisconn.Opts{})
 			bad := &misbehaving{f: f}
 			kept := send(conn, "KEPT")
@@ -151,7 +151,7 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 // A future that ends the goroutine which asks it takes nothing with it, whoever
 // writes: the caller, the writer, or a caller that reads its own reply.
 func TestCancelledThatExits(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
 		"caller": nil,
 		"writer": func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -171,6 +171,6 @@ func TestCancelledThatExits(t *testing.T) {
 			conn.Close()
 			requireNoneLeft(t)
 		})
-		s = testbed.NewScripted(t, testbed.ScriptedOpts{})
+		s = faulty.NewScripted(t, faulty.ScriptedOpts{})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -68,7 +69,7 @@ func TestErrorsNameTheConnection(t *testing.T) {
 }
 
 func TestPing(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies("+PONG\r\n", "+PANG\r\n", "-ERR no\r\n", "+PONG\r\n")})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies("+PONG\r\n", "+PANG\r\n", "-ERR no\r\n", "+PONG\r\n")})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, NoClientInfo: true})
 	requireType(t, conn.Ping(), redis.ErrPing)
 	requireType(t, conn.Ping(), redis.ErrResult)

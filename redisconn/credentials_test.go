@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -100,7 +101,7 @@ func TestCredentialsProviderFails(t *testing.T) {
 }
 
 func TestCredentialsProviderHasDialTimeout(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
 		ReconnectPause: -1, Logger: redisconn.NoopLogger{},
 		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
@@ -158,7 +159,7 @@ func TestReauthenticate(t *testing.T) {
 // AUTH never comes between the requests of a transaction, nor between ASKING and
 // its command.
 func TestReauthenticateBetweenBatches(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Password: canary, Logger: redisconn.NoopLogger{}})
 	var wg sync.WaitGroup
 	var done atomic.Bool
@@ -193,7 +194,7 @@ func TestReauthenticateBetweenBatches(t *testing.T) {
 
 // A full queue makes Reauthenticate wait like any caller.
 func TestReauthenticateWaitsForRoom(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary, MaxRequests: 1})
 	full := send(conn, "GET", "a")
 	ctx, cancel := context.WithCancel(background)
@@ -209,7 +210,7 @@ func TestReauthenticateWaitsForRoom(t *testing.T) {
 }
 
 func TestReauthenticateWithoutSocket(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary})
 	ctx, cancel := context.WithCancel(background)
 	cancel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -67,7 +68,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 
 // What an idle connection gets unasked is nobody's answer, and ends it.
 func TestDedicatedUnsolicited(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "*-1\r\n"
 		if r.Cmd == "BLPOP" {
 			reply += "+junk\r\n"

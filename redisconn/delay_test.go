@@ -11,21 +11,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // stalling is a server that answers, until a command tells it otherwise: STALL stops
 // it before the answer, and CUT in the middle of it.
 func stalling(t *testing.T) (addr string) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "$5\r\nvalue\r\n"
 		switch r.Cmd {
 		case "PING":
 			reply = "+PONG\r\n"
 			if len(r.Args) > 0 {
-				reply = testbed.ScriptedBulk(r.Args[0])
+				reply = faulty.ScriptedBulk(r.Args[0])
 			}
 		case "STALL", "CUT":
 			if r.Cmd == "CUT" {

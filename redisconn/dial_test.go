@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -124,7 +125,7 @@ func TestBadCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cert, err := issue()
 			require.NoError(t, err)
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 			refused(t, s.Addr(), redisconn.Opts{
 				TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, Password: canary,
 			}, redisconn.ErrTLS)
@@ -186,7 +187,7 @@ func TestTLSCloseWithoutRoom(t *testing.T) {
 	require.NoError(t, err)
 	cert, err := ca.Server()
 	require.NoError(t, err)
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 	trusting := &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"}
 	for name, own := range map[string]bool{"TLSEnabled": false, "the Dialer's": true} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -99,7 +100,7 @@ func TestPasswordIsNotQuoted(t *testing.T) {
 // Nor does a server that puts it into an error of its own.
 func TestPasswordIsNotEchoed(t *testing.T) {
 	for _, quoted := range []string{"WRONGPASS invalid %s", "DENIED command 'auth' '%s'", "ERR %s %[1]s"} {
-		s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies(
+		s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(
 			fmt.Sprintf("-"+quoted+"\r\n", canary))})
 		for _, protocol := range []int{2, 3} {
 			log := &recorder{}
@@ -135,13 +136,13 @@ func TestDB(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	// Servers outside of a cluster say so, but for Valkey 8, which obeys.
-	outside := testbed.NewScripted(t, testbed.ScriptedOpts{
-		Raw: true, Handler: testbed.ScriptedReplies("-ERR This instance has cluster support disabled\r\n", "+PONG\r\n"),
+	outside := faulty.NewScripted(t, faulty.ScriptedOpts{
+		Raw: true, Handler: faulty.ScriptedReplies("-ERR This instance has cluster support disabled\r\n", "+PONG\r\n"),
 	})
 	refused(t, outside.Addr(), redisconn.Opts{ReadOnly: true}, redisconn.ErrInit)
 
 	var said []string
-	fake := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	fake := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	connect(t, fake.Addr(), redisconn.Opts{ReadOnly: true, DB: 1, Password: canary, Logger: redisconn.NoopLogger{}})
 	for _, r := range fake.Requests() {
 		said = append(said, r.Cmd)
@@ -189,7 +190,7 @@ func TestHandshakeWithStrangers(t *testing.T) {
 		"closes in a reply": {"+PO", redisconn.ErrConnSetup, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedThenClose(c.reply)})
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedThenClose(c.reply)})
 			log := &recorder{}
 			conn, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{Logger: log})
 			if !c.permanent {
@@ -205,7 +206,7 @@ func TestHandshakeWithStrangers(t *testing.T) {
 
 // LOADING passes.
 func TestHandshakeWhileLoading(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "+PONG\r\n"
 		switch {
 		case r.Conn < 3:

@@ -60,7 +60,8 @@ func goroutinesLeft() (left []byte) {
 		all = all[:runtime.Stack(all, true)]
 		left = nil
 		for _, stack := range bytes.Split(all, []byte("\n\n")) {
-			if bytes.Contains(stack, []byte("redispipe/redisconn.")) || bytes.Contains(stack, []byte("redispipe/internal/")) {
+			if bytes.Contains(stack, []byte("redispipe/redisconn.")) ||
+				bytes.Contains(stack, []byte("redispipe/internal/")) && !bytes.Contains(stack, []byte("internal/faulty.")) {
 				left = stack
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -66,7 +67,7 @@ func TestServerErrorsNameTheRequest(t *testing.T) {
 // So do errors of a connection that drops what is cancelled, breaks, refuses a
 // batch, or is closed.
 func TestConnectionErrorsNameTheRequest(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(_ *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(_ *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd == "BREAK" {
 			return io.EOF
 		}

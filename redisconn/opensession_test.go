@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -224,7 +225,7 @@ func TestSessionLeaked(t *testing.T) {
 // server runs the pop after it has unblocked it, as one that paused its clients does.
 func TestSessionLostBehindElement(t *testing.T) {
 	var popping atomic.Int64 // the connection that pops
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
 		case r.Cmd == "BLPOP":
@@ -234,7 +235,7 @@ func TestSessionLostBehindElement(t *testing.T) {
 			defer c.Close()
 			reply = "*2\r\n$4\r\nlist\r\n$1\r\nx\r\n"
 		case r.Cmd == "PING" && len(r.Args) > 0:
-			reply = testbed.ScriptedBulk(r.Args[0])
+			reply = faulty.ScriptedBulk(r.Args[0])
 		case r.Cmd == "PING":
 			reply = "+PONG\r\n"
 		case r.Cmd == "CLIENT" && r.Args[0] == "ID":

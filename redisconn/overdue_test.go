@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -144,7 +145,7 @@ func TestOverdueTLSFunction(t *testing.T) {
 	require.NoError(t, err)
 	cert, err := ca.Server()
 	require.NoError(t, err)
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 	late := make(chan struct{})
 	defer close(late)
 	_, err = redisconn.Connect(background, s.Addr(), redisconn.Opts{

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // beats is a server that counts heartbeats and answers them as told.
@@ -144,7 +144,7 @@ func TestPingLatency(t *testing.T) {
 
 // A server that drops a reply answers the request with the heartbeat's.
 func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "+PONG\r\n"
 		switch {
 		case r.Cmd == "GET":

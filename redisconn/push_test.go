@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -60,7 +61,7 @@ func TestPushSocket(t *testing.T) {
 // lost; and without one the socket ends.
 func TestPushSocketOfAServerThatIsGone(t *testing.T) {
 	server := testbed.NewServer(t)
-	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
+	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
 	const timeout = time.Second
 	_, p := pushSocket(t, proxy.Addr(), Opts{IOTimeout: timeout})
 	began := time.Now()
@@ -70,7 +71,7 @@ func TestPushSocketOfAServerThatIsGone(t *testing.T) {
 		received <- err
 	}()
 	require.Eventually(t, func() bool { return p.Confirmed().Sub(began) > timeout }, 10*time.Second, time.Millisecond)
-	proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: testbed.ProxyReplies, At: testbed.ProxyNow()})
+	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow()})
 	assertErr := <-received
 	assert.ErrorContains(t, assertErr, "no answer within")
 	<-p.Done()
@@ -101,7 +102,7 @@ func TestPushSocketNeedsPing(t *testing.T) {
 // A server that can't write to its disk says so to PING, and goes on publishing.
 func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"
-	server := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: testbed.ScriptedReplies(bad)})
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(bad)})
 	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: time.Second})
 	opened := p.Confirmed()
 	require.NoError(t, p.Send(redis.Req("PING", "x")))

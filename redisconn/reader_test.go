@@ -14,6 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -61,7 +62,7 @@ func TestHostileReplies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var bad atomic.Bool
 			bad.Store(true)
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(conn *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				reply := "+fine\r\n"
 				if r.Cmd == "BAD" && bad.Swap(false) {
 					reply = c.reply
@@ -89,7 +90,7 @@ func TestTruncatedReplies(t *testing.T) {
 	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
 	for n := range len(whole) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedThenClose(whole[:n])})
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedThenClose(whole[:n])})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
 		})
@@ -102,7 +103,7 @@ func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 	for _, reply := range []string{"_\r\n", "#t\r\n", ",5\r\n", "(5\r\n", "=5\r\ntxt:x\r\n", "!3\r\nERR\r\n",
 		"%0\r\n", "~0\r\n", ">1\r\n+x\r\n", "|0\r\n+x\r\n", "*1\r\n,5\r\n"} {
 		t.Run(reply[:1], func(t *testing.T) {
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: testbed.ScriptedReplies(reply)})
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(reply)})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrUnknownHeaderType)
 		})
@@ -110,7 +111,7 @@ func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 }
 
 func TestReplyNobodyAskedFor(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
 	s.Broadcast([]byte("+surprise\r\n"))
@@ -123,8 +124,8 @@ func TestReplyNobodyAskedFor(t *testing.T) {
 // Pushes answer nothing, wherever they come.
 func TestPushesAreSkipped(t *testing.T) {
 	push := ">3\r\n+message\r\n+channel\r\n$4\r\nbody\r\n"
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{
-		Handler: testbed.ScriptedReplies(push+"+one\r\n"+push, push+"+two\r\n"),
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{
+		Handler: faulty.ScriptedReplies(push+"+one\r\n"+push, push+"+two\r\n"),
 	})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
@@ -135,12 +136,12 @@ func TestPushesAreSkipped(t *testing.T) {
 }
 
 func TestServerClosesAndResets(t *testing.T) {
-	for name, end := range map[string]func(*testbed.ScriptedConn){
-		"close": (*testbed.ScriptedConn).Close,
-		"reset": (*testbed.ScriptedConn).Reset,
+	for name, end := range map[string]func(*faulty.ScriptedConn){
+		"close": (*faulty.ScriptedConn).Close,
+		"reset": (*faulty.ScriptedConn).Reset,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				if r.Cmd == "END" {
 					end(c)
 					return net.ErrClosed
@@ -264,7 +265,7 @@ func TestLargeReplies(t *testing.T) {
 // A reply that does not parse is the answer to the request that it came for, even
 // if nobody waits for that: the next one is unknown.
 func TestMalformedReplyToNobody(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd != "GET" { // both are in flight then
 			return nil
 		}
@@ -306,7 +307,7 @@ func (l *connectedLogger) Report(conn *redisconn.Connection, event redisconn.Log
 // reply that nobody asked for.
 func TestReplyAfterClose(t *testing.T) {
 	reply := make(chan struct{})
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, _ testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
 		<-reply
 		_, err := c.Write([]byte("+OK\r\n"))
 		return err

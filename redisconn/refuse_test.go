@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // slowDial is a connection that stays in the state of connecting until told.
-func slowDial(t *testing.T, s *testbed.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
+func slowDial(t *testing.T, s *faulty.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
 	t.Helper()
 	ready := make(chan struct{})
 	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout, opts.NoClientInfo = true, time.Minute, time.Minute, true
@@ -35,7 +35,7 @@ func slowDial(t *testing.T, s *testbed.ScriptedServer, opts redisconn.Opts) (*re
 }
 
 func TestQueueBounds(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	t.Run("requests", func(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 3})
 		var queued []*outcome

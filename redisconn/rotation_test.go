@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -100,7 +101,7 @@ func TestCredentialsProviderIsNotAskedByResets(t *testing.T) {
 
 // An error tells what nil does not: a socket that is gone has not confirmed anything.
 func TestReauthenticateTellsWhatWasNotConfirmed(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	v, log := &vault{}, &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: log})
 	requireType(t, conn.Reauthenticate(background), redisconn.ErrCredentials, "there are none")
@@ -115,7 +116,7 @@ func TestReauthenticateTellsWhatWasNotConfirmed(t *testing.T) {
 
 // Close, or the end of its context, ends a Reauthenticate whose provider does not return.
 func TestReauthenticateWithoutProvider(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{})
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	late, calls := make(chan struct{}), atomic.Int64{}
 	defer close(late)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{},
@@ -195,7 +196,7 @@ func TestReauthenticatePush(t *testing.T) {
 // owner's commands.
 func TestReauthenticatePushRefused(t *testing.T) {
 	var auths atomic.Int64
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
 		case r.Cmd == "HELLO":

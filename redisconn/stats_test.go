@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -86,7 +87,7 @@ func BenchmarkStats(b *testing.B) {
 
 // However a transaction ends, it counts as its requests.
 func TestStatsOfTransactionsWithoutResults(t *testing.T) {
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(*testbed.ScriptedConn, testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(*faulty.ScriptedConn, faulty.ScriptedRequest) error {
 		return io.EOF
 	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -189,13 +190,13 @@ func (f *blockingFuture) Cancelled() error {
 // gets its reply.
 func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	arrived, release := make(chan struct{}, 2), make(chan struct{})
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		arrived <- struct{}{}
 		select {
 		case <-release:
 		case <-c.Done():
 		}
-		return testbed.ScriptedEcho(c, r)
+		return faulty.ScriptedEcho(c, r)
 	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: -1, Logger: redisconn.NoopLogger{}})
 	waits := send(conn, "ECHO", "in flight")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -90,7 +91,7 @@ func TestTransactionReplies(t *testing.T) {
 		"none":          {"+OK\r\n", "*0\r\n", "0 results of 2 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(conn *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 				reply := map[string]string{"MULTI": c.multi, "EXEC": c.exec, "INCR": "+QUEUED\r\n"}[r.Cmd]
 				if reply == "" {
 					reply = "+OK\r\n"
@@ -117,7 +118,7 @@ func TestTransactionReplies(t *testing.T) {
 // a transaction counts as its requests and EXEC.
 func TestTransactionLostBehindMulti(t *testing.T) {
 	for _, multi := range []string{"+OK\r\n", "-NOPERM no multi\r\n"} {
-		s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(conn *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 			if r.Cmd != "MULTI" {
 				return context.Canceled
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -109,7 +110,7 @@ func TestWatchConnectionLost(t *testing.T) {
 // EXEC that is sent and not answered is unknown, and never sent again.
 func TestWatchUnanswered(t *testing.T) {
 	calls := 0
-	s := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		switch r.Cmd {
 		case "EXEC":
 			c.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/testbed"
@@ -196,7 +197,7 @@ func TestTransactionRefused(t *testing.T) {
 // EXEC has to answer with a result of each request.
 func TestTransactionCountsResults(t *testing.T) {
 	for _, exec := range []string{"*0\r\n", "*2\r\n:1\r\n:2\r\n"} {
-		server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+		server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 			reply := map[string]string{"EXEC": exec, "MULTI": "+OK\r\n"}[r.Cmd]
 			if reply == "" {
 				reply = "+QUEUED\r\n"

@@ -9,29 +9,29 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // owner is a node that takes sharded channels, and gives them up, when a test says so.
 type owner struct {
 	t       testing.TB
 	head    string // of a push
-	server  *testbed.ScriptedServer
+	server  *faulty.ScriptedServer
 	conn    *redisconn.Connection
 	asked   chan string // commands, each of which waits for an answer
 	answers chan string
-	sock    chan *testbed.ScriptedConn // that the last command came by
-	last    *testbed.ScriptedConn
+	sock    chan *faulty.ScriptedConn // that the last command came by
+	last    *faulty.ScriptedConn
 }
 
 func newOwner(t testing.TB, protocol int) *owner {
 	o := &owner{
 		t: t, head: map[int]string{2: "*", 3: ">"}[protocol],
-		asked: make(chan string), answers: make(chan string), sock: make(chan *testbed.ScriptedConn, 1),
+		asked: make(chan string), answers: make(chan string), sock: make(chan *faulty.ScriptedConn, 1),
 	}
-	o.server = testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	o.server = faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		select {
 		case o.asked <- r.Cmd:
 		case <-c.Done():
@@ -77,7 +77,7 @@ func (o *owner) takes() {
 // givesUp unsubscribes the channel, as a master does that hears of a new owner.
 func (o *owner) givesUp() { o.sends(o.push("sunsubscribe", ":0\r\n")) }
 
-func (o *owner) publishes(payload string) { o.sends(o.push("smessage", testbed.ScriptedBulk(payload))) }
+func (o *owner) publishes(payload string) { o.sends(o.push("smessage", faulty.ScriptedBulk(payload))) }
 
 func (o *owner) sends(push string) {
 	o.t.Helper()
@@ -86,7 +86,7 @@ func (o *owner) sends(push string) {
 }
 
 func (o *owner) push(kind, rest string) string {
-	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, testbed.ScriptedBulk(kind), testbed.ScriptedBulk("a"), rest)
+	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, faulty.ScriptedBulk(kind), faulty.ScriptedBulk("a"), rest)
 }
 
 // attempt is a run of a test that proves something only if it is quick. It keeps the

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -173,22 +174,22 @@ func TestStreamInDoubt(t *testing.T) {
 		if protocol == 3 {
 			head, other = ">", "*"
 		}
-		message := testbed.ScriptedBulk("message")
+		message := faulty.ScriptedBulk("message")
 		for name, bytes := range map[string]string{
-			"message of another channel": head + "3\r\n" + message + testbed.ScriptedBulk("other") + testbed.ScriptedBulk("x"),
-			"message without a payload":  head + "2\r\n" + message + testbed.ScriptedBulk("a"),
-			"message of numbers":         head + "3\r\n" + message + testbed.ScriptedBulk("a") + ":1\r\n",
-			"message in the other form":  other + "3\r\n" + message + testbed.ScriptedBulk("a") + testbed.ScriptedBulk("x"),
-			"confirmation of nothing":    head + "3\r\n" + testbed.ScriptedBulk("subscribe") + testbed.ScriptedBulk("a") + ":1\r\n",
-			"unknown kind":               head + "2\r\n" + testbed.ScriptedBulk("what") + ":1\r\n",
+			"message of another channel": head + "3\r\n" + message + faulty.ScriptedBulk("other") + faulty.ScriptedBulk("x"),
+			"message without a payload":  head + "2\r\n" + message + faulty.ScriptedBulk("a"),
+			"message of numbers":         head + "3\r\n" + message + faulty.ScriptedBulk("a") + ":1\r\n",
+			"message in the other form":  other + "3\r\n" + message + faulty.ScriptedBulk("a") + faulty.ScriptedBulk("x"),
+			"confirmation of nothing":    head + "3\r\n" + faulty.ScriptedBulk("subscribe") + faulty.ScriptedBulk("a") + ":1\r\n",
+			"unknown kind":               head + "2\r\n" + faulty.ScriptedBulk("what") + ":1\r\n",
 			"push without a kind":        head + "0\r\n",
 			"reply":                      "+OK\r\n",
 			"error":                      "-ERR what\r\n",
 			"no RESP":                    "HTTP/1.1 400\r\n",
 		} {
 			t.Run(name, func(t *testing.T) {
-				server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
-					_, err := fmt.Fprintf(c, "%s3\r\n%s%s:1\r\n", head, testbed.ScriptedBulk(strings.ToLower(r.Cmd)), testbed.ScriptedBulk(r.Args[0]))
+				server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+					_, err := fmt.Fprintf(c, "%s3\r\n%s%s:1\r\n", head, faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
 					return err
 				}})
 				s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{Protocol: protocol}))
@@ -212,11 +213,11 @@ func TestStreamInDoubt(t *testing.T) {
 // A server that does not confirm what it was asked for is not taken at its word.
 func TestUnconfirmed(t *testing.T) {
 	calls := 0
-	server := testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if calls++; calls < 3 {
 			return nil
 		}
-		_, err := io.WriteString(c, "*3\r\n"+testbed.ScriptedBulk("subscribe")+testbed.ScriptedBulk("a")+":1\r\n")
+		_, err := io.WriteString(c, "*3\r\n"+faulty.ScriptedBulk("subscribe")+faulty.ScriptedBulk("a")+":1\r\n")
 		return err
 	}})
 	sub := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{})).NewSubscription(redispubsub.SubscriptionOpts{})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -49,7 +50,7 @@ func joins(t *testing.T, sub *redispubsub.Subscription) (done chan error) {
 func takesOther(o *owner) {
 	o.t.Helper()
 	o.expects("SSUBSCRIBE")
-	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), testbed.ScriptedBulk("a"), testbed.ScriptedBulk("b"), 1))
+	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), faulty.ScriptedBulk("a"), faulty.ScriptedBulk("b"), 1))
 }
 
 // Who asks for a topic that another goroutine is subscribing waits for it, too, and takes
@@ -103,11 +104,11 @@ func TestSubscribeThroughABlackHole(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		t.Parallel()
-		proxy := testbed.NewProxy(t, testbed.NewServer(t).Addr(), testbed.ProxyOpts{})
+		proxy := faulty.NewProxy(t, testbed.NewServer(t).Addr(), faulty.ProxyOpts{})
 		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: 2 * time.Second})
 		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
 		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-		swallow := testbed.ProxyFault{Do: testbed.ProxySwallow, On: testbed.ProxyReplies, At: testbed.ProxyNow()}
+		swallow := faulty.ProxyFault{Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow()}
 		proxy.Arm(swallow)
 		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
 		swallow.Times = -1

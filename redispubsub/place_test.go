@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -123,8 +124,8 @@ func lastGap(t testing.TB, events []redispubsub.Event, reason redispubsub.Reason
 }
 
 // hold keeps back what a server sends, until heal.
-func hold(proxy *testbed.Proxy) (heal func()) {
-	proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyDelay, On: testbed.ProxyReplies, At: testbed.ProxyNow(), Interval: time.Hour})
+func hold(proxy *faulty.Proxy) (heal func()) {
+	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Interval: time.Hour})
 	return proxy.Heal
 }
 
@@ -143,7 +144,7 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		attempts(t, func(t *attempt) {
 			first, second := testbed.NewServer(t), testbed.NewServer(t)
-			proxy := testbed.NewProxy(t, first.Addr(), testbed.ProxyOpts{})
+			proxy := faulty.NewProxy(t, first.Addr(), faulty.ProxyOpts{})
 			opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
 			one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
 			nodes := newFakeNodes(one, other)
@@ -178,7 +179,7 @@ func TestANewNodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		first, second := testbed.NewServer(t), testbed.NewServer(t)
-		proxy := testbed.NewProxy(t, second.Addr(), testbed.ProxyOpts{})
+		proxy := faulty.NewProxy(t, second.Addr(), faulty.ProxyOpts{})
 		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
 		one, other := connect(t, first.Addr(), opts), connect(t, proxy.Addr(), opts)
 		nodes := newFakeNodes(other, one)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -126,10 +127,10 @@ func TestGapOfALostConnection(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		t.Parallel()
 		server := testbed.NewServer(t)
-		proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{})
+		proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
 		direct := connect(t, server.Addr(), redisconn.Opts{})
-		for action, timeout := range map[testbed.ProxyAction]time.Duration{
-			testbed.ProxyReset: time.Hour, testbed.ProxyCut: time.Hour, testbed.ProxySwallow: 2 * time.Second,
+		for action, timeout := range map[faulty.ProxyAction]time.Duration{
+			faulty.ProxyReset: time.Hour, faulty.ProxyCut: time.Hour, faulty.ProxySwallow: 2 * time.Second,
 		} {
 			conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: timeout})
 			began := time.Now()
@@ -141,7 +142,7 @@ func TestGapOfALostConnection(t *testing.T) {
 			assert.Equal(t, topic, events[0].(redispubsub.Subscribed).Topic)
 			before := events[1].(redispubsub.Message)
 
-			proxy.Arm(testbed.ProxyFault{Do: action, On: testbed.ProxyReplies, At: testbed.ProxyNow()})
+			proxy.Arm(faulty.ProxyFault{Do: action, On: faulty.ProxyReplies, At: faulty.ProxyNow()})
 			broken := time.Now()
 			events = take(t, sub, 2)
 			open := events[0].(redispubsub.Gap)

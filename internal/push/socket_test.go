@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -42,7 +43,7 @@ func TestHold(t *testing.T) {
 
 // Sockets are known from their handshake to their end.
 func TestSockets(t *testing.T) {
-	s := sockets(t, testbed.NewScripted(t, testbed.ScriptedOpts{}).Addr(), time.Minute)
+	s := sockets(t, faulty.NewScripted(t, faulty.ScriptedOpts{}).Addr(), time.Minute)
 	var open []*Socket
 	for range 2 {
 		p, err := s.Open(t.Context())

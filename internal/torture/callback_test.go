@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -128,7 +129,7 @@ func TestT12Callbacks(t *testing.T) {
 		"block while a server is lost": func(t *testing.T, r *Rig) {
 			release := make(chan struct{})
 			send(r, func() { <-release })
-			r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
+			r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
 			for range 100 {
 				send(r, func() {})
 			}
@@ -156,7 +157,7 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 // T12: a logger that calls back into the connection from every event.
 func TestT12LoggerCallsBack(t *testing.T) {
 	server := testbed.NewServer(t)
-	proxy := testbed.NewProxy(t, server.Addr(), testbed.ProxyOpts{Seed: seed})
+	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{Seed: seed})
 	ledger := oracle.NewLedger("logger")
 	family := oracle.NewFamily()
 	logger := &callingLogger{ledger: ledger}
@@ -166,7 +167,7 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	require.NoError(t, err)
 	for range 5 {
 		n := logger.connected.Load()
-		proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
+		proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
 		require.Eventually(t, func() bool { return logger.connected.Load() > n }, patience, time.Millisecond)
 	}
 	conn.Close()

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // hostilePushes are what a subscriber could be hurt by, as pushes and as the arrays that
@@ -52,8 +52,8 @@ func hostilePushes() map[string]string {
 }
 
 // hostileServer answers what handshakes need, and every other command with reply.
-func hostileServer(t *testing.T, reply string) *testbed.ScriptedServer {
-	return testbed.NewScripted(t, testbed.ScriptedOpts{Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+func hostileServer(t *testing.T, reply string) *faulty.ScriptedServer {
+	return faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd == "CLIENT" {
 			_, err := io.WriteString(c, ":1\r\n")
 			return err

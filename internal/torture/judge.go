@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // Precision scores what a client called "not sent" against the proxy's log.
@@ -30,7 +30,7 @@ func (p Precision) Share() float64 {
 
 // scoreNotSent compares a ledger with the requests that a proxy saw, as far as
 // they carry their tag.
-func scoreNotSent(l *oracle.Ledger, name string, log []testbed.ProxyRequest) Precision {
+func scoreNotSent(l *oracle.Ledger, name string, log []faulty.ProxyRequest) Precision {
 	seen := map[uint64]bool{}
 	for _, r := range log {
 		for _, arg := range r.Args() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -132,7 +133,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 // Shutdown whose context ends: what is left is told, and resolved.
 func TestShutdownOfFrozenServer(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
-	r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyDelay, On: testbed.ProxyReplies, At: testbed.ProxyNow(), Interval: time.Hour})
+	r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Interval: time.Hour})
 	for range 100 {
 		id := r.Ledger.IssueTagged(oracle.IsBulk)
 		r.Conn.Send(redis.Req("ECHO", r.Ledger.Tag(id)), r.Ledger, id)

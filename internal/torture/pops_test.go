@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -90,11 +91,11 @@ type connFault struct {
 
 var singleFaults = map[string]connFault{
 	"reset": {20 * time.Millisecond, func(_ context.Context, r *Rig) error {
-		r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
+		r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
 		return nil
 	}},
 	"reset after execution": {20 * time.Millisecond, func(ctx context.Context, r *Rig) error {
-		reset := testbed.ProxyFault{Do: testbed.ProxyReset, On: testbed.ProxyReplies, At: testbed.ProxyAtChance(0.1), Times: 8}
+		reset := faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.1), Times: 8}
 		armed := r.Proxy.Arm(reset)
 		return meanwhile(ctx, 20*time.Millisecond, func() error { return nil }, func() error { armed.Disarm(); return nil })
 	}},

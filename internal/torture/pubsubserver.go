@@ -7,6 +7,7 @@ import (
 	"math/rand"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -16,7 +17,7 @@ import (
 type serverPubSub struct {
 	rnd    *rand.Rand
 	server *testbed.Server
-	proxy  *testbed.Proxy
+	proxy  *faulty.Proxy
 	conns  []*redisconn.Connection
 }
 
@@ -25,7 +26,7 @@ func newServerPubSub(rnd *rand.Rand) (pubSubStage, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := testbed.ListenProxy(server.Addr(), testbed.ProxyOpts{Seed: rnd.Int63()})
+	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: rnd.Int63()})
 	if err != nil {
 		server.Close()
 		return nil, err
@@ -52,14 +53,14 @@ func (s *serverPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publishe
 }
 
 // proxyFaults are those of the network.
-var proxyFaults = []testbed.ProxyFault{
-	{Do: testbed.ProxyReset, On: testbed.ProxyReplies},
-	{Do: testbed.ProxyCut, On: testbed.ProxyReplies},
-	{Do: testbed.ProxyHalfClose, On: testbed.ProxyRequests},
-	{Do: testbed.ProxySwallow, On: testbed.ProxyReplies},
-	{Do: testbed.ProxySwallow, On: testbed.ProxyRequests},
-	{Do: testbed.ProxyDelay, On: testbed.ProxyReplies, Interval: 50 * time.Millisecond},
-	{Do: testbed.ProxySlice, On: testbed.ProxyReplies, N: 7},
+var proxyFaults = []faulty.ProxyFault{
+	{Do: faulty.ProxyReset, On: faulty.ProxyReplies},
+	{Do: faulty.ProxyCut, On: faulty.ProxyReplies},
+	{Do: faulty.ProxyHalfClose, On: faulty.ProxyRequests},
+	{Do: faulty.ProxySwallow, On: faulty.ProxyReplies},
+	{Do: faulty.ProxySwallow, On: faulty.ProxyRequests},
+	{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, Interval: 50 * time.Millisecond},
+	{Do: faulty.ProxySlice, On: faulty.ProxyReplies, N: 7},
 }
 
 func (s *serverPubSub) fault(ctx context.Context) (kind string, err error) {
@@ -77,7 +78,7 @@ func (s *serverPubSub) fault(ctx context.Context) (kind string, err error) {
 		return "kill sockets", nil
 	default:
 		f := proxyFaults[n-4]
-		f.At = testbed.ProxyNow()
+		f.At = faulty.ProxyNow()
 		s.proxy.Arm(f)
 		return string(f.Do), nil
 	}

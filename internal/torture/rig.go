@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -31,7 +32,7 @@ type RigOpts struct {
 type Rig struct {
 	Witnesses
 	Server *testbed.Server
-	Proxy  *testbed.Proxy
+	Proxy  *faulty.Proxy
 	Conn   *redisconn.Connection
 	Events *Events
 
@@ -53,7 +54,7 @@ func NewRig(o RigOpts) (*Rig, error) {
 			return nil, err
 		}
 	}
-	r.Proxy, err = testbed.ListenProxy(r.Server.Addr(), testbed.ProxyOpts{Seed: o.Seed, LogLimit: o.LogLimit})
+	r.Proxy, err = faulty.ListenProxy(r.Server.Addr(), faulty.ProxyOpts{Seed: o.Seed, LogLimit: o.LogLimit})
 	if err != nil {
 		r.Close()
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -85,12 +86,12 @@ func TestT21Secrets(t *testing.T) {
 	}
 
 	set := func(i int) { o.hear(sync.Do("SET", fmt.Sprint("k", i), canaryValue)) }
-	for i, do := range []testbed.ProxyAction{testbed.ProxyReset, testbed.ProxyCut, testbed.ProxySwallow, testbed.ProxyInsert, testbed.ProxyFlip, testbed.ProxyHalfClose} {
-		for _, on := range []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies} {
-			if on == testbed.ProxyRequests && (do == testbed.ProxyInsert || do == testbed.ProxyFlip) {
+	for i, do := range []faulty.ProxyAction{faulty.ProxyReset, faulty.ProxyCut, faulty.ProxySwallow, faulty.ProxyInsert, faulty.ProxyFlip, faulty.ProxyHalfClose} {
+		for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
+			if on == faulty.ProxyRequests && (do == faulty.ProxyInsert || do == faulty.ProxyFlip) {
 				continue // the server would quote in its error what it took for a command
 			}
-			r.Proxy.Arm(testbed.ProxyFault{Do: do, On: on, At: testbed.ProxyAtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
+			r.Proxy.Arm(faulty.ProxyFault{Do: do, On: on, At: faulty.ProxyAtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
 			set(i)
 			r.Proxy.Heal()
 			_, err := r.WaitConnected(patience)
@@ -159,7 +160,7 @@ func TestT21Certificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cert, err := tt.make()
 			require.NoError(t, err)
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{
 				Password: canaryPassword, TLS: &tls.Config{Certificates: []tls.Certificate{cert}},
 			})
 			opts := fast()

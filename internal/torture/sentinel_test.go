@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -51,8 +52,8 @@ func TestT27Sentinel(t *testing.T) {
 			require.NoError(t, old.Resume())
 		}},
 		"cut off from a sentinel": {loses: true, deaf: 1, fault: func(t *testing.T, r *SentinelRig, old *testbed.Server) {
-			for _, on := range []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies} {
-				r.Proxies[0].Arm(testbed.ProxyFault{Do: testbed.ProxySwallow, On: on, At: testbed.ProxyNow(), Times: -1})
+			for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
+				r.Proxies[0].Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: on, At: faulty.ProxyNow(), Times: -1})
 			}
 			failOver(t, r, old)
 			r.Proxies[0].Heal()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -21,7 +22,7 @@ import (
 type SentinelRig struct {
 	Witnesses
 	Group   *testbed.Group
-	Proxies []*testbed.Proxy // of the sentinels
+	Proxies []*faulty.Proxy // of the sentinels
 	Client  *rediscluster.Cluster
 
 	family   oracle.Family // of the client
@@ -56,7 +57,7 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 	r.NewLedger(name)
 	behind := make(map[string]string)
 	for _, addr := range group.SentinelAddrs() {
-		proxy, err := testbed.ListenProxy(addr, testbed.ProxyOpts{Seed: seed})
+		proxy, err := faulty.ListenProxy(addr, faulty.ProxyOpts{Seed: seed})
 		if err != nil {
 			return r, err
 		}

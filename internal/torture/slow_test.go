@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -19,14 +20,14 @@ import (
 func TestT7SlowStreams(t *testing.T) {
 	beside(t)
 	const deadline = 60 * time.Millisecond
-	both := []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies}
+	both := []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies}
 	for _, tt := range []struct {
 		name  string
-		fault testbed.ProxyFault
+		fault faulty.ProxyFault
 	}{
-		{"byte per 10 ms", testbed.ProxyFault{Do: testbed.ProxyTrickle, Interval: 10 * time.Millisecond}},
-		{"byte per 900 ms", testbed.ProxyFault{Do: testbed.ProxyTrickle, Interval: 900 * time.Millisecond}},
-		{"delay", testbed.ProxyFault{Do: testbed.ProxyDelay, Interval: 100 * time.Millisecond}},
+		{"byte per 10 ms", faulty.ProxyFault{Do: faulty.ProxyTrickle, Interval: 10 * time.Millisecond}},
+		{"byte per 900 ms", faulty.ProxyFault{Do: faulty.ProxyTrickle, Interval: 900 * time.Millisecond}},
+		{"delay", faulty.ProxyFault{Do: faulty.ProxyDelay, Interval: 100 * time.Millisecond}},
 	} {
 		for _, on := range both {
 			t.Run(tt.name+" of "+on.String(), func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestT7SlowStreams(t *testing.T) {
 				opts := fast()
 				r := newRig(t, RigOpts{Conn: opts})
 				fault := tt.fault
-				fault.On, fault.At, fault.Times = on, testbed.ProxyNow(), -1
+				fault.On, fault.At, fault.Times = on, faulty.ProxyNow(), -1
 				r.Proxy.Arm(fault)
 				var wg sync.WaitGroup
 				var mu sync.Mutex
@@ -72,8 +73,8 @@ func TestT7Slices(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	for _, n := range []int{1, 7, 1460} {
 		r.Proxy.Heal()
-		for _, on := range []testbed.ProxyDirection{testbed.ProxyRequests, testbed.ProxyReplies} {
-			r.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxySlice, On: on, At: testbed.ProxyNow(), Times: -1, N: n})
+		for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
+			r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySlice, On: on, At: faulty.ProxyNow(), Times: -1, N: n})
 		}
 		load := r.Load(8, long(30, 10))
 		load.Window, load.MaxValue = 8, n*20
@@ -91,8 +92,8 @@ func TestT7LargeValueOverSlowLink(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: opts})
 	const size = 2 << 20
 	require.NoError(t, redis.AsError(r.Server.Do("SETRANGE", "large", size-1, "x")))
-	r.Proxy.Arm(testbed.ProxyFault{
-		Do: testbed.ProxyTrickle, On: testbed.ProxyReplies, At: testbed.ProxyNow(), Times: -1,
+	r.Proxy.Arm(faulty.ProxyFault{
+		Do: faulty.ProxyTrickle, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Times: -1,
 		N: 16 << 10, Interval: 12 * time.Millisecond,
 	})
 	begin := time.Now()
@@ -104,10 +105,10 @@ func TestT7LargeValueOverSlowLink(t *testing.T) {
 
 // T8: whatever stalls the handshake, Close ends it at once.
 func TestT8StalledHandshake(t *testing.T) {
-	silent := testbed.ScriptedReplies("")
-	tarPit := testbed.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
+	silent := faulty.ScriptedReplies("")
+	tarPit := faulty.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
 	for name, tt := range map[string]struct {
-		handler testbed.ScriptedHandler
+		handler faulty.ScriptedHandler
 		opts    redisconn.Opts
 	}{
 		"silent":   {silent, redisconn.Opts{}},
@@ -116,11 +117,11 @@ func TestT8StalledHandshake(t *testing.T) {
 		"HELLO":    {silent, redisconn.Opts{Protocol: 3}},
 		"TLS":      {silent, redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}},
 		"tar pit":  {tarPit, redisconn.Opts{}},
-		"trickles": {testbed.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
+		"trickles": {faulty.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			family := oracle.NewFamily()
-			s := testbed.NewScripted(t, testbed.ScriptedOpts{Raw: true, Handler: tt.handler})
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: tt.handler})
 			tt.opts.AsyncDial, tt.opts.IOTimeout, tt.opts.Logger = true, 3*patience, redisconn.NoopLogger{}
 			tt.opts.DialTimeout = 3 * patience
 			conn, err := redisconn.Connect(context.Background(), s.Addr(), tt.opts)

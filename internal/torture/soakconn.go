@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
@@ -75,11 +76,11 @@ func (s *connStage) close() *oracle.Report {
 
 // connFaults are the faults of a connection. Those that change or shift replies are
 // for connections with the integrity option: without it nobody can tell.
-var connFaults = []testbed.ProxyAction{
-	testbed.ProxyCut, testbed.ProxyReset, testbed.ProxyReset, testbed.ProxyHalfClose,
-	testbed.ProxySwallow, testbed.ProxyTrickle, testbed.ProxyDelay, testbed.ProxySlice,
+var connFaults = []faulty.ProxyAction{
+	faulty.ProxyCut, faulty.ProxyReset, faulty.ProxyReset, faulty.ProxyHalfClose,
+	faulty.ProxySwallow, faulty.ProxyTrickle, faulty.ProxyDelay, faulty.ProxySlice,
 	"freeze", "kill", "refuse", "bad handshake",
-	testbed.ProxyInsert, testbed.ProxyDelete,
+	faulty.ProxyInsert, faulty.ProxyDelete,
 }
 
 func (s *connStage) fault(ctx context.Context) error {
@@ -94,16 +95,16 @@ func (s *connStage) fault(ctx context.Context) error {
 		return meanwhile(ctx, lasting, s.Server.Kill, s.Server.Restart)
 	case "refuse":
 		s.totals.Faults["refuse"]++
-		s.Proxy.Arm(testbed.ProxyFault{Do: testbed.ProxyReset, At: testbed.ProxyNow()})
+		s.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
 		return meanwhile(ctx, lasting, func() error { s.Proxy.Refuse(true); return nil },
 			func() error { s.Proxy.Refuse(false); return nil })
 	case "bad handshake": // a reset, and again within the first bytes of the next connections
 		s.totals.Faults["bad handshake"]++
-		s.Proxy.Arm(testbed.ProxyFault{
-			Do: testbed.ProxyReset, On: s.direction(), At: testbed.ProxyAtRandomByte(200), Times: 3,
+		s.Proxy.Arm(faulty.ProxyFault{
+			Do: faulty.ProxyReset, On: s.direction(), At: faulty.ProxyAtRandomByte(200), Times: 3,
 		})
 	default:
-		if (kind == testbed.ProxyInsert || kind == testbed.ProxyDelete) && !s.integrity {
+		if (kind == faulty.ProxyInsert || kind == faulty.ProxyDelete) && !s.integrity {
 			return nil
 		}
 		armed := s.Proxy.Arm(s.proxyFault(kind))
@@ -112,19 +113,19 @@ func (s *connStage) fault(ctx context.Context) error {
 	return meanwhile(ctx, lasting, func() error { return nil }, func() error { s.Proxy.Heal(); return nil })
 }
 
-func (s *connStage) direction() testbed.ProxyDirection { return testbed.ProxyDirection(s.rnd.Intn(2)) }
+func (s *connStage) direction() faulty.ProxyDirection { return faulty.ProxyDirection(s.rnd.Intn(2)) }
 
-func (s *connStage) proxyFault(kind testbed.ProxyAction) testbed.ProxyFault {
-	f := testbed.ProxyFault{Do: kind, On: s.direction(), Times: 1 + s.rnd.Intn(5)}
-	f.At = []testbed.ProxyPoint{
-		testbed.ProxyNow(), testbed.ProxyAtChance(0.01), testbed.ProxyAtByte(int64(s.rnd.Intn(100_000))),
+func (s *connStage) proxyFault(kind faulty.ProxyAction) faulty.ProxyFault {
+	f := faulty.ProxyFault{Do: kind, On: s.direction(), Times: 1 + s.rnd.Intn(5)}
+	f.At = []faulty.ProxyPoint{
+		faulty.ProxyNow(), faulty.ProxyAtChance(0.01), faulty.ProxyAtByte(int64(s.rnd.Intn(100_000))),
 	}[s.rnd.Intn(3)]
 	f.N = 1 + s.rnd.Intn(1460)
 	f.Interval = time.Duration(1+s.rnd.Intn(900)) * time.Millisecond
-	if kind == testbed.ProxyInsert || kind == testbed.ProxyDelete {
+	if kind == faulty.ProxyInsert || kind == faulty.ProxyDelete {
 		// One in each batch at the most: one lost and one inserted make the count
 		// right again.
-		f.On, f.At, f.Times = testbed.ProxyReplies, testbed.ProxyAtChance(0.01), 1
+		f.On, f.At, f.Times = faulty.ProxyReplies, faulty.ProxyAtChance(0.01), 1
 		f.Bytes = []byte("$5\r\nwrong\r\n")
 	}
 	return f

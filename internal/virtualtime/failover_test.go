@@ -20,10 +20,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/testbed"
 )
 
 // pipeGroup plays a sentinel and the servers of a group, over pipes, for tests with a
@@ -82,13 +82,13 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 		g.written = time.Now()
 		return "+OK\r\n"
 	case strings.HasPrefix(words, "PING") && len(args) > 1:
-		return testbed.ScriptedBulk(args[1])
+		return faulty.ScriptedBulk(args[1])
 	case words == "PING":
 		return "+PONG\r\n"
 	case args[0] == "SUBSCRIBE":
 		g.subscribers = append(g.subscribers, conn)
 		for i, channel := range args[1:] {
-			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", testbed.ScriptedBulk("subscribe"), testbed.ScriptedBulk(channel), i+1)
+			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", faulty.ScriptedBulk("subscribe"), faulty.ScriptedBulk(channel), i+1)
 		}
 		return reply
 	case words == "SENTINEL GET-MASTER-ADDR-BY-NAME":
@@ -98,9 +98,9 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 	case args[0] == "SENTINEL":
 		return "*0\r\n"
 	case args[0] == "ROLE":
-		return "*3\r\n" + testbed.ScriptedBulk("master") + ":0\r\n*0\r\n"
+		return "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n"
 	case args[0] == "INFO":
-		return testbed.ScriptedBulk("role:master\r\n")
+		return faulty.ScriptedBulk("role:master\r\n")
 	}
 	return "+OK\r\n"
 }
@@ -132,7 +132,7 @@ func splitAddr(addr string) (host, port string) {
 func stringsReply(list ...string) string {
 	reply := fmt.Sprintf("*%d\r\n", len(list))
 	for _, s := range list {
-		reply += testbed.ScriptedBulk(s)
+		reply += faulty.ScriptedBulk(s)
 	}
 	return reply
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -30,7 +31,7 @@ var resetAfterExecution = scenario{
 		if err != nil {
 			return nil, err
 		}
-		proxy, err := testbed.ListenProxy(server.Addr(), testbed.ProxyOpts{Seed: 1, LogLimit: 10_000_000})
+		proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1, LogLimit: 10_000_000})
 		if err != nil {
 			server.Close()
 			return nil, err
@@ -49,14 +50,14 @@ var resetAfterExecution = scenario{
 }
 
 // resetAgainAndAgain resets one connection at a time, before a reply.
-func resetAgainAndAgain(proxy *testbed.Proxy, done <-chan struct{}) {
+func resetAgainAndAgain(proxy *faulty.Proxy, done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
 			return
 		case <-time.After(resetEvery):
-			proxy.Arm(testbed.ProxyFault{
-				Do: testbed.ProxyReset, On: testbed.ProxyReplies, At: testbed.ProxyAtChance(0.05),
+			proxy.Arm(faulty.ProxyFault{
+				Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.05),
 			})
 		}
 	}
@@ -153,7 +154,7 @@ func readLists(addr string) (map[string]int, error) {
 
 // scoreNotSent compares the promises with what reached the proxy: of the
 // failed requests that it never saw a byte of, how many were called not sent.
-func scoreNotSent(f *finding, log []testbed.ProxyRequest) {
+func scoreNotSent(f *finding, log []faulty.ProxyRequest) {
 	if _, promises := f.Values["“not sent”, though executed"]; !promises {
 		return
 	}

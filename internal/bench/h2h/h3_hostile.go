@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joomcode/redispipe/testbed"
+	"github.com/joomcode/redispipe/internal/faulty"
 )
 
 // hostileCall is the deadline of a call, hostileWait when it counts as hung.
@@ -21,7 +21,7 @@ var hostile = scenario{
 	columns: []string{"replies", "refused", "process died", "taken as value", "hung past 2.5 s"},
 	stage: func() (*stage, error) {
 		// One server plays all replies: the key that is asked for names one.
-		server, err := testbed.ListenScripted(testbed.ScriptedOpts{Handler: playHostile})
+		server, err := faulty.ListenScripted(faulty.ScriptedOpts{Handler: playHostile})
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func hostileReplies() []hostileReply {
 const hostileKey = "hostile:"
 
 // playHostile answers GET hostile:N with reply N, and the rest with OK.
-func playHostile(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+func playHostile(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 	i := indexOf(r.Args)
 	if r.Cmd != "GET" || i < 0 {
 		_, err := c.Write([]byte("+OK\r\n"))
@@ -107,10 +107,10 @@ func playHostile(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
 	}
 	h := hostileReplies()[i]
 	if h.size > 0 {
-		if err := testbed.ScriptedHuge(h.head, h.fill, h.size, "")(c, r); err != nil {
+		if err := faulty.ScriptedHuge(h.head, h.fill, h.size, "")(c, r); err != nil {
 			return err
 		}
-	} else if err := testbed.ScriptedReplies(h.head)(c, testbed.ScriptedRequest{}); err != nil {
+	} else if err := faulty.ScriptedReplies(h.head)(c, faulty.ScriptedRequest{}); err != nil {
 		return err
 	}
 	if !h.open {

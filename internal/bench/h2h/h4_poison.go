@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -22,7 +23,7 @@ const (
 type poison struct {
 	name string
 	args []string
-	do   testbed.ProxyAction
+	do   faulty.ProxyAction
 }
 
 func poisons() []poison {
@@ -32,8 +33,8 @@ func poisons() []poison {
 		{name: "SELECT 1", args: []string{"SELECT", "1"}},
 		{name: "MULTI", args: []string{"MULTI"}},
 		{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", "channel"}},
-		{name: "a reply inserted", do: testbed.ProxyInsert},
-		{name: "a reply deleted", do: testbed.ProxyDelete},
+		{name: "a reply inserted", do: faulty.ProxyInsert},
+		{name: "a reply deleted", do: faulty.ProxyDelete},
 	}
 }
 
@@ -63,7 +64,7 @@ func poisonStage(p poison) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := testbed.ListenProxy(server.Addr(), testbed.ProxyOpts{Seed: 1, LogLimit: -1})
+	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1, LogLimit: -1})
 	if err != nil {
 		server.Close()
 		return nil, err
@@ -74,8 +75,8 @@ func poisonStage(p poison) (*stage, error) {
 	}}
 	if p.do != "" {
 		st.fault = func(<-chan struct{}) {
-			proxy.Arm(testbed.ProxyFault{
-				Do: p.do, On: testbed.ProxyReplies, At: testbed.ProxyAtChance(0.2), Bytes: []byte("$6\r\nforged\r\n"),
+			proxy.Arm(faulty.ProxyFault{
+				Do: p.do, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.2), Bytes: []byte("$6\r\nforged\r\n"),
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisdumb"
@@ -142,11 +143,11 @@ func redirecting(id, text string, reply func(self string) string) scenario {
 	return scenario{
 		id: id, text: text, cluster: true, columns: redirectColumns,
 		stage: func() (*stage, error) {
-			var server *testbed.ScriptedServer
+			var server *faulty.ScriptedServer
 			var self atomic.Value
 			self.Store("")
-			server, err := testbed.ListenScripted(testbed.ScriptedOpts{
-				Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+			server, err := faulty.ListenScripted(faulty.ScriptedOpts{
+				Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 					return oneNode(c, r, self.Load().(string), reply)
 				},
 			})
@@ -172,7 +173,7 @@ func redirecting(id, text string, reply func(self string) string) scenario {
 }
 
 // oneNode answers as a node that has all slots.
-func oneNode(c *testbed.ScriptedConn, r testbed.ScriptedRequest, self string, reply func(string) string) error {
+func oneNode(c *faulty.ScriptedConn, r faulty.ScriptedRequest, self string, reply func(string) string) error {
 	host, port, err := net.SplitHostPort(self)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package testbed
+package faulty
 
 import (
 	"net"
@@ -88,7 +88,7 @@ func NewProxy(t testing.TB, target string, opts ProxyOpts) *Proxy {
 	t.Helper()
 	p, err := ListenProxy(target, opts)
 	if err != nil {
-		t.Fatalf("testbed: proxy: %v", err)
+		t.Fatalf("faulty: proxy: %v", err)
 	}
 	t.Cleanup(p.Close)
 	return p

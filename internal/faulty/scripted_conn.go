@@ -1,4 +1,4 @@
-package testbed
+package faulty
 
 import (
 	"bufio"
@@ -190,7 +190,7 @@ func ScriptedEcho(c *ScriptedConn, r ScriptedRequest) error {
 // scriptedMax bounds what a request may announce.
 const scriptedMax = 1 << 29
 
-var errScriptedRequest = errors.New("testbed: not a request")
+var errScriptedRequest = errors.New("faulty: not a request")
 
 // scriptedRead reads a request: an array of bulk strings, or an inline command.
 func scriptedRead(in *bufio.Reader) ([]string, error) {

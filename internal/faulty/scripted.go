@@ -1,4 +1,4 @@
-package testbed
+package faulty
 
 import (
 	"bufio"
@@ -75,7 +75,7 @@ func NewScripted(t testing.TB, opts ScriptedOpts) *ScriptedServer {
 	t.Helper()
 	s, err := ListenScripted(opts)
 	if err != nil {
-		t.Fatalf("testbed: scripted server: %v", err)
+		t.Fatalf("faulty: scripted server: %v", err)
 	}
 	t.Cleanup(s.Close)
 	return s

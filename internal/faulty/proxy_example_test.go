@@ -1,9 +1,10 @@
-package testbed_test
+package faulty_test
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/testbed"
@@ -18,16 +19,16 @@ func ExampleProxy() {
 		return
 	}
 	defer server.Close()
-	proxy, err := testbed.ListenProxy(server.Addr(), testbed.ProxyOpts{Seed: 1})
+	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer proxy.Close()
-	fault := proxy.Arm(testbed.ProxyFault{
-		Do: testbed.ProxyReset,
-		On: testbed.ProxyReplies,
-		At: testbed.ProxyAtRequestID("visits"),
+	fault := proxy.Arm(faulty.ProxyFault{
+		Do: faulty.ProxyReset,
+		On: faulty.ProxyReplies,
+		At: faulty.ProxyAtRequestID("visits"),
 	})
 
 	client := &redisdumb.Conn{Addr: proxy.Addr(), Timeout: time.Minute}
@@ -45,8 +46,8 @@ func ExampleProxy() {
 
 // A server that announces more than it sends.
 func ExampleScriptedServer() {
-	server, err := testbed.ListenScripted(testbed.ScriptedOpts{
-		Handler: testbed.ScriptedThenClose("$1000000\r\nonly this"),
+	server, err := faulty.ListenScripted(faulty.ScriptedOpts{
+		Handler: faulty.ScriptedThenClose("$1000000\r\nonly this"),
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -66,8 +67,8 @@ func ExampleScriptedServer() {
 // Any function can be the server.
 func ExampleScriptedHandler() {
 	counter := 0
-	server, err := testbed.ListenScripted(testbed.ScriptedOpts{
-		Handler: func(c *testbed.ScriptedConn, r testbed.ScriptedRequest) error {
+	server, err := faulty.ListenScripted(faulty.ScriptedOpts{
+		Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 			counter++
 			_, err := fmt.Fprintf(c, ":%d\r\n", counter)
 			return err

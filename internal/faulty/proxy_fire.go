@@ -1,4 +1,4 @@
-package testbed
+package faulty
 
 // fire does the faults that are due before chunk, which is empty when no
 // further bytes have come; false when the link is gone.
