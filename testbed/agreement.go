@@ -9,10 +9,6 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// agreeEvery is the pause between two rounds of questions: nodes gossip ten
-// times a second.
-const agreeEvery = 20 * time.Millisecond
-
 // truth is how a node really is.
 type truth struct {
 	id, addr string

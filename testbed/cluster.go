@@ -265,3 +265,10 @@ func (n *Node) call(cmd string, args ...any) error {
 func (n *Node) failed(cmd string, err error) error {
 	return fmt.Errorf("testbed: %s on %v: %w", cmd, n, err)
 }
+
+func (c *Cluster) started() (all []*Server) {
+	for _, n := range c.Nodes() {
+		all = append(all, n.Server)
+	}
+	return all
+}

@@ -33,14 +33,3 @@ func forTest[B bed, O any](t testing.TB, start func(O) (B, error), opts []O) B {
 	})
 	return b
 }
-
-func (s *Server) started() []*Server { return []*Server{s} }
-
-func (c *Cluster) started() (all []*Server) {
-	for _, n := range c.Nodes() {
-		all = append(all, n.Server)
-	}
-	return all
-}
-
-func (g *Group) started() []*Server { return append(g.Servers(), g.sentinels...) }

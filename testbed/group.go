@@ -263,8 +263,6 @@ func (g *Group) Close() {
 	all.Wait()
 }
 
-func (s *Server) live() bool { return s.Running() && !s.Paused() }
-
 // call runs a command for its effect.
 func (s *Server) call(cmd string, args ...any) error {
 	if err := redis.AsError(s.Do(cmd, args...)); err != nil {
@@ -294,3 +292,5 @@ func (s *Server) replication() func(field string) string {
 	info, _ := s.Do("INFO", "replication").([]byte)
 	return func(field string) string { return infoField(string(info), field) }
 }
+
+func (g *Group) started() []*Server { return append(g.Servers(), g.sentinels...) }

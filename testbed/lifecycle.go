@@ -14,9 +14,6 @@ import (
 // stopTimeout bounds a graceful shutdown, which may wait 10 s for replicas.
 const stopTimeout = 15 * time.Second
 
-// askTimeout bounds one question whether the server is up; there are more.
-const askTimeout = 500 * time.Millisecond
-
 // errClash: another socket has the port.
 var errClash = errors.New("port is taken")
 
@@ -130,21 +127,6 @@ func (s *Server) Resume() error {
 		return s.failLocked("resume", err)
 	}
 	return nil
-}
-
-// Close kills the server and removes its directory. A second call does nothing.
-func (s *Server) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	if s.upLocked() {
-		_ = s.proc.kill()
-	}
-	s.ports.releaseAll()
-	_ = os.RemoveAll(s.dir)
 }
 
 // startLocked starts a server that is down, on new ports if so asked.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"time"
 )
 
 // process is one run of a server.
@@ -67,18 +66,6 @@ func (p *process) kill() error {
 	}
 	<-p.done
 	return nil
-}
-
-// waitFor polls until cond is true, or timeout has passed: then it is false.
-func waitFor(timeout, every time.Duration, cond func() bool) bool {
-	deadline := time.Now().Add(timeout)
-	for !cond() {
-		if time.Now().After(deadline) {
-			return false
-		}
-		time.Sleep(every)
-	}
-	return true
 }
 
 // fileTail returns the last max bytes of a file that lie at from or after.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -236,13 +235,4 @@ func (g *Group) WaitSettled(master *Server) error {
 		return err
 	}
 	return g.WaitSentinels(master)
-}
-
-// waitUntil polls until missing returns nil.
-func waitUntil(timeout time.Duration, what string, missing func() error) error {
-	var last error
-	if waitFor(timeout, agreeEvery, func() bool { last = missing(); return last == nil }) {
-		return nil
-	}
-	return fmt.Errorf("testbed: no %s in %v: %w", what, timeout, last)
 }

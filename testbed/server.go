@@ -20,6 +20,8 @@ const (
 	logTail = 4 << 10
 	// pollEvery is the pause between looks at what is waited for.
 	pollEvery = 5 * time.Millisecond
+	// askTimeout bounds one question whether the server is up; there are more.
+	askTimeout = 500 * time.Millisecond
 	// startAttempts bounds new ports after a clash; one is rare already.
 	startAttempts = 5
 )
@@ -196,4 +198,23 @@ func infoField(info, name string) string {
 		}
 	}
 	return ""
+}
+
+func (s *Server) started() []*Server { return []*Server{s} }
+
+func (s *Server) live() bool { return s.Running() && !s.Paused() }
+
+// Close kills the server and removes its directory. A second call does nothing.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	if s.upLocked() {
+		_ = s.proc.kill()
+	}
+	s.ports.releaseAll()
+	_ = os.RemoveAll(s.dir)
 }

@@ -1,0 +1,31 @@
+package testbed
+
+import (
+	"fmt"
+	"time"
+)
+
+// agreeEvery is the pause between two rounds of questions: nodes gossip ten
+// times a second.
+const agreeEvery = 20 * time.Millisecond
+
+// waitUntil polls until missing returns nil.
+func waitUntil(timeout time.Duration, what string, missing func() error) error {
+	var last error
+	if waitFor(timeout, agreeEvery, func() bool { last = missing(); return last == nil }) {
+		return nil
+	}
+	return fmt.Errorf("testbed: no %s in %v: %w", what, timeout, last)
+}
+
+// waitFor polls until cond is true, or timeout has passed: then it is false.
+func waitFor(timeout, every time.Duration, cond func() bool) bool {
+	deadline := time.Now().Add(timeout)
+	for !cond() {
+		if time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(every)
+	}
+	return true
+}
