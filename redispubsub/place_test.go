@@ -142,34 +142,31 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {
-		attempts(t, func(t *attempt) {
-			first, second := testbed.NewServer(t), testbed.NewServer(t)
-			proxy := faulty.NewProxy(t, first.Addr(), faulty.ProxyOpts{})
-			opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
-			one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
-			nodes := newFakeNodes(one, other)
-			s := newFakeSubscriber(t, nodes)
-			sub := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
-			require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Sharded("a")))
-			untilSubscribed(t, sub)
+		first, second := testbed.NewServer(t), testbed.NewServer(t)
+		proxy := faulty.NewProxy(t, first.Addr(), faulty.ProxyOpts{})
+		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
+		one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
+		nodes := newFakeNodes(one, other)
+		s := newFakeSubscriber(t, nodes)
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Sharded("a")))
+		untilSubscribed(t, sub)
 
-			direct := connect(t, first.Addr(), redisconn.Opts{})
-			heal := hold(proxy)
-			publish(t, direct, "SPUBLISH", "a", "1") // is on its way
-			t.moved = time.Now()
-			nodes.change(other, one)
-			require.Eventually(t, func() bool {
-				res, _ := redis.Sync{S: other}.Do("PUBSUB SHARDNUMSUB", "a").([]any)
-				return len(res) == 2 && res[1] == int64(1)
-			}, patience, time.Millisecond)
-			nodes.change(one, other)
-			second.Do("CLIENT KILL", "TYPE", "pubsub") // it has no slots, and gives none up
-			require.Eventually(t, func() bool { return len(s.Stats().Sockets) == 1 }, patience, time.Millisecond)
-			heal()
-			lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
-			publish(t, direct, "SPUBLISH", "a", "3")
-			assert.Equal(t, "3", payload(t, take(t, sub, 1)[0]))
-		})
+		direct := connect(t, first.Addr(), redisconn.Opts{})
+		heal := hold(proxy)
+		publish(t, direct, "SPUBLISH", "a", "1") // is on its way
+		nodes.change(other, one)
+		require.Eventually(t, func() bool {
+			res, _ := redis.Sync{S: other}.Do("PUBSUB SHARDNUMSUB", "a").([]any)
+			return len(res) == 2 && res[1] == int64(1)
+		}, patience, time.Millisecond)
+		nodes.change(one, other)
+		second.Do("CLIENT KILL", "TYPE", "pubsub") // it has no slots, and gives none up
+		require.Eventually(t, func() bool { return len(s.Stats().Sockets) == 1 }, patience, time.Millisecond)
+		heal()
+		lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
+		publish(t, direct, "SPUBLISH", "a", "3")
+		assert.Equal(t, "3", payload(t, take(t, sub, 1)[0]))
 	})
 }
 

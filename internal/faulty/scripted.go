@@ -24,6 +24,8 @@ type ScriptedOpts struct {
 	Password string
 	// TLS makes the server speak TLS.
 	TLS *tls.Config
+	// Listener takes the place of one on a free port of 127.0.0.1.
+	Listener net.Listener
 }
 
 // ScriptedHandler answers one request of a connection. It is called in that
@@ -56,9 +58,12 @@ type ScriptedServer struct {
 
 // ListenScripted starts a ScriptedServer. Close it.
 func ListenScripted(opts ScriptedOpts) (*ScriptedServer, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	l := opts.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return nil, err
+		}
 	}
 	if opts.Handler == nil {
 		opts.Handler = ScriptedReplies("+OK\r\n")
