@@ -28,12 +28,6 @@ type blocking struct {
 	stat   any // the owner's
 	ctx    context.Context
 	*timing.Stages
-
-	mu      sync.Mutex // guards the rest
-	unwatch func() bool
-	granted bool
-	inBlock bool  // the sender would only wait, is still in Block, and runs what is granted by then
-	c       *Conn // what was granted
 }
 
 // Block sends a blocking command. Its future is resolved soon after its caller's
@@ -44,29 +38,19 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 	if err != nil {
 		return err
 	}
-	b.cb, b.n, b.stat, b.inBlock = cb, n, stat, r.Held
+	b.cb, b.n, b.stat = cb, n, stat
 	r.Ticket = wire.Ticket{Heeded: true}
 	wire.Queued(cb, r.Ticket)
-	leave, refused := p.acquire(b)
-	if refused != nil { // with nothing to wait for, as a queue has that is full
-		b.refuse(refused)
-		return nil
+	t, refused := p.enter()
+	switch {
+	case refused != nil: // with nothing to wait for, as a queue has that is full
+		b.resolve(refused, 0)
+	case r.Held: // to pass it on would cost the caller two switches of goroutines
+		b.serve(t)
+	default:
+		go b.serve(t)
 	}
-	if c, granted := b.leaveBlock(); granted {
-		b.serve(c)
-		return nil
-	}
-	b.watch(leave)
 	return nil
-}
-
-// leaveBlock returns what was granted while the sender was in Block. What is granted from
-// now on is for a goroutine of its own.
-func (b *blocking) leaveBlock() (c *Conn, granted bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	granted, b.inBlock = b.inBlock && b.granted, false
-	return b.c, granted
 }
 
 // newBlocking makes one of a request, which it copies. asked is when ASK was said that led
@@ -86,53 +70,21 @@ func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time
 	return b, nil
 }
 
-// watch takes the request out of those who wait when its context ends.
-func (b *blocking) watch(leave func() bool) {
-	if b.ctx.Done() == nil {
+// serve runs the request on the connection that it gets, releases that, and resolves the
+// request, in a goroutine of its own, unless the sender would only wait.
+func (b *blocking) serve(t *turn) {
+	c, err := b.p.await(b.ctx, t)
+	if err != nil {
+		defer b.p.left()
+		b.resolve(err, 0)
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.granted {
-		return
-	}
-	b.unwatch = context.AfterFunc(b.ctx, func() {
-		if leave() {
-			b.refuse(withdrawn(b.ctx))
-		}
-	})
-}
-
-// grant implements borrower. The goroutine owns the connection, and ends when the
-// request is answered and the connection released. There is none while the sender is in
-// Block: to pass it on would cost a caller two switches of goroutines.
-func (b *blocking) grant(c *Conn) {
-	b.mu.Lock()
-	b.granted = true
-	if b.unwatch != nil {
-		b.unwatch()
-	}
-	inBlock := b.inBlock
-	b.c = c
-	b.mu.Unlock()
-	if !inBlock {
-		go b.serve(c)
-	}
-}
-
-// refuse implements borrower.
-func (b *blocking) refuse(err *errorx.Error) { b.resolve(err, 0) }
-
-// serve makes what was granted ready, runs the request on it, releases it, and resolves the
-// request.
-func (b *blocking) serve(c *Conn) {
 	if b.cancelled() {
 		b.p.release(c, true)
 		b.resolve(withdrawn(b.ctx), 0)
 		return
 	}
-	c, err := b.p.ready(b.ctx, c)
-	if err != nil {
+	if c, err = b.p.ready(b.ctx, c); err != nil {
 		b.resolve(err, 0)
 		return
 	}

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/joomcode/redispipe/internal/peer"
 )
 
 // begin says that a command is about to block, which end takes back. It returns false
@@ -27,25 +25,13 @@ func (p *Pool) end() {
 	p.drainedLocked()
 }
 
-// Shut admits nobody any more, refuses the borrowers that wait, and has blocking commands
-// unblocked. The channel is closed when nothing blocks. Each borrower is refused in a
-// goroutine of its own, since a future may block it, and has a place until then.
+// Shut admits nobody any more, refuses those who wait, and has blocking commands unblocked.
+// The channel is closed when nothing blocks.
 func (p *Pool) Shut() <-chan struct{} {
 	p.drain()
 	p.mu.Lock()
-	var refused []borrower
-	for first := p.waiting.Front(); first != nil; first = p.waiting.Front() {
-		refused = append(refused, p.waiting.Remove(first).(borrower))
-	}
-	p.places += len(refused)
+	defer p.mu.Unlock()
 	p.drainedLocked()
-	p.mu.Unlock()
-	for _, b := range refused {
-		go func() {
-			defer p.release(nil, false)
-			b.refuse(peer.Closed())
-		}()
-	}
 	return p.calm
 }
 
@@ -72,7 +58,7 @@ func (p *Pool) drainedLocked() {
 	if p.blocks == 0 {
 		closeOnce(p.calm)
 	}
-	if p.places == 0 {
+	if p.places+p.refused+p.waiting.Len() == 0 {
 		closeOnce(p.empty)
 	}
 }
@@ -85,7 +71,7 @@ func closeOnce(ch chan struct{}) {
 	}
 }
 
-// Close closes all connections. Their borrowers find that out.
+// Close closes all connections. Their users find that out.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

@@ -21,13 +21,13 @@ const unusedMost = time.Minute
 // Config says what a pool's connections are for.
 type Config struct {
 	Most          int // connections
-	Queue         int // borrowers that may wait for one
+	Queue         int // how many may wait for one
 	IOTimeout     time.Duration
 	TraceSessions bool
 }
 
-// Pool has the dedicated connections to a server. Whoever wants one acquires a place, with
-// an idle connection or to make one, first come first served, and releases it.
+// Pool has the dedicated connections to a server. Whoever wants one enters, awaits a place,
+// with an idle connection or to make one, first come first served, and releases it.
 type Pool struct {
 	config   Config
 	dialer   *dial.Dialer
@@ -41,7 +41,8 @@ type Pool struct {
 	places  int        // that are granted: each has a connection, or makes one
 	blocks  int        // commands that block, or may, on connections with a place
 	idle    []*Conn
-	waiting list.List // of borrower
+	waiting list.List // of *turn
+	refused int       // those who waited, and do not know yet that they get no place
 	all     map[*Conn]struct{}
 	// generation is how often the credentials have changed, to cr at last: what was
 	// greeted before is not used again, unless it is greeted anew.
@@ -53,14 +54,13 @@ type Pool struct {
 	empty      chan struct{} // closed when the pool is drained and no place is granted
 }
 
-// borrower is who wants a connection. It is called once, outside of every lock, unless it
-// has left before.
-type borrower interface {
-	// grant gives it a place with an idle connection, or for one that it is to make if c
-	// is nil. It must not wait.
-	grant(c *Conn)
-	// refuse says that there will be none.
-	refuse(err *errorx.Error)
+// turn is what somebody has in the pool who wants a connection: a place, or one among those
+// who wait.
+type turn struct {
+	// granted gets what comes with the place: an idle connection, or nil if one is to be
+	// made.
+	granted chan *Conn
+	waiting *list.Element // of Pool.waiting; nil: the place was granted at once
 }
 
 // New makes a pool, which is drained when ctx ends.
@@ -73,38 +73,54 @@ func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *
 	return p
 }
 
-// acquire grants b a place, or has it wait. The returned function takes it back
-// out of those who wait, and reports whether it was there: nothing is called then.
-func (p *Pool) acquire(b borrower) (leave func() bool, refused *errorx.Error) {
+// enter grants a place, or has the caller wait for one.
+func (p *Pool) enter() (*turn, *errorx.Error) {
+	t := &turn{granted: make(chan *Conn, 1)}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case p.ctx.Err() != nil:
-		refused = peer.Closed()
-	case p.waiting.Len() > 0 || p.places == p.config.Most:
-		if p.waiting.Len() >= p.config.Queue {
-			refused = redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
-			break
-		}
-		waiting := p.waiting.PushBack(b)
-		p.mu.Unlock()
-		return func() bool { return p.stopWaiting(waiting) }, nil
-	default:
+		return nil, peer.Closed()
+	case p.waiting.Len() == 0 && p.places < p.config.Most:
 		p.places++
-		c := p.lastIdleLocked()
-		p.mu.Unlock()
-		b.grant(c)
-		return func() bool { return false }, nil
+		t.granted <- p.lastIdleLocked()
+	case p.waiting.Len() >= p.config.Queue:
+		return nil, redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
+	default:
+		t.waiting = p.waiting.PushBack(t)
 	}
-	p.mu.Unlock()
+	return t, nil
+}
+
+// await waits until ctx is done for the place of a turn, and returns what comes with it. Who is
+// refused one calls left.
+func (p *Pool) await(ctx context.Context, t *turn) (c *Conn, refused *errorx.Error) {
+	select {
+	case c = <-t.granted:
+		return c, nil
+	case <-ctx.Done():
+		refused = withdrawn(ctx)
+	case <-p.ctx.Done():
+		refused = peer.Closed()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case c = <-t.granted:
+		return c, nil
+	default:
+	}
+	p.waiting.Remove(t.waiting)
+	p.refused++
 	return nil, refused
 }
 
-func (p *Pool) stopWaiting(waiting *list.Element) bool {
+// left says that who was refused a place knows it.
+func (p *Pool) left() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before := p.waiting.Len()
-	p.waiting.Remove(waiting)
-	return p.waiting.Len() < before
+	p.refused--
+	p.drainedLocked()
 }
 
 // nextIdle takes another idle connection for a place that is granted: nil if there is
@@ -116,7 +132,7 @@ func (p *Pool) nextIdle() *Conn {
 }
 
 // lastIdleLocked takes the idle connection that was used last. Whether it is alive its
-// borrower finds out.
+// user finds out.
 func (p *Pool) lastIdleLocked() *Conn {
 	last := len(p.idle) - 1
 	if last < 0 {
@@ -189,8 +205,8 @@ func (p *Pool) release(c *Conn, asNew bool) {
 	}
 	if first := p.waiting.Front(); first != nil {
 		p.waiting.Remove(first)
+		first.Value.(*turn).granted <- c
 		p.mu.Unlock()
-		first.Value.(borrower).grant(c)
 		return
 	}
 	p.places--
@@ -232,11 +248,12 @@ func (p *Pool) drop(c *Conn) {
 	_ = c.Close()
 }
 
-// Left returns how many have a connection, or make one, and how many wait.
+// Left returns how many have a connection, or make one, or are being refused one, and how
+// many wait.
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.places, p.waiting.Len()
+	return p.places + p.refused, p.waiting.Len()
 }
 
 // sizes returns how many connections there are, how many of them nobody uses, and how

@@ -38,24 +38,16 @@ type Session struct {
 func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) {
 	asked := askedNow(asking)
 	waiting := timing.Open(nil)
-	o := make(opener, 1)
-	leave, refused := p.acquire(o)
+	t, refused := p.enter()
 	if refused != nil {
 		return nil, p.owner.WithConn(refused)
 	}
-	var got granted
-	select {
-	case got = <-o:
-	case <-ctx.Done():
-		if leave() {
-			return nil, waiting.Explain(p.owner.WithConn(redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "waiting for a dedicated connection")))
-		}
-		got = <-o
+	c, err := p.await(ctx, t)
+	if err == nil {
+		c, err = p.ready(ctx, c)
+	} else {
+		p.left()
 	}
-	if got.refused != nil {
-		return nil, p.owner.WithConn(got.refused)
-	}
-	c, err := p.ready(ctx, got.c)
 	if err != nil {
 		return nil, waiting.Explain(p.owner.WithConn(err))
 	}
@@ -66,17 +58,6 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 	runtime.SetFinalizer(s, (*Session).leaked)
 	return s, nil
 }
-
-// opener is the borrower that waits in the goroutine that opens a session.
-type opener chan granted
-
-type granted struct {
-	c       *Conn
-	refused *errorx.Error
-}
-
-func (o opener) grant(c *Conn)            { o <- granted{c: c} }
-func (o opener) refuse(err *errorx.Error) { o <- granted{refused: err} }
 
 // Exchange implements wire.Dedicated.
 func (s *Session) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
