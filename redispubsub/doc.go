@@ -48,22 +48,31 @@ package redispubsub
 
 // For maintainers: how a subscriber works.
 //
-//	Subscription → member → topic → feed → session → PushSocket        (what is wanted)
-//	Event ← buffer ← member ◄────────────────────── session            (what comes)
+//	Subscription → Set → Member → topic → Feed → session → PushSocket        (what is wanted)
+//	Event ← Inbox ← Intake ◄──────────────────── session                     (what comes)
 //
 // redispubsub is a package of its own, since no part of it is a request: it needs a socket
-// (redisconn.PushSocket) and the nodes (redispubsub.Nodes, which a cluster implements),
-// but no queue, batch or reader. rediscluster may import it.
+// (redisconn.PushSocket) and the nodes (inner.Nodes, which a cluster implements), but no
+// queue, batch or reader. rediscluster may import it. It has the goroutines, the lock and
+// the sockets, and makes public types of those of three packages, which do no I/O:
 //
-// - A feed is a node with topics; its goroutine dials, receives and dials again. A session
+// - internal/wanted compares what is wanted with what servers have confirmed, and decides
+//   where a topic is to be. All of its Table is guarded by Subscriber.mu; unlock sends what
+//   Table.Asks returns.
+// - internal/inbox holds the events of a subscription, and tells where messages are missing.
+// - internal/pubsub is the words of the protocol: commands, their answers, pushes.
+//
+// What holds it together:
+//
+// - A feed is a node with topics; Subscriber.attend dials, receives and dials again. A session
 //   is the life of one of its sockets. A subscription that blocks has feeds of its own.
-// - Wanted and confirmed are topic.members and topic.live. settleLocked notes a difference
-//   in feed.dirty, whatever has caused it; reconcile makes one batch of commands of it,
+// - Wanted and confirmed are topic.members and topic.live. settle notes a difference in
+//   Feed.dirty, whatever has caused it; Table.Asks makes one batch of commands of it,
 //   and the next one when all answers have come. Each command is followed by a PING of a
 //   nonce: an error before its echo belongs to this command, and an unsubscription that no
 //   command in flight asked for is the server's own.
-// - A member takes the messages of one session, or has an open gap. State and gap change
-//   under the lock of its buffer, so no message slips in between. When a topic moves, its
+// - A member takes the messages of one socket, or has an open gap. State and gap change
+//   under the lock of its inbox, so no message slips in between. When a topic moves, its
 //   members go to the topic on the other feed; messages that still come from the first are
 //   dropped.
 // - A gap begins when the last heartbeat that was echoed had been sent: by then the server
@@ -72,7 +81,7 @@ package redispubsub
 //   seconds before the news of that, since the first one may have heard of it late. It
 //   ends with the confirmation.
 // - The place of a gap among the messages is exact. Gaps without a message between them
-//   are merged (gapRun in gap.go), which bounds the memory of a stalled consumer.
+//   are merged (run in internal/inbox/gap.go), which bounds the memory of a stalled consumer.
 // - The bus is late, by 40 ms as a rule, because of delayed acknowledgments, and keeps an
 //   order only between two nodes. So a topic that moves must not bring messages that its
 //   node before has delivered: members get messages only after a confirmation that was
@@ -86,7 +95,7 @@ package redispubsub
 //   SPUBLISH, too.
 // - A slot may have two owners while it moves: the old one takes SPUBLISH until it has
 //   heard of the new one. So a sharded channel that moves stays subscribed on the node
-//   that it leaves (handover.go). The gap ends when that node has unsubscribed it by
+//   that it leaves (internal/wanted/handover.go). The gap ends when that node has unsubscribed it by
 //   itself, or refuses it, or its session has ended, and the new one has confirmed;
 //   messages that come before that from either are dropped. Our own unsubscription would
 //   prove nothing. A Subscribe that comes in between waits for both, too. A node that
@@ -100,7 +109,7 @@ package redispubsub
 //   one was a replica, or if the node that was left is no master any more. When a server
 //   unsubscribes a topic, that is known one round trip later, and the gap is told of then.
 // - A subscription on several nodes has a member for each, whose topics don't move;
-//   followLocked adds and removes them. For a new node the gap begins when the cluster was
+//   Set.follow adds and removes them. For a new node the gap begins when the cluster was
 //   asked last and still had the old nodes.
 //
 // PushSocket writes and watches in one goroutine, and is read by its owner. Client-side

@@ -4,15 +4,15 @@
 //
 // Blocking commands leave the shared path where forbidden commands are refused (sendOne):
 // one comparison, which every request makes anyway. blocking copies the request and
-// acquires a place in the pool (internal/dedicated), which grants it a connection, or has
-// it wait. serve writes, reads the reply, releases the connection and resolves the future:
-// in the goroutine of a caller that would only wait, if a connection is granted at once,
-// and otherwise in one of its own. An idle dedicated connection has no goroutine. Queue,
+// enters the pool, which grants it a place, with a connection or to make one, or has it
+// wait. serve awaits that, writes, reads the reply, releases the connection and resolves
+// the future: in the goroutine of a caller that would only wait, and otherwise in one of
+// its own. An idle dedicated connection has no goroutine. Queue,
 // batches and reader are not involved. The shared connection sends only CLIENT UNBLOCK for
 // it, and only on a socket that leads to the same process (unblock.go): elsewhere the id
 // is that of another client. Both sockets ask INFO for the run_id that each process draws,
 // and Entry.On sees to it that the request is written on that session or not at all. The
-// pool only counts and grants: its borrowers dial, check an idle connection before they
+// pool only counts and grants: those who enter dial, check an idle connection before they
 // use it, and close what is of no more use, all without its lock. It knows the shared
 // connection as its Owner only.
 //
@@ -23,7 +23,7 @@
 // later. Hence the PING that follows (confirm): a reply that comes before its echo is the
 // result. If no reply comes in time, the connection is closed and the outcome is unknown.
 //
-// Sessions acquire from the same pool, and release the connection after RESET and the
+// Sessions enter the same pool, and release the connection after RESET and the
 // whole handshake (renew). Servers differ in which settings of CLIENT the RESET undoes, so
 // a connection on which such a command was sent is closed instead, and so is one on which
 // a command was sent that the table lacks. New credentials (Pool.Outdate) end the
