@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -10,6 +11,7 @@ import (
 //
 //	rediss://user:password@node1:7000?addr=node2:7000&addr=node3:7000
 //	redis://node1:7000,node2:7000
+//	redis-cluster://node1:7000                    rediss-cluster:// with TLS
 //
 // See [redisconn.ParseURL] for the other parameters. max_redirects is
 // Opts.MovedRetries. A database other than 0, which clusters do not have, and
@@ -22,15 +24,52 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 	switch {
 	case u.Sentinel:
 		return nil, Opts{}, redis.ErrURL.New("sentinels watch no cluster: see ParseSentinelURL")
+	case u.Replicated:
+		return nil, Opts{}, redis.ErrURL.New("a master with replicas is no cluster: see ParseReplicatedURL")
 	case u.Unix:
 		return nil, Opts{}, redis.ErrURL.New("the nodes of a cluster are host:port, after redis://, rediss://, valkey:// or valkeys://")
 	case u.DB != 0:
 		return nil, Opts{}, redis.ErrURL.New("clusters have the database 0 only")
 	case u.ReadOnly:
-		return nil, Opts{}, redis.ErrURL.New("the parameter read_only has no counterpart: see Cluster.WithPolicy")
+		return nil, Opts{}, errReadOnly()
 	}
-	return u.Addrs, Opts{HostOpts: redisconn.OptsOfURL(u), MovedRetries: u.MaxRedirects}, nil
+	return u.Addrs, Opts{HostOpts: hostOpts(u), MovedRetries: u.MaxRedirects}, nil
 }
+
+// ParseReplicatedURL converts a URL to the arguments of [NewReplicated]. It names one
+// server or more, of which one is the master:
+//
+//	redis-replicated://user:password@primary:6379,reader:6379/0
+//	rediss-replicated://primary?addr=reader       with TLS
+//
+// See [redisconn.ParseURL] for the parameters. Bad input is a [redis.ErrURL], which does
+// not show the password.
+func ParseReplicatedURL(url string) (addrs []string, opts Opts, err error) {
+	u, err := redisurl.Parse(url)
+	if err != nil {
+		return nil, Opts{}, err
+	}
+	switch {
+	case !u.Replicated:
+		return nil, Opts{}, redis.ErrURL.New("it does not begin with redis-replicated:// or rediss-replicated://")
+	case u.ReadOnly:
+		return nil, Opts{}, errReadOnly()
+	case u.MaxRedirects != 0:
+		return nil, Opts{}, errMaxRedirects()
+	}
+	return u.Addrs, Opts{HostOpts: hostOpts(u)}, nil
+}
+
+func errReadOnly() error {
+	return redis.ErrURL.New("the parameter read_only has no counterpart: see Cluster.WithPolicy")
+}
+
+func errMaxRedirects() error {
+	return redis.ErrURL.New("the parameter max_redirects is for clusters: see ParseURL")
+}
+
+// hostOpts returns what a URL says of each connection.
+func hostOpts(u *redisurl.URL) redisconn.Opts { return inner.OptsOfURL(u).(redisconn.Opts) }
 
 // ParseSentinelURL converts a URL to the arguments of [NewSentinel]. It names one
 // sentinel or more, and the master:
@@ -52,11 +91,11 @@ func ParseSentinelURL(url string) (addrs []string, master string, opts Opts, err
 	case !u.Sentinel:
 		return nil, "", Opts{}, redis.ErrURL.New("it does not begin with redis-sentinel:// or rediss-sentinel://")
 	case u.ReadOnly:
-		return nil, "", Opts{}, redis.ErrURL.New("the parameter read_only has no counterpart: see Cluster.WithPolicy")
+		return nil, "", Opts{}, errReadOnly()
 	case u.MaxRedirects != 0:
-		return nil, "", Opts{}, redis.ErrURL.New("the parameter max_redirects is for clusters: see ParseURL")
+		return nil, "", Opts{}, errMaxRedirects()
 	}
-	opts.HostOpts = redisconn.OptsOfURL(u)
+	opts.HostOpts = hostOpts(u)
 	opts.SentinelOpts = opts.HostOpts
 	opts.SentinelOpts.DB, opts.SentinelOpts.Protocol = 0, 0
 	opts.SentinelOpts.Username, opts.SentinelOpts.Password = u.SentinelUsername, u.SentinelPassword

@@ -16,6 +16,9 @@ func TestParseURL(t *testing.T) {
 	addrs, opts, err := rediscluster.ParseURL("rediss://me:p%40ss@a:1?addr=b&addr=[::1]:3&max_redirects=5&read_timeout=2")
 	require.NoError(t, err)
 	require.Equal(t, []string{"a:1", "b:6379", "[::1]:3"}, addrs)
+	one, _, err := rediscluster.ParseURL("redis-cluster://a")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a:6379"}, one)
 	require.Equal(t, rediscluster.Opts{
 		HostOpts:     redisconn.Opts{Username: "me", Password: "p@ss", TLSEnabled: true, IOTimeout: 2 * time.Second},
 		MovedRetries: 5,
@@ -33,11 +36,33 @@ func TestParseURLErrors(t *testing.T) {
 		"redis://a?read_only=true":      "WithPolicy",
 		"unix:///canary":                "host:port",
 		"redis-sentinel://a/canary":     "ParseSentinelURL",
+		"redis-replicated://:canary@a":  "ParseReplicatedURL",
+		"redis-cluster://:canary@a/1":   "database 0",
 		"redis://a?route_by_latency=1":  "unknown",
 		"redis://:canary@a?db=1&addr=b": "database 0",
 	} {
 		addrs, _, err := rediscluster.ParseURL(url)
 		require.Nil(t, addrs)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%v", err)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "canary")
+	}
+}
+
+func TestParseReplicatedURL(t *testing.T) {
+	addrs, opts, err := rediscluster.ParseReplicatedURL("rediss-replicated://me:p%40ss@a,b:1/3?read_timeout=2")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a:6379", "b:1"}, addrs)
+	require.Equal(t, rediscluster.Opts{
+		HostOpts: redisconn.Opts{DB: 3, Username: "me", Password: "p@ss", TLSEnabled: true, IOTimeout: 2 * time.Second},
+	}, opts)
+	for url, want := range map[string]string{
+		"canary":            "does not begin",
+		"redis://:canary@a": "redis-replicated",
+		"redis-replicated://:canary@a?read_only=1":     "WithPolicy",
+		"redis-replicated://:canary@a?max_redirects=3": "clusters",
+	} {
+		_, _, err := rediscluster.ParseReplicatedURL(url)
 		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%v", err)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "canary")

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"crypto/tls"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -35,16 +36,20 @@ func ParseURL(url string) (addr string, opts Opts, err error) {
 	switch {
 	case u.Sentinel:
 		return "", Opts{}, redis.ErrURL.New("a connection can't ask sentinels: see rediscluster.ParseSentinelURL")
-	case len(u.Addrs) > 1:
+	case u.Replicated:
+		return "", Opts{}, redis.ErrURL.New("a connection has one server: see rediscluster.ParseReplicatedURL")
+	case u.Cluster, len(u.Addrs) > 1:
 		return "", Opts{}, redis.ErrURL.New("a connection has one address: for a cluster see rediscluster.ParseURL")
 	case u.MaxRedirects != 0:
 		return "", Opts{}, redis.ErrURL.New("the parameter max_redirects is for clusters: see rediscluster.ParseURL")
 	}
-	return u.Addrs[0], OptsOfURL(u), nil
+	return u.Addrs[0], optsOfURL(u), nil
 }
 
-// OptsOfURL is for package rediscluster.
-func OptsOfURL(u *redisurl.URL) Opts {
+func init() { inner.OptsOfURL = func(u *redisurl.URL) any { return optsOfURL(u) } }
+
+// optsOfURL returns the options of what a URL says of connections.
+func optsOfURL(u *redisurl.URL) Opts {
 	opts := Opts{
 		DB:          u.DB,
 		Username:    u.Username,

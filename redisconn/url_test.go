@@ -48,6 +48,8 @@ func TestParseURLErrors(t *testing.T) {
 		"redis://a,canary":                "rediscluster",
 		"redis://a?max_redirects=3":       "max_redirects",
 		"redis-sentinel://:canary@a/main": "sentinels",
+		"redis-cluster://:canary@a":       "rediscluster",
+		"redis-replicated://:canary@a":    "ParseReplicatedURL",
 		"redis://:canary@a?canary=":       "unknown",
 	} {
 		addr, opts, err := redisconn.ParseURL(url)

@@ -5,9 +5,14 @@ package inner
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
+
+// OptsOfURL returns the redisconn.Opts of what a URL says. Package redisconn sets it, in its
+// initialization.
+var OptsOfURL func(u *redisurl.URL) any
 
 // Conn is the [wire.Inner] of a redisconn.Connection.
 type Conn interface {

@@ -30,6 +30,9 @@ type URL struct {
 	DialTimeout, ReadTimeout, WriteTimeout time.Duration
 	MaxRedirects                           int
 
+	// Cluster is set if the scheme says that Addrs are those of nodes of a cluster, and
+	// Replicated if it says that they are those of a master and its replicas.
+	Cluster, Replicated bool
 	// Sentinel is set if Addrs are those of sentinels. MasterName is not empty
 	// then; the other two are for the sentinels themselves.
 	Sentinel                           bool
@@ -39,19 +42,23 @@ type URL struct {
 
 // scheme is what a scheme says.
 type scheme struct {
-	unix, tls, sentinel bool
+	unix, tls, cluster, replicated, sentinel bool
 }
 
 var schemes = map[string]scheme{
-	"redis":           {},
-	"valkey":          {},
-	"rediss":          {tls: true},
-	"valkeys":         {tls: true},
-	"unix":            {unix: true},
-	"redis-socket":    {unix: true},
-	"redis-sentinel":  {sentinel: true},
-	"redis+sentinel":  {sentinel: true},
-	"rediss-sentinel": {sentinel: true, tls: true},
+	"redis":             {},
+	"valkey":            {},
+	"rediss":            {tls: true},
+	"valkeys":           {tls: true},
+	"unix":              {unix: true},
+	"redis-socket":      {unix: true},
+	"redis-cluster":     {cluster: true},
+	"rediss-cluster":    {cluster: true, tls: true},
+	"redis-replicated":  {replicated: true},
+	"rediss-replicated": {replicated: true, tls: true},
+	"redis-sentinel":    {sentinel: true},
+	"redis+sentinel":    {sentinel: true},
+	"rediss-sentinel":   {sentinel: true, tls: true},
 }
 
 const (
@@ -73,9 +80,9 @@ func parse(text string) (*URL, *errorx.Error) {
 	name, rest, found := strings.Cut(text, "://")
 	kind, known := schemes[strings.ToLower(name)]
 	if !found || !known {
-		return nil, redis.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix:// or redis-sentinel://")
+		return nil, redis.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix://, redis-cluster://, redis-sentinel:// or redis-replicated://")
 	}
-	u := &URL{Unix: kind.unix, TLS: kind.tls, Sentinel: kind.sentinel}
+	u := &URL{Unix: kind.unix, TLS: kind.tls, Cluster: kind.cluster, Replicated: kind.replicated, Sentinel: kind.sentinel}
 	authority, rest := cutAny(rest, "/?#")
 	// A password ends with an @, so one that is not encoded can't be taken for a
 	// parameter or a name, and be shown.

@@ -62,6 +62,11 @@ func TestParse(t *testing.T) {
 		"rediss://h?ssl_cert_reqs=none":          {Addrs: []string{"h:6379"}, TLS: true, SkipVerify: true},
 		"rediss://h?ssl_cert_reqs=required&db=4": {Addrs: []string{"h:6379"}, TLS: true, DB: 4},
 
+		"redis-cluster://u:p@a,b:1?addr=c": {Addrs: []string{"a:6379", "b:1", "c:6379"}, Cluster: true, Username: "u", Password: "p"},
+		"rediss-cluster://a":               {Addrs: []string{"a:6379"}, Cluster: true, TLS: true},
+		"redis-replicated://a,b:1/3":       {Addrs: []string{"a:6379", "b:1"}, Replicated: true, DB: 3},
+		"rediss-replicated://a":            {Addrs: []string{"a:6379"}, Replicated: true, TLS: true},
+
 		"redis-sentinel://a,b:1/main": {Addrs: []string{"a:26379", "b:1"}, Sentinel: true, MasterName: "main"},
 		"redis-sentinel://u:p@a/main/3?sentinel_username=su&sentinel_password=sp": {
 			Addrs: []string{"a:26379"}, Sentinel: true, MasterName: "main", DB: 3,
