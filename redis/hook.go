@@ -160,6 +160,9 @@ func (o *observation) endAside(end Completion) {
 // unhook returns the hooks of a sender, the outermost first, and what they wrap.
 func unhook(s Sender) (hooks []*hooked, inner Sender) {
 	for {
+		if d := delegateOf(s); d != nil {
+			s = d
+		}
 		h, ok := s.(*hooked)
 		if !ok {
 			return hooks, s

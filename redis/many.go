@@ -77,6 +77,9 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) [
 	if len(reqs) == 0 {
 		return nil
 	}
+	if d := delegateOf(s); d != nil {
+		s = d
+	}
 	if h, ok := s.(*hooked); ok {
 		return h.doMany(ctx, reqs, seen)
 	}
@@ -127,6 +130,9 @@ func allFull(results []any) bool {
 }
 
 func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) ([]any, error) {
+	if d := delegateOf(s); d != nil {
+		s = d
+	}
 	if h, ok := s.(*hooked); ok {
 		return h.doTransaction(ctx, reqs, seen)
 	}

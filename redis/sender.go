@@ -105,6 +105,15 @@ func (s ScanOpts) Request(it []byte) Request {
 	return Request{Cmd: cmd, Args: args}
 }
 
+// delegateOf returns the sender that s is a handle of, as a redispipe.Client is, or nil. It may
+// have hooks, so the wrappers send to it as if their user had given it to them.
+func delegateOf(s Sender) Sender {
+	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
+		return asked.Delegate(wire.Ask{Held: s})
+	}
+	return nil
+}
+
 // innerOf returns what s takes beside the methods of Sender, or nil: a Sender of a user's
 // takes nothing else, and a decorator that embeds a connection must be called itself.
 func innerOf(s Sender) wire.Inner[Future] {

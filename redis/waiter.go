@@ -189,6 +189,9 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	inner := innerOf(s)
 	if inner == nil {
+		if d := delegateOf(s); d != nil {
+			return do(ctx, d, cmd, args, t, seen)
+		}
 		return exchangePlain(ctx, s, cmd, args, seen)
 	}
 	scratch := wire.GetScratch()

@@ -3,7 +3,8 @@ package wire
 import "context"
 
 // Ask is how packages of this module ask a sender for its [Inner], by the sender's method
-// Inner(Ask) Inner[redis.Future]. Nobody else can make one.
+// Inner(Ask) Inner[redis.Future], and a handle for the sender that it stands for, by
+// Delegate(Ask) redis.Sender. Nobody else can make one.
 type Ask struct {
 	// Held is the sender that the caller holds. A decorator that embeds a sender has its
 	// methods by promotion, and a Send of its own: the result is nil if Held is not the very

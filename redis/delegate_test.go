@@ -1,0 +1,77 @@
+package redis
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// handle stands for the sender that it has, as a client of the front package does.
+type handle struct{ Sender }
+
+func (h *handle) Delegate(a wire.Ask) Sender {
+	if _, own := a.Held.(*handle); own {
+		return h.Sender
+	}
+	return nil
+}
+
+// Requests to a handle take the way of the sender that it stands for, and its hooks get the
+// context of the caller.
+func TestHandle(t *testing.T) {
+	type key struct{}
+	var got []any
+	hook := &recording{before: func(ctx context.Context) { got = append(got, ctx.Value(key{})) }}
+	s := &handle{WithHook(answering(":7\r\n", Limits{}), hook)} // Send would panic
+	ctx := context.WithValue(t.Context(), key{}, "caller's")
+	var n int64
+	require.NoError(t, SyncCtx{s}.DoInto(ctx, &n, "INCR", "k"))
+	assert.EqualValues(t, 7, n)
+	assert.EqualValues(t, 7, SyncCtx{s}.Do(ctx, "INCR", "k"))
+	assert.EqualValues(t, 7, NewScript("return 7").Do(ctx, s, nil))
+
+	many := func(reqs []Request, cb Future, start uint64) {
+		for i := range reqs {
+			cb.Resolve("one", start+uint64(i))
+		}
+	}
+	plain := &foreignSender{sendMany: many, transaction: func(reqs []Request, cb Future, n uint64) {
+		cb.Resolve([]any{"whole"}, n)
+	}}
+	s = &handle{WithHook(plain, hook)}
+	assert.Equal(t, []any{"one", "one"}, SyncCtx{s}.SendMany(ctx, []Request{Req("GET", "a"), Req("GET", "b")}))
+	results, err := SyncCtx{s}.SendTransaction(ctx, []Request{Req("GET", "a")})
+	assert.Equal(t, []any{"whole"}, results)
+	assert.NoError(t, err)
+
+	// A session that can't be opened is an operation of Watch all the same.
+	_, err = Watch(ctx, &handle{WithHook(plain, hook)}, []string{"k"}, func(*Tx) error { return nil })
+	assertType(t, ErrSession, err)
+	assert.Equal(t, []any{"caller's", "caller's", "caller's", "caller's", "caller's", "caller's"}, got)
+}
+
+// A decorator that embeds a handle has methods of its own, which are called.
+func TestDecoratorOfHandle(t *testing.T) {
+	own := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
+	var sent []string
+	h := &handle{own}
+	s := embedsHandle{h, &sent}
+	assert.Equal(t, "decorated", Sync{s}.Do("GET", "k"))
+	assert.Equal(t, []string{"GET"}, sent)
+	assert.Equal(t, "bypassed", Sync{h}.Do("GET", "k"))
+}
+
+// embedsHandle is a decorator of a user's.
+type embedsHandle struct {
+	*handle
+	sent *[]string
+}
+
+func (e embedsHandle) Send(r Request, cb Future, n uint64) {
+	*e.sent = append(*e.sent, r.Cmd)
+	cb.Resolve("decorated", n)
+}
