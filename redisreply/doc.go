@@ -1,0 +1,52 @@
+// Package redisreply has the replies of commands whose replies are more than a value, a list
+// or a map, as types that [redis.As] and DoInto read, with RESP2 and RESP3:
+//
+//	var slow []redisreply.SlowCommand
+//	err := client.DoInto(ctx, &slow, "SLOWLOG GET", 10)
+//
+//	GEOSEARCH, GEORADIUS…   []Place
+//	GEOPOS                  []*Point
+//	XPENDING key group      PendingSummary
+//	XPENDING key group - …  []PendingEntry
+//	XINFO STREAM            Stream
+//	XINFO GROUPS            []Group
+//	XINFO CONSUMERS         []Consumer
+//	INFO                    Info
+//	CLIENT LIST, INFO       Clients
+//	SLOWLOG GET             []SlowCommand
+//	COMMAND, COMMAND INFO   []Command; []*Command with names that may be unknown
+//
+// What a server tells beyond the fields of these types is ignored; what an older one does
+// not tell is zero, as the fields say. A reply of another shape is a
+// [redis.ErrResponseUnexpected], and null a [redis.ErrResponseNil].
+package redisreply
+
+import "github.com/joomcode/redispipe/redis"
+
+// inOrder reads an array into the fields of a struct, in their order. Elements that the
+// struct has no fields for are ignored.
+func inOrder[T any](dst *T, res any) error {
+	if res == nil {
+		return into(dst, nil)
+	}
+	names := redis.FieldNames[T]()
+	if list, ok := res.([]any); ok {
+		n := min(len(list), len(names))
+		names, res = names[:n], list[:n]
+	}
+	return into(dst, redis.Zip(names, res))
+}
+
+// into reads a result.
+func into[T any](dst *T, res any) error {
+	v, err := redis.As[T](res)
+	if err == nil {
+		*dst = v
+	}
+	return err
+}
+
+// errShape says that a reply is not what a command answers with.
+func errShape(what string, res any) error {
+	return redis.ErrResponseUnexpected.New("a reply of type %T is not %s", res, what).WithProperty(redis.EKResponse, res)
+}

@@ -1,0 +1,54 @@
+package redisreply
+
+// Point is a position, in degrees. GEOPOS answers with a []*Point, which has nil for a member
+// that is not there.
+type Point struct {
+	Longitude, Latitude float64
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (p *Point) UnmarshalRedis(res any) error {
+	type plain Point
+	return inOrder((*plain)(p), res)
+}
+
+// Place is an element of the reply to GEOSEARCH, and to GEORADIUS and GEORADIUSBYMEMBER with
+// their variants, whichever of WITHDIST, WITHHASH and WITHCOORD are given. What was not asked
+// for is zero.
+type Place struct {
+	Name string
+	// Distance is in the unit of the command.
+	Distance float64
+	Hash     int64
+	Point    Point
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (p *Place) UnmarshalRedis(res any) error {
+	list, ok := res.([]any)
+	if !ok {
+		list = []any{res}
+	}
+	if len(list) == 0 {
+		return errShape("a place", res)
+	}
+	var read Place
+	err := into(&read.Name, list[0])
+	for _, el := range list[1:] { // what they are is told by their types
+		if err != nil {
+			break
+		}
+		switch el.(type) {
+		case []any:
+			err = into(&read.Point, el)
+		case int64:
+			err = into(&read.Hash, el)
+		default:
+			err = into(&read.Distance, el)
+		}
+	}
+	if err == nil {
+		*p = read
+	}
+	return err
+}

@@ -1,0 +1,76 @@
+package redisreply
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// PendingSummary is the reply to XPENDING with a key and a group alone.
+type PendingSummary struct {
+	Count int64
+	// Lowest and Highest are the first and the last ID, empty if there are none.
+	Lowest  string `redis:",omitempty"`
+	Highest string `redis:",omitempty"`
+	// Consumers are those with pending entries, and how many each has.
+	Consumers map[string]int64
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (p *PendingSummary) UnmarshalRedis(res any) error {
+	type plain PendingSummary
+	return inOrder((*plain)(p), res)
+}
+
+// PendingEntry is an element of the reply to XPENDING with a range of IDs.
+type PendingEntry struct {
+	ID       string
+	Consumer string
+	// Idle is how long ago the entry was delivered last.
+	Idle       time.Duration `redis:",ms"`
+	Deliveries int64
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (p *PendingEntry) UnmarshalRedis(res any) error {
+	type plain PendingEntry
+	return inOrder((*plain)(p), res)
+}
+
+// Stream is the reply to XINFO STREAM without FULL. Redis has MaxDeletedID, EntriesAdded and
+// FirstRecordedID from 7.0 on.
+type Stream struct {
+	Length          int64  `redis:"length"`
+	Groups          int64  `redis:"groups"`
+	LastGeneratedID string `redis:"last-generated-id"`
+	MaxDeletedID    string `redis:"max-deleted-entry-id,omitempty"`
+	EntriesAdded    int64  `redis:"entries-added,omitempty"`
+	FirstRecordedID string `redis:"recorded-first-entry-id,omitempty"`
+	RadixTreeKeys   int64  `redis:"radix-tree-keys"`
+	RadixTreeNodes  int64  `redis:"radix-tree-nodes"`
+	// First and Last are nil if the stream is empty.
+	First *redis.Entry[map[string]string] `redis:"first-entry"`
+	Last  *redis.Entry[map[string]string] `redis:"last-entry"`
+}
+
+// Group is an element of the reply to XINFO GROUPS. Redis has EntriesRead and Lag from 7.0
+// on; they are nil if the server does not know them.
+type Group struct {
+	Name            string `redis:"name"`
+	Consumers       int64  `redis:"consumers"`
+	Pending         int64  `redis:"pending"`
+	LastDeliveredID string `redis:"last-delivered-id"`
+	EntriesRead     *int64 `redis:"entries-read"`
+	Lag             *int64 `redis:"lag"`
+}
+
+// Consumer is an element of the reply to XINFO CONSUMERS.
+type Consumer struct {
+	Name    string `redis:"name"`
+	Pending int64  `redis:"pending"`
+	// Idle is how long ago the consumer last tried to read.
+	Idle time.Duration `redis:"idle,ms"`
+	// Inactive is how long ago it last succeeded; negative if it never has. Redis has it
+	// from 7.2 on; nil before.
+	Inactive *time.Duration `redis:"inactive,ms"`
+}
