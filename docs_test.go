@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redisreply"
 	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
@@ -22,17 +24,22 @@ import (
 // What the package documentation shows, compiled.
 var (
 	_ = func(ctx context.Context) error {
-		conn, err := redisconn.Connect(ctx, "127.0.0.1:6379", redisconn.Opts{})
+		client, err := redispipe.Open(ctx, "redis://127.0.0.1:6379")
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
-		client := redis.SyncCtx{S: conn}
-		res := client.Do(ctx, "SET", "key", "value")
-		if err := redis.AsError(res); err != nil {
+		defer client.Close()
+		if err := redis.AsError(client.Do(ctx, "SET", "key", "value")); err != nil {
 			return err
 		}
-		return nil
+		var value string
+		err = client.DoInto(ctx, &value, "GET", "key")
+		return err
+	}
+	_ = func(ctx context.Context, client *redispipe.Client) error {
+		var slow []redisreply.SlowCommand
+		err := client.DoInto(ctx, &slow, "SLOWLOG GET", 10)
+		return err
 	}
 	_ = func(ctx context.Context, sender redis.Sender) error {
 		client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
@@ -124,7 +131,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, name := range []string{
 		"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redispubsub/doc.go",
-		"redistest/doc.go", "redistest/memserver/memserver.go",
+		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go",
 	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table

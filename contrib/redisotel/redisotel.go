@@ -48,7 +48,7 @@ type Opts struct {
 	Buckets []float64
 }
 
-// NewHook makes a hook for redis.WithHook.
+// NewHook makes a hook for redispipe.Hooks, or for [redis.WithHook].
 func NewHook(opts Opts) (redis.Hook, error) {
 	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -13,7 +14,7 @@ import (
 // Collector exports the statistics of connections or of a cluster. It reads them when it
 // is scraped, and costs requests nothing.
 type Collector struct {
-	// conns returns the statistics by node; cluster is nil without a cluster.
+	// conns returns the statistics by node; cluster is nil with connections alone.
 	conns   func() map[string]redisconn.Stats
 	cluster func() rediscluster.Stats
 }
@@ -36,6 +37,12 @@ func NewCollector(conns ...*redisconn.Connection) *Collector {
 // the cluster now.
 func NewClusterCollector(cluster *rediscluster.Cluster) *Collector {
 	return &Collector{cluster: cluster.Stats}
+}
+
+// NewClientCollector makes a Collector of a client, whatever its servers are. It exports the
+// nodes that the client has now.
+func NewClientCollector(client *redispipe.Client) *Collector {
+	return &Collector{cluster: client.Stats}
 }
 
 // add adds up statistics of one node.

@@ -25,7 +25,7 @@ var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 
 const nodesMost = 256
 
 // Hook is a [redis.Hook] that measures operations. Register it with a registry, and pass
-// it to [redis.WithHook].
+// it to [redispipe.Hooks] or [redis.WithHook].
 type Hook struct {
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec

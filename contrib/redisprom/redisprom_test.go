@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -89,6 +90,25 @@ redispipe_dedicated_requests_total{node="NODE",outcome="value"} 1
 `, "NODE", s.Addr())), "redispipe_dedicated_connections", "redispipe_dedicated_requests_total"))
 	require.Equal(t, 4, testutil.CollectAndCount(collector, "redispipe_stage_duration_seconds"))
 	names(t, hook, collector)
+}
+
+// A client of whatever servers is collected as a cluster is.
+func TestClient(t *testing.T) {
+	s := testbed.NewServer(t)
+	hook := NewHook(nil)
+	c, err := redispipe.Open(t.Context(), "redis://"+s.Addr(), redispipe.Hooks(hook), redispipe.Logger(nil))
+	require.NoError(t, err)
+	defer c.Close()
+	c.Do(t.Context(), "SET", "key", "value")
+	require.Equal(t, 1, testutil.CollectAndCount(hook, "redispipe_operation_duration_seconds"))
+	require.NoError(t, testutil.CollectAndCompare(NewClientCollector(c), strings.NewReader(strings.ReplaceAll(`
+# HELP redispipe_requests_total Requests by what became of them, as connections saw them.
+# TYPE redispipe_requests_total counter
+redispipe_requests_total{node="NODE",outcome="not_sent"} 0
+redispipe_requests_total{node="NODE",outcome="refused"} 0
+redispipe_requests_total{node="NODE",outcome="unknown"} 0
+redispipe_requests_total{node="NODE",outcome="value"} 1
+`, "NODE", s.Addr())), "redispipe_requests_total"))
 }
 
 // Whatever users send and wherever to, labels have a bound.

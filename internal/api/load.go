@@ -23,7 +23,7 @@ func findModule() (module, error) {
 }
 
 // exported lists what each package exports that others may import: the
-// package's path in the module -> lines.
+// package's path in the module -> lines. That of the root is its name.
 func (m module) exported() (map[string][]string, error) {
 	// What the packages import is listed, too: to read one takes the others.
 	text, err := goList("-export", "-deps", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}", m.path+"/...")
@@ -38,7 +38,7 @@ func (m module) exported() (map[string][]string, error) {
 		if fields[2] == "" {
 			continue // it has tests only
 		}
-		if strings.HasPrefix(fields[0], m.path+"/") && fields[1] != "main" && !strings.Contains(fields[0], "/internal/") {
+		if strings.HasPrefix(fields[0]+"/", m.path+"/") && fields[1] != "main" && !strings.Contains(fields[0], "/internal/") {
 			paths = append(paths, fields[0])
 		}
 	}
@@ -51,7 +51,11 @@ func (m module) exported() (map[string][]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("import %s: %w", path, err)
 		}
-		all[strings.TrimPrefix(path, m.path+"/")] = list(pkg)
+		name := strings.TrimPrefix(path, m.path+"/")
+		if path == m.path {
+			name = pkg.Name()
+		}
+		all[name] = list(pkg)
 	}
 	return all, nil
 }

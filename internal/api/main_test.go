@@ -94,6 +94,7 @@ func TestExported(t *testing.T) {
 	require.NoError(t, err)
 	have, err := m.exported()
 	require.NoError(t, err)
+	assert.Contains(t, have["redispipe"], "pkg redispipe, type Client struct", "the root")
 	assert.Contains(t, have["redis"], "pkg redis, func Req(string, ...any) redis.Request")
 	assert.Contains(t, have["redisconn"], "pkg redisconn, method (Credentials) String() string", "an alias of what programs can't import")
 	assert.Contains(t, have["rediscluster/redisclusterutil"], "pkg redisclusterutil, func CRC16([]byte) uint16")

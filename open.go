@@ -1,0 +1,128 @@
+package redispipe
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// Open makes a client of the servers that a URL names:
+//
+//	redis://user:password@host:6379/0                 one server
+//	unix:///path/to/socket?db=1                       one server
+//	redis-cluster://node1:7000,node2:7000             a cluster, by some of its nodes
+//	redis://node1:7000?addr=node2:7000                the same: several addresses
+//	redis-sentinel://sentinel1,sentinel2/mymaster/0   a master that sentinels watch
+//	redis-replicated://primary:6379,reader:6379/0     a master and its replicas
+//
+// rediss:// instead of redis:// means TLS, and so do rediss-cluster://, rediss-sentinel://
+// and rediss-replicated://. See [redisconn.ParseURL] for the parameters, such as
+// read_timeout=2s. A URL that can't be read is a [redis.ErrURL], which does not show it.
+//
+// ctx bounds the making only: the client lives until [Client.Close] or [Client.Shutdown].
+// Open of one server fails if that refuses the client for good (wrong password, no TLS); if
+// the server is down, the client goes on dialing, and its requests end as not sent until the
+// server is there. Open of several servers fails if none tells which are the masters: see
+// [rediscluster.NewCluster], [rediscluster.NewSentinel] and [rediscluster.NewReplicated].
+func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
+	if ctx == nil {
+		return nil, redis.ErrContextIsNil.New("context is nil")
+	}
+	if ctx.Err() != nil {
+		return nil, errNotInTime(ctx, nil)
+	}
+	c, err := configOf(url)
+	if err != nil {
+		return nil, err
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(c)
+		}
+	}
+	life, end := context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	s, err := c.open(life)
+	switch inTime := stop(); {
+	case !inTime: // what was made ends with life
+		return nil, errNotInTime(ctx, err)
+	case err != nil:
+		end(nil)
+		return nil, err
+	}
+	return (&shared{servers: s, pubsub: c.pubsub}).with(rediscluster.MasterOnly), nil
+}
+
+// errNotInTime says that ctx has ended, and what the servers had answered until then, if that
+// is known.
+func errNotInTime(ctx context.Context, err error) error {
+	answers := ""
+	if err != nil {
+		answers = ": " + err.Error()
+	}
+	return redis.ErrContextClosed.Wrap(context.Cause(ctx), "the context ended before the client was made%s", answers)
+}
+
+// config is what a URL and options say.
+type config struct {
+	opts   rediscluster.Opts // of one server only HostOpts
+	logger redisconn.Logger  // of one server
+	pubsub redispubsub.Opts
+	open   func(life context.Context) (servers, error)
+}
+
+// configOf returns what a URL says.
+func configOf(url string) (*config, error) {
+	u, err := redisurl.Parse(url)
+	if err != nil {
+		return nil, err
+	}
+	c := &config{}
+	var addrs []string
+	switch {
+	case u.Sentinel:
+		var master string
+		addrs, master, c.opts, err = rediscluster.ParseSentinelURL(url)
+		c.open = func(life context.Context) (servers, error) {
+			return madeOf(rediscluster.NewSentinel(life, addrs, master, c.opts))
+		}
+	case u.Replicated:
+		addrs, c.opts, err = rediscluster.ParseReplicatedURL(url)
+		c.open = func(life context.Context) (servers, error) {
+			return madeOf(rediscluster.NewReplicated(life, addrs, c.opts))
+		}
+	case u.Cluster || len(u.Addrs) > 1:
+		addrs, c.opts, err = rediscluster.ParseURL(url)
+		c.open = func(life context.Context) (servers, error) {
+			return madeOf(rediscluster.NewCluster(life, addrs, c.opts))
+		}
+	default:
+		var addr string
+		addr, c.opts.HostOpts, err = redisconn.ParseURL(url)
+		c.open = func(life context.Context) (servers, error) { return c.connect(life, addr) }
+	}
+	return c, err
+}
+
+func madeOf(c *rediscluster.Cluster, err error) (servers, error) {
+	if err != nil {
+		return nil, err
+	}
+	return several{c}, nil
+}
+
+func (c *config) connect(life context.Context, addr string) (servers, error) {
+	opts := c.opts.HostOpts
+	if opts.Logger == nil {
+		opts.Logger = c.logger
+	}
+	conn, err := redisconn.Connect(life, addr, opts)
+	if err != nil {
+		return nil, err
+	}
+	return one{conn}, nil
+}

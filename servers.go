@@ -1,0 +1,57 @@
+package redispipe
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// servers is what clients of one server and of several have in common.
+type servers interface {
+	Close()
+	Shutdown(ctx context.Context) error
+	withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender
+	stats() rediscluster.Stats
+	subscribe(opts redispubsub.Opts) *redispubsub.Subscriber
+	connection() *redisconn.Connection
+	cluster() *rediscluster.Cluster
+}
+
+// one is a single server.
+type one struct{ *redisconn.Connection }
+
+func (o one) withPolicy(rediscluster.ReplicaPolicyEnum) redis.Sender { return o.Connection }
+func (o one) connection() *redisconn.Connection                      { return o.Connection }
+func (o one) cluster() *rediscluster.Cluster                         { return nil }
+
+func (o one) stats() rediscluster.Stats {
+	stats := o.Stats()
+	return rediscluster.Stats{
+		Total: stats,
+		Nodes: []rediscluster.NodeStats{{Addr: o.Addr(), Conns: []redisconn.Stats{stats}}},
+	}
+}
+
+func (o one) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
+	s, _ := redispubsub.New(o.Connection, opts) // fails without a connection only
+	return s
+}
+
+// several are the nodes of a cluster, or a master with replicas.
+type several struct{ *rediscluster.Cluster }
+
+func (s several) stats() rediscluster.Stats         { return s.Stats() }
+func (s several) connection() *redisconn.Connection { return nil }
+func (s several) cluster() *rediscluster.Cluster    { return s.Cluster }
+
+func (s several) withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender {
+	return s.WithPolicy(policy)
+}
+
+func (s several) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
+	sub, _ := redispubsub.NewCluster(s.Cluster, opts) // fails without a cluster only
+	return sub
+}
