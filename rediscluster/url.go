@@ -76,6 +76,12 @@ func hostOpts(u *redisurl.URL) redisconn.Opts { return inner.OptsOfURL(u).(redis
 //
 //	redis-sentinel://user:password@sentinel1:26379,sentinel2:26379/mymaster/0
 //	redis-sentinel://sentinel1?master_name=mymaster&sentinel_password=secret
+//	redis://sentinel1:26379?master_name=mymaster&addr=sentinel2:26379&password=secret
+//
+// The last one is how go-redis writes it, and is read as go-redis does: redis:// or rediss:// with
+// the parameter master_name, where the user and password in front of the host are those of the
+// sentinels, those of the servers are the parameters username and password, and the default port
+// is 6379. Reads go to the master, unless [Cluster.WithPolicy] says otherwise.
 //
 // redis+sentinel:// is the same; rediss-sentinel:// means TLS, to sentinels and servers
 // alike. The default port is 26379. User and password are those of the servers; for the
@@ -89,7 +95,7 @@ func ParseSentinelURL(url string) (addrs []string, master string, opts Opts, err
 	}
 	switch {
 	case !u.Sentinel:
-		return nil, "", Opts{}, redis.ErrURL.New("it does not begin with redis-sentinel:// or rediss-sentinel://")
+		return nil, "", Opts{}, redis.ErrURL.New("it does not begin with redis-sentinel:// or rediss-sentinel://, and has no parameter master_name")
 	case u.ReadOnly:
 		return nil, "", Opts{}, errReadOnly()
 	case u.MaxRedirects != 0:

@@ -82,7 +82,21 @@ func TestParseSentinelURL(t *testing.T) {
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 		require.NotContains(t, fmt.Sprintf(format, opts), "p@ss", format)
 	}
+	// As go-redis has it: the user is the sentinels'.
+	addrs, master, opts, err = rediscluster.ParseSentinelURL("redis://su:sp%40ss@a:1/3?master_name=main&addr=b:2&addr=c:3" +
+		"&username=me&password=p%40ss&read_timeout=2&route_by_latency=true&pool_size=10&replica_only=false&context_timeout_enabled=true")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a:1", "b:2", "c:3"}, addrs)
+	require.Equal(t, "main", master)
+	require.Equal(t, rediscluster.Opts{
+		HostOpts:     redisconn.Opts{DB: 3, Username: "me", Password: "p@ss", IOTimeout: 2 * time.Second},
+		SentinelOpts: redisconn.Opts{Username: "su", Password: "sp@ss", IOTimeout: 2 * time.Second},
+	}, opts)
+	_, _, opts, err = rediscluster.ParseSentinelURL("rediss://a?master_name=main")
+	require.NoError(t, err)
+	require.True(t, opts.HostOpts.TLSEnabled && opts.SentinelOpts.TLSEnabled)
 	for url, want := range map[string]string{
+		"redis://:canary@a?master_name=m&replica_only=1": "WithPolicy",
 		"redis://a":                              "redis-sentinel",
 		"redis-sentinel://:canary@a":             "no master",
 		"redis-sentinel://a/m?read_only=true":    "WithPolicy",

@@ -40,6 +40,7 @@ var params = map[string]param{
 		return ok && (u.Protocol == 2 || u.Protocol == 3)
 	},
 	"max_redirects": func(u *URL, v string) (ok bool) { u.MaxRedirects, ok = number(v); return ok },
+	"replica_only":  func(u *URL, v string) (ok bool) { u.ReadOnly, ok = truth(v); return ok && u.Sentinel },
 	"read_only":     func(u *URL, v string) (ok bool) { u.ReadOnly, ok = truth(v); return ok },
 	"skip_verify":   func(u *URL, v string) (ok bool) { u.SkipVerify, ok = truth(v); return ok && u.TLS },
 	"ssl_cert_reqs": func(u *URL, v string) bool {
@@ -73,9 +74,14 @@ var withoutEffect = []string{
 	"conn_max_lifetime", "max_conn_age", "conn_max_lifetime_jitter",
 	"pipeline_pool_size", "pipeline_read_buffer_size", "pipeline_write_buffer_size",
 	"max_retries", "min_retry_backoff", "max_retry_backoff", "dialer_retries", "dialer_retry_timeout",
-	"libraryName", "libraryVersion",
+	"libraryName", "libraryVersion", "disableIdentity", "identitySuffix",
+	"context_timeout_enabled", "unstable_resp3",
 	"failing_timeout_seconds", "health_check_interval", "retry_on_timeout", "socket_keepalive",
 }
+
+// ofReplicas are parameters without effect of URLs of sentinels: they say which replicas are read,
+// and it is the master.
+var ofReplicas = []string{"route_by_latency", "route_randomly", "use_disconnected_replicas"}
 
 // setParams applies the parameters; one with an empty value leaves the default.
 func (u *URL) setParams(query url.Values) *errorx.Error {
@@ -96,7 +102,7 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 		}
 		set, known := params[name]
 		switch {
-		case !known && !slices.Contains(withoutEffect, name):
+		case !known && !slices.Contains(withoutEffect, name) && !(u.Sentinel && slices.Contains(ofReplicas, name)):
 			return redis.ErrURL.New("the parameter %s is unknown", u.shown(name, query))
 		case len(values) > 1:
 			return redis.ErrURL.New("the parameter %s is given more than once", name)
@@ -117,7 +123,7 @@ var credentials = []string{"username", "password", "sentinel_username", "sentine
 // shown is the name of an unknown parameter, if it looks like one, and can't be the rest
 // of a password with an & in it: nothing else of the URL may be a password.
 func (u *URL) shown(name string, query url.Values) string {
-	secret := u.Username != "" || u.Password != ""
+	secret := u.Username != "" || u.Password != "" || u.SentinelUsername != "" || u.SentinelPassword != ""
 	for other := range query {
 		_, known := params[other]
 		known = known || other == "addr" || slices.Contains(withoutEffect, other)

@@ -116,6 +116,9 @@ func parse(text string) (*URL, *errorx.Error) {
 	if err := u.setPlace(authority, path); err != nil {
 		return nil, err
 	}
+	if !u.Unix && !u.Sentinel && params.Get("master_name") != "" {
+		u.setFailover()
+	}
 	if err := u.setParams(params); err != nil {
 		return nil, err
 	}
@@ -142,6 +145,14 @@ func (u *URL) setUser(info string) *errorx.Error {
 		return redis.ErrURL.New("its user or password is not percent-encoded correctly")
 	}
 	return nil
+}
+
+// setFailover makes of a redis:// URL that names a master one of sentinels, as go-redis reads it:
+// the user is the sentinels', and that of the servers is in parameters.
+func (u *URL) setFailover() {
+	u.Sentinel = true
+	u.SentinelUsername, u.SentinelPassword = u.Username, u.Password
+	u.Username, u.Password = "", ""
 }
 
 // setPlace sets the addresses and what the path says.

@@ -51,5 +51,9 @@ func (s *Server) Addr() string { return s.mini.Addr() }
 // Advance lets time pass for all keys that expire.
 func (s *Server) Advance(d time.Duration) { s.mini.FastForward(d) }
 
+// Miniredis returns the miniredis that the server is, to have commands fail (SetError), to set
+// the time, and to read and write keys directly.
+func (s *Server) Miniredis() *miniredis.Miniredis { return s.mini }
+
 // Close ends the server and its connections.
 func (s *Server) Close() { s.mini.Close() }
