@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	table "github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -45,7 +46,7 @@ func patternOf(req redis.Request) (p pattern, err error) {
 	for word := range strings.SplitSeq(req.Cmd, " ") {
 		p.words = append(p.words, command(word))
 	}
-	for i, arg := range req.Args {
+	for i, arg := range table.WithDurations(req.Cmd, req.Args) {
 		text, sendable := redis.ArgToString(arg)
 		matcher, ok := arg.(Matcher)
 		switch {
@@ -185,7 +186,7 @@ func (s sent) request() redis.Request {
 // with its arguments.
 func wordsOf(req redis.Request) []string {
 	words := strings.SplitN(req.Cmd, " ", 2)
-	for _, arg := range req.Args {
+	for _, arg := range table.WithDurations(req.Cmd, req.Args) {
 		text, ok := redis.ArgToString(arg)
 		if !ok {
 			text = fmt.Sprintf("(%T)", arg)

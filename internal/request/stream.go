@@ -15,6 +15,7 @@ const streamChunk = 64 << 10
 // It returns how many bytes were written. If an argument has a type that can't be sent,
 // it writes nothing.
 func Stream(w io.Writer, req redis.Request) (written int64, err error) {
+	req.Args = command.WithDurations(req.Cmd, req.Args)
 	for i, arg := range req.Args {
 		if stream, ok := arg.(redis.Stream); ok && stream.R != nil && stream.Size >= 0 {
 			continue

@@ -3,6 +3,7 @@ package resp
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 )
@@ -24,11 +25,29 @@ func AppendCommand(buf []byte, cmd string, args []any) ([]byte, int) {
 	}
 	for i, arg := range args {
 		var ok bool
-		if out, ok = AppendArg(out, arg); !ok {
+		if out, ok = AppendArg(out, arg); ok {
+			continue
+		}
+		if out, ok = appendDuration(out, cmd, args, i); !ok {
 			return buf, i
 		}
 	}
 	return out, -1
+}
+
+// appendDuration appends an argument that is a duration as the number that the command takes.
+func appendDuration(buf []byte, cmd string, args []any, i int) ([]byte, bool) {
+	d, ok := args[i].(time.Duration)
+	if !ok {
+		return buf, false
+	}
+	call := command.Of(cmd, args)
+	var room [32]byte
+	text, ok := call.AppendDuration(room[:0], i, d)
+	if !ok {
+		return buf, false
+	}
+	return appendText(buf, text), true
 }
 
 // AppendArg appends one argument as a bulk string. It returns false if its type can't

@@ -3,7 +3,7 @@
 //
 //	go run ./gen redis-server /path/to/valkey-server 127.0.0.1:6379
 //
-// What a server's COMMAND replies is recorded in gen/servers under the server's
+// What a server's COMMAND and COMMAND DOCS reply is recorded in gen/servers under the server's
 // name and version, and the table is made of all the records there, so that it
 // keeps what a server of another version, not at hand now, has told before.
 // To forget a version, delete its record.
@@ -54,6 +54,11 @@ func record(target string) error {
 	if err != nil {
 		return err
 	}
+	docs, err := server.Do("COMMAND", "DOCS")
+	if err != nil {
+		return err
+	}
+	addTimes(commands, docs)
 	return os.WriteFile(filepath.Join(recordDir, version+".txt"), formatRecord(commands), 0o644)
 }
 

@@ -51,3 +51,30 @@ func TestWhatGenDoesNotUnderstandFails(t *testing.T) {
 		assert.Error(t, err)
 	}
 }
+
+// What COMMAND DOCS has of arguments is turned into where durations are.
+func TestTimes(t *testing.T) {
+	arg := func(name, kind string, more ...any) any { return append([]any{"name", name, "type", kind}, more...) }
+	many, optional := []any{"multiple"}, []any{"optional"}
+	entries := []entry{{name: "pop"}, {name: "set"}, {name: "box"}, {name: "box|wait"}, {name: "none"}}
+	addTimes(entries, []any{
+		"pop", []any{"arguments", []any{arg("key", "key", "flags", many), arg("timeout", "double")}},
+		"set", []any{"arguments", []any{arg("key", "key"), arg("expiration", "oneof", "flags", optional, "arguments",
+			[]any{arg("seconds", "integer", "token", "EX"), arg("unix-time-seconds", "unix-time", "token", "EXAT")})}},
+		"box", []any{"subcommands", []any{"box|wait", []any{"arguments", []any{arg("timeout", "integer"), arg("timeout", "pure-token", "token", "TIMEOUT")}}}},
+		"none", []any{"arguments", []any{arg("key", "key", "flags", many), arg("seconds", "integer"), arg("value", "string")}},
+	})
+	var got [][]string
+	for _, e := range entries {
+		got = append(got, e.times)
+	}
+	assert.Equal(t, [][]string{{"time:@-1:decimal"}, {"time:EX:seconds"}, nil, {"time:@2:milliseconds"}, nil}, got)
+	recorded, err := parseRecord([]byte("pop 2 write index:1/range:0:1:0 time:@-1:decimal\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"time:@-1:decimal"}, recorded[0].times)
+	assert.Equal(t, "pop 2 write index:1/range:0:1:0 time:@-1:decimal\n", string(formatRecord(recorded)))
+	var m merger
+	assert.Error(t, m.add("a.txt", []byte("x 1 - time:EX:weeks\n")))
+	assert.NoError(t, m.add("b.txt", []byte("y 1 - time:EX:seconds\n")))
+	assert.ErrorContains(t, m.add("c.txt", []byte("y 1 - time:PX:milliseconds\n")), "disagree")
+}

@@ -9,10 +9,11 @@ import (
 
 // A record is a text with a line per command, sorted by name:
 //
-//	name arity flags[,flags] [key spec]...
+//	name arity flags[,flags] [key spec]... [time]...
 //
-// with a | between a container's and a subcommand's name, and key specs as
-// begin:arguments/find:arguments[!flag].
+// with a | between a container's and a subcommand's name, key specs as
+// begin:arguments/find:arguments[!flag], and arguments that are durations as
+// time:OPTION:unit or time:@position:unit: see times.go.
 
 // entry is a command as a server describes it.
 type entry struct {
@@ -20,6 +21,7 @@ type entry struct {
 	arity int
 	flags []string
 	specs []string
+	times []string
 }
 
 // Positions in a command's description, see the reference of COMMAND.
@@ -109,7 +111,7 @@ func formatRecord(entries []entry) []byte {
 		if flags == "" {
 			flags = "-"
 		}
-		fmt.Fprintln(&b, strings.Join(append([]string{e.name, fmt.Sprint(e.arity), flags}, e.specs...), " "))
+		fmt.Fprintln(&b, strings.Join(slices.Concat([]string{e.name, fmt.Sprint(e.arity), flags}, e.specs, e.times), " "))
 	}
 	return b.Bytes()
 }
@@ -120,7 +122,14 @@ func parseRecord(text []byte) (entries []entry, err error) {
 		if len(fields) < 3 {
 			return nil, fmt.Errorf("not a command: %q", line)
 		}
-		e := entry{name: fields[0], flags: strings.Split(fields[2], ","), specs: fields[3:]}
+		e := entry{name: fields[0], flags: strings.Split(fields[2], ",")}
+		for _, field := range fields[3:] {
+			if strings.HasPrefix(field, timePrefix) {
+				e.times = append(e.times, field)
+			} else {
+				e.specs = append(e.specs, field)
+			}
+		}
 		if _, err := fmt.Sscan(fields[1], &e.arity); err != nil {
 			return nil, fmt.Errorf("not an arity: %q", line)
 		}

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Unit is the unit of an argument that is a duration.
+type Unit uint8
+
+const (
+	// NoUnit: the argument is no duration.
+	NoUnit Unit = iota
+	// Seconds are sent as a whole number.
+	Seconds
+	// Milliseconds are sent as a whole number.
+	Milliseconds
+	// DecimalSeconds may have a fraction.
+	DecimalSeconds
+)
+
+// String implements fmt.Stringer.
+func (u Unit) String() string {
+	switch u {
+	case Seconds, DecimalSeconds:
+		return "seconds"
+	case Milliseconds:
+		return "milliseconds"
+	}
+	return ""
+}
+
+// size is the duration of one.
+func (u Unit) size() time.Duration {
+	if u == Milliseconds {
+		return time.Millisecond
+	}
+	return time.Second
+}
+
+// timeArg is an argument of a command that is a duration.
+type timeArg struct {
+	option string // in front of it; "" if it is at a position
+	at     int8   // its position, from the end of the arguments if it is negative
+	unit   Unit
+}
+
+// UnitOf returns the unit of the argument at an index.
+func (c *Call) UnitOf(i int) Unit {
+	if c.Info == nil {
+		return NoUnit
+	}
+	p := 1 + c.shift + i
+	for _, t := range timeArgs[c.Name] {
+		if t.option == "" && c.positionOf(t) == p || t.option != "" && p > 1 && c.is(p-1, t.option) {
+			return t.unit
+		}
+	}
+	return NoUnit
+}
+
+func (c *Call) positionOf(t timeArg) int {
+	if t.at < 0 {
+		return c.Words() + int(t.at)
+	}
+	return int(t.at)
+}
+
+// fixedTime returns the argument that is a duration, and not an option's.
+func (c *Call) fixedTime() (p int, u Unit, ok bool) {
+	for _, t := range timeArgs[c.Name] {
+		if t.option == "" {
+			return c.positionOf(t), t.unit, true
+		}
+	}
+	return 0, NoUnit, false
+}
+
+// AppendDuration appends the number that a duration is as the argument at an index. It returns
+// false if that is no duration, or d is not a whole number of its unit.
+func (c *Call) AppendDuration(buf []byte, i int, d time.Duration) ([]byte, bool) {
+	switch u := c.UnitOf(i); {
+	case u == DecimalSeconds:
+		return strconv.AppendFloat(buf, d.Seconds(), 'f', -1, 64), true
+	case u == NoUnit || d%u.size() != 0:
+		return buf, false
+	default:
+		return strconv.AppendInt(buf, int64(d/u.size()), 10), true
+	}
+}
+
+// WithDurations returns args with the durations that can be sent replaced by the numbers that
+// they are sent as. If there are none, it is args itself.
+func WithDurations(cmd string, args []any) []any {
+	c := Of(cmd, args)
+	for i, arg := range args {
+		d, ok := arg.(time.Duration)
+		if !ok {
+			continue
+		}
+		text, ok := c.AppendDuration(nil, i, d)
+		if !ok {
+			continue
+		}
+		if &c.args[0] == &args[0] {
+			args = slices.Clone(args)
+		}
+		args[i] = string(text)
+	}
+	return args
+}
+
+// Sendable reports whether the argument at an index can be sent.
+func (c *Call) Sendable(i int) bool {
+	if d, ok := c.args[i].(time.Duration); ok {
+		_, ok := c.AppendDuration(nil, i, d)
+		return ok
+	}
+	return IsArg(c.args[i])
+}

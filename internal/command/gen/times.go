@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// timePrefix begins what a record has of an argument that is a duration. After it comes the
+// option in front of the argument, or @ and the argument's position: the command's name is at 0,
+// a subcommand at 1, the last argument at -1. The last part is one of the units.
+const timePrefix = "time:"
+
+// units are those of durations, with their names in package command.
+var units = map[string]string{"seconds": "Seconds", "milliseconds": "Milliseconds", "decimal": "DecimalSeconds"}
+
+// unitOf returns the unit of an argument of COMMAND DOCS, or "". The documentation has no units:
+// they follow from the names, and of a timeout from its type.
+func unitOf(name, kind string) string {
+	switch {
+	case name == "timeout" && kind == "double":
+		return "decimal"
+	case kind == "unix-time", kind == "pure-token":
+		return ""
+	case name == "seconds":
+		return "seconds"
+	case slices.Contains([]string{"milliseconds", "ms", "min-idle-time", "timeout", "ttl"}, name):
+		return "milliseconds"
+	}
+	return ""
+}
+
+// addTimes adds what COMMAND DOCS replies to the entries.
+func addTimes(entries []entry, docs any) {
+	times := make(map[string][]string)
+	readDocs(docs, times)
+	for i := range entries {
+		entries[i].times = times[entries[i].name]
+	}
+}
+
+// readDocs reads the documentation of commands, which is a list of their names and descriptions
+// in turn.
+func readDocs(docs any, times map[string][]string) {
+	for name, doc := range pairs(docs) {
+		fields := pairs(doc)
+		args, _ := fields["arguments"].([]any)
+		if found := timesOf(args, 1+strings.Count(name, "|")); len(found) > 0 {
+			times[name] = found
+		}
+		readDocs(fields["subcommands"], times)
+	}
+}
+
+// timesOf finds the durations among arguments of which the first is at a position, or 0 if that
+// is not known.
+func timesOf(args []any, position int) (times []string) {
+	for i, arg := range args {
+		fields := pairs(arg)
+		name, _ := fields["name"].(string)
+		kind, _ := fields["type"].(string)
+		token, option := fields["token"].(string)
+		unit := unitOf(name, kind)
+		switch last := len(args) - i; {
+		case unit == "":
+		case option:
+			times = append(times, timePrefix+token+":"+unit)
+		case position > 0:
+			times = append(times, timePrefix+"@"+strconv.Itoa(position)+":"+unit)
+		case last == 1:
+			times = append(times, timePrefix+"@-1:"+unit)
+		}
+		inner, _ := fields["arguments"].([]any)
+		times = append(times, timesOf(inner, 0)...)
+		flags, _ := fields["flags"].([]any)
+		switch {
+		case option, kind == "block", len(flags) > 0: // of more than one word, or of none
+			position = 0
+		case position > 0:
+			position++
+		}
+	}
+	return times
+}
+
+// goTimes translates the durations of a command into Go.
+func goTimes(name string, times []string) (string, error) {
+	if len(times) == 0 {
+		times = newerTimes[name]
+	}
+	var list []string
+	for _, t := range times {
+		fields := strings.Split(strings.TrimPrefix(t, timePrefix), ":")
+		if len(fields) != 2 || units[fields[1]] == "" {
+			return "", fmt.Errorf("unknown time %s", t)
+		}
+		where := fmt.Sprintf("option: %q", fields[0])
+		if position, ok := strings.CutPrefix(fields[0], "@"); ok {
+			where = "at: " + position
+		}
+		list = append(list, fmt.Sprintf("{%s, unit: %s}", where, units[fields[1]]))
+	}
+	return strings.Join(list, ", "), nil
+}
