@@ -12,7 +12,7 @@ type Scalar interface {
 	[]byte | string | int64 | float64 | bool
 }
 
-// As converts a result to a T. If the result is an error, As returns it as it is. The
+// As converts a result to a T. If the result is an error, As returns [Err] of it. The
 // error is an [ErrResponseNil] for null, unless T is a slice, a map, a pointer or any,
 // which are nil then, and an [ErrResponseUnexpected] if the result is not a T or does
 // not fit into it. T is
@@ -37,7 +37,7 @@ func As[T any](res any) (T, error) {
 	err := assign(&v, res)
 	if err != nil {
 		var zero T
-		return zero, err
+		return zero, Err(err)
 	}
 	return v, nil
 }
@@ -45,7 +45,7 @@ func As[T any](res any) (T, error) {
 // assign sets what dst points to. After an error that may be set in part, if it is read by a
 // plan that says so.
 func assign(dst, res any) error {
-	if err := AsError(res); err != nil {
+	if err := errorOf(res); err != nil {
 		return err
 	}
 	if resp.KindOf(dst) != resp.NoKind {

@@ -79,7 +79,7 @@ func TestAsNot(t *testing.T) {
 		assertType(t, ErrResponseNil, null)
 	}
 	failure := ErrIO.New("x")
-	assert.Equal(t, error(failure), second(As[string](failure)))
+	assert.Equal(t, Err(failure), second(As[string](failure)))
 }
 
 func second[T any](_ T, err error) error { return err }

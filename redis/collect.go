@@ -18,18 +18,18 @@ import (
 func Collect(reqs []Request, results []any, dsts ...any) error {
 	switch {
 	case len(results) != len(reqs):
-		return ErrResponseUnexpected.New("%d results of %d requests", len(results), len(reqs))
+		return Err(ErrResponseUnexpected.New("%d results of %d requests", len(results), len(reqs)))
 	case len(dsts) > len(reqs):
-		return errArgType("%d variables for the results of %d requests", len(dsts), len(reqs))
+		return Err(errArgType("%d variables for the results of %d requests", len(dsts), len(reqs)))
 	}
 	for i, dst := range dsts {
 		if err := checkTarget(dst, resp.KindOf(dst)); dst != nil && err != nil {
-			return within(err, "variable %d", i)
+			return Err(within(err, "variable %d", i))
 		}
 	}
 	var failed *BatchError
 	for i, res := range results {
-		err := AsError(res)
+		err := errorOf(res)
 		switch {
 		case err != nil:
 			err = withRequest(err, reqs[i].Cmd, reqs[i].Args)
@@ -40,7 +40,7 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 			if failed == nil {
 				failed = &BatchError{Errors: make([]error, len(reqs))}
 			}
-			failed.Errors[i] = err
+			failed.Errors[i] = Err(err)
 		}
 	}
 	if failed != nil {

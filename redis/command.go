@@ -55,8 +55,8 @@ func CheckRequest(req Request, singleThreaded bool) error {
 		return errVerdict(&call, verdict).WithProperty(EKRequest, req)
 	}
 	for i, arg := range req.Args {
-		if !command.IsArg(arg) {
-			return errArgument(call.ShownName(req.Cmd), i, arg).
+		if !call.Sendable(i) {
+			return errArgument(req.Cmd, i, arg, insteadOfArg(req.Cmd, req.Args, i)).
 				WithProperty(EKVal, arg).
 				WithProperty(EKRequest, req)
 		}
@@ -106,7 +106,7 @@ func insteadOf(name string) string {
 	case "CLIENT REPLY":
 		return "send with a nil Future to drop the reply"
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
-		return "use package redispubsub"
+		return "subscribe with redispubsub.New or redispubsub.NewCluster"
 	case "CLIENT TRACKING", "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
 		return "it needs a socket of its own, outside of this library"
 	}

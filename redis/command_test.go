@@ -138,3 +138,13 @@ func TestRefusalsSayWhatToUseAndNoSecret(t *testing.T) {
 		assert.NotContains(t, err.Error(), "hunter2")
 	}
 }
+
+func TestRefusalsNameWhatToUse(t *testing.T) {
+	for cmd, want := range map[string]string{
+		"SUBSCRIBE": "redispubsub.New", "psubscribe": "redispubsub.New", "SUNSUBSCRIBE": "redispubsub.New",
+		"SELECT": "Opts.DB", "WATCH": "redis.Watch", "MONITOR": "outside of this library",
+	} {
+		assert.ErrorContains(t, ForbiddenCommand(cmd, false), want)
+	}
+	assert.ErrorContains(t, ForbiddenCommand("SUBSCRIBE", true), "redispubsub.New")
+}

@@ -31,14 +31,16 @@
 //
 // # Errors
 //
-// A failure is a result too: see [AsError]. Every error of this library is an
-// *errorx.Error under the namespace [Errors]. Three functions answer a caller's
-// questions:
+// A failure is a result too: see [Err] and [AsError]. Every error of this library is an
+// *errorx.Error under the namespace [Errors]. These answer a caller's questions:
 //
 //   - [OutcomeOf]: what became of the request? The server answered it with a value
 //     or with an error, it was not sent, or it is unknown whether it ran.
 //   - [SafeToRetry]: may it be sent again without running twice?
-//   - [CausedBy]: is that error, such as the end of a context, the cause?
+//   - errors.Is, of an error that [Err] or a function such as [Sync.DoInto] has returned:
+//     context.Canceled or context.DeadlineExceeded if a context ended the request,
+//     [Nil] for null, [ErrRefused], [ErrNotSent] and [ErrUnknown] for the outcome.
+//   - errors.As, with a [net.Error]: was it a time-out?
 //
 // Errors print no argument of a request: see [EKRequest] and [Request.String].
 //

@@ -7,7 +7,7 @@ import "github.com/joomcode/redispipe/internal/resp"
 func AppendRequest(buf []byte, req Request) ([]byte, error) {
 	out, bad := resp.AppendCommand(buf, req.Cmd, req.Args)
 	if bad >= 0 {
-		return buf, errArgument(req.Cmd, bad, req.Args[bad]).
+		return buf, errArgument(req.Cmd, bad, req.Args[bad], insteadOfArg(req.Cmd, req.Args, bad)).
 			WithProperty(EKVal, req.Args[bad]).
 			WithProperty(EKRequest, req)
 	}

@@ -5,10 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // argumentTexts is what is sent for an argument.
@@ -169,4 +172,29 @@ func FuzzAppendRequest(f *testing.F) {
 		require.Error(t, err)
 		require.Equal(t, len(buf), len(broken))
 	})
+}
+
+func TestDurationsAreNumbers(t *testing.T) {
+	own := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) { cb.Resolve(words(t, r.Buf), n) }}
+	foreign := &foreignSender{send: func(r Request, cb Future, n uint64) { cb.Resolve(words(t, []byte(encode(t, r.Cmd, r.Args...))), n) }}
+	for _, s := range []Sender{own, foreign} {
+		assert.Equal(t, []string{"SET", "k", "v", "EX", "60"}, Sync{s}.Do("SET", "k", "v", "EX", time.Minute))
+		assert.Equal(t, []string{"PEXPIRE", "k", "1500"}, Sync{s}.Send(Req("PEXPIRE", "k", 1500*time.Millisecond)))
+		for want, res := range map[string]any{
+			"SET: the type of argument 3 can't be sent: the time.Duration is not a whole number of seconds":     Sync{s}.Do("SET", "k", "v", "EX", 1500*time.Millisecond),
+			"XREAD: the type of argument 1 can't be sent: the time.Duration is not a whole number of millisec":  Sync{s}.Do("XREAD", "BLOCK", time.Microsecond, "STREAMS", "s", "0"),
+			"SET: the type of argument 1 can't be sent: the command takes no duration there":                    Sync{s}.Do("SET", "k", time.Minute),
+			"RPUSH: the type of argument 1 can't be sent: it is a slice, which redis.Args turns into arguments": Sync{s}.Do("RPUSH", "k", []string{"canary"}),
+			"HSET: the type of argument 1 can't be sent: it is a map, which redis.Args":                         Sync{s}.Do("HSET", "k", map[string]string{"a": "canary"}),
+			"SET: the type of argument 1 can't be sent: it is of a type of its own, which redis.Args":           Sync{s}.Do("SET", "k", Outcome(1)),
+		} {
+			assertType(t, ErrArgumentType, res)
+			assert.ErrorContains(t, AsError(res), want)
+			assertNoSecret(t, AsError(res))
+		}
+	}
+	assert.NoError(t, CheckRequest(Req("EXPIRE", "k", time.Hour), false))
+	assertType(t, ErrArgumentType, CheckRequest(Req("EXPIRE", "k", time.Hour+1), false))
+	req := Req("SET", "k", "v", "PX", time.Second)
+	assert.Equal(t, "*5\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n$2\r\nPX\r\n$4\r\n1000\r\n", encode(t, req.Cmd, req.Args...))
 }

@@ -202,12 +202,6 @@ var (
 // costs microseconds. Set it before the first request. Default false.
 var CollectTrace = false
 
-// AsError returns res as an error if it is one, and nil otherwise.
-func AsError(res any) error {
-	err, _ := res.(error)
-	return err
-}
-
 // AsErrorx returns res as an *errorx.Error if it is an error, and nil otherwise. An
 // error of another type is wrapped: see errorx.Cast for the cause.
 func AsErrorx(res any) *errorx.Error {
@@ -223,27 +217,16 @@ func AsErrorx(res any) *errorx.Error {
 }
 
 // within returns an error that says which part of a request or result it is about, and else
-// is like err: in its type, its cause and its properties. It does not wrap err: errorx adds a
-// stack trace to what wraps an error that has none.
+// is like err: in its type, its cause and its properties.
 func within(err error, format string, args ...any) *errorx.Error {
 	inner := AsErrorx(err)
-	text := fmt.Sprintf(format, args...) + ": " + inner.Message()
-	outer := inner.Type().New("%s", text)
-	if cause := inner.Cause(); cause != nil {
-		outer = inner.Type().Wrap(cause, "%s", text)
-	}
-	for _, key := range wire.Properties {
-		if value, ok := inner.Property(key); ok {
-			outer = outer.WithProperty(key, value)
-		}
-	}
-	return outer
+	return wire.Like(inner, inner.Cause(), fmt.Sprintf(format, args...)+": "+inner.Message())
 }
 
 // withRequest adds the request to an error that does not name one.
 func withRequest(err error, cmd string, args []any) error {
-	typed, ok := err.(*errorx.Error)
-	if !ok {
+	typed := errorx.Cast(plain(err))
+	if typed == nil {
 		return err
 	}
 	if _, named := typed.Property(EKRequest); named {
@@ -252,23 +235,43 @@ func withRequest(err error, cmd string, args []any) error {
 	return typed.WithProperty(EKRequest, Request{Cmd: cmd, Args: cloneArgs(args)})
 }
 
-// errArgument says that a request has an argument that can't be sent. It keeps
-// no reference to arg.
-func errArgument(cmd string, pos int, arg any) *errorx.Error {
+// errArgument says that a request has an argument that can't be sent, and what to write instead.
+// It keeps no reference to arg.
+func errArgument(cmd string, pos int, arg any, instead string) *errorx.Error {
 	call := command.Of(cmd, nil)
 	name := call.ShownName(cmd)
 	if bad, ok := arg.(badArg); ok {
 		return within(bad.why[0], "%s: argument %d can't be sent", name, pos).
 			WithProperty(EKArgPos, pos)
 	}
-	return ErrArgumentType.New("%s: the type of argument %d can't be sent", name, pos).
+	return ErrArgumentType.New("%s: the type of argument %d can't be sent%s", name, pos, instead).
 		WithProperty(EKArgPos, pos)
+}
+
+// insteadOfArg says what to write instead of an argument. It does not show its value.
+func insteadOfArg(cmd string, args []any, pos int) string {
+	t := reflect.TypeOf(args[pos])
+	if t == durationType {
+		call := command.Of(cmd, args)
+		if unit := call.UnitOf(pos); unit != command.NoUnit {
+			return ": the time.Duration is not a whole number of " + unit.String() + ", which the command takes there: truncate it"
+		}
+		return ": the command takes no duration there: send a time.Duration as a number, with redis.Args and redis.Seconds or redis.Milliseconds, or by its String method"
+	}
+	if t == nil {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer:
+		return ": it is a " + t.Kind().String() + ", which redis.Args turns into arguments"
+	}
+	return ": it is of a type of its own, which redis.Args turns into an argument"
 }
 
 // traced adds the caller's stack trace to errors, if that is asked for.
 func traced(res any) any {
 	if err, ok := res.(error); ok && CollectTrace {
-		return errorx.EnsureStackTrace(err)
+		return errorx.EnsureStackTrace(plain(err))
 	}
 	return res
 }
@@ -279,7 +282,7 @@ func byUser(kind *errorx.Type, err error, method string, t reflect.Type) error {
 	if err == nil {
 		return nil
 	}
-	if typed, ok := err.(*errorx.Error); ok {
+	if typed := errorx.Cast(plain(err)); typed != nil {
 		return typed
 	}
 	return kind.New("%s of %v failed", method, t).WithProperty(EKCause, err)
@@ -295,7 +298,7 @@ func errArgType(format string, args ...any) error {
 // what it stands for, if it is a single value.
 func unfit(t reflect.Type, text []byte, res any) error {
 	kind := t.Kind()
-	switch err := AsError(res); {
+	switch err := errorOf(res); {
 	case err != nil:
 		return err
 	case res == nil:

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -85,6 +86,50 @@ func ExampleSync_SendTransaction() {
 	}
 	fmt.Printf("%s\n", results)
 	// Output: [OK 1]
+}
+
+func ExampleSync_Transact() {
+	sync := redis.Sync{S: memory()}
+	results, err := sync.Transact([]redis.Request{
+		redis.Req("SET", "a", "one"),
+		redis.Req("INCR", "a"),
+		redis.Req("GET", "a"),
+	})
+	var failed *redis.ResultError
+	if errors.As(err, &failed) {
+		fmt.Println("request", failed.Index, "of", len(results), "failed, the others have run")
+	}
+	// Output: request 1 of 3 failed, the others have run
+}
+
+func ExampleErr() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // the caller has gone
+	sync := redis.SyncCtx{S: memory()}
+	err := redis.Err(sync.Do(ctx, "SET", "greeting", "bye"))
+	fmt.Println(errors.Is(err, context.Canceled))
+	fmt.Println(errors.Is(err, redis.ErrNotSent))
+
+	var greeting string
+	err = sync.DoInto(context.Background(), &greeting, "GET", "greeting")
+	fmt.Println(errors.Is(err, redis.Nil))
+	// Output:
+	// true
+	// true
+	// true
+}
+
+// A time.Duration is the number that the command takes.
+func ExampleRequest_duration() {
+	sync := redis.Sync{S: memory()}
+	fmt.Println(sync.Do("SET", "session", "Ann", "EX", time.Minute))
+	fmt.Println(sync.Do("PEXPIRE", "session", 90*time.Second))
+	err := redis.Err(sync.Do("EXPIRE", "session", 1500*time.Millisecond))
+	fmt.Println(redis.AsErrorx(err).Message())
+	// Output:
+	// OK
+	// 1
+	// EXPIRE: the type of argument 1 can't be sent: the time.Duration is not a whole number of seconds, which the command takes there: truncate it
 }
 
 func ExampleSync_DoInto() {

@@ -155,7 +155,7 @@ type GroupReader struct {
 func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
-		return nil, err
+		return nil, Err(err)
 	}
 	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]time.Time{}}, nil
 }
@@ -167,7 +167,7 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 func (r *GroupReader) Ack(ids ...string) error {
 	for _, id := range ids {
 		if !isEntryID(id) {
-			return ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry")
+			return Err(ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry"))
 		}
 	}
 	r.mu.Lock()
@@ -222,7 +222,7 @@ func (r *GroupReader) acknowledge(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return AsError(r.db.Do(ctx, "XACK", args...))
+	return Err(r.db.Do(ctx, "XACK", args...))
 }
 
 // track marks an entry as delivered.

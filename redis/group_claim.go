@@ -46,7 +46,7 @@ type claimed struct {
 }
 
 func parseClaimed(res any) (c claimed, err error) {
-	if err := AsError(res); err != nil {
+	if err := errorOf(res); err != nil {
 		return c, err
 	}
 	parts, ok := res.([]any)

@@ -96,7 +96,7 @@ func (l *groupLoop) giveBack(ctx context.Context) error {
 	for deliveries, ids := range byCount {
 		args := append([]any{l.opts.Stream, l.opts.Group, l.opts.Consumer, 0}, ids...)
 		args = append(args, "RETRYCOUNT", deliveries-1, "JUSTID")
-		if err := AsError(l.db.Do(ctx, "XCLAIM", args...)); err != nil {
+		if err := errorOf(l.db.Do(ctx, "XCLAIM", args...)); err != nil {
 			return err
 		}
 	}

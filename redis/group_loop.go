@@ -25,10 +25,10 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		switch {
 		case ctx == nil:
-			yield(Message{}, errContextIsNil())
+			yield(Message{}, Err(errContextIsNil()))
 			return
 		case !r.busy.CompareAndSwap(false, true):
-			yield(Message{}, ErrGroupBusy.New("another loop runs over this reader"))
+			yield(Message{}, Err(ErrGroupBusy.New("another loop runs over this reader")))
 			return
 		}
 		defer r.busy.Store(false)
@@ -39,7 +39,7 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 		left := true // also when the caller's part of the loop panics
 		defer func() {
 			if err := l.flushLast(ctx); err != nil && !left {
-				yield(Message{}, err)
+				yield(Message{}, Err(err))
 			}
 		}()
 		for ctx.Err() == nil {
@@ -107,7 +107,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 	}
 	l.forget()
 	failure := AsErrorx(err)
-	if !yield(Message{}, err) || failure.IsOfType(ErrContextClosed) {
+	if !yield(Message{}, Err(err)) || failure.IsOfType(ErrContextClosed) {
 		return false
 	}
 	if !failure.IsOfType(ErrGroupDestroyed) {
@@ -120,13 +120,13 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Message, error) bool) bool {
 	switch {
 	case item.err != nil:
-		return yield(item.Message, item.err)
+		return yield(item.Message, Err(item.err))
 	case l.opts.MaxDeliveries > 0 && item.Deliveries > l.opts.MaxDeliveries:
 		err := l.opts.DeadLetter(ctx, item.Message)
 		if err == nil {
 			err = l.Ack(item.ID)
 		}
-		return err == nil || yield(item.Message, err)
+		return err == nil || yield(item.Message, Err(err))
 	}
 	l.track(item.ID)
 	return yield(item.Message, nil)
@@ -219,6 +219,9 @@ func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Ent
 	args := []any{"GROUP", l.opts.Group, l.opts.Consumer, "COUNT", l.opts.Count}
 	args = append(append(args, block...), "STREAMS", l.opts.Stream, after)
 	var streams map[string][]Entry[any]
+	if !l.joined {
+		ctx = context.WithValue(ctx, groupExpected{}, true)
+	}
 	err := l.db.DoInto(ctx, &streams, "XREADGROUP", args...)
 	l.joined = l.joined || err == nil
 	return streams[l.opts.Stream], err

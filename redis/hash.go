@@ -30,7 +30,7 @@ func FieldNames[T any]() []any {
 // is returned as it is. If the result is not an array of the same length, Zip returns
 // an [ErrResponseUnexpected]. DoInto does this for HMGET by itself.
 func Zip(names []any, res any) any {
-	if AsError(res) != nil {
+	if errorOf(res) != nil {
 		return res
 	}
 	values, ok := res.([]any)
@@ -42,7 +42,7 @@ func Zip(names []any, res any) any {
 	for i, name := range names {
 		text, ok := resp.ArgText(name)
 		if !ok {
-			return errArgument("HMGET", i, name)
+			return errArgument("HMGET", i, name, insteadOfArg("HMGET", names, i))
 		}
 		pairs = append(pairs, text, values[i])
 	}

@@ -209,7 +209,7 @@ func (o *observation) completed(res any, place wire.Place) (end Completion) {
 		outcome := OutcomeOf(res)
 		if outcome > end.Outcome {
 			end.Outcome = outcome
-			end.Err = AsError(res)
+			end.Err = Err(res)
 		}
 	}
 	if typed := AsErrorx(end.Err); typed != nil && end.Address == "" {

@@ -155,7 +155,7 @@ func TestHookCompletion(t *testing.T) {
 	end := hook.ends[0]
 	assert.Equal(t, results, end.Result)
 	assert.Equal(t, OutcomeUnknown, end.Outcome)
-	assert.Equal(t, results[1], end.Err)
+	assert.Equal(t, Err(results[1]), end.Err)
 	assert.Positive(t, end.Duration)
 
 	Sync{WithHook(placing(refused), hook)}.Do("GET", "k")

@@ -62,7 +62,7 @@ func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq
 func elements[T any](ctx context.Context, s Sender, opts ScanOpts, width int, read func(*T, []string) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		fail := func(err error) { yield(none, traced(withRequest(err, opts.Cmd, nil)).(error)) }
+		fail := func(err error) { yield(none, Err(traced(withRequest(err, opts.Cmd, nil)))) }
 		for it := (SyncCtx{S: s}).Scanner(ctx, opts); ; {
 			batch, err := it.Next()
 			switch {

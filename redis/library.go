@@ -63,10 +63,10 @@ func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any
 // [SyncCtx.DoInto] does.
 func (f *Function) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
 	if ctx == nil {
-		return errContextIsNil()
+		return Err(errContextIsNil())
 	}
 	r := f.Request(keys, args...)
-	return AsError(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
+	return Err(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
 }
 
 // Request returns a request that calls the function, for batches and transactions. A

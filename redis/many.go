@@ -109,7 +109,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		if !allFull(m.all) {
 			return m.all
 		}
-		if again, err := awaitCapacity(ctx, AsError(m.all[0])); !again {
+		if again, err := awaitCapacity(ctx, errorOf(m.all[0])); !again {
 			if ctx.Err() != nil {
 				return slices.Repeat([]any{err}, len(reqs))
 			}
@@ -137,7 +137,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		return h.doTransaction(ctx, reqs, seen)
 	}
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, traced(withdrawn(ctx)).(error)
+		return nil, AsError(traced(withdrawn(ctx)))
 	}
 	for {
 		w := newWaiter(s)
@@ -153,7 +153,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		}
 		results, err := TransactionResponse(res)
 		if err != nil {
-			err = traced(err).(error)
+			err = AsError(traced(err))
 		}
 		return results, err
 	}

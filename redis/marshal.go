@@ -37,7 +37,7 @@ var marshalers sync.Map
 func marshalerOf(t reflect.Type) (marshaler, error) {
 	if known, ok := marshalers.Load(t); ok {
 		m, _ := known.(marshaler)
-		return m, AsError(known)
+		return m, errorOf(known)
 	}
 	m, err := newMarshaler(t)
 	if err != nil {

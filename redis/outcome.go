@@ -2,8 +2,6 @@ package redis
 
 import (
 	"errors"
-
-	"github.com/joomcode/errorx"
 )
 
 // Outcome is what became of a request.
@@ -59,15 +57,15 @@ func OutcomeOf(res any) Outcome {
 // SafeToRetry reports whether a request that ended with err can be sent again, even if
 // it writes, because it did not run and may do so next time: it was not sent
 // ([ErrTraitNotSent]), or the server refused it for a while ([ErrTraitTransient]). It
-// returns false for a malformed request, for a connection or cluster that is closed,
-// and for nil.
+// returns false for a malformed request, for a connection or cluster that is closed, for a
+// [ResultError], and for nil.
 //
 // If the context has ended, use a new one. Let some time pass between attempts, and
 // bound their number.
 func SafeToRetry(err error) bool {
 	failure := AsErrorx(err)
 	switch {
-	case failure == nil, failure.IsOfType(ErrContextClosed):
+	case failure == nil, failure.IsOfType(ErrContextClosed), isOfResult(err):
 		return false
 	case failure.HasTrait(ErrTraitTransient), failure.IsOfType(ErrRequestWithdrawn):
 		return true
@@ -78,22 +76,17 @@ func SafeToRetry(err error) bool {
 }
 
 // CausedBy reports whether target is err or among its causes, as errors.Is does for
-// errors that wrap with %w. errors.Is does not see the causes of this library's errors,
-// since the types and traits of an error are not those of its cause.
+// errors that wrap with %w. It does so for every error of this library; errors.Is for those that
+// [Err] describes.
 //
 // The cause of an [ErrRequestCancelled] is why the caller's context ended:
 // context.Canceled or context.DeadlineExceeded. These may be the causes of other
 // errors, too, such as a dial that took too long.
 func CausedBy(err, target error) bool {
-	for err != nil {
-		if errors.Is(err, target) {
+	for cause := range causes(plain(err)) {
+		if errors.Is(cause, target) {
 			return true
 		}
-		var typed *errorx.Error
-		if !errors.As(err, &typed) {
-			return false
-		}
-		err = typed.Cause()
 	}
 	return false
 }

@@ -37,7 +37,7 @@ type plan struct {
 
 // readPart is read for a part of a result, which may be an error.
 func (p *plan) readPart(dst reflect.Value, el any) error {
-	if err := AsError(el); err != nil {
+	if err := errorOf(el); err != nil {
 		return err
 	}
 	return p.read(dst, el)
@@ -70,7 +70,7 @@ func knownPlan(t reflect.Type) (*plan, error) {
 	if p, ok := known.(*plan); ok {
 		return p, nil
 	}
-	return nil, AsError(known)
+	return nil, errorOf(known)
 }
 
 // planner are the plans that are being made. A type that contains itself meets

@@ -147,7 +147,7 @@ func TestAsNamesTheCulprit(t *testing.T) {
 	_, err = As[person]([]any{"name", failure})
 	assertType(t, ErrIO, err)
 	assert.NotContains(t, strings.ToLower(err.Error()), "goroutine")
-	assert.Equal(t, error(failure), second(As[person](failure)))
+	assert.Equal(t, Err(failure), second(As[person](failure)))
 }
 
 func TestDoIntoMoreTypes(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -16,6 +17,13 @@ type Request struct {
 	Cmd string
 	// Args are nil (sent as an empty string), []byte, string, any integer
 	// type, float32, float64 or bool (sent as 1 or 0).
+	//
+	// A [time.Duration] is sent as the number that the command takes there: after EX of SET
+	// and as the argument of EXPIRE as seconds, after PX and BLOCK as milliseconds, as the
+	// timeout of BLPOP as seconds with a fraction. It has to be a whole number of the unit.
+	// Elsewhere it can't be sent: see [Seconds], [Milliseconds] and [Args].
+	//
+	// For slices, maps and structs, and types of your own, see [Args].
 	Args []any
 }
 
@@ -148,6 +156,8 @@ func cloneArg(arg any) any {
 	case uint8:
 		return v
 	case uintptr:
+		return v
+	case time.Duration:
 		return v
 	}
 	return nil

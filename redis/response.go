@@ -9,7 +9,7 @@ func TransactionResponse(res any) ([]any, error) {
 	case nil:
 		return nil, ErrExecEmpty.New("EXEC answered null")
 	case error:
-		return nil, v
+		return nil, AsError(v)
 	}
 	return nil, ErrResponseUnexpected.New("EXEC answered with %T", res).WithProperty(EKResponse, res)
 }

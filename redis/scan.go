@@ -7,7 +7,7 @@ import (
 // ScanResponse splits the response to a SCAN command into the next cursor and the
 // batch.
 func ScanResponse(res any) (it []byte, keys []string, err error) {
-	if err := AsError(res); err != nil {
+	if err := errorOf(res); err != nil {
 		return nil, nil, err
 	}
 	unexpected := func(what string) error {

@@ -142,18 +142,18 @@ func (s *Script) Load(ctx context.Context, to Sender) error {
 // that they, and done, answer with. done gets results that are no errors.
 func onShards(ctx context.Context, to Sender, req Request, done func(any) error) error {
 	if ctx == nil {
-		return errContextIsNil()
+		return Err(errContextIsNil())
 	}
 	var failed []error
 	to.EachShard(func(shard Sender, err error) bool {
 		if err == nil {
 			res := SyncCtx{S: shard}.Send(ctx, req)
-			if err = AsError(res); err == nil {
+			if err = errorOf(res); err == nil {
 				err = done(res)
 			}
 		}
 		if err != nil {
-			failed = append(failed, err)
+			failed = append(failed, Err(err))
 		}
 		return true
 	})

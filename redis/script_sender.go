@@ -149,7 +149,7 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 	if results, ok := res.([]any); ok && len(results) == len(m.calls) {
 		refused := map[*Script]any{}
 		for i, c := range m.calls {
-			if c == nil || AsError(results[i]) == nil {
+			if c == nil || errorOf(results[i]) == nil {
 				continue
 			}
 			if first, ok := refused[c.script]; !ok {
@@ -201,7 +201,7 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 		c.missed(addressOf(missed))
 		return
 	}
-	if AsError(res) == nil && !c.script.loaded.Load() {
+	if errorOf(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
 	resolve(c.To, res, c.n)
@@ -258,7 +258,7 @@ func (p afterMiss) Send(r Request, cb Future, n uint64) {
 
 // noScript returns res if it is an ErrNoScript.
 func noScript(res any) *errorx.Error {
-	if err, failed := res.(*errorx.Error); failed && err.IsOfType(ErrNoScript) {
+	if err := AsErrorx(res); err != nil && err.IsOfType(ErrNoScript) {
 		return err
 	}
 	return nil

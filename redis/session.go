@@ -47,10 +47,12 @@ const (
 // type of the user's that embeds a sender has none, since its methods would be left out.
 // Open the session on the sender inside. Senders of [WithHook] have sessions.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
-	if key == "" {
-		return openSession(ctx, s, nil, nil)
+	var keys []string
+	if key != "" {
+		keys = []string{key}
 	}
-	return openSession(ctx, s, []string{key}, nil)
+	session, err := openSession(ctx, s, keys, nil)
+	return session, Err(err)
 }
 
 func openSession(ctx context.Context, s Sender, keys []string, last error) (*Session, error) {
@@ -137,7 +139,7 @@ func (s *Session) Do(cmd string, args ...any) any {
 // DoInto sends a command and reads its reply into dst: see [Sync.DoInto].
 func (s *Session) DoInto(dst any, cmd string, args ...any) error {
 	if err := checkTarget(dst, resp.KindOf(dst)); err != nil {
-		return err
+		return Err(err)
 	}
 	return readInto(dst, s.Do(cmd, args...), cmd, args)
 }
@@ -152,14 +154,15 @@ func (s *Session) SendMany(reqs []Request) []any {
 	return results
 }
 
-// SendTransaction sends requests between MULTI and EXEC: see [Sync.SendTransaction].
+// SendTransaction sends requests between MULTI and EXEC: see [Sync.SendTransaction], and
+// [Session.Transact].
 func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
 	var place wire.Place
 	o := s.begin(OperationTransaction, reqs)
 	results, err := s.transaction(reqs, &place)
 	var res any = results
 	if err != nil {
-		err = traced(err).(error)
+		err = Err(traced(err))
 		res = err
 	}
 	o.end(res, place)

@@ -13,7 +13,9 @@ import (
 // the outcome, the address, and the error with where its time went. It shows no
 // argument. Of each kind it writes ten lines at once and then one a second, which says
 // how many were left out ("suppressed"). With a threshold of 0 it logs only failures,
-// and with a nil l nothing. A command that may block (see [Blocking]) is never slow.
+// and with a nil l nothing. A command that may block (see [Blocking]) is never slow. That a
+// [GroupReader] finds no group yet (NOGROUP) is no failure: it makes the group then. That of a
+// group that is gone is logged.
 func NewSlowLog(l *slog.Logger, threshold time.Duration) Hook {
 	return slowLog{oplog.New(l), threshold}
 }
@@ -23,6 +25,10 @@ type slowLog struct {
 	threshold time.Duration
 }
 
+// groupExpected is the key of a context with which a GroupReader reads from a group that it may
+// have to make first.
+type groupExpected struct{}
+
 // Before implements Hook.
 func (s slowLog) Before(ctx context.Context, _ Operation) context.Context { return ctx }
 
@@ -30,6 +36,8 @@ func (s slowLog) Before(ctx context.Context, _ Operation) context.Context { retu
 func (s slowLog) After(ctx context.Context, op Operation, end Completion) {
 	level, message := slog.LevelInfo, "redis operation slow"
 	switch {
+	case ctx.Value(groupExpected{}) != nil && isNoGroup(end.Err):
+		return
 	case end.Outcome != OutcomeValue:
 		level, message = slog.LevelWarn, "redis operation failed"
 	case s.threshold <= 0 || end.Duration < s.threshold || Blocking(op.Command):

@@ -22,7 +22,7 @@ var structArgsByType sync.Map
 func structArgsOf(t reflect.Type) (structArgs, error) {
 	if known, ok := structArgsByType.Load(t); ok {
 		s, _ := known.(structArgs)
-		return s, AsError(known)
+		return s, errorOf(known)
 	}
 	s, err := newStructArgs(t)
 	if err != nil {

@@ -38,6 +38,9 @@ func (s Sync) SendMany(reqs []Request) []any {
 // ErrTraitNotSent, or of type ErrExecAbort, nothing ran; after ErrIO the
 // transaction ran whole or not at all; after [ErrTransaction] its requests may have run one
 // by one.
+//
+// The error is nil if EXEC has answered: each result is to be checked for an error of its
+// own. [Sync.Transact] does that.
 func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
 	return sendTransaction(context.Background(), s.S, reqs, nil)
 }
@@ -64,7 +67,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	}
 	step := stepOf(s) // a step that is abandoned goes on
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, traced(ofStep(withdrawn(ctx), step)).(error)
+		return nil, AsError(traced(ofStep(withdrawn(ctx), step)))
 	}
 	w := newWaiter(nil)
 	w.observed = seen != nil
@@ -76,7 +79,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 		if res == ScanEOF {
 			return nil, ScanEOF
 		}
-		return nil, traced(ofStep(res, step)).(error)
+		return nil, AsError(traced(ofStep(res, step)))
 	default:
 		return nil, ErrResponseUnexpected.New("scanner answered with %T", res)
 	}

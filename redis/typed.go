@@ -24,7 +24,7 @@ func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 // DoInto is Sync.DoInto with a context.
 func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
 	if ctx == nil {
-		return errContextIsNil()
+		return Err(errContextIsNil())
 	}
 	return doInto(ctx, s.S, dst, cmd, args)
 }
@@ -32,7 +32,7 @@ func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if err := checkTarget(dst, t.Kind); err != nil {
-		return err
+		return Err(err)
 	}
 	var lent *[]byte
 	if t.Kind == resp.Bytes {
@@ -40,7 +40,7 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 		t.Bytes, *lent = (*lent)[:0], nil
 	}
 	res := do(ctx, s, cmd, args, &t, nil)
-	if t.filled && AsError(res) == nil {
+	if _, failed := res.(error); t.filled && !failed {
 		t.Store(dst)
 		return nil
 	}
@@ -80,7 +80,7 @@ func readInto(dst, res any, cmd string, args []any) error {
 	if p.partial {
 		fresh = reflect.New(v.Type()).Elem()
 	}
-	err := AsError(res)
+	err := errorOf(res)
 	if err == nil {
 		err = answered(p.read(fresh, res), res)
 	}
@@ -95,5 +95,5 @@ func ofRequest(err error, cmd string, args []any) error {
 	if err == nil {
 		return nil
 	}
-	return traced(withRequest(err, cmd, args)).(error)
+	return Err(traced(withRequest(err, cmd, args)))
 }

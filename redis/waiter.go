@@ -97,7 +97,10 @@ func (w *waiter) Observes() bool { return w.observed }
 
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
-	if w.state.Load() == callAbandoned || w.ctx != nil && w.ctx.Err() != nil {
+	if w.ctx != nil && w.ctx.Err() != nil {
+		return ErrRequestCancelled.Wrap(w.ctx.Err(), "the caller's context ended")
+	}
+	if w.state.Load() == callAbandoned {
 		return ErrRequestCancelled.New("the caller's context ended")
 	}
 	return nil
@@ -197,7 +200,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 	scratch := wire.GetScratch()
 	if bad := encodeCommand(scratch, cmd, args, inner.WantsSlot()); bad >= 0 {
 		wire.PutScratch(scratch)
-		return errArgument(cmd, bad, args[bad])
+		return errArgument(cmd, bad, args[bad], insteadOfArg(cmd, args, bad))
 	}
 	r := &scratch.Request
 	// For as long as a blocking request lasts its sender heeds the context.
@@ -243,17 +246,19 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 
 // exchangePlain is exchange with a Sender that takes plain requests.
 func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire.Place) any {
-	for i, arg := range args {
-		if !command.IsArg(arg) {
-			return errArgument(cmd, i, arg)
+	call := command.Of(cmd, args)
+	for i := range args {
+		if !call.Sendable(i) {
+			return errArgument(cmd, i, args[i], insteadOfArg(cmd, args, i))
 		}
 	}
 	w := newWaiter(s)
 	w.observed = seen != nil
-	if call := command.Of(cmd, args); call.Verdict(false) == command.WouldBlock {
+	if call.Verdict(false) == command.WouldBlock {
 		w.ctx = ctx
 	}
-	w.send(func() { s.Send(Request{Cmd: cmd, Args: cloneArgs(args)}, w, 0) })
+	clones := command.WithDurations(cmd, cloneArgs(args))
+	w.send(func() { s.Send(Request{Cmd: cmd, Args: clones}, w, 0) })
 	return w.result(ctx, w.heeded(), nil, seen)
 }
 

@@ -58,8 +58,9 @@ func (t *Tx) Queue(cmd string, args ...any) {
 }
 
 // Watch runs an optimistic transaction: it watches keys, calls f, sends the requests
-// that f has queued between MULTI and EXEC, and returns their results. If f returns an
-// error, or queues nothing, nothing is sent.
+// that f has queued between MULTI and EXEC, and returns their results, as [Session.Transact]
+// does: with a *[ResultError] if any of them failed. If f returns an error, or queues nothing,
+// nothing is sent.
 //
 // If a key was changed or moved to another node in the meantime, or the connection was
 // lost before EXEC was sent, Watch pauses and calls f again, at most 128 times, until ctx
@@ -79,17 +80,22 @@ func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]a
 func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
 	switch {
 	case ctx == nil:
-		return nil, errContextIsNil()
+		return nil, Err(errContextIsNil())
 	case len(keys) == 0:
-		return nil, traced(ErrNoSlotKey.New("Watch needs a key")).(error)
+		return nil, Err(traced(ErrNoSlotKey.New("Watch needs a key")))
 	case attempts < 1:
-		return nil, traced(ErrSession.New("Watch needs an attempt")).(error)
+		return nil, Err(traced(ErrSession.New("Watch needs an attempt")))
 	}
 	w := watch{ctx: ctx, sender: s, keys: keys, f: f, most: attempts}
+	run := w.run
 	if hooks, _ := unhook(s); len(hooks) > 0 {
-		return w.observed(hooks)
+		run = func() ([]any, error) { return w.observed(hooks) }
 	}
-	return w.run()
+	results, err := run()
+	if w.failure == nil { // else err is what f has returned
+		err = Err(err)
+	}
+	return results, err
 }
 
 // watch is one call of Watch.
@@ -177,7 +183,7 @@ func (w *watch) attempt() (results []any, err error) {
 	for i, key := range w.keys {
 		args[i] = key
 	}
-	if err := AsError(w.session.sendMany([]Request{Req("WATCH", args...)}, &w.place)[0]); err != nil {
+	if err := errorOf(w.session.sendMany([]Request{Req("WATCH", args...)}, &w.place)[0]); err != nil {
 		return nil, w.failed(w.unsent(err))
 	}
 	tx := &Tx{session: w.session}
@@ -197,15 +203,15 @@ func (w *watch) attempt() (results []any, err error) {
 	case len(tx.queued) == 0:
 		return nil, nil
 	}
-	results, err = w.session.SendTransaction(tx.queued)
-	if err != nil && AsErrorx(err).IsOfType(ErrExecEmpty) {
+	results, err = w.session.Transact(tx.queued)
+	switch {
+	case err == nil || isOfResult(err):
+		return results, err
+	case AsErrorx(err).IsOfType(ErrExecEmpty):
 		w.again = true // with the same connection
 		return nil, err
 	}
-	if err != nil {
-		return nil, w.failed(err)
-	}
-	return results, nil
+	return nil, w.failed(err)
 }
 
 // call calls f.

@@ -353,3 +353,15 @@ func TestMockConcurrent(t *testing.T) {
 type cancelled struct{ redis.FuncFuture }
 
 func (cancelled) Cancelled() error { return errors.New("nobody waits") }
+
+// A mock expects, and gets, durations as the numbers that they are sent as.
+func TestMockOfDurations(t *testing.T) {
+	mock := redistest.NewMock(t)
+	db := redis.Sync{S: mock}
+	mock.Expect("SET", "k", "v", "EX", 60).Reply("OK")
+	assert.Equal(t, "OK", db.Do("SET", "k", "v", "EX", time.Minute))
+	mock.Expect("PEXPIRE", "k", time.Second).Reply(int64(1))
+	assert.Equal(t, []any{int64(1)}, db.SendMany([]redis.Request{redis.Req("PEXPIRE", "k", 1000)}))
+	mock.Expect("EXPIRE", "k", 60).Reply(int64(1))
+	assert.Equal(t, []any{int64(1)}, db.SendMany([]redis.Request{redis.Req("EXPIRE", "k", time.Minute)}))
+}

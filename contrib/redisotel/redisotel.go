@@ -10,6 +10,7 @@ package redisotel
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strconv"
 	"strings"
@@ -208,7 +209,8 @@ func (h *hook) failure(end redis.Completion) []attribute.KeyValue {
 
 // errorType is the full name of the error's type, of which there are some dozens.
 func errorType(err error) string {
-	if typed := errorx.Cast(err); typed != nil {
+	var typed *errorx.Error
+	if errors.As(err, &typed) {
 		return typed.Type().FullName()
 	}
 	return "_OTHER"

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"errors"
+
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -26,7 +28,11 @@ func PermanentCause(err *errorx.Error) *errorx.Error {
 		if err.HasTrait(wire.ErrTraitInitPermanent) {
 			return err
 		}
-		err = errorx.Cast(err.Cause())
+		var cause *errorx.Error
+		if !errors.As(err.Cause(), &cause) {
+			return nil
+		}
+		err = cause
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package wire
 
-// IsCancelled reports whether nobody waits for a future any more. One that panics when it
+// IsCancelled reports whether nobody waits for a future any more.
+func IsCancelled(cb Future) bool { return WhyCancelled(cb) != nil }
+
+// WhyCancelled returns why nobody waits for a future any more, or nil. One that panics when it
 // is asked counts as waited for.
-func IsCancelled(cb Future) (cancelled bool) {
+func WhyCancelled(cb Future) (why error) {
 	defer func() { _ = recover() }()
-	return cb.Cancelled() != nil
+	return cb.Cancelled()
 }

@@ -32,3 +32,27 @@ func ExampleStart() {
 	// Ann
 	// <nil>
 }
+
+// The server is a miniredis, which can have commands fail.
+func ExampleServer_Miniredis() {
+	server, err := memserver.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	db := redis.Sync{S: conn}
+	server.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
+	fmt.Println(redis.SafeToRetry(redis.Err(db.Do("SET", "session", "Ann"))))
+	server.Miniredis().SetError("")
+	fmt.Println(db.Do("SET", "session", "Ann"))
+	fmt.Println(server.Miniredis().Get("session"))
+	// Output:
+	// true
+	// OK
+	// Ann <nil>
+}

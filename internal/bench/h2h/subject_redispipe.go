@@ -3,7 +3,6 @@ package h2h
 import (
 	"context"
 
-	"github.com/joomcode/errorx"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -28,7 +27,7 @@ var redispipe = entry{
 		return redispipeSubject{redis.SyncCtx{S: s}}, err
 	},
 	notSent: func(err error) bool {
-		e := errorx.Cast(err)
+		e := redis.AsErrorx(err)
 		return e != nil && e.HasTrait(redis.ErrTraitNotSent)
 	},
 }

@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/joomcode/errorx"
+)
+
+// Because returns an error that is like err, in its type, its text and its properties, and has
+// another cause as well: that of err stays one.
+func Because(err *errorx.Error, why error) *errorx.Error {
+	if cause := err.Cause(); cause != nil {
+		why = fmt.Errorf("%w: %w", why, cause)
+	}
+	return Like(err, why, err.Message())
+}
+
+// Like returns an error of the type and with the properties of err, with a text and a cause of
+// its own, which may be nil. It does not wrap err: errorx adds a stack trace to what wraps an
+// error that has none.
+func Like(err *errorx.Error, cause error, text string) *errorx.Error {
+	like := err.Type().New("%s", text)
+	if cause != nil {
+		like = err.Type().Wrap(cause, "%s", text)
+	}
+	for _, key := range Properties {
+		if value, ok := err.Property(key); ok {
+			like = like.WithProperty(key, value)
+		}
+	}
+	return like
+}

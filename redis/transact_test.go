@@ -1,0 +1,66 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTransact(t *testing.T) {
+	refused := ErrResult.New("WRONGTYPE no")
+	busy := ErrLoading.New("LOADING no")
+	reqs := []Request{Req("A"), Req("B"), Req("C")}
+	for _, c := range []struct {
+		exec  any
+		index int
+		err   error
+	}{
+		{exec: []any{"OK", int64(1), nil}, index: -1},
+		{exec: []any{"OK", refused, busy}, index: 1, err: refused},
+		{exec: []any{busy, refused, nil}, index: 0, err: busy},
+	} {
+		s := &foreignSender{transaction: func(_ []Request, cb Future, n uint64) { cb.Resolve(c.exec, n) }}
+		for name, transact := range map[string]func() ([]any, error){
+			"Sync":    func() ([]any, error) { return Sync{s}.Transact(reqs) },
+			"SyncCtx": func() ([]any, error) { return SyncCtx{s}.Transact(t.Context(), reqs) },
+		} {
+			results, err := transact()
+			assert.Equal(t, c.exec, results, name)
+			if c.index < 0 {
+				assert.NoError(t, err, name)
+				continue
+			}
+			var failed *ResultError
+			require.ErrorAs(t, err, &failed, name)
+			assert.Equal(t, c.index, failed.Index)
+			assert.ErrorIs(t, err, ErrRefused)
+			assert.Same(t, c.err, AsErrorx(err))
+			assert.False(t, SafeToRetry(err), "the others have run")
+			assert.ErrorContains(t, err, "request ")
+		}
+	}
+	for exec, want := range map[any]error{
+		nil: ErrRefused, error(ErrQueueFull.New("full")): ErrNotSent, error(ErrIO.New("lost")): ErrUnknown,
+	} {
+		s := &foreignSender{transaction: func(_ []Request, cb Future, n uint64) { cb.Resolve(exec, n) }}
+		results, err := Sync{s}.Transact(reqs)
+		assert.Nil(t, results)
+		assert.ErrorIs(t, err, want)
+		assert.NotErrorAs(t, err, new(*ResultError))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := SyncCtx{&foreignSender{}}.Transact(ctx, reqs)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.ErrorIs(t, err, ErrNotSent)
+}
+
+func TestFirstError(t *testing.T) {
+	assert.NoError(t, FirstError(nil))
+	assert.NoError(t, FirstError([]any{nil, "x"}))
+	foreign := errors.New("foreign")
+	assert.ErrorIs(t, FirstError([]any{nil, foreign, ErrIO.New("x")}), foreign)
+}
