@@ -11,9 +11,11 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/aside"
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -25,7 +27,7 @@ type Cluster struct {
 	rules  route.Rules // of the nodes
 
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 
 	topology  atomic.Pointer[route.Snapshot]
 	refresher *refresher
@@ -92,18 +94,19 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
 	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
-	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.ctx, c.cancel = life.Begin(ctx)
 	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
 		c.report(event)
 	}
-	if err := c.refresher.start(); err != nil {
+	if err := c.refresher.start(ctx); err != nil {
 		c.Close()
 		c.refresher.release(true)
 		return nil, err
 	}
 	context.AfterFunc(c.ctx, c.ended)
+	life.Made(c.ctx, ctx, func(why error) { c.report(LogContextOutlived{Error: why}) })
 	go c.refresher.run()
 	return c, nil
 }
@@ -124,13 +127,13 @@ func checkAddrs(addrs []string) error {
 func (c *Cluster) Close() {
 	c.draining.Store(true)
 	c.closed.Store(true)
-	c.cancel()
+	c.cancel(life.ErrClosed)
 }
 
 // ended is called once, when the context has ended.
 func (c *Cluster) ended() {
 	c.Close()
-	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
+	c.report(LogContextClosed{Error: life.Ended(c.ctx)})
 }
 
 // Ctx returns the context of the cluster; it ends with the cluster.
@@ -178,7 +181,11 @@ func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 
 // errClosed is what requests get after Close.
 func (c *Cluster) errClosed() *errorx.Error {
-	return c.withCluster(redis.ErrContextClosed.New("cluster is closed"))
+	err := redis.ErrContextClosed.New("cluster is closed")
+	if why := life.EndedBy(c.ctx); why != nil {
+		err = wire.Because(err, why)
+	}
+	return c.withCluster(err)
 }
 
 // report passes an event to the logger. One that panics must not end the process,

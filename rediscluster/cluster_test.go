@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,7 +206,7 @@ func TestNewClusterBadInput(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = NewCluster(ctx, []string{"127.0.0.1:1"}, quiet)
-	require.Error(t, err)
+	require.ErrorIs(t, err, context.Canceled)
 	noLeaks(t)
 }
 
@@ -269,7 +270,55 @@ func TestContextEnds(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	await(t, "the end", func() bool { return c.closed.Load() })
-	isType(t, redis.ErrContextClosed, redis.Sync{S: c}.Do("PING"))
+	closed := redis.AsErrorx(redis.Sync{S: c}.Do("PING"))
+	isType(t, redis.ErrContextClosed, closed)
+	assert.True(t, redis.CausedBy(closed, context.Canceled), "%v", closed)
+	noLeaks(t)
+}
+
+// A context with a deadline bounds the constructor only, however it ends.
+func TestContextWithDeadline(t *testing.T) {
+	tb := sharedCluster(t)
+	watchLeaks(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	rec := &recorder{}
+	c, err := NewCluster(ctx, tb.Addrs(), Opts{Logger: rec})
+	require.NoError(t, err)
+	outlived := func(e LogEvent) bool { _, is := e.(LogContextOutlived); return is }
+	assert.False(t, rec.seen(outlived))
+	cancel()
+	await(t, "the event", func() bool { return rec.seen(outlived) })
+	require.NoError(t, c.Ctx().Err())
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "x", 1))
+	c.Close()
+	closed := redis.AsErrorx(redis.Sync{S: c}.Do("PING"))
+	isType(t, redis.ErrContextClosed, closed)
+	assert.False(t, redis.CausedBy(closed, context.Canceled), "%v", closed)
+	noLeaks(t)
+}
+
+// The context also bounds the refresh after the first layout. That it has ended then is no
+// reason to fail.
+func TestDeadlineInTheFirstRefresh(t *testing.T) {
+	tb := sharedCluster(t)
+	watchLeaks(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var dials atomic.Int32
+	c, err := NewCluster(ctx, tb.Addrs()[:1], Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{
+		IOTimeout: time.Hour, DialTimeout: time.Hour,
+		Dialer: func(dialing context.Context, network, addr string) (net.Conn, error) {
+			if dials.Add(1) > 1 { // the first layout is there
+				cancel()
+				<-dialing.Done()
+				return nil, dialing.Err()
+			}
+			return new(net.Dialer).DialContext(dialing, network, addr)
+		},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, c.Ctx().Err())
+	c.Close()
 	noLeaks(t)
 }
 

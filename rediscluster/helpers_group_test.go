@@ -18,7 +18,7 @@ import (
 const patience = time.Minute
 
 // overTilt returns a context with which a client waits for sentinels that were held up for
-// two seconds, and name no master for 30 s then (TILT). The client lives no longer, either.
+// two seconds, and name no master for 30 s then (TILT).
 func overTilt(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	t.Cleanup(cancel)

@@ -69,6 +69,12 @@ type LogContextClosed struct {
 	Error error
 }
 
+// LogContextOutlived: the context of the constructor, which has a deadline, has ended. The
+// cluster goes on, until Close: such a context bounds the making only.
+type LogContextOutlived struct {
+	Error error // why the context has ended
+}
+
 // LogFuturePanic: a future, or another function of the user's, such as the logger or the
 // WeightProvider, panicked. At most one request is concerned, or one refresh.
 type LogFuturePanic struct {
@@ -111,6 +117,11 @@ func (e LogSentinelFailed) logEvent() oplog.Line {
 
 func (e LogContextClosed) logEvent() oplog.Line {
 	return oplog.Text("closed: %v", e.Error).Slog(slog.LevelInfo, "redis cluster closed", slog.Any("error", e.Error))
+}
+
+func (e LogContextOutlived) logEvent() oplog.Line {
+	return oplog.Text("outlives the context that it was made with (%v), which has a deadline: it ends with Close", e.Error).
+		Slog(slog.LevelDebug, "redis cluster outlives the context that it was made with", slog.Any("error", e.Error))
 }
 
 func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("future", e.Value, e.Stack) }

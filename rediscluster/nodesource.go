@@ -24,7 +24,10 @@ type nodeSource struct {
 }
 
 // NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots; one
-// answer is enough. The cluster lives until Close, or until ctx is done.
+// answer is enough.
+//
+// If ctx has a deadline, it bounds NewCluster only, however it ends, and the cluster lives until
+// Close. If it has none, the cluster lives until Close, or until ctx is cancelled.
 //
 // If none answers, the error is that of the last one, or one that will not pass by
 // itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure).
@@ -39,13 +42,13 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 }
 
 // start implements source.
-func (s *nodeSource) start(context.Context) (*topology.Layout, error) {
-	views, failure := s.askSeeds()
+func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
+	views, failure := s.askSeeds(ctx)
 	if len(views) == 0 {
 		if failure == nil {
 			failure = ErrClusterSlots.New("no answer in time")
 		}
-		return nil, errorx.Decorate(failure, "none of %d addresses of the cluster answers", len(s.seeds))
+		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of %d addresses of the cluster answers", len(s.seeds))
 	}
 	l := topology.Merge(views)
 	if l == nil {
@@ -55,10 +58,10 @@ func (s *nodeSource) start(context.Context) (*topology.Layout, error) {
 }
 
 // read implements source: it asks nodes that are connected, or else the seeds.
-func (s *nodeSource) read(bool) *topology.Layout {
-	views := s.askNodes()
+func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
+	views := s.askNodes(ctx)
 	if len(views) == 0 {
-		views, _ = s.askSeeds()
+		views, _ = s.askSeeds(ctx)
 	}
 	l := topology.Merge(views)
 	if l != nil {
@@ -72,7 +75,7 @@ func (s *nodeSource) read(bool) *topology.Layout {
 const askAtMost = 16
 
 // askNodes asks connected nodes what they think, those that answer in time.
-func (s *nodeSource) askNodes() (views []topology.View) {
+func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 	t := s.c.topology.Load()
 	nodes := slices.Clone(t.Nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
@@ -102,7 +105,7 @@ func (s *nodeSource) askNodes() (views []topology.View) {
 			}
 		})
 	}
-	gather(s.c.ctx, answers, asked+others, s.c.askTimeout(), nil)
+	gather(ctx, answers, asked+others, s.c.askTimeout(), nil)
 	return views
 }
 
@@ -147,8 +150,8 @@ func (s *nodeSource) probe() (news bool) {
 
 // askSeeds asks all addresses that the user gave, over connections of its own.
 // It returns what they say, or an error if none of them says anything.
-func (s *nodeSource) askSeeds() (views []topology.View, failure error) {
-	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
+func (s *nodeSource) askSeeds(ctx context.Context) (views []topology.View, failure error) {
+	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
 	answers := make(chan func() bool, len(s.seeds))
 	for _, seed := range s.seeds {

@@ -1,14 +1,18 @@
 package rediscluster
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -103,7 +107,7 @@ func (r *refresher) run() {
 			due, ask = true, false
 		}
 		began := time.Now()
-		changed := r.refresh(ask)
+		changed := r.refresh(r.c.ctx, ask)
 		timer.Reset(r.interval())
 		if unchanged++; changed || due {
 			unchanged = 0
@@ -141,32 +145,38 @@ func (r *refresher) sleep(d time.Duration) {
 	for news := true; news; {
 		news, _ = pause.For(r.c.ctx, time.Until(until), r.source.news())
 		if news {
-			r.refresh(false)
+			r.refresh(r.c.ctx, false)
 		}
 	}
 }
 
-// start makes the first topology.
-func (r *refresher) start() error {
-	l, err := r.source.start(r.c.ctx)
+// start makes the first topology, while ctx is not done.
+func (r *refresher) start(ctx context.Context) error {
+	making, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.c.ctx, cancel)() // a logger may close the cluster
+	l, err := r.source.start(making)
+	if why := life.Reason(ctx); err != nil && why != nil {
+		return redis.Err(wire.Because(redis.AsErrorx(err), why))
+	}
 	if err != nil {
 		return err
 	}
 	r.publish(l)
 	// Once more, by all nodes, so that the first requests meet what holds.
-	r.refresh(true)
+	r.refresh(making, true)
 	return nil
 }
 
 // refresh reads the topology from the source, which asks for it again if ask is set,
-// and reports whether it has changed.
-func (r *refresher) refresh(ask bool) (changed bool) {
+// and reports whether it has changed. If ctx ends first, nothing changes.
+func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	r.c.refreshes.Add(1)
 	defer r.release(false)
 	defer r.c.recovered()
 	began := time.Now()
-	l := r.source.read(ask)
-	if r.c.ctx.Err() != nil {
+	l := r.source.read(ctx, ask)
+	if ctx.Err() != nil {
 		return false
 	}
 	if l == nil {

@@ -232,7 +232,7 @@ func TestRestEndsWithNews(t *testing.T) {
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
 	// The refresher's own goroutine has ended: the test is the refresher.
-	c.cancel()
+	c.cancel(nil)
 	<-c.refresher.done
 	assert.False(t, c.refresher.pause(time.Hour, true))
 

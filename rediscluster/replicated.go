@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -13,8 +14,10 @@ import (
 // sentinels, such as the primary and the reader endpoint of a managed Redis. addrs
 // (host:port) are their addresses; with Opts.Addrs there may be none. The servers are
 // asked for their roles (ROLE) every CheckInterval, after each failure, and in each
-// handshake. Host names are resolved as often, to all of their IPs. The client lives
-// until Close, or until ctx is done.
+// handshake. Host names are resolved as often, to all of their IPs.
+//
+// If ctx has a deadline, it bounds NewReplicated only, however it ends, and the client lives
+// until Close. If it has none, the client lives until Close, or until ctx is cancelled.
 //
 // It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master.
@@ -92,8 +95,8 @@ func (s *serverList) layout(present string) *topology.Layout {
 }
 
 // read implements source.
-func (s *serverList) read(bool) *topology.Layout {
-	s.ask(s.c.ctx)
+func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
+	s.ask(ctx)
 	t := s.c.topology.Load()
 	t.AskReplicas(nil)
 	master := ""
@@ -106,7 +109,7 @@ func (s *serverList) read(bool) *topology.Layout {
 // probe implements source. To ask all is the only way.
 func (s *serverList) probe() bool {
 	t := s.c.topology.Load()
-	l := s.read(true)
+	l := s.read(s.c.ctx, true)
 	if len(t.Shards) == 0 {
 		return true
 	}
@@ -192,7 +195,7 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 		}
 		return g.addrs, nil
 	case <-ctx.Done():
-		return nil, topology.ErrNoMaster.Wrap(ctx.Err(), "it has not returned")
+		return nil, topology.ErrNoMaster.Wrap(life.Reason(ctx), "it has not returned")
 	}
 }
 

@@ -173,3 +173,31 @@ func TestAddrsAreForNewReplicated(t *testing.T) {
 	require.ErrorContains(t, err, "Opts.Addrs gave no addresses")
 	require.ErrorContains(t, err, "it panicked")
 }
+
+// A context with a deadline bounds the constructors only, however it ends.
+func TestConstructorsAreOutlived(t *testing.T) {
+	t.Parallel()
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
+	for name, start := range map[string]func(context.Context) (*rediscluster.Cluster, error){
+		"replicated": func(ctx context.Context) (*rediscluster.Cluster, error) {
+			return rediscluster.NewReplicated(ctx, g.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+		},
+		"sentinel": func(ctx context.Context) (*rediscluster.Cluster, error) {
+			return rediscluster.NewSentinel(ctx, g.SentinelAddrs(), g.MasterName(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+		},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+		c, err := start(ctx)
+		cancel()
+		require.NoError(t, err, name)
+		require.NoError(t, c.Ctx().Err(), name)
+		require.Equal(t, "PONG", redis.Sync{S: c}.Do("PING"), name)
+		c.Close()
+
+		ctx, cancel = context.WithCancel(context.Background())
+		c, err = start(ctx)
+		require.NoError(t, err, name)
+		cancel()
+		require.ErrorIs(t, redis.Err(redis.Sync{S: c}.Do("PING")), context.Canceled, name)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -18,8 +19,10 @@ const maxSentinels = 32
 
 // NewSentinel makes a client of a master with replicas that sentinels watch. addrs
 // (host:port) are some of the sentinels: these tell the others, and the client
-// subscribes to all that it can reach. name is the sentinels' name for the master. The
-// client lives until Close, or until ctx is done.
+// subscribes to all that it can reach. name is the sentinels' name for the master.
+//
+// If ctx has a deadline, it bounds NewSentinel only, however it ends, and the client lives
+// until Close. If it has none, the client lives until Close, or until ctx is cancelled.
 //
 // It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master. Opts.SentinelOpts are the options of connections to
@@ -83,15 +86,15 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	s.watch(s.seeds)
 	return firstLayout(ctx, s.signal, func(ctx context.Context) (*topology.Layout, error, bool) {
-		s.askAll()
+		s.askAll(ctx)
 		if failure, final := s.failure(); failure != nil {
 			return nil, failure, final
 		}
-		l := s.read(false)
+		l := s.read(ctx, false)
 		master := l.Shards[0].Master
 		conn, err := s.c.dialOnce(ctx, master, "", redisconn.RoleMaster)
 		if err != nil {
-			failure := errorx.Decorate(err, "sentinels name %s as the master %q", master, s.name)
+			failure := errorx.Decorate(redis.AsErrorx(err), "sentinels name %s as the master %q", master, s.name)
 			return nil, failure, topology.PermanentCause(failure) != nil
 		}
 		conn.Close()
@@ -112,9 +115,9 @@ func (s *sentinels) failure() (err *errorx.Error, final bool) {
 
 // read implements source: it has all sentinels asked, and waits for those that answer
 // in time.
-func (s *sentinels) read(ask bool) *topology.Layout {
+func (s *sentinels) read(ctx context.Context, ask bool) *topology.Layout {
 	if ask {
-		s.askAll()
+		s.askAll(ctx)
 		s.c.topology.Load().AskReplicas(nil)
 	}
 	s.mu.Lock()
@@ -125,7 +128,7 @@ func (s *sentinels) read(ask bool) *topology.Layout {
 // askAll returns when all have answered, or a grace after the first has. Once there is a
 // topology it returns as soon as one tells another, so that a sentinel that is frozen
 // holds up no failover; before, several may disagree.
-func (s *sentinels) askAll() {
+func (s *sentinels) askAll(ctx context.Context) {
 	var news <-chan struct{}
 	if len(s.c.topology.Load().Shards) > 0 {
 		news = s.signal
@@ -137,7 +140,7 @@ func (s *sentinels) askAll() {
 	for _, w := range watched {
 		w.askSoon(func() { answers <- func() bool { return true } })
 	}
-	gather(s.c.ctx, answers, len(watched), s.opts.IOTimeout, news)
+	gather(ctx, answers, len(watched), s.opts.IOTimeout, news)
 }
 
 // probe implements source: sentinels tell by themselves.

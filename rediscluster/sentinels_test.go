@@ -17,5 +17,5 @@ func TestAskAllEndsWithNews(t *testing.T) {
 	s.opts.IOTimeout = time.Hour
 	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1)}
 	s.signal <- struct{}{}
-	s.askAll()
+	s.askAll(t.Context())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -13,7 +14,7 @@ import (
 // on a connection may have run, those between two attempts have not.
 func (c *Cluster) Shutdown(ctx context.Context) error {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	c.draining.Store(true)
 	defer c.Close()
@@ -30,8 +31,8 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			return c.withCluster(ErrShutdown.Wrap(context.Cause(ctx),
-				"%d requests are not answered and may have run, %d wait for another attempt", sent, waiting))
+			return redis.Err(c.withCluster(ErrShutdown.Wrap(life.Reason(ctx),
+				"%d requests are not answered and may have run, %d wait for another attempt", sent, waiting)))
 		}
 	}
 	return nil
@@ -56,7 +57,7 @@ const shutdownPoll = 2 * time.Millisecond
 func (c *Cluster) closeLinks(ctx context.Context) error {
 	for l := range c.refresher.links() {
 		if err := l.Conn.Shutdown(ctx); err != nil {
-			return c.withCluster(ErrShutdown.Wrap(err, "one of the connections"))
+			return redis.Err(c.withCluster(ErrShutdown.Wrap(err, "one of the connections")))
 		}
 	}
 	return nil

@@ -12,10 +12,11 @@ import (
 // servers of a list (serverList), or sentinels. All else works on what it tells. But
 // for news, its methods are the refresher's.
 type source interface {
-	// start returns the first layout. The cluster's context bounds it.
+	// start returns the first layout, while ctx is not done.
 	start(ctx context.Context) (*topology.Layout, error)
-	// read asks again, if ask is set, and returns what holds; nil if nobody answers.
-	read(ask bool) *topology.Layout
+	// read asks again, if ask is set, while ctx is not done, and returns what holds; nil if
+	// nobody answers.
+	read(ctx context.Context, ask bool) *topology.Layout
 	// probe reports whether somebody tells other masters than the topology has. It
 	// asks less than read.
 	probe() bool

@@ -10,6 +10,8 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/queue"
@@ -25,7 +27,7 @@ type Connection struct {
 	dialer *dial.Dialer
 
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
 	queue   *queue.Queue
@@ -46,8 +48,10 @@ type socketAddrs struct{ local, remote string }
 var _ redis.Sender = (*Connection)(nil)
 
 // Connect makes a Connection to addr, which is host:port, tcp://host:port, unix://path,
-// or a path that begins with '.' or '/'. The connection lives until Close, or until ctx
-// is done.
+// or a path that begins with '.' or '/'.
+//
+// If ctx has a deadline, it bounds Connect only, however it ends, and the connection lives
+// until Close. If it has none, the connection lives until Close, or until ctx is cancelled.
 //
 // Connect dials once, unless AsyncDial is set. If that fails for good (trait
 // [ErrTraitInitPermanent]), or ReconnectPause is negative, it returns the error;
@@ -69,7 +73,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	given := opts
 	opts = given.withDefaults()
 	c := &Connection{addr: addr, opts: opts, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
-	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.ctx, c.cancel = life.Begin(ctx)
 	c.dialer = dial.New(c.ctx, opts.dialing(parsed, func(v any, stack []byte) {
 		c.report(LogFuturePanic{Value: v, Stack: stack})
 	}))
@@ -79,14 +83,20 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 
 	c.connecting()
 	result := make(chan error, 1)
-	go c.run(result, corrections(given, opts))
+	making := ctx
 	if opts.AsyncDial {
-		return c, nil
+		making = c.ctx
 	}
-	if err := <-result; err != nil {
-		c.Close()
-		return nil, err
+	go c.run(making, result, corrections(given, opts))
+	if !opts.AsyncDial {
+		if err := <-result; err != nil {
+			if ctx.Err() != nil {
+				err = redis.Err(err)
+			}
+			return nil, err
+		}
 	}
+	life.Made(c.ctx, ctx, func(why error) { c.report(LogContextOutlived{Error: why}) })
 	return c, nil
 }
 
@@ -117,7 +127,7 @@ func (c *Connection) makePipe() {
 // may be called more than once, and by a future.
 func (c *Connection) Close() {
 	c.closed()
-	c.cancel()
+	c.cancel(life.ErrClosed)
 }
 
 // Ctx returns the context of the connection; it ends with the connection.
@@ -201,6 +211,9 @@ func (c *Connection) PingLatency() time.Duration {
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
+
+// errClosed is what ends a connection that is closed.
+func (c *Connection) errClosed() *errorx.Error { return c.withConn(peer.Closed(c.ctx)) }
 
 // measured takes a round trip into the smoothed latency, and into the shortest one.
 func (c *Connection) measured(trip time.Duration) {

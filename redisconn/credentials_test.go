@@ -135,7 +135,7 @@ func TestReauthenticate(t *testing.T) {
 			err := conn.Reauthenticate(background)
 			requireType(t, err, redisconn.ErrAuth)
 			requireSecret(t, err)
-			require.Equal(t, err, event[redisconn.LogAuthFailed](log).Error)
+			require.Equal(t, err, redis.Err(event[redisconn.LogAuthFailed](log).Error))
 
 			v.set("", "", errors.New(canary))
 			err = conn.Reauthenticate(background)

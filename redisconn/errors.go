@@ -1,8 +1,6 @@
 package redisconn
 
 import (
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -53,6 +51,3 @@ var (
 	// was not waited for.
 	EKCredentialsCause = dial.EKCredentialsCause
 )
-
-// errClosed is what ends a connection that its user has closed.
-func errClosed() *errorx.Error { return peer.Closed() }

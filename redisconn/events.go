@@ -53,6 +53,12 @@ type LogContextClosed struct {
 	Error error
 }
 
+// LogContextOutlived: the context of Connect, which has a deadline, has ended. The
+// connection goes on, until Close: such a context bounds the making only.
+type LogContextOutlived struct {
+	Error error // why the context has ended
+}
+
 // LogFuturePanic: a future, or another function of the user's, such as the logger or
 // Opts.Dialer, panicked. At most the result of one request is lost, or one attempt to
 // connect.
@@ -135,6 +141,11 @@ func (e LogAuthFailed) logEvent() oplog.Line {
 
 func (e LogContextClosed) logEvent() oplog.Line {
 	return oplog.Text("closed: %v", e.Error).Slog(slog.LevelInfo, "redis connection closed", slog.Any("error", e.Error))
+}
+
+func (e LogContextOutlived) logEvent() oplog.Line {
+	return oplog.Text("outlives the context that it was made with (%v), which has a deadline: it ends with Close", e.Error).
+		Slog(slog.LevelDebug, "redis connection outlives the context that it was made with", slog.Any("error", e.Error))
 }
 
 func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("future", e.Value, e.Stack) }

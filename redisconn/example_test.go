@@ -47,6 +47,25 @@ func Example() {
 	// Output: 100
 }
 
+// A context with a deadline bounds Connect, and not the connection.
+func ExampleConnect() {
+	server := exampleServer()
+	defer server.Close()
+
+	open := func() (*redisconn.Connection, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	}
+	conn, err := open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Println(redis.Sync{S: conn}.Do("PING"))
+	// Output: PONG
+}
+
 func ExampleConnect_failure() {
 	_, err := redisconn.Connect(context.Background(), "127.0.0.1:1", redisconn.Opts{
 		Logger:         redisconn.NoopLogger{},

@@ -99,7 +99,7 @@ func (w *within) DrainDedicated() { w.pool.Shut() }
 // StopWrites implements inner.Conn.
 func (w *within) StopWrites() (stopped <-chan struct{}) {
 	c := (*Connection)(w)
-	stop := c.pipe.StopWrites(c.withConn(errClosed()))
+	stop := c.pipe.StopWrites(c.errClosed())
 	done := make(chan struct{})
 	go func() { // ends with the last write
 		defer close(done)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/queue"
@@ -16,8 +17,9 @@ import (
 
 // run is the lifecycle goroutine: it dials, looks after the session, and
 // dials again, until the connection is closed. It is started by Connect and
-// ends with the context. What came of the first attempt is sent to result.
-func (c *Connection) run(result chan<- error, corrected []LogOptCorrected) {
+// ends with the connection's context. making bounds the first attempt, and what came of that
+// is sent to result; if it is an error, the connection is closed.
+func (c *Connection) run(making context.Context, result chan<- error, corrected []LogOptCorrected) {
 	defer close(c.ended)
 	for _, event := range corrected {
 		c.report(event)
@@ -25,7 +27,7 @@ func (c *Connection) run(result chan<- error, corrected []LogOptCorrected) {
 	for failures, broken := 0, 0; ; {
 		began := time.Now()
 		c.report(LogConnecting{})
-		s, err := c.attempt()
+		s, err := c.attempt(making)
 		if err != nil {
 			c.report(LogConnectFailed{Error: err})
 			failures++
@@ -33,8 +35,12 @@ func (c *Connection) run(result chan<- error, corrected []LogOptCorrected) {
 			failures = 0
 		}
 		if result != nil {
-			result <- c.connectResult(err)
-			result = nil
+			failure := c.connectResult(making, err)
+			if failure != nil {
+				c.Close()
+			}
+			result <- failure
+			making, result = c.ctx, nil
 		}
 		if s != nil {
 			s.Watch()
@@ -77,8 +83,8 @@ func (c *Connection) wasOfUse(s *pipe.Session, life time.Duration) bool {
 }
 
 // attempt makes a session and starts its goroutines.
-func (c *Connection) attempt() (*pipe.Session, *errorx.Error) {
-	greeted, err := c.dialer.Open(c.ctx)
+func (c *Connection) attempt(ctx context.Context) (*pipe.Session, *errorx.Error) {
+	greeted, err := c.dialer.Open(ctx)
 	if err != nil {
 		err = c.withConn(err)
 		c.disconnected(err)
@@ -97,11 +103,11 @@ func (c *Connection) attempt() (*pipe.Session, *errorx.Error) {
 }
 
 // connectResult is what Connect is to return after the first attempt.
-func (c *Connection) connectResult(err *errorx.Error) error {
+func (c *Connection) connectResult(making context.Context, err *errorx.Error) error {
 	switch {
 	case err == nil:
 		return nil
-	case c.ctx.Err() != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
+	case c.ctx.Err() != nil, making.Err() != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
 		return err
 	}
 	return nil
@@ -124,7 +130,7 @@ func (c *Connection) end(s *pipe.Session) *errorx.Error {
 // unsentError is what requests get that were not written when the session failed.
 func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	if c.ctx.Err() != nil {
-		return c.withConn(errClosed())
+		return c.errClosed()
 	}
 	return c.withConn(ErrNotConnected.Wrap(err, "connection lost"))
 }
@@ -135,7 +141,7 @@ func (c *Connection) finish(err *errorx.Error) {
 	closed := c.unsentError(err)
 	c.pipe.Abandon(nil, closed)
 	c.pool.Close()
-	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
+	c.report(LogContextClosed{Error: life.Ended(c.ctx)})
 }
 
 // pause waits before the next attempt, counted from the start of the last.

@@ -244,7 +244,7 @@ func TestContextEndsWhileConnecting(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		_, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{IOTimeout: time.Hour, Dialer: stuck, Logger: redisconn.NoopLogger{}})
-		require.Error(t, err)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(began))
 		synctest.Wait()
 	})
@@ -260,13 +260,80 @@ func TestContextEndsTheConnection(t *testing.T) {
 		inFlight := send(conn, "GET", "a")
 		synctest.Wait()
 		cancel()
-		requireNotSent(t, send(conn, "GET", "b").wait(t), redis.ErrContextClosed)
-		requireUnknown(t, inFlight.wait(t), redis.ErrIO)
+		refused := requireNotSent(t, send(conn, "GET", "b").wait(t), redis.ErrContextClosed)
+		require.True(t, redis.CausedBy(refused, context.Canceled))
+		left := requireUnknown(t, inFlight.wait(t), redis.ErrIO)
+		require.True(t, redis.CausedBy(left, context.Canceled))
 		synctest.Wait()
 		require.False(t, conn.MayBeConnected())
 		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
 		require.ErrorIs(t, event[redisconn.LogContextClosed](log).Error, context.Canceled)
 		requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrContextClosed)
+	})
+}
+
+// A context with a deadline bounds Connect only, however it ends; the connection says once that
+// it goes on.
+func TestContextWithDeadline(t *testing.T) {
+	for name, end := range map[string]func(cancel func()){
+		"cancelled": func(cancel func()) { cancel() },
+		"too late":  func(func()) { time.Sleep(time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{answer: pong}
+				ctx, cancel := context.WithTimeout(background, time.Minute)
+				defer cancel()
+				log := &recorder{}
+				conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true})
+				require.NoError(t, err)
+				synctest.Wait()
+				require.Zero(t, log.count("ContextOutlived"))
+				end(cancel)
+				synctest.Wait()
+				require.NoError(t, conn.Ctx().Err())
+				require.Equal(t, "PONG", send(conn, "PING").wait(t))
+				require.Equal(t, []string{"Connecting", "Connected", "ContextOutlived"}, log.names())
+				require.ErrorIs(t, event[redisconn.LogContextOutlived](log).Error, ctx.Err())
+				conn.Close()
+				closed := requireNotSent(t, send(conn, "PING").wait(t), redis.ErrContextClosed)
+				require.False(t, redis.CausedBy(closed, context.Canceled), "it was closed")
+				time.Sleep(time.Minute) // lets the server notice
+			})
+		})
+	}
+}
+
+// A connection that was closed before its context ends says nothing of it.
+func TestContextWithDeadlineAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: pong}
+		ctx, cancel := context.WithTimeout(background, time.Minute)
+		log := &recorder{}
+		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true, AsyncDial: true})
+		require.NoError(t, err)
+		conn.Close()
+		synctest.Wait()
+		cancel()
+		time.Sleep(time.Minute)
+		require.Zero(t, log.count("ContextOutlived"))
+	})
+}
+
+// With AsyncDial Connect has returned before the first attempt ends, which the context does not
+// bound then.
+func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: pong, refuse: func() error { time.Sleep(100 * time.Millisecond); return nil }}
+		ctx, cancel := context.WithTimeout(background, time.Minute)
+		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{
+			Dialer: p.dial, Logger: redisconn.NoopLogger{}, NoClientInfo: true, AsyncDial: true,
+		})
+		cancel()
+		require.NoError(t, err)
+		require.Equal(t, "PONG", send(conn, "PING").wait(t))
+		conn.Close()
+		time.Sleep(time.Minute) // lets the server notice
 	})
 }
 

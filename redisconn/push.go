@@ -22,7 +22,7 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 		return nil, redis.ErrContextIsNil.New("context is nil")
 	}
 	if c.ctx.Err() != nil {
-		return nil, c.withConn(errClosed())
+		return nil, c.errClosed()
 	}
 	p, err := c.pushes.Open(ctx)
 	if err != nil {

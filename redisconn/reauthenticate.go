@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -36,38 +37,38 @@ import (
 // [redis.ErrCommandForbidden]: send AUTH yourself.
 func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	if c.opts.ScriptMode {
-		return c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH"))
+		return redis.Err(c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH")))
 	}
 	// One at a time, so that the last to ask is the last to send.
 	select {
 	case c.reauth <- struct{}{}:
 		defer func() { <-c.reauth }()
 	case <-ctx.Done():
-		return c.unconfirmed(ctx)
+		return redis.Err(c.unconfirmed(ctx))
 	}
 	cr, err := c.newCredentials(ctx)
 	if err != nil {
-		return err
+		return redis.Err(err)
 	}
 	answer, err := c.sendAuth(ctx, cr)
 	if err != nil {
-		return err
+		return redis.Err(err)
 	}
 	select {
 	case err = <-answer:
 	case <-ctx.Done():
-		return c.unconfirmed(ctx)
+		return redis.Err(c.unconfirmed(ctx))
 	}
 	if err == nil || isLost(err) {
 		if c.spread(ctx, cr) != nil {
-			return c.unconfirmed(ctx)
+			return redis.Err(c.unconfirmed(ctx))
 		}
 	}
 	if err != nil {
-		return err
+		return redis.Err(err)
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.E
 	cr, err := c.dialer.Ask(asking)
 	switch {
 	case c.ctx.Err() != nil:
-		return cr, c.withConn(errClosed())
+		return cr, c.errClosed()
 	case ctx.Err() != nil:
 		return cr, c.unconfirmed(ctx)
 	case err == nil:
@@ -140,7 +141,7 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrResult) {
 		switch {
 		case err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil:
-			return c.withConn(errClosed())
+			return c.errClosed()
 		case isLost(err):
 		case err.HasTrait(redis.ErrTraitNotSent): // it waited for an attempt to connect
 			err = ErrNotConnected.Wrap(err, "not connected")
@@ -159,5 +160,5 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 }
 
 func (c *Connection) unconfirmed(ctx context.Context) *errorx.Error {
-	return c.withConn(redis.ErrRequestCancelled.Wrap(context.Cause(ctx), "new credentials are not confirmed"))
+	return c.withConn(redis.ErrRequestCancelled.Wrap(life.Reason(ctx), "new credentials are not confirmed"))
 }

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -25,7 +26,7 @@ var (
 // says how many there were; each open session counts as one.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	defer c.Close()
 	// What blocks is unblocked through the shared connection, which drains only then.
@@ -47,8 +48,8 @@ func (c *Connection) errLeft(ctx context.Context) error {
 	if unsent+unknown == 0 {
 		return nil
 	}
-	return ErrShutdown.Wrap(context.Cause(ctx), "requests are left").
-		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown)
+	return redis.Err(ErrShutdown.Wrap(life.Reason(ctx), "requests are left").
+		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown))
 }
 
 // left counts the requests that are pending, and the sessions that are open as unknown.

@@ -32,7 +32,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 		return err
 	}
 	if c.ctx.Err() != nil {
-		return errClosed()
+		return c.errClosed()
 	}
 	calls := new(timing.Callbacks)
 	t := timing.Open(calls)

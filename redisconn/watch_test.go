@@ -151,3 +151,39 @@ func TestWatchContention(t *testing.T) {
 	require.NoError(t, redis.Sync{S: conn}.DoInto(&n, "GET", "n"))
 	require.Equal(t, int64(workers*rounds), n)
 }
+
+// The first command that failed is the error, with the results of all: they have run.
+func TestWatchOfACommandThatFails(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
+	db := redis.Sync{S: conn}
+	calls := 0
+	results, err := redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		calls++
+		tx.Queue("SET", "n", "text")
+		tx.Queue("INCR", "n")
+		tx.Queue("APPEND", "n", "!")
+		return nil
+	})
+	var failed *redis.ResultError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, 1, failed.Index)
+	require.ErrorIs(t, err, redis.ErrRefused)
+	require.Equal(t, 1, calls)
+	require.Len(t, results, 3)
+	require.Equal(t, []byte("text!"), db.Do("GET", "n"))
+
+	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(s *redis.Session) error {
+		_, err := s.Transact([]redis.Request{redis.Req("GET", "n"), redis.Req("INCR", "n")})
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, 1, failed.Index)
+		return nil
+	}))
+}
+
+// What the function returns is the error of Watch as it is.
+func TestWatchReturnsTheErrorOfItsFunction(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
+	own := redis.ErrQueueFull.New("the user's")
+	_, err := redis.Watch(t.Context(), conn, []string{"n"}, func(*redis.Tx) error { return own })
+	require.Same(t, own, err)
+}

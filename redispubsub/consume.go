@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,12 +18,12 @@ import (
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if ctx == nil {
-			yield(nil, redis.ErrContextIsNil.New("context is nil"))
+			yield(nil, redis.Err(redis.ErrContextIsNil.New("context is nil")))
 			return
 		}
 		in := s.set.Inbox
 		if !in.Consume(true) {
-			yield(nil, ErrConsumed.New("another goroutine is reading the events"))
+			yield(nil, redis.Err(ErrConsumed.New("another goroutine is reading the events")))
 			return
 		}
 		defer in.Consume(false)
@@ -30,7 +31,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 		for {
 			select {
 			case <-done:
-				yield(nil, context.Cause(ctx))
+				yield(nil, life.Reason(ctx))
 				return
 			default:
 			}
@@ -80,4 +81,4 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 }
 
 // Err returns the error that has ended the subscription: nil before, and after Close.
-func (s *Subscription) Err() error { return s.set.Inbox.Err() }
+func (s *Subscription) Err() error { return redis.Err(s.set.Inbox.Err()) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -20,7 +21,7 @@ type Subscriber struct {
 	hooks  redis.Hooks
 	nodes  inner.Nodes
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	// poke has room for one: topics are to be placed.
 	poke   chan struct{}
 	counts inbox.Counts
@@ -66,7 +67,7 @@ func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Op
 		logger: opts.Logger, hooks: redis.NewHooks(opts.Hooks...), nodes: nodes, poke: make(chan struct{}, 1),
 		sessions: map[*wanted.Feed]*session{},
 	}
-	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.table = wanted.New(s.ctx, nodes, several, s.poke, func(f *wanted.Feed) { go s.attend(f) })
 	go s.run()
 	return s
@@ -74,7 +75,7 @@ func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Op
 
 // Close ends the subscriber and all of its subscriptions, with [ErrClosed]. It does not
 // wait.
-func (s *Subscriber) Close() { s.cancel() }
+func (s *Subscriber) Close() { s.cancel(life.ErrClosed) }
 
 // run is the subscriber's goroutine: it places topics anew when the nodes change. New
 // starts it; it ends with the context.
@@ -114,8 +115,11 @@ func (s *Subscriber) finish() {
 
 // errClosed is what a subscription gets that was closed, or whose subscriber has ended.
 func (s *Subscriber) errClosed() error {
-	if cause := context.Cause(s.ctx); cause != nil {
-		return ErrClosed.Wrap(cause, "the subscriber is closed")
+	if why := life.EndedBy(s.ctx); why != nil {
+		return ErrClosed.Wrap(why, "the subscriber is closed")
+	}
+	if s.ctx.Err() != nil {
+		return ErrClosed.New("the subscriber is closed")
 	}
 	return ErrClosed.New("the subscription is closed")
 }

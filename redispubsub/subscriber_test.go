@@ -168,3 +168,37 @@ func TestGapOfALostConnection(t *testing.T) {
 		}
 	})
 }
+
+// A subscriber lives as long as its connection, which a context with a deadline does not end.
+func TestSubscriberOutlivesTheMakingOfItsConnection(t *testing.T) {
+	server := testbed.NewServer(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+	cancel()
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	publish(t, conn, "PUBLISH", "a", "x")
+	take(t, sub, 1)
+	conn.Close()
+	for _, err := range sub.Events(withPatience(t)) {
+		if err != nil {
+			require.True(t, redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed), "%v", err)
+			require.NotErrorIs(t, err, context.Canceled, "it was closed")
+		}
+	}
+}
+
+// One without a deadline ends the connection, and the subscriber with it.
+func TestContextOfTheConnectionEndsSubscribers(t *testing.T) {
+	server := testbed.NewServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+	cancel()
+	err = sub.Subscribe(withPatience(t), redispubsub.Channel("a"))
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed), "%v", err)
+}

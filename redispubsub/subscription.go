@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/redis"
@@ -44,14 +45,14 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // also waits until its old owner has given it up, and all nodes know the new one.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	s.s.hooks.Around(ctx, operation(redis.OperationSubscribe, topics), func() redis.Completion {
 		var addr string
 		addr, err = s.subscribe(ctx, topics)
 		return completed(err, addr)
 	})
-	return err
+	return redis.Err(err)
 }
 
 // subscribe is Subscribe without hooks. It returns the address of the node that has
@@ -76,10 +77,10 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	case <-ctx.Done():
 		s.s.mu.Lock()
 		defer s.s.unlock()
-		return s.set.GiveUp(call), context.Cause(ctx)
+		return s.set.GiveUp(call), life.Reason(ctx)
 	}
 	if refused := call.Refused; len(refused.Topics) > 0 {
-		err = &SubscribeError{Topics: publicTopics(refused.Topics), Errors: refused.Errors}
+		err = &SubscribeError{Topics: publicTopics(refused.Topics), Errors: publicErrors(refused.Errors)}
 	}
 	return call.Addr, err
 }
@@ -98,14 +99,14 @@ func (s *Subscription) add(topics []pubsub.Topic) (*wanted.Call, error) {
 // confirmed, or ctx is done. Topics that are not subscribed are ignored.
 func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	s.s.hooks.Around(ctx, operation(redis.OperationUnsubscribe, topics), func() redis.Completion {
 		var addr string
 		addr, err = s.unsubscribe(ctx, topics)
 		return completed(err, addr)
 	})
-	return err
+	return redis.Err(err)
 }
 
 // unsubscribe is Unsubscribe without hooks.
@@ -121,7 +122,7 @@ func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr st
 		select {
 		case <-left:
 		case <-ctx.Done():
-			return addr, context.Cause(ctx)
+			return addr, life.Reason(ctx)
 		}
 	}
 	return addr, nil

@@ -1,6 +1,9 @@
 package redispubsub
 
-import "github.com/joomcode/redispipe/internal/pubsub"
+import (
+	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/redis"
+)
 
 // Kind is what a topic is.
 type Kind uint8
@@ -61,6 +64,13 @@ func publicTopics(list []pubsub.Topic) (topics []Topic) {
 		topics = append(topics, publicTopic(t))
 	}
 	return topics
+}
+
+func publicErrors(list []error) (errs []error) {
+	for _, err := range list {
+		errs = append(errs, redis.Err(err))
+	}
+	return errs
 }
 
 func publicTopic(t pubsub.Topic) Topic { return Topic{Kind(t.Kind), t.Name} }

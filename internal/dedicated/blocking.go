@@ -101,7 +101,7 @@ func (b *blocking) serve(t *turn) {
 // drained. alive is whether the connection can be used again.
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	if b.p.owner.Withheld() || !b.p.begin() {
-		return peer.Closed(), true
+		return peer.Closed(b.p.ctx), true
 	}
 	defer b.p.end()
 	answered, unblocked := make(chan struct{}), make(chan bool, 1)
@@ -158,7 +158,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 		case b.ctx.Err() != nil:
 			return redis.ErrRequestWithdrawn.Wrap(b.ctx.Err(), "unblocked before the server did anything"), true
 		case b.p.ctx.Err() != nil, b.p.owner.Withheld():
-			return peer.Closed(), true
+			return peer.Closed(b.p.ctx), true
 		case again == unblockedMost:
 			return res, true
 		}

@@ -80,7 +80,7 @@ func (p *Pool) enter() (*turn, *errorx.Error) {
 	defer p.mu.Unlock()
 	switch {
 	case p.ctx.Err() != nil:
-		return nil, peer.Closed()
+		return nil, peer.Closed(p.ctx)
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
 		p.places++
 		t.granted <- p.lastIdleLocked()
@@ -101,7 +101,7 @@ func (p *Pool) await(ctx context.Context, t *turn) (c *Conn, refused *errorx.Err
 	case <-ctx.Done():
 		refused = withdrawn(ctx)
 	case <-p.ctx.Done():
-		refused = peer.Closed()
+		refused = peer.Closed(p.ctx)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -84,7 +84,7 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 		return nil
 	}
 	if s.p.owner.Withheld() {
-		return s.lose(peer.Closed())
+		return s.lose(peer.Closed(s.p.ctx))
 	}
 	if why := s.c.quiet(); why != nil {
 		return s.broken(peer.ErrNotConnected.Wrap(why, "connection lost"))

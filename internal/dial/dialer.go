@@ -9,7 +9,9 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Dialer makes sockets. It is safe for use by many goroutines.
@@ -29,7 +31,8 @@ func New(ctx context.Context, config Config) *Dialer {
 // connection it takes those that are given. ctx, Timeout, and the end of the Dialer's
 // context bound all of it, whatever the user's functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	given := ctx
+	ctx, cancel := context.WithTimeout(given, d.Timeout)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
 	conn, err := d.connect(ctx)
@@ -61,6 +64,9 @@ func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Erro
 	}
 	if failure != nil {
 		_ = conn.Close()
+		if why := life.Reason(given); why != nil {
+			failure = wire.Because(failure, why)
+		}
 		return nil, failure
 	}
 	if !stop() { // or it would be closed later, under whoever uses it

@@ -3,10 +3,13 @@
 package peer
 
 import (
+	"context"
 	"errors"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -20,5 +23,11 @@ var (
 var ErrUnsolicited = errors.New("a reply that nobody asked for")
 
 // Closed returns the error of what is refused or ended because the user has closed the
-// connection.
-func Closed() *errorx.Error { return redis.ErrContextClosed.New("connection is closed") }
+// connection, or ended the context that it lives with.
+func Closed(ctx context.Context) *errorx.Error {
+	err := redis.ErrContextClosed.New("connection is closed")
+	if why := life.EndedBy(ctx); why != nil {
+		err = wire.Because(err, why)
+	}
+	return err
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -183,7 +184,11 @@ func (p *Pipe) resolveCancelled(items []queue.Item) {
 	}
 	l := &leftovers{p: p}
 	for _, it := range items {
-		err := p.opts.WithConn(redis.ErrRequestWithdrawn.New("cancelled before it was sent"))
+		err := redis.ErrRequestWithdrawn.New("cancelled before it was sent")
+		if why := wire.WhyCancelled(it.Future); why != nil {
+			err = wire.Because(err, why)
+		}
+		err = p.opts.WithConn(err)
 		if it.Plain {
 			err = err.WithProperty(redis.EKRequest, it.Stat.Req)
 			it.Plain = false

@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"os"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/peer"
@@ -21,7 +22,7 @@ func (s *Session) Watch() {
 		case <-s.failed:
 			return
 		case <-o.Ctx.Done():
-			s.Fail(peer.Closed())
+			s.Fail(peer.Closed(o.Ctx))
 			return
 		case now := <-ticker.C:
 			oldest, waits := s.p.queue.Oldest()
@@ -30,7 +31,7 @@ func (s *Session) Watch() {
 			}
 			patience := timing.Plus(o.Timeout, oldest.Blocks)
 			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.Taken, s.Socket.Received(), patience) {
-				s.Fail(redis.ErrIO.New("no answer within %v", patience))
+				s.Fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
 				return
 			}
 			if tick%2 != 0 {

@@ -156,7 +156,7 @@ func TestFirstIsTakenBack(t *testing.T) {
 	for name, back := range map[string]func(*Pipe, wire.Ticket) bool{
 		"withdrawn": func(_ *Pipe, ticket wire.Ticket) bool { return ticket.Withdraw() },
 		"stopped": func(p *Pipe, _ wire.Ticket) bool {
-			p.StopWrites(peer.Closed())
+			p.StopWrites(peer.Closed(t.Context()))
 			return true
 		},
 	} {

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,7 @@ const (
 )
 
 // Close ends the socket. It does not wait.
-func (p *Socket) Close() { p.fail(peer.Closed()) }
+func (p *Socket) Close() { p.fail(peer.Closed(p.of.ctx)) }
 
 // Done returns a channel that is closed when the socket has ended.
 func (p *Socket) Done() <-chan struct{} { return p.done }
@@ -194,7 +195,7 @@ func (p *Socket) writeLoop() {
 		case <-p.done:
 			return
 		case <-p.of.ctx.Done():
-			p.fail(peer.Closed())
+			p.fail(peer.Closed(p.of.ctx))
 			return
 		case <-p.wake:
 			p.write(timeout)
@@ -208,7 +209,7 @@ func (p *Socket) writeLoop() {
 				beaten = now
 				p.beat(now, nil)
 			case !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, p.Received(), timeout/patience):
-				p.fail(redis.ErrIO.New("no answer within %v", timeout/patience))
+				p.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", timeout/patience))
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	defer q.mu.Unlock()
 	switch {
 	case q.state == Closed: // the session is about to be ended
-		return nil, peer.Closed()
+		return nil, peer.Closed(q.ctx)
 	case q.session != s || q.head == nil || s.first.Load() != nil: // what is first is not written
 		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
 	}

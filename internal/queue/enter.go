@@ -77,7 +77,7 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 
 func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
 	if q.ctx.Err() != nil || q.withheld.Load() && !own {
-		return peer.Closed()
+		return peer.Closed(q.ctx)
 	}
 	if err := q.admit(len(reqs)); err != nil {
 		return err

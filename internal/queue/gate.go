@@ -2,6 +2,7 @@ package queue
 
 import (
 	"container/list"
+	"context"
 
 	"github.com/joomcode/errorx"
 
@@ -40,7 +41,7 @@ type waiter struct {
 func (g *gate) admit(requests int) *errorx.Error {
 	switch {
 	case g.state == Closed || g.draining != nil:
-		return peer.Closed()
+		return peer.Closed(context.Background()) // its own context lasts: see admitEntry
 	case g.state == Disconnected:
 		return peer.ErrNotConnected.Wrap(g.why, "not connected")
 	case g.pending > 0 && !g.fits(requests):

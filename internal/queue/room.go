@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -37,7 +38,7 @@ func (r Room) AwaitCapacity(ctx context.Context) error {
 		if len(woken) > 0 { // pass on the place that was meant for this caller
 			q.letIn()
 		}
-		return context.Cause(ctx)
+		return life.Reason(ctx)
 	}
 }
 

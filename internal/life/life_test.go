@@ -1,0 +1,73 @@
+package life
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+var errOwn = errors.New("a cause of the user's")
+
+func TestContextWithoutDeadlineEndsTheLife(t *testing.T) {
+	given, cancel := context.WithCancelCause(t.Context())
+	ctx, end := Begin(given)
+	defer end(ErrClosed)
+	Made(ctx, given, func(error) { t.Error("it is not outlived") })
+	assert.NoError(t, EndedBy(ctx))
+	cancel(errOwn)
+	assert.Error(t, ctx.Err())
+	assert.ErrorIs(t, EndedBy(ctx), errOwn)
+	assert.ErrorIs(t, EndedBy(ctx), context.Canceled)
+	assert.Equal(t, errOwn, Ended(ctx))
+}
+
+func TestContextWithDeadlineBoundsTheMaking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		for _, end := range []func(cancel func()){func(cancel func()) { cancel() }, func(func()) { time.Sleep(time.Hour) }} {
+			parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, 1), time.Minute)
+			given, cancelChild := context.WithCancel(parent)
+			ctx, over := Begin(given)
+			var why []error
+			Made(ctx, given, func(err error) { why = append(why, err) })
+			end(cancel)
+			synctest.Wait()
+			assert.NoError(t, ctx.Err())
+			assert.Equal(t, 1, ctx.Value(key{}))
+			assert.Equal(t, []error{given.Err()}, why, "it is told once")
+			over(ErrClosed)
+			assert.Equal(t, context.Canceled, Ended(ctx))
+			assert.NoError(t, EndedBy(ctx), "nobody's context has ended it")
+			cancelChild()
+			cancel()
+		}
+	})
+}
+
+func TestNobodyIsToldAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		given, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, end := Begin(given)
+		Made(ctx, given, func(error) { t.Error("it has ended before") })
+		end(ErrClosed)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestReason(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	assert.NoError(t, Reason(ctx))
+	assert.NoError(t, Ended(ctx))
+	cancel(nil)
+	assert.Equal(t, context.Canceled, Reason(ctx))
+	late, stop := context.WithTimeoutCause(t.Context(), 0, errOwn)
+	defer stop()
+	assert.ErrorIs(t, Reason(late), context.DeadlineExceeded)
+	assert.ErrorIs(t, Reason(late), errOwn)
+}
