@@ -15,9 +15,9 @@ var (
 	Nil error = ErrResponseNil.New("null")
 	// ErrRefused is an [OutcomeRefused].
 	ErrRefused error = ErrResult.New("the server answered with an error")
-	// ErrNotSent is an [OutcomeNotSent].
+	// ErrNotSent is an [OutcomeNotSent]. errors.Is needs what [Err] returns to find it.
 	ErrNotSent error = outcomeError(OutcomeNotSent)
-	// ErrUnknown is an [OutcomeUnknown].
+	// ErrUnknown is an [OutcomeUnknown]. errors.Is needs what [Err] returns to find it.
 	ErrUnknown error = outcomeError(OutcomeUnknown)
 )
 
@@ -50,7 +50,8 @@ func Err(res any) error {
 }
 
 // AsError returns res as an error if it is one, and nil otherwise. It is the *errorx.Error that
-// the result is, or [Err] of it if a context has caused it.
+// the result is, or [Err] of it if a context has caused it. Use [Err] for errors.Is with
+// [ErrNotSent] or [ErrUnknown], and for causes.
 func AsError(res any) error {
 	err, _ := res.(error)
 	if typed := errorx.Cast(err); typed != nil && byContext(typed) {
