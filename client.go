@@ -62,10 +62,10 @@ func (c *Client) DoMany(ctx context.Context, reqs []redis.Request) []any {
 	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
 }
 
-// DoTransaction sends requests between MULTI and EXEC and returns their results, or the
-// error for which there are none: see [redis.Sync.SendTransaction].
-func (c *Client) DoTransaction(ctx context.Context, reqs []redis.Request) ([]any, error) {
-	return redis.SyncCtx{S: c.sender}.SendTransaction(ctx, reqs)
+// Transact sends requests between MULTI and EXEC and returns their results, with the error of
+// the first that failed, or the error for which there are none: see [redis.Sync.Transact].
+func (c *Client) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
+	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
 }
 
 // Watch runs an optimistic transaction: see [redis.Watch].
@@ -133,7 +133,7 @@ func (c *Client) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	c.sender.SendMany(reqs, cb, start)
 }
 
-// SendTransaction implements [redis.Sender]: it does not wait. See [Client.DoTransaction].
+// SendTransaction implements [redis.Sender]: it does not wait. See [Client.Transact].
 func (c *Client) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	c.sender.SendTransaction(reqs, cb, start)
 }

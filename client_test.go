@@ -68,7 +68,7 @@ func useRequests(t *testing.T, url string, _ int) {
 	require.NoError(t, c.DoInto(ctx, &n, "INCR", "{k}n"))
 	require.Equal(t, 2, n)
 	require.Equal(t, []any{int64(3), []byte("3")}, c.DoMany(ctx, []redis.Request{redis.Req("INCR", "{k}n"), redis.Req("GET", "{k}n")}))
-	results, err := c.DoTransaction(ctx, []redis.Request{redis.Req("INCR", "{k}n"), redis.Req("SET", "{k}s", "x")})
+	results, err := c.Transact(ctx, []redis.Request{redis.Req("INCR", "{k}n"), redis.Req("SET", "{k}s", "x")})
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(4), "OK"}, results)
 

@@ -3,6 +3,7 @@ package redispipe
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -30,10 +31,10 @@ import (
 // [rediscluster.NewCluster], [rediscluster.NewSentinel] and [rediscluster.NewReplicated].
 func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if ctx == nil {
-		return nil, redis.ErrContextIsNil.New("context is nil")
+		return nil, redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	if ctx.Err() != nil {
-		return nil, errNotInTime(ctx, nil)
+		return nil, redis.Err(redis.ErrContextClosed.Wrap(life.Reason(ctx), "the context has ended"))
 	}
 	c, err := configOf(url)
 	if err != nil {
@@ -44,27 +45,11 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 			opt(c)
 		}
 	}
-	life, end := context.WithCancelCause(context.Background())
-	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-	s, err := c.open(life)
-	switch inTime := stop(); {
-	case !inTime: // what was made ends with life
-		return nil, errNotInTime(ctx, err)
-	case err != nil:
-		end(nil)
+	s, err := c.open(life.Making(ctx))
+	if err != nil {
 		return nil, err
 	}
 	return (&shared{servers: s, pubsub: c.pubsub}).with(rediscluster.MasterOnly), nil
-}
-
-// errNotInTime says that ctx has ended, and what the servers had answered until then, if that
-// is known.
-func errNotInTime(ctx context.Context, err error) error {
-	answers := ""
-	if err != nil {
-		answers = ": " + err.Error()
-	}
-	return redis.ErrContextClosed.Wrap(context.Cause(ctx), "the context ended before the client was made%s", answers)
 }
 
 // config is what a URL and options say.
@@ -72,7 +57,7 @@ type config struct {
 	opts   rediscluster.Opts // of one server only HostOpts
 	logger redisconn.Logger  // of one server
 	pubsub redispubsub.Opts
-	open   func(life context.Context) (servers, error)
+	open   func(making context.Context) (servers, error)
 }
 
 // configOf returns what a URL says.
@@ -87,23 +72,23 @@ func configOf(url string) (*config, error) {
 	case u.Sentinel:
 		var master string
 		addrs, master, c.opts, err = rediscluster.ParseSentinelURL(url)
-		c.open = func(life context.Context) (servers, error) {
-			return madeOf(rediscluster.NewSentinel(life, addrs, master, c.opts))
+		c.open = func(making context.Context) (servers, error) {
+			return madeOf(rediscluster.NewSentinel(making, addrs, master, c.opts))
 		}
 	case u.Replicated:
 		addrs, c.opts, err = rediscluster.ParseReplicatedURL(url)
-		c.open = func(life context.Context) (servers, error) {
-			return madeOf(rediscluster.NewReplicated(life, addrs, c.opts))
+		c.open = func(making context.Context) (servers, error) {
+			return madeOf(rediscluster.NewReplicated(making, addrs, c.opts))
 		}
 	case u.Cluster || len(u.Addrs) > 1:
 		addrs, c.opts, err = rediscluster.ParseURL(url)
-		c.open = func(life context.Context) (servers, error) {
-			return madeOf(rediscluster.NewCluster(life, addrs, c.opts))
+		c.open = func(making context.Context) (servers, error) {
+			return madeOf(rediscluster.NewCluster(making, addrs, c.opts))
 		}
 	default:
 		var addr string
 		addr, c.opts.HostOpts, err = redisconn.ParseURL(url)
-		c.open = func(life context.Context) (servers, error) { return c.connect(life, addr) }
+		c.open = func(making context.Context) (servers, error) { return c.connect(making, addr) }
 	}
 	return c, err
 }
@@ -115,12 +100,12 @@ func madeOf(c *rediscluster.Cluster, err error) (servers, error) {
 	return several{c}, nil
 }
 
-func (c *config) connect(life context.Context, addr string) (servers, error) {
+func (c *config) connect(making context.Context, addr string) (servers, error) {
 	opts := c.opts.HostOpts
 	if opts.Logger == nil {
 		opts.Logger = c.logger
 	}
-	conn, err := redisconn.Connect(life, addr, opts)
+	conn, err := redisconn.Connect(making, addr, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,16 @@ func Begin(given context.Context) (ctx context.Context, end context.CancelCauseF
 	return context.WithCancelCause(given)
 }
 
+// Making returns a context for a constructor that bounds the making only, whatever ctx is, and
+// of which nobody is to be told when it ends.
+func Making(ctx context.Context) context.Context { return making{ctx} }
+
+type making struct{ context.Context }
+
 func bounded(given context.Context) bool {
+	if _, is := given.(making); is {
+		return true
+	}
 	_, is := given.Deadline()
 	return is
 }
@@ -35,7 +44,7 @@ func bounded(given context.Context) bool {
 // and in a goroutine of its own, if the constructor's context ends before ctx, and does not
 // end it.
 func Made(ctx, given context.Context, f func(why error)) {
-	if !bounded(given) {
+	if _, silent := given.(making); silent || !bounded(given) {
 		return
 	}
 	stop := context.AfterFunc(given, func() {

@@ -71,3 +71,22 @@ func TestReason(t *testing.T) {
 	assert.ErrorIs(t, Reason(late), context.DeadlineExceeded)
 	assert.ErrorIs(t, Reason(late), errOwn)
 }
+
+// A context of Making bounds the making, with a deadline or without, and nobody hears of its end.
+func TestMaking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent, cancel := context.WithCancelCause(t.Context())
+		given := Making(parent)
+		ctx, end := Begin(given)
+		Made(ctx, given, func(error) { t.Error("it was to be expected") })
+		within, endWithin := Begin(ctx)
+		cancel(errOwn)
+		synctest.Wait()
+		assert.ErrorIs(t, given.Err(), context.Canceled)
+		assert.NoError(t, ctx.Err())
+		assert.NoError(t, within.Err())
+		end(ErrClosed)
+		assert.Error(t, within.Err(), "what is made within lives no longer")
+		endWithin(ErrClosed)
+	})
+}

@@ -116,7 +116,7 @@ func parse(text string) (*URL, *errorx.Error) {
 	if err := u.setPlace(authority, path); err != nil {
 		return nil, err
 	}
-	if !u.Unix && !u.Sentinel && params.Get("master_name") != "" {
+	if !u.Unix && !u.Sentinel && !u.Cluster && !u.Replicated && params.Get("master_name") != "" {
 		u.setFailover()
 	}
 	if err := u.setParams(params); err != nil {
