@@ -76,7 +76,7 @@ func TestDesignNames(t *testing.T) {
 // the types that they name most, is there. That of other clients, in docs/migration.md, is left out.
 func TestPageNames(t *testing.T) {
 	known := declared(t)
-	name := regexp.MustCompile("`((?:redis|redisconn|rediscluster|redispubsub|redistest|memserver|testbed|(?:Sub\\w+|Group)?Opts|Connection|Cluster|Script|SyncCtx)\\.[A-Z]\\w*)")
+	name := regexp.MustCompile("`((?:redis|redispipe|redisconn|rediscluster|redispubsub|redistest|memserver|testbed|(?:Sub\\w+|Group)?Opts|Connection|Cluster|Script|SyncCtx)\\.[A-Z]\\w*)")
 	found := 0
 	for _, page := range pages(t) {
 		if page == "docs/migration.md" {

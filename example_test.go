@@ -2,21 +2,22 @@ package redispipe_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster"
-	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/testbed"
 )
 
 // Visits is a part of a service that keeps its data in Redis.
 type Visits struct {
-	DB redis.SyncCtx
+	DB *redispipe.Client
 }
 
 // Count adds a visit of a page and returns how many there were.
@@ -37,15 +38,14 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	addr := s.Addr()
+	ctx, url := context.Background(), "redis://"+s.Addr()
 
-	ctx := context.Background() // of the program: the connection lives until it ends
-	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	db, err := redispipe.Open(ctx, url) // such as redis://user:password@localhost:6379/0
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer conn.Close()
-	visits := Visits{DB: redis.SyncCtx{S: conn}}
+	defer db.Close()
+	visits := Visits{DB: db}
 
 	// In a handler, which may run in thousands of goroutines at once. The deadline of its
 	// context holds, whatever the server does.
@@ -60,13 +60,13 @@ func Example() {
 	// map[home:1] <nil>
 }
 
-func visitsOfCluster(ctx context.Context, addrs []string) error {
-	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{})
+func visitsOfCluster(ctx context.Context, nodes []string) error {
+	db, err := redispipe.Open(ctx, "redis-cluster://"+strings.Join(nodes, ","))
 	if err != nil {
 		return err
 	}
-	defer cluster.Close()
-	visits := Visits{DB: redis.SyncCtx{S: cluster}}
+	defer db.Close()
+	visits := Visits{DB: db}
 
 	_, err = visits.Count(ctx, "home")
 	return err
@@ -82,20 +82,20 @@ func TestVisitsOfCluster(t *testing.T) {
 
 func Example_errors() {
 	mock := redistest.NewMock(nil)
-	mock.Expect("INCR", "counter").NotSent()
-	mock.Expect("INCR", "counter").Unknown()
+	mock.Expect("INCRBY", "counter", 10).NotSent()
+	mock.Expect("INCRBY", "counter", 10).Unknown()
 	db := redis.SyncCtx{S: mock}
 	ctx := context.Background()
 
-	err := redis.AsError(db.Do(ctx, "INCR", "counter"))
+	var n int64
+	err := db.DoInto(ctx, &n, "INCRBY", "counter", 10)
 	if redis.SafeToRetry(err) {
-		err = redis.AsError(db.Do(ctx, "INCR", "counter")) // it did not run, and may do so this time
+		err = db.DoInto(ctx, &n, "INCRBY", "counter", 10) // it did not run, and may do so this time
 	}
-	switch redis.OutcomeOf(err) {
-	case redis.OutcomeValue: // it ran: err is nil, or the reply could not be read
-	case redis.OutcomeRefused: // the server answered with an error
-	case redis.OutcomeNotSent: // it did not run
-	case redis.OutcomeUnknown: // it may have run
+	switch {
+	case errors.Is(err, redis.ErrRefused): // the server answered with an error
+	case errors.Is(err, redis.ErrNotSent): // it did not run
+	case errors.Is(err, redis.ErrUnknown): // it may have run
 	}
 
 	fmt.Println(redis.OutcomeOf(err))

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -55,14 +56,12 @@ func Example_deadline() {
 
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	err := redis.AsError(db.Do(ctx, "GET", "key"))
-	switch failure := redis.AsErrorx(err); {
-	case failure == nil: // in time
-	case failure.IsOfType(redis.ErrRequestWithdrawn): // too late to be sent
-	case redis.CausedBy(err, context.DeadlineExceeded): // sent, and not answered in time
+	err := redis.Err(db.Do(ctx, "GET", "key"))
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Print("too late; it may have run: ", errors.Is(err, redis.ErrUnknown))
 	}
 
-	fmt.Println(redis.OutcomeOf(err), redis.CausedBy(err, context.DeadlineExceeded))
+	fmt.Println(redis.OutcomeOf(err), errors.Is(err, context.DeadlineExceeded))
 	mock.Close()
 	// Output: unknown true
 }

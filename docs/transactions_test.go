@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"testing"
@@ -19,16 +20,18 @@ func Example_transaction() {
 		redis.Req("SET", "a", 1),
 		redis.Req("INCR", "a"),
 	}
-	results, err := db.SendTransaction(ctx, reqs)
+	results, err := db.Transact(ctx, reqs)
+	var failed *redis.ResultError
+	if errors.As(err, &failed) {
+		log.Print("request ", failed.Index, " failed; the others ran")
+	}
 	if err != nil {
-		log.Fatal(err) // there are no results
+		log.Fatal(err)
 	}
 	var a int64
-	if err := redis.Collect(reqs, results, nil, &a); err != nil {
-		log.Fatal(err) // one request or more failed; the others ran
-	}
-	fmt.Println(a)
-	// Output: 2
+	err = redis.Collect(reqs, results, nil, &a)
+	fmt.Println(a, err)
+	// Output: 2 <nil>
 }
 
 func Example_watch() {

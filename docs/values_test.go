@@ -123,8 +123,7 @@ func Example_times() {
 	defer end()
 	ctx := context.Background()
 
-	args := redis.Args("token", "s3cret", "EX", redis.Seconds(time.Minute))
-	if err := redis.AsError(db.Do(ctx, "SET", args...)); err != nil {
+	if err := redis.Err(db.Do(ctx, "SET", "token", "s3cret", "EX", time.Minute)); err != nil {
 		log.Fatal(err)
 	}
 	ttl, err := redis.As[redis.Seconds](db.Do(ctx, "TTL", "token"))

@@ -131,3 +131,6 @@ package rediscluster
 // is the wish to open one, so sessions wait for a node as requests do. It follows
 // redirects until a request is answered otherwise, since until then the connection has no
 // state that could be lost. After a later redirect Watch begins anew.
+//
+// CLUSTER SLOTS and CLUSTER NODES are asked, not CLUSTER SHARDS, which tells neither epochs
+// nor migrations.
