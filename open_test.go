@@ -99,9 +99,9 @@ func TestOpenContextEnds(t *testing.T) {
 		c, err := redispipe.Open(ctx, scheme+silent.Addr().String(), redispipe.Logger(nil),
 			redispipe.Conn(func(o *redisconn.Opts) { o.IOTimeout = time.Hour }))
 		require.Nil(t, c)
-		require.True(t, redis.CausedBy(err, context.Canceled), "%v", err)
+		require.ErrorIs(t, err, context.Canceled)
 		_, err = redispipe.Open(ctx, scheme+silent.Addr().String())
-		require.True(t, redis.CausedBy(err, context.Canceled), "%v", err)
+		require.ErrorIs(t, err, context.Canceled)
 	}
 	requireNoneLeft(t)
 }

@@ -44,7 +44,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 					return
 				}
 			case ended:
-				if err := in.Err(); err != nil {
+				if err := s.Err(); err != nil {
 					yield(nil, err)
 				}
 				return
