@@ -92,6 +92,9 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 // ErrTraitNotSent the request was taken back unsent, without it the request
 // may have run. [SafeToRetry] tells them apart, and [DelayOf] says where the time went. A
 // nil context is an ErrContextIsNil, and nothing is sent.
+//
+// A deadline is noticed at once, and a cancellation within two milliseconds, or under load
+// within three times what requests take.
 type SyncCtx struct {
 	S Sender
 }

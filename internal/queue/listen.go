@@ -10,15 +10,14 @@ import (
 // listening is what is known of callers that have not been told to listen to their contexts:
 // see [wire.Caller]. All of it is guarded by Queue.mu.
 type listening struct {
-	due bool // somebody calls Listen soon
-	// The callers of requests before told have been told; those before mark are next.
-	told, mark uint64
-	called     time.Duration // when Listen was called last
+	due    bool          // somebody calls Listen soon
+	told   uint64        // the callers of requests before it have been told
+	called time.Duration // when Listen was called last
 }
 
 // Callers are told to listen once in listenLeast, or in twice the time that requests take of
-// late if that is longer, up to listenMost. A request that is pending when that is done the
-// second time since it has entered is a slow one: its caller is told.
+// late if that is longer, up to listenMost: those whose requests have been pending for half of
+// that time.
 const (
 	listenLeast = time.Millisecond
 	listenMost  = 5 * time.Millisecond
@@ -52,7 +51,7 @@ func (q *Queue) tellLater() (d Duty) {
 // ListenAfter is when Listen is to be called by who has that duty.
 const ListenAfter = listenLeast
 
-// Listen tells callers to listen whose requests were pending already when it was called last.
+// Listen tells callers to listen whose requests have been pending for long.
 // again is when it has to be called again, if it is not 0. If reads is set, one of them has
 // the right to read: see [Session.Listens].
 func (q *Queue) Listen() (reads bool, again time.Duration) {
@@ -62,30 +61,31 @@ func (q *Queue) Listen() (reads bool, again time.Duration) {
 	if q.asking { // some of them are not to be seen
 		return false, q.every()
 	}
-	for b := q.head; b != nil; b = b.Next {
+	before := q.called - q.every()/2
+	for b := q.head; b != nil && b.Opened <= before; b = b.Next {
 		reads = q.tell(b) || reads
 	}
-	if q.open != nil {
+	if q.open != nil && q.opened <= before {
 		reads = q.tell(q.open) || reads
 	}
 	if reads = reads && q.session != nil && q.reading == readCaller; reads {
 		q.session.Listens.Store(true)
 	}
-	q.told, q.mark = q.mark, q.seq
-	if q.due = q.told < q.mark && q.pending > 0; q.due {
+	if q.due = q.told < q.seq && q.pending > 0; q.due {
 		again = q.every()
 	}
 	return reads, again
 }
 
-// tell tells the callers of b that are to be told. It reports whether one of them could not
+// tell tells the callers of b that have not been told. It reports whether one of them could not
 // be: it may have the right to read.
 func (q *Queue) tell(b *Batch) (reads bool) {
 	i := max(b.find(q.told), int(b.claimed.Load())-1) // who reads may wait for more of what is claimed
-	for ; i < len(b.Items) && b.Items[i].Seq < q.mark; i++ {
+	for ; i < len(b.Items); i++ {
 		if caller := b.Items[i].Caller; caller != nil && !caller.Listen() {
 			reads = true
 		}
 	}
+	q.told = max(q.told, b.Items[len(b.Items)-1].Seq+1)
 	return reads
 }
