@@ -7,14 +7,6 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// listening is what is known of callers that have not been told to listen to their contexts:
-// see [wire.Caller]. All of it is guarded by Queue.mu.
-type listening struct {
-	due    bool          // somebody calls Listen soon
-	told   uint64        // the callers of requests before it have been told
-	called time.Duration // when Listen was called last
-}
-
 // Callers are told to listen once in listenLeast, or in twice the time that requests take of
 // late if that is longer, up to listenMost: those whose requests have been pending for half of
 // that time.
@@ -75,17 +67,4 @@ func (q *Queue) Listen() (reads bool, again time.Duration) {
 		again = q.every()
 	}
 	return reads, again
-}
-
-// tell tells the callers of b that have not been told. It reports whether one of them could not
-// be: it may have the right to read.
-func (q *Queue) tell(b *Batch) (reads bool) {
-	i := max(b.find(q.told), int(b.claimed.Load())-1) // who reads may wait for more of what is claimed
-	for ; i < len(b.Items); i++ {
-		if caller := b.Items[i].Caller; caller != nil && !caller.Listen() {
-			reads = true
-		}
-	}
-	q.told = max(q.told, b.Items[len(b.Items)-1].Seq+1)
-	return reads
 }
