@@ -231,3 +231,37 @@ func TestCancelAfterRedirect(t *testing.T) {
 		}
 	}
 }
+
+// A caller whose connection would have told it to heed its context, and whose request goes on
+// to one that does not tell callers, heeds it all the same.
+func TestCancelAfterRedirectToFarNode(t *testing.T) {
+	hold := make(chan struct{})
+	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		if r.Cmd == "INCR" {
+			<-hold
+		} else {
+			time.Sleep(5 * time.Millisecond)
+		}
+		_, err := c.Write([]byte("+OK\r\n"))
+		return err
+	})
+	defer close(hold)
+	source := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, "-MOVED %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
+		return err
+	})
+	source.serve(target.Addr(), source.Addr()) // "key" is in the second half, "hello" in the first
+	target.serve(target.Addr(), source.Addr())
+	opts := patient
+	opts.HostOpts.Integrity = true // no caller reads: it would heed its context after that
+	c, _ := connect(t, []string{source.Addr()}, opts)
+	for range 20 { // the turns of the target become long
+		require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "hello"))
+	}
+	for range 10 { // the first connection may be slow for once, and tell the caller
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
+		res := redis.SyncCtx{S: c}.Do(ctx, "INCR", "key")
+		cancel()
+		require.True(t, redis.CausedBy(redis.AsError(res), context.DeadlineExceeded), "%v", res)
+	}
+}

@@ -119,6 +119,9 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		k.giveUp(r, err)
 		return
 	}
+	if caller := wire.CallerOf(r); caller != nil {
+		caller.Listen() // nothing tells it to while r waits, and not every connection does
+	}
 	k.tries = k.tries.After(d)
 	k.spec.Avoid = nil
 	if d.MasterOnly {
@@ -219,9 +222,6 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 	if k.c.waiting.Load() >= maxWaiting {
 		k.giveUp(r, err)
 		return
-	}
-	if caller := wire.CallerOf(r); caller != nil {
-		caller.Listen() // no connection tells it to
 	}
 	k.c.waiting.Add(1)
 	wake := sync.OnceFunc(func() {
