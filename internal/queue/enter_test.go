@@ -11,15 +11,21 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A socket that takes nothing keeps a batch open for as long.
-func TestInTimeBehindASocketThatTakesNothing(t *testing.T) {
-	q := newTestQueue(10, 1000)
-	q.writing = true
-	q.put(10, nil)
-	q.Take()
-	q.put(10, nil)
-	q.usual = time.Millisecond
-	q.head.Taken, q.opened = timing.Clock()-time.Minute, timing.Clock()-time.Minute
-	_, _, _, refused := q.Enter([]*wire.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
-	require.True(t, refused.IsOfType(redis.ErrOverloaded))
+// A server that answers nothing is known whatever was entered last, be a batch open, as behind a
+// socket that takes nothing, or not.
+func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		q := newTestQueue(10, 1000)
+		q.writing = true
+		q.put(10, nil)
+		q.Take()
+		if open {
+			q.put(10, nil)
+		}
+		q.usual = time.Millisecond
+		q.head.Taken = timing.Clock() - time.Minute
+		q.opened, q.called = q.head.Taken, q.head.Taken
+		_, _, _, refused := q.Enter([]*wire.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
+		require.True(t, refused.IsOfType(redis.ErrOverloaded), "%v", open)
+	}
 }

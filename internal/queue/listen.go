@@ -20,9 +20,14 @@ func (q *Queue) every() time.Duration {
 	return min(max(listenLeast, 2*q.lately), listenMost)
 }
 
-// clock returns the time, as of when the open batch was opened or Listen was called. With
-// requests of deaf callers that is not long ago.
-func (q *Queue) clock() time.Duration { return max(q.opened, q.called) }
+// clock returns the time. While Listen is called again and again it is behind by one turn of
+// that at most: to read it for each request would take longer.
+func (q *Queue) clock() time.Duration {
+	if !q.due {
+		q.called = timing.Clock()
+	}
+	return max(q.opened, q.called)
+}
 
 // tells decides whether the caller of r, which enters, will be told to listen. One listens at
 // once if its deadline may pass before it would be told, the clock being behind by one turn, or
@@ -36,7 +41,7 @@ func (q *Queue) tellLater() (d Duty) {
 	if q.due {
 		return 0
 	}
-	q.due = true
+	q.due, q.called = true, timing.Clock()
 	return MustListen
 }
 

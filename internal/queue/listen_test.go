@@ -83,6 +83,21 @@ func TestNotTellsLater(t *testing.T) {
 	require.False(t, ticket.Tells)
 }
 
+// Nor is anybody whose deadline is near, though what it joins was opened long ago, by whom
+// nothing has called Listen since: a deadline is compared with the time that it is.
+func TestNotTellsLaterInAnOldBatch(t *testing.T) {
+	for _, others := range []bool{false, true} {
+		q := newTestQueue(100, 1000)
+		q.put(1, nil)
+		q.opened, q.called = -time.Minute, -time.Minute
+		if others {
+			q.deaf(t, time.Time{})
+		}
+		_, _, ticket := q.deaf(t, time.Now().Add(2*listenLeast))
+		require.False(t, ticket.Tells, "%v", others)
+	}
+}
+
 // With queues that are long the turns are, too.
 func TestTurnsOfListening(t *testing.T) {
 	q := newTestQueue(100, 1000)

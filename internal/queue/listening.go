@@ -7,7 +7,7 @@ import "time"
 type listening struct {
 	due    bool          // somebody calls Listen soon
 	told   uint64        // the callers of requests before it have been told
-	called time.Duration // when Listen was called last
+	called time.Duration // when Listen was called last, or the clock was read
 }
 
 // tell tells the callers of b that have not been told. It reports whether one of them could not
