@@ -42,22 +42,35 @@ func (e outcomeError) Error() string { return "redispipe: the outcome is " + Out
 // SendTransaction and of Next, except those that a context has caused. In these errors.Is finds
 // Nil and ErrRefused, but neither ErrNotSent and ErrUnknown nor causes: give them to Err first.
 func Err(res any) error {
-	err, _ := res.(error)
-	if typed := errorx.Cast(err); typed != nil {
-		return failure{typed}
+	switch err := res.(type) {
+	case *errorx.Error:
+		if err == nil { // what AsErrorx returns of no error
+			return nil
+		}
+		return failure{err}
+	case error:
+		return err
 	}
-	return err
+	return nil
 }
 
 // AsError returns res as an error if it is one, and nil otherwise. It is the *errorx.Error that
 // the result is, or [Err] of it if a context has caused it. Use [Err] for errors.Is with
 // [ErrNotSent] or [ErrUnknown], and for causes.
 func AsError(res any) error {
-	err, _ := res.(error)
-	if typed := errorx.Cast(err); typed != nil && byContext(typed) {
-		return failure{typed}
+	switch err := res.(type) {
+	case *errorx.Error:
+		switch {
+		case err == nil:
+			return nil
+		case byContext(err):
+			return failure{err}
+		}
+		return err
+	case error:
+		return err
 	}
-	return err
+	return nil
 }
 
 // byContext reports whether a context has ended a request, or the connection before it. Errors

@@ -103,3 +103,11 @@ func TestErrOfOthers(t *testing.T) {
 	assert.Equal(t, ScanEOF, Err(ScanEOF))
 	assertNoSecret(t, Err(ErrIO.New("x").WithProperty(EKVal, "canary")))
 }
+
+// What AsErrorx returns of no error is none.
+func TestErrOfNoErrorx(t *testing.T) {
+	none := AsErrorx("value")
+	assert.NoError(t, Err(none))
+	assert.NoError(t, AsError(none))
+	assert.Equal(t, OutcomeOf("value"), OutcomeOf(none))
+}
