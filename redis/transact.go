@@ -1,33 +1,6 @@
 package redis
 
-import (
-	"context"
-	"errors"
-	"fmt"
-)
-
-// ResultError is the first error among the results of several requests.
-type ResultError struct {
-	Index int   // of the request
-	Err   error // see [Err]
-}
-
-// Error implements error.
-func (e *ResultError) Error() string { return fmt.Sprintf("request %d: %v", e.Index, e.Err) }
-
-// Unwrap returns the error of the request.
-func (e *ResultError) Unwrap() error { return e.Err }
-
-// FirstError returns a *[ResultError] if any of the results, as SendMany and SendTransaction
-// return them, is an error, and nil otherwise. See [Collect] for all of them.
-func FirstError(results []any) error {
-	for i, res := range results {
-		if err := Err(res); err != nil {
-			return &ResultError{i, err}
-		}
-	}
-	return nil
-}
+import "context"
 
 // Transact is [Sync.SendTransaction], and returns an error if any of the requests failed: with
 // the results of all a *[ResultError], which says which was the first. The others have run
@@ -52,10 +25,4 @@ func transacted(results []any, err error) ([]any, error) {
 		return nil, Err(plain(err))
 	}
 	return results, FirstError(results)
-}
-
-// isOfResult reports whether err is about one of several requests, which have run.
-func isOfResult(err error) bool {
-	var one *ResultError
-	return errors.As(err, &one)
 }

@@ -1,0 +1,54 @@
+package redis
+
+import (
+	"reflect"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+)
+
+// withRequest adds the request to an error that does not name one.
+func withRequest(err error, cmd string, args []any) error {
+	typed := errorx.Cast(plain(err))
+	if typed == nil {
+		return err
+	}
+	if _, named := typed.Property(EKRequest); named {
+		return typed
+	}
+	return typed.WithProperty(EKRequest, Request{Cmd: cmd, Args: cloneArgs(args)})
+}
+
+// errArgument says that a request has an argument that can't be sent, and what to write instead.
+// It keeps no reference to arg.
+func errArgument(cmd string, pos int, arg any, instead string) *errorx.Error {
+	call := command.Of(cmd, nil)
+	name := call.ShownName(cmd)
+	if bad, ok := arg.(badArg); ok {
+		return within(bad.why[0], "%s: argument %d can't be sent", name, pos).
+			WithProperty(EKArgPos, pos)
+	}
+	return ErrArgumentType.New("%s: the type of argument %d can't be sent%s", name, pos, instead).
+		WithProperty(EKArgPos, pos)
+}
+
+// insteadOfArg says what to write instead of an argument. It does not show its value.
+func insteadOfArg(cmd string, args []any, pos int) string {
+	t := reflect.TypeOf(args[pos])
+	if t == durationType {
+		call := command.Of(cmd, args)
+		if unit := call.UnitOf(pos); unit != command.NoUnit {
+			return ": the time.Duration is not a whole number of " + unit.String() + ", which the command takes there: truncate it"
+		}
+		return ": the command takes no duration there: send a time.Duration as a number, with redis.Args and redis.Seconds or redis.Milliseconds, or by its String method"
+	}
+	if t == nil {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer:
+		return ": it is a " + t.Kind().String() + ", which redis.Args turns into arguments"
+	}
+	return ": it is of a type of its own, which redis.Args turns into an argument"
+}
