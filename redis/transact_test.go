@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,11 +55,4 @@ func TestTransact(t *testing.T) {
 	_, err := SyncCtx{&foreignSender{}}.Transact(ctx, reqs)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.ErrorIs(t, err, ErrNotSent)
-}
-
-func TestFirstError(t *testing.T) {
-	assert.NoError(t, FirstError(nil))
-	assert.NoError(t, FirstError([]any{nil, "x"}))
-	foreign := errors.New("foreign")
-	assert.ErrorIs(t, FirstError([]any{nil, foreign, ErrIO.New("x")}), foreign)
 }
