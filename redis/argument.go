@@ -29,7 +29,7 @@ func errArgument(cmd string, pos int, arg any, instead string) *errorx.Error {
 		return within(bad.why[0], "%s: argument %d can't be sent", name, pos).
 			WithProperty(EKArgPos, pos)
 	}
-	return ErrArgumentType.New("%s: the type of argument %d can't be sent%s", name, pos, instead).
+	return ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, instead).
 		WithProperty(EKArgPos, pos)
 }
 
@@ -43,8 +43,11 @@ func insteadOfArg(cmd string, args []any, pos int) string {
 		}
 		return ": the command takes no duration there: send a time.Duration as a number, with redis.Args and redis.Seconds or redis.Milliseconds, or by its String method"
 	}
-	if t == nil {
+	switch {
+	case t == nil:
 		return ""
+	case t == timeType:
+		return ": it is a time.Time, which redis.Args sends as text; Unix and UnixMilli are numbers"
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer:

@@ -98,7 +98,7 @@ func insteadOf(name string) string {
 	case "READONLY", "READWRITE":
 		return "set Opts.ReadOnly"
 	case "MULTI", "EXEC", "DISCARD":
-		return "use SendTransaction, or redis.Watch, or redis.WithSession"
+		return "use Transact or SendTransaction, or redis.Watch, or redis.WithSession"
 	case "WATCH", "UNWATCH":
 		return "use redis.Watch, or redis.WithSession"
 	case "QUIT", "RESET":
@@ -106,7 +106,7 @@ func insteadOf(name string) string {
 	case "CLIENT REPLY":
 		return "send with a nil Future to drop the reply"
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
-		return "subscribe with redispubsub.New or redispubsub.NewCluster"
+		return "use Subscriber of the client, redispubsub.New or redispubsub.NewCluster"
 	case "CLIENT TRACKING", "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
 		return "it needs a socket of its own, outside of this library"
 	}
