@@ -35,7 +35,8 @@ type LogConnectFailed struct {
 	Error error
 }
 
-// LogDisconnected: an established connection broke.
+// LogDisconnected: an established connection broke or, with a [redis.ErrContextClosed], was
+// closed by its owner.
 type LogDisconnected struct {
 	Error      error
 	LocalAddr  string
@@ -131,7 +132,7 @@ func (e LogConnectFailed) logEvent() oplog.Line {
 
 func (e LogDisconnected) logEvent() oplog.Line {
 	return oplog.Text("disconnected (%s to %s): %v", e.LocalAddr, e.RemoteAddr, e.Error).
-		Slog(slog.LevelWarn, "redis connection lost", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
+		Slog(lostLevel(e.Error), "redis connection lost", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
 }
 
 func (e LogAuthFailed) logEvent() oplog.Line {
@@ -175,6 +176,14 @@ func (e LogNotUnblocked) logEvent() oplog.Line {
 func (e LogSessionLeaked) logEvent() oplog.Line {
 	return oplog.Text("session was never closed; opened by:\n%s", e.Opened).
 		Slog(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
+}
+
+// lostLevel is the level of the end of a connection, which its owner may have closed.
+func lostLevel(err error) slog.Level {
+	if failure := redis.AsErrorx(err); failure != nil && failure.IsOfType(redis.ErrContextClosed) {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
 }
 
 // failedLevel is the level of a failure to connect.

@@ -106,7 +106,7 @@ func ExampleOpts_aCL() {
 	defer conn.Close()
 	client := redis.SyncCtx{S: conn}
 	fmt.Println(client.Do(ctx, "INCR", "visits:home"))
-	err = redis.AsError(client.Do(ctx, "FLUSHALL"))
+	err = redis.Err(client.Do(ctx, "FLUSHALL"))
 	fmt.Println(redis.AsErrorx(err).IsOfType(redis.ErrResult))
 	// Output:
 	// 1
@@ -123,14 +123,14 @@ func (v *Vault) Credentials(ctx context.Context) (redisconn.Credentials, error) 
 
 // Rotate changes the password while requests go on.
 func Rotate(ctx context.Context, admin redis.SyncCtx, vault *Vault, conn *redisconn.Connection, password string) error {
-	if err := redis.AsError(admin.Do(ctx, "ACL SETUSER", "visits", ">"+password)); err != nil {
+	if err := redis.Err(admin.Do(ctx, "ACL SETUSER", "visits", ">"+password)); err != nil {
 		return err
 	}
 	old := vault.password.Swap(&password)
 	if err := conn.Reauthenticate(ctx); err != nil {
 		return err // the old password is still valid, and in use
 	}
-	return redis.AsError(admin.Do(ctx, "ACL SETUSER", "visits", "<"+*old))
+	return redis.Err(admin.Do(ctx, "ACL SETUSER", "visits", "<"+*old))
 }
 
 // A password is replaced under load: no request fails, and no connection is lost.
