@@ -44,7 +44,7 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 }
 
 // Do sends a command and returns its result, which is an *errorx.Error if the request
-// failed: see [redis.AsError], and [redis.As] for what to do with it. It waits until ctx is
+// failed: see [redis.Err], and [redis.As] for what to do with it. It waits until ctx is
 // done, as [redis.SyncCtx] does. Arguments are not kept.
 func (c *Client) Do(ctx context.Context, cmd string, args ...any) any {
 	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)

@@ -7,7 +7,7 @@
 //		return err
 //	}
 //	defer client.Close()
-//	if err := redis.AsError(client.Do(ctx, "SET", "key", "value")); err != nil {
+//	if err := redis.Err(client.Do(ctx, "SET", "key", "value")); err != nil {
 //		return err
 //	}
 //	var value string

@@ -29,7 +29,7 @@ var (
 			return err
 		}
 		defer client.Close()
-		if err := redis.AsError(client.Do(ctx, "SET", "key", "value")); err != nil {
+		if err := redis.Err(client.Do(ctx, "SET", "key", "value")); err != nil {
 			return err
 		}
 		var value string
@@ -44,7 +44,7 @@ var (
 	_ = func(ctx context.Context, sender redis.Sender) error {
 		client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
 		res := client.Do(ctx, "GET", "key")
-		if err := redis.AsError(res); err != nil {
+		if err := redis.Err(res); err != nil {
 			return err
 		}
 		return nil
@@ -56,7 +56,7 @@ var (
 		}
 		defer conn.Close()
 		res := redis.SyncCtx{S: conn}.Do(ctx, "INCR", "counter")
-		return redis.AsError(res)
+		return redis.Err(res)
 	}
 	_ = func(ctx context.Context) error {
 		cluster, err := rediscluster.NewCluster(ctx, []string{"10.0.0.1:7000", "10.0.0.2:7000"}, rediscluster.Opts{})
@@ -65,7 +65,7 @@ var (
 		}
 		defer cluster.Close()
 		res := redis.SyncCtx{S: cluster}.Do(ctx, "SET", "key", "value")
-		return redis.AsError(res)
+		return redis.Err(res)
 	}
 	_ = func(ctx context.Context, t *testing.T) (any, any) {
 		mock := redistest.NewMock(t)

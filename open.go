@@ -18,6 +18,7 @@ import (
 //	redis-cluster://node1:7000,node2:7000             a cluster, by some of its nodes
 //	redis://node1:7000?addr=node2:7000                the same: several addresses
 //	redis-sentinel://sentinel1,sentinel2/mymaster/0   a master that sentinels watch
+//	redis://sentinel1?master_name=mymaster            the same, as go-redis writes it
 //	redis-replicated://primary:6379,reader:6379/0     a master and its replicas
 //
 // rediss:// instead of redis:// means TLS, and so do rediss-cluster://, rediss-sentinel://

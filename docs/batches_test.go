@@ -8,13 +8,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-func Example_sendMany() {
+func Example_doMany() {
 	db, end := opened()
 	defer end()
 	ctx := context.Background()
 
 	// Several requests in one batch, with a result for each.
-	for _, res := range db.SendMany(ctx, []redis.Request{
+	for _, res := range db.DoMany(ctx, []redis.Request{
 		redis.Req("INCR", "counter"),
 		redis.Req("INCRBY", "counter", 10),
 	}) {
@@ -33,7 +33,7 @@ func Example_collect() {
 	var count int
 	var name string
 	reqs := []redis.Request{redis.Req("INCR", "a"), redis.Req("GET", "b")}
-	err := redis.Collect(reqs, db.SendMany(ctx, reqs), &count, &name)
+	err := redis.Collect(reqs, db.DoMany(ctx, reqs), &count, &name)
 	var failed *redis.BatchError
 	if errors.As(err, &failed) {
 		fmt.Println(count, failed.Errors[0], redis.AsErrorx(failed.Errors[1]).Message())

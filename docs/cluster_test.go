@@ -16,19 +16,19 @@ func clusterOf(ctx context.Context, addrs []string) error {
 	}
 	defer cluster.Close()
 	db := redis.SyncCtx{S: cluster}
-	if err := redis.AsError(db.Do(ctx, "SET", "key", "value")); err != nil {
+	if err := redis.Err(db.Do(ctx, "SET", "key", "value")); err != nil {
 		return err
 	}
 
 	// Keys of several slots: MGET, MSET, DEL, UNLINK, EXISTS and TOUCH can be split.
 	res := rediscluster.SendSplit(ctx, cluster, redis.Req("MGET", "key", "other"))
-	if err := redis.AsError(res); err != nil {
+	if err := redis.Err(res); err != nil {
 		return err
 	}
 
 	// Every master.
 	for _, res := range rediscluster.DoEachShard(ctx, cluster, redis.Req("DBSIZE")) {
-		if err := redis.AsError(res); err != nil {
+		if err := redis.Err(res); err != nil {
 			return err
 		}
 	}
@@ -44,13 +44,13 @@ func readByPolicies(ctx context.Context, cluster *rediscluster.Cluster) error {
 	reports := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.ForcePreferSlaves)}
 
 	for _, db := range []redis.SyncCtx{strict, even, feeds} {
-		if err := redis.AsError(db.Do(ctx, "EXISTS", "key")); err != nil {
+		if err := redis.Err(db.Do(ctx, "EXISTS", "key")); err != nil {
 			return err
 		}
 	}
 	for _, db := range []redis.SyncCtx{scripts, reports} {
 		res := db.Do(ctx, "EVAL", "return redis.call('EXISTS', KEYS[1])", 1, "key")
-		if err := redis.AsError(res); err != nil {
+		if err := redis.Err(res); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log"
 
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -25,8 +25,18 @@ func connected() (conn *redisconn.Connection, end func()) {
 	}
 }
 
-// opened is connected, with the wrapper that most programs use.
-func opened() (db redis.SyncCtx, end func()) {
-	conn, end := connected()
-	return redis.SyncCtx{S: conn}, end
+// opened is a client of a server of its own.
+func opened() (db *redispipe.Client, end func()) {
+	s, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	db, err = redispipe.Open(context.Background(), "redis://"+s.Addr(), redispipe.Logger(nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return db, func() {
+		db.Close()
+		s.Close()
+	}
 }

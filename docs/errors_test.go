@@ -19,7 +19,7 @@ func Example_outcome() {
 	ctx := context.Background()
 
 	res := db.Do(ctx, "INCR", "counter")
-	if redis.SafeToRetry(redis.AsError(res)) {
+	if redis.SafeToRetry(redis.Err(res)) {
 		res = db.Do(ctx, "INCR", "counter") // it did not run, and may do so this time
 	}
 	switch redis.OutcomeOf(res) {
@@ -40,7 +40,7 @@ func Example_outcomes() {
 		redis.ErrQueueFull.New("full"),
 		redis.ErrIO.New("broken"),
 	} {
-		fmt.Println(redis.OutcomeOf(res), redis.SafeToRetry(redis.AsError(res)))
+		fmt.Println(redis.OutcomeOf(res), redis.SafeToRetry(redis.Err(res)))
 	}
 	// Output:
 	// value false
@@ -67,14 +67,14 @@ func Example_deadline() {
 }
 
 func Example_shutdown() {
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := conn.Shutdown(ctx); err != nil {
+	if err := db.Shutdown(ctx); err != nil {
 		log.Print(err) // how many requests were not answered
 	}
-	fmt.Println(redis.OutcomeOf(redis.Sync{S: conn}.Do("PING")))
+	fmt.Println(redis.OutcomeOf(db.Do(context.Background(), "PING")))
 	// Output: not sent
 }

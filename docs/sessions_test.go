@@ -34,16 +34,16 @@ func Example_blocking() {
 
 func Example_sessions() {
 	ctx := context.Background()
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 
 	// On one server no key is needed; in a cluster it is one of the node to be used.
-	err := redis.WithSession(ctx, conn, "", func(session *redis.Session) error {
+	err := db.Session(ctx, "", func(session *redis.Session) error {
 		session.Do("SELECT", 1)
-		return redis.AsError(session.Do("SET", "balance", 5))
+		return redis.Err(session.Do("SET", "balance", 5))
 	})
 	fmt.Println(err)
-	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "GET", "balance")) // of database 0
+	fmt.Println(db.Do(ctx, "GET", "balance")) // of database 0
 	// Output:
 	// <nil>
 	// <nil>

@@ -15,14 +15,13 @@ type Order struct {
 }
 
 func Example_group() {
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	db := redis.SyncCtx{S: conn}
 
 	res := db.Do(ctx, "XADD", redis.Args("orders", "*", Order{"book", 2})...)
-	if err := redis.AsError(res); err != nil {
+	if err := redis.Err(res); err != nil {
 		log.Fatal(err)
 	}
 	db.Do(ctx, "XADD", redis.Args("orders", "*", Order{"pen", 10})...)
@@ -33,11 +32,11 @@ func Example_group() {
 			cancel() // the last one
 		}
 	}
-	reader, err := redis.NewGroupReader(conn, redis.GroupOpts{
+	reader, err := redis.NewGroupReader(db, redis.GroupOpts{
 		Stream: "orders", Group: "billing", Consumer: "billing-1",
 		MaxDeliveries: 5,
 		DeadLetter: func(ctx context.Context, msg redis.Message) error {
-			return redis.AsError(db.Do(ctx, "RPUSH", "orders:dead", msg.ID))
+			return redis.Err(db.Do(ctx, "RPUSH", "orders:dead", msg.ID))
 		},
 	})
 	if err != nil {
@@ -58,7 +57,7 @@ func Example_group() {
 			log.Fatal(err)
 		}
 	}
-	pending, err := redis.As[[]any](redis.Sync{S: conn}.Do("XPENDING", "orders", "billing"))
+	pending, err := redis.As[[]any](db.Do(context.Background(), "XPENDING", "orders", "billing"))
 	fmt.Println(pending[0], err)
 	// Output:
 	// book 2

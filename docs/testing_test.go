@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
@@ -57,13 +58,13 @@ func TestNames(t *testing.T) {
 
 func TestNamesInMemory(t *testing.T) {
 	server := memserver.New(t)
-	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{})
+	client, err := redispipe.Open(t.Context(), "redis://"+server.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer client.Close()
 
-	names := Names{redis.SyncCtx{S: conn}}
+	names := Names{redis.SyncCtx{S: client}}
 	names.DB.Do(t.Context(), "SET", "user:1", "Ann", "EX", 60)
 	if name, err := names.Of(t.Context(), "1"); name != "Ann" || err != nil {
 		t.Error(name, err)

@@ -35,12 +35,12 @@ func Example_transaction() {
 }
 
 func Example_watch() {
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 	ctx := context.Background()
-	redis.SyncCtx{S: conn}.Do(ctx, "SET", "balance", 100)
+	db.Do(ctx, "SET", "balance", 100)
 
-	results, err := redis.Watch(ctx, conn, []string{"balance"}, func(tx *redis.Tx) error {
+	results, err := db.Watch(ctx, []string{"balance"}, func(tx *redis.Tx) error {
 		var balance int64
 		if err := tx.DoInto(&balance, "GET", "balance"); err != nil {
 			return err
@@ -50,7 +50,7 @@ func Example_watch() {
 	})
 
 	fmt.Println(results, err)
-	fmt.Printf("%s\n", redis.SyncCtx{S: conn}.Do(ctx, "GET", "balance"))
+	fmt.Printf("%s\n", db.Do(ctx, "GET", "balance"))
 	// Output:
 	// [OK] <nil>
 	// 70
@@ -63,19 +63,19 @@ var take = redis.NewScript(`
 	return redis.call('DECRBY', KEYS[1], ARGV[1])`)
 
 func Example_scripts() {
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 	ctx := context.Background()
-	redis.Sync{S: conn}.Do("SET", "stock", 6)
+	db.Do(ctx, "SET", "stock", 6)
 
-	left, err := redis.As[int64](take.Do(ctx, conn, []string{"stock"}, 2))
+	left, err := redis.As[int64](take.Do(ctx, db, []string{"stock"}, 2))
 	if err != nil {
 		log.Fatal(err)
 	}
 
 	// In batches and transactions, through a Sender that knows the script.
-	db := redis.SyncCtx{S: redis.WithScripts(conn, take)}
-	results, err := db.SendTransaction(ctx, []redis.Request{
+	batch := redis.SyncCtx{S: redis.WithScripts(db, take)}
+	results, err := batch.Transact(ctx, []redis.Request{
 		take.Request([]string{"stock"}, 2), // with its body
 		take.Request([]string{"stock"}, 3), // by its hash
 	})
@@ -86,7 +86,7 @@ func Example_scripts() {
 
 func TestFunctions(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0))
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 	ctx := t.Context()
 
@@ -94,11 +94,11 @@ func TestFunctions(t *testing.T) {
 		redis.register_function('add', function(keys, args)
 			return redis.call('INCRBY', keys[1], args[1])
 		end)`)
-	if err := stocks.Load(ctx, conn); err != nil {
+	if err := stocks.Load(ctx, db); err != nil {
 		log.Fatal(err)
 	}
 	add := stocks.Function("add")
-	n, err := redis.As[int64](add.Do(ctx, conn, []string{"stock"}, 10))
+	n, err := redis.As[int64](add.Do(ctx, db, []string{"stock"}, 10))
 
 	if n != 10 || err != nil {
 		t.Error(n, err)

@@ -2,12 +2,14 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisreply"
 )
 
 func Example_results() {
@@ -16,7 +18,7 @@ func Example_results() {
 	ctx := context.Background()
 
 	res := db.Do(ctx, "SET", "key", "value", "EX", 60)
-	if err := redis.AsError(res); err != nil {
+	if err := redis.Err(res); err != nil {
 		log.Fatal(err)
 	}
 	switch res := db.Do(ctx, "GET", "key").(type) {
@@ -62,12 +64,15 @@ func Example_structs() {
 
 	ann := User{Name: "Ann", Age: 30, Seen: time.Unix(1700000000, 0), Quota: time.Second}
 	res := db.Do(ctx, "HSET", redis.Args("user:1", &ann)...)
-	if err := redis.AsError(res); err != nil {
+	if err := redis.Err(res); err != nil {
 		log.Fatal(err)
 	}
-	var user User
+	var user *User
 	if err := db.DoInto(ctx, &user, "HGETALL", "user:1"); err != nil {
-		log.Fatal(err) // redis.ErrResponseNil: no such user, or a field is missing
+		log.Fatal(err) // a field is missing, for one
+	}
+	if user == nil {
+		log.Fatal("no such user")
 	}
 	fmt.Println(user.Name, user.Age, user.Mail, user.Seen, user.Quota)
 
@@ -77,9 +82,9 @@ func Example_structs() {
 	}
 	fmt.Println(db.DoInto(ctx, &brief, "HMGET", "user:1", "name"), brief.Name)
 
-	// A *User is nil for a key that is not there.
-	nobody, err := redis.As[*User](db.Do(ctx, "HGETALL", "user:2"))
-	fmt.Println(nobody, err)
+	// A User can't be nil for a key that is not there.
+	_, err := redis.As[User](db.Do(ctx, "HGETALL", "user:2"))
+	fmt.Println(errors.Is(err, redis.Nil))
 
 	// Nothing is cut or zeroed silently.
 	db.Do(ctx, "HSET", "user:1", "age", 256)
@@ -88,7 +93,7 @@ func Example_structs() {
 	// Output:
 	// Ann 30 <nil> 2023-11-14 22:13:20 +0000 UTC 1s
 	// <nil> Ann
-	// <nil> <nil>
+	// true
 	// field Age of docs_test.User (tag `redis:"age"`): the reply is out of the range of uint8
 }
 
@@ -118,6 +123,19 @@ func Example_typed() {
 	// 1 <nil> <nil>
 }
 
+func Example_replies() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	var info redisreply.Info
+	if err := db.DoInto(ctx, &info, "INFO", "memory"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(info["memory"]["maxmemory"])
+	// Output: 0
+}
+
 func Example_times() {
 	db, end := opened()
 	defer end()
@@ -133,23 +151,22 @@ func Example_times() {
 }
 
 func Example_iterators() {
-	conn, end := connected()
+	db, end := opened()
 	defer end()
 	ctx := context.Background()
-	db := redis.SyncCtx{S: conn}
 	db.Do(ctx, "HSET", "visits", "home", 3)
 	db.Do(ctx, "ZADD", "board", 5, "bob")
 
-	for key, err := range redis.Keys(ctx, conn, redis.ScanOpts{Match: "v*"}) {
+	for key, err := range redis.Keys(ctx, db, redis.ScanOpts{Match: "v*"}) {
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(key)
 	}
-	for field, err := range redis.Fields[int](ctx, conn, redis.ScanOpts{Key: "visits"}) {
+	for field, err := range redis.Fields[int](ctx, db, redis.ScanOpts{Key: "visits"}) {
 		fmt.Println(field.Name, field.Value+1, err)
 	}
-	for player, err := range redis.ScoredMembers[string](ctx, conn, redis.ScanOpts{Key: "board"}) {
+	for player, err := range redis.ScoredMembers[string](ctx, db, redis.ScanOpts{Key: "board"}) {
 		fmt.Println(player.Member, player.Score, err)
 	}
 	// Output:
@@ -166,7 +183,7 @@ func Example_stream() {
 	w := os.Stdout
 
 	n := conn.DoStream(ctx, w, "GET", "film")
-	if err := redis.AsError(n); err != nil {
+	if err := redis.Err(n); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(":", n, "bytes")

@@ -3,7 +3,7 @@
 //
 //	client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
 //	res := client.Do(ctx, "GET", "key")
-//	if err := redis.AsError(res); err != nil {
+//	if err := redis.Err(res); err != nil {
 //		return err
 //	}
 //
@@ -31,7 +31,7 @@
 //
 // # Errors
 //
-// A failure is a result too: see [Err] and [AsError]. Every error of this library is an
+// A failure is a result too: see [Err]. Every error of this library is an
 // *errorx.Error under the namespace [Errors]. These answer a caller's questions:
 //
 //   - [OutcomeOf]: what became of the request? The server answered it with a value

@@ -18,7 +18,7 @@
 //	}
 //
 // [NewCluster] does the same with a cluster, by default of 3 masters and 3
-// replicas, and [NewGroup] with a master, replicas and sentinels. [Start],
+// replicas, and [NewGroup] with a master, replicas and, if asked for, sentinels. [Start],
 // [StartCluster] and [StartGroup] are for programs that are not tests: close what
 // they return.
 //
