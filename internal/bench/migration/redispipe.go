@@ -4,26 +4,21 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 type onRedispipe struct {
-	conn *redisconn.Connection
-	db   redis.SyncCtx
+	db   *redispipe.Client
 	load loader
 }
 
 func newOnRedispipe(ctx context.Context, url string, load loader) (Service, error) {
-	addr, opts, err := redisconn.ParseURL(url)
+	db, err := redispipe.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := redisconn.Connect(ctx, addr, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &onRedispipe{conn, redis.SyncCtx{S: conn}, load}, nil
+	return &onRedispipe{db, load}, nil
 }
 
 func (s *onRedispipe) User(ctx context.Context, id string) (u User, err error) {
@@ -38,29 +33,28 @@ func (s *onRedispipe) User(ctx context.Context, id string) (u User, err error) {
 	if cached, err = json.Marshal(u); err != nil {
 		return u, err
 	}
-	return u, redis.AsError(s.db.Do(ctx, "SET", "user:"+id, cached, "EX", int(userTTL.Seconds())))
+	return u, redis.Err(s.db.Do(ctx, "SET", "user:"+id, cached, "EX", userTTL))
 }
 
 func (s *onRedispipe) SaveSession(ctx context.Context, id string, session Session) error {
 	key := "session:" + id
-	reqs := []redis.Request{
+	_, err := s.db.Transact(ctx, []redis.Request{
 		redis.Req("DEL", key),
 		redis.Req("HSET", redis.Args(key, session)...),
-		redis.Req("EXPIRE", key, int(sessionTTL.Seconds())),
-	}
-	results, err := s.db.SendTransaction(ctx, reqs)
-	if err != nil {
-		return err
-	}
-	return redis.Collect(reqs, results)
+		redis.Req("EXPIRE", key, sessionTTL),
+	})
+	return err
 }
 
-func (s *onRedispipe) Session(ctx context.Context, id string) (session Session, err error) {
-	err = s.db.DoInto(ctx, &session, "HGETALL", "session:"+id)
-	if failure := redis.AsErrorx(err); failure != nil && failure.IsOfType(redis.ErrResponseNil) {
-		return session, ErrNoSession
+func (s *onRedispipe) Session(ctx context.Context, id string) (Session, error) {
+	found, err := redis.As[*Session](s.db.Do(ctx, "HGETALL", "session:"+id))
+	if err != nil {
+		return Session{}, err
 	}
-	return session, err
+	if found == nil {
+		return Session{}, ErrNoSession
+	}
+	return *found, nil
 }
 
 func (s *onRedispipe) Score(ctx context.Context, player string, points float64) (sum float64, err error) {
@@ -78,11 +72,11 @@ func (s *onRedispipe) Top(ctx context.Context, n int) (top []Rank, err error) {
 }
 
 func (s *onRedispipe) Purge(ctx context.Context, pattern string) (n int, err error) {
-	for key, err := range redis.Keys(ctx, s.conn, redis.ScanOpts{Match: pattern, Count: 100}) {
+	for key, err := range redis.Keys(ctx, s.db, redis.ScanOpts{Match: pattern, Count: 100}) {
 		if err != nil {
 			return n, err
 		}
-		if err := redis.AsError(s.db.Do(ctx, "UNLINK", key)); err != nil {
+		if err := redis.Err(s.db.Do(ctx, "UNLINK", key)); err != nil {
 			return n, err
 		}
 		n++
@@ -90,4 +84,4 @@ func (s *onRedispipe) Purge(ctx context.Context, pattern string) (n int, err err
 	return n, nil
 }
 
-func (s *onRedispipe) Close() { s.conn.Close() }
+func (s *onRedispipe) Close() { s.db.Close() }
