@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -181,4 +183,82 @@ func TestSlogLogger(t *testing.T) {
 	}
 	assert.NotContains(t, out.String(), "canary")
 	NewSlogLogger(nil).Report(c, LogSlotRangeError{})
+}
+
+// restless is a future that ends the goroutine that asks whether it is cancelled.
+type restless struct {
+	redis.Future
+	end     func()
+	started atomic.Bool // it has begun to
+}
+
+func (f *restless) Cancelled() error {
+	if f.started.Load() {
+		f.end()
+	}
+	return nil
+}
+
+// A future that does not return when it is asked between two attempts counts as waited for.
+func TestFutureNeedNotReturnBetweenAttempts(t *testing.T) {
+	for way, end := range notReturning {
+		for _, first := range []string{"TRYAGAIN not yet", fmt.Sprintf("MOVED %d 127.0.0.1:1", redisclusterutil.Slot("key"))} {
+			t.Run(way+", "+first, func(t *testing.T) {
+				results := make(chan any, 1)
+				f := &restless{Future: redis.FuncFuture(func(res any, _ uint64) { results <- res }), end: end}
+				node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+					reply := "+OK\r\n"
+					if f.started.CompareAndSwap(false, true) {
+						reply = "-" + first + "\r\n"
+					}
+					_, err := c.Write([]byte(reply))
+					return err
+				})
+				c, _ := connect(t, []string{node.Addr()}, Opts{Logger: NoopLogger{}})
+				c.Send(redis.Req("GET", "key"), f, 0)
+				select {
+				case res := <-results:
+					require.Equal(t, "OK", res)
+				case <-time.After(patience):
+					t.Fatal("not resolved")
+				}
+				require.Zero(t, c.accepted.Load())
+			})
+		}
+	}
+}
+
+// A future that is resolved between two attempts need not return, either.
+func TestResolvedFutureNeedNotReturnBetweenAttempts(t *testing.T) {
+	for way, end := range notReturning {
+		t.Run(way, func(t *testing.T) {
+			node := newScriptedNode(t, faulty.ScriptedReplies("-TRYAGAIN not yet\r\n"))
+			c, _ := connect(t, []string{node.Addr()}, Opts{Logger: NoopLogger{}})
+			resolved := make(chan struct{})
+			f := &gone{resolved: resolved, end: end}
+			c.Send(redis.Req("GET", "key"), f, 0)
+			f.left.Store(true)
+			<-resolved
+			require.Zero(t, c.accepted.Load())
+		})
+	}
+}
+
+// gone is a future that may be cancelled, and does not return when it is resolved.
+type gone struct {
+	resolved chan struct{}
+	end      func()
+	left     atomic.Bool
+}
+
+func (f *gone) Cancelled() error {
+	if f.left.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+func (f *gone) Resolve(any, uint64) {
+	close(f.resolved)
+	f.end()
 }

@@ -174,7 +174,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 	}
 	k.pause(r, err, k.c.refresher.afterRefresh, func() {
 		n := k.c.topology.Load().Find(addr)
-		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || r.Cancelled() != nil {
+		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || k.whyCancelled(r) != nil {
 			k.resume(r) // what ASK said does not hold after a wait
 			return
 		}
@@ -224,11 +224,14 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 		return
 	}
 	k.c.waiting.Add(1)
-	wake := sync.OnceFunc(func() {
-		defer k.c.recovered()
-		k.c.waiting.Add(-1)
-		resume()
-	})
+	var once sync.Once
+	wake := func() {
+		once.Do(func() {
+			defer k.c.recovered()
+			k.c.waiting.Add(-1)
+			resume()
+		})
+	}
 	// From here on r may be in other hands.
 	if ctx := wire.ContextOf(r); ctx.Done() != nil {
 		resume, stop := wake, context.AfterFunc(ctx, wake)
@@ -242,7 +245,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 
 // resume dispatches it after a pause, in which its caller may have left.
 func (k *retrier) resume(r retryable) {
-	switch err := r.Cancelled(); {
+	switch err := k.whyCancelled(r); {
 	case err == nil:
 		k.dispatch(r)
 	case k.unknown != nil:
@@ -250,4 +253,11 @@ func (k *retrier) resume(r retryable) {
 	default: // it was refused, or was not sent at all
 		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
 	}
+}
+
+// whyCancelled returns why nobody waits for r any more. A future that does not return when it
+// is asked counts as waited for.
+func (k *retrier) whyCancelled(r retryable) (why error) {
+	k.c.call(func() { why = r.Cancelled() })
+	return why
 }
