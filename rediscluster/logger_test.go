@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -261,4 +262,35 @@ func (f *gone) Cancelled() error {
 func (f *gone) Resolve(any, uint64) {
 	close(f.resolved)
 	f.end()
+}
+
+// Nor need that of a scan which waits for the topology to be read.
+func TestFutureOfScanNeedNotReturnAfterRefresh(t *testing.T) {
+	for way, end := range notReturning {
+		t.Run(way, func(t *testing.T) {
+			node := newScriptedNode(t, faulty.ScriptedReplies("*2\r\n$1\r\n0\r\n*0\r\n"))
+			c, _ := connect(t, []string{node.Addr()}, Opts{Logger: NoopLogger{}, CheckInterval: time.Minute})
+			s := c.Scanner(redis.ScanOpts{})
+			host, port, err := net.SplitHostPort(node.Addr())
+			require.NoError(t, err)
+			half := fmt.Sprintf("*1\r\n*3\r\n:0\r\n:8000\r\n*2\r\n%s:%s\r\n", faulty.ScriptedBulk(host), port)
+			node.slots.Store(&half)
+			c.ForceReloading()
+			await(t, "slots without a master", func() bool { return c.topology.Load().Shard(9000) == nil })
+			keys := make(chan any, 1)
+			s.Next(redis.FuncFuture(func(res any, _ uint64) { keys <- res }))
+			require.NoError(t, redis.AsError(<-keys))
+
+			f := &gone{resolved: make(chan struct{}), end: end}
+			s.Next(f)
+			waits := func() bool {
+				c.refresher.mu.Lock()
+				defer c.refresher.mu.Unlock()
+				return len(c.refresher.waiting) > 0
+			}
+			await(t, "the scan to wait", waits)
+			c.Close()
+			<-f.resolved
+		})
+	}
 }

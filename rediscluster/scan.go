@@ -139,7 +139,10 @@ func (s *scanner) nextRound(cb redis.Future) {
 		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or not for long enough to be walked")))
 		return
 	}
-	s.c.refresher.afterRefresh(func() { s.Next(cb) })
+	s.c.refresher.afterRefresh(func() {
+		defer s.c.recovered()
+		s.Next(cb)
+	})
 }
 
 // ask asks the node that is walked which slots it has. On an error done gets nil.
