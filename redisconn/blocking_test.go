@@ -306,26 +306,32 @@ func blockedID(t testing.TB, s redis.Sync) (id string) {
 	return id
 }
 
-// rude is a future whose Cancelled panics, but for the first time.
+// rude is a future whose Cancelled does not return, but for the first time.
 type rude struct {
 	*outcome
 	asked atomic.Bool
+	end   func()
 }
 
 func (r *rude) Cancelled() error {
 	if r.asked.Swap(true) {
-		panic("on purpose")
+		r.end()
 	}
 	return nil
 }
 
-// A future that panics when it is asked is taken for not cancelled.
-func TestBlockingCancelledPanics(t *testing.T) {
-	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), quiet)
-	pop := &rude{outcome: newOutcome()}
-	conn.Send(redis.Req("BLPOP", "list", 0.01), pop, 0)
-	require.Nil(t, pop.wait(t))
+// A future that does not return when it is asked is taken for not cancelled.
+func TestBlockingCancelledNeedNotReturn(t *testing.T) {
+	for way, end := range map[string]func(){"panic": func() { panic("on purpose") }, "exit": runtime.Goexit} {
+		t.Run(way, func(t *testing.T) {
+			s := testbed.NewServer(t)
+			conn := connect(t, s.Addr(), quiet)
+			pop := &rude{outcome: newOutcome(), end: end}
+			conn.Send(redis.Req("BLPOP", "list", 0.01), pop, 0)
+			require.Nil(t, pop.wait(t))
+			require.Zero(t, conn.Pending())
+		})
+	}
 }
 
 // A decorator that passes futures on does not come between a blocking command and the

@@ -79,12 +79,26 @@ func (b *blocking) serve(t *turn) {
 		b.resolve(err, 0)
 		return
 	}
-	if b.cancelled() {
+	asked := false
+	defer func() {
+		if !asked { // by a future that ends the goroutine: it counts as waited for
+			go b.serveOn(c)
+		}
+	}()
+	cancelled := b.cancelled()
+	asked = true
+	if cancelled {
 		b.p.release(c, true)
 		b.resolve(withdrawn(b.ctx), 0)
 		return
 	}
-	if c, err = b.p.ready(b.ctx, c); err != nil {
+	b.serveOn(c)
+}
+
+// serveOn is serve with what came with the place.
+func (b *blocking) serveOn(c *Conn) {
+	c, err := b.p.ready(b.ctx, c)
+	if err != nil {
 		b.resolve(err, 0)
 		return
 	}
