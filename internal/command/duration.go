@@ -53,11 +53,16 @@ func (c *Call) UnitOf(i int) Unit {
 	}
 	p := 1 + c.shift + i
 	for _, t := range timeArgs[c.Name] {
-		if t.option == "" && c.positionOf(t) == p || t.option != "" && p > 1 && c.is(p-1, t.option) {
+		if t.option == "" && c.positionOf(t) == p || t.option != "" && c.isOption(p-1, t.option) {
 			return t.unit
 		}
 	}
 	return NoUnit
+}
+
+// isOption reports whether an option is at a position: a key may have its name.
+func (c *Call) isOption(p int, option string) bool {
+	return p > 0 && c.is(p, option) && c.argIndex(p) != c.FirstKey()
 }
 
 func (c *Call) positionOf(t timeArg) int {
