@@ -28,16 +28,20 @@ func (c *Connection) Send(req Request, cb Future, n uint64) {
 func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	scratch := wire.GetScratch()
 	defer wire.PutScratch(scratch)
-	r, err := c.encode(&scratch.Buf, req, cb)
+	r := &scratch.Request
+	*r = wire.Request{}
+	err := askFuture(r, cb)
 	if err == nil {
-		scratch.Request = r
-		err = c.sendOne(&scratch.Request, cb, n, asking)
+		err = encodeTo(scratch, r, req)
+	}
+	if err == nil {
+		err = c.sendOne(r, cb, n, asking)
 	}
 	if err != nil {
 		c.refuse(cb, err.WithProperty(redis.EKRequest, req), n)
 		return
 	}
-	wire.Queued(cb, scratch.Request.Ticket)
+	wire.Queued(cb, r.Ticket)
 }
 
 // sendOne sends a request by itself: to the shared connection, or past it if it blocks.
@@ -60,20 +64,24 @@ func flagAsking(asking bool) int {
 	return 0
 }
 
-// encode encodes a request into buf, behind what is there.
-func (c *Connection) encode(buf *[]byte, req Request, cb Future) (r wire.Request, refused *errorx.Error) {
+// askFuture tells r what there is to know of its future. It refuses a request that nobody
+// waits for any more.
+func askFuture(r *wire.Request, cb Future) (refused *errorx.Error) {
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {
-			return r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent")
+			return redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent")
 		}
-	}
-	var err error
-	if r, *buf, err = request.Encode(*buf, req, false); err != nil {
-		return r, redis.AsErrorx(err)
 	}
 	_, namer := cb.(wire.Namer)
 	r.Caller, r.Plain, r.Observed = wire.CallerOf(cb), cb != nil && !namer, wire.Observes(cb)
-	return r, nil
+	return nil
+}
+
+// encodeTo encodes a request into s and describes it in r, whose buffer is zero.
+func encodeTo(s *wire.Scratch, r *wire.Request, req Request) *errorx.Error {
+	var err error
+	s.Buf, err = request.EncodeTo(r, s.Buf, req, false)
+	return redis.AsErrorx(err)
 }
 
 // checkEncoded refuses what must not be sent, with these flags.

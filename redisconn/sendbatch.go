@@ -34,25 +34,39 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags int) {
 	scratch := wire.GetScratch()
 	defer wire.PutScratch(scratch)
-	encoded := make([]wire.Request, len(reqs))
-	refs := make([]*wire.Request, len(reqs))
-	for i, req := range reqs {
-		var err *errorx.Error
-		if encoded[i], err = c.encode(&scratch.Buf, req, cb); err == nil {
-			err = c.checkEncoded(&encoded[i], flags)
-		}
-		if err != nil {
-			c.refuseBatch(reqs, cb, start, flags, err, i)
-			return
-		}
-		refs[i] = &encoded[i]
+	batch := scratch.Batch(len(reqs))
+	failed, err := c.encodeBatch(scratch, batch, reqs, cb, flags)
+	var last wire.Ticket
+	if err == nil {
+		last, err = c.enter(batch, cb, start, flags)
 	}
-	last, err := c.enter(refs, cb, start, flags)
 	if err != nil {
-		c.refuseBatch(reqs, cb, start, flags, err, -1)
+		c.refuseBatch(reqs, cb, start, flags, err, failed)
 		return
 	}
 	wire.Queued(cb, last)
+}
+
+// encodeBatch encodes the requests of one future. If one of them is refused, failed is its
+// index, else -1.
+func (c *Connection) encodeBatch(s *wire.Scratch, batch []*wire.Request, reqs []Request, cb Future, flags int) (failed int, err *errorx.Error) {
+	for i, r := range batch {
+		if i == 0 {
+			err = askFuture(r, cb)
+		} else {
+			r.Caller, r.Plain, r.Observed = batch[0].Caller, batch[0].Plain, batch[0].Observed
+		}
+		if err == nil {
+			err = encodeTo(s, r, reqs[i])
+		}
+		if err == nil {
+			err = c.checkEncoded(r, flags)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return -1, nil
 }
 
 // SendTransaction implements redis.Sender: cb is resolved with the array that EXEC

@@ -8,12 +8,17 @@ import (
 
 // Encode appends the request to buf and returns what connections and clusters send, with
 // buf.
-func Encode(buf []byte, req redis.Request, wantsSlot bool) (wire.Request, []byte, error) {
+func Encode(buf []byte, req redis.Request, wantsSlot bool) (r wire.Request, _ []byte, err error) {
+	buf, err = EncodeTo(&r, buf, req, wantsSlot)
+	return r, buf, err
+}
+
+// EncodeTo is Encode with a place for the request, which is zero.
+func EncodeTo(r *wire.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
 	out, err := redis.AppendRequest(buf, req)
 	if err != nil {
-		return wire.Request{}, buf, err
+		return buf, err
 	}
-	var r wire.Request
 	r.Encoded(req.Cmd, req.Args, out[len(buf):len(out):len(out)], wantsSlot)
-	return r, out, nil
+	return out, nil
 }

@@ -17,3 +17,21 @@ func TestScratch(t *testing.T) {
 		require.LessOrEqual(t, cap(got.Buf), 2*bufferKept, size)
 	}
 }
+
+// A batch is zero whatever its room was used for, and a large one does not stay.
+func TestScratchBatch(t *testing.T) {
+	for _, n := range []int{3, batchKept, 1, batchKept + 1, 2} {
+		s := GetScratch()
+		batch := s.Batch(n)
+		require.Len(t, batch, n)
+		require.LessOrEqual(t, cap(s.batch), max(n, batchKept))
+		for i, r := range batch {
+			require.Equal(t, Request{}, *r, i)
+			*r = Request{Cmd: "GET", Slot: i, Ticket: Ticket{Seq: 1}}
+		}
+		for i, r := range batch {
+			require.Equal(t, i, r.Slot, "each its own")
+		}
+		PutScratch(s)
+	}
+}

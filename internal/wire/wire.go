@@ -159,9 +159,9 @@ var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
 // EKCapacity is the property of a redis.ErrQueueFull that holds the CapacityWaiter.
 var EKCapacity = NewProperty("capacity")
 
-// Encoded makes r the command that buf encodes, described.
+// Encoded makes r, which is zero, the command that buf encodes, described.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
-	*r = Request{Cmd: cmd, Buf: buf}
+	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
 	r.Describe(&call, wantsSlot)
 }
