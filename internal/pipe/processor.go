@@ -9,8 +9,7 @@ import (
 // After a write to a server on the same machine, the writer yields its processor to
 // other processes once. Otherwise, while the threads of the client occupy all
 // processors, the server does not run before one of them sleeps, so that client and
-// server work in turns. Two cores, µs per request with and without it: 2 goroutines
-// 18.5 and 22.5, 8: 7.3 and 8.4, 128: 1.75 and 2.45, 1000: 1.55 and 1.85.
+// server work in turns.
 //
 // If no process waits for a processor, this is a system call that returns at once. If
 // processes other than the server wait too, one of them may run for a whole time
@@ -19,9 +18,8 @@ const (
 	// slowYield is how long a yield takes at least to count as lost time: the server
 	// takes up to 0.5 ms, other processes 1 to 4 ms.
 	slowYield = time.Millisecond
-	// slowYieldPrice bounds the share of the time that is lost: one in so many. With
-	// two busy processes on two cores, 8 goroutines took 143 µs per request without
-	// a bound. The server's own long turns, with 1000 goroutines, are as rare.
+	// slowYieldPrice bounds the share of the time that is lost: one in so many. The
+	// server's own long turns, with 1000 goroutines, are as rare.
 	slowYieldPrice = 16
 	// slowYieldCredit is how much may be lost at once before it counts.
 	slowYieldCredit = 10 * time.Millisecond

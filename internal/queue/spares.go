@@ -1,25 +1,14 @@
 package queue
 
-// How many batches and buffers a connection keeps for reuse, and up to which sizes.
-//
-// A sync.Pool, which each collection empties, made 4.8 KiB more garbage per request
-// with 64 goroutines and 16 KiB values. It was as much when all batches kept their
-// buffers until they were answered. Batches with plain requests do keep them: with 3
-// buffers of any size, 64 goroutines with 1 KiB values took 2.2 µs and 450 bytes per
-// request, with 16 buffers 1.2 µs and none.
-const (
-	batchesKept     = 16
-	batchKeptItems  = 8 << 10
-	buffersKept     = 3
-	batchKeptBuffer = 2 << 20
-	smallBuffers    = 16 // buffers in all, those over buffersKept being small
-	smallBuffer     = 128 << 10
-)
+// sparesMost is how many bytes of batches and buffers a connection keeps for reuse.
+const sparesMost = 6 << 20
 
-// spares are the empty batches and buffers that a connection keeps for reuse.
+// spares are the empty batches and buffers that a connection keeps for reuse. A sync.Pool
+// would lose them at each collection.
 type spares struct {
 	batches []*Batch
 	buffers [][]byte
+	bytes   int    // of all of them
 	trimmed uint64 // the queue's sequence number at the last trim
 }
 
@@ -28,37 +17,50 @@ func (s *spares) batch() *Batch {
 	var b *Batch
 	if n := len(s.batches); n > 0 {
 		b, s.batches = s.batches[n-1], s.batches[:n-1]
+		s.bytes -= sizeOf(b)
 	} else {
 		b = &Batch{}
 	}
 	if n := len(s.buffers); n > 0 {
 		b.Buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
+		s.bytes -= cap(b.Buf)
 	}
 	return b
 }
 
-// put keeps an empty batch that nobody holds any more.
+// put keeps an empty batch that nobody holds any more, if there is room.
 func (s *spares) put(b *Batch) {
 	s.putBuffer(b)
-	if len(s.batches) < batchesKept && cap(b.Items) <= batchKeptItems {
+	if s.hasRoom(sizeOf(b)) {
 		s.batches = append(s.batches, b)
 	}
 }
 
-// putBuffer keeps the buffer of a batch that does not need it any more.
+// putBuffer keeps the buffer of a batch that does not need it any more, if there is room.
 func (s *spares) putBuffer(b *Batch) {
-	kept, size := len(s.buffers), cap(b.Buf)
-	if b.Buf != nil && (kept < buffersKept && size <= batchKeptBuffer || kept < smallBuffers && size <= smallBuffer) {
+	if b.Buf != nil && s.hasRoom(cap(b.Buf)) {
 		s.buffers = append(s.buffers, b.Buf[:0])
 	}
 	b.Buf = nil
 }
 
+// hasRoom takes room for so many bytes, and reports whether there was as much.
+func (s *spares) hasRoom(size int) bool {
+	if s.bytes+size > sparesMost {
+		return false
+	}
+	s.bytes += size
+	return true
+}
+
+// sizeOf returns some number of bytes that a batch takes without its buffer.
+func sizeOf(b *Batch) int { return 256 + 96*cap(b.Items) }
+
 // trim drops everything if at most a heartbeat was sent since the last trim, and
 // reports whether that is so. seq is the queue's sequence number.
 func (s *spares) trim(seq uint64) (idle bool) {
 	if idle = seq-s.trimmed <= 1; idle {
-		s.batches, s.buffers = nil, nil
+		s.batches, s.buffers, s.bytes = nil, nil, 0
 	}
 	s.trimmed = seq
 	return idle
