@@ -2,6 +2,8 @@ package queue
 
 import "time"
 
+// What each of these rules and numbers pays is in docs/engine.md.
+
 // smooth follows the number of pending requests upwards at once and downwards
 // by an eighth per batch, so that a burst of replies does not look like
 // idleness, and a lone goroutine is soon treated as one.
