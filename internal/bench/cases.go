@@ -38,7 +38,6 @@ type Case struct {
 	Cluster  bool
 	TLS      bool
 	Task     task // instead of SET and GET
-	Cancel   bool // callers pass a context that can be cancelled
 	OnlyFull bool // left out of -quick
 	OnlyOurs bool // a way of using this library, beside its plain one
 	Tag      string
@@ -68,8 +67,6 @@ func allCases() []Case {
 		{ID: "cluster-c8", Text: "cluster of 3, 8 callers", Callers: 8, Cluster: true, OnlyFull: true},
 		{ID: "cluster-c128", Text: "cluster of 3, 128 callers", Callers: 128, Cluster: true},
 		{ID: "cluster-c1000", Text: "cluster of 3, 1000 callers", Callers: 1000, Cluster: true, OnlyFull: true},
-		{ID: "ctx-c1", Text: "1 caller, cancellable context", Callers: 1, Cancel: true, Tag: "ctx", OnlyFull: true},
-		{ID: "ctx-c128", Text: "128 callers, cancellable context", Callers: 128, Cancel: true, Tag: "ctx"},
 		{ID: "into-c1", Text: "1 caller, GET into its buffer", Callers: 1, OnlyOurs: true, Tag: "into"},
 		{ID: "fence-c128", Text: "128 callers, integrity fence", Callers: 128, OnlyOurs: true, Tag: "fence"},
 		delayed("0.2ms", 200*time.Microsecond), delayed("1ms", time.Millisecond), delayed("10ms", 10*time.Millisecond),
@@ -79,11 +76,10 @@ func allCases() []Case {
 		{ID: "phases", Text: "callers 1 → 512 → 1", Kind: phases, Callers: 512},
 		{ID: "waiting", Text: "10,000 waiting callers", Kind: waiting, Callers: 10_000},
 	}
-	for _, n := range []int{1, 2, 4} {
-		cases = append(cases, Case{
-			ID: fmt.Sprintf("procs%d-c128", n), Text: fmt.Sprintf("GOMAXPROCS %d, 128 callers", n),
-			Callers: 128, Procs: n, OnlyFull: true,
-		})
+	for _, n := range []int{1, 2, 8, 32} {
+		for _, m := range []int{1, 8, 128, 1000} {
+			cases = append(cases, onProcs(n, callers(m)))
+		}
 	}
 	cases = append(cases, serviceCases()...)
 	for _, n := range idleCounts {
@@ -118,10 +114,17 @@ func allCases() []Case {
 const small = 16
 
 func callers(n int) Case {
-	c := Case{ID: fmt.Sprintf("c%d", n), Text: fmt.Sprintf("%d callers", n), Callers: n}
+	c := Case{ID: fmt.Sprintf("c%d", n), Text: fmt.Sprintf("%d callers", n), Callers: n, Tag: "sync"}
 	if n == 1 {
 		c.Text = "1 caller"
 	}
+	return c
+}
+
+func onProcs(n int, c Case) Case {
+	c.ID = fmt.Sprintf("procs%d-%s", n, c.ID)
+	c.Text = fmt.Sprintf("GOMAXPROCS %d, %s", n, c.Text)
+	c.Procs, c.OnlyFull, c.Tag = n, true, ""
 	return c
 }
 

@@ -34,7 +34,7 @@ func TestSelect(t *testing.T) {
 		return out
 	}
 	assert.Equal(t, []string{"c1", "c8"}, ids("c8,c1", false))
-	assert.Equal(t, []string{"procs1-c128", "procs2-c128", "procs4-c128"}, ids("procs*", true))
+	assert.Equal(t, []string{"procs1-c128", "procs2-c128", "procs8-c128", "procs32-c128"}, ids("procs*-c128", true))
 	assert.Greater(t, len(ids("", false)), len(ids("", true)))
 	for _, bad := range []string{"nothing", "[", "c1,,c8"} {
 		_, err := selectCases(bad, false)
@@ -57,9 +57,9 @@ func TestFits(t *testing.T) {
 	assert.False(t, fits("c8", floor))
 	assert.True(t, fits("delay-1ms", floor), "it says what the round trip is")
 	assert.False(t, fits("cluster-c128", "redigo"))
-	assert.False(t, fits("c128", oursCtx))
-	assert.True(t, fits("ctx-c128", oursCtx))
-	assert.True(t, fits("ctx-c128", ours))
+	assert.True(t, fits("c128", oursSync))
+	assert.False(t, fits("1k-c128", oursSync))
+	assert.True(t, fits("1k-c128", ours))
 	assert.False(t, fits("many100-c4", "go-redis auto"))
 	assert.False(t, fits("limit-16", ours))
 }

@@ -93,7 +93,6 @@ type loop struct {
 	batch   int
 	value   []byte
 	callers []*caller
-	cancel  bool
 }
 
 // caller is one goroutine's state, kept from run to run.
@@ -108,7 +107,7 @@ type caller struct {
 
 func (b *bed) loop(c peer.Client, callers int) *loop {
 	l := &loop{
-		client: c, batch: b.Case.Batch, value: bytes.Repeat([]byte{'v'}, b.Case.Size), cancel: b.Case.Cancel,
+		client: c, batch: b.Case.Batch, value: bytes.Repeat([]byte{'v'}, b.Case.Size),
 	}
 	l.fill, _ = c.(peer.Filler)
 	l.step = l.one
@@ -135,12 +134,8 @@ func (l *loop) run(d time.Duration) outcome {
 	for _, w := range l.callers {
 		w.hist, w.ops, w.errors, w.first = hist.Hist{}, 0, 0, nil
 		wg.Go(func() {
-			ctx := context.Background()
-			if l.cancel {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithCancel(ctx)
-				defer cancel()
-			}
+			ctx, cancel := context.WithTimeout(context.Background(), d+time.Minute)
+			defer cancel()
 			if l.batch > 0 {
 				l.batches(ctx, w, &stop)
 			} else {

@@ -9,7 +9,7 @@ import (
 // The clients that targets speak of.
 const (
 	ours     = "redispipe"
-	oursCtx  = "redispipe-ctx"
+	oursSync = "redispipe-sync"
 	oursInto = "redispipe-into"
 	floor    = "bare socket"
 )
@@ -53,8 +53,6 @@ func targets() []target {
 		{"tls-c1", "time ÷ best peer", 1.05, false, beside("tls-c1", nsPerOp)},
 		{"tls-c8", "time ÷ best peer", 0.55, false, beside("tls-c8", nsPerOp)},
 		{"tls-c128", "time ÷ best peer", 0.60, false, beside("tls-c128", nsPerOp)},
-		{"ctx-c1", "SyncCtx ÷ Sync", 1.05, false, ratio("ctx-c1", nsPerOp, oursCtx, ours)},
-		{"ctx-c128", "SyncCtx ÷ Sync", 1.05, false, ratio("ctx-c128", nsPerOp, oursCtx, ours)},
 		{"delay-1ms", "p50 ÷ round trip", 1.10, false, ratio("delay-1ms", p50, ours, floor)},
 		{"delay-1ms", "rate ÷ (callers ÷ round trip)", 0.95, true, rateOfRoundTrip("delay-1ms", 128)},
 		{"c1", "allocations, SET and GET in turn", 1.01, false, figure("c1", allocsPerOp)},
@@ -62,6 +60,9 @@ func targets() []target {
 		{"phases", "last ÷ first", 1.05, false, lastToFirst},
 		{"idle-100", "KiB per idle connection", 64, false, figure("idle-100", bytesPerConn)},
 		{"waiting", "heap bytes per waiting caller, its stack not counted", 1024, false, figure("waiting", heapPerCall)},
+	}
+	for _, id := range []string{"c1", "c8", "c128", "c1000"} {
+		list = append(list, target{id, "SyncCtx ÷ Sync", 1.05, false, ratio(id, nsPerOp, ours, oursSync)})
 	}
 	for _, id := range []string{"c8", "c128", "c1000"} {
 		list = append(list, target{id, "Redis CPU ÷ best peer", 1.00, false, beside(id, serverCPU)})

@@ -88,7 +88,7 @@ var registered []Driver
 // Drivers lists all of them, ours first.
 func Drivers() []Driver {
 	all := []Driver{
-		redispipeSync, redispipeCtx, redispipeInto, redispipeFence,
+		redispipeCtx, redispipeSync, redispipeInto, redispipeFence,
 		bare, redigoPool,
 		goRedisPool, goRedisAuto, goRedisParallel, goRedisDuplex,
 		radixPool, rueidisDefault, rueidisDelay,

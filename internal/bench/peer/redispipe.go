@@ -11,40 +11,40 @@ import (
 
 const redispipeModule = "github.com/joomcode/redispipe"
 
-var redispipeSync = Driver{
-	Name: "redispipe", Module: redispipeModule, How: "redis.Sync on one connection, zero options",
+var redispipeCtx = Driver{
+	Name: "redispipe", Module: redispipeModule, How: "redis.SyncCtx on one connection, zero options",
 	Ours: true, Shared: true, Pipelines: true, Serves: true,
 	Open: func(o Options) (Client, error) {
 		s, err := openRedispipe(o)
-		return redispipeClient{s: redis.Sync{S: s}}, err
+		return redispipeClient{s: redis.SyncCtx{S: s}}, err
 	},
 }
 
-var redispipeCtx = Driver{
-	Name: "redispipe-ctx", Module: redispipeModule, How: "redis.SyncCtx on one connection, zero options",
-	Ours: true, Shared: true, Pipelines: true, OnlyCase: "ctx",
+var redispipeSync = Driver{
+	Name: "redispipe-sync", Module: redispipeModule, How: "redis.Sync, which takes no context, on one connection, zero options",
+	Ours: true, Shared: true, OnlyCase: "sync",
 	Open: func(o Options) (Client, error) {
 		s, err := openRedispipe(o)
-		return redispipeCtxClient{s: redis.SyncCtx{S: s}}, err
+		return redispipeSyncClient{s: redis.Sync{S: s}}, err
 	},
 }
 
 var redispipeInto = Driver{
-	Name: "redispipe-into", Module: redispipeModule, How: "redis.Sync, replies decoded into the caller's buffer by DoInto",
+	Name: "redispipe-into", Module: redispipeModule, How: "redis.SyncCtx, replies decoded into the caller's buffer by DoInto",
 	Ours: true, Shared: true, OnlyCase: "into",
 	Open: func(o Options) (Client, error) {
 		s, err := openRedispipe(o)
-		return redispipeIntoClient{redispipeClient{s: redis.Sync{S: s}}}, err
+		return redispipeIntoClient{redispipeClient{s: redis.SyncCtx{S: s}}}, err
 	},
 }
 
 var redispipeFence = Driver{
-	Name: "redispipe-fence", Module: redispipeModule, How: "redis.Sync with redisconn.Opts.Integrity",
+	Name: "redispipe-fence", Module: redispipeModule, How: "redis.SyncCtx with redisconn.Opts.Integrity",
 	Ours: true, Shared: true, OnlyCase: "fence",
 	Open: func(o Options) (Client, error) {
 		s, err := redisconn.Connect(context.Background(), o.Addrs[0],
 			redisconn.Opts{Logger: redisconn.NoopLogger{}, Integrity: true})
-		return redispipeClient{s: redis.Sync{S: s}}, err
+		return redispipeClient{s: redis.SyncCtx{S: s}}, err
 	},
 }
 
@@ -60,31 +60,29 @@ func openRedispipe(o Options) (redis.Sender, error) {
 	return redisconn.Connect(context.Background(), o.Addrs[0], opts)
 }
 
-type redispipeClient struct{ s redis.Sync }
+type redispipeClient struct{ s redis.SyncCtx }
 
-func (c redispipeClient) Set(_ context.Context, key string, value []byte) error {
-	return redis.AsError(c.s.Do("SET", key, value))
+func (c redispipeClient) Set(ctx context.Context, key string, value []byte) error {
+	return redis.AsError(c.s.Do(ctx, "SET", key, value))
 }
 
-func (c redispipeClient) Get(_ context.Context, key string) ([]byte, error) {
-	return redispipeBytes(c.s.Do("GET", key))
+func (c redispipeClient) Get(ctx context.Context, key string) ([]byte, error) {
+	return redispipeBytes(c.s.Do(ctx, "GET", key))
 }
 
 func (c redispipeClient) Close() { c.s.S.Close() }
 
-func (c redispipeClient) Pipeline(_ context.Context, keys []string, value []byte) (int, error) {
-	return redispipeCheck(c.s.SendMany(redispipeBatch(keys, value)), len(value))
+func (c redispipeClient) Pipeline(ctx context.Context, keys []string, value []byte) (int, error) {
+	return redispipeCheck(c.s.SendMany(ctx, redispipeBatch(keys, value)), len(value))
 }
 
-func (c redispipeClient) ctx() redis.SyncCtx { return redis.SyncCtx{S: c.s.S} }
-
 func (c redispipeClient) Push(ctx context.Context, list string, job []byte) error {
-	return redis.AsError(c.ctx().Do(ctx, "RPUSH", list, job))
+	return redis.AsError(c.s.Do(ctx, "RPUSH", list, job))
 }
 
 func (c redispipeClient) Pop(ctx context.Context, list string) ([]byte, error) {
 	var popped [][]byte
-	if err := c.ctx().DoInto(ctx, &popped, "BLPOP", list, int(popTimeout.Seconds())); err != nil {
+	if err := c.s.DoInto(ctx, &popped, "BLPOP", list, int(popTimeout.Seconds())); err != nil {
 		return nil, err
 	}
 	return popped[1], nil
@@ -98,35 +96,31 @@ func (c redispipeClient) Allow(ctx context.Context, key string, limit int) (allo
 }
 
 func (c redispipeClient) Score(ctx context.Context, board, player string, score float64) error {
-	return redis.AsError(c.ctx().Do(ctx, "ZADD", board, score, player))
+	return redis.AsError(c.s.Do(ctx, "ZADD", board, score, player))
 }
 
 func (c redispipeClient) Top(ctx context.Context, board string, n int) (top []string, err error) {
-	err = c.ctx().DoInto(ctx, &top, "ZREVRANGE", board, 0, n-1)
+	err = c.s.DoInto(ctx, &top, "ZREVRANGE", board, 0, n-1)
 	return top, err
 }
 
 type redispipeIntoClient struct{ redispipeClient }
 
-func (c redispipeIntoClient) GetInto(_ context.Context, key string, buf *[]byte) error {
-	return c.s.DoInto(buf, "GET", key)
+func (c redispipeIntoClient) GetInto(ctx context.Context, key string, buf *[]byte) error {
+	return c.s.DoInto(ctx, buf, "GET", key)
 }
 
-type redispipeCtxClient struct{ s redis.SyncCtx }
+type redispipeSyncClient struct{ s redis.Sync }
 
-func (c redispipeCtxClient) Set(ctx context.Context, key string, value []byte) error {
-	return redis.AsError(c.s.Do(ctx, "SET", key, value))
+func (c redispipeSyncClient) Set(_ context.Context, key string, value []byte) error {
+	return redis.AsError(c.s.Do("SET", key, value))
 }
 
-func (c redispipeCtxClient) Get(ctx context.Context, key string) ([]byte, error) {
-	return redispipeBytes(c.s.Do(ctx, "GET", key))
+func (c redispipeSyncClient) Get(_ context.Context, key string) ([]byte, error) {
+	return redispipeBytes(c.s.Do("GET", key))
 }
 
-func (c redispipeCtxClient) Close() { c.s.S.Close() }
-
-func (c redispipeCtxClient) Pipeline(ctx context.Context, keys []string, value []byte) (int, error) {
-	return redispipeCheck(c.s.SendMany(ctx, redispipeBatch(keys, value)), len(value))
-}
+func (c redispipeSyncClient) Close() { c.s.S.Close() }
 
 func redispipeBytes(res any) ([]byte, error) {
 	if b, ok := res.([]byte); ok {
