@@ -111,7 +111,7 @@ func (c *Client) Cluster() *rediscluster.Cluster { return c.servers.cluster() }
 // ctx is done, and closes the client. The error says how many were left.
 func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
 	}
 	c.subscribing.Lock()
 	if c.subscriber != nil {

@@ -199,7 +199,9 @@ func useShutdown(t *testing.T, url string, _ int) {
 	sub := c.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{})
 	require.NoError(t, sub.Subscribe(ctx, redispubsub.Channel("news")))
 	var none context.Context
-	require.True(t, redis.AsErrorx(c.Shutdown(none)).IsOfType(redis.ErrContextIsNil))
+	err := c.Shutdown(none)
+	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil))
+	require.ErrorIs(t, err, redis.ErrNotSent)
 	require.NoError(t, sub.Err(), "nothing is done without a context")
 
 	futures := redis.ChanFutured{S: c}.SendMany(slices.Repeat([]redis.Request{redis.Req("INCR", "shut")}, 100))
@@ -230,7 +232,7 @@ func useShutdown(t *testing.T, url string, _ int) {
 	<-opened
 	soon, cancel := context.WithCancel(ctx)
 	cancel()
-	err := held.Shutdown(soon)
+	err = held.Shutdown(soon)
 	require.Error(t, err, "a session is open")
 	require.True(t, redis.CausedBy(err, context.Canceled) || errors.Is(err, context.Canceled), "%v", err)
 }
