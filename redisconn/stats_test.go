@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"expvar"
 	"io"
+	"reflect"
 	"testing"
 	"time"
 
@@ -75,6 +76,33 @@ func TestStats(t *testing.T) {
 	sum.Merge(stats)
 	require.EqualValues(t, 2*stats.Requests(), sum.Requests())
 	require.Equal(t, 2*stats.Wire.Count(), sum.Wire.Count())
+}
+
+// Merge adds all counters, and leaves what is no counter.
+func TestMergeAddsAll(t *testing.T) {
+	var one, two redisconn.Stats
+	count := func(s *redisconn.Stats, n uint64) {
+		for _, v := range []reflect.Value{reflect.ValueOf(s).Elem(), reflect.ValueOf(&s.Dedicated).Elem()} {
+			for i := range v.NumField() {
+				switch f := v.Field(i); f.Kind() {
+				case reflect.Int:
+					f.SetInt(int64(n))
+				case reflect.Uint64:
+					f.SetUint(n)
+				}
+			}
+		}
+	}
+	count(&one, 1)
+	count(&two, 2)
+	one.PingLatency, one.Addr = time.Second, "here"
+	sum := one
+	sum.Merge(one)
+	require.Equal(t, time.Second, sum.PingLatency)
+	require.Equal(t, "here", sum.Addr)
+	sum.PingLatency, sum.Addr = 0, ""
+	sum.Queue, sum.Wire, sum.Reading, sum.Callback = nil, nil, nil, nil
+	require.Equal(t, two, sum)
 }
 
 func BenchmarkStats(b *testing.B) {

@@ -40,8 +40,8 @@ type counters struct {
 	writes, writtenRequests            uint64
 	readBytes                          uint64 // of sockets that are gone
 	connects, disconnects, failedDials uint64
-	stages                             [4]redis.Histogram // by redis.Stage
-	lastCallback                       time.Duration      // see CountLastCallback
+	stages                             [redis.StageCallback + 1]redis.Histogram // by redis.Stage
+	lastCallback                       time.Duration                            // see CountLastCallback
 	lastRequests                       int
 	lastRetired                        time.Duration
 }

@@ -13,7 +13,7 @@ type Stats struct {
 	InFlight, Queued, QueuedBytes         int // requests and bytes, with the library's own
 	WaitingForRoom                        int // callers
 	Connects, Disconnects, FailedDials    uint64
-	Stages                                [4]redis.Histogram // by redis.Stage
+	Stages                                [redis.StageCallback + 1]redis.Histogram // by redis.Stage
 }
 
 // Stats returns a snapshot.
