@@ -6,19 +6,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 )
-
-// withRequest adds the request to an error that does not name one.
-func withRequest(err error, cmd string, args []any) error {
-	typed := errorx.Cast(plain(err))
-	if typed == nil {
-		return err
-	}
-	if _, named := typed.Property(EKRequest); named {
-		return typed
-	}
-	return typed.WithProperty(EKRequest, Request{Cmd: cmd, Args: cloneArgs(args)})
-}
 
 // errArgument says that a request has an argument that can't be sent, and what to write instead.
 // It keeps no reference to arg.
@@ -26,11 +15,11 @@ func errArgument(cmd string, pos int, arg any, instead string) *errorx.Error {
 	call := command.Of(cmd, nil)
 	name := call.ShownName(cmd)
 	if bad, ok := arg.(badArg); ok {
-		return within(bad.why[0], "%s: argument %d can't be sent", name, pos).
-			WithProperty(EKArgPos, pos)
+		return errs.Within(bad.why[0], "%s: argument %d can't be sent", name, pos).
+			WithProperty(errs.EKArgPos, pos)
 	}
-	return ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, instead).
-		WithProperty(EKArgPos, pos)
+	return errs.ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, instead).
+		WithProperty(errs.EKArgPos, pos)
 }
 
 // insteadOfArg says what to write instead of an argument. It does not show its value.

@@ -3,6 +3,7 @@ package redis
 import (
 	"reflect"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -37,7 +38,7 @@ func As[T any](res any) (T, error) {
 	err := assign(&v, res)
 	if err != nil {
 		var zero T
-		return zero, Err(err)
+		return zero, errs.Err(err)
 	}
 	return v, nil
 }
@@ -45,7 +46,7 @@ func As[T any](res any) (T, error) {
 // assign sets what dst points to. After an error that may be set in part, if it is read by a
 // plan that says so.
 func assign(dst, res any) error {
-	if err := errorOf(res); err != nil {
+	if err := errs.Of(res); err != nil {
 		return err
 	}
 	if resp.KindOf(dst) != resp.NoKind {
@@ -57,7 +58,7 @@ func assign(dst, res any) error {
 	v := reflect.ValueOf(dst).Elem()
 	p, err := planOf(v.Type())
 	if err != nil {
-		return ErrResponseUnexpected.New("%v", err).WithProperty(EKResponse, res)
+		return errs.ErrResponseUnexpected.New("%v", err).WithProperty(errs.EKResponse, res)
 	}
 	return answered(p.read(v, res), res)
 }
@@ -68,11 +69,11 @@ func answered(err error, res any) error {
 	if err == nil || res == nil {
 		return err
 	}
-	typed := AsErrorx(err)
-	if _, named := typed.Property(EKResponse); named || !typed.IsOfType(ErrResponseUnexpected) {
+	typed := errs.AsErrorx(err)
+	if _, named := typed.Property(errs.EKResponse); named || !typed.IsOfType(errs.ErrResponseUnexpected) {
 		return err
 	}
-	return typed.WithProperty(EKResponse, res)
+	return typed.WithProperty(errs.EKResponse, res)
 }
 
 // assignScalar sets what dst points to, which is of a kind.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -25,7 +26,7 @@ func (q fullQueue) AwaitCapacity(ctx context.Context) error {
 }
 
 func (q fullQueue) err() error {
-	return ErrQueueFull.New("full").WithProperty(wire.EKCapacity, q)
+	return ErrQueueFull.New("full").WithProperty(errs.EKCapacity, q)
 }
 
 func TestDoWaitsForRoom(t *testing.T) {
@@ -97,7 +98,7 @@ type openedQueue struct{ fullQueue }
 func (openedQueue) AwaitCapacity(context.Context) error { return nil }
 
 func (q openedQueue) err() error {
-	return ErrQueueFull.New("full").WithProperty(wire.EKCapacity, q)
+	return ErrQueueFull.New("full").WithProperty(errs.EKCapacity, q)
 }
 
 // A typed read keeps its buffer while it waits for room.

@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -18,18 +19,18 @@ import (
 func Collect(reqs []Request, results []any, dsts ...any) error {
 	switch {
 	case len(results) != len(reqs):
-		return Err(ErrResponseUnexpected.New("%d results of %d requests", len(results), len(reqs)))
+		return errs.Err(errs.ErrResponseUnexpected.New("%d results of %d requests", len(results), len(reqs)))
 	case len(dsts) > len(reqs):
-		return Err(errArgType("%d variables for the results of %d requests", len(dsts), len(reqs)))
+		return errs.Err(errArgType("%d variables for the results of %d requests", len(dsts), len(reqs)))
 	}
 	for i, dst := range dsts {
 		if err := checkTarget(dst, resp.KindOf(dst)); dst != nil && err != nil {
-			return Err(within(err, "variable %d", i))
+			return errs.Err(errs.Within(err, "variable %d", i))
 		}
 	}
 	var failed *BatchError
 	for i, res := range results {
-		err := errorOf(res)
+		err := errs.Of(res)
 		switch {
 		case err != nil:
 			err = withRequest(err, reqs[i].Cmd, reqs[i].Args)
@@ -40,7 +41,7 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 			if failed == nil {
 				failed = &BatchError{Errors: make([]error, len(reqs))}
 			}
-			failed.Errors[i] = Err(err)
+			failed.Errors[i] = errs.Err(err)
 		}
 	}
 	if failed != nil {

@@ -2,7 +2,9 @@ package redis
 
 import (
 	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Blocking reports whether the command may keep its connection waiting, and with it the
@@ -52,13 +54,13 @@ func ForbiddenCommand(name string, singleThreaded bool) error {
 func CheckRequest(req Request, singleThreaded bool) error {
 	call := command.Of(req.Cmd, req.Args)
 	if verdict := call.Verdict(singleThreaded); verdict != command.Allowed {
-		return errVerdict(&call, verdict).WithProperty(EKRequest, req)
+		return errVerdict(&call, verdict).WithProperty(errs.EKRequest, req)
 	}
 	for i, arg := range req.Args {
 		if !call.Sendable(i) {
 			return errArgument(req.Cmd, i, arg, insteadOfArg(req.Cmd, req.Args, i)).
-				WithProperty(EKVal, arg).
-				WithProperty(EKRequest, req)
+				WithProperty(errs.EKVal, arg).
+				WithProperty(errs.EKRequest, req)
 		}
 	}
 	return nil
@@ -74,16 +76,16 @@ func checkQueued(req Request, singleThreaded bool) error {
 func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	switch verdict {
 	case command.Malformed:
-		return ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")
+		return errs.ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")
 	case command.WouldBlock:
-		return ErrCommandForbidden.New("%s blocks, and would delay the other requests of its batch, transaction or connection: send it by itself, with Opts.DedicatedConns not negative", call.Name)
+		return errs.ErrCommandForbidden.New("%s blocks, and would delay the other requests of its batch, transaction or connection: send it by itself, with Opts.DedicatedConns not negative", call.Name)
 	case command.ChangesSession:
 		if command.BoundsTransaction(call.Name) {
-			return ErrCommandForbidden.New("%s can't be a part of a transaction, nor be sent on a connection that others share: %s", call.Name, insteadOf(call.Name))
+			return errs.ErrCommandForbidden.New("%s can't be a part of a transaction, nor be sent on a connection that others share: %s", call.Name, insteadOf(call.Name))
 		}
-		return ErrCommandForbidden.New("%s changes the state of a connection that others share: %s", call.Name, insteadOf(call.Name))
+		return errs.ErrCommandForbidden.New("%s changes the state of a connection that others share: %s", call.Name, insteadOf(call.Name))
 	}
-	return ErrCommandForbidden.New("%s breaks the pairing of requests and replies: %s", call.Name, insteadOf(call.Name))
+	return errs.ErrCommandForbidden.New("%s breaks the pairing of requests and replies: %s", call.Name, insteadOf(call.Name))
 }
 
 // insteadOf tells what to use instead of a command that is refused.

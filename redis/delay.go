@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -85,7 +86,7 @@ func (d Delay) String() string {
 
 // EKDelay is the [Delay] of a request that ended with a time-out, or because its
 // context or its connection ended: see [DelayOf].
-var EKDelay = wire.NewPrintableProperty("delay")
+var EKDelay = errs.EKDelay
 
 // DelayOf returns where the time of a request went that ended with err, if that is
 // known: it is if the request was queued on a connection, in flight, or waiting for room
@@ -93,11 +94,11 @@ var EKDelay = wire.NewPrintableProperty("delay")
 // is the delay of the oldest request in flight. If a cluster has sent the request again, it
 // is the delay of the last attempt; between two attempts it is not known.
 func DelayOf(err error) (Delay, bool) {
-	typed := AsErrorx(err)
+	typed := errs.AsErrorx(err)
 	if typed == nil {
 		return Delay{}, false
 	}
-	delay, ok := typed.Property(EKDelay)
+	delay, ok := typed.Property(errs.EKDelay)
 	if !ok {
 		return Delay{}, false
 	}
@@ -143,5 +144,5 @@ func withDelay(err *errorx.Error, d *Delay) *errorx.Error {
 	if d == nil {
 		return err
 	}
-	return err.WithProperty(EKDelay, *d)
+	return err.WithProperty(errs.EKDelay, *d)
 }

@@ -1,6 +1,9 @@
 package redis
 
-import "github.com/joomcode/redispipe/internal/resp"
+import (
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/resp"
+)
 
 // AppendRequest appends the request in RESP to buf. If an argument has a type
 // that can't be encoded, it returns buf as it was and ErrArgumentType.
@@ -8,8 +11,8 @@ func AppendRequest(buf []byte, req Request) ([]byte, error) {
 	out, bad := resp.AppendCommand(buf, req.Cmd, req.Args)
 	if bad >= 0 {
 		return buf, errArgument(req.Cmd, bad, req.Args[bad], insteadOfArg(req.Cmd, req.Args, bad)).
-			WithProperty(EKVal, req.Args[bad]).
-			WithProperty(EKRequest, req)
+			WithProperty(errs.EKVal, req.Args[bad]).
+			WithProperty(errs.EKRequest, req)
 	}
 	return out, nil
 }

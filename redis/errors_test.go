@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 func TestErrorTraits(t *testing.T) {
@@ -101,9 +101,9 @@ func TestCollectTrace(t *testing.T) {
 func TestWithinKeepsAll(t *testing.T) {
 	delay := Delay{Queue: time.Second}
 	inner := ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "why").
-		WithProperty(EKText, "text").WithProperty(EKDelay, delay).WithProperty(wire.EKCapacity, 1)
-	for _, outer := range []*errorx.Error{within(inner, "element %d", 7), within(within(inner, "element %d", 7), "a value")} {
-		for key, want := range map[errorx.Property]any{EKText: "text", EKDelay: delay, wire.EKCapacity: 1} {
+		WithProperty(EKText, "text").WithProperty(EKDelay, delay).WithProperty(errs.EKCapacity, 1)
+	for _, outer := range []*errorx.Error{errs.Within(inner, "element %d", 7), errs.Within(errs.Within(inner, "element %d", 7), "a value")} {
+		for key, want := range map[errorx.Property]any{EKText: "text", EKDelay: delay, errs.EKCapacity: 1} {
 			got, ok := outer.Property(key)
 			assert.True(t, ok)
 			assert.Equal(t, want, got)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -136,7 +137,7 @@ func appendSlice(out []any, list reflect.Value) ([]any, error) {
 	for i := range list.Len() {
 		var err error
 		if out, err = appendElement(out, list.Index(i)); err != nil {
-			return out, within(err, "element %d", i)
+			return out, errs.Within(err, "element %d", i)
 		}
 	}
 	return out, nil
@@ -151,11 +152,11 @@ func appendMap(out []any, m reflect.Value) ([]any, error) {
 	for entry := m.MapRange(); entry.Next(); {
 		name, err := oneArg(entry.Key())
 		if err != nil {
-			return out, within(err, "a key")
+			return out, errs.Within(err, "a key")
 		}
 		value, err := oneArg(entry.Value())
 		if err != nil {
-			return out, within(err, "a value")
+			return out, errs.Within(err, "a value")
 		}
 		key, _ := resp.ArgText(name)
 		pairs = append(pairs, pair{key, name, value})

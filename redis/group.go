@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // GroupOpts says what a [GroupReader] reads. Stream, Group and Consumer have to be
@@ -44,13 +46,13 @@ type GroupOpts struct {
 
 var (
 	// ErrGroup holds errors of a [GroupReader].
-	ErrGroup = Errors.NewSubNamespace("group")
+	ErrGroup = errs.Errors.NewSubNamespace("group")
 	// ErrGroupOpts: invalid options; nothing is sent.
-	ErrGroupOpts = ErrGroup.NewType("opts", ErrTraitNotSent)
+	ErrGroupOpts = ErrGroup.NewType("opts", errs.ErrTraitNotSent)
 	// ErrGroupBusy: another loop over the same reader is running.
-	ErrGroupBusy = ErrGroup.NewType("busy", ErrTraitNotSent)
+	ErrGroupBusy = ErrGroup.NewType("busy", errs.ErrTraitNotSent)
 	// ErrGroupEntryID: Ack was called with something that is not the ID of an entry.
-	ErrGroupEntryID = ErrGroup.NewType("entry_id", ErrTraitNotSent)
+	ErrGroupEntryID = ErrGroup.NewType("entry_id", errs.ErrTraitNotSent)
 	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
 	// acknowledged. The reader has acknowledged it. Its ID comes with the error.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
@@ -155,7 +157,7 @@ type GroupReader struct {
 func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
-		return nil, Err(err)
+		return nil, errs.Err(err)
 	}
 	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]time.Time{}}, nil
 }
@@ -167,7 +169,7 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 func (r *GroupReader) Ack(ids ...string) error {
 	for _, id := range ids {
 		if !isEntryID(id) {
-			return Err(ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry"))
+			return errs.Err(ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry"))
 		}
 	}
 	r.mu.Lock()
@@ -222,7 +224,7 @@ func (r *GroupReader) acknowledge(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return Err(r.db.Do(ctx, "XACK", args...))
+	return errs.Err(r.db.Do(ctx, "XACK", args...))
 }
 
 // track marks an entry as delivered.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // claimPause is the least time between two passes over what other consumers have
@@ -46,19 +48,19 @@ type claimed struct {
 }
 
 func parseClaimed(res any) (c claimed, err error) {
-	if err := errorOf(res); err != nil {
+	if err := errs.Of(res); err != nil {
 		return c, err
 	}
 	parts, ok := res.([]any)
 	if !ok || len(parts) < 2 {
-		return c, ErrResponseUnexpected.New("XAUTOCLAIM: the reply is not an array of two or three").WithProperty(EKResponse, res)
+		return c, errs.ErrResponseUnexpected.New("XAUTOCLAIM: the reply is not an array of two or three").WithProperty(errs.EKResponse, res)
 	}
 	if c.cursor, err = As[string](parts[0]); err != nil {
-		return c, within(err, "XAUTOCLAIM: the cursor")
+		return c, errs.Within(err, "XAUTOCLAIM: the cursor")
 	}
 	list, err := As[[]any](parts[1])
 	if err != nil {
-		return c, within(err, "XAUTOCLAIM: the entries")
+		return c, errs.Within(err, "XAUTOCLAIM: the entries")
 	}
 	for _, el := range list {
 		if el == nil {
@@ -67,13 +69,13 @@ func parseClaimed(res any) (c claimed, err error) {
 		}
 		e, err := As[Entry[any]](el)
 		if err != nil {
-			return c, within(err, "XAUTOCLAIM")
+			return c, errs.Within(err, "XAUTOCLAIM")
 		}
 		c.entries = append(c.entries, e)
 	}
 	if len(parts) > 2 {
 		if c.deleted, err = As[[]string](parts[2]); err != nil {
-			return c, within(err, "XAUTOCLAIM: what was deleted")
+			return c, errs.Within(err, "XAUTOCLAIM: what was deleted")
 		}
 	}
 	return c, nil
@@ -132,7 +134,7 @@ func parsePending(res any) (owner string, deliveries int, err error) {
 
 func parsePendingEntry(el []any) (p pendingEntry, err error) {
 	if len(el) != 4 {
-		return p, ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(EKResponse, el)
+		return p, errs.ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(errs.EKResponse, el)
 	}
 	var idle int64
 	if p.id, err = As[string](el[0]); err == nil {
@@ -145,7 +147,7 @@ func parsePendingEntry(el []any) (p pendingEntry, err error) {
 		p.deliveries, err = As[int](el[3])
 	}
 	if err != nil {
-		return p, within(err, "XPENDING")
+		return p, errs.Within(err, "XPENDING")
 	}
 	p.idle = time.Duration(min(idle, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 	return p, nil

@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // The server counts an entry as delivered when it is read, and so must a reader whose
@@ -96,7 +98,7 @@ func (l *groupLoop) giveBack(ctx context.Context) error {
 	for deliveries, ids := range byCount {
 		args := append([]any{l.opts.Stream, l.opts.Group, l.opts.Consumer, 0}, ids...)
 		args = append(args, "RETRYCOUNT", deliveries-1, "JUSTID")
-		if err := errorOf(l.db.Do(ctx, "XCLAIM", args...)); err != nil {
+		if err := errs.Of(l.db.Do(ctx, "XCLAIM", args...)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 )
 
@@ -25,10 +26,10 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		switch {
 		case ctx == nil:
-			yield(Message{}, Err(errContextIsNil()))
+			yield(Message{}, errs.Err(errs.NilContext()))
 			return
 		case !r.busy.CompareAndSwap(false, true):
-			yield(Message{}, Err(ErrGroupBusy.New("another loop runs over this reader")))
+			yield(Message{}, errs.Err(ErrGroupBusy.New("another loop runs over this reader")))
 			return
 		}
 		defer r.busy.Store(false)
@@ -39,7 +40,7 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 		left := true // also when the caller's part of the loop panics
 		defer func() {
 			if err := l.flushLast(ctx); err != nil && !left {
-				yield(Message{}, Err(err))
+				yield(Message{}, errs.Err(err))
 			}
 		}()
 		for ctx.Err() == nil {
@@ -106,8 +107,8 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 		return true
 	}
 	l.forget()
-	failure := AsErrorx(err)
-	if !yield(Message{}, Err(err)) || failure.IsOfType(ErrContextClosed) {
+	failure := errs.AsErrorx(err)
+	if !yield(Message{}, errs.Err(err)) || failure.IsOfType(errs.ErrContextClosed) {
 		return false
 	}
 	if !failure.IsOfType(ErrGroupDestroyed) {
@@ -120,13 +121,13 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Message, error) bool) bool {
 	switch {
 	case item.err != nil:
-		return yield(item.Message, Err(item.err))
+		return yield(item.Message, errs.Err(item.err))
 	case l.opts.MaxDeliveries > 0 && item.Deliveries > l.opts.MaxDeliveries:
 		err := l.opts.DeadLetter(ctx, item.Message)
 		if err == nil {
 			err = l.Ack(item.ID)
 		}
-		return err == nil || yield(item.Message, Err(err))
+		return err == nil || yield(item.Message, errs.Err(err))
 	}
 	l.track(item.ID)
 	return yield(item.Message, nil)
@@ -197,7 +198,7 @@ func (l *groupLoop) readNew(ctx context.Context) error {
 		block = []any{"BLOCK", ms}
 	}
 	entries, err := l.read(ctx, ">", block...)
-	if failure := AsErrorx(err); failure != nil && failure.IsOfType(ErrCommandForbidden) && !l.polls {
+	if failure := errs.AsErrorx(err); failure != nil && failure.IsOfType(errs.ErrCommandForbidden) && !l.polls {
 		l.polls = true
 		return nil
 	}
@@ -235,7 +236,7 @@ func (l *groupLoop) rejoin(ctx context.Context) error {
 		l.leave()
 		return ErrGroupDestroyed.New("the group or its stream is gone: it begins at Start again")
 	}
-	err := AsErrorx(l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM"))
+	err := errs.AsErrorx(l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM"))
 	if err == nil || strings.HasPrefix(err.Message(), "BUSYGROUP") { // another reader was quicker
 		return nil
 	}
@@ -244,6 +245,6 @@ func (l *groupLoop) rejoin(ctx context.Context) error {
 
 // isNoGroup reports whether the server says that there is no such group, or stream.
 func isNoGroup(err error) bool {
-	failure := AsErrorx(err)
-	return failure != nil && failure.IsOfType(ErrResult) && strings.HasPrefix(failure.Message(), "NOGROUP")
+	failure := errs.AsErrorx(err)
+	return failure != nil && failure.IsOfType(errs.ErrResult) && strings.HasPrefix(failure.Message(), "NOGROUP")
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"reflect"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -12,11 +13,11 @@ import (
 func FieldNames[T any]() []any {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
-		return []any{newBadArg(ErrArgumentType.New("%v is not a struct", t))}
+		return []any{newBadArg(errs.ErrArgumentType.New("%v is not a struct", t))}
 	}
 	fields, err := fieldsOf(t)
 	if err != nil {
-		return []any{newBadArg(ErrArgumentType.New("%v", err))}
+		return []any{newBadArg(errs.ErrArgumentType.New("%v", err))}
 	}
 	names := make([]any, len(fields))
 	for i, f := range fields {
@@ -30,13 +31,13 @@ func FieldNames[T any]() []any {
 // is returned as it is. If the result is not an array of the same length, Zip returns
 // an [ErrResponseUnexpected]. DoInto does this for HMGET by itself.
 func Zip(names []any, res any) any {
-	if errorOf(res) != nil {
+	if errs.Of(res) != nil {
 		return res
 	}
 	values, ok := res.([]any)
 	if !ok || len(values) != len(names) {
-		return ErrResponseUnexpected.New("a reply of type %T is not an array of %d values", res, len(names)).
-			WithProperty(EKResponse, res)
+		return errs.ErrResponseUnexpected.New("a reply of type %T is not an array of %d values", res, len(names)).
+			WithProperty(errs.EKResponse, res)
 	}
 	pairs := make([]any, 0, 2*len(names))
 	for i, name := range names {

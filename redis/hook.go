@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -209,11 +210,11 @@ func (o *observation) completed(res any, place wire.Place) (end Completion) {
 		outcome := OutcomeOf(res)
 		if outcome > end.Outcome {
 			end.Outcome = outcome
-			end.Err = Err(res)
+			end.Err = errs.Err(res)
 		}
 	}
-	if typed := AsErrorx(end.Err); typed != nil && end.Address == "" {
-		address, _ := typed.Property(EKAddress)
+	if typed := errs.AsErrorx(end.Err); typed != nil && end.Address == "" {
+		address, _ := typed.Property(errs.EKAddress)
 		end.Address, _ = address.(string)
 	}
 	return end

@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"iter"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Field is a field of a hash with its value.
@@ -62,7 +64,7 @@ func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq
 func elements[T any](ctx context.Context, s Sender, opts ScanOpts, width int, read func(*T, []string) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		fail := func(err error) { yield(none, Err(traced(withRequest(err, opts.Cmd, nil)))) }
+		fail := func(err error) { yield(none, errs.Err(traced(withRequest(err, opts.Cmd, nil)))) }
 		for it := (SyncCtx{S: s}).Scanner(ctx, opts); ; {
 			batch, err := it.Next()
 			switch {
@@ -72,7 +74,7 @@ func elements[T any](ctx context.Context, s Sender, opts ScanOpts, width int, re
 				fail(err)
 				return
 			case len(batch)%width != 0:
-				fail(ErrResponseUnexpected.New("scan: an element is cut off").WithProperty(EKResponse, batch))
+				fail(errs.ErrResponseUnexpected.New("scan: an element is cut off").WithProperty(errs.EKResponse, batch))
 				return
 			}
 			for ; len(batch) > 0; batch = batch[width:] {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"sync"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Library is the source of a library of functions, which Redis has from 7.0 on. Servers
@@ -53,7 +55,7 @@ const maxFunctionRounds = 4
 // any request.
 func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
 	if ctx == nil {
-		return errContextIsNil()
+		return errs.NilContext()
 	}
 	r := f.Request(keys, args...)
 	return f.until(ctx, to, func() any { return do(ctx, to, r.Cmd, r.Args, nil, nil) })
@@ -63,10 +65,10 @@ func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any
 // [SyncCtx.DoInto] does.
 func (f *Function) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
 	if ctx == nil {
-		return Err(errContextIsNil())
+		return errs.Err(errs.NilContext())
 	}
 	r := f.Request(keys, args...)
-	return Err(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
+	return errs.Err(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
 }
 
 // Request returns a request that calls the function, for batches and transactions. A
@@ -118,6 +120,6 @@ func (l *Library) reload(ctx context.Context, to Sender) bool {
 
 // noFunction reports whether a server has refused a call since it lacks the function.
 func noFunction(res any) bool {
-	err := AsErrorx(res)
-	return err != nil && err.IsOfType(ErrResult) && strings.HasPrefix(err.Message(), "ERR Function not found")
+	err := errs.AsErrorx(res)
+	return err != nil && err.IsOfType(errs.ErrResult) && strings.HasPrefix(err.Message(), "ERR Function not found")
 }

@@ -1,6 +1,10 @@
 package redis
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
 
 // readList reads the elements of a result into a variable of type t: begin makes room for
 // so many, read sets one. Null calls neither. A list of pairs may be flat.
@@ -23,7 +27,7 @@ func readList(t reflect.Type, res any, pairs bool, begin func(n int), read func(
 			el = list[i : i+2]
 		}
 		if err := read(i/step, el); err != nil {
-			return within(err, "element %d", i/step)
+			return errs.Within(err, "element %d", i/step)
 		}
 	}
 	return nil
@@ -44,8 +48,8 @@ func readMap(t reflect.Type, res any, begin func(n int), read func(k, v any) err
 }
 
 // inKey and inValue say of an error which part of a map it is about.
-func inKey(err error) error   { return within(err, "a key") }
-func inValue(err error) error { return within(err, "a value") }
+func inKey(err error) error   { return errs.Within(err, "a key") }
+func inValue(err error) error { return errs.Within(err, "a value") }
 
 // Slices and maps of Scalar types have plans that take less reflection.
 func init() {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Slices and maps are read in one way, whether that takes reflection or not.
@@ -66,7 +66,7 @@ func assertSame(t *testing.T, text string, one, other error) {
 		return
 	}
 	assertType(t, AsErrorx(one).Type(), other)
-	for _, key := range wire.Properties {
+	for _, key := range errs.Properties {
 		want, _ := AsErrorx(one).Property(key)
 		got, _ := AsErrorx(other).Property(key)
 		assert.Equal(t, want, got)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -109,7 +110,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		if !allFull(m.all) {
 			return m.all
 		}
-		if again, err := awaitCapacity(ctx, errorOf(m.all[0])); !again {
+		if again, err := awaitCapacity(ctx, errs.Of(m.all[0])); !again {
 			if ctx.Err() != nil {
 				return slices.Repeat([]any{err}, len(reqs))
 			}
@@ -121,8 +122,8 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 // allFull reports whether all results are errors of a full queue.
 func allFull(results []any) bool {
 	for _, res := range results {
-		err := AsErrorx(res)
-		if err == nil || !err.IsOfType(ErrQueueFull) {
+		err := errs.AsErrorx(res)
+		if err == nil || !err.IsOfType(errs.ErrQueueFull) {
 			return false
 		}
 	}
@@ -137,7 +138,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		return h.doTransaction(ctx, reqs, seen)
 	}
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, AsError(traced(withdrawn(ctx)))
+		return nil, errs.AsError(traced(withdrawn(ctx)))
 	}
 	for {
 		w := newWaiter(s)
@@ -153,7 +154,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		}
 		results, err := TransactionResponse(res)
 		if err != nil {
-			err = AsError(traced(err))
+			err = errs.AsError(traced(err))
 		}
 		return results, err
 	}

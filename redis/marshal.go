@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // ArgMarshaler is a type that converts itself to an argument: a value of a type that
@@ -37,7 +38,7 @@ var marshalers sync.Map
 func marshalerOf(t reflect.Type) (marshaler, error) {
 	if known, ok := marshalers.Load(t); ok {
 		m, _ := known.(marshaler)
-		return m, errorOf(known)
+		return m, errs.Of(known)
 	}
 	m, err := newMarshaler(t)
 	if err != nil {
@@ -111,7 +112,7 @@ func marshalSelf(v reflect.Value) (arg any, absent bool, err error) {
 		method = "MarshalBinary"
 		arg, err = self.MarshalBinary()
 	}
-	return arg, false, byUser(ErrArgumentType, err, method, v.Type())
+	return arg, false, byUser(errs.ErrArgumentType, err, method, v.Type())
 }
 
 func marshalScalar(v reflect.Value) (any, bool, error) {

@@ -1,8 +1,6 @@
 package redis
 
-import (
-	"errors"
-)
+import "github.com/joomcode/redispipe/internal/errs"
 
 // Outcome is what became of a request.
 type Outcome uint8
@@ -19,39 +17,17 @@ const (
 )
 
 // String implements fmt.Stringer.
-func (o Outcome) String() string {
-	switch o {
-	case OutcomeValue:
-		return "value"
-	case OutcomeRefused:
-		return "refused"
-	case OutcomeNotSent:
-		return "not sent"
-	}
-	return "unknown"
-}
+func (o Outcome) String() string { return errs.Outcome(o).String() }
 
 // OutcomeOf returns the outcome of a request that ended with res, which is a result or
 // the error that a wrapper has made of one. If DoInto or As could not read a reply, the
 // outcome is a value, since the request ran. Errors of other libraries are
 // OutcomeUnknown.
 func OutcomeOf(res any) Outcome {
-	err := AsErrorx(res)
-	switch {
-	case err == nil || res == any(ScanEOF):
+	if res == any(ScanEOF) {
 		return OutcomeValue
-	case err.IsOfType(ErrResult):
-		return OutcomeRefused
-	case err.HasTrait(ErrTraitNotSent) || ErrOpts.IsNamespaceOf(err.Type()):
-		return OutcomeNotSent
-	case err.IsOfType(ErrResponseNil):
-		return OutcomeValue
-	case err.IsOfType(ErrResponseUnexpected):
-		if _, answered := err.Property(EKResponse); answered {
-			return OutcomeValue
-		}
 	}
-	return OutcomeUnknown
+	return Outcome(errs.OutcomeOf(res))
 }
 
 // SafeToRetry reports whether a request that ended with err can be sent again, even if
@@ -63,16 +39,16 @@ func OutcomeOf(res any) Outcome {
 // If the context has ended, use a new one. Let some time pass between attempts, and
 // bound their number.
 func SafeToRetry(err error) bool {
-	failure := AsErrorx(err)
+	failure := errs.AsErrorx(err)
 	switch {
-	case failure == nil, failure.IsOfType(ErrContextClosed), isOfResult(err):
+	case failure == nil, failure.IsOfType(errs.ErrContextClosed), isOfResult(err):
 		return false
-	case failure.HasTrait(ErrTraitTransient), failure.IsOfType(ErrRequestWithdrawn):
+	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
 		return true
-	case ErrRequest.IsNamespaceOf(failure.Type()), ErrOpts.IsNamespaceOf(failure.Type()):
+	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()):
 		return false
 	}
-	return failure.HasTrait(ErrTraitNotSent)
+	return failure.HasTrait(errs.ErrTraitNotSent)
 }
 
 // CausedBy reports whether target is err or among its causes, as errors.Is does for
@@ -82,11 +58,4 @@ func SafeToRetry(err error) bool {
 // The cause of an [ErrRequestCancelled] is why the caller's context ended:
 // context.Canceled or context.DeadlineExceeded. These may be the causes of other
 // errors, too, such as a dial that took too long.
-func CausedBy(err, target error) bool {
-	for cause := range causes(plain(err)) {
-		if errors.Is(cause, target) {
-			return true
-		}
-	}
-	return false
-}
+func CausedBy(err, target error) bool { return errs.CausedBy(err, target) }

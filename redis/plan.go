@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // ResultUnmarshaler is a type that reads itself from a result, which is of any of the
@@ -37,7 +39,7 @@ type plan struct {
 
 // readPart is read for a part of a result, which may be an error.
 func (p *plan) readPart(dst reflect.Value, el any) error {
-	if err := errorOf(el); err != nil {
+	if err := errs.Of(el); err != nil {
 		return err
 	}
 	return p.read(dst, el)
@@ -70,7 +72,7 @@ func knownPlan(t reflect.Type) (*plan, error) {
 	if p, ok := known.(*plan); ok {
 		return p, nil
 	}
-	return nil, errorOf(known)
+	return nil, errs.Of(known)
 }
 
 // planner are the plans that are being made. A type that contains itself meets

@@ -3,6 +3,8 @@ package redis
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // structPlan reads names with values into the fields of a struct.
@@ -77,12 +79,12 @@ func (s *structPlan) read(dst reflect.Value, res any) error {
 		return err
 	}
 	if !known {
-		return ErrResponseUnexpected.New("a reply of type %T has no field of %v", res, s.typ).
-			WithProperty(EKResponse, res)
+		return errs.ErrResponseUnexpected.New("a reply of type %T has no field of %v", res, s.typ).
+			WithProperty(errs.EKResponse, res)
 	}
 	for i := range s.fields {
 		if f := &s.fields[i]; !seen[i] && !f.mayMiss() {
-			return within(errNull(f.typ), "%s is missing", f.label)
+			return errs.Within(errNull(f.typ), "%s is missing", f.label)
 		}
 	}
 	return nil
@@ -112,7 +114,7 @@ func (f *fieldPlan) read(s reflect.Value, value any) error {
 		return nil
 	}
 	if err := f.plan.readPart(s.FieldByIndex(f.index), value); err != nil {
-		return within(err, "%s", f.label)
+		return errs.Within(err, "%s", f.label)
 	}
 	return nil
 }

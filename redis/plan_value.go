@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -80,9 +81,9 @@ func readDuration(dst reflect.Value, res any) error {
 	}
 	d, bad := time.ParseDuration(string(text))
 	if bad != nil || resp.IsWhole(text) && string(text) != "0" {
-		return ErrResponseUnexpected.New(
+		return errs.ErrResponseUnexpected.New(
 			"a reply of type %T can't be read as %v: use Seconds, Milliseconds or a field's unit for a number", res, dst.Type()).
-			WithProperty(EKResponse, res)
+			WithProperty(errs.EKResponse, res)
 	}
 	dst.SetInt(int64(d))
 	return nil
@@ -90,7 +91,7 @@ func readDuration(dst reflect.Value, res any) error {
 
 func readUnmarshaler(dst reflect.Value, res any) error {
 	err := dst.Addr().Interface().(ResultUnmarshaler).UnmarshalRedis(res)
-	return byUser(ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
+	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
 }
 
 func readText(dst reflect.Value, res any) error {
@@ -99,7 +100,7 @@ func readText(dst reflect.Value, res any) error {
 		return err
 	}
 	err = dst.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text)
-	return byUser(ErrResponseUnexpected, err, "UnmarshalText", dst.Type())
+	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalText", dst.Type())
 }
 
 func readBinary(dst reflect.Value, res any) error {
@@ -108,7 +109,7 @@ func readBinary(dst reflect.Value, res any) error {
 		return err
 	}
 	err = dst.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(text)
-	return byUser(ErrResponseUnexpected, err, "UnmarshalBinary", dst.Type())
+	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalBinary", dst.Type())
 }
 
 // readUnit sets a time.Time or a time.Duration to a number of units.

@@ -3,6 +3,8 @@ package redis
 import (
 	"errors"
 	"fmt"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // ResultError is the first error among the results of several requests.
@@ -21,7 +23,7 @@ func (e *ResultError) Unwrap() error { return e.Err }
 // return them, is an error, and nil otherwise. See [Collect] for all of them.
 func FirstError(results []any) error {
 	for i, res := range results {
-		if err := Err(res); err != nil {
+		if err := errs.Err(res); err != nil {
 			return &ResultError{i, err}
 		}
 	}

@@ -1,17 +1,18 @@
 package redis
 
 import (
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // ScanResponse splits the response to a SCAN command into the next cursor and the
 // batch.
 func ScanResponse(res any) (it []byte, keys []string, err error) {
-	if err := errorOf(res); err != nil {
+	if err := errs.Of(res); err != nil {
 		return nil, nil, err
 	}
 	unexpected := func(what string) error {
-		return ErrResponseUnexpected.New("scan: %s", what).WithProperty(EKResponse, res)
+		return errs.ErrResponseUnexpected.New("scan: %s", what).WithProperty(errs.EKResponse, res)
 	}
 	pair, ok := res.([]any)
 	if !ok || len(pair) != 2 {

@@ -1,6 +1,10 @@
 package redis
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
 
 // Scored is a member of a sorted set with its score. [As] and DoInto read it, and
 // slices of it, from the replies to ZRANGE with WITHSCORES, ZPOPMIN and the like,
@@ -18,10 +22,10 @@ func (s *Scored[T]) UnmarshalRedis(res any) error {
 		return err
 	}
 	if err := assign(&s.Member, pair[0]); err != nil {
-		return within(err, "a member")
+		return errs.Within(err, "a member")
 	}
 	if err := assign(&s.Score, pair[1]); err != nil {
-		return within(err, "a score")
+		return errs.Within(err, "a score")
 	}
 	return nil
 }
@@ -31,7 +35,7 @@ func (s *Scored[T]) pair() {}
 func (s Scored[T]) flatten(out []any) ([]any, error) {
 	member, err := oneArg(reflect.ValueOf(&s.Member).Elem())
 	if err != nil {
-		return out, within(err, "a member")
+		return out, errs.Within(err, "a member")
 	}
 	return append(out, s.Score, member), nil
 }
@@ -51,10 +55,10 @@ func (e *Entry[T]) UnmarshalRedis(res any) error {
 		return err
 	}
 	if err := assign(&e.ID, pair[0]); err != nil {
-		return within(err, "an ID")
+		return errs.Within(err, "an ID")
 	}
 	if err := assign(&e.Value, pair[1]); err != nil {
-		return within(err, "an entry")
+		return errs.Within(err, "an entry")
 	}
 	return nil
 }

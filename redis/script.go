@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Script is a Lua script. A call sends its hash (EVALSHA), and its body to a server
@@ -68,7 +70,7 @@ func (s *Script) ServerHash() *Script {
 // sent, and the result is an [ErrScriptHash].
 func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
 	if ctx == nil {
-		return errContextIsNil()
+		return errs.NilContext()
 	}
 	r := s.requestTo(to, keys, args)
 	res := do(ctx, to, r.Cmd, r.Args, nil, nil)
@@ -81,7 +83,7 @@ func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) 
 // DoInto runs the script and reads its reply into dst, as [SyncCtx.DoInto] does.
 func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
 	if ctx == nil {
-		return errContextIsNil()
+		return errs.NilContext()
 	}
 	r := s.requestTo(to, keys, args)
 	err := doInto(ctx, to, dst, r.Cmd, r.Args)
@@ -142,18 +144,18 @@ func (s *Script) Load(ctx context.Context, to Sender) error {
 // that they, and done, answer with. done gets results that are no errors.
 func onShards(ctx context.Context, to Sender, req Request, done func(any) error) error {
 	if ctx == nil {
-		return Err(errContextIsNil())
+		return errs.Err(errs.NilContext())
 	}
 	var failed []error
 	to.EachShard(func(shard Sender, err error) bool {
 		if err == nil {
 			res := SyncCtx{S: shard}.Send(ctx, req)
-			if err = errorOf(res); err == nil {
+			if err = errs.Of(res); err == nil {
 				err = done(res)
 			}
 		}
 		if err != nil {
-			failed = append(failed, Err(err))
+			failed = append(failed, errs.Err(err))
 		}
 		return true
 	})
@@ -219,7 +221,7 @@ func (s *Script) confirm(hash string) error {
 
 func (s *Script) errDisputed() error {
 	if s.fromServer {
-		return ErrScriptHash.New("servers do not agree on the script's hash: send its body, with %s", s.byBody)
+		return errs.ErrScriptHash.New("servers do not agree on the script's hash: send its body, with %s", s.byBody)
 	}
-	return ErrScriptHash.New("the server has another hash for the script: use Script.ServerHash")
+	return errs.ErrScriptHash.New("the server has another hash for the script: use Script.ServerHash")
 }

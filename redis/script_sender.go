@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -149,7 +150,7 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 	if results, ok := res.([]any); ok && len(results) == len(m.calls) {
 		refused := map[*Script]any{}
 		for i, c := range m.calls {
-			if c == nil || errorOf(results[i]) == nil {
+			if c == nil || errs.Of(results[i]) == nil {
 				continue
 			}
 			if first, ok := refused[c.script]; !ok {
@@ -201,7 +202,7 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 		c.missed(addressOf(missed))
 		return
 	}
-	if errorOf(res) == nil && !c.script.loaded.Load() {
+	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
 	resolve(c.To, res, c.n)
@@ -258,7 +259,7 @@ func (p afterMiss) Send(r Request, cb Future, n uint64) {
 
 // noScript returns res if it is an ErrNoScript.
 func noScript(res any) *errorx.Error {
-	if err := AsErrorx(res); err != nil && err.IsOfType(ErrNoScript) {
+	if err := errs.AsErrorx(res); err != nil && err.IsOfType(errs.ErrNoScript) {
 		return err
 	}
 	return nil
@@ -266,7 +267,7 @@ func noScript(res any) *errorx.Error {
 
 // addressOf returns the node that answered with the error, or "" if it is not known.
 func addressOf(err *errorx.Error) string {
-	addr, _ := err.Property(EKAddress)
+	addr, _ := err.Property(errs.EKAddress)
 	text, _ := addr.(string)
 	return text
 }

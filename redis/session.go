@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -52,12 +53,12 @@ func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 		keys = []string{key}
 	}
 	session, err := openSession(ctx, s, keys, nil)
-	return session, Err(err)
+	return session, errs.Err(err)
 }
 
 func openSession(ctx context.Context, s Sender, keys []string, last error) (*Session, error) {
 	if ctx == nil {
-		return nil, errContextIsNil()
+		return nil, errs.NilContext()
 	}
 	if ctx.Err() != nil {
 		return nil, withdrawn(ctx)
@@ -65,7 +66,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	hooks, s := unhook(s)
 	lender := innerOf(s)
 	if lender == nil {
-		return nil, ErrSession.New("a %T has no sessions, nor has any other type that wraps a sender, since its methods would be left out: "+
+		return nil, errs.ErrSession.New("a %T has no sessions, nor has any other type that wraps a sender, since its methods would be left out: "+
 			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}
 	conn, err := lender.OpenDedicated(ctx, keys, last)
@@ -112,9 +113,9 @@ func (s *Session) enter() error {
 		return nil
 	}
 	if s.state.Load() == sessionClosed {
-		return ErrSessionClosed.New("the session is closed: open another one")
+		return errs.ErrSessionClosed.New("the session is closed: open another one")
 	}
-	return ErrSessionBusy.New("the session is in use: a session is for one goroutine")
+	return errs.ErrSessionBusy.New("the session is in use: a session is for one goroutine")
 }
 
 // exit ends a call.
@@ -139,7 +140,7 @@ func (s *Session) Do(cmd string, args ...any) any {
 // DoInto sends a command and reads its reply into dst: see [Sync.DoInto].
 func (s *Session) DoInto(dst any, cmd string, args ...any) error {
 	if err := checkTarget(dst, resp.KindOf(dst)); err != nil {
-		return Err(err)
+		return errs.Err(err)
 	}
 	return readInto(dst, s.Do(cmd, args...), cmd, args)
 }
@@ -162,7 +163,7 @@ func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
 	results, err := s.transaction(reqs, &place)
 	var res any = results
 	if err != nil {
-		err = Err(traced(err))
+		err = errs.Err(traced(err))
 		res = err
 	}
 	o.end(res, place)
@@ -189,7 +190,7 @@ func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 		switch {
 		case i < answered:
 		case bad >= 0 && i != bad:
-			results[i] = ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
+			results[i] = errs.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
 		default:
 			results[i] = err
 		}
@@ -227,7 +228,7 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 		return nil, err
 	}
 	results, err := TransactionResponse(ExecResult(multi, exec, len(reqs)))
-	if cause := AsErrorx(refused); cause != nil && err != nil && AsErrorx(err).IsOfType(ErrExecAbort) && passes(cause) {
+	if cause := errs.AsErrorx(refused); cause != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && passes(cause) {
 		return nil, cause
 	}
 	return results, err

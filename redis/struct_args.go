@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"sync"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // structArgs are the fields of a struct that Args takes.
@@ -22,7 +24,7 @@ var structArgsByType sync.Map
 func structArgsOf(t reflect.Type) (structArgs, error) {
 	if known, ok := structArgsByType.Load(t); ok {
 		s, _ := known.(structArgs)
-		return s, errorOf(known)
+		return s, errs.Of(known)
 	}
 	s, err := newStructArgs(t)
 	if err != nil {
@@ -43,7 +45,7 @@ func newStructArgs(t reflect.Type) (structArgs, error) {
 		s[i] = fieldArg{field: f, name: f.name, marshal: unitMarshaler(f.unit)}
 		if f.unit == nil {
 			if s[i].marshal, err = marshalerOf(f.typ); err != nil {
-				return nil, within(err, "%s", f.label)
+				return nil, errs.Within(err, "%s", f.label)
 			}
 		}
 	}
@@ -63,7 +65,7 @@ func appendStruct(out []any, v reflect.Value) ([]any, error) {
 		}
 		arg, absent, err := f.marshal(value)
 		if err != nil {
-			return out, within(err, "%s", f.label)
+			return out, errs.Within(err, "%s", f.label)
 		}
 		if !absent {
 			out = append(out, f.name, arg)

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -67,7 +68,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	}
 	step := stepOf(s) // a step that is abandoned goes on
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, AsError(traced(ofStep(withdrawn(ctx), step)))
+		return nil, errs.AsError(traced(ofStep(withdrawn(ctx), step)))
 	}
 	w := newWaiter(nil)
 	w.observed = seen != nil
@@ -79,9 +80,9 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 		if res == ScanEOF {
 			return nil, ScanEOF
 		}
-		return nil, AsError(traced(ofStep(res, step)))
+		return nil, errs.AsError(traced(ofStep(res, step)))
 	default:
-		return nil, ErrResponseUnexpected.New("scanner answered with %T", res)
+		return nil, errs.ErrResponseUnexpected.New("scanner answered with %T", res)
 	}
 }
 
@@ -103,7 +104,7 @@ type SyncCtx struct {
 // request failed: see AsError. Arguments are not kept.
 func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
 	if ctx == nil {
-		return errContextIsNil()
+		return errs.NilContext()
 	}
 	return do(ctx, s.S, cmd, args, nil, nil)
 }
@@ -111,7 +112,7 @@ func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
 // Send sends a request and returns its result.
 func (s SyncCtx) Send(ctx context.Context, r Request) any {
 	if ctx == nil {
-		return errContextIsNil()
+		return errs.NilContext()
 	}
 	return do(ctx, s.S, r.Cmd, r.Args, nil, nil)
 }
@@ -122,7 +123,7 @@ func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 	if ctx == nil {
 		results := make([]any, len(reqs))
 		for i := range results {
-			results[i] = errContextIsNil()
+			results[i] = errs.NilContext()
 		}
 		return results
 	}
@@ -133,7 +134,7 @@ func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 // ends, the transaction may have run (whole) or not.
 func (s SyncCtx) SendTransaction(ctx context.Context, reqs []Request) ([]any, error) {
 	if ctx == nil {
-		return nil, errContextIsNil()
+		return nil, errs.NilContext()
 	}
 	return sendTransaction(ctx, s.S, reqs, nil)
 }
@@ -153,7 +154,7 @@ type SyncCtxIterator struct {
 // the end. After an ErrRequestCancelled the iterator is of no more use.
 func (s SyncCtxIterator) Next() ([]string, error) {
 	if s.ctx == nil {
-		return nil, errContextIsNil()
+		return nil, errs.NilContext()
 	}
 	return scanNext(s.ctx, s.s, nil)
 }

@@ -1,6 +1,10 @@
 package redis
 
-import "context"
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
 
 // Transact is [Sync.SendTransaction], and returns an error if any of the requests failed: with
 // the results of all a *[ResultError], which says which was the first. The others have run
@@ -22,7 +26,7 @@ func (s *Session) Transact(reqs []Request) ([]any, error) {
 
 func transacted(results []any, err error) ([]any, error) {
 	if err != nil {
-		return nil, Err(plain(err))
+		return nil, errs.Err(errs.Plain(err))
 	}
 	return results, FirstError(results)
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -24,7 +25,7 @@ func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 // DoInto is Sync.DoInto with a context.
 func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
 	if ctx == nil {
-		return Err(errContextIsNil())
+		return errs.Err(errs.NilContext())
 	}
 	return doInto(ctx, s.S, dst, cmd, args)
 }
@@ -32,7 +33,7 @@ func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if err := checkTarget(dst, t.Kind); err != nil {
-		return Err(err)
+		return errs.Err(err)
 	}
 	var lent *[]byte
 	if t.Kind == resp.Bytes {
@@ -80,7 +81,7 @@ func readInto(dst, res any, cmd string, args []any) error {
 	if p.partial {
 		fresh = reflect.New(v.Type()).Elem()
 	}
-	err := errorOf(res)
+	err := errs.Of(res)
 	if err == nil {
 		err = answered(p.read(fresh, res), res)
 	}
@@ -88,12 +89,4 @@ func readInto(dst, res any, cmd string, args []any) error {
 		v.Set(fresh)
 	}
 	return ofRequest(err, cmd, args)
-}
-
-// ofRequest names the request that could not be answered, or not be read.
-func ofRequest(err error, cmd string, args []any) error {
-	if err == nil {
-		return nil
-	}
-	return Err(traced(withRequest(err, cmd, args)))
 }

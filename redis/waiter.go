@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -98,10 +97,10 @@ func (w *waiter) Observes() bool { return w.observed }
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
 	if w.ctx != nil && w.ctx.Err() != nil {
-		return ErrRequestCancelled.Wrap(w.ctx.Err(), "the caller's context ended")
+		return errs.ErrRequestCancelled.Wrap(w.ctx.Err(), "the caller's context ended")
 	}
 	if w.state.Load() == callAbandoned {
-		return ErrRequestCancelled.New("the caller's context ended")
+		return errs.ErrRequestCancelled.New("the caller's context ended")
 	}
 	return nil
 }
@@ -156,14 +155,9 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
-// withdrawn is the result of a request that was taken back unsent.
-func withdrawn(ctx context.Context) *errorx.Error {
-	return ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
-}
-
 // abandoned is the result of a request whose caller went away.
 func abandoned(ctx context.Context, t wire.Ticket) error {
-	return withDelay(ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), delayOf(t))
+	return withDelay(errs.ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), delayOf(t))
 }
 
 // do sends one command and waits for its result, which may come into t, if that
@@ -266,11 +260,11 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 // sent again. Then it has to be sent, even if the context has ended meanwhile:
 // the room is kept for it. Else the result is what the request ends with.
 func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
-	full := AsErrorx(err)
-	if !full.IsOfType(ErrQueueFull) {
+	full := errs.AsErrorx(err)
+	if !full.IsOfType(errs.ErrQueueFull) {
 		return false, err
 	}
-	queue, ok := full.Property(wire.EKCapacity)
+	queue, ok := full.Property(errs.EKCapacity)
 	if !ok {
 		return false, err
 	}

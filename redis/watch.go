@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -80,11 +81,11 @@ func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]a
 func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
 	switch {
 	case ctx == nil:
-		return nil, Err(errContextIsNil())
+		return nil, errs.Err(errs.NilContext())
 	case len(keys) == 0:
-		return nil, Err(traced(ErrNoSlotKey.New("Watch needs a key")))
+		return nil, errs.Err(traced(errs.ErrNoSlotKey.New("Watch needs a key")))
 	case attempts < 1:
-		return nil, Err(traced(ErrSession.New("Watch needs an attempt")))
+		return nil, errs.Err(traced(errs.ErrSession.New("Watch needs an attempt")))
 	}
 	w := watch{ctx: ctx, sender: s, keys: keys, f: f, most: attempts}
 	run := w.run
@@ -93,7 +94,7 @@ func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f f
 	}
 	results, err := run()
 	if w.failure == nil { // else err is what f has returned
-		err = Err(err)
+		err = errs.Err(err)
 	}
 	return results, err
 }
@@ -126,7 +127,7 @@ func (w *watch) observed(hooks []*hooked) (results []any, err error) {
 		var res any = results
 		switch {
 		case w.failure != nil:
-			res = ErrRequestWithdrawn.Wrap(w.failure, "the function given to Watch failed")
+			res = errs.ErrRequestWithdrawn.Wrap(w.failure, "the function given to Watch failed")
 		case err != nil:
 			res = err
 		}
@@ -143,13 +144,13 @@ func (w *watch) run() ([]any, error) {
 			return results, err
 		}
 		if tries == w.most {
-			return nil, within(err, "in each of %d attempts", tries)
+			return nil, errs.Within(err, "in each of %d attempts", tries)
 		}
 		if w.unopened >= watchUnopened && time.Since(w.since) >= watchUnopenedFor {
-			return nil, within(err, "after %d attempts", tries)
+			return nil, errs.Within(err, "after %d attempts", tries)
 		}
 		if _, err := pause.For(w.ctx, rand.N(pause.Doubled(watchPauseFirst, watchPauseMost, tries)), nil); err != nil {
-			return nil, within(withdrawn(w.ctx), "after %d attempts", tries)
+			return nil, errs.Within(withdrawn(w.ctx), "after %d attempts", tries)
 		}
 	}
 }
@@ -169,7 +170,7 @@ func (w *watch) attempt() (results []any, err error) {
 	w.again = false
 	if w.session == nil {
 		if w.session, err = openSession(w.ctx, w.sender, w.keys, w.last); err != nil {
-			if passes(AsErrorx(err)) {
+			if passes(errs.AsErrorx(err)) {
 				return nil, err // the sender can't follow the redirect
 			}
 			if w.unopened++; w.unopened == 1 {
@@ -183,7 +184,7 @@ func (w *watch) attempt() (results []any, err error) {
 	for i, key := range w.keys {
 		args[i] = key
 	}
-	if err := errorOf(w.session.sendMany([]Request{Req("WATCH", args...)}, &w.place)[0]); err != nil {
+	if err := errs.Of(w.session.sendMany([]Request{Req("WATCH", args...)}, &w.place)[0]); err != nil {
 		return nil, w.failed(w.unsent(err))
 	}
 	tx := &Tx{session: w.session}
@@ -191,7 +192,7 @@ func (w *watch) attempt() (results []any, err error) {
 		if lost := w.session.check(); lost != nil {
 			return nil, w.failed(w.unsent(lost))
 		}
-		if moved := AsErrorx(err); moved != nil && passes(moved) {
+		if moved := errs.AsErrorx(err); moved != nil && passes(moved) {
 			return nil, w.failed(moved)
 		}
 		w.failure = err
@@ -207,7 +208,7 @@ func (w *watch) attempt() (results []any, err error) {
 	switch {
 	case err == nil || isOfResult(err):
 		return results, err
-	case AsErrorx(err).IsOfType(ErrExecEmpty):
+	case errs.AsErrorx(err).IsOfType(errs.ErrExecEmpty):
 		w.again = true // with the same connection
 		return nil, err
 	}
@@ -227,11 +228,11 @@ func (w *watch) call(tx *Tx) error {
 func (w *watch) failed(err error) error {
 	w.close()
 	w.last = err
-	failure := AsErrorx(err)
-	if to, redirected := failure.Property(EKSlot); redirected && to != any(int64(slot.Of(w.keys[0]))) {
-		return traced(ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
+	failure := errs.AsErrorx(err)
+	if to, redirected := failure.Property(errs.EKSlot); redirected && to != any(int64(slot.Of(w.keys[0]))) {
+		return traced(errs.ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
 	}
-	lost := failure.HasTrait(ErrTraitNotSent) && failure.HasTrait(ErrTraitConnectivity)
+	lost := failure.HasTrait(errs.ErrTraitNotSent) && failure.HasTrait(errs.ErrTraitConnectivity)
 	w.again = w.ctx.Err() == nil && (lost || passes(failure))
 	return err
 }
@@ -243,7 +244,7 @@ func (w *watch) unsent(err error) error {
 	case w.ctx.Err() != nil:
 		return withdrawn(w.ctx)
 	case OutcomeOf(err) == OutcomeUnknown:
-		return ErrSessionLost.Wrap(err, "the connection was lost before EXEC was sent")
+		return errs.ErrSessionLost.Wrap(err, "the connection was lost before EXEC was sent")
 	}
 	return err
 }
@@ -254,5 +255,5 @@ func (s *Session) check() error { return s.exchange(nil, new(wire.Place), nil) }
 // passes reports whether a server refused a request for a reason that passes, or that
 // another node does not have.
 func passes(err *errorx.Error) bool {
-	return err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)
+	return err.HasTrait(errs.ErrTraitClusterMove) || err.HasTrait(errs.ErrTraitTransient)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/aside"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -183,7 +183,7 @@ func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 func (c *Cluster) errClosed() *errorx.Error {
 	err := redis.ErrContextClosed.New("cluster is closed")
 	if why := life.EndedBy(c.ctx); why != nil {
-		err = wire.Because(err, why)
+		err = errs.Because(err, why)
 	}
 	return c.withCluster(err)
 }

@@ -1,8 +1,8 @@
 package rediscluster
 
 import (
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -40,9 +40,9 @@ var (
 
 var (
 	// EKCluster is the *Cluster that handled the request.
-	EKCluster = wire.NewProperty("cluster")
+	EKCluster = errs.NewProperty("cluster")
 	// EKClusterName is its name (string).
-	EKClusterName = wire.NewPrintableProperty("cluster_name")
+	EKClusterName = errs.NewPrintableProperty("cluster_name")
 	// EKPolicy is the policy of the request (ReplicaPolicyEnum).
-	EKPolicy = wire.NewPrintableProperty("policy")
+	EKPolicy = errs.NewPrintableProperty("policy")
 )

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -157,7 +157,7 @@ func (r *refresher) start(ctx context.Context) error {
 	defer context.AfterFunc(r.c.ctx, cancel)() // a logger may close the cluster
 	l, err := r.source.start(making)
 	if why := life.Reason(ctx); err != nil && why != nil {
-		return redis.Err(wire.Because(redis.AsErrorx(err), why))
+		return redis.Err(errs.Because(redis.AsErrorx(err), why))
 	}
 	if err != nil {
 		return err

@@ -2,14 +2,14 @@ package redisconn
 
 import (
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // ErrTraitInitPermanent marks failures to connect that dialing again will not
 // mend: a wrong password, a database that does not exist, a certificate that
 // does not verify, a server that is not a Redis.
-var ErrTraitInitPermanent = wire.ErrTraitInitPermanent
+var ErrTraitInitPermanent = errs.ErrTraitInitPermanent
 
 var (
 	// ErrConnection is the namespace of failures to make or keep a connection. Requests
@@ -44,7 +44,7 @@ var (
 
 var (
 	// EKConnection is the *Connection that handled the request.
-	EKConnection = wire.NewProperty("connection")
+	EKConnection = errs.NewProperty("connection")
 	// EKDb is the database that could not be selected (int).
 	EKDb = dial.EKDb
 	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or why it

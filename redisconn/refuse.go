@@ -3,16 +3,16 @@ package redisconn
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/queue"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // refuse resolves a request that was not queued.
 func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 	if err.IsOfType(redis.ErrQueueFull) {
-		if _, batch := err.Property(wire.EKCapacity); !batch {
-			err = err.WithProperty(wire.EKCapacity, queue.Room{Queue: c.queue, Requests: 1})
+		if _, batch := err.Property(errs.EKCapacity); !batch {
+			err = err.WithProperty(errs.EKCapacity, queue.Room{Queue: c.queue, Requests: 1})
 		}
 	}
 	c.queue.CountLeft(1, 0)
@@ -31,7 +31,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)
 	if others.IsOfType(redis.ErrQueueFull) {
-		others = others.WithProperty(wire.EKCapacity, queue.Room{Queue: c.queue, Requests: len(reqs)})
+		others = others.WithProperty(errs.EKCapacity, queue.Room{Queue: c.queue, Requests: len(reqs)})
 	}
 	for i := range reqs {
 		if i == failed {

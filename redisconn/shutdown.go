@@ -3,8 +3,8 @@ package redisconn
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -13,9 +13,9 @@ var ErrShutdown = redis.Errors.NewType("shutdown")
 
 var (
 	// EKUnsent is how many requests were not sent (int).
-	EKUnsent = wire.NewPrintableProperty("unsent")
+	EKUnsent = errs.NewPrintableProperty("unsent")
 	// EKUnknown is how many requests were sent and not answered (int).
-	EKUnknown = wire.NewPrintableProperty("unknown")
+	EKUnknown = errs.NewPrintableProperty("unknown")
 )
 
 // Shutdown accepts no more requests, waits until those that were accepted are answered

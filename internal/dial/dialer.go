@@ -9,9 +9,9 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Dialer makes sockets. It is safe for use by many goroutines.
@@ -65,7 +65,7 @@ func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Erro
 	if failure != nil {
 		_ = conn.Close()
 		if why := life.Reason(given); why != nil {
-			failure = wire.Because(failure, why)
+			failure = errs.Because(failure, why)
 		}
 		return nil, failure
 	}

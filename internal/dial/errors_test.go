@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -30,7 +30,7 @@ func TestErrors(t *testing.T) {
 	} {
 		require.Equal(t, name, e.of.FullName())
 		err := e.of.NewWithNoMessage()
-		require.Equal(t, e.permanent, err.HasTrait(wire.ErrTraitInitPermanent), name)
+		require.Equal(t, e.permanent, err.HasTrait(errs.ErrTraitInitPermanent), name)
 		ofConnection := peer.ErrConnection.IsNamespaceOf(e.of)
 		require.Equal(t, ofConnection, err.HasTrait(redis.ErrTraitNotSent), name)
 		require.Equal(t, ofConnection, err.HasTrait(redis.ErrTraitConnectivity), name)

@@ -8,14 +8,13 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // The errors of package redisconn, where they are described.
 var (
-	ErrConnection   = redis.Errors.NewSubNamespace("connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	ErrConnection   = errs.Errors.NewSubNamespace("connection", errs.ErrTraitNotSent, errs.ErrTraitConnectivity)
 	ErrNotConnected = ErrConnection.NewType("not_connected")
 )
 
@@ -25,9 +24,9 @@ var ErrUnsolicited = errors.New("a reply that nobody asked for")
 // Closed returns the error of what is refused or ended because the user has closed the
 // connection, or ended the context that it lives with.
 func Closed(ctx context.Context) *errorx.Error {
-	err := redis.ErrContextClosed.New("connection is closed")
+	err := errs.ErrContextClosed.New("connection is closed")
 	if why := life.EndedBy(ctx); why != nil {
-		err = wire.Because(err, why)
+		err = errs.Because(err, why)
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Nonce is what a server is asked to echo. It is random, so that no reply of another
@@ -35,11 +35,11 @@ func Misconf(err *errorx.Error) bool { return strings.HasPrefix(err.Message(), "
 
 // PingRefused reports whether a server that is sane may answer PING so.
 func PingRefused(res any) bool {
-	err := redis.AsErrorx(res)
-	if err == nil || !err.IsOfType(redis.ErrResult) {
+	err := errs.AsErrorx(res)
+	if err == nil || !err.IsOfType(errs.ErrResult) {
 		return false
 	}
 	text := err.Message()
-	return err.HasTrait(redis.ErrTraitTransient) || Misconf(err) ||
+	return err.HasTrait(errs.ErrTraitTransient) || Misconf(err) ||
 		strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH")
 }

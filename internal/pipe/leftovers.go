@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -186,7 +187,7 @@ func (p *Pipe) resolveCancelled(items []queue.Item) {
 	for _, it := range items {
 		err := redis.ErrRequestWithdrawn.New("cancelled before it was sent")
 		if why := wire.WhyCancelled(it.Future); why != nil {
-			err = wire.Because(err, why)
+			err = errs.Because(err, why)
 		}
 		err = p.opts.WithConn(err)
 		if it.Plain {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // param is a parameter of URLs. value is not empty.
@@ -103,12 +103,12 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 		set, known := params[name]
 		switch {
 		case !known && !slices.Contains(withoutEffect, name) && !(u.Sentinel && slices.Contains(ofReplicas, name)):
-			return redis.ErrURL.New("the parameter %s is unknown", u.shown(name, query))
+			return errs.ErrURL.New("the parameter %s is unknown", u.shown(name, query))
 		case len(values) > 1:
-			return redis.ErrURL.New("the parameter %s is given more than once", name)
+			return errs.ErrURL.New("the parameter %s is given more than once", name)
 		case !known || values[0] == "":
 		case !set(u, values[0]):
-			return redis.ErrURL.New("the parameter %s has an invalid value", name)
+			return errs.ErrURL.New("the parameter %s has an invalid value", name)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // URL is what a URL says. What it does not say is zero.
@@ -80,14 +80,14 @@ func parse(text string) (*URL, *errorx.Error) {
 	name, rest, found := strings.Cut(text, "://")
 	kind, known := schemes[strings.ToLower(name)]
 	if !found || !known {
-		return nil, redis.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix://, redis-cluster://, redis-sentinel:// or redis-replicated://")
+		return nil, errs.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix://, redis-cluster://, redis-sentinel:// or redis-replicated://")
 	}
 	u := &URL{Unix: kind.unix, TLS: kind.tls, Cluster: kind.cluster, Replicated: kind.replicated, Sentinel: kind.sentinel}
 	authority, rest := cutAny(rest, "/?#")
 	// A password ends with an @, so one that is not encoded can't be taken for a
 	// parameter or a name, and be shown.
 	if strings.Contains(rest, "@") {
-		return nil, redis.ErrURL.New("there is an @ after the host: in users, passwords and parameters /, ?, # and @ have to be percent-encoded")
+		return nil, errs.ErrURL.New("there is an @ after the host: in users, passwords and parameters /, ?, # and @ have to be percent-encoded")
 	}
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		if err := u.setUser(authority[:at]); err != nil {
@@ -99,18 +99,18 @@ func parse(text string) (*URL, *errorx.Error) {
 	path, query, _ := strings.Cut(rest, "?")
 	path, err := url.PathUnescape(path)
 	if err != nil {
-		return nil, redis.ErrURL.New("its path is not percent-encoded correctly")
+		return nil, errs.ErrURL.New("its path is not percent-encoded correctly")
 	}
 	params, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, redis.ErrURL.New("its parameters are not percent-encoded correctly")
+		return nil, errs.ErrURL.New("its parameters are not percent-encoded correctly")
 	}
 	if fragment != "" && !u.Sentinel {
-		return nil, redis.ErrURL.New("it has a fragment (#)")
+		return nil, errs.ErrURL.New("it has a fragment (#)")
 	}
 	if fragment != "" && (params.Has("password") || params.Has("sentinel_password")) {
 		// A master's name is shown in errors; this may be the rest of the password.
-		return nil, redis.ErrURL.New("there is a # after a password, where it has to be percent-encoded: name the master with master_name")
+		return nil, errs.ErrURL.New("there is a # after a password, where it has to be percent-encoded: name the master with master_name")
 	}
 	u.MasterName = fragment
 	if err := u.setPlace(authority, path); err != nil {
@@ -123,7 +123,7 @@ func parse(text string) (*URL, *errorx.Error) {
 		return nil, err
 	}
 	if u.Sentinel && u.MasterName == "" {
-		return nil, redis.ErrURL.New("it names no master: redis-sentinel://host:port/name, or the parameter master_name")
+		return nil, errs.ErrURL.New("it names no master: redis-sentinel://host:port/name, or the parameter master_name")
 	}
 	return u, nil
 }
@@ -142,7 +142,7 @@ func (u *URL) setUser(info string) *errorx.Error {
 	u.Username, err = url.PathUnescape(name)
 	u.Password, err2 = url.PathUnescape(password)
 	if err != nil || err2 != nil {
-		return redis.ErrURL.New("its user or password is not percent-encoded correctly")
+		return errs.ErrURL.New("its user or password is not percent-encoded correctly")
 	}
 	return nil
 }
@@ -160,9 +160,9 @@ func (u *URL) setPlace(authority, path string) *errorx.Error {
 	if u.Unix {
 		switch {
 		case authority != "":
-			return redis.ErrURL.New("a unix socket has no host: unix:///path")
+			return errs.ErrURL.New("a unix socket has no host: unix:///path")
 		case strings.Trim(path, "/ ") == "" || strings.ContainsRune(path, 0):
-			return redis.ErrURL.New("a unix socket needs a path: unix:///path")
+			return errs.ErrURL.New("a unix socket needs a path: unix:///path")
 		}
 		u.Addrs = []string{path}
 		return nil
@@ -184,7 +184,7 @@ func (u *URL) setPlace(authority, path string) *errorx.Error {
 	case 1:
 		return u.setDB(parts[0])
 	}
-	return redis.ErrURL.New("its path is not that of a database: redis://host:port/number")
+	return errs.ErrURL.New("its path is not that of a database: redis://host:port/number")
 }
 
 // addAddr adds an address. The port may be missing, and the host too.
@@ -195,7 +195,7 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
 			host = host[1 : len(host)-1]
 		} else if strings.Contains(host, ":") {
-			return redis.ErrURL.New("an address is not host:port (of IPv6: [host]:port)")
+			return errs.ErrURL.New("an address is not host:port (of IPv6: [host]:port)")
 		}
 	}
 	if host == "" {
@@ -209,10 +209,10 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 	}
 	host, err = url.PathUnescape(host) // of IPv6: the zone's %25
 	if err != nil || strings.ContainsFunc(host, notOfHost) {
-		return redis.ErrURL.New("an address has a host that can't be one")
+		return errs.ErrURL.New("an address has a host that can't be one")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return redis.ErrURL.New("an address has a port that is not from 1 to 65535")
+		return errs.ErrURL.New("an address has a port that is not from 1 to 65535")
 	}
 	u.Addrs = append(u.Addrs, net.JoinHostPort(host, port))
 	return nil
@@ -225,7 +225,7 @@ func notOfHost(r rune) bool {
 func (u *URL) setDB(text string) *errorx.Error {
 	db, err := strconv.Atoi(text)
 	if err != nil || db < 0 {
-		return redis.ErrURL.New("its database is not a number from 0 on")
+		return errs.ErrURL.New("its database is not a number from 0 on")
 	}
 	u.DB = db
 	return nil

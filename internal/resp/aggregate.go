@@ -1,6 +1,10 @@
 package resp
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
 
 // A nested array starts with room for so many elements: its length alone can't claim memory.
 const nestedFirstStep = 16
@@ -56,7 +60,7 @@ func mapOf(pairs []any) (any, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		key, ok := ArgText(pairs[i])
 		if !ok || pairs[i] == nil {
-			return nil, ErrResponseFormat.New("map key of type %T", pairs[i])
+			return nil, errs.ErrResponseFormat.New("map key of type %T", pairs[i])
 		}
 		m[key] = pairs[i+1]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -152,7 +153,7 @@ func appendReply(buf []byte, res any) []byte {
 	}
 	err := redis.AsErrorx(res)
 	text := err.Message()
-	if line, ok := err.Property(resp.EKLine); ok { // a malformed redirect
+	if line, ok := err.Property(errs.EKLine); ok { // a malformed redirect
 		text = string(line.([]byte))
 	}
 	return fmt.Appendf(buf, "!%d\r\n%s\r\n", len(text), text)
@@ -245,7 +246,7 @@ func FuzzReadResponse(f *testing.F) {
 		require.LessOrEqual(t, n, len(text))
 		if err := redis.AsError(res); err != nil {
 			require.IsType(t, redis.AsErrorx(res), err)
-			if !redis.AsErrorx(res).IsOfType(resp.ErrResult) {
+			if !redis.AsErrorx(res).IsOfType(errs.ErrResult) {
 				return
 			}
 		}
@@ -253,7 +254,7 @@ func FuzzReadResponse(f *testing.F) {
 		require.Equal(t, n, m)
 		require.Equal(t, describeReply(res, nil), describeReply(again, nil))
 		less, _ := read(text[:n-1-int(seed%uint64(n))])
-		assertType(t, resp.ErrIO, less, "%q", text)
+		assertType(t, errs.ErrIO, less, "%q", text)
 		assert.False(t, redis.AsErrorx(less).HasTrait(redis.ErrTraitNotSent))
 	})
 }

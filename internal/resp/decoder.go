@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Decoder is that of package redis, with what connections need beyond it. It is not safe for
@@ -145,7 +147,7 @@ func (d *Decoder) line() ([]byte, error) {
 	d.size += len(line)
 	switch {
 	case len(line) > d.limits.Line || err == bufio.ErrBufferFull || err != nil && len(line) == d.limits.Line:
-		return nil, ErrHeaderlineTooLarge.New("header line is longer than %d bytes", d.limits.Line)
+		return nil, errs.ErrHeaderlineTooLarge.New("header line is longer than %d bytes", d.limits.Line)
 	case err != nil:
 		return nil, d.ioError(err)
 	}
@@ -161,7 +163,7 @@ func (d *Decoder) ioError(err error) *errorx.Error {
 	if err == io.EOF && d.size > 0 {
 		err = io.ErrUnexpectedEOF
 	}
-	return ErrIO.Wrap(err, "reading a reply")
+	return errs.ErrIO.Wrap(err, "reading a reply")
 }
 
 // ReplyDecoder is a future that reads its reply by itself, before it is resolved with what

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -127,7 +128,7 @@ func TestReadResponseBreaksOff(t *testing.T) {
 	for _, c := range validReplies {
 		for n := range len(c.text) {
 			res, size := decode(c.text[:n])
-			assertType(t, resp.ErrIO, res, "%q", c.text[:n])
+			assertType(t, errs.ErrIO, res, "%q", c.text[:n])
 			assert.Equal(t, n, size, "%q", c.text[:n])
 		}
 	}
@@ -141,9 +142,9 @@ func TestReadResponseBreaksOff(t *testing.T) {
 	assert.Equal(t, io.ErrUnexpectedEOF, redis.AsErrorx(res).Cause())
 	failure := errors.New("failure of the socket")
 	res, _ = redis.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("+O"), iotest.ErrReader(failure))))
-	assertType(t, resp.ErrIO, res)
+	assertType(t, errs.ErrIO, res)
 	assert.Equal(t, failure, redis.AsErrorx(res).Cause())
-	assert.True(t, redis.AsErrorx(res).HasTrait(resp.ErrTraitConnectivity))
+	assert.True(t, redis.AsErrorx(res).HasTrait(errs.ErrTraitConnectivity))
 	assert.False(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent))
 }
 
@@ -153,115 +154,115 @@ var hostileReplies = []struct {
 	typ  *errorx.Type
 }{
 	// Lines.
-	{"\r\n", resp.ErrHeaderlineEmpty},
-	{"\n", resp.ErrHeaderlineEmpty},
-	{"+OK\n", resp.ErrNoFinalRN},
-	{"+a\rb\r\n", resp.ErrResponseFormat},
-	{"+a\r\r\n", resp.ErrResponseFormat},
-	{"-a\rb\r\n", resp.ErrResponseFormat},
-	{"OK\r\n", resp.ErrUnknownHeaderType},
-	{"\x00\r\n", resp.ErrUnknownHeaderType},
-	{" +OK\r\n", resp.ErrUnknownHeaderType},
-	{"HTTP/1.1 400 Bad Request\r\n", resp.ErrUnknownHeaderType},
-	{"\x16\x03\x01\x02\x00\x01\r\n", resp.ErrUnknownHeaderType},
-	{"+" + strings.Repeat("x", 1<<20) + "\r\n", resp.ErrHeaderlineTooLarge},
-	{"-" + strings.Repeat("x", 1<<20) + "\r\n", resp.ErrHeaderlineTooLarge},
-	{":" + strings.Repeat("0", 1<<20) + "\r\n", resp.ErrHeaderlineTooLarge},
-	{"*" + strings.Repeat("0", 1<<20) + "\r\n", resp.ErrHeaderlineTooLarge},
-	{strings.Repeat("+", 1<<20), resp.ErrHeaderlineTooLarge},
+	{"\r\n", errs.ErrHeaderlineEmpty},
+	{"\n", errs.ErrHeaderlineEmpty},
+	{"+OK\n", errs.ErrNoFinalRN},
+	{"+a\rb\r\n", errs.ErrResponseFormat},
+	{"+a\r\r\n", errs.ErrResponseFormat},
+	{"-a\rb\r\n", errs.ErrResponseFormat},
+	{"OK\r\n", errs.ErrUnknownHeaderType},
+	{"\x00\r\n", errs.ErrUnknownHeaderType},
+	{" +OK\r\n", errs.ErrUnknownHeaderType},
+	{"HTTP/1.1 400 Bad Request\r\n", errs.ErrUnknownHeaderType},
+	{"\x16\x03\x01\x02\x00\x01\r\n", errs.ErrUnknownHeaderType},
+	{"+" + strings.Repeat("x", 1<<20) + "\r\n", errs.ErrHeaderlineTooLarge},
+	{"-" + strings.Repeat("x", 1<<20) + "\r\n", errs.ErrHeaderlineTooLarge},
+	{":" + strings.Repeat("0", 1<<20) + "\r\n", errs.ErrHeaderlineTooLarge},
+	{"*" + strings.Repeat("0", 1<<20) + "\r\n", errs.ErrHeaderlineTooLarge},
+	{strings.Repeat("+", 1<<20), errs.ErrHeaderlineTooLarge},
 	// Integers.
-	{":\r\n", resp.ErrIntegerParsing},
-	{":-\r\n", resp.ErrIntegerParsing},
-	{":+\r\n", resp.ErrIntegerParsing},
-	{":--1\r\n", resp.ErrIntegerParsing},
-	{":1.5\r\n", resp.ErrIntegerParsing},
-	{":1e3\r\n", resp.ErrIntegerParsing},
-	{":0x10\r\n", resp.ErrIntegerParsing},
-	{": 1\r\n", resp.ErrIntegerParsing},
-	{":1 \r\n", resp.ErrIntegerParsing},
-	{":1\x00\r\n", resp.ErrIntegerParsing},
-	{":9223372036854775808\r\n", resp.ErrIntegerParsing},
-	{":-9223372036854775809\r\n", resp.ErrIntegerParsing},
-	{":18446744073709551616\r\n", resp.ErrIntegerParsing},
-	{":99999999999999999999999999\r\n", resp.ErrIntegerParsing},
+	{":\r\n", errs.ErrIntegerParsing},
+	{":-\r\n", errs.ErrIntegerParsing},
+	{":+\r\n", errs.ErrIntegerParsing},
+	{":--1\r\n", errs.ErrIntegerParsing},
+	{":1.5\r\n", errs.ErrIntegerParsing},
+	{":1e3\r\n", errs.ErrIntegerParsing},
+	{":0x10\r\n", errs.ErrIntegerParsing},
+	{": 1\r\n", errs.ErrIntegerParsing},
+	{":1 \r\n", errs.ErrIntegerParsing},
+	{":1\x00\r\n", errs.ErrIntegerParsing},
+	{":9223372036854775808\r\n", errs.ErrIntegerParsing},
+	{":-9223372036854775809\r\n", errs.ErrIntegerParsing},
+	{":18446744073709551616\r\n", errs.ErrIntegerParsing},
+	{":99999999999999999999999999\r\n", errs.ErrIntegerParsing},
 	// Strings.
-	{"$\r\n", resp.ErrIntegerParsing},
-	{"$-\r\n", resp.ErrIntegerParsing},
-	{"$+1\r\na\r\n", resp.ErrIntegerParsing},
-	{"$a\r\n", resp.ErrIntegerParsing},
-	{"$1 \r\na\r\n", resp.ErrIntegerParsing},
-	{"$-2\r\n", resp.ErrResponseFormat},
-	{"$-0\r\n\r\n", resp.ErrResponseFormat},
-	{"$-01\r\n", resp.ErrResponseFormat},
-	{"$-9223372036854775808\r\n", resp.ErrResponseFormat},
-	{"$9223372036854775807\r\n", resp.ErrResponseTooLarge},
-	{"$9223372036854775808\r\n", resp.ErrIntegerParsing},
-	{"$2147483647\r\n", resp.ErrResponseTooLarge},
-	{"$4294967296\r\n", resp.ErrResponseTooLarge},
-	{"$536870913\r\n", resp.ErrResponseTooLarge},
-	{"$536870912\r\n", resp.ErrIO},
-	{"$536870912\r\n" + strings.Repeat("x", 100<<10), resp.ErrIO},
-	{"$0\r\nab", resp.ErrNoFinalRN},
-	{"$1\r\nabc", resp.ErrNoFinalRN},
-	{"$1\r\na\n\n", resp.ErrNoFinalRN},
-	{"$1\r\na\r\r", resp.ErrNoFinalRN},
+	{"$\r\n", errs.ErrIntegerParsing},
+	{"$-\r\n", errs.ErrIntegerParsing},
+	{"$+1\r\na\r\n", errs.ErrIntegerParsing},
+	{"$a\r\n", errs.ErrIntegerParsing},
+	{"$1 \r\na\r\n", errs.ErrIntegerParsing},
+	{"$-2\r\n", errs.ErrResponseFormat},
+	{"$-0\r\n\r\n", errs.ErrResponseFormat},
+	{"$-01\r\n", errs.ErrResponseFormat},
+	{"$-9223372036854775808\r\n", errs.ErrResponseFormat},
+	{"$9223372036854775807\r\n", errs.ErrResponseTooLarge},
+	{"$9223372036854775808\r\n", errs.ErrIntegerParsing},
+	{"$2147483647\r\n", errs.ErrResponseTooLarge},
+	{"$4294967296\r\n", errs.ErrResponseTooLarge},
+	{"$536870913\r\n", errs.ErrResponseTooLarge},
+	{"$536870912\r\n", errs.ErrIO},
+	{"$536870912\r\n" + strings.Repeat("x", 100<<10), errs.ErrIO},
+	{"$0\r\nab", errs.ErrNoFinalRN},
+	{"$1\r\nabc", errs.ErrNoFinalRN},
+	{"$1\r\na\n\n", errs.ErrNoFinalRN},
+	{"$1\r\na\r\r", errs.ErrNoFinalRN},
 	// Arrays.
-	{"*\r\n", resp.ErrIntegerParsing},
-	{"*x\r\n", resp.ErrIntegerParsing},
-	{"*-2\r\n", resp.ErrResponseFormat},
-	{"*2147483647\r\n", resp.ErrResponseTooLarge},
-	{"*9223372036854775807\r\n", resp.ErrResponseTooLarge},
-	{"*134217729\r\n", resp.ErrResponseTooLarge},
-	{"*134217728\r\n", resp.ErrIO},
-	{"*134217728\r\n:1\r\n:2\r\n", resp.ErrIO},
-	{"*1\r\n/\r\n", resp.ErrUnknownHeaderType},
-	{"*2\r\n$1\r\nabc:1\r\n", resp.ErrNoFinalRN},
-	{strings.Repeat("*1\r\n", 1<<20), resp.ErrResponseTooLarge},
-	{strings.Repeat("*1000000\r\n", 1<<18), resp.ErrResponseTooLarge},
-	{strings.Repeat("%1\r\n", 1<<20), resp.ErrResponseTooLarge},
-	{strings.Repeat("%1\r\n+k\r\n", 1<<20), resp.ErrResponseTooLarge},
-	{strings.Repeat("~1\r\n", 1<<20), resp.ErrResponseTooLarge},
-	{strings.Repeat("|1\r\n", 1<<20), resp.ErrResponseTooLarge},
+	{"*\r\n", errs.ErrIntegerParsing},
+	{"*x\r\n", errs.ErrIntegerParsing},
+	{"*-2\r\n", errs.ErrResponseFormat},
+	{"*2147483647\r\n", errs.ErrResponseTooLarge},
+	{"*9223372036854775807\r\n", errs.ErrResponseTooLarge},
+	{"*134217729\r\n", errs.ErrResponseTooLarge},
+	{"*134217728\r\n", errs.ErrIO},
+	{"*134217728\r\n:1\r\n:2\r\n", errs.ErrIO},
+	{"*1\r\n/\r\n", errs.ErrUnknownHeaderType},
+	{"*2\r\n$1\r\nabc:1\r\n", errs.ErrNoFinalRN},
+	{strings.Repeat("*1\r\n", 1<<20), errs.ErrResponseTooLarge},
+	{strings.Repeat("*1000000\r\n", 1<<18), errs.ErrResponseTooLarge},
+	{strings.Repeat("%1\r\n", 1<<20), errs.ErrResponseTooLarge},
+	{strings.Repeat("%1\r\n+k\r\n", 1<<20), errs.ErrResponseTooLarge},
+	{strings.Repeat("~1\r\n", 1<<20), errs.ErrResponseTooLarge},
+	{strings.Repeat("|1\r\n", 1<<20), errs.ErrResponseTooLarge},
 	// RESP3.
-	{"_x\r\n", resp.ErrResponseFormat},
-	{"#\r\n", resp.ErrResponseFormat},
-	{"#T\r\n", resp.ErrResponseFormat},
-	{"#tt\r\n", resp.ErrResponseFormat},
-	{",\r\n", resp.ErrResponseFormat},
-	{",x\r\n", resp.ErrResponseFormat},
-	{",.5\r\n", resp.ErrResponseFormat},
-	{",5.\r\n", resp.ErrResponseFormat},
-	{",-.5e1\r\n", resp.ErrResponseFormat},
-	{",1e999\r\n", resp.ErrResponseFormat},
-	{",0x1p4\r\n", resp.ErrResponseFormat},
-	{",1_0\r\n", resp.ErrResponseFormat},
-	{",infinity\r\n", resp.ErrResponseFormat},
-	{",1 \r\n", resp.ErrResponseFormat},
-	{"(\r\n", resp.ErrResponseFormat},
-	{"(-\r\n", resp.ErrResponseFormat},
-	{"(1.0\r\n", resp.ErrResponseFormat},
-	{"(1_0\r\n", resp.ErrResponseFormat},
-	{"(+-1\r\n", resp.ErrResponseFormat},
-	{"=3\r\ntxt\r\n", resp.ErrResponseFormat},
-	{"=5\r\ntxt_x\r\n", resp.ErrResponseFormat},
-	{"=-1\r\n", resp.ErrResponseFormat},
-	{"!-1\r\n", resp.ErrResponseFormat},
-	{"!9223372036854775807\r\n", resp.ErrResponseTooLarge},
-	{"~-1\r\n", resp.ErrResponseFormat},
-	{"%-1\r\n", resp.ErrResponseFormat},
-	{">-1\r\n", resp.ErrResponseFormat},
-	{"|-1\r\n", resp.ErrResponseFormat},
-	{"%67108865\r\n", resp.ErrResponseTooLarge},
-	{"%9223372036854775807\r\n", resp.ErrResponseTooLarge},
-	{"%1\r\n*0\r\n:1\r\n", resp.ErrResponseFormat},
-	{"%1\r\n_\r\n:1\r\n", resp.ErrResponseFormat},
-	{"%1\r\n-ERR\r\n:1\r\n", resp.ErrResponseFormat},
-	{"*1\r\n>1\r\n:1\r\n:1\r\n", resp.ErrResponseFormat},
-	{">1\r\n:1\r\n", resp.ErrIO},
-	{">1\r\n/\r\n", resp.ErrUnknownHeaderType},
-	{"|1\r\n+a\r\n+b\r\n", resp.ErrIO},
-	{"$?\r\n", resp.ErrIntegerParsing},
-	{"*?\r\n", resp.ErrIntegerParsing},
+	{"_x\r\n", errs.ErrResponseFormat},
+	{"#\r\n", errs.ErrResponseFormat},
+	{"#T\r\n", errs.ErrResponseFormat},
+	{"#tt\r\n", errs.ErrResponseFormat},
+	{",\r\n", errs.ErrResponseFormat},
+	{",x\r\n", errs.ErrResponseFormat},
+	{",.5\r\n", errs.ErrResponseFormat},
+	{",5.\r\n", errs.ErrResponseFormat},
+	{",-.5e1\r\n", errs.ErrResponseFormat},
+	{",1e999\r\n", errs.ErrResponseFormat},
+	{",0x1p4\r\n", errs.ErrResponseFormat},
+	{",1_0\r\n", errs.ErrResponseFormat},
+	{",infinity\r\n", errs.ErrResponseFormat},
+	{",1 \r\n", errs.ErrResponseFormat},
+	{"(\r\n", errs.ErrResponseFormat},
+	{"(-\r\n", errs.ErrResponseFormat},
+	{"(1.0\r\n", errs.ErrResponseFormat},
+	{"(1_0\r\n", errs.ErrResponseFormat},
+	{"(+-1\r\n", errs.ErrResponseFormat},
+	{"=3\r\ntxt\r\n", errs.ErrResponseFormat},
+	{"=5\r\ntxt_x\r\n", errs.ErrResponseFormat},
+	{"=-1\r\n", errs.ErrResponseFormat},
+	{"!-1\r\n", errs.ErrResponseFormat},
+	{"!9223372036854775807\r\n", errs.ErrResponseTooLarge},
+	{"~-1\r\n", errs.ErrResponseFormat},
+	{"%-1\r\n", errs.ErrResponseFormat},
+	{">-1\r\n", errs.ErrResponseFormat},
+	{"|-1\r\n", errs.ErrResponseFormat},
+	{"%67108865\r\n", errs.ErrResponseTooLarge},
+	{"%9223372036854775807\r\n", errs.ErrResponseTooLarge},
+	{"%1\r\n*0\r\n:1\r\n", errs.ErrResponseFormat},
+	{"%1\r\n_\r\n:1\r\n", errs.ErrResponseFormat},
+	{"%1\r\n-ERR\r\n:1\r\n", errs.ErrResponseFormat},
+	{"*1\r\n>1\r\n:1\r\n:1\r\n", errs.ErrResponseFormat},
+	{">1\r\n:1\r\n", errs.ErrIO},
+	{">1\r\n/\r\n", errs.ErrUnknownHeaderType},
+	{"|1\r\n+a\r\n+b\r\n", errs.ErrIO},
+	{"$?\r\n", errs.ErrIntegerParsing},
+	{"*?\r\n", errs.ErrIntegerParsing},
 }
 
 func TestReadResponseHostile(t *testing.T) {
@@ -330,9 +331,9 @@ func TestDecoderSkipsPushes(t *testing.T) {
 	assert.Equal(t, "x", string(res.([]byte)))
 	assert.Equal(t, len(">1\r\n+c\r\n$1\r\nx\r\n"), d.Size())
 	_, err = d.Next()
-	assertType(t, resp.ErrIO, err)
+	assertType(t, errs.ErrIO, err)
 	_, err = resp.NewDecoder(bufio.NewReader(strings.NewReader(">1\r\n/\r\n")), resp.Limits{}).Next()
-	assertType(t, resp.ErrUnknownHeaderType, err)
+	assertType(t, errs.ErrUnknownHeaderType, err)
 }
 
 // An error of the decoder names what it did not like, and shows none of it.
@@ -347,7 +348,7 @@ func TestDecodeErrorsShowNoData(t *testing.T) {
 		assertNoSecret(t, redis.AsError(res))
 	}
 	res, _ := decode(":canary" + strings.Repeat("x", 1000) + "\r\n")
-	line, ok := redis.AsErrorx(res).Property(resp.EKLine)
+	line, ok := redis.AsErrorx(res).Property(errs.EKLine)
 	require.True(t, ok)
 	assert.Len(t, line, 64)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -18,11 +19,11 @@ func TestLimits(t *testing.T) {
 		within, over string
 		typ          *errorx.Type
 	}{
-		{"+" + strings.Repeat("x", 37) + "\r\n", "+" + strings.Repeat("x", 38) + "\r\n", resp.ErrHeaderlineTooLarge},
-		{"$100\r\n" + strings.Repeat("x", 100) + "\r\n", "$101\r\n" + strings.Repeat("x", 101) + "\r\n", resp.ErrResponseTooLarge},
-		{"*4\r\n_\r\n_\r\n_\r\n_\r\n", "*5\r\n_\r\n_\r\n_\r\n_\r\n_\r\n", resp.ErrResponseTooLarge},
-		{"%2\r\n:1\r\n_\r\n:2\r\n_\r\n", "%3\r\n:1\r\n_\r\n:2\r\n_\r\n:3\r\n_\r\n", resp.ErrResponseTooLarge},
-		{"*1\r\n*1\r\n_\r\n", "*1\r\n*1\r\n*0\r\n", resp.ErrResponseTooLarge},
+		{"+" + strings.Repeat("x", 37) + "\r\n", "+" + strings.Repeat("x", 38) + "\r\n", errs.ErrHeaderlineTooLarge},
+		{"$100\r\n" + strings.Repeat("x", 100) + "\r\n", "$101\r\n" + strings.Repeat("x", 101) + "\r\n", errs.ErrResponseTooLarge},
+		{"*4\r\n_\r\n_\r\n_\r\n_\r\n", "*5\r\n_\r\n_\r\n_\r\n_\r\n_\r\n", errs.ErrResponseTooLarge},
+		{"%2\r\n:1\r\n_\r\n:2\r\n_\r\n", "%3\r\n:1\r\n_\r\n:2\r\n_\r\n:3\r\n_\r\n", errs.ErrResponseTooLarge},
+		{"*1\r\n*1\r\n_\r\n", "*1\r\n*1\r\n*0\r\n", errs.ErrResponseTooLarge},
 	} {
 		for _, size := range []int{16, 32, 40, 41, 4096} { // smaller and larger than a line
 			_, err := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(c.within), size), limits).Decode()

@@ -1,5 +1,7 @@
 package resp
 
+import "github.com/joomcode/redispipe/internal/errs"
+
 // Push is what a server sends without a request: a message of a channel, the
 // confirmation of a subscription, the invalidation of keys.
 type Push struct {
@@ -45,9 +47,9 @@ func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 func (d *Decoder) push(h header, p *Push) error {
 	switch {
 	case h.n > maxPushElements:
-		return ErrResponseTooLarge.New("push of %d elements is over the limit of %d", h.n, maxPushElements)
+		return errs.ErrResponseTooLarge.New("push of %d elements is over the limit of %d", h.n, maxPushElements)
 	case h.n < 1:
-		return ErrResponseFormat.New("push without a kind")
+		return errs.ErrResponseFormat.New("push without a kind")
 	}
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
 	for range max(1, h.n-1) {
@@ -68,9 +70,9 @@ func (d *Decoder) word(p *Push) error {
 	case err != nil:
 		return err
 	case h.kind != '$':
-		return ErrResponseFormat.New("push with an element that is not a string")
+		return errs.ErrResponseFormat.New("push with an element that is not a string")
 	case h.form == ofNull:
-		return ErrResponseFormat.New("push with null instead of a string")
+		return errs.ErrResponseFormat.New("push with null instead of a string")
 	}
 	word, lies, err := d.text(h.n, nil, false)
 	if lies {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -99,7 +100,7 @@ func TestDecodePushRefuses(t *testing.T) {
 	}
 	var p resp.Push
 	_, _, err := pushDecoder(">1\r\n:1\r\n", 64, true).DecodePush(&p)
-	assertType(t, resp.ErrUnknownHeaderType, err, "RESP2 has no pushes")
+	assertType(t, errs.ErrUnknownHeaderType, err, "RESP2 has no pushes")
 }
 
 // FuzzDecodePush compares a push with what Decode makes of an array of the same

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -43,10 +44,10 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 		"NOGROUP No such consumer group 'canary' for key name 'canary'":                                                    "NOGROUP No such consumer group",
 	} {
 		res, _ := decode("-" + text + "\r\n")
-		assertType(t, resp.ErrResult, res)
+		assertType(t, errs.ErrResult, res)
 		assert.Equal(t, shown, redis.AsErrorx(res).Message())
 		assertNoSecret(t, redis.AsError(res))
-		whole, _ := redis.AsErrorx(res).Property(resp.EKText)
+		whole, _ := redis.AsErrorx(res).Property(errs.EKText)
 		assert.Equal(t, text, whole)
 	}
 }
@@ -76,7 +77,7 @@ func TestErrorRepliesShowFixedPhrases(t *testing.T) {
 	} {
 		err := resp.ErrorReply(text)
 		assert.Equal(t, text, err.Message())
-		_, cut := err.Property(resp.EKText)
+		_, cut := err.Property(errs.EKText)
 		assert.False(t, cut, text)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // errorTypes types the errors that callers, or the library itself, act on, by the
@@ -13,15 +15,15 @@ var errorTypes = []struct {
 	words string
 	typ   *errorx.Type
 }{
-	{"LOADING", ErrLoading},
-	{"CLUSTERDOWN", ErrClusterDown},
-	{"TRYAGAIN", ErrTryAgain},
-	{"READONLY", ErrReadOnly},
-	{"MASTERDOWN", ErrMasterDown},
-	{"BUSY", ErrBusy},
-	{"ERR max number of clients", ErrMaxClients},
-	{"EXECABORT", ErrExecAbort},
-	{"NOSCRIPT", ErrNoScript},
+	{"LOADING", errs.ErrLoading},
+	{"CLUSTERDOWN", errs.ErrClusterDown},
+	{"TRYAGAIN", errs.ErrTryAgain},
+	{"READONLY", errs.ErrReadOnly},
+	{"MASTERDOWN", errs.ErrMasterDown},
+	{"BUSY", errs.ErrBusy},
+	{"ERR max number of clients", errs.ErrMaxClients},
+	{"EXECABORT", errs.ErrExecAbort},
+	{"NOSCRIPT", errs.ErrNoScript},
 }
 
 // ErrorReply makes an error of the text that a server answered with.
@@ -30,12 +32,12 @@ func ErrorReply(text string) *errorx.Error {
 	switch code {
 	case "ERR":
 		if scriptOnReplica(text) {
-			return ErrReadOnly.New("%s", text)
+			return errs.ErrReadOnly.New("%s", text)
 		}
 	case "MOVED":
-		return redirectReply(ErrMoved, text, rest)
+		return redirectReply(errs.ErrMoved, text, rest)
 	case "ASK":
-		return redirectReply(ErrAsk, text, rest)
+		return redirectReply(errs.ErrAsk, text, rest)
 	}
 	for _, known := range errorTypes {
 		if after, ok := strings.CutPrefix(text, known.words); ok && (after == "" || after[0] == ' ') {
@@ -43,9 +45,9 @@ func ErrorReply(text string) *errorx.Error {
 		}
 	}
 	shown := withoutArguments(code, text)
-	err := ErrResult.New("%s", shown)
+	err := errs.ErrResult.New("%s", shown)
 	if len(shown) != len(text) {
-		err = err.WithProperty(EKText, text)
+		err = err.WithProperty(errs.EKText, text)
 	}
 	return err
 }
@@ -66,13 +68,13 @@ func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
 	slot, err := strconv.ParseUint(number, 10, 14)
 	switch {
 	case addr == "" || strings.ContainsAny(addr, " \t"):
-		return ErrResponseFormat.New("malformed redirect").WithProperty(EKLine, []byte(text))
+		return errs.ErrResponseFormat.New("malformed redirect").WithProperty(errs.EKLine, []byte(text))
 	case !IsWhole([]byte(number)):
-		return ErrIntegerParsing.New("malformed slot of a redirect").WithProperty(EKLine, []byte(text))
+		return errs.ErrIntegerParsing.New("malformed slot of a redirect").WithProperty(errs.EKLine, []byte(text))
 	case err != nil:
-		return ErrResponseFormat.New("a redirect of a slot that there is not").WithProperty(EKLine, []byte(text))
+		return errs.ErrResponseFormat.New("a redirect of a slot that there is not").WithProperty(errs.EKLine, []byte(text))
 	}
 	return t.New("%s", text).
-		WithProperty(EKSlot, int64(slot)).
-		WithProperty(EKMovedTo, addr)
+		WithProperty(errs.EKSlot, int64(slot)).
+		WithProperty(errs.EKMovedTo, addr)
 }

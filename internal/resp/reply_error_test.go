@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -22,44 +22,44 @@ func TestErrorReplies(t *testing.T) {
 		move bool
 		pass bool
 	}{
-		{"ERR something", resp.ErrResult, false, false},
-		{"ERR", resp.ErrResult, false, false},
-		{"", resp.ErrResult, false, false},
-		{"WRONGTYPE Operation against a key", resp.ErrResult, false, false},
-		{"NOSCRIPT No matching script", resp.ErrNoScript, false, false},
-		{"LOADING Redis is loading", resp.ErrLoading, false, true},
-		{"LOADINGS", resp.ErrResult, false, false},
-		{"loading", resp.ErrResult, false, false},
-		{"CLUSTERDOWN The cluster is down", resp.ErrClusterDown, true, true},
-		{"TRYAGAIN Multiple keys", resp.ErrTryAgain, true, true},
-		{"READONLY You can't write", resp.ErrReadOnly, false, true},
-		{scriptError + ": 1: -READONLY You can't write against a read only replica. ", resp.ErrReadOnly, false, true},
-		{scriptError + ": 1: no READONLY at all", resp.ErrResult, false, false},
-		{"ERR no script: -READONLY You can't write against a read only replica.", resp.ErrResult, false, false},
-		{"EXECABORT Transaction discarded", resp.ErrExecAbort, false, false},
-		{"MOVED 1 127.0.0.1:7000", resp.ErrMoved, true, false},
-		{"ASK 1 127.0.0.1:7000", resp.ErrAsk, true, false},
-		{"MASTERDOWN Link with MASTER is down", resp.ErrMasterDown, false, true},
-		{"BUSY Redis is busy running a script", resp.ErrBusy, false, true},
-		{"BUSYGROUP Consumer Group name already exists", resp.ErrResult, false, false},
-		{"ERR max number of clients reached", resp.ErrMaxClients, false, true},
-		{"ERR max number of clients + cluster connections reached", resp.ErrMaxClients, false, true},
+		{"ERR something", errs.ErrResult, false, false},
+		{"ERR", errs.ErrResult, false, false},
+		{"", errs.ErrResult, false, false},
+		{"WRONGTYPE Operation against a key", errs.ErrResult, false, false},
+		{"NOSCRIPT No matching script", errs.ErrNoScript, false, false},
+		{"LOADING Redis is loading", errs.ErrLoading, false, true},
+		{"LOADINGS", errs.ErrResult, false, false},
+		{"loading", errs.ErrResult, false, false},
+		{"CLUSTERDOWN The cluster is down", errs.ErrClusterDown, true, true},
+		{"TRYAGAIN Multiple keys", errs.ErrTryAgain, true, true},
+		{"READONLY You can't write", errs.ErrReadOnly, false, true},
+		{scriptError + ": 1: -READONLY You can't write against a read only replica. ", errs.ErrReadOnly, false, true},
+		{scriptError + ": 1: no READONLY at all", errs.ErrResult, false, false},
+		{"ERR no script: -READONLY You can't write against a read only replica.", errs.ErrResult, false, false},
+		{"EXECABORT Transaction discarded", errs.ErrExecAbort, false, false},
+		{"MOVED 1 127.0.0.1:7000", errs.ErrMoved, true, false},
+		{"ASK 1 127.0.0.1:7000", errs.ErrAsk, true, false},
+		{"MASTERDOWN Link with MASTER is down", errs.ErrMasterDown, false, true},
+		{"BUSY Redis is busy running a script", errs.ErrBusy, false, true},
+		{"BUSYGROUP Consumer Group name already exists", errs.ErrResult, false, false},
+		{"ERR max number of clients reached", errs.ErrMaxClients, false, true},
+		{"ERR max number of clients + cluster connections reached", errs.ErrMaxClients, false, true},
 	} {
 		res, _ := decode("-" + c.text + "\r\n")
 		assertType(t, c.typ, res, c.text)
 		err := redis.AsErrorx(res)
-		assert.True(t, err.IsOfType(resp.ErrResult), c.text)
-		assert.Equal(t, c.move, err.HasTrait(resp.ErrTraitClusterMove), c.text)
-		assert.Equal(t, c.pass, err.HasTrait(resp.ErrTraitTransient), c.text)
+		assert.True(t, err.IsOfType(errs.ErrResult), c.text)
+		assert.Equal(t, c.move, err.HasTrait(errs.ErrTraitClusterMove), c.text)
+		assert.Equal(t, c.pass, err.HasTrait(errs.ErrTraitTransient), c.text)
 		assert.False(t, err.HasTrait(redis.ErrTraitNotSent), c.text)
 		assert.True(t, strings.HasPrefix(c.text, err.Message()), c.text)
 	}
 	res, _ := decode("!11\r\nERR a\r\nb %d\r\n")
-	assertType(t, resp.ErrResult, res)
+	assertType(t, errs.ErrResult, res)
 	assert.Equal(t, "ERR a\r\nb %d", redis.AsErrorx(res).Message())
 	res, _ = decode("*2\r\n:1\r\n-LOADING x\r\n")
 	require.Len(t, res, 2)
-	assertType(t, resp.ErrLoading, res.([]any)[1])
+	assertType(t, errs.ErrLoading, res.([]any)[1])
 }
 
 func TestRedirectReplies(t *testing.T) {
@@ -74,11 +74,11 @@ func TestRedirectReplies(t *testing.T) {
 		"5 2001:db8::1:6379":              {5, "2001:db8::1:6379"},
 		"00005 some.host.in.the.net:6379": {5, "some.host.in.the.net:6379"},
 	} {
-		for code, typ := range map[string]*errorx.Type{"MOVED": resp.ErrMoved, "ASK": resp.ErrAsk} {
+		for code, typ := range map[string]*errorx.Type{"MOVED": errs.ErrMoved, "ASK": errs.ErrAsk} {
 			res, _ := decode("-" + code + " " + text + "\r\n")
 			assertType(t, typ, res, text)
-			slot, _ := redis.AsErrorx(res).Property(resp.EKSlot)
-			addr, _ := redis.AsErrorx(res).Property(resp.EKMovedTo)
+			slot, _ := redis.AsErrorx(res).Property(errs.EKSlot)
+			addr, _ := redis.AsErrorx(res).Property(errs.EKMovedTo)
 			assert.Equal(t, want.slot, slot)
 			assert.Equal(t, want.addr, addr)
 		}
@@ -89,16 +89,16 @@ func TestRedirectReplies(t *testing.T) {
 	} {
 		for _, code := range []string{"MOVED", "ASK"} {
 			res, _ := decode("-" + code + text + "\r\n")
-			assertType(t, resp.ErrResponseFormat, res, code+text)
-			line, _ := redis.AsErrorx(res).Property(resp.EKLine)
+			assertType(t, errs.ErrResponseFormat, res, code+text)
+			line, _ := redis.AsErrorx(res).Property(errs.EKLine)
 			assert.Equal(t, code+text, string(line.([]byte)))
 		}
 	}
 	for _, slot := range []string{"asdf", "1.0", "1a", "-"} {
 		for _, code := range []string{"MOVED ", "ASK "} {
 			res, _ := decode("-" + code + slot + " 1.1.1.1:3456\r\n")
-			assertType(t, resp.ErrIntegerParsing, res, code+slot)
-			line, _ := redis.AsErrorx(res).Property(resp.EKLine)
+			assertType(t, errs.ErrIntegerParsing, res, code+slot)
+			line, _ := redis.AsErrorx(res).Property(errs.EKLine)
 			assert.Equal(t, code+slot+" 1.1.1.1:3456", string(line.([]byte)))
 		}
 	}

@@ -1,6 +1,10 @@
 package resp
 
-import "io"
+import (
+	"io"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
 
 // DecodeTo reads the next reply. If that is a bulk string, the string is written to w
 // as it arrives, and its length is the result (int64). Any other reply is returned as
@@ -23,5 +27,5 @@ func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
 	case io.EOF:
 		return nil, d.ioError(err)
 	}
-	return nil, ErrIO.Wrap(err, "streaming a reply")
+	return nil, errs.ErrIO.Wrap(err, "streaming a reply")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -40,22 +41,22 @@ func TestDecodeTo(t *testing.T) {
 	}
 	res, err := resp.NewDecoder(bufio.NewReader(strings.NewReader("-ERR no\r\n")), resp.Limits{}).DecodeTo(io.Discard)
 	require.NoError(t, err)
-	assertType(t, resp.ErrResult, res)
+	assertType(t, errs.ErrResult, res)
 }
 
 func TestDecodeToFails(t *testing.T) {
 	text := "$100\r\n" + strings.Repeat("x", 100) + "\r\n"
 	for n := range len(text) {
 		_, err := resp.NewDecoder(bufio.NewReader(strings.NewReader(text[:n])), resp.Limits{}).DecodeTo(io.Discard)
-		assertType(t, resp.ErrIO, err, n)
+		assertType(t, errs.ErrIO, err, n)
 	}
 	failure := errors.New("failure")
 	_, err := resp.NewDecoder(bufio.NewReader(strings.NewReader(text)), resp.Limits{}).DecodeTo(failingWriter{failure})
-	assertType(t, resp.ErrIO, err)
+	assertType(t, errs.ErrIO, err)
 	assert.Equal(t, failure, redis.AsErrorx(err).Cause())
 	for text, typ := range map[string]string{
-		"$3\r\nabc\n\r": resp.ErrNoFinalRN.FullName(), "$-2\r\n": resp.ErrResponseFormat.FullName(), "/\r\n": resp.ErrUnknownHeaderType.FullName(),
-		"$9223372036854775807\r\n": resp.ErrResponseTooLarge.FullName(), "$\n": resp.ErrNoFinalRN.FullName(),
+		"$3\r\nabc\n\r": errs.ErrNoFinalRN.FullName(), "$-2\r\n": errs.ErrResponseFormat.FullName(), "/\r\n": errs.ErrUnknownHeaderType.FullName(),
+		"$9223372036854775807\r\n": errs.ErrResponseTooLarge.FullName(), "$\n": errs.ErrNoFinalRN.FullName(),
 	} {
 		_, err := resp.NewDecoder(bufio.NewReader(strings.NewReader(text)), resp.Limits{}).DecodeTo(io.Discard)
 		require.Error(t, err, "%q", text)

@@ -1,6 +1,10 @@
 package resp
 
-import "io"
+import (
+	"io"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
 
 // A string is read in steps, so that a length alone can't claim memory: the first step is
 // this long, each further one doubles what has arrived. It is short of 64 KiB, which is
@@ -58,7 +62,7 @@ func (d *Decoder) end() error {
 	return nil
 }
 
-func errUnended() error { return ErrNoFinalRN.New("string is not followed by CRLF") }
+func errUnended() error { return errs.ErrNoFinalRN.New("string is not followed by CRLF") }
 
 // owned returns a string that text has returned as one that the caller retains. If it lies in
 // the buffer it is copied, without room for more.
@@ -92,7 +96,7 @@ func (d *Decoder) marked(h header) (any, error) {
 	case h.kind == '!':
 		return ErrorReply(string(text)), nil
 	case len(text) < 4 || text[3] != ':':
-		return nil, ErrResponseFormat.New("verbatim string has no format")
+		return nil, errs.ErrResponseFormat.New("verbatim string has no format")
 	}
 	return string(text[4:]), nil
 }

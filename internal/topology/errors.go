@@ -5,7 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -14,7 +14,7 @@ import (
 var (
 	ErrCluster           = redis.Errors.NewSubNamespace("cluster")
 	ErrNoSentinel        = ErrCluster.NewType("no_sentinel")
-	ErrNotSentinel       = ErrNoSentinel.NewSubtype("not_sentinel", wire.ErrTraitInitPermanent)
+	ErrNotSentinel       = ErrNoSentinel.NewSubtype("not_sentinel", errs.ErrTraitInitPermanent)
 	ErrMasterUnknown     = ErrNoSentinel.NewSubtype("master_unknown")
 	ErrSentinelsDisagree = ErrNoSentinel.NewSubtype("disagree")
 	ErrNoMaster          = ErrCluster.NewType("no_master")
@@ -25,7 +25,7 @@ var (
 // not mend, nil if there is none.
 func PermanentCause(err *errorx.Error) *errorx.Error {
 	for err != nil {
-		if err.HasTrait(wire.ErrTraitInitPermanent) {
+		if err.HasTrait(errs.ErrTraitInitPermanent) {
 			return err
 		}
 		var cause *errorx.Error

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/slot"
 )
@@ -152,12 +150,6 @@ type CapacityWaiter interface {
 	// returns nil the caller has to send: the room is kept for it.
 	AwaitCapacity(ctx context.Context) error
 }
-
-// ErrTraitInitPermanent is that of package redisconn.
-var ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent")
-
-// EKCapacity is the property of a redis.ErrQueueFull that holds the CapacityWaiter.
-var EKCapacity = NewProperty("capacity")
 
 // Encoded makes r, which is zero, the command that buf encodes, described.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {

@@ -1,4 +1,4 @@
-package wire
+package errs
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package wire
+package errs
 
 import (
 	"fmt"
@@ -29,4 +29,11 @@ func Like(err *errorx.Error, cause error, text string) *errorx.Error {
 		}
 	}
 	return like
+}
+
+// Within returns an error that says which part of a request or result it is about, and else
+// is like err: in its type, its cause and its properties.
+func Within(err error, format string, args ...any) *errorx.Error {
+	inner := AsErrorx(err)
+	return Like(inner, inner.Cause(), fmt.Sprintf(format, args...)+": "+inner.Message())
 }

@@ -1,0 +1,134 @@
+package errs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/joomcode/errorx"
+)
+
+// Err is redis.Err.
+func Err(res any) error {
+	switch err := res.(type) {
+	case *errorx.Error:
+		if err == nil { // what AsErrorx returns of no error
+			return nil
+		}
+		return failure{err}
+	case error:
+		return err
+	}
+	return nil
+}
+
+// AsError is redis.AsError.
+func AsError(res any) error {
+	switch err := res.(type) {
+	case *errorx.Error:
+		switch {
+		case err == nil:
+			return nil
+		case byContext(err):
+			return failure{err}
+		}
+		return err
+	case error:
+		return err
+	}
+	return nil
+}
+
+// AsErrorx is redis.AsErrorx.
+func AsErrorx(res any) *errorx.Error {
+	err, ok := res.(error)
+	if !ok {
+		return nil
+	}
+	var typed *errorx.Error
+	if errors.As(err, &typed) {
+		return typed
+	}
+	return ErrResponseUnexpected.WrapWithNoMessage(err)
+}
+
+// byContext reports whether a context has ended a request, or the connection before it. Errors
+// of other types have traits that programs ask for, whatever their cause is.
+func byContext(err *errorx.Error) bool {
+	return (err.IsOfType(ErrRequestCancelled) || err.IsOfType(ErrContextClosed)) &&
+		(CausedBy(err, context.Canceled) || CausedBy(err, context.DeadlineExceeded))
+}
+
+// Of returns res if it is an error, to be a part of a result.
+func Of(res any) error {
+	err, _ := res.(error)
+	return Plain(err)
+}
+
+// Plain returns what Err has made an error of, and any other error as it is.
+func Plain(err error) error {
+	if f, ok := err.(failure); ok {
+		return f.err
+	}
+	return err
+}
+
+// failure shows an error of this library to errors.Is and errors.As. An *errorx.Error has no
+// cause for them, so that its type and traits are its own.
+type failure struct{ err *errorx.Error }
+
+// Error implements error.
+func (f failure) Error() string { return f.err.Error() }
+
+// Format implements fmt.Formatter, as the error does.
+func (f failure) Format(s fmt.State, verb rune) { f.err.Format(s, verb) }
+
+// Unwrap returns the error.
+func (f failure) Unwrap() error { return f.err }
+
+// Is is for errors.Is: it looks at the outcome and at causes of other libraries.
+func (f failure) Is(target error) bool {
+	switch target := target.(type) {
+	case Outcome:
+		return OutcomeOf(f.err) == target
+	case *errorx.Error: // Unwrap has what there is to compare
+		return false
+	}
+	return CausedBy(f.err, target)
+}
+
+// As is for errors.As: it looks at causes of other libraries.
+func (f failure) As(target any) bool {
+	if _, own := target.(**errorx.Error); own { // Unwrap has it
+		return false
+	}
+	for cause := range causes(f.err) {
+		if errorx.Cast(cause) == nil && errors.As(cause, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// CausedBy is redis.CausedBy.
+func CausedBy(err, target error) bool {
+	for cause := range causes(Plain(err)) {
+		if errors.Is(cause, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// causes calls yield with err, and what it, or an error that it wraps, has as causes.
+func causes(err error) func(yield func(error) bool) {
+	return func(yield func(error) bool) {
+		for err != nil {
+			var typed *errorx.Error
+			if !yield(err) || !errors.As(err, &typed) {
+				return
+			}
+			err = typed.Cause()
+		}
+	}
+}

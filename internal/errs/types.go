@@ -1,0 +1,68 @@
+package errs
+
+import "github.com/joomcode/errorx"
+
+// Types of errors, with their namespaces and traits.
+var (
+	Errors = errorx.NewNamespace("redispipe").ApplyModifiers(errorx.TypeModifierOmitStackTrace)
+
+	ErrTraitNotSent       = errorx.RegisterTrait("request_not_sent")
+	ErrTraitConnectivity  = errorx.RegisterTrait("network")
+	ErrTraitClusterMove   = errorx.RegisterTrait("cluster_move")
+	ErrTraitTransient     = errorx.RegisterTrait("transient")
+	ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent") // of package redisconn
+
+	ErrOpts              = Errors.NewSubNamespace("opts")
+	ErrContextIsNil      = ErrOpts.NewType("context_is_nil")
+	ErrNoAddressProvided = ErrOpts.NewType("no_address")
+	ErrURL               = ErrOpts.NewType("url")
+
+	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
+	ErrIO            = Errors.NewType("io", ErrTraitConnectivity)
+	ErrQueueFull     = Errors.NewType("queue_full", ErrTraitNotSent)
+
+	ErrRequest          = Errors.NewSubNamespace("request")
+	ErrArgumentType     = ErrRequest.NewType("argument_type", ErrTraitNotSent)
+	ErrBatchFormat      = ErrRequest.NewType("batch_format", ErrTraitNotSent)
+	ErrNoSlotKey        = ErrRequest.NewType("no_slot_key", ErrTraitNotSent)
+	ErrCommandFormat    = ErrRequest.NewType("command_format", ErrTraitNotSent)
+	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
+	ErrScriptHash       = ErrRequest.NewType("script_hash", ErrTraitNotSent)
+	ErrSession          = ErrRequest.NewType("session", ErrTraitNotSent)
+	ErrSessionClosed    = ErrSession.NewSubtype("closed")
+	ErrSessionBusy      = ErrSession.NewSubtype("busy")
+	ErrSessionLost      = ErrSession.NewSubtype("lost", ErrTraitConnectivity)
+	ErrRequestCancelled = ErrRequest.NewType("request_cancelled")
+	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
+	ErrOverloaded       = ErrRequestWithdrawn.NewSubtype("overloaded")
+
+	ErrResponse           = Errors.NewSubNamespace("response")
+	ErrResponseFormat     = ErrResponse.NewType("format")
+	ErrResponseUnexpected = ErrResponse.NewType("unexpected")
+	ErrResponseNil        = ErrResponseUnexpected.NewSubtype("nil")
+	ErrResponseTooLarge   = ErrResponse.NewType("too_large")
+	ErrHeaderlineTooLarge = ErrResponse.NewType("headerline_too_large")
+	ErrHeaderlineEmpty    = ErrResponse.NewType("headerline_empty")
+	ErrIntegerParsing     = ErrResponse.NewType("integer_parsing")
+	ErrNoFinalRN          = ErrResponse.NewType("no_final_rn")
+	ErrUnknownHeaderType  = ErrResponse.NewType("unknown_headerline_type")
+	ErrTransaction        = ErrResponse.NewType("transaction")
+	ErrPing               = ErrResponse.NewType("ping")
+
+	ErrResult      = Errors.NewType("result")
+	ErrMoved       = ErrResult.NewSubtype("moved", ErrTraitClusterMove)
+	ErrAsk         = ErrResult.NewSubtype("ask", ErrTraitClusterMove)
+	ErrClusterDown = ErrResult.NewSubtype("clusterdown", ErrTraitClusterMove, ErrTraitTransient)
+	ErrTryAgain    = ErrResult.NewSubtype("try_again", ErrTraitClusterMove, ErrTraitTransient)
+	ErrLoading     = ErrResult.NewSubtype("loading", ErrTraitTransient)
+	ErrReadOnly    = ErrResult.NewSubtype("readonly", ErrTraitTransient)
+	ErrMasterDown  = ErrResult.NewSubtype("master_down", ErrTraitTransient)
+	ErrBusy        = ErrResult.NewSubtype("busy", ErrTraitTransient)
+	ErrMaxClients  = ErrResult.NewSubtype("max_clients", ErrTraitTransient)
+	ErrNoScript    = ErrResult.NewSubtype("no_script")
+	ErrExecEmpty   = ErrResult.NewSubtype("exec_empty")
+	ErrExecAbort   = ErrResult.NewSubtype("exec_abort")
+)
+
+// NilContext is the error of a function that got a nil context.
+func NilContext() *errorx.Error { return ErrContextIsNil.New("context is nil") }

@@ -1,0 +1,54 @@
+package redis
+
+import (
+	"reflect"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/resp"
+)
+
+// byUser is the error of a method of a user's type. Only one of this library's
+// kind is known to show no value.
+func byUser(kind *errorx.Type, err error, method string, t reflect.Type) error {
+	if err == nil {
+		return nil
+	}
+	if typed := errorx.Cast(errs.Plain(err)); typed != nil {
+		return typed
+	}
+	return kind.New("%s of %v failed", method, t).WithProperty(errs.EKCause, err)
+}
+
+func errArgType(format string, args ...any) error {
+	return errs.ErrArgumentType.New(format, args...)
+}
+
+// unfit says why a result, or a part of one, can't be read as a t: it may be an error. text is
+// what it stands for, if it is a single value.
+func unfit(t reflect.Type, text []byte, res any) error {
+	kind := t.Kind()
+	switch err := errs.Of(res); {
+	case err != nil:
+		return err
+	case res == nil:
+		return errNull(t)
+	case reflect.Int <= kind && kind <= reflect.Uintptr && resp.IsWhole(text):
+		return errRange(t)
+	}
+	return mismatch(t, res)
+}
+
+func mismatch(want reflect.Type, res any) error {
+	return errs.ErrResponseUnexpected.New("a reply of type %T can't be read as %v", res, want).
+		WithProperty(errs.EKResponse, res)
+}
+
+func errNull(want reflect.Type) error {
+	return errs.ErrResponseNil.New("null can't be read as %v", want)
+}
+
+func errRange(want reflect.Type) error {
+	return errs.ErrResponseUnexpected.New("the reply is out of the range of %v", want)
+}
