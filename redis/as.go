@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"reflect"
-
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Scalar are the types that a single reply can be read as. Text is parsed if a number
@@ -34,73 +32,18 @@ type Scalar interface {
 // map or any. Names that the struct lacks are ignored. For a struct, an empty reply
 // counts as null, since HGETALL answers so for a missing key.
 func As[T any](res any) (T, error) {
-	var v T
-	err := assign(&v, res)
+	v, err := values.As[T](res)
 	if err != nil {
-		var zero T
-		return zero, errs.Err(err)
+		return v, errs.Err(err)
 	}
 	return v, nil
 }
 
-// assign sets what dst points to. After an error that may be set in part, if it is read by a
-// plan that says so.
-func assign(dst, res any) error {
-	if err := errs.Of(res); err != nil {
-		return err
-	}
-	if resp.KindOf(dst) != resp.NoKind {
-		if err := assignScalar(dst, res); err != nil {
-			return answered(err, res)
-		}
-		return nil
-	}
-	v := reflect.ValueOf(dst).Elem()
-	p, err := planOf(v.Type())
-	if err != nil {
-		return errs.ErrResponseUnexpected.New("%v", err).WithProperty(errs.EKResponse, res)
-	}
-	return answered(p.read(v, res), res)
-}
-
-// answered adds the result to an error of reading it, of whatever depth that is: it says that
-// the request was answered.
-func answered(err error, res any) error {
-	if err == nil || res == nil {
-		return err
-	}
-	typed := errs.AsErrorx(err)
-	if _, named := typed.Property(errs.EKResponse); named || !typed.IsOfType(errs.ErrResponseUnexpected) {
-		return err
-	}
-	return typed.WithProperty(errs.EKResponse, res)
-}
-
-// assignScalar sets what dst points to, which is of a kind.
-func assignScalar(dst, res any) error {
-	switch dst := dst.(type) {
-	case *[]byte:
-		if res == nil {
-			*dst = nil
-			return nil
-		}
-	case *string:
-		switch res := res.(type) {
-		case []byte:
-			*dst = string(res)
-			return nil
-		case string:
-			*dst = res
-			return nil
-		}
-	}
-	var room [32]byte
-	text, single := res.([]byte)
-	if !single {
-		text, single = resp.AppendResult(room[:0], res)
-	}
-	if !single || !resp.Parse(dst, text) {
-		return unfit(reflect.TypeOf(dst).Elem(), text, res)
-	}
-	return nil
+// ResultUnmarshaler is a type that reads itself from a result, which is of any of the
+// types that the package documentation lists under Results, except an error.
+// UnmarshalRedis must not retain res. Its error should not contain values: As and
+// DoInto return it as it is if it is an *errorx.Error, and otherwise as the property
+// [EKCause] of an [ErrResponseUnexpected].
+type ResultUnmarshaler interface {
+	UnmarshalRedis(res any) error
 }

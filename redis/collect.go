@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Collect reads the results of requests, as SendMany and SendTransaction return them,
@@ -21,10 +21,10 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 	case len(results) != len(reqs):
 		return errs.Err(errs.ErrResponseUnexpected.New("%d results of %d requests", len(results), len(reqs)))
 	case len(dsts) > len(reqs):
-		return errs.Err(errArgType("%d variables for the results of %d requests", len(dsts), len(reqs)))
+		return errs.Err(errs.ErrArgumentType.New("%d variables for the results of %d requests", len(dsts), len(reqs)))
 	}
 	for i, dst := range dsts {
-		if err := checkTarget(dst, resp.KindOf(dst)); dst != nil && err != nil {
+		if _, err := values.VariableOf(dst); dst != nil && err != nil {
 			return errs.Err(errs.Within(err, "variable %d", i))
 		}
 	}
@@ -35,7 +35,8 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 		case err != nil:
 			err = withRequest(err, reqs[i].Cmd, reqs[i].Args)
 		case i < len(dsts) && dsts[i] != nil:
-			err = readInto(dsts[i], res, reqs[i].Cmd, reqs[i].Args)
+			v, _ := values.VariableOf(dsts[i])
+			err = readInto(v, res, reqs[i].Cmd, reqs[i].Args)
 		}
 		if err != nil {
 			if failed == nil {

@@ -1,8 +1,15 @@
 package redis
 
 import (
+	"reflect"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // AppendRequest appends the request in RESP to buf. If an argument has a type
@@ -20,3 +27,39 @@ func AppendRequest(buf []byte, req Request) ([]byte, error) {
 // ArgToString returns an argument as the text that is sent for it, and false
 // if its type can't be sent.
 func ArgToString(arg any) (string, bool) { return resp.ArgText(arg) }
+
+// errArgument says that a request has an argument that can't be sent, and what to write instead.
+// It keeps no reference to arg.
+func errArgument(cmd string, pos int, arg any, instead string) *errorx.Error {
+	call := command.Of(cmd, nil)
+	name := call.ShownName(cmd)
+	if bad, ok := arg.(values.Bad); ok {
+		return errs.Within(bad.Why[0], "%s: argument %d can't be sent", name, pos).
+			WithProperty(errs.EKArgPos, pos)
+	}
+	return errs.ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, instead).
+		WithProperty(errs.EKArgPos, pos)
+}
+
+// insteadOfArg says what to write instead of an argument. It does not show its value.
+func insteadOfArg(cmd string, args []any, pos int) string {
+	t := reflect.TypeOf(args[pos])
+	if t == reflect.TypeFor[time.Duration]() {
+		call := command.Of(cmd, args)
+		if unit := call.UnitOf(pos); unit != command.NoUnit {
+			return ": the time.Duration is not a whole number of " + unit.String() + ", which the command takes there: truncate it"
+		}
+		return ": the command takes no duration there: send a time.Duration as a number, with redis.Args and redis.Seconds or redis.Milliseconds, or by its String method"
+	}
+	switch {
+	case t == nil:
+		return ""
+	case t == reflect.TypeFor[time.Time]():
+		return ": it is a time.Time, which redis.Args sends as text; Unix and UnixMilli are numbers"
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer:
+		return ": it is a " + t.Kind().String() + ", which redis.Args turns into arguments"
+	}
+	return ": it is of a type of its own, which redis.Args turns into an argument"
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/values"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -165,7 +166,7 @@ func FuzzAppendRequest(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, f64, back)
 		}
-		again, err := AppendRequest(nil, Request{Cmd: cmd, Args: cloneArgs(args)})
+		again, err := AppendRequest(nil, Request{Cmd: cmd, Args: values.CloneArgs(args)})
 		require.NoError(t, err)
 		require.Equal(t, string(buf[4:]), string(again), "clones are sent as the originals")
 		broken, err := AppendRequest(buf, Request{Cmd: cmd, Args: append(args, 1i)})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // claimPause is the least time between two passes over what other consumers have
@@ -55,10 +56,10 @@ func parseClaimed(res any) (c claimed, err error) {
 	if !ok || len(parts) < 2 {
 		return c, errs.ErrResponseUnexpected.New("XAUTOCLAIM: the reply is not an array of two or three").WithProperty(errs.EKResponse, res)
 	}
-	if c.cursor, err = As[string](parts[0]); err != nil {
+	if c.cursor, err = values.As[string](parts[0]); err != nil {
 		return c, errs.Within(err, "XAUTOCLAIM: the cursor")
 	}
-	list, err := As[[]any](parts[1])
+	list, err := values.As[[]any](parts[1])
 	if err != nil {
 		return c, errs.Within(err, "XAUTOCLAIM: the entries")
 	}
@@ -67,14 +68,14 @@ func parseClaimed(res any) (c claimed, err error) {
 			c.unnamed = true
 			continue
 		}
-		e, err := As[Entry[any]](el)
+		e, err := values.As[Entry[any]](el)
 		if err != nil {
 			return c, errs.Within(err, "XAUTOCLAIM")
 		}
 		c.entries = append(c.entries, e)
 	}
 	if len(parts) > 2 {
-		if c.deleted, err = As[[]string](parts[2]); err != nil {
+		if c.deleted, err = values.As[[]string](parts[2]); err != nil {
 			return c, errs.Within(err, "XAUTOCLAIM: what was deleted")
 		}
 	}
@@ -124,7 +125,7 @@ type pendingEntry struct {
 
 // parsePending returns who has an entry, "" for nobody, and how often it was delivered.
 func parsePending(res any) (owner string, deliveries int, err error) {
-	list, err := As[[][]any](res)
+	list, err := values.As[[][]any](res)
 	if err != nil || len(list) == 0 {
 		return "", 0, err
 	}
@@ -137,14 +138,14 @@ func parsePendingEntry(el []any) (p pendingEntry, err error) {
 		return p, errs.ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(errs.EKResponse, el)
 	}
 	var idle int64
-	if p.id, err = As[string](el[0]); err == nil {
-		p.owner, err = As[string](el[1])
+	if p.id, err = values.As[string](el[0]); err == nil {
+		p.owner, err = values.As[string](el[1])
 	}
 	if err == nil {
-		idle, err = As[int64](el[2])
+		idle, err = values.As[int64](el[2])
 	}
 	if err == nil {
-		p.deliveries, err = As[int](el[3])
+		p.deliveries, err = values.As[int](el[3])
 	}
 	if err != nil {
 		return p, errs.Within(err, "XPENDING")
@@ -172,7 +173,7 @@ func (l *groupLoop) renew(ctx context.Context) error {
 			args = append(args, item.ID)
 		}
 	}
-	ids, err := As[[]string](l.db.Do(ctx, "XCLAIM", append(args, "JUSTID")...))
+	ids, err := values.As[[]string](l.db.Do(ctx, "XCLAIM", append(args, "JUSTID")...))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // The server counts an entry as delivered when it is read, and so must a reader whose
@@ -41,7 +42,7 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 		from = "(" + l.history
 	}
 	asked := time.Now()
-	list, err := As[[][]any](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, "+", l.opts.Count, l.opts.Consumer))
+	list, err := values.As[[][]any](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, "+", l.opts.Count, l.opts.Consumer))
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 	results := l.db.SendMany(ctx, reqs)
 	l.fetched = asked.Add(-oldest)
 	for i, p := range again {
-		entries, err := As[[]Entry[any]](results[i])
+		entries, err := values.As[[]Entry[any]](results[i])
 		if err != nil {
 			return err
 		}

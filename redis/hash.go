@@ -5,26 +5,13 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // FieldNames returns the names of a struct's fields, in their order, as the arguments
 // of an HMGET into it. If T is not a struct, or can't be read into, a request with
 // these arguments is refused with an [ErrArgumentType] that says why.
-func FieldNames[T any]() []any {
-	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct {
-		return []any{newBadArg(errs.ErrArgumentType.New("%v is not a struct", t))}
-	}
-	fields, err := fieldsOf(t)
-	if err != nil {
-		return []any{newBadArg(errs.ErrArgumentType.New("%v", err))}
-	}
-	names := make([]any, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	return names
-}
+func FieldNames[T any]() []any { return values.FieldNames(reflect.TypeFor[T]()) }
 
 // Zip joins names with the values of a result that lacks them, such as that of HMGET or
 // HGETDEL, so that [As] can convert it to a struct or a map. A result that is an error
@@ -34,8 +21,8 @@ func Zip(names []any, res any) any {
 	if errs.Of(res) != nil {
 		return res
 	}
-	values, ok := res.([]any)
-	if !ok || len(values) != len(names) {
+	list, ok := res.([]any)
+	if !ok || len(list) != len(names) {
 		return errs.ErrResponseUnexpected.New("a reply of type %T is not an array of %d values", res, len(names)).
 			WithProperty(errs.EKResponse, res)
 	}
@@ -45,7 +32,7 @@ func Zip(names []any, res any) any {
 		if !ok {
 			return errArgument("HMGET", i, name, insteadOfArg("HMGET", names, i))
 		}
-		pairs = append(pairs, text, values[i])
+		pairs = append(pairs, text, list[i])
 	}
 	return pairs
 }

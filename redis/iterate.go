@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Field is a field of a hash with its value.
@@ -37,7 +38,7 @@ func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field
 	opts.Cmd = "HSCAN"
 	return elements(ctx, s, opts, 2, func(f *Field[T], batch []string) error {
 		f.Name = batch[0]
-		return assign(&f.Value, batch[1])
+		return values.Assign(&f.Value, batch[1])
 	})
 }
 
@@ -46,7 +47,7 @@ func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field
 func Members[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[T, error] {
 	opts.Cmd = "SSCAN"
 	return elements(ctx, s, opts, 1, func(member *T, batch []string) error {
-		return assign(member, batch[0])
+		return values.Assign(member, batch[0])
 	})
 }
 

@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -107,71 +105,3 @@ func (r Request) keyAt(i int) (string, bool) {
 	}
 	return resp.ArgText(r.Args[i])
 }
-
-// cloneArgs copies arguments that can be sent, so that the originals need not
-// outlive the call.
-func cloneArgs(args []any) []any {
-	if len(args) == 0 {
-		return nil
-	}
-	clones := make([]any, len(args))
-	for i, arg := range args {
-		clones[i] = cloneArg(arg)
-	}
-	return clones
-}
-
-// cloneArg makes each value anew, by its type, so that arguments can live on their caller's
-// stack.
-func cloneArg(arg any) any {
-	switch v := arg.(type) {
-	case string:
-		return strings.Clone(v)
-	case []byte:
-		return bytes.Clone(v)
-	case bool:
-		return v
-	case float32:
-		return v
-	case float64:
-		return v
-	case int:
-		return v
-	case int64:
-		return v
-	case int32:
-		return v
-	case int16:
-		return v
-	case int8:
-		return v
-	case uint:
-		return v
-	case uint64:
-		return v
-	case uint32:
-		return v
-	case uint16:
-		return v
-	case uint8:
-		return v
-	case uintptr:
-		return v
-	case time.Duration:
-		return v
-	}
-	return nil
-}
-
-// badArg stands for an argument that could not be made. A request with it is
-// refused.
-type badArg struct {
-	// why is one error. It is in a slice so that escape analysis sees that an
-	// error made of it holds no other argument: those stay on their caller's stack.
-	why []error
-}
-
-func newBadArg(why error) badArg { return badArg{[]error{why}} }
-
-// flatten implements flattener: it goes where the value would.
-func (b badArg) flatten(out []any) ([]any, error) { return append(out, b), nil }

@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which
@@ -29,7 +30,7 @@ func withRequest(err error, cmd string, args []any) error {
 	if _, named := typed.Property(errs.EKRequest); named {
 		return typed
 	}
-	return typed.WithProperty(errs.EKRequest, Request{Cmd: cmd, Args: cloneArgs(args)})
+	return typed.WithProperty(errs.EKRequest, Request{Cmd: cmd, Args: values.CloneArgs(args)})
 }
 
 // ofRequest names the request that could not be answered, or not be read.

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 func TestReq(t *testing.T) {
@@ -81,21 +83,21 @@ func TestRequestKeyAllocatesNothing(t *testing.T) {
 }
 
 func TestCloneArgs(t *testing.T) {
-	assert.Nil(t, cloneArgs(nil))
-	assert.Nil(t, cloneArgs([]any{}))
+	assert.Nil(t, values.CloneArgs(nil))
+	assert.Nil(t, values.CloneArgs([]any{}))
 	for _, c := range argumentTexts {
-		clone := cloneArg(c.arg)
+		clone := values.CloneArgs([]any{c.arg})[0]
 		assert.IsType(t, c.arg, clone)
 		text, ok := ArgToString(clone)
 		assert.True(t, ok)
 		assert.Equal(t, c.text, text)
 	}
 	b, s := []byte("bytes"), "string"
-	clones := cloneArgs([]any{b, s})
+	clones := values.CloneArgs([]any{b, s})
 	b[0] = 'x'
 	assert.Equal(t, []any{[]byte("bytes"), "string"}, clones)
 	assert.NotSame(t, unsafe.StringData(s), unsafe.StringData(clones[1].(string)), "of a string the bytes too")
 	for _, bad := range notArguments {
-		assert.Nil(t, cloneArg(bad), "%T", bad)
+		assert.Equal(t, []any{nil}, values.CloneArgs([]any{bad}), "%T", bad)
 	}
 }

@@ -191,18 +191,6 @@ func TestScalarRoundTrip(t *testing.T) {
 	nan, err := As[float64](hashOf(Args(math.NaN()))[0])
 	assert.NoError(t, err)
 	assert.True(t, math.IsNaN(nan))
-	for _, u := range units {
-		if !u.date {
-			continue
-		}
-		for _, n := range []int64{math.MinInt64, -1, 0, 1, min(math.MaxInt64, lastSecond)} {
-			at, ok := u.dateOf(n)
-			assert.True(t, ok)
-			back, ok := u.countDate(at)
-			assert.True(t, ok, u.name)
-			assert.Equal(t, n, back, u.name)
-		}
-	}
 }
 
 func roundTrip[T any](t *testing.T, values ...T) {

@@ -3,7 +3,7 @@ package redis
 import (
 	"reflect"
 
-	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Scored is a member of a sorted set with its score. [As] and DoInto read it, and
@@ -17,27 +17,18 @@ type Scored[T any] struct {
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (s *Scored[T]) UnmarshalRedis(res any) error {
-	pair, err := asPair(reflect.TypeOf(s).Elem(), res)
-	if err != nil {
-		return err
-	}
-	if err := assign(&s.Member, pair[0]); err != nil {
-		return errs.Within(err, "a member")
-	}
-	if err := assign(&s.Score, pair[1]); err != nil {
-		return errs.Within(err, "a score")
-	}
-	return nil
+	return values.ReadPair(reflect.TypeOf(s).Elem(), res, "a member", &s.Member, "a score", &s.Score)
 }
 
-func (s *Scored[T]) pair() {}
+// scored is what package values knows a Scored by.
+type scored interface {
+	parts() (score float64, member reflect.Value)
+}
 
-func (s Scored[T]) flatten(out []any) ([]any, error) {
-	member, err := oneArg(reflect.ValueOf(&s.Member).Elem())
-	if err != nil {
-		return out, errs.Within(err, "a member")
-	}
-	return append(out, s.Score, member), nil
+func init() { values.Scored(scored.parts) }
+
+func (s Scored[T]) parts() (float64, reflect.Value) {
+	return s.Score, reflect.ValueOf(&s.Member).Elem()
 }
 
 // Entry is an ID with its value, as in the replies to XRANGE, XCLAIM and the like.
@@ -50,26 +41,5 @@ type Entry[T any] struct {
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (e *Entry[T]) UnmarshalRedis(res any) error {
-	pair, err := asPair(reflect.TypeOf(e).Elem(), res)
-	if err != nil {
-		return err
-	}
-	if err := assign(&e.ID, pair[0]); err != nil {
-		return errs.Within(err, "an ID")
-	}
-	if err := assign(&e.Value, pair[1]); err != nil {
-		return errs.Within(err, "an entry")
-	}
-	return nil
-}
-
-func asPair(want reflect.Type, res any) ([]any, error) {
-	pair, ok := res.([]any)
-	switch {
-	case res == nil:
-		return nil, errNull(want)
-	case !ok || len(pair) != 2:
-		return nil, mismatch(want, res)
-	}
-	return pair, nil
+	return values.ReadPair(reflect.TypeOf(e).Elem(), res, "an ID", &e.ID, "an entry", &e.Value)
 }

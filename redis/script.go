@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Script is a Lua script. A call sends its hash (EVALSHA), and its body to a server
@@ -98,7 +99,7 @@ func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, 
 func (s *Script) Request(keys []string, args ...any) Request {
 	if s.disputed.Load() {
 		r := callRequest(s.byHash, "", keys, args)
-		r.Args[0] = newBadArg(s.errDisputed())
+		r.Args[0] = values.NewBad(s.errDisputed())
 		return r
 	}
 	if hash := s.knownHash(); hash != "" {
@@ -132,7 +133,7 @@ func callRequest(cmd, callee string, keys []string, args []any) Request {
 // error for each master that failed; the others have the script.
 func (s *Script) Load(ctx context.Context, to Sender) error {
 	return onShards(ctx, to, Req("SCRIPT LOAD", s.src), func(res any) error {
-		hash, err := As[string](res)
+		hash, err := values.As[string](res)
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func (s *Script) ask(to Sender) {
 		}
 		sent = true
 		shard.Send(Req("SCRIPT LOAD", s.src), FuncFuture(func(res any, _ uint64) {
-			hash, err := As[string](res)
+			hash, err := values.As[string](res)
 			if err == nil {
 				err = s.confirm(hash)
 			}

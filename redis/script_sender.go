@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -90,7 +91,7 @@ func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBat
 
 // call returns the future of a request that runs a script.
 func (p *scriptSender) call(s *Script, r Request, cb Future, n uint64) *scriptCall {
-	return &scriptCall{script: s, to: p.Sender, args: cloneArgs(r.Args), Passed: wire.Passed{To: cb}, n: n}
+	return &scriptCall{script: s, to: p.Sender, args: values.CloneArgs(r.Args), Passed: wire.Passed{To: cb}, n: n}
 }
 
 // EachShard implements Sender.

@@ -1,8 +1,9 @@
 package redis
 
 import (
-	"reflect"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Seconds is a time.Duration that is sent and read as a whole number of seconds, as in
@@ -12,11 +13,11 @@ import (
 type Seconds time.Duration
 
 // MarshalRedis implements ArgMarshaler.
-func (s Seconds) MarshalRedis() (any, error) { return argDuration(seconds, time.Duration(s)) }
+func (s Seconds) MarshalRedis() (any, error) { return values.Seconds.Arg(time.Duration(s)) }
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (s *Seconds) UnmarshalRedis(res any) error {
-	return readUnit(seconds, reflect.ValueOf((*time.Duration)(s)).Elem(), res)
+	return values.Seconds.Read((*time.Duration)(s), res)
 }
 
 // Milliseconds is like [Seconds], in milliseconds, as in PEXPIRE, PTTL and the PX of
@@ -25,10 +26,10 @@ type Milliseconds time.Duration
 
 // MarshalRedis implements ArgMarshaler.
 func (m Milliseconds) MarshalRedis() (any, error) {
-	return argDuration(milliseconds, time.Duration(m))
+	return values.Milliseconds.Arg(time.Duration(m))
 }
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (m *Milliseconds) UnmarshalRedis(res any) error {
-	return readUnit(milliseconds, reflect.ValueOf((*time.Duration)(m)).Elem(), res)
+	return values.Milliseconds.Read((*time.Duration)(m), res)
 }

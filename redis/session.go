@@ -6,7 +6,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -139,10 +139,11 @@ func (s *Session) Do(cmd string, args ...any) any {
 
 // DoInto sends a command and reads its reply into dst: see [Sync.DoInto].
 func (s *Session) DoInto(dst any, cmd string, args ...any) error {
-	if err := checkTarget(dst, resp.KindOf(dst)); err != nil {
+	v, err := values.VariableOf(dst)
+	if err != nil {
 		return errs.Err(err)
 	}
-	return readInto(dst, s.Do(cmd, args...), cmd, args)
+	return readInto(v, s.Do(cmd, args...), cmd, args)
 }
 
 // SendMany sends requests at once and returns their results in order. If one of them

@@ -2,11 +2,11 @@ package redis
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // DoInto sends a command and reads its reply into dst, a pointer to a variable of any
@@ -31,10 +31,11 @@ func (s SyncCtx) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 }
 
 func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) error {
-	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
-	if err := checkTarget(dst, t.Kind); err != nil {
+	v, err := values.VariableOf(dst)
+	if err != nil {
 		return errs.Err(err)
 	}
+	t := target{Scalar: resp.Scalar{Kind: v.Kind}}
 	var lent *[]byte
 	if t.Kind == resp.Bytes {
 		lent = dst.(*[]byte)
@@ -48,45 +49,14 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 	if lent != nil {
 		*lent = t.Bytes[:0]
 	}
-	return readInto(dst, res, cmd, args)
+	return readInto(v, res, cmd, args)
 }
 
-// checkTarget returns ErrArgumentType if no reply can be read into dst, which is of the kind.
-func checkTarget(dst any, kind resp.Kind) error {
-	v := reflect.ValueOf(dst)
-	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return errArgType("a reply can't be read into a %T that points nowhere", dst)
+// readInto reads the result of a request into v, which is left as it was if that fails. The
+// result of HMGET has values alone, the request has their names.
+func readInto(v values.Variable, res any, cmd string, args []any) error {
+	if v.Named() && command.Lookup(cmd).Named("HMGET") && len(args) > 0 {
+		res = Zip(values.CloneArgs(args[1:]), res)
 	}
-	if kind != resp.NoKind {
-		return nil
-	}
-	if _, err := planOf(v.Type().Elem()); err != nil {
-		return errArgType("%v", err)
-	}
-	return nil
-}
-
-// readInto reads the result of a request into dst, which is left as it was if
-// that fails. The result of HMGET has values alone, the request has their names.
-func readInto(dst, res any, cmd string, args []any) error {
-	if resp.KindOf(dst) != resp.NoKind {
-		return ofRequest(assign(dst, res), cmd, args)
-	}
-	v := reflect.ValueOf(dst).Elem()
-	p, _ := planOf(v.Type())
-	if p.named && command.Lookup(cmd).Named("HMGET") && len(args) > 0 {
-		res = Zip(cloneArgs(args[1:]), res)
-	}
-	fresh := v
-	if p.partial {
-		fresh = reflect.New(v.Type()).Elem()
-	}
-	err := errs.Of(res)
-	if err == nil {
-		err = answered(p.read(fresh, res), res)
-	}
-	if err == nil && p.partial {
-		v.Set(fresh)
-	}
-	return ofRequest(err, cmd, args)
+	return ofRequest(v.Read(res), cmd, args)
 }

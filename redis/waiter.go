@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -251,7 +252,7 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 	if call.Verdict(false) == command.WouldBlock {
 		w.ctx = ctx
 	}
-	clones := command.WithDurations(cmd, cloneArgs(args))
+	clones := command.WithDurations(cmd, values.CloneArgs(args))
 	w.send(func() { s.Send(Request{Cmd: cmd, Args: clones}, w, 0) })
 	return w.result(ctx, w.heeded(), nil, seen)
 }

@@ -1,4 +1,4 @@
-package redis
+package values
 
 import (
 	"reflect"
@@ -60,9 +60,9 @@ func init() {
 	planLists[bool]()
 }
 
-func planLists[T Scalar]() {
+func planLists[T any]() {
 	list, names := reflect.TypeFor[[]T](), reflect.TypeFor[map[string]T]()
-	plans.Store(list, &plan{read: func(dst reflect.Value, res any) error {
+	plans.put(list, &plan{read: func(dst reflect.Value, res any) error {
 		var out []T
 		err := readList(list, res, false, func(n int) { out = make([]T, n) }, func(i int, el any) error {
 			return assignScalar(&out[i], el)
@@ -72,7 +72,7 @@ func planLists[T Scalar]() {
 		}
 		return err
 	}})
-	plans.Store(names, &plan{named: true, read: func(dst reflect.Value, res any) error {
+	plans.put(names, &plan{named: true, read: func(dst reflect.Value, res any) error {
 		var out map[string]T
 		var name string
 		var el T

@@ -1,8 +1,7 @@
-package redis
+package values
 
 import (
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -17,23 +16,9 @@ type fieldArg struct {
 	marshal marshaler
 }
 
-// structArgsByType are those of all types that were asked for, or the error for
-// which there are none.
-var structArgsByType sync.Map
+var structArgsByType perType[structArgs]
 
-func structArgsOf(t reflect.Type) (structArgs, error) {
-	if known, ok := structArgsByType.Load(t); ok {
-		s, _ := known.(structArgs)
-		return s, errs.Of(known)
-	}
-	s, err := newStructArgs(t)
-	if err != nil {
-		structArgsByType.Store(t, err)
-		return nil, err
-	}
-	structArgsByType.Store(t, s)
-	return s, nil
-}
+func structArgsOf(t reflect.Type) (structArgs, error) { return structArgsByType.of(t, newStructArgs) }
 
 func newStructArgs(t reflect.Type) (structArgs, error) {
 	fields, err := fieldsOf(t)
@@ -42,7 +27,7 @@ func newStructArgs(t reflect.Type) (structArgs, error) {
 	}
 	s := make(structArgs, len(fields))
 	for i, f := range fields {
-		s[i] = fieldArg{field: f, name: f.name, marshal: unitMarshaler(f.unit)}
+		s[i] = fieldArg{field: f, name: f.name, marshal: f.unit.marshaler()}
 		if f.unit == nil {
 			if s[i].marshal, err = marshalerOf(f.typ); err != nil {
 				return nil, errs.Within(err, "%s", f.label)

@@ -1,4 +1,4 @@
-package redis
+package values
 
 import (
 	"fmt"
@@ -41,9 +41,9 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 }
 
 // unitPlan is the plan of a time, or duration, with a unit.
-func unitPlan(u *unit, t reflect.Type) *plan {
+func unitPlan(u *Unit, t reflect.Type) *plan {
 	if t.Kind() != reflect.Pointer {
-		return &plan{read: func(dst reflect.Value, res any) error { return readUnit(u, dst, res) }}
+		return &plan{read: func(dst reflect.Value, res any) error { return u.read(dst, res) }}
 	}
 	elem := unitPlan(u, t.Elem())
 	return &plan{read: func(dst reflect.Value, res any) error { return readPointer(dst, elem, res) }}

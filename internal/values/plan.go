@@ -1,28 +1,19 @@
-package redis
+package values
 
 import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// ResultUnmarshaler is a type that reads itself from a result, which is of any of the
-// types that the package documentation lists under Results, except an error.
-// UnmarshalRedis must not retain res. Its error should not contain values: As and
-// DoInto return it as it is if it is an *errorx.Error, and otherwise as the property
-// [EKCause] of an [ErrResponseUnexpected].
-type ResultUnmarshaler interface {
-	UnmarshalRedis(res any) error
-}
+// resultUnmarshaler is redis.ResultUnmarshaler.
+type resultUnmarshaler interface{ UnmarshalRedis(res any) error }
 
 var (
-	resultUnmarshalerType = reflect.TypeFor[ResultUnmarshaler]()
+	resultUnmarshalerType = reflect.TypeFor[resultUnmarshaler]()
 	binaryUnmarshalerType = reflect.TypeFor[encoding.BinaryUnmarshaler]()
-	// pairType is what Scored implements, so that a flat list is read two by two.
-	pairType = reflect.TypeFor[interface{ pair() }]()
 )
 
 // plan reads results into variables of a type. It is made once for each type,
@@ -45,34 +36,22 @@ func (p *plan) readPart(dst reflect.Value, el any) error {
 	return p.read(dst, el)
 }
 
-// plans are those of all types that were asked for: a *plan, or the error for
-// which there is none.
-var plans sync.Map
+var plans perType[*plan]
 
 // planOf returns the plan of a type. The error names the type, and the field
 // that prevents a plan.
-func planOf(t reflect.Type) (*plan, error) {
-	if p, err := knownPlan(t); p != nil || err != nil {
-		return p, err
-	}
+func planOf(t reflect.Type) (*plan, error) { return plans.of(t, newPlan) }
+
+func newPlan(t reflect.Type) (*plan, error) {
 	made := planner{}
 	p, err := made.plan(t)
 	if err != nil {
-		plans.Store(t, err)
 		return nil, err
 	}
 	for t, p := range made {
-		plans.Store(t, p)
+		plans.put(t, p)
 	}
 	return p, nil
-}
-
-func knownPlan(t reflect.Type) (*plan, error) {
-	known, _ := plans.Load(t)
-	if p, ok := known.(*plan); ok {
-		return p, nil
-	}
-	return nil, errs.Of(known)
 }
 
 // planner are the plans that are being made. A type that contains itself meets
@@ -83,7 +62,7 @@ func (made planner) plan(t reflect.Type) (*plan, error) {
 	if p := made[t]; p != nil {
 		return p, nil
 	}
-	if p, err := knownPlan(t); p != nil || err != nil {
+	if p, known, err := plans.known(t); known {
 		return p, err
 	}
 	p := &plan{}
@@ -95,7 +74,7 @@ func (made planner) fill(p *plan, t reflect.Type) (err error) {
 	pointer := reflect.PointerTo(t)
 	switch {
 	case pointer.Implements(resultUnmarshalerType):
-		p.pair = pointer.Implements(pairType)
+		p.pair = isScored(pointer)
 		p.read, p.partial = readUnmarshaler, true
 	case t == durationType:
 		p.read = readDuration

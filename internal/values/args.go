@@ -1,4 +1,4 @@
-package redis
+package values
 
 import (
 	"reflect"
@@ -10,37 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// Args converts values to the arguments of a request. Each value is replaced:
-//
-//   - a value of a type that [Request].Args lists: by itself;
-//   - an [ArgMarshaler], [encoding.TextMarshaler] or [encoding.BinaryMarshaler],
-//     tried in this order: by what it returns;
-//   - a value of a type defined as one that Request.Args lists: by that value;
-//   - a [time.Time]: by text in RFC 3339; a [time.Duration]: by text as Go writes
-//     it ("1m30s"), see [Seconds] for a number;
-//   - a pointer or an interface: by what it holds;
-//   - a slice: by its elements; a map: by its keys and values, sorted by key;
-//   - a struct: by the names and values of its fields, in their order;
-//   - a [Scored], or a slice of them: by score and member, as ZADD takes them.
-//
-// A struct's fields are its exported fields and those of embedded structs. The tag
-// `redis:"name,option,…"` names a field; without a name it has its Go name, and "-"
-// leaves it out. Options are
-//
-//   - omitempty: the field is left out if it is zero or of no length, and set to
-//     zero if a reply lacks it;
-//   - inline: the fields of this struct are treated as fields of the outer one;
-//   - s, ms, us, ns: a time.Duration as a whole number of this unit, truncated; a
-//     duration other than 0 that would become 0 is an error;
-//   - unix, unixmilli, unixmicro, unixnano: a time.Time as a number since 1970,
-//     truncated, and read in UTC.
-//
-// A nil pointer as a field, or in an interface, is left out. If a value can't be sent,
-// its request is refused with an [ErrArgumentType] that names the type, the field and
-// its tag, and nothing is sent.
-//
-// Args retains byte slices: don't change them before the request is sent. Without Args,
-// [Sync.Do] and the like accept only the types that Request.Args lists.
+// Args is redis.Args.
 func Args(values ...any) []any {
 	size := 0
 	for _, v := range values {
@@ -55,7 +25,7 @@ func Args(values ...any) []any {
 		if more, err := appendArgs(out, v); err == nil {
 			out = more
 		} else {
-			out = append(out, newBadArg(err))
+			out = append(out, NewBad(err))
 		}
 	}
 	return out
@@ -86,7 +56,7 @@ func appendArgs(out []any, v any) ([]any, error) {
 		rv = rv.Elem()
 	}
 	switch t := rv.Type(); {
-	case isMarshaler(t), isMarshaler(reflect.PointerTo(t)), t.Implements(flattenerType):
+	case isMarshaler(t), isMarshaler(reflect.PointerTo(t)), t == badType, isScored(t):
 		return appendElement(out, rv)
 	case t.Kind() == reflect.Struct:
 		return appendStruct(out, rv)
@@ -98,20 +68,15 @@ func appendArgs(out []any, v any) ([]any, error) {
 	return appendElement(out, rv)
 }
 
-// flattener is a type of this package that is several arguments, or none that
-// can be sent.
-type flattener interface {
-	flatten(out []any) ([]any, error)
-}
-
-var flattenerType = reflect.TypeFor[flattener]()
-
 func appendElement(out []any, v reflect.Value) ([]any, error) {
 	if v.Kind() == reflect.Interface && !v.IsNil() {
 		v = v.Elem()
 	}
-	if v.Type().Implements(flattenerType) {
-		return v.Interface().(flattener).flatten(out)
+	switch t := v.Type(); {
+	case t == badType:
+		return append(out, v.Interface()), nil
+	case isScored(t):
+		return appendScored(out, v)
 	}
 	arg, err := oneArg(v)
 	if err != nil {

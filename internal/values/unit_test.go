@@ -1,4 +1,4 @@
-package redis
+package values
 
 import (
 	"math"
@@ -25,5 +25,21 @@ func TestUnits(t *testing.T) {
 		assert.EqualValues(t, -3, n)
 		_, ok = u.duration(math.MaxInt64)
 		assert.Equal(t, u.size == 1, ok, u.name)
+	}
+}
+
+// The edges of every date, there and back.
+func TestUnitsOfDates(t *testing.T) {
+	for _, u := range units {
+		if !u.date {
+			continue
+		}
+		for _, n := range []int64{math.MinInt64, -1, 0, 1, min(math.MaxInt64, lastSecond)} {
+			at, ok := u.dateOf(n)
+			assert.True(t, ok)
+			back, ok := u.countDate(at)
+			assert.True(t, ok, u.name)
+			assert.Equal(t, n, back, u.name)
+		}
 	}
 }

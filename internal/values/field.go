@@ -1,9 +1,11 @@
-package redis
+package values
 
 import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // field is a field of a struct that has a name in Redis.
@@ -11,7 +13,7 @@ type field struct {
 	name     string
 	index    []int // for reflect.Value.FieldByIndex; passes no pointer
 	typ      reflect.Type
-	unit     *unit // of a time.Time or time.Duration, nil without one
+	unit     *Unit // of a time.Time or time.Duration, nil without one
 	optional bool  // omitempty
 	label    string
 }
@@ -107,4 +109,20 @@ func fieldLabel(t reflect.Type, sf reflect.StructField) string {
 		label += fmt.Sprintf(" (tag `redis:%q`)", tag)
 	}
 	return label
+}
+
+// FieldNames is redis.FieldNames.
+func FieldNames(t reflect.Type) []any {
+	if t.Kind() != reflect.Struct {
+		return []any{NewBad(errs.ErrArgumentType.New("%v is not a struct", t))}
+	}
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return []any{NewBad(errs.ErrArgumentType.New("%v", err))}
+	}
+	names := make([]any, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
 }

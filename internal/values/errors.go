@@ -1,4 +1,4 @@
-package redis
+package values
 
 import (
 	"reflect"

@@ -1,4 +1,4 @@
-package redis
+package values
 
 // isEmpty reports whether a result is an empty list or map, which is what a
 // server says of a key that is not there.

@@ -1,27 +1,22 @@
-package redis
+package values
 
 import (
 	"encoding"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// ArgMarshaler is a type that converts itself to an argument: a value of a type that
-// [Request].Args lists. MarshalRedis must not return nil. Its error should not contain
-// values: see [ResultUnmarshaler].
-type ArgMarshaler interface {
-	MarshalRedis() (any, error)
-}
+// argMarshaler is redis.ArgMarshaler.
+type argMarshaler interface{ MarshalRedis() (any, error) }
 
 // marshaler makes an argument of a value, or says that it is absent.
 type marshaler func(v reflect.Value) (arg any, absent bool, err error)
 
 var (
-	argMarshalerType    = reflect.TypeFor[ArgMarshaler]()
+	argMarshalerType    = reflect.TypeFor[argMarshaler]()
 	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
 	binaryMarshalerType = reflect.TypeFor[encoding.BinaryMarshaler]()
 )
@@ -31,23 +26,9 @@ func isMarshaler(t reflect.Type) bool {
 	return t.Implements(argMarshalerType) || t.Implements(textMarshalerType) || t.Implements(binaryMarshalerType)
 }
 
-// marshalers are those of all types that were asked for, or the error for which
-// there are none.
-var marshalers sync.Map
+var marshalers perType[marshaler]
 
-func marshalerOf(t reflect.Type) (marshaler, error) {
-	if known, ok := marshalers.Load(t); ok {
-		m, _ := known.(marshaler)
-		return m, errs.Of(known)
-	}
-	m, err := newMarshaler(t)
-	if err != nil {
-		marshalers.Store(t, err)
-		return nil, err
-	}
-	marshalers.Store(t, m)
-	return m, nil
-}
+func marshalerOf(t reflect.Type) (marshaler, error) { return marshalers.of(t, newMarshaler) }
 
 func newMarshaler(t reflect.Type) (marshaler, error) {
 	switch kind := t.Kind(); {
@@ -100,7 +81,7 @@ func marshalCopy(v reflect.Value) (any, bool, error) {
 func marshalSelf(v reflect.Value) (arg any, absent bool, err error) {
 	method := "MarshalRedis"
 	switch self := v.Interface().(type) {
-	case ArgMarshaler:
+	case argMarshaler:
 		arg, err = self.MarshalRedis()
 		if err == nil && (arg == nil || !command.IsArg(arg)) {
 			err = errArgType("%s of %v made a %T", method, v.Type(), arg)
@@ -133,40 +114,4 @@ func marshalScalar(v reflect.Value) (any, bool, error) {
 		}
 		return v.Uint(), false, nil
 	}
-}
-
-// unitMarshaler is for times and durations, or pointers to them.
-func unitMarshaler(u *unit) marshaler {
-	return func(v reflect.Value) (arg any, absent bool, err error) {
-		for v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				return nil, true, nil
-			}
-			v = v.Elem()
-		}
-		if u.date {
-			arg, err = argDate(u, v.Interface().(time.Time))
-		} else {
-			arg, err = argDuration(u, time.Duration(v.Int()))
-		}
-		return arg, false, err
-	}
-}
-
-// argDuration makes an argument of a duration.
-func argDuration(u *unit, d time.Duration) (any, error) {
-	n, ok := u.count(d)
-	if !ok {
-		return nil, errArgType("a duration of less than its unit, %s, can't be sent", u.name)
-	}
-	return n, nil
-}
-
-// argDate makes an argument of a time.
-func argDate(u *unit, t time.Time) (any, error) {
-	n, ok := u.countDate(t)
-	if !ok {
-		return nil, errArgType("a time out of the range of %s can't be sent", u.name)
-	}
-	return n, nil
 }

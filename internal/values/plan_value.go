@@ -1,4 +1,4 @@
-package redis
+package values
 
 import (
 	"encoding"
@@ -90,7 +90,7 @@ func readDuration(dst reflect.Value, res any) error {
 }
 
 func readUnmarshaler(dst reflect.Value, res any) error {
-	err := dst.Addr().Interface().(ResultUnmarshaler).UnmarshalRedis(res)
+	err := dst.Addr().Interface().(resultUnmarshaler).UnmarshalRedis(res)
 	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
 }
 
@@ -110,28 +110,6 @@ func readBinary(dst reflect.Value, res any) error {
 	}
 	err = dst.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(text)
 	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalBinary", dst.Type())
-}
-
-// readUnit sets a time.Time or a time.Duration to a number of units.
-func readUnit(u *unit, dst reflect.Value, res any) error {
-	var n int64
-	if err := assignScalar(&n, res); err != nil {
-		return err
-	}
-	if u.date {
-		t, ok := u.dateOf(n)
-		if !ok {
-			return errRange(dst.Type())
-		}
-		dst.Set(reflect.ValueOf(t))
-		return nil
-	}
-	d, ok := u.duration(n)
-	if !ok {
-		return errRange(dst.Type())
-	}
-	dst.SetInt(int64(d))
-	return nil
 }
 
 // textFor returns the text of a single value.

@@ -1,0 +1,127 @@
+package values
+
+import (
+	"reflect"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/resp"
+)
+
+// As is redis.As.
+func As[T any](res any) (T, error) {
+	var v T
+	if err := Assign(&v, res); err != nil {
+		var zero T
+		return zero, err
+	}
+	return v, nil
+}
+
+// Assign sets what dst points to. After an error that may be set in part, if it is read by a
+// plan that says so.
+func Assign(dst, res any) error {
+	if err := errs.Of(res); err != nil {
+		return err
+	}
+	if resp.KindOf(dst) != resp.NoKind {
+		return answered(assignScalar(dst, res), res)
+	}
+	v := reflect.ValueOf(dst).Elem()
+	p, err := planOf(v.Type())
+	if err != nil {
+		return errs.ErrResponseUnexpected.New("%v", err).WithProperty(errs.EKResponse, res)
+	}
+	return answered(p.read(v, res), res)
+}
+
+// answered adds the result to an error of reading it, of whatever depth that is: it says that
+// the request was answered.
+func answered(err error, res any) error {
+	if err == nil || res == nil {
+		return err
+	}
+	typed := errs.AsErrorx(err)
+	if _, named := typed.Property(errs.EKResponse); named || !typed.IsOfType(errs.ErrResponseUnexpected) {
+		return err
+	}
+	return typed.WithProperty(errs.EKResponse, res)
+}
+
+// assignScalar sets what dst points to, which is of a kind.
+func assignScalar(dst, res any) error {
+	switch dst := dst.(type) {
+	case *[]byte:
+		if res == nil {
+			*dst = nil
+			return nil
+		}
+	case *string:
+		switch res := res.(type) {
+		case []byte:
+			*dst = string(res)
+			return nil
+		case string:
+			*dst = res
+			return nil
+		}
+	}
+	var room [32]byte
+	text, single := res.([]byte)
+	if !single {
+		text, single = resp.AppendResult(room[:0], res)
+	}
+	if !single || !resp.Parse(dst, text) {
+		return unfit(reflect.TypeOf(dst).Elem(), text, res)
+	}
+	return nil
+}
+
+// Variable is a variable that a result is read into.
+type Variable struct {
+	Kind resp.Kind // NoKind if it has a plan
+	dst  any       // points to it
+	plan *plan
+}
+
+// VariableOf returns the variable that dst points to. The error is an ErrArgumentType if no
+// result can be read into it.
+func VariableOf(dst any) (Variable, error) {
+	v := Variable{Kind: resp.KindOf(dst), dst: dst}
+	p := reflect.ValueOf(dst)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return v, errArgType("a reply can't be read into a %T that points nowhere", dst)
+	}
+	if v.Kind != resp.NoKind {
+		return v, nil
+	}
+	var err error
+	if v.plan, err = planOf(p.Type().Elem()); err != nil {
+		return v, errArgType("%v", err)
+	}
+	return v, nil
+}
+
+// Named reports whether the variable is made of names with values, as a struct or a map.
+func (v Variable) Named() bool { return v.plan != nil && v.plan.named }
+
+// Read sets the variable to a result, and leaves it as it was after an error.
+func (v Variable) Read(res any) error {
+	if v.plan == nil {
+		return Assign(v.dst, res)
+	}
+	if err := errs.Of(res); err != nil {
+		return err
+	}
+	to := reflect.ValueOf(v.dst).Elem()
+	fresh := to
+	if v.plan.partial {
+		fresh = reflect.New(to.Type()).Elem()
+	}
+	if err := v.plan.read(fresh, res); err != nil {
+		return answered(err, res)
+	}
+	if v.plan.partial {
+		to.Set(fresh)
+	}
+	return nil
+}

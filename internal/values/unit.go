@@ -1,0 +1,140 @@
+package values
+
+import (
+	"math"
+	"reflect"
+	"time"
+)
+
+// Unit is how a time.Time or a time.Duration is written as a whole number.
+type Unit struct {
+	name string
+	size time.Duration
+	date bool // counts since 1970, of a time.Time
+}
+
+var units = []Unit{
+	{"s", time.Second, false},
+	{"ms", time.Millisecond, false},
+	{"us", time.Microsecond, false},
+	{"ns", time.Nanosecond, false},
+	{"unix", time.Second, true},
+	{"unixmilli", time.Millisecond, true},
+	{"unixmicro", time.Microsecond, true},
+	{"unixnano", time.Nanosecond, true},
+}
+
+// The units of redis.Seconds and redis.Milliseconds.
+var Seconds, Milliseconds = &units[0], &units[1]
+
+// unitOf returns the unit that a tag's option names for a type, or nil.
+func unitOf(option string, t reflect.Type) *Unit {
+	t = indirect(t)
+	for i := range units {
+		u := &units[i]
+		if u.name == option && (u.date && t == timeType || !u.date && t == durationType) {
+			return u
+		}
+	}
+	return nil
+}
+
+// count returns how many whole units d is, and false for what is less than one
+// but not nothing: as 0 it would mean something else.
+func (u *Unit) count(d time.Duration) (int64, bool) {
+	n := int64(d / u.size)
+	return n, n != 0 || d == 0
+}
+
+// duration is n units, unless that is too long for a time.Duration.
+func (u *Unit) duration(n int64) (time.Duration, bool) {
+	d := time.Duration(n) * u.size
+	return d, d/u.size == time.Duration(n)
+}
+
+// countDate returns how many whole units lie between 1970 and t.
+func (u *Unit) countDate(t time.Time) (int64, bool) {
+	perSecond := int64(time.Second / u.size)
+	sec, rest := t.Unix(), int64(t.Nanosecond())/int64(u.size)
+	if sec < 0 && rest > 0 { // so that both have the same sign
+		sec, rest = sec+1, rest-perSecond
+	}
+	if sec > math.MaxInt64/perSecond || sec < math.MinInt64/perSecond {
+		return 0, false
+	}
+	n := sec*perSecond + rest
+	return n, (n < 0) == (sec < 0 || rest < 0)
+}
+
+// lastSecond is the greatest that time.Unix takes: it counts from the year 1.
+const lastSecond = math.MaxInt64 - 1<<36
+
+// dateOf is the time n units after 1970, in UTC.
+func (u *Unit) dateOf(n int64) (time.Time, bool) {
+	perSecond := int64(time.Second / u.size)
+	sec, rest := n/perSecond, n%perSecond
+	return time.Unix(sec, rest*int64(u.size)).UTC(), sec <= lastSecond
+}
+
+// marshaler is for times and durations, or pointers to them.
+func (u *Unit) marshaler() marshaler {
+	return func(v reflect.Value) (arg any, absent bool, err error) {
+		for v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return nil, true, nil
+			}
+			v = v.Elem()
+		}
+		if u.date {
+			arg, err = u.argDate(v.Interface().(time.Time))
+		} else {
+			arg, err = u.Arg(time.Duration(v.Int()))
+		}
+		return arg, false, err
+	}
+}
+
+// Arg makes an argument of a duration.
+func (u *Unit) Arg(d time.Duration) (any, error) {
+	n, ok := u.count(d)
+	if !ok {
+		return nil, errArgType("a duration of less than its unit, %s, can't be sent", u.name)
+	}
+	return n, nil
+}
+
+// argDate makes an argument of a time.
+func (u *Unit) argDate(t time.Time) (any, error) {
+	n, ok := u.countDate(t)
+	if !ok {
+		return nil, errArgType("a time out of the range of %s can't be sent", u.name)
+	}
+	return n, nil
+}
+
+// Read sets a duration to a number of units.
+func (u *Unit) Read(d *time.Duration, res any) error {
+	return u.read(reflect.ValueOf(d).Elem(), res)
+}
+
+// read sets a time.Time or a time.Duration to a number of units.
+func (u *Unit) read(dst reflect.Value, res any) error {
+	var n int64
+	if err := assignScalar(&n, res); err != nil {
+		return err
+	}
+	if u.date {
+		t, ok := u.dateOf(n)
+		if !ok {
+			return errRange(dst.Type())
+		}
+		dst.Set(reflect.ValueOf(t))
+		return nil
+	}
+	d, ok := u.duration(n)
+	if !ok {
+		return errRange(dst.Type())
+	}
+	dst.SetInt(int64(d))
+	return nil
+}

@@ -1,0 +1,43 @@
+package redis
+
+import "github.com/joomcode/redispipe/internal/values"
+
+// Args converts values to the arguments of a request. Each value is replaced:
+//
+//   - a value of a type that [Request].Args lists: by itself;
+//   - an [ArgMarshaler], [encoding.TextMarshaler] or [encoding.BinaryMarshaler],
+//     tried in this order: by what it returns;
+//   - a value of a type defined as one that Request.Args lists: by that value;
+//   - a [time.Time]: by text in RFC 3339; a [time.Duration]: by text as Go writes
+//     it ("1m30s"), see [Seconds] for a number;
+//   - a pointer or an interface: by what it holds;
+//   - a slice: by its elements; a map: by its keys and values, sorted by key;
+//   - a struct: by the names and values of its fields, in their order;
+//   - a [Scored], or a slice of them: by score and member, as ZADD takes them.
+//
+// A struct's fields are its exported fields and those of embedded structs. The tag
+// `redis:"name,option,…"` names a field; without a name it has its Go name, and "-"
+// leaves it out. Options are
+//
+//   - omitempty: the field is left out if it is zero or of no length, and set to
+//     zero if a reply lacks it;
+//   - inline: the fields of this struct are treated as fields of the outer one;
+//   - s, ms, us, ns: a time.Duration as a whole number of this unit, truncated; a
+//     duration other than 0 that would become 0 is an error;
+//   - unix, unixmilli, unixmicro, unixnano: a time.Time as a number since 1970,
+//     truncated, and read in UTC.
+//
+// A nil pointer as a field, or in an interface, is left out. If a value can't be sent,
+// its request is refused with an [ErrArgumentType] that names the type, the field and
+// its tag, and nothing is sent.
+//
+// Args retains byte slices: don't change them before the request is sent. Without Args,
+// [Sync.Do] and the like accept only the types that Request.Args lists.
+func Args(v ...any) []any { return values.Args(v...) }
+
+// ArgMarshaler is a type that converts itself to an argument: a value of a type that
+// [Request].Args lists. MarshalRedis must not return nil. Its error should not contain
+// values: see [ResultUnmarshaler].
+type ArgMarshaler interface {
+	MarshalRedis() (any, error)
+}
