@@ -136,7 +136,10 @@ func owner(file *ast.File, recv *ast.FieldList) string {
 	if star, ok := typ.(*ast.StarExpr); ok {
 		typ = star.X
 	}
-	if generic, ok := typ.(*ast.IndexExpr); ok {
+	switch generic := typ.(type) {
+	case *ast.IndexExpr:
+		typ = generic.X
+	case *ast.IndexListExpr:
 		typ = generic.X
 	}
 	return typ.(*ast.Ident).Name

@@ -32,9 +32,10 @@ type Scalar interface {
 // map or any. Names that the struct lacks are ignored. For a struct, an empty reply
 // counts as null, since HGETALL answers so for a missing key.
 func As[T any](res any) (T, error) {
-	v, err := values.As[T](res)
-	if err != nil {
-		return v, errs.Err(err)
+	var v T
+	if err := values.Assign(&v, res); err != nil {
+		var zero T
+		return zero, errs.Err(err)
 	}
 	return v, nil
 }

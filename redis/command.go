@@ -56,11 +56,9 @@ func CheckRequest(req Request, singleThreaded bool) error {
 	if verdict := call.Verdict(singleThreaded); verdict != command.Allowed {
 		return errVerdict(&call, verdict).WithProperty(errs.EKRequest, req)
 	}
-	for i, arg := range req.Args {
+	for i := range req.Args {
 		if !call.Sendable(i) {
-			return errArgument(req.Cmd, i, arg, insteadOfArg(req.Cmd, req.Args, i)).
-				WithProperty(errs.EKVal, arg).
-				WithProperty(errs.EKRequest, req)
+			return errUnsendable(req, i)
 		}
 	}
 	return nil

@@ -51,17 +51,8 @@ const (
 
 // String implements fmt.Stringer.
 func (s Stage) String() string {
-	switch s {
-	case StageQueue:
-		return "queue"
-	case StageWire:
-		return "wire"
-	case StageReading:
-		return "reading"
-	case StageCallback:
-		return "callback"
-	}
-	return "unknown"
+	names := [...]string{"queue", "wire", "reading", "callback", "unknown"}
+	return names[min(int(s), len(names)-1)]
 }
 
 // Longest returns the stage that took the longest.

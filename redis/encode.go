@@ -17,9 +17,7 @@ import (
 func AppendRequest(buf []byte, req Request) ([]byte, error) {
 	out, bad := resp.AppendCommand(buf, req.Cmd, req.Args)
 	if bad >= 0 {
-		return buf, errArgument(req.Cmd, bad, req.Args[bad], insteadOfArg(req.Cmd, req.Args, bad)).
-			WithProperty(errs.EKVal, req.Args[bad]).
-			WithProperty(errs.EKRequest, req)
+		return buf, errUnsendable(req, bad)
 	}
 	return out, nil
 }
@@ -28,16 +26,23 @@ func AppendRequest(buf []byte, req Request) ([]byte, error) {
 // if its type can't be sent.
 func ArgToString(arg any) (string, bool) { return resp.ArgText(arg) }
 
+// errUnsendable says that the request has an argument that can't be sent.
+func errUnsendable(req Request, pos int) *errorx.Error {
+	return errArgument(req.Cmd, req.Args, pos).
+		WithProperty(errs.EKVal, req.Args[pos]).
+		WithProperty(errs.EKRequest, req)
+}
+
 // errArgument says that a request has an argument that can't be sent, and what to write instead.
-// It keeps no reference to arg.
-func errArgument(cmd string, pos int, arg any, instead string) *errorx.Error {
+// It keeps no reference to args.
+func errArgument(cmd string, args []any, pos int) *errorx.Error {
 	call := command.Of(cmd, nil)
 	name := call.ShownName(cmd)
-	if bad, ok := arg.(values.Bad); ok {
+	if bad, ok := args[pos].(values.Bad); ok {
 		return errs.Within(bad.Why[0], "%s: argument %d can't be sent", name, pos).
 			WithProperty(errs.EKArgPos, pos)
 	}
-	return errs.ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, instead).
+	return errs.ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, insteadOfArg(cmd, args, pos)).
 		WithProperty(errs.EKArgPos, pos)
 }
 

@@ -35,7 +35,7 @@ var (
 	// ErrContextClosed ends requests that are sent after Close, or after the end of the
 	// context that the connection or cluster was made with. Not sent.
 	ErrContextClosed = errs.ErrContextClosed
-	// ErrIO is a failure to read or write, or a time-out. The request may have run:
+	// ErrIO is a failure of the connection: to read or write, or a time-out. The request may have run:
 	// send it again only if it may run twice.
 	ErrIO = errs.ErrIO
 	// ErrQueueFull ends a request because the queue of the connection is full. Not
@@ -48,21 +48,21 @@ var (
 	// again unchanged gives the same error.
 	ErrRequest = errs.ErrRequest
 	// ErrArgumentType: an argument has a type that can't be encoded. EKArgPos is its
-	// index.
+	// index. Not sent.
 	ErrArgumentType = errs.ErrArgumentType
-	// ErrBatchFormat: another request of the same batch is malformed.
+	// ErrBatchFormat: another request of the same batch is malformed. Not sent.
 	ErrBatchFormat = errs.ErrBatchFormat
 	// ErrNoSlotKey: the keys of the request, or of the transaction, are not of one
-	// slot.
+	// slot. Not sent.
 	ErrNoSlotKey = errs.ErrNoSlotKey
 	// ErrCommandFormat: Request.Cmd has to be one word of printable characters, or two
-	// with one space between them.
+	// with one space between them. Not sent.
 	ErrCommandFormat = errs.ErrCommandFormat
 	// ErrCommandForbidden: the command would block a socket that others share, or
-	// change its state. The text says what to use instead.
+	// change its state. The text says what to use instead. Not sent.
 	ErrCommandForbidden = errs.ErrCommandForbidden
 	// ErrScriptHash: a server's hash of a [Script] differs from the library's, or from
-	// that of another server. Use [Script.ServerHash].
+	// that of another server. Use [Script.ServerHash]. Not sent.
 	ErrScriptHash = errs.ErrScriptHash
 	// ErrSession: a session can't be opened, or not be used in this way. Not sent.
 	ErrSession = errs.ErrSession
@@ -71,7 +71,7 @@ var (
 	// ErrSessionBusy: two goroutines use the session at once. Not sent.
 	ErrSessionBusy = errs.ErrSessionBusy
 	// ErrSessionLost: the session's connection was lost before this request, with all
-	// of its state. Not sent: begin again with a new session.
+	// of its state. Not sent, and a failure of the connection: begin again with a new session.
 	ErrSessionLost = errs.ErrSessionLost
 	// ErrRequestCancelled: the caller's context ended, or its future was cancelled,
 	// before the answer came. The request may have run, unless the error is an
@@ -97,7 +97,7 @@ var (
 	// ErrResponseUnexpected: a valid reply, but not of the shape or type that was asked
 	// for.
 	ErrResponseUnexpected = errs.ErrResponseUnexpected
-	// ErrResponseNil: null, but a value was asked for.
+	// ErrResponseNil is the [ErrResponseUnexpected] of null where a value was asked for.
 	ErrResponseNil = errs.ErrResponseNil
 	// ErrResponseTooLarge: a length, an element count or a nesting over its bound.
 	ErrResponseTooLarge = errs.ErrResponseTooLarge
@@ -150,7 +150,8 @@ var (
 	// ErrNoScript is NOSCRIPT: the server does not have the script, and ran nothing. A
 	// [Script] is sent again with its body then.
 	ErrNoScript = errs.ErrNoScript
-	// ErrExecEmpty: EXEC answered null, because a watched key was changed. Nothing ran.
+	// ErrExecEmpty is the [ErrResult] of EXEC that answered null, because a watched key was
+	// changed. Nothing ran.
 	ErrExecEmpty = errs.ErrExecEmpty
 	// ErrExecAbort is EXECABORT: a command of the transaction was refused, and none
 	// ran.

@@ -72,3 +72,24 @@ type placed struct {
 
 // Observes implements wire.Observer.
 func (p *placed) Observes() bool { return p.wanted }
+
+// results are those of several requests.
+type results struct {
+	all      []any
+	resolved []bool
+	left     int
+}
+
+func newResults(n int) results {
+	return results{all: make([]any, n), resolved: make([]bool, n), left: n}
+}
+
+// set sets one result, unless it has one. It reports whether that was the last.
+func (r *results) set(res any, n uint64) (last bool) {
+	if r.resolved[n] {
+		return false
+	}
+	r.all[n], r.resolved[n] = res, true
+	r.left--
+	return r.left == 0
+}

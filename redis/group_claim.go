@@ -138,17 +138,10 @@ func parsePendingEntry(el []any) (p pendingEntry, err error) {
 		return p, errs.ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(errs.EKResponse, el)
 	}
 	var idle int64
-	if p.id, err = values.As[string](el[0]); err == nil {
-		p.owner, err = values.As[string](el[1])
-	}
-	if err == nil {
-		idle, err = values.As[int64](el[2])
-	}
-	if err == nil {
-		p.deliveries, err = values.As[int](el[3])
-	}
-	if err != nil {
-		return p, errs.Within(err, "XPENDING")
+	for i, dst := range []any{&p.id, &p.owner, &idle, &p.deliveries} {
+		if err := values.Assign(dst, el[i]); err != nil {
+			return p, errs.Within(err, "XPENDING")
+		}
 	}
 	p.idle = time.Duration(min(idle, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 	return p, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -100,7 +99,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 			err = l.Flush(ctx)
 		}
 	}
-	if isNoGroup(err) {
+	if errs.Says(err, noGroup) {
 		err = l.rejoin(ctx)
 	}
 	if err == nil || ctx.Err() != nil {
@@ -236,15 +235,9 @@ func (l *groupLoop) rejoin(ctx context.Context) error {
 		l.leave()
 		return ErrGroupDestroyed.New("the group or its stream is gone: it begins at Start again")
 	}
-	err := errs.AsErrorx(l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM"))
-	if err == nil || strings.HasPrefix(err.Message(), "BUSYGROUP") { // another reader was quicker
+	res := l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM")
+	if errs.Says(res, "BUSYGROUP") { // another reader was quicker
 		return nil
 	}
-	return err
-}
-
-// isNoGroup reports whether the server says that there is no such group, or stream.
-func isNoGroup(err error) bool {
-	failure := errs.AsErrorx(err)
-	return failure != nil && failure.IsOfType(errs.ErrResult) && strings.HasPrefix(failure.Message(), "NOGROUP")
+	return errs.Of(res)
 }

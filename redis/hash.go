@@ -30,7 +30,7 @@ func Zip(names []any, res any) any {
 	for i, name := range names {
 		text, ok := resp.ArgText(name)
 		if !ok {
-			return errArgument("HMGET", i, name, insteadOfArg("HMGET", names, i))
+			return errArgument("HMGET", names, i)
 		}
 		pairs = append(pairs, text, list[i])
 	}

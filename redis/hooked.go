@@ -7,49 +7,48 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// What the wrappers call, which know the context.
-
-func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
-	o := h.begin(ctx, Operation{OperationRequest, operationName(cmd, args), 1})
-	var place wire.Place
-	res := do(ctx, h.s, cmd, args, t, &place)
-	o.end(o.completed(res, place))
-	if seen != nil { // by another hook
-		*seen = place
-	}
-	return res
+// WithHook returns a Sender that sends through s, and calls hook around each operation:
+// those of Sync, SyncCtx and ChanFutured, those of the methods of Sender, the steps of
+// a Scanner, the calls of a Session and of Watch, and what is sent to the senders that
+// EachShard passes. redispubsub.Opts has hooks of subscribers.
+//
+// A hook can harm only its own operation. If it panics, the panic is recovered, and the
+// first one is printed by the standard logger. If it blocks, it delays its caller, or
+// nobody if it is called for a Future. Operations that a hook sends with the context
+// that it was given are not hooked. While 4096 calls of a hook run, further operations are
+// sent without it, and calls of After for Futures wait.
+//
+// A request that a cluster retries or redirects is one operation.
+func WithHook(s Sender, hook Hook) Sender {
+	return &hooked{s: s, observer: observer{Hook: hook}}
 }
 
-func (h *hooked) doMany(ctx context.Context, reqs []Request, seen *wire.Place) []any {
-	o := h.begin(ctx, operation(OperationMany, reqs))
-	var place wire.Place
-	results := sendMany(ctx, h.s, reqs, &place)
-	o.end(o.completed(results, place))
-	if seen != nil {
-		*seen = place
-	}
-	return results
+// hooked is a Sender with a hook. The wrappers look for this very type, so that they
+// send to s as if there was no hook; a decorator that embeds it is sent to as any
+// Sender of a user's.
+type hooked struct {
+	s Sender
+	observer
 }
 
-func (h *hooked) doTransaction(ctx context.Context, reqs []Request, seen *wire.Place) ([]any, error) {
-	o := h.begin(ctx, operation(OperationTransaction, reqs))
-	var place wire.Place
-	results, err := sendTransaction(ctx, h.s, reqs, &place)
-	var res any = results
-	if err != nil {
-		res = err
+// unhook returns the hooks of a sender, the outermost first, and what they wrap.
+func unhook(s Sender) (hooks []*observer, inner Sender) {
+	for {
+		if d := delegateOf(s); d != nil {
+			s = d
+		}
+		h, ok := s.(*hooked)
+		if !ok {
+			return hooks, s
+		}
+		hooks, s = append(hooks, &h.observer), h.s
 	}
-	o.end(o.completed(res, place))
-	if seen != nil {
-		*seen = place
-	}
-	return results, err
 }
 
 // Send implements Sender.
 func (h *hooked) Send(r Request, cb Future, n uint64) {
-	op := Operation{OperationRequest, operationName(r.Cmd, r.Args), 1}
-	h.s.Send(r, newHookedFuture(cb, h.begin(context.Background(), op)), n)
+	op := requestOperation(r.Cmd, r.Args)
+	h.s.Send(r, newHookedFuture(cb, begin(context.Background(), &h.observer, op)), n)
 }
 
 // SendMany implements Sender.
@@ -60,7 +59,7 @@ func (h *hooked) SendMany(reqs []Request, cb Future, start uint64) {
 	f := &hookedMany{
 		placed:  placed{wanted: true},
 		cb:      cb,
-		o:       h.begin(context.Background(), operation(OperationMany, reqs)),
+		o:       begin(context.Background(), &h.observer, operation(OperationMany, reqs)),
 		start:   start,
 		results: newResults(len(reqs)),
 	}
@@ -70,14 +69,14 @@ func (h *hooked) SendMany(reqs []Request, cb Future, start uint64) {
 // SendTransaction implements Sender.
 func (h *hooked) SendTransaction(reqs []Request, cb Future, start uint64) {
 	op := operation(OperationTransaction, reqs)
-	h.s.SendTransaction(reqs, newHookedFuture(cb, h.begin(context.Background(), op)), start)
+	h.s.SendTransaction(reqs, newHookedFuture(cb, begin(context.Background(), &h.observer, op)), start)
 }
 
 // EachShard implements Sender.
 func (h *hooked) EachShard(f func(Sender, error) bool) {
 	h.s.EachShard(func(shard Sender, err error) bool {
 		if shard != nil {
-			shard = WithHook(shard, h.hook)
+			shard = WithHook(shard, h.Hook)
 		}
 		return f(shard, err)
 	})
@@ -88,56 +87,53 @@ func (h *hooked) Close() { h.s.Close() }
 
 // Scanner implements Sender.
 func (h *hooked) Scanner(opts ScanOpts) Scanner {
-	return &hookedScanner{h: h, s: h.s.Scanner(opts), cmd: operationName(opts.Request(nil).Cmd, nil)}
+	return &hookedScanner{by: &h.observer, s: h.s.Scanner(opts), cmd: operationName(opts.Request(nil).Cmd, nil)}
 }
 
 // hookedScanner is a Scanner with a hook.
 type hookedScanner struct {
-	h   *hooked
+	by  *observer
 	s   Scanner
 	cmd string
 }
 
-// Next implements Scanner.
-func (s *hookedScanner) Next(cb Future) {
-	op := Operation{OperationScan, s.cmd, 1}
-	s.s.Next(newHookedFuture(cb, s.h.begin(context.Background(), op)))
+// begin begins a step.
+func (s *hookedScanner) begin(ctx context.Context) observation {
+	return begin(ctx, s.by, Operation{OperationScan, s.cmd, 1})
 }
 
-// wait is Next for a caller that waits.
-func (s *hookedScanner) wait(ctx context.Context) ([]string, error) {
-	o := s.h.begin(ctx, Operation{OperationScan, s.cmd, 1})
-	var place wire.Place
-	keys, err := scanNext(ctx, s.s, &place)
-	var res any = keys
-	if err != nil {
-		res = err
-	}
-	o.end(o.completed(res, place))
-	return keys, err
+// Next implements Scanner.
+func (s *hookedScanner) Next(cb Future) {
+	s.s.Next(newHookedFuture(cb, s.begin(context.Background())))
 }
 
 // hookedFuture is the future of one result. It is no wire.Caller: who reads replies
 // for itself must not be held by another's future.
 type hookedFuture struct {
 	placed
-	cb   Future
+	to   wire.Passed
 	o    observation
 	once sync.Once // a Sender of a user's may resolve twice
 }
 
 func newHookedFuture(cb Future, o observation) *hookedFuture {
-	return &hookedFuture{placed: placed{wanted: true}, cb: cb, o: o}
+	return &hookedFuture{placed: placed{wanted: true}, to: wire.Passed{To: cb}, o: o}
 }
 
 // Resolve implements Future.
 func (f *hookedFuture) Resolve(res any, n uint64) {
-	defer f.once.Do(func() { f.o.endAside(f.o.completed(res, f.last())) })
-	resolve(f.cb, res, n)
+	defer f.once.Do(func() { f.o.endAside(res, f.last()) })
+	resolve(f.to.To, res, n)
 }
 
 // Cancelled implements Future.
-func (f *hookedFuture) Cancelled() error { return cancelled(f.cb) }
+func (f *hookedFuture) Cancelled() error { return f.to.Cancelled() }
+
+// Context is for wire.ContextOf.
+func (f *hookedFuture) Context() context.Context { return f.to.Context() }
+
+// Queued implements wire.Queuer.
+func (f *hookedFuture) Queued(t wire.Ticket) { f.to.Queued(t) }
 
 // hookedMany is the future of several results.
 type hookedMany struct {
@@ -156,21 +152,13 @@ func (f *hookedMany) Resolve(res any, n uint64) {
 	last := f.set(res, n-f.start)
 	f.resolving.Unlock()
 	if last {
-		defer func() { f.o.endAside(f.o.completed(f.all, f.last())) }()
+		defer func() { f.o.endAside(f.all, f.last()) }()
 	}
 	resolve(f.cb, res, n)
 }
 
 // Cancelled implements Future.
-func (f *hookedMany) Cancelled() error { return cancelled(f.cb) }
-
-// cancelled asks cb, if there is one.
-func cancelled(cb Future) error {
-	if cb == nil {
-		return nil
-	}
-	return cb.Cancelled()
-}
+func (f *hookedMany) Cancelled() error { return wire.Passed{To: f.cb}.Cancelled() }
 
 var (
 	_ wire.Observer = (*hookedFuture)(nil)

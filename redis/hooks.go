@@ -3,19 +3,18 @@ package redis
 import (
 	"context"
 	"slices"
-	"time"
 )
 
 // Hooks calls hooks around what is no request to a Sender, for packages that are built on
 // this one: redispubsub does so around Subscribe and Unsubscribe. What [WithHook] says of
 // a hook holds for each of them. The zero value has none.
-type Hooks struct{ all []*hooked }
+type Hooks struct{ all []*observer }
 
 // NewHooks returns Hooks, the outermost first.
 func NewHooks(hooks ...Hook) Hooks {
-	all := make([]*hooked, len(hooks))
+	all := make([]*observer, len(hooks))
 	for i, hook := range hooks {
-		all[i] = &hooked{hook: hook}
+		all[i] = &observer{Hook: hook}
 	}
 	return Hooks{all}
 }
@@ -26,7 +25,7 @@ func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
 	os := observe(ctx, h.all, op)
 	end := f()
 	for _, o := range slices.Backward(os) {
-		end.Duration = time.Since(o.start)
-		o.end(end)
+		end.Duration = o.Duration()
+		o.End(end)
 	}
 }

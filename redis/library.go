@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -81,7 +80,7 @@ func (f *Function) Request(keys []string, args ...any) Request {
 func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
 	for round := 0; ; round++ {
 		res := call()
-		if round == maxFunctionRounds || !noFunction(res) || !f.lib.reload(ctx, to) {
+		if round == maxFunctionRounds || !errs.Says(res, "ERR Function not found") || !f.lib.reload(ctx, to) {
 			return res
 		}
 	}
@@ -116,10 +115,4 @@ func (l *Library) reload(ctx context.Context, to Sender) bool {
 		return nil
 	})
 	return loaded
-}
-
-// noFunction reports whether a server has refused a call since it lacks the function.
-func noFunction(res any) bool {
-	err := errs.AsErrorx(res)
-	return err != nil && err.IsOfType(errs.ErrResult) && strings.HasPrefix(err.Message(), "ERR Function not found")
 }

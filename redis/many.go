@@ -21,27 +21,6 @@ type manyWaiter struct {
 	abandoned error
 }
 
-// results are those of several requests.
-type results struct {
-	all      []any
-	resolved []bool
-	left     int
-}
-
-func newResults(n int) results {
-	return results{all: make([]any, n), resolved: make([]bool, n), left: n}
-}
-
-// set sets one result, unless it has one. It reports whether that was the last.
-func (r *results) set(res any, n uint64) (last bool) {
-	if r.resolved[n] {
-		return false
-	}
-	r.all[n], r.resolved[n] = res, true
-	r.left--
-	return r.left == 0
-}
-
 // Resolve implements Future.
 func (m *manyWaiter) Resolve(res any, n uint64) {
 	m.mu.Lock()
@@ -82,7 +61,11 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) [
 		s = d
 	}
 	if h, ok := s.(*hooked); ok {
-		return h.doMany(ctx, reqs, seen)
+		o := begin(ctx, &h.observer, operation(OperationMany, reqs))
+		var place wire.Place
+		results := sendMany(ctx, h.s, reqs, &place)
+		o.end(results, place, seen)
+		return results
 	}
 	m := exchangeMany(ctx, s, reqs, seen)
 	for i, res := range m {
@@ -135,7 +118,11 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		s = d
 	}
 	if h, ok := s.(*hooked); ok {
-		return h.doTransaction(ctx, reqs, seen)
+		o := begin(ctx, &h.observer, operation(OperationTransaction, reqs))
+		var place wire.Place
+		results, err := sendTransaction(ctx, h.s, reqs, &place)
+		o.end(resultOf(results, err), place, seen)
+		return results, err
 	}
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, errs.AsError(traced(withdrawn(ctx)))

@@ -197,7 +197,7 @@ func (s *Script) ask(to Sender) {
 				err = s.confirm(hash)
 			}
 			// A user who was refused would be refused again, with each call.
-			s.asking.Store(err != nil && OutcomeOf(res) == OutcomeRefused)
+			s.asking.Store(err != nil && errs.OutcomeOf(res) == errs.Refused)
 		}), 0)
 		return false
 	})

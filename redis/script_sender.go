@@ -44,11 +44,7 @@ func (p *scriptSender) SendMany(reqs []Request, cb Future, start uint64) {
 		p.Sender.SendMany(reqs, cb, start)
 		return
 	}
-	for i, c := range m.calls {
-		if c != nil && c.first && !c.script.loaded.Load() {
-			m.reqs[i] = c.body()
-		}
-	}
+	m.sendBodies(false)
 	p.Sender.SendMany(m.reqs, m, 0)
 }
 
@@ -59,11 +55,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 		p.Sender.SendTransaction(reqs, cb, start)
 		return
 	}
-	for i, c := range m.calls {
-		if c != nil && c.first {
-			m.reqs[i] = c.body()
-		}
-	}
+	m.sendBodies(true)
 	p.Sender.SendTransaction(m.reqs, scriptTransaction{m}, start)
 }
 
@@ -131,6 +123,16 @@ type scriptBatch struct {
 	start uint64
 	reqs  []Request
 	calls []*scriptCall // by index; nil for other requests
+}
+
+// sendBodies has the first request of each script send the body; of a script that some server
+// has, only if always is set.
+func (m *scriptBatch) sendBodies(always bool) {
+	for i, c := range m.calls {
+		if c != nil && c.first && (always || !c.script.loaded.Load()) {
+			m.reqs[i] = c.body()
+		}
+	}
 }
 
 // Resolve implements Future.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/values"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -25,7 +26,7 @@ import (
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated
-	hooks []*hooked // the outermost first
+	hooks []*observer // the outermost first
 	state atomic.Uint32
 }
 
@@ -162,13 +163,16 @@ func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
 	var place wire.Place
 	o := s.begin(OperationTransaction, reqs)
 	results, err := s.transaction(reqs, &place)
-	var res any = results
 	if err != nil {
 		err = errs.Err(traced(err))
-		res = err
 	}
-	o.end(res, place)
+	o.end(resultOf(results, err), place)
 	return results, err
+}
+
+// Transact sends requests between MULTI and EXEC: see [Sync.Transact].
+func (s *Session) Transact(reqs []Request) ([]any, error) {
+	return transacted(s.SendTransaction(reqs))
 }
 
 // begin begins an operation for hooks, if there are any.
@@ -229,7 +233,7 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 		return nil, err
 	}
 	results, err := TransactionResponse(ExecResult(multi, exec, len(reqs)))
-	if cause := errs.AsErrorx(refused); cause != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && passes(cause) {
+	if cause := errs.AsErrorx(refused); cause != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && errs.Passes(cause) {
 		return nil, cause
 	}
 	return results, err
@@ -260,9 +264,7 @@ func encodeAll(reqs []Request) (encoded []wire.Request, bad int, err error) {
 			return nil, i, err
 		}
 		at := len(buf)
-		if buf, err = AppendRequest(buf, req); err != nil {
-			return nil, i, err
-		}
+		buf, _ = resp.AppendCommand(buf, req.Cmd, req.Args)
 		encoded[i].Encoded(req.Cmd, req.Args, buf[at:len(buf):len(buf)], true)
 		if len(reqs) > 1 && encoded[i].Shared == command.WouldBlock {
 			return nil, i, CheckRequest(req, false)

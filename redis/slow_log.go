@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/oplog"
 )
 
@@ -25,6 +26,9 @@ type slowLog struct {
 	threshold time.Duration
 }
 
+// noGroup is how a server says that there is no such group, or stream.
+const noGroup = "NOGROUP"
+
 // groupExpected is the key of a context with which a GroupReader reads from a group that it may
 // have to make first.
 type groupExpected struct{}
@@ -36,7 +40,7 @@ func (s slowLog) Before(ctx context.Context, _ Operation) context.Context { retu
 func (s slowLog) After(ctx context.Context, op Operation, end Completion) {
 	level, message := slog.LevelInfo, "redis operation slow"
 	switch {
-	case ctx.Value(groupExpected{}) != nil && isNoGroup(end.Err):
+	case ctx.Value(groupExpected{}) != nil && errs.Says(end.Err, noGroup):
 		return
 	case end.Outcome != OutcomeValue:
 		level, message = slog.LevelWarn, "redis operation failed"

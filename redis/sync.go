@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -46,6 +47,14 @@ func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
 	return sendTransaction(context.Background(), s.S, reqs, nil)
 }
 
+// Transact is [Sync.SendTransaction], and returns an error if any of the requests failed: with
+// the results of all a *[ResultError], which says which was the first. The others have run
+// then, so never send the transaction again after it. After any other error there are no
+// results.
+func (s Sync) Transact(reqs []Request) ([]any, error) {
+	return transacted(s.SendTransaction(reqs))
+}
+
 // Scanner returns an iterator over keys, or over the elements of a key.
 func (s Sync) Scanner(opts ScanOpts) SyncIterator {
 	return SyncIterator{s: s.S.Scanner(opts)}
@@ -64,7 +73,11 @@ func (s SyncIterator) Next() ([]string, error) {
 
 func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error) {
 	if h, ok := s.(*hookedScanner); ok {
-		return h.wait(ctx)
+		o := h.begin(ctx)
+		var place wire.Place
+		keys, err := scanNext(ctx, h.s, &place)
+		o.end(resultOf(keys, err), place, seen)
+		return keys, err
 	}
 	step := stepOf(s) // a step that is abandoned goes on
 	if ctx.Done() != nil && ctx.Err() != nil {
@@ -121,11 +134,7 @@ func (s SyncCtx) Send(ctx context.Context, r Request) any {
 // context ends, those not yet answered get an ErrRequestCancelled each.
 func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 	if ctx == nil {
-		results := make([]any, len(reqs))
-		for i := range results {
-			results[i] = errs.NilContext()
-		}
-		return results
+		return slices.Repeat([]any{errs.NilContext()}, len(reqs))
 	}
 	return sendMany(ctx, s.S, reqs, nil)
 }
@@ -137,6 +146,11 @@ func (s SyncCtx) SendTransaction(ctx context.Context, reqs []Request) ([]any, er
 		return nil, errs.NilContext()
 	}
 	return sendTransaction(ctx, s.S, reqs, nil)
+}
+
+// Transact is [Sync.Transact] with a context.
+func (s SyncCtx) Transact(ctx context.Context, reqs []Request) ([]any, error) {
+	return transacted(s.SendTransaction(ctx, reqs))
 }
 
 // Scanner returns an iterator that ends with the context.

@@ -166,7 +166,11 @@ func abandoned(ctx context.Context, t wire.Ticket) error {
 // no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	if h, ok := s.(*hooked); ok {
-		return h.do(ctx, cmd, args, t, seen)
+		o := begin(ctx, &h.observer, requestOperation(cmd, args))
+		var place wire.Place
+		res := do(ctx, h.s, cmd, args, t, &place)
+		o.end(res, place, seen)
+		return res
 	}
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return traced(withRequest(withdrawn(ctx), cmd, args))
@@ -195,7 +199,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 	scratch := wire.GetScratch()
 	if bad := encodeCommand(scratch, cmd, args, inner.WantsSlot()); bad >= 0 {
 		wire.PutScratch(scratch)
-		return errArgument(cmd, bad, args[bad], insteadOfArg(cmd, args, bad))
+		return errArgument(cmd, args, bad)
 	}
 	r := &scratch.Request
 	// For as long as a blocking request lasts its sender heeds the context.
@@ -244,7 +248,7 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 	call := command.Of(cmd, args)
 	for i := range args {
 		if !call.Sendable(i) {
-			return errArgument(cmd, i, args[i], insteadOfArg(cmd, args, i))
+			return errArgument(cmd, args, i)
 		}
 	}
 	w := newWaiter(s)

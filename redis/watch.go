@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/slot"
@@ -121,15 +119,12 @@ type watch struct {
 var errNotReturned = errors.New("it has not returned")
 
 // observed is run between hooks, of which it is one operation.
-func (w *watch) observed(hooks []*hooked) (results []any, err error) {
+func (w *watch) observed(hooks []*observer) (results []any, err error) {
 	o := observe(w.ctx, hooks, Operation{Kind: OperationWatch, Command: "WATCH"})
 	defer func() {
-		var res any = results
-		switch {
-		case w.failure != nil:
+		res := resultOf(results, err)
+		if w.failure != nil {
 			res = errs.ErrRequestWithdrawn.Wrap(w.failure, "the function given to Watch failed")
-		case err != nil:
-			res = err
 		}
 		o.end(res, w.place)
 	}()
@@ -170,7 +165,7 @@ func (w *watch) attempt() (results []any, err error) {
 	w.again = false
 	if w.session == nil {
 		if w.session, err = openSession(w.ctx, w.sender, w.keys, w.last); err != nil {
-			if passes(errs.AsErrorx(err)) {
+			if errs.Passes(errs.AsErrorx(err)) {
 				return nil, err // the sender can't follow the redirect
 			}
 			if w.unopened++; w.unopened == 1 {
@@ -192,7 +187,7 @@ func (w *watch) attempt() (results []any, err error) {
 		if lost := w.session.check(); lost != nil {
 			return nil, w.failed(w.unsent(lost))
 		}
-		if moved := errs.AsErrorx(err); moved != nil && passes(moved) {
+		if moved := errs.AsErrorx(err); moved != nil && errs.Passes(moved) {
 			return nil, w.failed(moved)
 		}
 		w.failure = err
@@ -233,7 +228,7 @@ func (w *watch) failed(err error) error {
 		return traced(errs.ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
 	}
 	lost := failure.HasTrait(errs.ErrTraitNotSent) && failure.HasTrait(errs.ErrTraitConnectivity)
-	w.again = w.ctx.Err() == nil && (lost || passes(failure))
+	w.again = w.ctx.Err() == nil && (lost || errs.Passes(failure))
 	return err
 }
 
@@ -243,7 +238,7 @@ func (w *watch) unsent(err error) error {
 	switch {
 	case w.ctx.Err() != nil:
 		return withdrawn(w.ctx)
-	case OutcomeOf(err) == OutcomeUnknown:
+	case errs.OutcomeOf(err) == errs.Unknown:
 		return errs.ErrSessionLost.Wrap(err, "the connection was lost before EXEC was sent")
 	}
 	return err
@@ -251,9 +246,3 @@ func (w *watch) unsent(err error) error {
 
 // check returns an error if the session's connection is lost.
 func (s *Session) check() error { return s.exchange(nil, new(wire.Place), nil) }
-
-// passes reports whether a server refused a request for a reason that passes, or that
-// another node does not have.
-func passes(err *errorx.Error) bool {
-	return err.HasTrait(errs.ErrTraitClusterMove) || err.HasTrait(errs.ErrTraitTransient)
-}

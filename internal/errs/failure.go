@@ -24,19 +24,10 @@ func Err(res any) error {
 
 // AsError is redis.AsError.
 func AsError(res any) error {
-	switch err := res.(type) {
-	case *errorx.Error:
-		switch {
-		case err == nil:
-			return nil
-		case byContext(err):
-			return failure{err}
-		}
-		return err
-	case error:
+	if err, ok := res.(*errorx.Error); ok && err != nil && !byContext(err) {
 		return err
 	}
-	return nil
+	return Err(res)
 }
 
 // AsErrorx is redis.AsErrorx.

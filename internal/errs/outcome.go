@@ -1,5 +1,11 @@
 package errs
 
+import (
+	"strings"
+
+	"github.com/joomcode/errorx"
+)
+
 // Outcome is redis.Outcome. As an error it stands for all errors of one outcome: see redis.Err.
 type Outcome uint8
 
@@ -11,18 +17,10 @@ const (
 	Unknown
 )
 
+var outcomes = [...]string{"value", "refused", "not sent", "unknown"}
+
 // String implements fmt.Stringer.
-func (o Outcome) String() string {
-	switch o {
-	case Value:
-		return "value"
-	case Refused:
-		return "refused"
-	case NotSent:
-		return "not sent"
-	}
-	return "unknown"
-}
+func (o Outcome) String() string { return outcomes[min(o, Unknown)] }
 
 // Error implements error.
 func (o Outcome) Error() string { return "redispipe: the outcome is " + o.String() }
@@ -45,4 +43,16 @@ func OutcomeOf(res any) Outcome {
 		}
 	}
 	return Unknown
+}
+
+// Passes reports whether a server refused a request for a reason that passes, or that another
+// node does not have.
+func Passes(err *errorx.Error) bool {
+	return err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)
+}
+
+// Says reports whether res is an error that a server answered with, in words that begin so.
+func Says(res any, words string) bool {
+	err := AsErrorx(res)
+	return err != nil && err.IsOfType(ErrResult) && strings.HasPrefix(err.Message(), words)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// As is redis.As.
+// As is redis.As, with errors as they are in results.
 func As[T any](res any) (T, error) {
 	var v T
 	if err := Assign(&v, res); err != nil {

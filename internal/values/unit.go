@@ -24,8 +24,11 @@ var units = []Unit{
 	{"unixnano", time.Nanosecond, true},
 }
 
-// The units of redis.Seconds and redis.Milliseconds.
-var Seconds, Milliseconds = &units[0], &units[1]
+// The units of the types of package redis that have these names.
+var (
+	Seconds      = &units[0]
+	Milliseconds = &units[1]
+)
 
 // unitOf returns the unit that a tag's option names for a type, or nil.
 func unitOf(option string, t reflect.Type) *Unit {

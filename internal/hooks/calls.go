@@ -1,18 +1,18 @@
-package redis
+package hooks
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// hooksMost is while how many calls of a hook no operation begins with one, and no goroutine
+// most is while how many calls of a hook no operation begins with one, and no goroutine
 // for another is started: a hook that calls itself needs no more than some megabytes of stack
 // for them, and those that block no more goroutines.
-const hooksMost = 4096
+const most = 4096
 
-// hookCalls are the calls of a hook that are under way, and those of After that are owed:
+// calls are the calls of a hook that are under way, and those of After that are owed:
 // every call of Before is followed by one, which waits if too many are under way.
-type hookCalls struct {
+type calls struct {
 	running atomic.Int64
 	owing   atomic.Int64 // len(owed), to be read without the lock
 
@@ -21,10 +21,10 @@ type hookCalls struct {
 }
 
 // enter counts a call, unless too many are under way.
-func (c *hookCalls) enter() bool {
+func (c *calls) enter() bool {
 	for {
 		n := c.running.Load()
-		if n >= hooksMost {
+		if n >= most {
 			return false
 		}
 		if c.running.CompareAndSwap(n, n+1) {
@@ -34,13 +34,13 @@ func (c *hookCalls) enter() bool {
 }
 
 // leave ends a call.
-func (c *hookCalls) leave() {
+func (c *calls) leave() {
 	c.running.Add(-1)
 	c.startOwed()
 }
 
 // aside has f called in a goroutine of its own, as soon as enter allows for it.
-func (c *hookCalls) aside(f func()) {
+func (c *calls) aside(f func()) {
 	c.mu.Lock()
 	c.owed = append(c.owed, f)
 	c.owing.Add(1)
@@ -49,7 +49,7 @@ func (c *hookCalls) aside(f func()) {
 }
 
 // startOwed starts what is owed. Each goroutine ends after one call.
-func (c *hookCalls) startOwed() {
+func (c *calls) startOwed() {
 	for c.owing.Load() > 0 && c.enter() {
 		f := c.nextOwed()
 		if f == nil { // another has taken it
@@ -63,7 +63,7 @@ func (c *hookCalls) startOwed() {
 	}
 }
 
-func (c *hookCalls) nextOwed() (f func()) {
+func (c *calls) nextOwed() (f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.owed) == 0 {
