@@ -54,7 +54,8 @@ var (
 	// ErrGroupEntryID: Ack was called with something that is not the ID of an entry.
 	ErrGroupEntryID = ErrGroup.NewType("entry_id", errs.ErrTraitNotSent)
 	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
-	// acknowledged. The reader has acknowledged it. Its ID comes with the error.
+	// acknowledged. The reader has acknowledged it. Its ID comes with the error. Another
+	// reader may be at work on it: what is deleted is found before MinIdle has passed.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
 	// ErrGroupDestroyed: the group that the reader has read, or the stream, is gone, and
 	// with it what was acknowledged and how often each entry was delivered. If the loop

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -90,7 +91,7 @@ func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
 	}
 	reqs := make([]Request, len(entries))
 	for i, e := range entries {
-		reqs[i] = Req("XPENDING", l.opts.Stream, l.opts.Group, e.ID, e.ID, 1)
+		reqs[i] = l.pendingRequest(e.ID)
 	}
 	for i, res := range l.db.SendMany(ctx, reqs) {
 		owner, deliveries, err := parsePending(res)
@@ -110,6 +111,11 @@ func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
 		}
 	}
 	return nil
+}
+
+// pendingRequest asks who has an entry: see parsePending.
+func (l *groupLoop) pendingRequest(id string) Request {
+	return Req("XPENDING", l.opts.Stream, l.opts.Group, id, id, 1)
 }
 
 func deletedItem(id string) groupItem {
@@ -160,30 +166,54 @@ func (l *groupLoop) renew(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
+	var reqs []Request
 	args := []any{l.opts.Stream, l.opts.Group, l.opts.Consumer, 0}
 	for _, item := range l.batch {
 		if item.err == nil {
+			reqs = append(reqs, l.pendingRequest(item.ID))
 			args = append(args, item.ID)
 		}
 	}
-	ids, err := values.As[[]string](l.db.Do(ctx, "XCLAIM", append(args, "JUSTID")...))
+	results, err := l.db.SendTransaction(ctx, append(reqs, Req("XCLAIM", append(args, "JUSTID")...)))
 	if err != nil {
+		return err
+	}
+	ids, err := values.As[[]string](results[len(reqs)])
+	if err != nil {
+		return err
+	}
+	if err = l.keep(ids, results); err != nil {
 		return err
 	}
 	if time.Since(l.fetched) >= l.opts.MinIdle {
 		l.forget()
-		return nil
+	} else {
+		l.fetched = began
 	}
-	l.fetched = began
-	pending := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		pending[id] = true
-	}
-	for i := range l.batch {
-		// Where an entry is not pending any more, the server has found it deleted.
-		if item := &l.batch[i]; item.err == nil && !pending[item.ID] {
-			*item = deletedItem(item.ID)
+	return nil
+}
+
+// keep drops all of the batch but what was claimed, and what is an error already. What was
+// pending until it could not be claimed, the server has found deleted; what was not, another
+// consumer has acknowledged or reported.
+func (l *groupLoop) keep(claimed []string, pending []any) error {
+	batch := l.batch
+	l.batch = nil
+	for _, item := range batch {
+		if item.err == nil {
+			owner, _, err := parsePending(pending[0])
+			if err != nil {
+				return err
+			}
+			pending = pending[1:]
+			if !slices.Contains(claimed, item.ID) {
+				if owner == "" {
+					continue
+				}
+				item = deletedItem(item.ID)
+			}
 		}
+		l.batch = append(l.batch, item)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 		l.history = ""
 		return nil
 	}
-	var again []pendingEntry
+	var again []Entry[any]
 	var reqs []Request
 	var oldest time.Duration
 	for _, el := range list {
@@ -61,27 +61,22 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 		l.history = p.id
 		if p.idle < l.opts.MinIdle && !l.isOpen(p.id) {
 			oldest = max(oldest, p.idle)
-			again = append(again, p)
+			again = append(again, Entry[any]{ID: p.id})
 			reqs = append(reqs, Req("XRANGE", l.opts.Stream, p.id, p.id))
 		}
 	}
 	results := l.db.SendMany(ctx, reqs)
 	l.fetched = asked.Add(-oldest)
-	for i, p := range again {
+	for i := range again {
 		entries, err := values.As[[]Entry[any]](results[i])
 		if err != nil {
 			return err
 		}
 		if len(entries) > 0 {
-			l.batch = append(l.batch, groupItem{Message: Message{ID: p.id, Fields: entries[0].Value, Deliveries: p.deliveries}})
-			continue
+			again[i] = entries[0]
 		}
-		if err := l.Ack(p.id); err != nil {
-			return err
-		}
-		l.batch = append(l.batch, deletedItem(p.id))
 	}
-	return nil
+	return l.redeliver(ctx, again)
 }
 
 // giveBack takes the delivery back that the server has counted for each entry of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -116,6 +117,63 @@ func TestGroupForgetsWhatItLeft(t *testing.T) {
 	cancel()
 	<-ended
 	assert.Equal(t, 50, delivered)
+}
+
+// TestGroupRenewsLate checks that a reader reports what it has found deleted when it claims
+// its entries again, though the rest may be another's by the time it knows.
+func TestGroupRenewsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pending := []any{[]any{[]byte("1-1"), []byte("c"), int64(1), int64(1)}}
+		node := &foreignSender{transaction: func(_ []Request, cb Future, n uint64) {
+			time.Sleep(6 * time.Second)
+			cb.Resolve([]any{pending, pending, []any{[]byte("1-1")}}, n)
+		}}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c", MinIdle: 10 * time.Second})
+		require.NoError(t, err)
+		l := &groupLoop{GroupReader: r, fetched: time.Now(), batch: []groupItem{{Message: Message{ID: "1-1"}}, {Message: Message{ID: "2-1"}}}}
+		time.Sleep(5 * time.Second)
+		require.NoError(t, l.renew(t.Context()))
+		require.Len(t, l.batch, 1)
+		assert.Equal(t, "2-1", l.batch[0].ID)
+		assertType(t, ErrGroupEntryDeleted, l.batch[0].err)
+		assert.Equal(t, "0", l.history, "the rest is read again")
+	})
+}
+
+// TestGroupReadsAgainWhatIsPending checks that a reader says nothing of an entry that
+// another consumer acknowledges, and that is deleted, while it is read again.
+func TestGroupReadsAgainWhatIsPending(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner   string // when the entry has been looked for
+		batched []groupItem
+	}{
+		"acknowledged": {"", nil},
+		"another's":    {"b", nil},
+		"deleted":      {"c", []groupItem{deletedItem("1-1")}},
+	} {
+		node := &foreignSender{}
+		pendingOf := func(owner string) []any {
+			return []any{[]any{[]byte("1-1"), []byte(owner), int64(1), int64(1)}}
+		}
+		node.send = func(_ Request, cb Future, n uint64) { cb.Resolve(pendingOf("c"), n) }
+		node.sendMany = func(reqs []Request, cb Future, n uint64) {
+			require.Len(t, reqs, 1)
+			if reqs[0].Cmd == "XPENDING" && c.owner != "" {
+				cb.Resolve(pendingOf(c.owner), n)
+				return
+			}
+			cb.Resolve([]any{}, n)
+		}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
+		require.NoError(t, err)
+		l := &groupLoop{GroupReader: r, history: "0", begun: true}
+		require.NoError(t, l.readAgain(t.Context()))
+		require.Len(t, l.batch, len(c.batched), name)
+		for i, item := range l.batch {
+			assert.Equal(t, c.batched[i].Message, item.Message, name)
+			assertType(t, ErrGroupEntryDeleted, item.err, name)
+		}
+	}
 }
 
 func TestParseClaimed(t *testing.T) {
