@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,20 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 )
 
 // TestGroupSoak has worker processes read a stream. They are killed at random, entries
 // are deleted and trimmed away, and the group is destroyed. In the end every entry is
-// worked on, or reported as deleted, none is pending, and none was worked on after it was
-// acknowledged by a worker of the same group. REDISPIPE_SOAK=10m makes it longer.
+// worked on, or reported as deleted, none is pending, none was worked on after it was
+// acknowledged in the same group, and none reported that was acknowledged before it was
+// deleted. REDISPIPE_SOAK=10m makes it longer.
 func TestGroupSoak(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts processes and runs for seconds")
 	}
 	s := &groupSoak{streamBed: newStreamBed(t, 0), added: map[string]bool{}, owed: map[string]bool{}}
-	var workers []*exec.Cmd
+	var workers []*groupWorker
 	for i := range 3 {
 		workers = append(workers, s.work(i, 0))
 	}
@@ -57,6 +56,7 @@ func TestGroupSoak(t *testing.T) {
 			}
 		}
 	}
+	s.produce(1) // is the last one, and nobody deletes it
 	require.Eventually(t, s.drained, time.Minute, 20*time.Millisecond, "pending: %v", s.server.Do("XPENDING", "jobs", "workers"))
 	for _, w := range workers {
 		s.kill(w)
@@ -64,28 +64,50 @@ func TestGroupSoak(t *testing.T) {
 	s.judge()
 }
 
+func (s *groupSoak) judge() {
+	j := newGroupJudge(s.removals)
+	for _, line := range s.log() {
+		j.read(line)
+	}
+	j.end(s.added, s.owed)
+	assert.Empty(s, j.faults)
+	assert.NotZero(s, j.counts["destroyed"])
+	assert.NotZero(s, j.counts["deleted"])
+	s.Logf("%d entries, %d deleted; log: %v", len(s.ids), len(s.ids)-len(idsOf(s.server.Do("XRANGE", "jobs", "-", "+"))), j.counts)
+}
+
 type groupSoak struct {
 	*streamBed
 	added map[string]bool // the value is whether it is in the stream
 	// owed were pending when they were deleted: it has to be known what became of them.
 	owed map[string]bool
+	// removals are what was deleted, by the numbers that the log has.
+	removals [][]string
+}
+
+// groupWorker is a worker process.
+type groupWorker struct {
+	*exec.Cmd
+	consumer string
 }
 
 // work starts a worker process: this test's binary, with TestGroupWorker alone.
-func (s *groupSoak) work(i, life int) *exec.Cmd {
+func (s *groupSoak) work(i, life int) *groupWorker {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGroupWorker$", "-test.count=1")
-	cmd.Env = append(os.Environ(), "REDISPIPE_WORKER="+s.server.Addr(), fmt.Sprintf("REDISPIPE_CONSUMER=w%d-%d", i, life))
+	consumer := fmt.Sprintf("w%d-%d", i, life)
+	cmd.Env = append(os.Environ(), "REDISPIPE_WORKER="+s.server.Addr(), "REDISPIPE_CONSUMER="+consumer)
 	if i == 0 {
 		cmd.Env = append(cmd.Env, "REDISPIPE_POLLS=1")
 	}
 	require.NoError(s, cmd.Start())
 	s.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd
+	return &groupWorker{cmd, consumer}
 }
 
-func (s *groupSoak) kill(w *exec.Cmd) {
+func (s *groupSoak) kill(w *groupWorker) {
 	require.NoError(s, w.Process.Kill())
 	_ = w.Wait()
+	s.server.Do("RPUSH", "log", "killed "+w.consumer)
 }
 
 func (s *groupSoak) produce(n int) {
@@ -102,15 +124,20 @@ func (s *groupSoak) random() string { return s.ids[len(s.ids)-1-rand.IntN(min(le
 
 // remove deletes entries. What of them was pending is owed.
 func (s *groupSoak) remove(cmd string, args ...any) {
-	results, err := s.transaction(redis.Req(cmd, args...), redis.Req("XRANGE", "jobs", "-", "+"))
+	results, err := s.transaction(
+		redis.Req(cmd, args...), redis.Req("XRANGE", "jobs", "-", "+"), redis.Req("RPUSH", "log", fmt.Sprint("removed ", len(s.removals))),
+	)
 	require.NoError(s, err)
 	pending, left := pendingOf(results[0]), idsOf(results[2])
+	var removed []string
 	for id, there := range s.added {
 		if there && !left[id] {
 			s.added[id] = false
 			s.owed[id] = pending[id]
+			removed = append(removed, id)
 		}
 	}
+	s.removals = append(s.removals, removed)
 }
 
 // destroy destroys the group. Nobody can tell what was deleted and pending.
@@ -154,7 +181,7 @@ func (s *groupSoak) drained() bool {
 		return false
 	}
 	last, _ := redis.As[string](groups[0]["last-delivered-id"])
-	return last >= s.ids[len(s.ids)-1]
+	return last == s.ids[len(s.ids)-1]
 }
 
 // log is what the workers have logged.
@@ -171,94 +198,4 @@ func (s *groupSoak) met(whats ...string) bool {
 	return !slices.ContainsFunc(whats, func(what string) bool {
 		return !slices.ContainsFunc(log, func(line string) bool { return strings.HasPrefix(line, what+" ") })
 	})
-}
-
-// judge reads what the workers have logged.
-func (s *groupSoak) judge() {
-	worked, acked, reported := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	old := map[string]bool{} // workers that may work on what they read of a group that is gone
-	counts := map[string]int{}
-	for _, line := range s.log() {
-		what, entry, _ := strings.Cut(line, " ")
-		id, worker, _ := strings.Cut(entry, " ")
-		counts[what]++
-		switch what {
-		case "gone":
-			clear(acked)
-			for i := range 3 {
-				old[fmt.Sprint("w", i)] = true
-			}
-		case "began", "destroyed":
-			delete(old, worker)
-		case "work":
-			assert.False(s, acked[id] && !old[worker], "%s is worked on after it was acknowledged", id)
-			worked[id] = true
-		case "acked":
-			acked[id] = acked[id] || !old[worker]
-		case "deleted":
-			assert.False(s, acked[id], "%s is reported after it was acknowledged", id)
-			reported[id] = true
-		}
-	}
-	for id, there := range s.added {
-		switch {
-		case there:
-			assert.True(s, worked[id], "%s was never worked on", id)
-		case s.owed[id]:
-			assert.True(s, worked[id] || reported[id], "%s was pending, and is not reported", id)
-		}
-	}
-	assert.NotZero(s, counts["destroyed"])
-	assert.NotZero(s, counts["deleted"])
-	s.Logf("%d entries, %d deleted; log: %v", len(s.ids), len(s.ids)-len(idsOf(s.server.Do("XRANGE", "jobs", "-", "+"))), counts)
-}
-
-// TestGroupWorker is a worker process of TestGroupSoak.
-func TestGroupWorker(t *testing.T) {
-	addr := os.Getenv("REDISPIPE_WORKER")
-	if addr == "" {
-		t.Skip("TestGroupSoak starts it")
-	}
-	o := redisconn.Opts{Logger: redisconn.NoopLogger{}}
-	if os.Getenv("REDISPIPE_POLLS") != "" {
-		o.DedicatedConns = -1
-	}
-	conn, err := redisconn.Connect(t.Context(), addr, o)
-	require.NoError(t, err)
-	log := redis.Sync{S: connectTo(t, addr)}
-	name := os.Getenv("REDISPIPE_CONSUMER")
-	worker, _, _ := strings.Cut(name, "-")
-	note := func(what string, ids ...string) {
-		for _, id := range ids {
-			require.NoError(t, redis.AsError(log.Do("RPUSH", "log", what+" "+id+" "+worker)))
-		}
-	}
-	r, err := redis.NewGroupReader(conn, redis.GroupOpts{
-		Stream: "jobs", Group: "workers", Consumer: name, Count: 10, MinIdle: 2 * time.Second,
-	})
-	require.NoError(t, err)
-	note("began", "once")
-	var done []string
-	for msg, err := range r.Messages(context.Background()) {
-		failure := redis.AsErrorx(err)
-		switch {
-		case failure == nil:
-			note("work", msg.ID)
-			time.Sleep(rand.N(2 * time.Millisecond)) // the work
-			require.NoError(t, r.Ack(msg.ID))
-			done = append(done, msg.ID)
-			if len(done) == 5 {
-				require.NoError(t, r.Flush(t.Context()))
-				note("acked", done...)
-				done = slices.Delete(done, 0, 5)
-			}
-		case failure.IsOfType(redis.ErrGroupEntryDeleted):
-			note("deleted", msg.ID)
-		case failure.IsOfType(redis.ErrGroupDestroyed):
-			note("destroyed", "once")
-			done = nil
-		default:
-			note("failed", err.Error())
-		}
-	}
 }
