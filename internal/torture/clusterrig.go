@@ -40,7 +40,9 @@ func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 	if opts.Logger == nil {
 		opts.Logger = rediscluster.NoopLogger{}
 	}
-	client, err := rediscluster.NewCluster(context.Background(), r.Nodes.Addrs(), opts)
+	client, err := connect(func() (*rediscluster.Cluster, error) {
+		return rediscluster.NewCluster(context.Background(), r.Nodes.Addrs(), opts)
+	})
 	if err != nil {
 		return err
 	}

@@ -73,12 +73,28 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 		r.Conn.Close()
 	}
 	opts.Logger = r.Events
-	conn, err := redisconn.Connect(context.Background(), r.Proxy.Addr(), opts)
+	conn, err := connect(func() (*redisconn.Connection, error) {
+		return redisconn.Connect(context.Background(), r.Proxy.Addr(), opts)
+	})
 	if err != nil {
 		return err
 	}
 	r.Conn = conn
 	return nil
+}
+
+// connectWithin is how long a client of servers that are well may fail to be made: it gives
+// up after IOTimeout, and the machine may stand still for longer.
+const connectWithin = 20 * time.Second
+
+// connect makes a client of servers that are well.
+func connect[C any](once func() (C, error)) (C, error) {
+	for end := time.Now().Add(connectWithin); ; time.Sleep(5 * time.Millisecond) {
+		client, err := once()
+		if err == nil || time.Now().After(end) {
+			return client, err
+		}
+	}
 }
 
 // Load returns a load on the rig's connection, judged by its ledger.
