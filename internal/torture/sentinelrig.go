@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,15 +30,14 @@ type SentinelRig struct {
 	mu    sync.Mutex // guards what follows
 	moves []Move
 	lost  map[string]time.Time // when sockets of the client were lost, by their addresses
-	// failed are the dials that came to nothing.
-	failed []FailedDial
+	dials []Dial
 }
 
-// FailedDial is a connection that the client could not make.
-type FailedDial struct {
+// Dial is a connection that the client has made, or could not make.
+type Dial struct {
 	At   time.Time
 	Addr string
-	Err  error
+	Err  error // nil if it was made
 }
 
 // Move is when the client has taken a server for the master.
@@ -126,7 +124,9 @@ func (l sentinelEvents) Report(_ *rediscluster.Cluster, event rediscluster.LogEv
 		case redisconn.LogDisconnected:
 			r.lost[event.LocalAddr] = time.Now()
 		case redisconn.LogConnectFailed:
-			r.failed = append(r.failed, FailedDial{time.Now(), e.Conn.Addr(), event.Error})
+			r.dials = append(r.dials, Dial{time.Now(), e.Conn.Addr(), event.Error})
+		case redisconn.LogConnected:
+			r.dials = append(r.dials, Dial{At: time.Now(), Addr: e.Conn.Addr()})
 		}
 	}
 }
@@ -145,11 +145,16 @@ func (r *SentinelRig) Left(old string) (Move, bool) {
 	return Move{}, false
 }
 
-// Failed returns the client's dials that came to nothing.
-func (r *SentinelRig) Failed() []FailedDial {
+// Dials returns when and how the client's dials of a server have ended.
+func (r *SentinelRig) Dials(addr string) (dials []Dial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.failed)
+	for _, d := range r.dials {
+		if d.Addr == addr {
+			dials = append(dials, d)
+		}
+	}
+	return dials
 }
 
 // LostBy reports whether the client had lost a socket by then, so that it has written

@@ -34,6 +34,7 @@ type pipeGroup struct {
 	epoch       int
 	silent      string // a server that answers nothing
 	dead        string // a server that is gone
+	refuses     int    // how many connections the next master still refuses
 	conns       map[string][]net.Conn
 	subscribers []net.Conn
 	written     time.Time // when the old master got a write last
@@ -43,6 +44,10 @@ type pipeGroup struct {
 func (g *pipeGroup) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if addr == next && g.refuses > 0 {
+		g.refuses--
+		addr = g.dead
+	}
 	if addr == g.dead {
 		return nil, errors.New("connection refused")
 	}
@@ -124,6 +129,12 @@ func (g *pipeGroup) kill() {
 	}
 }
 
+// killAndRefuse kills it, and has the next one refuse the first two connections.
+func (g *pipeGroup) killAndRefuse() {
+	g.kill()
+	g.refuses = 2
+}
+
 func splitAddr(addr string) (host, port string) {
 	host, port, _ = net.SplitHostPort(addr)
 	return host, port
@@ -141,7 +152,9 @@ const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
 
 // Writes go on soon after the announcement, whatever became of the old master and however
 // long before. One that owes replies is given 50 ms. It gets nothing more once the client
-// has asked, which it does no sooner than 5 ms after it has asked last.
+// has asked, which it does no sooner than 5 ms after it has asked last. If the next master
+// refuses both first connections, they are made again within half of ReconnectPause, which is
+// 250 ms, and a request that has been refused for long waits longer than that.
 func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
 	runtime.GC() // twice empties the pools of what an earlier run has left in them
 	runtime.GC()
@@ -153,6 +166,7 @@ func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
 			"the old master lives": {func(*pipeGroup) {}, 20 * time.Millisecond},
 			"it is frozen":         {func(g *pipeGroup) { g.silent = old }, 70 * time.Millisecond},
 			"it is dead":           {(*pipeGroup).kill, 20 * time.Millisecond},
+			"it is dead, and the next one takes no connection at first": {(*pipeGroup).killAndRefuse, 400 * time.Millisecond},
 		} {
 			for _, before := range []time.Duration{0, 3 * time.Millisecond, 70 * time.Millisecond, 700 * time.Millisecond, 7 * time.Second} {
 				last := writesResume(t, tt.fault, before)
