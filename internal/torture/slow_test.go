@@ -85,24 +85,6 @@ func TestT7Slices(t *testing.T) {
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 }
 
-// T7: a large value over a slow link lives, since bytes keep coming.
-func TestT7LargeValueOverSlowLink(t *testing.T) {
-	beside(t)
-	opts := redisconn.Opts{IOTimeout: time.Second}
-	r := newRig(t, RigOpts{Conn: opts})
-	const size = 2 << 20
-	require.NoError(t, redis.AsError(r.Server.Do("SETRANGE", "large", size-1, "x")))
-	r.Proxy.Arm(faulty.ProxyFault{
-		Do: faulty.ProxyTrickle, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Times: -1,
-		N: 16 << 10, Interval: 12 * time.Millisecond,
-	})
-	begin := time.Now()
-	res := redis.SyncCtx{S: r.Conn}.Do(runFor(t, 3*patience), "GET", "large")
-	require.NoError(t, redis.AsError(res))
-	require.Len(t, res, size)
-	require.Greater(t, time.Since(begin), opts.IOTimeout)
-}
-
 // T8: whatever stalls the handshake, Close ends it at once.
 func TestT8StalledHandshake(t *testing.T) {
 	silent := faulty.ScriptedReplies("")
