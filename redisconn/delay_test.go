@@ -65,6 +65,9 @@ var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, rele
 // heldUp is how long requests are held up: many times what a busy machine adds.
 const heldUp = time.Second
 
+// littleOf is how long the process may stand still beside heldUp.
+const littleOf = heldUp / 4
+
 // The errors of requests tell what has held them up, whether the caller's context has
 // ended or the connection has given up.
 func TestDelayBlamesTheRightStage(t *testing.T) {
@@ -102,33 +105,43 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 				defer close(release)
 				blamed, all := 0, 0
 				for round := 0; round < 3 || all < 9 && round < 20; round++ {
-					opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second}
-					if way == "IOTimeout" {
-						opts.IOTimeout = heldUp
-					}
-					conn := connect(t, addr, opts)
-					require.NoError(t, conn.Ping()) // callers read from now on
-					stall(t, conn, release)
-					req := redis.Req("GET", "key")
-					if stage == redis.StageReading {
-						req = redis.Req("CUT")
-					}
-					for _, res := range send(t, conn, req) {
-						err := redis.AsError(res)
-						d, ok := redis.DelayOf(err)
-						if !ok && redis.AsErrorx(err).IsOfType(redisconn.ErrNotConnected) {
-							continue // it came when IOTimeout was over
+					steadily(t, littleOf, func() (judge func()) {
+						opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience}
+						if way == "IOTimeout" {
+							opts.IOTimeout = heldUp
 						}
-						all++
-						require.True(t, ok, err)
-						require.Equal(t, redis.OutcomeOf(err), d.Outcome)
-						if d.Longest() == stage {
-							blamed++
-						} else {
-							t.Log(d)
+						conn, err := redisconn.Connect(t.Context(), addr, opts)
+						if err == nil {
+							defer conn.Close()
+							err = conn.Ping() // callers read from now on
 						}
-					}
-					conn.Close()
+						if err != nil {
+							return func() { require.NoError(t, err) }
+						}
+						stall(t, conn, release)
+						req := redis.Req("GET", "key")
+						if stage == redis.StageReading {
+							req = redis.Req("CUT")
+						}
+						results := send(t, conn, req)
+						return func() {
+							for _, res := range results {
+								err := redis.AsError(res)
+								d, ok := redis.DelayOf(err)
+								if !ok && redis.AsErrorx(err).IsOfType(redisconn.ErrNotConnected) {
+									continue // it came when IOTimeout was over
+								}
+								all++
+								require.True(t, ok, err)
+								require.Equal(t, redis.OutcomeOf(err), d.Outcome)
+								if d.Longest() == stage {
+									blamed++
+								} else {
+									t.Log(d)
+								}
+							}
+						}
+					})
 				}
 				require.GreaterOrEqual(t, all, 9)
 				require.GreaterOrEqual(t, blamed*100, all*95, "%d of %d", blamed, all)
@@ -140,7 +153,7 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 // A request that is refused before it is sent says what holds others up, and how much
 // is before it.
 func TestDelayOfOverload(t *testing.T) {
-	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second})
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience})
 	conn.Send(redis.Req("STALL"), nil, 0)
 	conn.Send(redis.Req("SET", "key", "value"), nil, 0)
 	require.Eventually(t, func() bool {
@@ -163,18 +176,23 @@ func TestDelayOfOverload(t *testing.T) {
 // A future that has returned is not blamed for the wait of the request after it, which
 // its caller writes and reads by itself.
 func TestDelayAfterAFuture(t *testing.T) {
-	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second})
-	resolved := make(chan struct{})
-	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(any, uint64) { close(resolved) }), 0)
-	<-resolved
-	ctx, cancel := context.WithCancel(context.Background())
-	stalled := doing(ctx, conn, "STALL")
-	eventually(t, "it is written", func() bool { return conn.Stats().InFlight == 1 })
-	time.Sleep(heldUp)
-	cancel()
-	d, ok := redis.DelayOf(redis.AsError(<-stalled))
-	require.True(t, ok)
-	require.Equal(t, redis.StageWire, d.Longest(), "%v", d)
+	addr := stalling(t)
+	steadily(t, littleOf, func() (judge func()) {
+		conn := connect(t, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience})
+		resolved := make(chan struct{})
+		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(any, uint64) { close(resolved) }), 0)
+		<-resolved
+		ctx, cancel := context.WithCancel(context.Background())
+		stalled := doing(ctx, conn, "STALL")
+		eventually(t, "it is written", func() bool { return conn.Stats().InFlight == 1 })
+		time.Sleep(heldUp)
+		cancel()
+		d, ok := redis.DelayOf(redis.AsError(<-stalled))
+		return func() {
+			require.True(t, ok)
+			require.Equal(t, redis.StageWire, d.Longest(), "%v", d)
+		}
+	})
 }
 
 // retyped is a Sender of a user's, which gets plain requests.
@@ -182,48 +200,60 @@ type retyped struct{ redis.Sender }
 
 // However a request was sent, the error of its context says where the time went.
 func TestDelayWhicheverWay(t *testing.T) {
-	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second})
-	conn.Send(redis.Req("STALL"), nil, 0)
-	script := redis.NewScript("return 1")
-	ctx, cancel := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	ways := map[string]func() error{
-		"Do":     func() error { return redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "GET", "key")) },
-		"DoInto": func() error { var v string; return redis.SyncCtx{S: conn}.DoInto(ctx, &v, "GET", "key") },
-		"decorator": func() error {
+	addr, script := stalling(t), redis.NewScript("return 1")
+	ways := map[string]func(ctx context.Context, conn *redisconn.Connection) error{
+		"Do": func(ctx context.Context, conn *redisconn.Connection) error {
+			return redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "GET", "key"))
+		},
+		"DoInto": func(ctx context.Context, conn *redisconn.Connection) error {
+			var v string
+			return redis.SyncCtx{S: conn}.DoInto(ctx, &v, "GET", "key")
+		},
+		"decorator": func(ctx context.Context, conn *redisconn.Connection) error {
 			return redis.AsError(redis.SyncCtx{S: retyped{conn}}.Do(ctx, "GET", "key"))
 		},
-		"transaction": func() error {
+		"transaction": func(ctx context.Context, conn *redisconn.Connection) error {
 			_, err := redis.SyncCtx{S: conn}.SendTransaction(ctx, []redis.Request{redis.Req("GET", "key")})
 			return err
 		},
-		"scan": func() error {
+		"scan": func(ctx context.Context, conn *redisconn.Connection) error {
 			_, err := redis.SyncCtx{S: conn}.Scanner(ctx, redis.ScanOpts{}).Next()
 			return err
 		},
-		"script": func() error {
+		"script": func(ctx context.Context, conn *redisconn.Connection) error {
 			s := redis.SyncCtx{S: redis.WithScripts(conn, script)}
 			return redis.AsError(s.Send(ctx, script.Request(nil, nil)))
 		},
 	}
-	for name, send := range ways {
-		all.Go(func() {
-			err := send()
-			d, known := redis.DelayOf(err)
-			assert.True(t, known, "%s: %v", name, err)
-			assert.Equal(t, redis.StageWire, d.Longest(), "%s: %v", name, d)
-			assert.Positive(t, d.AheadRequests, name)
-		})
-	}
-	eventually(t, "all are held up", func() bool { return conn.Pending() == 1+len(ways) })
-	time.Sleep(heldUp)
-	cancel()
-	all.Wait()
+	steadily(t, littleOf, func() (judge func()) {
+		conn := connect(t, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience})
+		conn.Send(redis.Req("STALL"), nil, 0)
+		ctx, cancel := context.WithCancel(context.Background())
+		var all sync.WaitGroup
+		var errs sync.Map // by names of ways
+		for name, send := range ways {
+			all.Go(func() { errs.Store(name, send(ctx, conn)) })
+		}
+		eventually(t, "all are held up", func() bool { return conn.Pending() == 1+len(ways) })
+		time.Sleep(heldUp)
+		cancel()
+		all.Wait()
+		return func() {
+			for name := range ways {
+				got, _ := errs.Load(name)
+				err, _ := got.(error)
+				d, known := redis.DelayOf(err)
+				assert.True(t, known, "%s: %v", name, err)
+				assert.Equal(t, redis.StageWire, d.Longest(), "%s: %v", name, d)
+				assert.Positive(t, d.AheadRequests, name)
+			}
+		}
+	})
 }
 
 // A request that has waited for room in the queue was in the queue.
 func TestDelayOfAFullQueue(t *testing.T) {
-	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: time.Second, MaxRequests: 2})
+	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience, MaxRequests: 2})
 	conn.Send(redis.Req("STALL"), nil, 0)
 	conn.Send(redis.Req("GET", "key"), nil, 0)
 	for _, send := range []func(ctx context.Context) any{
@@ -248,14 +278,24 @@ func TestDelayOfAFullQueue(t *testing.T) {
 
 // A request that reads its reply by itself ends as others do when the reply stops.
 func TestDelayOfTypedReply(t *testing.T) {
-	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: heldUp})
-	var v string
-	err := redis.Sync{S: conn}.DoInto(&v, "CUT")
-	require.ErrorContains(t, err, "no answer within")
-	d, known := redis.DelayOf(err)
-	require.True(t, known, "%v", err)
-	require.Equal(t, redis.StageReading, d.Longest(), "%v", d)
-	require.EqualValues(t, 1, conn.Stats().Unknown)
+	addr := stalling(t)
+	steadily(t, littleOf, func() (judge func()) {
+		conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: heldUp})
+		if err != nil {
+			return func() { require.NoError(t, err) }
+		}
+		defer conn.Close()
+		var v string
+		err = redis.Sync{S: conn}.DoInto(&v, "CUT")
+		unknown := conn.Stats().Unknown
+		return func() {
+			require.ErrorContains(t, err, "no answer within")
+			d, known := redis.DelayOf(err)
+			require.True(t, known, "%v", err)
+			require.Equal(t, redis.StageReading, d.Longest(), "%v", d)
+			require.EqualValues(t, 1, unknown)
+		}
+	})
 }
 
 // slowly is a reader and a writer that takes its time.
@@ -287,7 +327,9 @@ func TestDelayOnAConnectionOfItsOwn(t *testing.T) {
 		"a session that is answered partly": {session("CUT"), redis.StageReading},
 		"a session that is not opened": {func(ctx context.Context, conn *redisconn.Connection) error {
 			other, err := redis.OpenSession(context.Background(), conn, "")
-			require.NoError(t, err)
+			if err != nil {
+				return err
+			}
 			defer other.Close()
 			return session("GET")(ctx, conn)
 		}, redis.StageQueue},
@@ -301,14 +343,24 @@ func TestDelayOnAConnectionOfItsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := connect(t, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 2 * heldUp, DialTimeout: 10 * time.Second, DedicatedConns: 1})
-			ctx, cancel := context.WithTimeout(context.Background(), heldUp)
-			defer cancel()
-			err := c.call(ctx, conn)
-			d, known := redis.DelayOf(err)
-			require.True(t, known, "%v", err)
-			require.Equal(t, c.stage, d.Longest(), "%v", d)
-			require.Equal(t, redis.OutcomeOf(err), d.Outcome)
+			steadily(t, littleOf, func() (judge func()) {
+				conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{
+					Logger: redisconn.NoopLogger{}, IOTimeout: 2 * heldUp, DialTimeout: patience, DedicatedConns: 1,
+				})
+				if err != nil {
+					return func() { require.NoError(t, err) }
+				}
+				defer conn.Close()
+				ctx, cancel := context.WithTimeout(context.Background(), heldUp)
+				defer cancel()
+				err = c.call(ctx, conn)
+				return func() {
+					d, known := redis.DelayOf(err)
+					require.True(t, known, "%v", err)
+					require.Equal(t, c.stage, d.Longest(), "%v", d)
+					require.Equal(t, redis.OutcomeOf(err), d.Outcome)
+				}
+			})
 		})
 	}
 }
