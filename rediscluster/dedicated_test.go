@@ -30,6 +30,22 @@ func awaitBlocked(t *testing.T, c *Cluster, key string) {
 	})
 }
 
+// untilWithdrawn cancels a command that blocks, again and again until the server has unblocked
+// it in time: 35 ms after the end of the context its connection is closed, and it is unknown.
+func untilWithdrawn(t *testing.T, c *Cluster) {
+	t.Helper()
+	for withdrawn := false; !withdrawn; {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan any, 1)
+		go func() { done <- redis.SyncCtx{S: c}.Do(ctx, "BLPOP", "queue", 0) }()
+		awaitBlocked(t, c, "queue")
+		cancel()
+		err := redis.AsErrorx(<-done)
+		require.True(t, err.IsOfType(redis.ErrRequestCancelled), "%v", err)
+		withdrawn = err.IsOfType(redis.ErrRequestWithdrawn)
+	}
+}
+
 func TestBlockingInCluster(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -40,11 +56,7 @@ func TestBlockingInCluster(t *testing.T) {
 	require.Equal(t, int64(1), s.Do("RPUSH", "queue", "x"))
 	require.Equal(t, []any{[]byte("queue"), []byte("x")}, <-done)
 
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- redis.SyncCtx{S: c}.Do(ctx, "BLPOP", "queue", 0) }()
-	awaitBlocked(t, c, "queue")
-	cancel()
-	isType(t, redis.ErrRequestWithdrawn, <-done)
+	untilWithdrawn(t, c)
 	isType(t, redis.ErrNoSlotKey, s.Do("BLPOP", "a", "b", 0))
 	isType(t, redis.ErrArgumentType, s.Do("BLPOP", "a", "soon"))
 }
@@ -65,10 +77,7 @@ func TestBlockingFollowsSlot(t *testing.T) {
 	require.Equal(t, int64(1), s.Do("RPUSH", "queue", "x"))
 	require.Equal(t, []any{[]byte("queue"), []byte("x")}, <-done)
 
-	go func() { done <- redis.SyncCtx{S: c}.Do(ctx, "BLPOP", "queue", 0) }()
-	awaitBlocked(t, c, "queue")
-	cancel() // the context is known after redirects, too
-	isType(t, redis.ErrRequestWithdrawn, <-done)
+	untilWithdrawn(t, c) // the context is known after redirects, too
 }
 
 func TestWatchInCluster(t *testing.T) {

@@ -84,6 +84,7 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	set := func(list ...string) { addrs.Store(&list) }
 	set(g.Addrs()...)
 	c := newReplicated(t, nil, rediscluster.Opts{
+		HostOpts:          redisconn.Opts{IOTimeout: patience}, // a master that does not answer does not count
 		CheckInterval:     100 * time.Millisecond,
 		StopOnManyMasters: true,
 		Addrs:             func(context.Context) ([]string, error) { return *addrs.Load(), nil },
