@@ -89,7 +89,9 @@ func TestTLS(t *testing.T) {
 	strange := config.Clone()
 	strange.RootCAs = x509.NewCertPool()
 	for _, config := range []*tls.Config{strange, nil} {
-		_, err = NewCluster(context.Background(), tb.TLSAddrs(), Opts{TLSEnabled: true, TLSConfig: config, Logger: NoopLogger{}})
+		_, err = NewCluster(context.Background(), tb.TLSAddrs(), Opts{
+			TLSEnabled: true, TLSConfig: config, Logger: NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: patience},
+		})
 		require.Error(t, err)
 		assert.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent), "%v", err)
 	}

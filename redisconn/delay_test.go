@@ -69,7 +69,7 @@ var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, rele
 const heldUp = time.Second
 
 // littleOf is how long the process may stand still beside heldUp.
-const littleOf = heldUp / 4
+const littleOf = heldUp / 2
 
 // The errors of requests tell what has held them up, whether the caller's context has
 // ended or the connection has given up.
