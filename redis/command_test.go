@@ -43,12 +43,13 @@ func TestDangerous(t *testing.T) {
 
 func TestReplicaSafe(t *testing.T) {
 	for _, cmd := range []string{"GET", "get", "MGET", "EXISTS", "HGETALL", "SORT_RO", "GEORADIUS_RO", "XRANGE", "XREAD",
-		"PFCOUNT", "EVAL_RO", "FCALL_RO", "XINFO", "XINFO STREAM", "OBJECT", "object encoding", "MEMORY USAGE"} {
+		"PFCOUNT", "EVAL_RO", "FCALL_RO", "XINFO", "XINFO STREAM", "OBJECT", "object encoding", "MEMORY USAGE",
+		"DIGEST", "JSON.GET", "TS.RANGE"} {
 		assert.True(t, ReplicaSafe(cmd), cmd)
 	}
 	for _, cmd := range []string{"SET", "GETEX", "GETDEL", "SORT", "GEORADIUS", "EVAL", "XREADGROUP", "BITFIELD",
 		"SCAN", "HSCAN", "SSCAN", "ZSCAN", "TOUCH", "PING", "KEYS", "DBSIZE", "RANDOMKEY", "INFO", "MEMORY", "MEMORY PURGE",
-		"CLIENT", "JSON.GET", "", "GET\r\n"} {
+		"CLIENT", "GRAPH.RO_QUERY", "", "GET\r\n"} {
 		assert.False(t, ReplicaSafe(cmd), cmd)
 	}
 }

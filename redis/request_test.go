@@ -32,7 +32,7 @@ func TestRequestString(t *testing.T) {
 		{Req("CLUSTER", "slots"), `Req("CLUSTER SLOTS", 0 args, 0 keys, 12 bytes)`},
 		{Req("AUTH hunter2"), `Req("AUTH", 1 arg, 0 keys, 11 bytes)`},
 		{Req("AUTH", "user", "hunter2"), `Req("AUTH", 2 args, 0 keys, 15 bytes)`},
-		{Req("json.get secret"), `Req("json.get", 1 arg, 0 keys, 14 bytes)`},
+		{Req("graph.list secret"), `Req("graph.list", 1 arg, 0 keys, 16 bytes)`},
 		{Req("SET", "k", struct{ p string }{"hunter2"}), `Req("SET", 2 args, 1 key, 4 bytes)`},
 		{Req("hunter2!"), `Req("?", 0 args, 0 keys, 8 bytes)`},
 		{Req(""), `Req("", 0 args, 0 keys, 0 bytes)`},

@@ -70,7 +70,7 @@ type folded struct{ first, second, third, fourth uint64 }
 
 // indexSize is a power of two, large enough that the table fills less than a
 // half of it and so two probes find nearly every name.
-const indexSize = 1024
+const indexSize = 2048
 
 // names are those of the table, and index is a hash table of them with linear
 // probing: positions in table plus one, and zero for none. Both are only read

@@ -22,10 +22,19 @@ func TestLookupFindsEveryNameInAnyCase(t *testing.T) {
 func TestLookupOfUnknownNames(t *testing.T) {
 	for _, name := range []string{
 		"", " ", "GE", "GETT", "GET ", " GET", "GET\x00", "\x00GET", "GET\r\n", "\x07ET", "ÇET", "g\xe5t",
-		"CLIENT  KILL", "CLIENT|KILL", "CLIENT\x00KILL", "JSON.GET", "GEORADIUSBYMEMBER\x7fRO", "geo-radius",
+		"CLIENT  KILL", "CLIENT|KILL", "CLIENT\x00KILL", "GRAPH.QUERY", "GEORADIUSBYMEMBER\x7fRO", "geo-radius",
 		strings.Repeat("G", maxName), strings.Repeat("GET", 1000),
 	} {
 		assert.Nil(t, Lookup(name), "%q", name)
+	}
+}
+
+func TestReadsOfNewServersAndOfModulesAreSafeForReplicas(t *testing.T) {
+	for _, name := range []string{"DIGEST", "VRANGE", "JSON.GET", "JSON.MGET", "JSON.DEBUG MEMORY", "TS.RANGE", "BF.EXISTS"} {
+		assert.True(t, Lookup(name).Is(ReplicaSafe), name)
+	}
+	for _, name := range []string{"CLUSTERSCAN", "DELEX", "JSON.SET", "TS.MADD", "TS.MGET", "BF.ADD"} {
+		assert.False(t, Lookup(name).Is(ReplicaSafe), name)
 	}
 }
 
@@ -33,6 +42,7 @@ func TestTableKnowsTheNewestCommands(t *testing.T) {
 	for _, name := range []string{
 		"WAITAOF", "HEXPIRE", "HPEXPIREAT", "HGETEX", "CLIENT NO-TOUCH", "CLIENT SETINFO", "CLIENT CAPA",
 		"CLIENT IMPORT-SOURCE", "CLUSTER MYSHARDID", "CLUSTER SLOT-STATS", "SCRIPT SHOW", "COMMANDLOG GET",
+		"CLUSTER MIGRATESLOTS", "CLUSTER MIGRATION", "CLUSTERSCAN", "DELEX", "DELIFEQ", "HOTKEYS GET", "MSETEX",
 	} {
 		assert.NotNil(t, Lookup(name), name)
 	}

@@ -62,6 +62,15 @@ func TestKeys(t *testing.T) {
 		{"JSON.GET", args("k", "$"), []int{0}},
 		{"JSON.GET", nil, nil},
 		{"JSON.DEBUG MEMORY", args("k"), []int{0}},
+		{"JSON.DEBUG", args("MEMORY", "k"), []int{1}},
+		{"JSON.MGET", args("a", "b", "$"), []int{0, 1}},
+		{"JSON.MSET", args("a", "$", 1, "b", "$", 2), []int{0, 3}},
+		{"TS.MADD", args("a", "*", 1, "b", "*", 2), []int{0, 3}},
+		{"TS.MGET", args("FILTER", "l=x"), nil},
+		{"CMS.MERGE", args("d", 2, "a", "b"), []int{0, 2, 3}},
+		{"HOTKEYS", args("GET"), nil},
+		{"HOTKEYS GET", nil, nil},
+		{"CLUSTERSCAN", args("0-{06S}-0"), []int{0}},
 		{"", args("k"), nil},
 	} {
 		call := Of(c.cmd, c.args)

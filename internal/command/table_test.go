@@ -147,6 +147,8 @@ func specialLines(name string) [][]string {
 		texts = []string{"k BY STORE GET STORE STORE d", "k LIMIT STORE 2 DESC", "k STORE a STORE b", "k GET # store d ALPHA"}
 	case "xreadgroup":
 		texts = []string{"GROUP STREAMS STREAMS STREAMS a b > >", "GROUP g c COUNT 2 NOACK STREAMS a >"}
+	case "xread":
+		texts = []string{"COUNT 2 BLOCK 5 STREAMS a b 0 0", "STREAMS STREAMS 0"}
 	case "georadius":
 		texts = []string{"k 1 2 3 m COUNT 1 STORE d", "k 1 2 3 m ASC STOREDIST d"}
 	}
@@ -171,6 +173,10 @@ func serverKeys(t *testing.T, server *live.Server, line []string) (keys []string
 	}
 	switch r := reply.(type) {
 	case live.Error:
+		// Since 8.10 these two are read as if they were done, and refused if they can't be.
+		if strings.HasPrefix(line[0], "xread") && strings.Contains(string(r), "Invalid arguments") {
+			return nil, false
+		}
 		return nil, !strings.Contains(string(r), "Invalid number of arguments") && !strings.Contains(string(r), "Invalid command")
 	case []any:
 		for _, key := range r {

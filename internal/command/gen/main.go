@@ -6,7 +6,9 @@
 // What a server's COMMAND and COMMAND DOCS reply is recorded in gen/servers under the server's
 // name and version, and the table is made of all the records there, so that it
 // keeps what a server of another version, not at hand now, has told before.
-// To forget a version, delete its record.
+// To forget a version, delete its record. The record of modules' commands,
+// modules.txt, is written by hand, and has those whose keys or whose reads
+// differ from what holds of a command that the table lacks.
 package main
 
 import (

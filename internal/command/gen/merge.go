@@ -21,9 +21,9 @@ type merger struct {
 type merged struct {
 	specs     string // in Go
 	hasKeys   bool
-	readOnly  bool   // for all of them
-	blocking  bool   // for any of them
-	times     string // in Go, of any of them
+	readOnly  bool     // for all of them
+	blocking  bool     // for any of them
+	times     []string // in Go, those of all of them
 	container bool
 }
 
@@ -59,14 +59,15 @@ func (m *merger) addEntry(e entry) error {
 	if c.specs != specs {
 		return fmt.Errorf("servers disagree about its keys: %s; %s", c.specs, specs)
 	}
-	times, err := goTimes(name, e.times)
-	switch {
-	case err != nil:
+	times, err := goTimes(e.times)
+	if err != nil {
 		return err
-	case c.times == "":
-		c.times = times
-	case times != "" && times != c.times:
-		return fmt.Errorf("servers disagree about its times: %s; %s", c.times, times)
+	}
+	// A newer server has options that an older one lacks.
+	for _, t := range times {
+		if !slices.Contains(c.times, t) {
+			c.times = append(c.times, t)
+		}
 	}
 	c.hasKeys = specs != ""
 	c.readOnly = c.readOnly && slices.Contains(e.flags, "readonly")
@@ -197,8 +198,8 @@ func (m *merger) source() ([]byte, error) {
 	}
 	fmt.Fprint(&b, "}\n\n// timeArgs are the arguments that are durations, by the name of the command.\nvar timeArgs = map[string][]timeArg{\n")
 	for _, name := range slices.Sorted(maps.Keys(m.commands)) {
-		if times := m.commands[name].times; times != "" {
-			fmt.Fprintf(&b, "%q: {%s},\n", name, times)
+		if times := m.commands[name].times; len(times) > 0 {
+			fmt.Fprintf(&b, "%q: {%s},\n", name, strings.Join(times, ", "))
 		}
 	}
 	fmt.Fprint(&b, "}\n")
@@ -209,7 +210,6 @@ func (m *merger) source() ([]byte, error) {
 func (m *merger) checkRules() error {
 	names := slices.Concat(append(slices.Collect(maps.Values(classes)), notReplicaSafe)...)
 	names = slices.AppendSeq(names, maps.Keys(keySpecs))
-	names = slices.AppendSeq(names, maps.Keys(newerTimes))
 	for _, name := range names {
 		if m.commands[name] == nil {
 			return fmt.Errorf("a rule for %s, which no server knows", name)

@@ -76,5 +76,6 @@ func TestTimes(t *testing.T) {
 	var m merger
 	assert.Error(t, m.add("a.txt", []byte("x 1 - time:EX:weeks\n")))
 	assert.NoError(t, m.add("b.txt", []byte("y 1 - time:EX:seconds\n")))
-	assert.ErrorContains(t, m.add("c.txt", []byte("y 1 - time:PX:milliseconds\n")), "disagree")
+	require.NoError(t, m.add("c.txt", []byte("y 1 - time:EX:seconds time:PX:milliseconds\n")))
+	assert.Equal(t, []string{`{option: "EX", unit: Seconds}`, `{option: "PX", unit: Milliseconds}`}, m.commands["Y"].times, "one server has a newer option")
 }

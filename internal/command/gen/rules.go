@@ -26,6 +26,8 @@ var classes = map[string][]string{
 		// What this connection's reads do to the age of keys, what may be
 		// evicted, and what redirects look like.
 		"CLIENT CACHING", "CLIENT CAPA", "CLIENT IMPORT-SOURCE", "CLIENT NO-EVICT", "CLIENT NO-TOUCH",
+		// What HIMPORT SET of this connection finds.
+		"HIMPORT DISCARD", "HIMPORT DISCARDALL", "HIMPORT PREPARE",
 	},
 	"Protocol": {
 		// One request, any number of replies.
@@ -41,16 +43,6 @@ var classes = map[string][]string{
 // for replicas: cursors of one server mean nothing to another, since each has a
 // hash seed of its own; and TOUCH is there for what it does to the master.
 var notReplicaSafe = []string{"CLUSTERSCAN", "HSCAN", "SSCAN", "TOUCH", "ZSCAN"}
-
-// newerTimes are the arguments of commands that the recorded servers have not told yet, since
-// COMMAND DOCS was asked of older ones: see times.go.
-var newerTimes = map[string][]string{
-	"HEXPIRE":  {"time:@2:seconds"},
-	"HPEXPIRE": {"time:@2:milliseconds"},
-	"HGETEX":   {"time:EX:seconds", "time:PX:milliseconds"},
-	"HSETEX":   {"time:EX:seconds", "time:PX:milliseconds"},
-	"WAITAOF":  {"time:@3:milliseconds"},
-}
 
 // tableName is a command's name as requests have it.
 func tableName(name string) string {

@@ -85,15 +85,12 @@ func timesOf(args []any, position int) (times []string) {
 }
 
 // goTimes translates the durations of a command into Go.
-func goTimes(name string, times []string) (string, error) {
-	if len(times) == 0 {
-		times = newerTimes[name]
-	}
+func goTimes(times []string) ([]string, error) {
 	var list []string
 	for _, t := range times {
 		fields := strings.Split(strings.TrimPrefix(t, timePrefix), ":")
 		if len(fields) != 2 || units[fields[1]] == "" {
-			return "", fmt.Errorf("unknown time %s", t)
+			return nil, fmt.Errorf("unknown time %s", t)
 		}
 		where := fmt.Sprintf("option: %q", fields[0])
 		if position, ok := strings.CutPrefix(fields[0], "@"); ok {
@@ -101,5 +98,5 @@ func goTimes(name string, times []string) (string, error) {
 		}
 		list = append(list, fmt.Sprintf("{%s, unit: %s}", where, units[fields[1]]))
 	}
-	return strings.Join(list, ", "), nil
+	return list, nil
 }
