@@ -82,6 +82,7 @@ var bareArguments = []string{
 	"ERR Unknown node",
 	"ERR I don't know about node",
 	"ERR Invalid node address specified",
+	"ERR member", // Valkey 9: GEOSEARCH FROMMEMBER
 }
 
 const unknownCommand = "ERR unknown command "

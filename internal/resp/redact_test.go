@@ -35,6 +35,7 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 		"ERR Library 'canary' already exists":                                                                              "ERR Library",
 		"ERR Slot 12345678 is already busy":                                                                                "ERR Slot",
 		"ERR Unknown node canary":                                                                                          "ERR Unknown node",
+		"ERR member canary does not exist":                                                                                 "ERR member",
 		"ERR Target instance replied with error: BUSYKEY canary":                                                           "ERR Target instance replied with error",
 		"ERR user_script:1: attempt to call field 'canary' (a nil value) script: a, on @user_script:1.":                    "ERR user_script:1: attempt to call field",
 		"ERR user_script:1: Script attempted to access nonexistent global variable 'canary' script: a, on @user_script:1.": "ERR user_script:1: Script attempted to access nonexistent global variable",
