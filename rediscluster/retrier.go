@@ -104,6 +104,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 		k.failed = time.Now()
 	}
 	k.tries.Elapsed = time.Since(k.failed)
+	k.tries.OnReplica = k.link != nil && k.link.Node.Replica
 	lost := err.IsOfType(redis.ErrIO)
 	if lost && k.unknown == nil {
 		k.unknown = err

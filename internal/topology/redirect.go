@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"strings"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -67,7 +68,7 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		return retry(done, Decision{Action: Repeat, Wait: backoff(done.Retries + 1), Refresh: true})
 	case err.IsOfType(redis.ErrLoading):
 		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries)})
-	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown):
+	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown), done.OnReplica && isNonLocal(err):
 		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true, MasterOnly: true})
 	case err.IsOfType(redis.ErrContextClosed), err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity):
 		// No connection has taken it.
@@ -79,6 +80,12 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true})
 	}
 	return Decision{}
+}
+
+// isNonLocal reports whether a script was refused that uses a key of another node. A replica of
+// Valkey 9 says so, and not READONLY, if the script writes.
+func isNonLocal(err *errorx.Error) bool {
+	return err.IsOfType(redis.ErrResult) && strings.HasPrefix(err.Message(), "ERR Attempted to access a non local key")
 }
 
 // WhileMigrating returns the decision for a migration that has to go on first.

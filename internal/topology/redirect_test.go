@@ -24,6 +24,7 @@ func TestRedirect(t *testing.T) {
 	elsewhere := Decision{Action: RetryElsewhere, Refresh: true}
 	spent := Tries{Retries: maxRetries}
 	lost := redis.ErrIO.New("x")
+	const nonLocal = "ERR Attempted to access a non local key in a cluster node"
 	noNode := redis.Errors.NewType("no_node_of_a_test", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
 	cases := []struct {
 		name       string
@@ -57,6 +58,8 @@ func TestRedirect(t *testing.T) {
 		{"LOADING too often", redis.ErrLoading.New("x"), spent, false, Decision{}},
 		{"READONLY", redis.ErrReadOnly.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
 		{"MASTERDOWN", redis.ErrMasterDown.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
+		{"a script that writes, on a replica", redis.ErrResult.New(nonLocal), Tries{OnReplica: true}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
+		{"a script that writes what another node has", redis.ErrResult.New(nonLocal), Tries{}, false, Decision{}},
 
 		{"not connected", redisconn.ErrNotConnected.New("x"), Tries{}, false, elsewhere},
 		{"dialing failed", redisconn.ErrDial.New("x"), Tries{}, false, elsewhere},

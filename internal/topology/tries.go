@@ -13,6 +13,8 @@ type Tries struct {
 	waits   uint8 // repetitions after TRYAGAIN
 	// Elapsed is the time since the first failure.
 	Elapsed time.Duration
+	// OnReplica is set if the last error is a replica's.
+	OnReplica bool
 }
 
 const (
