@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,15 @@ func lookBinary(name string) (string, error) {
 }
 
 // version is that of a server binary. Valkey counts on from Redis 7.2.
-type version struct{ major, minor int }
+type version struct {
+	major, minor int
+	valkey       bool
+}
+
+// since reports whether it is that version, or a later one.
+func (v version) since(major, minor int) bool {
+	return v.major > major || v.major == major && v.minor >= minor
+}
 
 var versionPattern = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
@@ -67,5 +76,5 @@ func parseVersion(text string) (version, error) {
 	}
 	major, err1 := strconv.Atoi(m[1])
 	minor, err2 := strconv.Atoi(m[2])
-	return version{major, minor}, errors.Join(err1, err2)
+	return version{major, minor, strings.HasPrefix(text, "Valkey")}, errors.Join(err1, err2)
 }

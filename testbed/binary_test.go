@@ -30,9 +30,9 @@ func TestLookBinary(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	for text, want := range map[string]version{
-		"Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0": {7, 0},
-		"Redis server v=6.2.14 sha=0":  {6, 2},
-		"Valkey server v=8.0.1 sha=00": {8, 0},
+		"Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0": {major: 7},
+		"Redis server v=6.2.14 sha=0":  {major: 6, minor: 2},
+		"Valkey server v=8.0.1 sha=00": {major: 8, valkey: true},
 	} {
 		got, err := parseVersion(text)
 		require.NoError(t, err)

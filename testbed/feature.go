@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Feature is something that not every server has: a [Version], or [TLS]. The
+// Feature is something that not every server has: a [Version], [TLS] and others. The
 // server in question is the one that runs when Options.Binary is empty.
 type Feature struct {
 	name string
@@ -46,9 +46,23 @@ func Has(f Feature) (bool, error) {
 func Version(major, minor int) Feature {
 	return Feature{fmt.Sprintf("version %d.%d", major, minor), func(binary string) (bool, error) {
 		v, err := versionOf(binary)
-		return v.major > major || v.major == major && v.minor >= minor, err
+		return v.since(major, minor), err
 	}}
 }
+
+// AtomicMigration is a server that moves slots whole, as [Cluster.MoveSlotWhole] wants it:
+// Valkey from 9.0 on, and Redis from 8.4 on.
+var AtomicMigration = Feature{"atomic slot migration", func(binary string) (bool, error) {
+	v, err := versionOf(binary)
+	return v.valkey && v.since(9, 0) || !v.valkey && v.since(8, 4), err
+}}
+
+// ClusterDatabases is a server that has several databases in a cluster, if the
+// configuration says cluster-databases: Valkey from 9.0 on.
+var ClusterDatabases = Feature{"databases in a cluster", func(binary string) (bool, error) {
+	v, err := versionOf(binary)
+	return v.valkey && v.since(9, 0), err
+}}
 
 // TLS is a server that was built with TLS. To find out, a server is started,
 // once for each binary.

@@ -40,6 +40,26 @@ func TestVersionFeature(t *testing.T) {
 	assert.Equal(t, "the server lacks version 8.0", n.why)
 }
 
+// Redis and Valkey count on each by itself.
+func TestFeaturesOfOneOfThem(t *testing.T) {
+	for text, want := range map[string][]Feature{
+		"Redis server v=8.2.3":  nil,
+		"Redis server v=8.4.0":  {AtomicMigration},
+		"Redis server v=9.0.0":  {AtomicMigration},
+		"Valkey server v=8.9.0": nil,
+		"Valkey server v=9.0.1": {AtomicMigration, ClusterDatabases},
+	} {
+		use(t, "echo "+text)
+		var got []Feature
+		for _, f := range []Feature{AtomicMigration, ClusterDatabases} {
+			if has, err := Has(f); assert.NoError(t, err) && has {
+				got = append(got, f)
+			}
+		}
+		assert.Equal(t, fmt.Sprint(want), fmt.Sprint(got), text)
+	}
+}
+
 // A build without TLS says so in the one way or the other; any other failure is
 // no answer.
 func TestTLSFeature(t *testing.T) {

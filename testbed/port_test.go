@@ -13,10 +13,10 @@ import (
 
 func TestReservePorts(t *testing.T) {
 	o := Options{TLS: true, cluster: time.Second}
-	seven, err := reservePorts(o, version{7, 0})
+	seven, err := reservePorts(o, version{major: 7, minor: 0})
 	require.NoError(t, err)
 	defer seven.releaseAll()
-	six, err := reservePorts(o, version{6, 2})
+	six, err := reservePorts(o, version{major: 6, minor: 2})
 	require.NoError(t, err)
 	defer six.releaseAll()
 	assert.Equal(t, six.tls.num+busOffset, six.bus.num)
@@ -26,7 +26,7 @@ func TestReservePorts(t *testing.T) {
 	}
 	assert.Len(t, different, 6)
 
-	bare, err := reservePorts(Options{}, version{7, 0})
+	bare, err := reservePorts(Options{}, version{major: 7, minor: 0})
 	require.NoError(t, err)
 	defer bare.releaseAll()
 	assert.Zero(t, bare.tls.num+bare.bus.num)

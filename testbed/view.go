@@ -94,6 +94,11 @@ func (c *Cluster) Owner(slot int) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.ownerIn(peers, slot)
+}
+
+// ownerIn returns the node that has the slot in what one node says.
+func (c *Cluster) ownerIn(peers []peer, slot int) (*Node, error) {
 	for _, p := range peers {
 		owner := false
 		if err := p.ranges(func(first, last int) { owner = owner || first <= slot && slot <= last }); err != nil {
