@@ -20,7 +20,7 @@ import (
 func TestOpenBadURL(t *testing.T) {
 	for _, text := range []string{
 		"", "localhost:6379", "http://:canary@host", "redis://:canary@host:port", "redis://:canary@host?nothing=canary",
-		"redis://:canary@host?max_redirects=3", "redis-cluster://:canary@host/1", "unix://canary",
+		"redis://:canary@host?max_redirects=3", "redis-cluster://:canary@host/-1", "unix://canary",
 		"redis-sentinel://:canary@host", "redis-replicated://:canary@host?read_only=1", "rediss-cluster://:canary%zz@host",
 	} {
 		c, err := redispipe.Open(t.Context(), text)

@@ -16,6 +16,7 @@ func TestKeylessIsRefused(t *testing.T) {
 		redis.Req("flushall"), redis.Req("SCRIPT LOAD", "return 1"), redis.Req("SCRIPT", "load", "return 1"),
 		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
 		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
+		redis.Req("HOTKEYS", "GET"), redis.Req("CLUSTER MIGRATION", "STATUS"),
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)

@@ -12,8 +12,9 @@ import (
 // that is out of its bounds is corrected, and reported by a LogOptCorrected.
 type Opts struct {
 	// HostOpts are the options of each connection. The cluster itself sets AsyncDial,
-	// ReadOnly, Handle and Logger. DB is for [NewSentinel] and [NewReplicated]: a cluster
-	// has the database 0 only. ReconnectPause defaults to 200 ms and ReconnectPauseMax to
+	// ReadOnly, Handle and Logger. A DB other than 0 needs, in a cluster, servers that have
+	// more than one there: Valkey 9 with cluster-databases. Others refuse SELECT, and then
+	// [NewCluster] fails. ReconnectPause defaults to 200 ms and ReconnectPauseMax to
 	// 500 ms here, so that a node that is back is soon in use.
 	HostOpts redisconn.Opts
 	// ConnsPerHost is the number of connections to each node, 1 at the least. Default 2.

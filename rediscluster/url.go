@@ -11,11 +11,12 @@ import (
 //
 //	rediss://user:password@node1:7000?addr=node2:7000&addr=node3:7000
 //	redis://node1:7000,node2:7000
-//	redis-cluster://node1:7000                    rediss-cluster:// with TLS
+//	redis-cluster://node1:7000/1                  rediss-cluster:// with TLS
 //
 // See [redisconn.ParseURL] for the other parameters. max_redirects is
-// Opts.MovedRetries. A database other than 0, which clusters do not have, and
-// read_only, for which there is [Cluster.WithPolicy], are a [redis.ErrURL].
+// Opts.MovedRetries. A database other than 0 needs servers that have some in a cluster:
+// see Opts.HostOpts. The parameter read_only, for which there is [Cluster.WithPolicy], is
+// a [redis.ErrURL].
 func ParseURL(url string) (addrs []string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {
@@ -28,8 +29,6 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 		return nil, Opts{}, redis.ErrURL.New("a master with replicas is no cluster: see ParseReplicatedURL")
 	case u.Unix:
 		return nil, Opts{}, redis.ErrURL.New("the nodes of a cluster are host:port, after redis://, rediss://, valkey:// or valkeys://")
-	case u.DB != 0:
-		return nil, Opts{}, redis.ErrURL.New("clusters have the database 0 only")
 	case u.ReadOnly:
 		return nil, Opts{}, errReadOnly()
 	}
