@@ -99,9 +99,15 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 		require.NoError(t, err)
 		owner, err := bed.Owner(slot)
 		require.NoError(t, err)
-		for i := range 6 {
+		whole, err := testbed.Has(testbed.AtomicMigration)
+		require.NoError(t, err)
+		for i := range 12 {
 			to := bed.Node((slices.Index(bed.Nodes(), owner) + 1 + i%2) % 3)
-			require.NoError(t, bed.MoveSlot(slot, to))
+			if whole && i%4 >= 2 {
+				require.NoError(t, bed.MoveSlotWhole(slot, to))
+			} else {
+				require.NoError(t, bed.MoveSlot(slot, to))
+			}
 			for moved := false; ; { // servers that hear of it late may cost another gap
 				switch ev := take(t, sub, 1)[0].(type) {
 				case redispubsub.Gap:

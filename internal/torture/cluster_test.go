@@ -111,6 +111,17 @@ func TestT16Failover(t *testing.T) {
 // is not its own.
 func TestT17MovingSlots(t *testing.T) {
 	beside(t)
+	movingSlots(t, (*testbed.Cluster).MoveSlot)
+}
+
+// T17 where servers move slots whole.
+func TestT17SlotsMovedWhole(t *testing.T) {
+	testbed.Needs(t, testbed.AtomicMigration)
+	beside(t)
+	movingSlots(t, (*testbed.Cluster).MoveSlotWhole)
+}
+
+func movingSlots(t *testing.T, move func(nodes *testbed.Cluster, slot int, to *testbed.Node) error) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
@@ -134,7 +145,7 @@ func TestT17MovingSlots(t *testing.T) {
 		require.NoError(t, err)
 		for shift := range 3 {
 			if to := nodes.Node((i + shift) % 3); to != owner {
-				require.NoError(t, nodes.MoveSlot(slot, to))
+				require.NoError(t, move(nodes, slot, to))
 				break
 			}
 		}
