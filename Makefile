@@ -51,8 +51,8 @@ test-modules: redis-server ## run the tests of what has requirements of its own:
 race: redis-server ## run all tests under the race detector; -short leaves out what is long and has one goroutine
 	@scripts/modules.sh '$(PKG)' $(GO) test -race -short $(PARALLEL) $(TESTFLAGS)
 
-servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip)
-	@GO="$(GO)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
+servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip); SERVERS='system redis-8.6'
+	@GO="$(GO)" SERVERS="$(SERVERS)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/modules.sh '$(PKG)' "$(CURDIR)/scripts/fuzz.sh" $(FUZZTIME)

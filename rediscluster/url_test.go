@@ -31,13 +31,13 @@ func TestParseURL(t *testing.T) {
 
 func TestParseURLErrors(t *testing.T) {
 	for url, want := range map[string]string{
-		"redis://:canary":               "port",
-		"redis://a?read_only=true":      "WithPolicy",
-		"unix:///canary":                "host:port",
-		"redis-sentinel://a/canary":     "ParseSentinelURL",
-		"redis-replicated://:canary@a":  "ParseReplicatedURL",
-		"redis://a?route_by_latency=1":  "unknown",
-		"redis-cluster://:canary@a/-1":  "database",
+		"redis://:canary":              "port",
+		"redis://a?read_only=true":     "WithPolicy",
+		"unix:///canary":               "host:port",
+		"redis-sentinel://a/canary":    "ParseSentinelURL",
+		"redis-replicated://:canary@a": "ParseReplicatedURL",
+		"redis://a?route_by_latency=1": "unknown",
+		"redis-cluster://:canary@a/-1": "database",
 	} {
 		addrs, _, err := rediscluster.ParseURL(url)
 		require.Nil(t, addrs)

