@@ -123,7 +123,8 @@ func TestReplyNobodyAskedFor(t *testing.T) {
 
 // Pushes answer nothing, wherever they come.
 func TestPushesAreSkipped(t *testing.T) {
-	push := ">3\r\n+message\r\n+channel\r\n$4\r\nbody\r\n"
+	push := ">3\r\n+message\r\n+channel\r\n$4\r\nbody\r\n" +
+		">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n" + ">3\r\n$11\r\nFAILED_OVER\r\n:2\r\n*1\r\n$1\r\n1\r\n"
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{
 		Handler: faulty.ScriptedReplies(push+"+one\r\n"+push, push+"+two\r\n"),
 	})

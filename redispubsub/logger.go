@@ -36,6 +36,13 @@ type LogDisconnected struct {
 	Error error
 }
 
+// LogMaintenance: the server has told of work on it, as managed servers do. Nothing comes
+// of that by itself: if the socket ends, it is dialed again.
+type LogMaintenance struct {
+	Addr string
+	Kind string // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
+}
+
 // LogPanic: the logger panicked.
 type LogPanic struct {
 	Value any    // what it panicked with
@@ -55,6 +62,11 @@ func (e LogConnectFailed) logEvent() oplog.Line {
 func (e LogDisconnected) logEvent() oplog.Line {
 	return oplog.Text("%s: disconnected: %v", e.Addr, e.Error).
 		Slog(slog.LevelWarn, "redis subscriber disconnected", slog.String("address", e.Addr), slog.Any("error", e.Error))
+}
+
+func (e LogMaintenance) logEvent() oplog.Line {
+	return oplog.Text("%s: maintenance: %s", e.Addr, e.Kind).
+		Slog(slog.LevelInfo, "redis maintenance", slog.String("address", e.Addr), slog.String("kind", e.Kind))
 }
 
 func (e LogPanic) logEvent() oplog.Line { return oplog.Panicked("logger", e.Value, e.Stack) }

@@ -60,8 +60,12 @@ func (s *session) take(push *redis.Push) error {
 	if err != nil {
 		return err
 	}
-	if said.What == pubsub.Message {
+	switch said.What {
+	case pubsub.Message:
 		return s.message(said, push.Body)
+	case pubsub.Maintenance:
+		s.s.report(LogMaintenance{Addr: s.sock.Addr(), Kind: string(said.Name)})
+		return nil
 	}
 	s.s.mu.Lock()
 	defer s.s.unlock()

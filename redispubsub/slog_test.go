@@ -19,6 +19,7 @@ func TestSlogLogger(t *testing.T) {
 	logger := redispubsub.NewSlogLogger(slog.New(slog.NewTextHandler(&out, nil)))
 	for _, event := range []redispubsub.LogEvent{
 		redispubsub.LogConnected{Addr: "there"},
+		redispubsub.LogMaintenance{Addr: "there", Kind: "MOVING"},
 		redispubsub.LogConnectFailed{Addr: "there", Error: errors.New("no")},
 		redispubsub.LogDisconnected{Addr: "there", Error: errors.New("gone")},
 		redispubsub.LogPanic{Value: "canary"},
@@ -27,6 +28,7 @@ func TestSlogLogger(t *testing.T) {
 	}
 	for _, want := range []string{
 		`level=INFO msg="redis subscriber connected" redis.address=there`,
+		`level=INFO msg="redis maintenance" redis.address=there redis.kind=MOVING`,
 		`level=WARN msg="redis subscriber failed to connect" redis.address=there redis.error=no`,
 		`level=WARN msg="redis subscriber disconnected" redis.address=there redis.error=gone`,
 		`level=ERROR msg="redis logger panicked" redis.type=string`,

@@ -1,13 +1,17 @@
 package pubsub
 
-import "github.com/joomcode/redispipe/redis"
+import (
+	"slices"
+
+	"github.com/joomcode/redispipe/redis"
+)
 
 // Said is what a server has said of a topic.
 type Said struct {
 	What What
 	Kind Kind
-	// Name is the topic's, Channel that of the channel that a message came by. Both are
-	// the push's.
+	// Name is the topic's, or of Maintenance the kind, Channel that of the channel that a
+	// message came by. Both are the push's.
 	Name, Channel []byte
 }
 
@@ -19,7 +23,12 @@ const (
 	Message What = iota
 	Subscribed
 	Unsubscribed
+	// Maintenance: of the server, not of a topic. Only managed servers say it.
+	Maintenance
 )
+
+// maintenance are the kinds of pushes that tell of work on a server.
+var maintenance = []string{"MOVING", "MIGRATING", "MIGRATED", "FAILING_OVER", "FAILED_OVER", "SMIGRATING", "SMIGRATED"}
 
 // Parse reads a push.
 func Parse(push *redis.Push) (said Said, err error) {
@@ -49,6 +58,9 @@ func Parse(push *redis.Push) (said Said, err error) {
 		}
 		said.Name, said.Channel = w[1], w[words-1]
 		return said, nil
+	}
+	if slices.Contains(maintenance, string(w[0])) {
+		return Said{What: Maintenance, Name: w[0]}, nil
 	}
 	return said, ErrStream.New("a push of an unknown kind")
 }

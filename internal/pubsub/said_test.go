@@ -20,6 +20,7 @@ func TestParse(t *testing.T) {
 		"sharded message":     {[]string{"smessage", "c"}, nil, Said{Message, Sharded, []byte("c"), []byte("c")}, false},
 		"subscribed":          {[]string{"psubscribe", "p*"}, int64(1), Said{Subscribed, Pattern, []byte("p*"), []byte("p*")}, false},
 		"unsubscribed":        {[]string{"sunsubscribe", "c"}, int64(0), Said{Unsubscribed, Sharded, []byte("c"), []byte("c")}, false},
+		"maintenance":         {[]string{"MIGRATING"}, []any{int64(1), int64(2)}, Said{What: Maintenance, Name: []byte("MIGRATING")}, false},
 		"too few words":       {[]string{"pmessage", "p*"}, nil, Said{}, true},
 		"too many words":      {[]string{"message", "c", "d"}, nil, Said{}, true},
 		"message with more":   {[]string{"message", "c"}, int64(1), Said{}, true},

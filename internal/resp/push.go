@@ -11,7 +11,8 @@ type Push struct {
 	// Body is the last element behind the kind, if that is a string. The caller may
 	// retain it.
 	Body []byte
-	// Rest is the last element behind the kind, if that is not a string.
+	// Rest is the last element behind the kind, if that is not a string. If another one
+	// before it is none, Rest is a []any of that one and all behind it.
 	Rest any
 
 	scratch []byte // what Words point to
@@ -52,8 +53,20 @@ func (d *Decoder) push(h header, p *Push) error {
 		return errs.ErrResponseFormat.New("push without a kind")
 	}
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
-	for range max(1, h.n-1) {
-		if err := d.word(p); err != nil {
+	for i := range max(1, h.n-1) {
+		el, line, err := d.head(1)
+		switch {
+		case err != nil:
+			return err
+		case el.kind == '$' && el.form == ofText:
+			err = d.word(p, el)
+		case i == 0:
+			return errs.ErrResponseFormat.New("push whose kind is not a string")
+		default:
+			p.Rest, err = d.others(el, line, h.n-i)
+			return err
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -63,17 +76,8 @@ func (d *Decoder) push(h header, p *Push) error {
 	return d.last(p)
 }
 
-// word reads an element that has to be a string.
-func (d *Decoder) word(p *Push) error {
-	h, _, err := d.head(1)
-	switch {
-	case err != nil:
-		return err
-	case h.kind != '$':
-		return errs.ErrResponseFormat.New("push with an element that is not a string")
-	case h.form == ofNull:
-		return errs.ErrResponseFormat.New("push with null instead of a string")
-	}
+// word reads an element that is a string.
+func (d *Decoder) word(p *Push, h header) error {
 	word, lies, err := d.text(h.n, nil, false)
 	if lies {
 		start := len(p.scratch)
@@ -82,6 +86,16 @@ func (d *Decoder) word(p *Push) error {
 	}
 	p.Words = append(p.Words, word)
 	return err
+}
+
+// others reads the n last elements, of which h begins the first.
+func (d *Decoder) others(h header, line []byte, n int) (any, error) {
+	first, err := d.rest(h, line, 1)
+	if err != nil {
+		return nil, err
+	}
+	more, err := d.elements(n-1, 0)
+	return append([]any{first}, more...), err
 }
 
 // last reads the last element.

@@ -37,6 +37,8 @@ func TestDecodePush(t *testing.T) {
 		{"2\r\n$10\r\ninvalidate\r\n$-1\r\n", []string{"invalidate"}, nil, nil},
 		{"2\r\n$4\r\npong\r\n$0\r\n\r\n", []string{"pong"}, []byte{}, nil},
 		{"1\r\n$4\r\npong\r\n", []string{"pong"}, nil, nil},
+		{"4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n", []string{"MOVING"}, nil, []any{int64(1), int64(15), []byte("h:1")}},
+		{"3\r\n$8\r\nMIGRATED\r\n$-1\r\n*1\r\n$1\r\n1\r\n", []string{"MIGRATED"}, nil, []any{nil, []any{[]byte("1")}}},
 	} {
 		for _, resp2 := range []bool{true, false} {
 			head := map[bool]string{true: "*", false: ">"}[resp2]
@@ -86,9 +88,9 @@ func TestDecodePushRefuses(t *testing.T) {
 		">-1\r\n":                       "bad header",
 		">9\r\n":                        "limit",
 		">1\r\n:1\r\n":                  "not a string",
-		">1\r\n$-1\r\n":                 "null",
+		">1\r\n$-1\r\n":                 "not a string",
 		">2\r\n:1\r\n:2\r\n":            "not a string",
-		">2\r\n$-1\r\n:2\r\n":           "null",
+		">2\r\n$-1\r\n:2\r\n":           "not a string",
 		">2\r\n$1\r\nab\r\n:2\r\n":      "CRLF",
 		">2\r\n$1\r\na\r\n>1\r\n:1\r\n": "push inside",
 		">2\r\n$1\r\na\r\n$2\r\na":      "reading",

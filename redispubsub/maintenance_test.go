@@ -1,0 +1,44 @@
+package redispubsub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// maintenanceLog keeps the kinds that were reported.
+type maintenanceLog chan string
+
+func (l maintenanceLog) Report(_ *redispubsub.Subscriber, event redispubsub.LogEvent) {
+	if e, ok := event.(redispubsub.LogMaintenance); ok {
+		l <- e.Kind
+	}
+}
+
+// What a server says of its maintenance is reported, and costs no message.
+func TestMaintenanceEndsNoSocket(t *testing.T) {
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
+		return err
+	}})
+	log := make(maintenanceLog, 10)
+	s, err := redispubsub.New(connect(t, server.Addr(), redisconn.Opts{Protocol: 3}), redispubsub.Opts{Logger: log})
+	require.NoError(t, err)
+	defer s.Close()
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	bulk := faulty.ScriptedBulk
+	server.Broadcast([]byte(">4\r\n" + bulk("MOVING") + ":1\r\n:15\r\n" + bulk("other:6379")))
+	server.Broadcast([]byte(">3\r\n" + bulk("MIGRATED") + ":2\r\n*1\r\n" + bulk("1")))
+	server.Broadcast([]byte(">3\r\n" + bulk("message") + bulk("a") + bulk("hi")))
+	assert.Equal(t, "hi", string(take(t, sub, 1)[0].(redispubsub.Message).Payload))
+	assert.Equal(t, "MOVING", <-log)
+	assert.Equal(t, "MIGRATED", <-log)
+}
