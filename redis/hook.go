@@ -71,4 +71,7 @@ type Completion struct {
 	// was given to the connection; Peer is the remote address of the socket. They are
 	// empty if not known.
 	Address, Peer string
+	// Cached is set if the operation is one request, or several, that were all answered out of
+	// memory: see package rediscache. Address and Peer are empty then.
+	Cached bool
 }

@@ -31,6 +31,12 @@ type hooked struct {
 	observer
 }
 
+// Unhook is for packages of this module: nobody else can call it. It returns the sender that h
+// hooks, and what hooks another one in the same way.
+func (h *hooked) Unhook(wire.Ask) (inner Sender, hook func(Sender) Sender) {
+	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }
+}
+
 // unhook returns the hooks of a sender, the outermost first, and what they wrap.
 func unhook(s Sender) (hooks []*observer, inner Sender) {
 	for {

@@ -46,7 +46,7 @@ func (o *observation) endAside(res any, place wire.Place) {
 
 // completed describes the end of an operation.
 func (o *observation) completed(res any, place wire.Place) Completion {
-	end := Completion{Result: res, Duration: o.Duration(), Address: place.Address, Peer: place.Peer}
+	end := Completion{Result: res, Duration: o.Duration(), Address: place.Address, Peer: place.Peer, Cached: place.Cached}
 	results := []any{res}
 	if o.Op.Kind == OperationMany {
 		results, _ = res.([]any)

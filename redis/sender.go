@@ -124,3 +124,13 @@ func innerOf(s Sender) wire.Inner[Future] {
 	}
 	return nil
 }
+
+// memoryOf returns what s answers out of its memory with, or nil.
+func memoryOf(s Sender) wire.Memory[Future] {
+	if asked, ok := s.(interface {
+		Memory(wire.Ask) wire.Memory[Future]
+	}); ok {
+		return asked.Memory(wire.Ask{Held: s})
+	}
+	return nil
+}

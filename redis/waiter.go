@@ -194,7 +194,14 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		if d := delegateOf(s); d != nil {
 			return do(ctx, d, cmd, args, t, seen)
 		}
-		return exchangePlain(ctx, s, cmd, args, seen)
+		memory := memoryOf(s)
+		if memory == nil {
+			return exchangePlain(ctx, s, cmd, args, seen)
+		}
+		if res, ok := recall(memory, cmd, args, t, seen); ok {
+			return res
+		}
+		inner = memory
 	}
 	scratch := wire.GetScratch()
 	if bad := encodeCommand(scratch, cmd, args, inner.WantsSlot()); bad >= 0 {

@@ -2,6 +2,9 @@ package redisconn
 
 import (
 	"context"
+	"time"
+
+	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/redis"
@@ -18,13 +21,17 @@ type PushSocket = push.Socket
 // OpenPush dials a [PushSocket], with the options of the connection. ctx and
 // DialTimeout bound only the dialing. The user needs the permission to PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
+	return c.openPush(ctx, c.pushes.Open)
+}
+
+func (c *Connection) openPush(ctx context.Context, open func(context.Context) (*PushSocket, *errorx.Error)) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
 	}
 	if c.ctx.Err() != nil {
 		return nil, c.errClosed()
 	}
-	p, err := c.pushes.Open(ctx)
+	p, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +39,16 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 }
 
 func (c *Connection) newPushes() *push.Sockets {
-	timeout := c.opts.IOTimeout
-	if timeout <= 0 {
-		timeout = defaultIOTimeout
-	}
 	return push.New(c.ctx, c.dialer, push.Config{
-		Timeout: timeout, TimesOut: c.opts.IOTimeout > 0, WithConn: c.withConn,
+		Timeout: c.silence(), TimesOut: c.opts.IOTimeout > 0, WithConn: c.withConn,
 		Authenticated: func(cr Credentials, reply any) { _ = c.judgeAuth(cr, reply) }, // which reports a refusal
 	})
+}
+
+// silence is how long a server may be silent on a push socket.
+func (c *Connection) silence() time.Duration {
+	if c.opts.IOTimeout <= 0 {
+		return defaultIOTimeout
+	}
+	return c.opts.IOTimeout
 }

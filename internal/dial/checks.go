@@ -116,3 +116,11 @@ var Pinging = Step{redis.Req("PING"), func(res any) *errorx.Error {
 	}
 	return refused(err, ErrInit)
 }}
+
+// Tracking is a step of connections that are told of changes of the keys that they read.
+var Tracking = Step{redis.Req("CLIENT TRACKING", "ON"), func(res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		return refused(err, ErrInit)
+	}
+	return expect("CLIENT TRACKING", res, "OK")
+}}

@@ -15,14 +15,14 @@ type Step struct {
 }
 
 // steps lists what is to be said to a new connection, in order.
-func (c *Config) steps(cr Credentials) []Step {
+func (c *Config) steps(protocol int, cr Credentials) []Step {
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
 	auth, needed := Auth(cr)
 	switch {
-	case c.Protocol == 3 && needed:
+	case protocol == 3 && needed:
 		add(checkHello, redis.Req("HELLO", 3, "AUTH", cmp.Or(cr.Username, "default"), cr.Password))
-	case c.Protocol == 3:
+	case protocol == 3:
 		add(checkHello, redis.Req("HELLO", 3))
 	case needed:
 		add(checkAuth, auth)

@@ -4,7 +4,9 @@ package inner
 
 import (
 	"context"
+	"time"
 
+	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -24,6 +26,13 @@ type Conn interface {
 	// OpenDedicatedAsk is OpenDedicated of a connection that sends ASKING before its
 	// requests, if asking is set, for as long as ASK holds.
 	OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error)
+	// OpenTracking dials a socket beside the shared one that is told of changes of the keys
+	// that are read on it. It speaks RESP3. ctx and DialTimeout bound only the dialing.
+	OpenTracking(ctx context.Context) (*push.Socket, error)
+	// Speaks returns the protocol of the shared socket, 2 or 3.
+	Speaks() int
+	// Silence returns IOTimeout, or its default if it is negative.
+	Silence() time.Duration
 	// DrainDedicated ends blocking commands, and those that wait for a dedicated
 	// connection, as Shutdown does.
 	DrainDedicated()

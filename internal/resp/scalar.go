@@ -96,6 +96,28 @@ func (s *Scalar) Set(text []byte) bool {
 	return false
 }
 
+// SetText is Set of a text that does not change.
+func (s *Scalar) SetText(text string) bool {
+	switch {
+	case s.Kind == String:
+		s.Text = text
+		return true
+	case s.Kind == Bytes && s.Bytes != nil:
+		s.Bytes = append(s.Bytes[:0], text...)
+		return true
+	case s.Kind == Bytes:
+		s.Bytes = []byte(text)
+		return true
+	case len(text) > longestNumber:
+		return false
+	}
+	var room [longestNumber]byte
+	return s.Set(append(room[:0], text...))
+}
+
+// longestNumber is how long a text SetText reads as a number at the most.
+const longestNumber = 64
+
 // Store sets what dst points to, which has to be of the kind.
 func (s *Scalar) Store(dst any) {
 	switch dst := dst.(type) {

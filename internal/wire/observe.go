@@ -4,6 +4,8 @@ package wire
 type Place struct {
 	Address string // as it was given to the connection
 	Peer    string // of the socket
+	// Cached is set if it was no server, but the memory of a sender.
+	Cached bool
 }
 
 // Observer is a future that is told which server has answered its request, before

@@ -1,0 +1,29 @@
+package redis
+
+import "github.com/joomcode/redispipe/internal/wire"
+
+// recall returns the result of a command if it is in memory: it is in t, if that is not nil and
+// takes it. It keeps no reference to args.
+func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire.Place) (res any, ok bool) {
+	scratch := wire.GetScratch()
+	if bad := encodeCommand(scratch, cmd, args, false); bad >= 0 {
+		wire.PutScratch(scratch)
+		return nil, false // who sends it says so
+	}
+	got, ok := m.Recall(&scratch.Request)
+	wire.PutScratch(scratch)
+	switch {
+	case !ok:
+		return nil, false
+	case seen != nil:
+		*seen = wire.Place{Cached: true}
+	}
+	switch {
+	case !got.IsText:
+		return got.Result, true
+	case t != nil && t.SetText(got.Text):
+		t.filled = true
+		return nil, true
+	}
+	return []byte(got.Text), true
+}

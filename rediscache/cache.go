@@ -1,0 +1,163 @@
+package rediscache
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Cache is a [redis.Sender] that answers some reads out of memory. It is safe for use by many
+// goroutines: make one for each client, and send everything through it.
+type Cache struct {
+	sender redis.Sender // plain in the hooks of the sender that New got
+	plain  *sender
+	core   *core
+	hooks  []func(redis.Sender) redis.Sender // the outermost first
+}
+
+var _ redis.Sender = (*Cache)(nil)
+
+// New returns a cache of what s answers: a *redisconn.Connection, a *rediscluster.Cluster, what
+// its WithPolicy returns, or a *redispipe.Client, also one with hooks. Hooks of s are called for
+// what is answered out of memory, too. It dials a socket to each master, in the background;
+// until it has one, reads of that go the usual way.
+//
+// The user needs the permission for CLIENT TRACKING and CLIENT TRACKINGINFO, which Redis has
+// from 6.2 on.
+func New(s redis.Sender, opts Opts) (*Cache, error) {
+	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
+	c.store = newStore(c.opts.MaxBytes)
+	servers, hooks := unwrapped(s)
+	within := innerOf(servers)
+	ended, ok := servers.(interface{ Ctx() context.Context })
+	if within == nil || !ok {
+		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
+	}
+	switch all, isCluster := within.(inner.Nodes); conn := servers.(type) {
+	case *redisconn.Connection:
+		c.nodes.one = conn
+	default:
+		if !isCluster {
+			return nil, ErrNoServers.New("a %T has no servers that are known to the cache", s)
+		}
+		c.nodes.all = all
+	}
+	c.inner = within
+	c.ctx, c.cancel = context.WithCancelCause(ended.Ctx())
+	c.nodes.placed.Store(&placement{})
+	changed := c.nodes.changed()
+	c.place()
+	go c.run(changed)
+	return c.cacheOf(&sender{core: c, to: servers, inner: within, age: c.opts.MaxAge}, hooks), nil
+}
+
+func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cache {
+	cache := &Cache{sender: s, plain: s, core: c, hooks: hooks}
+	for _, hook := range slices.Backward(hooks) {
+		cache.sender = hook(cache.sender)
+	}
+	return cache
+}
+
+// unwrapped returns the sender that s stands for, without its hooks, the outermost of which
+// comes first.
+func unwrapped(s redis.Sender) (servers redis.Sender, hooks []func(redis.Sender) redis.Sender) {
+	for {
+		switch known := s.(type) {
+		case interface {
+			Delegate(wire.Ask) redis.Sender
+		}:
+			of := known.Delegate(wire.Ask{Held: s})
+			if of == nil {
+				return s, hooks
+			}
+			s = of
+		case interface {
+			Unhook(wire.Ask) (redis.Sender, func(redis.Sender) redis.Sender)
+		}:
+			inner, hook := known.Unhook(wire.Ask{Held: s})
+			s, hooks = inner, append(hooks, hook)
+		default:
+			return s, hooks
+		}
+	}
+}
+
+// WithMaxAge returns a cache of all keys, whatever prefix they have, that serves no reply older
+// than age. Both share what is kept, the sockets and the statistics, and closing one closes the
+// other. Make it once and keep it. With an age of 0 nothing is answered out of memory.
+func (c *Cache) WithMaxAge(age time.Duration) *Cache {
+	s := *c.plain
+	s.age, s.all = max(age, 0), true
+	return c.core.cacheOf(&s, c.hooks)
+}
+
+// Do sends a command and returns its result: see [redis.SyncCtx.Do].
+func (c *Cache) Do(ctx context.Context, cmd string, args ...any) any {
+	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)
+}
+
+// DoInto sends a command and reads its reply into a variable: see [redis.SyncCtx.DoInto]. A
+// reply that is in memory costs no allocation if it is read into a *string, or into a *[]byte
+// that has room, *int64, *float64 or *bool.
+func (c *Cache) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
+	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
+}
+
+// DoMany sends requests at once and returns their results in order, each of which may be an
+// error: see [redis.Collect].
+func (c *Cache) DoMany(ctx context.Context, reqs []redis.Request) []any {
+	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
+}
+
+// Transact sends requests between MULTI and EXEC: see [redis.SyncCtx.Transact]. None of them is
+// answered out of memory.
+func (c *Cache) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
+	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
+}
+
+// Invalidate drops what is kept of keys, as if a server had told that they were changed.
+func (c *Cache) Invalidate(keys ...string) {
+	for _, key := range keys {
+		c.core.store.changed(hashOf(key), byUser)
+	}
+}
+
+// InvalidateAll drops everything.
+func (c *Cache) InvalidateAll() { c.core.changed(written{all: true}) }
+
+// Send implements [redis.Sender].
+func (c *Cache) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }
+
+// SendMany implements [redis.Sender]: it does not wait. See [Cache.DoMany].
+func (c *Cache) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	c.sender.SendMany(reqs, cb, start)
+}
+
+// SendTransaction implements [redis.Sender]: it does not wait. See [Cache.Transact].
+func (c *Cache) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
+	c.sender.SendTransaction(reqs, cb, start)
+}
+
+// Scanner implements [redis.Sender]. Iterators are not answered out of memory.
+func (c *Cache) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
+
+// EachShard implements [redis.Sender]. What is sent through a shard's sender is not answered out
+// of memory, and drops what it changes.
+func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
+
+// Close ends the cache, and the sender that New got.
+func (c *Cache) Close() { c.sender.Close() }
+
+// Delegate is for packages of this module: nobody else can call it.
+func (c *Cache) Delegate(a wire.Ask) redis.Sender {
+	if _, own := a.Held.(*Cache); own {
+		return c.sender
+	}
+	return nil
+}

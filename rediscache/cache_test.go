@@ -1,0 +1,100 @@
+package rediscache
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// patient bounds waits that end by an event.
+const patient = 20 * time.Second
+
+// all caches every key for an hour.
+var all = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour}
+
+func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
+	t.Helper()
+	if opts.Logger == nil {
+		opts.Logger = redisconn.NoopLogger{}
+	}
+	conn, err := redisconn.Connect(context.Background(), addr, opts)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func cacheOf(t testing.TB, s redis.Sender, opts Opts) *Cache {
+	t.Helper()
+	c, err := New(s, opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// awaitLeases waits until all nodes have a lease.
+func awaitLeases(t testing.TB, c *Cache) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		st := c.Stats()
+		return st.Nodes > 0 && st.Leases == st.Nodes
+	}, patient, time.Millisecond)
+}
+
+// rig is a server, a cache of it, and another client.
+type rig struct {
+	server *testbed.Server
+	cache  *Cache
+	other  redis.SyncCtx
+}
+
+func newRig(t testing.TB, opts Opts) rig {
+	t.Helper()
+	server := testbed.NewServer(t)
+	// The time-out is none that a test reaches, unless it says so.
+	r := rig{server: server, cache: cacheOf(t, connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Minute}), opts)}
+	r.other = redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Minute})}
+	awaitLeases(t, r.cache)
+	return r
+}
+
+func get(t testing.TB, c *Cache, key string) any {
+	t.Helper()
+	res := c.Do(t.Context(), "GET", key)
+	require.NoError(t, redis.AsError(res))
+	return res
+}
+
+func must(t testing.TB, res any) any {
+	t.Helper()
+	require.NoError(t, redis.AsError(res))
+	return res
+}
+
+// What was read is answered out of memory, until it is changed.
+func TestHit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	must(t, r.other.Do(t.Context(), "SET", "key", "1"))
+	for range 3 {
+		require.Equal(t, []byte("1"), get(t, r.cache, "key"))
+	}
+	st := r.cache.Stats()
+	assert.EqualValues(t, 1, st.Misses)
+	assert.EqualValues(t, 2, st.Hits)
+	assert.EqualValues(t, 1, st.Entries)
+
+	must(t, r.other.Do(t.Context(), "SET", "key", "2"))
+	require.Eventually(t, func() bool { return r.cache.Stats().Dropped.Invalidated == 1 }, patient, time.Millisecond)
+	require.Equal(t, []byte("2"), get(t, r.cache, "key"))
+
+	must(t, r.cache.Do(t.Context(), "SET", "key", "3"))
+	require.Equal(t, []byte("3"), get(t, r.cache, "key"))
+	assert.Zero(t, r.cache.Stats().Passed)
+}

@@ -1,0 +1,69 @@
+package rediscache
+
+import (
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// keysAt says which words of a request are keys.
+type keysAt uint8
+
+const (
+	oneKey  keysAt = iota + 1 // the first argument
+	allKeys                   // all arguments
+)
+
+// cacheable are the commands whose replies depend on the values of their keys alone, so that
+// an invalidation of these says that the reply may be another one. Commands that depend on the
+// time (TTL, XPENDING), on chance (SRANDMEMBER), on a cursor (HSCAN), on how a value is kept
+// (OBJECT, DUMP) or on keys that they do not name (SORT_RO, scripts) are none.
+var cacheable = func() map[*command.Info]keysAt {
+	table := map[*command.Info]keysAt{}
+	add := func(at keysAt, names string) {
+		for _, name := range strings.Fields(names) {
+			if info := command.Lookup(name); info.Is(command.ReplicaSafe) {
+				table[info] = at
+			}
+		}
+	}
+	add(oneKey, `GET GETRANGE SUBSTR STRLEN GETBIT BITCOUNT BITPOS BITFIELD_RO TYPE
+		HGET HMGET HGETALL HKEYS HVALS HLEN HEXISTS HSTRLEN
+		LINDEX LLEN LRANGE LPOS
+		SCARD SISMEMBER SMISMEMBER SMEMBERS
+		ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZSCORE ZRANK ZREVRANK ZRANGE ZREVRANGE
+		ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX ZREVRANGEBYLEX
+		GEOPOS GEODIST GEOHASH GEOSEARCH
+		XLEN XRANGE XREVRANGE`)
+	add(allKeys, "MGET EXISTS SINTER SUNION SDIFF")
+	return table
+}()
+
+// otherIn2 are the commands whose reply with RESP2 can't be made of that with RESP3, which has
+// numbers where RESP2 has text.
+var otherIn2 = func() map[*command.Info]bool {
+	table := map[*command.Info]bool{}
+	for _, name := range strings.Fields("ZMSCORE ZSCORE GEOPOS GEODIST") {
+		table[command.Lookup(name)] = true
+	}
+	return table
+}()
+
+// keysOfRead returns the keys of a request that is cacheable, none if it is not.
+func keysOfRead(r *wire.Request, protocol int) (keys [][]byte) {
+	info := command.Lookup(r.Cmd) // nil if an argument is in Cmd
+	at := cacheable[info]
+	if at == 0 || protocol == 2 && otherIn2[info] || r.Words() < 2 {
+		return nil
+	}
+	if at == oneKey {
+		return [][]byte{r.Arg(1)}
+	}
+	for i, word := range r.All {
+		if i > 0 {
+			keys = append(keys, word)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,161 @@
+package rediscache
+
+import (
+	"context"
+	"log"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// core is what all senders of a cache have in common.
+type core struct {
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	opts     Opts
+	store    *store
+	nodes    nodes
+	inner    wire.Inner[redis.Future] // of the servers
+	sweeping chan struct{}            // has room for one: leases have ended
+
+	misses, joined, passed atomic.Int64
+}
+
+// run is the core's goroutine: feeds follow the nodes, and entries go whose lease has ended. New
+// starts it; it ends with the cache's context.
+func (c *core) run(changed <-chan struct{}) {
+	for {
+		select {
+		case <-c.ctx.Done():
+			c.nodes.each((*feed).close)
+			return
+		case <-changed:
+			changed = c.nodes.changed() // before looking at them
+			c.place()
+		case <-c.sweeping:
+			c.store.sweep()
+		}
+	}
+}
+
+func (c *core) sweepSoon() {
+	select {
+	case c.sweeping <- struct{}{}:
+	default:
+	}
+}
+
+// changed drops what is kept of what a request may have changed.
+func (c *core) changed(w written) {
+	c.nodes.check()
+	if w.all {
+		c.nodes.each((*feed).anew)
+		return
+	}
+	for _, key := range w.keys {
+		c.store.changed(key, byWrite)
+	}
+}
+
+// listed reports whether each of the keys has one of the prefixes.
+func (c *core) listed(keys [][]byte) bool {
+	for _, key := range keys {
+		if !c.hasPrefix(string(key)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *core) hasPrefix(key string) bool {
+	for _, prefix := range c.opts.Prefixes {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// answered takes the reply that a node has given to the read of an entry. What is an error there
+// may be none elsewhere, and is told by who knows what to do: the read is sent as any other.
+func (c *core) answered(e *entry, reply any, f *feed) {
+	_, unusable := reply.(error)
+	if !unusable && f.protocol == 2 {
+		var ok bool
+		reply, ok = inRESP2(reply)
+		unusable = !ok
+	}
+	if unusable {
+		c.readElsewhere(e)
+		return
+	}
+	v := valueOf(reply)
+	for i, w := range c.store.fill(e, v) {
+		if i > 0 {
+			reply = v.result()
+		}
+		if wire.Observes(w.to) {
+			wire.AnsweredBy(w.to, wire.Place{Address: f.addr})
+		}
+		w.settle(reply)
+	}
+}
+
+// readElsewhere has the read of an entry answered by the servers as any other, for all that wait
+// for it. The reply is not kept.
+func (c *core) readElsewhere(e *entry) {
+	r := e.again()
+	c.passed.Add(1)
+	c.inner.SendEncoded(r, several(c.store.giveUp(e)), 0)
+}
+
+// several is the future of a read that several callers wait for.
+type several []waiter
+
+// Resolve implements redis.Future.
+func (s several) Resolve(res any, _ uint64) {
+	for i, w := range s {
+		own := res
+		if i > 0 {
+			own = copied(res)
+		}
+		w.settle(own)
+	}
+}
+
+// Cancelled implements redis.Future: it is nil while anybody waits.
+func (s several) Cancelled() (why error) {
+	for _, w := range s {
+		if w.to == nil {
+			continue
+		}
+		if why = wire.WhyCancelled(w.to); why == nil {
+			return nil
+		}
+	}
+	return why
+}
+
+// settle resolves a future in a goroutine that must not be held by it: a user's is given one of
+// its own, which ends with it.
+func (w waiter) settle(res any) {
+	if w.to == nil || wire.CallerOf(w.to) != nil {
+		w.resolve(res)
+		return
+	}
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				log.Printf("redispipe: a future panicked: %v\n%s", v, debug.Stack())
+			}
+		}()
+		w.resolve(res)
+	}()
+}
+
+// close ends the cache, and not the servers' sender.
+func (c *core) close() { c.cancel(life.ErrClosed) }

@@ -1,0 +1,51 @@
+package rediscache
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// dedicated is the connection of a session: what its requests change is dropped with their
+// replies, and what those of a transaction change with that to EXEC, too.
+type dedicated struct {
+	wire.Dedicated
+	core *core
+	// multi: a transaction is open. queued is what its requests may change.
+	multi  bool
+	queued written
+}
+
+// Exchange implements wire.Dedicated.
+func (d *dedicated) Exchange(ctx context.Context, reqs []wire.Request, each func(i int, res any)) error {
+	changes := make([]written, len(reqs))
+	for i := range reqs {
+		if swaps(&reqs[i]) {
+			return errSwap()
+		}
+		changes[i] = writtenBy(&reqs[i])
+	}
+	answered := 0
+	err := d.Dedicated.Exchange(ctx, reqs, func(i int, res any) {
+		answered = i + 1
+		d.core.changed(changes[i])
+		switch call := command.Lookup(reqs[i].Cmd); {
+		case call.Named("MULTI"):
+			d.multi, d.queued = true, written{}
+		case call.Named("EXEC"), call.Named("DISCARD"):
+			d.core.changed(d.queued)
+			d.multi, d.queued = false, written{}
+		case d.multi:
+			d.queued.add(changes[i])
+		}
+		each(i, res)
+	})
+	if answered < len(reqs) { // the connection is lost, and all may have run
+		d.core.changed(d.queued)
+		for _, change := range changes {
+			d.core.changed(change)
+		}
+	}
+	return err
+}

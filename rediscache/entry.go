@@ -1,0 +1,79 @@
+package rediscache
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// entry is a reply that is kept, or is being read. It is found by its request, in the shard of
+// the hash of that.
+type entry struct {
+	hash    uint64
+	request string // as it is sent
+	tags    []*tag // of its keys
+	one     [1]*tag
+	lease   *lease
+	sent    instant // when it was read, not before
+	listed  bool    // all keys have a prefix of Opts.Prefixes
+	visited atomic.Bool
+
+	// What follows is guarded by the lock of the shard, but that nothing changes the value once
+	// the entry is filled.
+	filled     bool
+	value      value
+	size       int64
+	prev, next *entry   // in the queue of the shard, if it is filled
+	reading    *reading // until it is filled or given up
+}
+
+// reading is the read of an entry, for which callers wait.
+type reading struct {
+	waiting []waiter // guarded by the lock of the shard
+
+	// What it takes to send the request again.
+	cmd  string
+	slot int
+}
+
+// waiter is who waits for a read.
+type waiter struct {
+	to redis.Future
+	n  uint64
+}
+
+func (w waiter) resolve(res any) {
+	if w.to != nil {
+		w.to.Resolve(res, w.n)
+	}
+}
+
+// alive reports whether no key of the entry was changed, as far as is known, since before its
+// request was sent.
+func (e *entry) alive() bool {
+	for _, t := range e.tags {
+		if t.dead.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// fresh reports whether the entry may be served now to somebody who wants no reply older than
+// age.
+func (e *entry) fresh(now instant, age, nullAge time.Duration) bool {
+	if e.value.null() {
+		age = min(age, nullAge)
+	}
+	return now-e.sent < instant(age) && e.lease.holds(now) && e.alive()
+}
+
+// again returns the request of an entry, to be sent to the servers as any other.
+func (e *entry) again() *wire.Request {
+	r := &wire.Request{Cmd: e.reading.cmd, Buf: []byte(e.request), ReplicaSafe: true, ReadOnly: true, Slot: e.reading.slot, Plain: true}
+	r.Shared, r.Single = command.Allowed, command.Allowed
+	return r
+}

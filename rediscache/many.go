@@ -1,0 +1,171 @@
+package rediscache
+
+import (
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// many is one call of SendMany.
+type many struct {
+	s     *sender
+	reqs  []redis.Request
+	wires []wire.Request
+	cb    redis.Future
+	start uint64
+	// changes is set if one of the requests may change something, from the first one on.
+	changes int
+
+	found []found
+	asked []batch // by feed
+	rest  []int   // what goes to the servers as any other
+}
+
+// found is a request that is answered out of memory.
+type found struct {
+	i     int
+	entry *entry
+}
+
+// batch is what one tracking socket is asked.
+type batch struct {
+	feed      *feed
+	buf       []byte
+	questions []question
+}
+
+// SendMany implements redis.Sender. If all of the requests only read, those that are not in
+// memory go out as one batch to each tracking socket. Otherwise they keep their order on the
+// servers' sender: only what stands before the first that may change something is answered out
+// of memory.
+func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	m := &many{s: s, reqs: reqs, cb: cb, start: start}
+	bad := m.encode()
+	if bad >= 0 && swaps(&m.wires[bad]) {
+		m.refuse(bad)
+		return
+	}
+	if bad >= 0 || cb != nil && wire.IsCancelled(cb) {
+		s.to.SendMany(reqs, cb, start) // which says what is wrong
+		return
+	}
+	for i := range m.wires {
+		m.place(i)
+	}
+	for _, b := range m.asked {
+		if !b.feed.ask(b.buf, b.questions...) {
+			for _, q := range b.questions {
+				s.readElsewhere(q.entry)
+			}
+		}
+	}
+	m.sendRest()
+	for _, f := range m.found {
+		waiter{cb, start + uint64(f.i)}.recalled(f.entry)
+	}
+}
+
+// encode encodes the requests, and returns the index of one that is not to be sent, or -1.
+func (m *many) encode() (bad int) {
+	var buf []byte
+	m.wires = make([]wire.Request, len(m.reqs))
+	m.changes = len(m.reqs)
+	wantsSlot := (*within)(m.s).WantsSlot()
+	bad = -1
+	for i, req := range m.reqs {
+		r := &m.wires[i]
+		var err error
+		if *r, buf, err = request.Encode(buf, req, wantsSlot); err != nil || r.Shared != command.Allowed || swaps(r) {
+			if bad < 0 {
+				bad = i
+			}
+			continue
+		}
+		if !r.ReadOnly {
+			m.changes = min(m.changes, i)
+		}
+	}
+	return bad
+}
+
+// place decides who answers a request.
+func (m *many) place(i int) {
+	r, s := &m.wires[i], m.s
+	if i < m.changes {
+		if e := s.find(r); e != nil {
+			m.found = append(m.found, found{i, e})
+			return
+		}
+	}
+	if m.changes < len(m.reqs) {
+		m.rest = append(m.rest, i)
+		return
+	}
+	e, f := s.question(r)
+	if e == nil {
+		m.rest = append(m.rest, i)
+		return
+	}
+	switch there, how := s.enter(e, waiter{m.cb, m.start + uint64(i)}); how {
+	case isThere:
+		m.found = append(m.found, found{i, there})
+	case asks:
+		b := m.batch(f)
+		b.buf = append(b.buf, r.Buf...)
+		b.questions = append(b.questions, question{entry: e})
+	}
+}
+
+func (m *many) batch(f *feed) *batch {
+	for i := range m.asked {
+		if m.asked[i].feed == f {
+			return &m.asked[i]
+		}
+	}
+	m.asked = append(m.asked, batch{feed: f})
+	return &m.asked[len(m.asked)-1]
+}
+
+// sendRest sends what the cache does not answer.
+func (m *many) sendRest() {
+	if len(m.rest) == 0 {
+		return
+	}
+	reqs := make([]redis.Request, len(m.rest))
+	f := &restOfMany{Passed: wire.Passed{To: m.cb}, core: m.s.core, start: m.start, index: m.rest}
+	f.changes = make([]written, len(m.rest))
+	for at, i := range m.rest {
+		reqs[at] = m.reqs[i]
+		f.changes[at] = writtenBy(&m.wires[i])
+	}
+	m.s.to.SendMany(reqs, f, 0)
+}
+
+// refuse ends all requests because of one.
+func (m *many) refuse(bad int) {
+	for i, req := range m.reqs {
+		err := errSwap()
+		if i != bad {
+			err = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad)
+		}
+		resolve(m.cb, err.WithProperty(redis.EKRequest, req), m.start+uint64(i))
+	}
+}
+
+// restOfMany is the future of what the servers' sender answers of a SendMany.
+type restOfMany struct {
+	wire.Passed
+	core    *core
+	start   uint64
+	index   []int
+	changes []written
+}
+
+// Resolve implements redis.Future.
+func (f *restOfMany) Resolve(res any, n uint64) {
+	if change := f.changes[n]; !change.nothing() {
+		f.core.changed(change)
+	}
+	resolve(f.To, res, f.start+uint64(f.index[n]))
+}

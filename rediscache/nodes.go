@@ -1,0 +1,120 @@
+package rediscache
+
+import (
+	"maps"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// node is a server that keys are read from.
+type node struct {
+	conn inner.Conn
+	addr string
+}
+
+// nodes are the masters, each with its feed.
+type nodes struct {
+	one    *redisconn.Connection // or nil, and there are
+	all    inner.Nodes
+	placed atomic.Pointer[placement]
+}
+
+// placement says which feed has which slot. It is replaced, and never changed.
+type placement struct {
+	feeds map[inner.Node]*feed
+	of    [slot.Count]*feed // nil: nobody serves the slot
+}
+
+// local is the local address of the one connection, if it has a socket.
+func (n *nodes) local() string {
+	if n.one == nil {
+		return ""
+	}
+	return n.one.LocalAddr()
+}
+
+// check has the lease end of a socket that may be of another server than the one connection.
+func (n *nodes) check() {
+	if n.one != nil {
+		n.each((*feed).renewIfOutdated)
+	}
+}
+
+// feed returns the feed of the node that serves a slot, and the lease for what is read there
+// from now on; nil if there is none.
+func (n *nodes) feed(slot int) (*feed, *lease) {
+	for {
+		p := n.placed.Load()
+		f := p.of[max(slot, 0)]
+		if f == nil {
+			return nil, nil
+		}
+		l := f.lease.Load()
+		// A lease that is as new as a placement without the slot must not be taken for it.
+		if n.placed.Load() == p {
+			return f, l
+		}
+	}
+}
+
+// place has feeds follow the nodes. Where a node has lost slots, its lease begins anew. It is
+// called by one goroutine at a time.
+func (c *core) place() {
+	before := c.nodes.placed.Load()
+	p := &placement{feeds: map[inner.Node]*feed{}}
+	of := func(n inner.Node) *feed {
+		if n == nil {
+			return nil
+		}
+		f := p.feeds[n]
+		if f == nil {
+			if f = before.feeds[n]; f == nil {
+				conn := n.(*redisconn.Connection)
+				f = c.newFeed(node{inner.Of(conn), conn.Addr()})
+			}
+			p.feeds[n] = f
+		}
+		return f
+	}
+	anew := map[*feed]bool{}
+	for s := range p.of {
+		p.of[s] = of(c.nodes.master(s))
+		if old := before.of[s]; old != nil && old != p.of[s] {
+			anew[old] = true
+		}
+	}
+	c.nodes.placed.Store(p)
+	for f := range anew {
+		f.anew()
+	}
+	for n, f := range before.feeds {
+		if p.feeds[n] == nil {
+			f.close()
+		}
+	}
+}
+
+func (n *nodes) master(slot int) inner.Node {
+	if n.one != nil {
+		return n.one
+	}
+	return n.all.Master(slot)
+}
+
+// changed returns a channel that is closed when there are other nodes.
+func (n *nodes) changed() <-chan struct{} {
+	if n.one != nil {
+		return nil
+	}
+	return n.all.Changed()
+}
+
+// each calls f with each feed.
+func (n *nodes) each(f func(*feed)) {
+	for feed := range maps.Values(n.placed.Load().feeds) {
+		f(feed)
+	}
+}

@@ -1,0 +1,52 @@
+package rediscache
+
+// Stats are the counters of a cache since it was made, and what it holds now.
+type Stats struct {
+	// Hits were answered out of memory; Misses were read by a tracking socket, and Joined
+	// waited for such a read of another caller. Passed could have been cached, and were read
+	// as without a cache: the node had no lease, or has answered with an error.
+	Hits, Misses, Joined, Passed int64
+	// Dropped says how many entries were dropped, and why.
+	Dropped Dropped
+	// Entries and Bytes are what is held. What has no lease any more is counted until it is
+	// removed, shortly after.
+	Entries, Bytes int64
+	// MaxBytes is that of Opts.
+	MaxBytes int64
+	// Nodes is how many masters there are, and Leases how many of them have a lease.
+	Nodes, Leases int
+}
+
+// Dropped are entries that were dropped.
+type Dropped struct {
+	// Written were changed through this cache, Invalidated by others, as servers have told, or
+	// by nobody: see the server's tracking-table-max-keys.
+	Written, Invalidated int64
+	// Space: others took their room. Aged: they were older than a reader wanted. Lease: their
+	// node was lost, or has not answered for their slot any more. Users: by Invalidate.
+	Space, Aged, Lease, User int64
+}
+
+// Stats returns a snapshot of the counters, which is not of one moment.
+func (c *Cache) Stats() Stats {
+	s := c.core.store
+	stats := Stats{
+		Misses: c.core.misses.Load(), Joined: c.core.joined.Load(), Passed: c.core.passed.Load(),
+		Entries: s.entries.Load(), Bytes: s.bytes.Load(), MaxBytes: s.most,
+		Dropped: Dropped{
+			Written: s.dropped[byWrite].Load(), Invalidated: s.dropped[byServer].Load(), Space: s.dropped[bySpace].Load(),
+			Aged: s.dropped[byAge].Load(), Lease: s.dropped[byLease].Load(), User: s.dropped[byUser].Load(),
+		},
+	}
+	for i := range s.shards {
+		stats.Hits += s.shards[i].hits.Load()
+	}
+	at := now()
+	c.core.nodes.each(func(f *feed) {
+		stats.Nodes++
+		if l := f.lease.Load(); l != nil && l.holds(at) {
+			stats.Leases++
+		}
+	})
+	return stats
+}

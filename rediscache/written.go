@@ -1,0 +1,68 @@
+package rediscache
+
+import (
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// written is what a request may change: keys, by their hashes, or anything.
+type written struct {
+	keys []uint64
+	all  bool
+}
+
+// add adds what another request may change.
+func (w *written) add(o written) {
+	w.keys = append(w.keys, o.keys...)
+	w.all = w.all || o.all
+}
+
+func (w *written) nothing() bool { return !w.all && len(w.keys) == 0 }
+
+// harmless are commands without keys that change no key.
+var harmless = func() map[string]bool {
+	table := map[string]bool{}
+	for _, name := range strings.Fields(`ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT COMMAND CONFIG
+		DISCARD ECHO EXEC HELLO INFO LASTSAVE LATENCY LOLWUT MEMORY MULTI PING PUBLISH PUBSUB
+		READONLY READWRITE ROLE SAVE SCRIPT SELECT SLOWLOG SPUBLISH TIME UNWATCH WAIT WAITAOF WATCH`) {
+		table[name] = true
+	}
+	return table
+}()
+
+// writtenBy returns what a request may change. A command that is not known may change
+// anything, and so may a script without KEYS.
+func writtenBy(r *wire.Request) (w written) {
+	if r.ReadOnly {
+		return w
+	}
+	args := r.Args()
+	call := command.Of(r.Cmd, args)
+	if call.Info == nil {
+		return written{all: true}
+	}
+	if first, _, _ := strings.Cut(call.Name, " "); harmless[first] {
+		return w
+	}
+	for i := range call.Keys {
+		w.keys = append(w.keys, hashOf(keyAt(r, args, i)))
+	}
+	w.all = len(w.keys) == 0
+	return w
+}
+
+// keyAt returns the key that package command has found at i.
+func keyAt(r *wire.Request, args []any, i int) string {
+	if i == command.InCmd {
+		_, key, _ := strings.Cut(r.Cmd, " ")
+		return key
+	}
+	return args[i].(string) // as wire.Request.Args makes them
+}
+
+// swaps reports whether the request is SWAPDB.
+func swaps(r *wire.Request) bool {
+	return len(r.Cmd) >= 6 && strings.EqualFold(r.Cmd[:6], "SWAPDB")
+}
