@@ -80,39 +80,6 @@ func (c *core) hasPrefix(key string) bool {
 	return false
 }
 
-// answered takes the reply that a node has given to the read of an entry. What is an error there
-// may be none elsewhere, and is told by who knows what to do: the read is sent as any other.
-func (c *core) answered(e *entry, reply any, f *feed) {
-	_, unusable := reply.(error)
-	if !unusable && f.protocol == 2 {
-		var ok bool
-		reply, ok = inRESP2(reply)
-		unusable = !ok
-	}
-	if unusable {
-		c.readElsewhere(e)
-		return
-	}
-	v := valueOf(reply)
-	for i, w := range c.store.fill(e, v) {
-		if i > 0 {
-			reply = v.result()
-		}
-		if wire.Observes(w.to) {
-			wire.AnsweredBy(w.to, wire.Place{Address: f.addr})
-		}
-		w.settle(reply)
-	}
-}
-
-// readElsewhere has the read of an entry answered by the servers as any other, for all that wait
-// for it. The reply is not kept.
-func (c *core) readElsewhere(e *entry) {
-	r := e.again()
-	c.passed.Add(1)
-	c.inner.SendEncoded(r, several(c.store.giveUp(e)), 0)
-}
-
 // several is the future of a read that several callers wait for.
 type several []waiter
 

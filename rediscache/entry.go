@@ -4,8 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -28,15 +26,6 @@ type entry struct {
 	size       int64
 	prev, next *entry   // in the queue of the shard, if it is filled
 	reading    *reading // until it is filled or given up
-}
-
-// reading is the read of an entry, for which callers wait.
-type reading struct {
-	waiting []waiter // guarded by the lock of the shard
-
-	// What it takes to send the request again.
-	cmd  string
-	slot int
 }
 
 // waiter is who waits for a read.
@@ -69,11 +58,4 @@ func (e *entry) fresh(now instant, age, nullAge time.Duration) bool {
 		age = min(age, nullAge)
 	}
 	return now-e.sent < instant(age) && e.lease.holds(now) && e.alive()
-}
-
-// again returns the request of an entry, to be sent to the servers as any other.
-func (e *entry) again() *wire.Request {
-	r := &wire.Request{Cmd: e.reading.cmd, Buf: []byte(e.request), ReplicaSafe: true, ReadOnly: true, Slot: e.reading.slot, Plain: true}
-	r.Shared, r.Single = command.Allowed, command.Allowed
-	return r
 }

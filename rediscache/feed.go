@@ -10,68 +10,62 @@ import (
 
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/push"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
-// feed is the tracking socket of a node, and the next one when that is lost: it reads what is
+// feed is the tracking connection of a node, and the next one when that is lost: it reads what is
 // missing, and hears of changes. Both come in the order in which the server did them.
 type feed struct {
-	c    *core
-	conn inner.Conn
-	addr string
-	// protocol is that of the results that callers get, 2 or 3.
-	protocol int
+	c        *core
+	conn     inner.Conn
+	addr     string
+	protocol int           // of the results that callers get, 2 or 3
 	term     time.Duration // of a lease
 	ctx      context.Context
 	cancel   context.CancelFunc
-	// lease is what is read under; it has run out, or is nil, while there is no socket.
-	lease atomic.Pointer[lease]
 
-	mu      sync.Mutex // guards what follows
-	sock    *push.Socket
-	local   string // of the shared socket, before sock was made
-	pending []question
+	// lease is what is read under: it is nil, or has run out, while nothing is known. It is
+	// set after tracker, and read before it.
+	lease   atomic.Pointer[lease]
+	tracker atomic.Pointer[tracker]
+	mu      sync.Mutex // is held while one of both is set, but by anew
 }
 
-// question is what a tracking socket was asked, in order: for an entry, or if that is nil
-// whether it is still tracking, at a time.
-type question struct {
-	entry *entry
-	asked instant
+// tracker is a tracking connection, which has one socket.
+type tracker struct {
+	conn  *redisconn.Connection
+	inner inner.Conn
+	local string // of the shared socket, before the tracker was made
+	lost  bool   // guarded by the feed's lock
 }
 
 const (
 	// A lease is renewed twice in its term, and that is half of IOTimeout.
 	termsInTimeout = 2
 	beatsInTerm    = 2
-	// pendingMost is how many reads wait on a tracking socket at most; what is more is read as
-	// if there was no cache.
-	pendingMost = 1 << 14
 
+	// After a failure to connect, or a tracker of no use, the pause is as in redispubsub.
 	pauseFirst   = 20 * time.Millisecond
 	pauseLongest = 500 * time.Millisecond
 	usefulLeast  = 100 * time.Millisecond
 )
 
-func (c *core) newFeed(node node) *feed {
-	f := &feed{c: c, conn: node.conn, addr: node.addr, protocol: node.conn.Speaks(), term: node.conn.Silence() / termsInTimeout}
+func (c *core) newFeed(conn *redisconn.Connection) *feed {
+	within := inner.Of(conn)
+	f := &feed{c: c, conn: within, addr: conn.Addr(), protocol: within.Speaks(), term: within.Silence() / termsInTimeout}
 	f.ctx, f.cancel = context.WithCancel(c.ctx)
 	go f.run()
 	return f
 }
 
-// run is the feed's goroutine: it dials, receives, and dials again. newFeed starts it; it ends
-// with the feed's context.
+// run is the feed's goroutine: it dials, renews the lease, and dials again. newFeed starts it; it
+// ends with the feed's context.
 func (f *feed) run() {
 	for failures := 0; f.ctx.Err() == nil; {
 		began := time.Now()
-		local := f.c.nodes.local()
-		sock, err := f.conn.OpenTracking(f.ctx)
-		if err == nil {
-			f.serve(sock, local, instantOf(began))
-		}
-		if err == nil && time.Since(began) >= usefulLeast {
+		if f.serve() && time.Since(began) >= usefulLeast {
 			failures = 0
 			continue
 		}
@@ -80,46 +74,60 @@ func (f *feed) run() {
 	}
 }
 
-// serve receives until the socket ends.
-func (f *feed) serve(sock *push.Socket, local string, began instant) {
-	defer context.AfterFunc(f.ctx, sock.Close)()
-	l := new(lease)
-	l.renew(began + instant(f.term))
-	f.mu.Lock()
-	f.sock, f.local = sock, local
-	f.lease.Store(l)
-	f.mu.Unlock()
-	sock.OnEnd(func() { f.endLease(sock) })
-	go f.beat(sock)
-	f.receive(sock)
-	sock.Close()
-	f.endLease(sock)
-	f.mu.Lock()
-	left := f.pending
-	f.sock, f.pending = nil, nil
-	f.mu.Unlock()
-	for _, q := range left {
-		if q.entry != nil {
-			f.c.readElsewhere(q.entry)
+// serve makes a tracker, and looks after it until it ends. It returns false if it could not be
+// made.
+func (f *feed) serve() bool {
+	began := now()
+	t := &tracker{local: f.c.nodes.local()}
+	made, err := f.conn.OpenTracking(f.ctx, f.told, func() { f.end(t) })
+	if err != nil {
+		return false
+	}
+	t.conn = made.(*redisconn.Connection)
+	defer t.conn.Close()
+	t.inner = inner.Of(t.conn)
+	f.begin(t, began)
+	defer f.end(t)
+	ticker := time.NewTicker(f.term / beatsInTerm)
+	defer ticker.Stop()
+	for {
+		f.endIfOutdated()
+		f.ask(t)
+		select {
+		case <-t.conn.Ctx().Done():
+			return true
+		case <-ticker.C:
 		}
 	}
-	f.c.sweepSoon()
 }
 
-// endLease ends the lease of a socket, if that is still the feed's.
-func (f *feed) endLease(sock *push.Socket) {
+func (f *feed) begin(t *tracker, at instant) {
+	l := new(lease)
+	l.renew(at + instant(f.term))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.sock == sock {
-		f.lease.Swap(nil).end()
+	if !t.lost {
+		f.tracker.Store(t)
+		f.lease.Store(l)
 	}
 }
 
-// anew ends the lease, and begins another one on the same socket.
+// end ends the lease of a tracker.
+func (f *feed) end(t *tracker) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t.lost = true
+	if f.tracker.CompareAndSwap(t, nil) {
+		f.lease.Swap(nil).end()
+		f.c.sweepSoon()
+	}
+}
+
+// anew ends the lease, and begins another one of the same tracker.
 func (f *feed) anew() {
 	for {
 		old := f.lease.Load()
-		if old == nil || old.ended() {
+		if old == nil {
 			return
 		}
 		l := new(lease)
@@ -132,55 +140,32 @@ func (f *feed) anew() {
 	}
 }
 
-// beat is the goroutine that asks a socket whether it is still tracking. serve starts it; it ends
-// with the socket.
-func (f *feed) beat(sock *push.Socket) {
-	ticker := time.NewTicker(f.term / beatsInTerm)
-	defer ticker.Stop()
-	encoded, _ := redis.AppendRequest(nil, redis.Req("CLIENT TRACKINGINFO"))
-	for {
-		f.renewIfOutdated()
-		f.ask(encoded, question{asked: now()})
-		select {
-		case <-sock.Done():
+// ask asks the server whether it is still tracking. The answer says that it has told of all that
+// was changed before it was asked.
+func (f *feed) ask(t *tracker) {
+	asked := now()
+	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), wire.Own(func(res any, _ uint64) {
+		if !isTracking(res) {
+			f.end(t)
+			t.conn.Close()
 			return
-		case <-ticker.C:
 		}
-	}
-}
-
-// ask sends requests. It reports whether there is a socket that takes them; the answers come to
-// answer then, or the reads go elsewhere.
-func (f *feed) ask(encoded []byte, qs ...question) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.sock == nil || len(f.pending) >= pendingMost {
-		return false
-	}
-	f.pending = append(f.pending, qs...)
-	_ = f.sock.SendEncoded(encoded) // fails with the socket only: serve has what is pending
-	return true
-}
-
-// receive takes what comes, until the socket ends.
-func (f *feed) receive(sock *push.Socket) {
-	var push redis.Push
-	for {
-		reply, pushed, err := sock.Receive(&push)
-		switch {
-		case err != nil:
-			return
-		case pushed:
-			f.told(&push)
-		default:
-			if !f.answer(reply) {
-				return
-			}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if l := f.lease.Load(); l != nil && f.tracker.Load() == t {
+			l.renew(asked + instant(f.term))
 		}
-	}
+	}), 0)
 }
 
-// told takes a push.
+// isTracking judges what CLIENT TRACKINGINFO is answered with.
+func isTracking(res any) bool {
+	info, _ := res.(map[string]any)
+	flags, err := redis.As[[]string](info["flags"])
+	return err == nil && slices.Contains(flags, "on")
+}
+
+// told takes a push. It is called in any goroutine.
 func (f *feed) told(p *redis.Push) {
 	if string(p.Words[0]) != "invalidate" {
 		return
@@ -197,68 +182,20 @@ func (f *feed) told(p *redis.Push) {
 	}
 }
 
-// answer takes a reply. It returns false if the socket is of no more use.
-func (f *feed) answer(reply any) bool {
-	f.mu.Lock()
-	if len(f.pending) == 0 {
-		f.mu.Unlock()
-		return false
-	}
-	q := f.pending[0]
-	f.pending = f.pending[1:]
-	f.mu.Unlock()
-	if q.entry == nil {
-		return f.confirmed(reply, q.asked)
-	}
-	f.c.answered(q.entry, reply, f)
-	return true
-}
-
-// confirmed takes the answer of a server that was asked whether it is tracking.
-func (f *feed) confirmed(reply any, asked instant) bool {
-	info, _ := reply.(map[string]any)
-	flags, _ := info["flags"].([]any)
-	isOn := slices.ContainsFunc(flags, func(flag any) bool {
-		text, _ := redis.As[string](flag)
-		return text == "on"
-	})
-	if !isOn {
-		return false
-	}
-	if l := f.lease.Load(); l != nil {
-		l.renew(asked + instant(f.term))
-	}
-	return true
-}
-
-// outdated reports whether the shared connection has another socket than when the tracking
-// socket was made: the address may lead to another server by now.
-func (f *feed) outdated() bool {
-	local := f.c.nodes.local()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.sock != nil && local != "" && local != f.local
-}
-
-// renewIfOutdated ends the lease, and the socket, if they may be of another server than the one
-// that has answered a write.
-func (f *feed) renewIfOutdated() {
-	if !f.outdated() {
-		return
-	}
-	f.mu.Lock()
-	sock := f.sock
-	f.mu.Unlock()
-	if sock != nil {
-		f.endLease(sock)
-		sock.Close()
+// endIfOutdated ends the tracker, and the lease before that, if the shared connection has another
+// socket than when it was made: the address may lead to another server by now.
+func (f *feed) endIfOutdated() {
+	t, local := f.tracker.Load(), f.c.nodes.local()
+	if t != nil && local != "" && local != t.local {
+		f.end(t)
+		t.conn.Close()
 	}
 }
 
 // close ends the feed.
 func (f *feed) close() {
 	f.cancel()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lease.Swap(nil).end()
+	if t := f.tracker.Load(); t != nil {
+		f.end(t)
+	}
 }

@@ -18,21 +18,14 @@ type many struct {
 	changes int
 
 	found []found
-	asked []batch // by feed
-	rest  []int   // what goes to the servers as any other
+	asked []*readings // by feed
+	rest  []int       // what goes to the servers as any other
 }
 
 // found is a request that is answered out of memory.
 type found struct {
 	i     int
 	entry *entry
-}
-
-// batch is what one tracking socket is asked.
-type batch struct {
-	feed      *feed
-	buf       []byte
-	questions []question
 }
 
 // SendMany implements redis.Sender. If all of the requests only read, those that are not in
@@ -54,11 +47,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		m.place(i)
 	}
 	for _, b := range m.asked {
-		if !b.feed.ask(b.buf, b.questions...) {
-			for _, q := range b.questions {
-				s.readElsewhere(q.entry)
-			}
-		}
+		b.send()
 	}
 	m.sendRest()
 	for _, f := range m.found {
@@ -102,29 +91,31 @@ func (m *many) place(i int) {
 		m.rest = append(m.rest, i)
 		return
 	}
-	e, f := s.question(r)
+	e := s.question(r)
 	if e == nil {
 		m.rest = append(m.rest, i)
 		return
 	}
+	reading := e.reading
 	switch there, how := s.enter(e, waiter{m.cb, m.start + uint64(i)}); how {
 	case isThere:
 		m.found = append(m.found, found{i, there})
 	case asks:
-		b := m.batch(f)
-		b.buf = append(b.buf, r.Buf...)
-		b.questions = append(b.questions, question{entry: e})
+		b := m.batch(reading.from)
+		r.Caller = wire.CallerOf(m.cb)
+		b.all, b.requests = append(b.all, reading), append(b.requests, r)
 	}
 }
 
-func (m *many) batch(f *feed) *batch {
-	for i := range m.asked {
-		if m.asked[i].feed == f {
-			return &m.asked[i]
+func (m *many) batch(from *feed) *readings {
+	for _, b := range m.asked {
+		if b.from == from {
+			return b
 		}
 	}
-	m.asked = append(m.asked, batch{feed: f})
-	return &m.asked[len(m.asked)-1]
+	b := &readings{from: from}
+	m.asked = append(m.asked, b)
+	return b
 }
 
 // sendRest sends what the cache does not answer.

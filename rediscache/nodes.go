@@ -9,12 +9,6 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// node is a server that keys are read from.
-type node struct {
-	conn inner.Conn
-	addr string
-}
-
 // nodes are the masters, each with its feed.
 type nodes struct {
 	one    *redisconn.Connection // or nil, and there are
@@ -39,7 +33,7 @@ func (n *nodes) local() string {
 // check has the lease end of a socket that may be of another server than the one connection.
 func (n *nodes) check() {
 	if n.one != nil {
-		n.each((*feed).renewIfOutdated)
+		n.each((*feed).endIfOutdated)
 	}
 }
 
@@ -72,8 +66,7 @@ func (c *core) place() {
 		f := p.feeds[n]
 		if f == nil {
 			if f = before.feeds[n]; f == nil {
-				conn := n.(*redisconn.Connection)
-				f = c.newFeed(node{inner.Of(conn), conn.Addr()})
+				f = c.newFeed(n.(*redisconn.Connection))
 			}
 			p.feeds[n] = f
 		}

@@ -102,15 +102,16 @@ func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 // read has a request answered out of memory, or by a tracking socket. It returns false if that
 // is nothing for the cache, or none of the sockets can be used.
 func (s *sender) read(r *wire.Request, w waiter) bool {
-	e, f := s.question(r)
+	e := s.question(r)
 	if e == nil {
 		return false
 	}
-	switch found, how := s.enter(e, w); {
-	case how == isThere:
+	reading := e.reading
+	switch found, how := s.enter(e, w); how {
+	case isThere:
 		w.recalled(found)
-	case how == asks && !f.ask(r.Buf, question{entry: e}):
-		s.readElsewhere(e)
+	case asks:
+		reading.send(r)
 	}
 	return true
 }
@@ -123,36 +124,36 @@ func (w waiter) recalled(e *entry) {
 	w.resolve(e.value.result())
 }
 
-// question returns an entry for a request, with the feed that is to answer it; nil if the
-// request is nothing for the cache, or there is none.
-func (s *sender) question(r *wire.Request) (*entry, *feed) {
+// question returns an entry that is to be read for a request; nil if that is nothing for the
+// cache, or there is no tracker to read it.
+func (s *sender) question(r *wire.Request) *entry {
 	if !r.ReplicaSafe || s.age == 0 || r.Slot == wire.ManySlots {
-		return nil, nil
+		return nil
 	}
 	f, l := s.nodes.feed(r.Slot)
 	if f == nil {
-		return nil, nil
+		return nil
 	}
 	keys := keysOfRead(r, f.protocol)
 	if len(keys) == 0 {
-		return nil, nil
+		return nil
 	}
 	listed := s.listed(keys)
 	if !s.all && !listed {
-		return nil, nil
+		return nil
 	}
 	if l == nil || !l.holds(now()) {
 		s.passed.Add(1)
-		return nil, nil
+		return nil
 	}
 	e := &entry{hash: hashOf(r.Buf), request: string(r.Buf), lease: l, listed: listed}
-	e.reading = &reading{cmd: r.Cmd, slot: r.Slot}
+	e.reading = &reading{core: s.core, entry: e, from: f, cmd: r.Cmd, slot: r.Slot}
 	e.tags = e.one[:0]
 	for _, key := range keys {
 		e.tags = append(e.tags, s.store.tags.hold(hashOf(key), e))
 	}
 	e.sent = now()
-	return e, f
+	return e
 }
 
 // enter has w wait for an entry, and counts that.

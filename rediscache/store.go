@@ -96,7 +96,8 @@ func (s *store) join(e *entry, w waiter, age, nullAge time.Duration) (found *ent
 	}
 	gone := there != nil && sh.removeLocked(there)
 	sh.entries[e.hash] = e
-	e.reading.waiting = append(e.reading.waiting, w)
+	e.reading.first[0] = w
+	e.reading.waiting = e.reading.first[:]
 	sh.mu.Unlock()
 	if gone {
 		s.forget(there, byAge)

@@ -30,20 +30,26 @@ type Connection struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue   *queue.Queue
-	pipe    *pipe.Pipe
-	stat    func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
-	pool    *dedicated.Pool
-	pushes  *push.Sockets
-	reauth  chan struct{} // holds the Reauthenticate that is under way
-	latency atomic.Int64  // see PingLatency
+	queue  *queue.Queue
+	pipe   *pipe.Pipe
+	stat   func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
+	pool   *dedicated.Pool
+	pushes *push.Sockets
+	// tracking is set if the connection is one of another's trackers.
+	tracking *tracking
+	trackers trackers
+	reauth   chan struct{} // holds the Reauthenticate that is under way
+	latency  atomic.Int64  // see PingLatency
 	// shortest is the shortest round trip lately: it falls at once, and rises by an eighth
 	// with each trip. So it tells how far the server is, though that stalls now and then.
 	shortest atomic.Int64
 	sockets  atomic.Pointer[socketAddrs]
 }
 
-type socketAddrs struct{ local, remote string }
+type socketAddrs struct {
+	local, remote string
+	user          string // of the handshake
+}
 
 var _ redis.Sender = (*Connection)(nil)
 
@@ -57,6 +63,11 @@ var _ redis.Sender = (*Connection)(nil)
 // [ErrTraitInitPermanent]), or ReconnectPause is negative, it returns the error;
 // otherwise the connection goes on dialing in the background.
 func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
+	return connect(ctx, addr, opts, nil)
+}
+
+// connect is Connect of a connection that is tracking something, unless that is nil.
+func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connection, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
 	}
@@ -72,11 +83,13 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Connection{addr: addr, opts: opts, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
+	c := &Connection{addr: addr, opts: opts, tracking: t, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
 	c.ctx, c.cancel = life.Begin(ctx)
-	c.dialer = dial.New(c.ctx, opts.dialing(parsed, func(v any, stack []byte) {
+	dialing := opts.dialing(parsed, func(v any, stack []byte) {
 		c.report(LogFuturePanic{Value: v, Stack: stack})
-	}))
+	})
+	dialing.Tracking = t != nil
+	c.dialer = dial.New(c.ctx, dialing)
 	c.makePipe()
 	c.pool = c.newPool()
 	c.pushes = c.newPushes()

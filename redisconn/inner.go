@@ -2,12 +2,10 @@ package redisconn
 
 import (
 	"context"
-	"time"
 
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -94,17 +92,6 @@ func (w *within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedica
 	}
 	return s, nil
 }
-
-// OpenTracking implements inner.Conn.
-func (w *within) OpenTracking(ctx context.Context) (*push.Socket, error) {
-	return (*Connection)(w).openPush(ctx, w.pushes.OpenTracking)
-}
-
-// Speaks implements inner.Conn.
-func (w *within) Speaks() int { return max(w.opts.Protocol, 2) }
-
-// Silence implements inner.Conn.
-func (w *within) Silence() time.Duration { return (*Connection)(w).silence() }
 
 // DrainDedicated implements inner.Conn.
 func (w *within) DrainDedicated() { w.pool.Shut() }

@@ -96,7 +96,10 @@ func (c *Connection) attempt(ctx context.Context) (*pipe.Session, *errorx.Error)
 		return nil, err
 	}
 	c.measured(greeted.Trip)
-	c.sockets.Store(&socketAddrs{sock.Text(greeted.LocalAddr()), sock.Text(greeted.RemoteAddr())})
+	c.sockets.Store(&socketAddrs{sock.Text(greeted.LocalAddr()), sock.Text(greeted.RemoteAddr()), userOf(greeted.Credentials)})
+	if c.tracking != nil {
+		greeted.Dec.OnPush(c.tracking.told)
+	}
 	s := c.pipe.Start(greeted.Socket)
 	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	return s, nil
@@ -116,6 +119,9 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 // end resolves what is left of a failed session, and ends its writer. The
 // reader ends by itself, when no future holds it.
 func (c *Connection) end(s *pipe.Session) *errorx.Error {
+	if c.tracking != nil {
+		c.tracking.ended()
+	}
 	err := c.withConn(s.Err())
 	c.disconnected(err) // it may have failed before it was connected
 	if c.ctx.Err() != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -21,17 +19,13 @@ type PushSocket = push.Socket
 // OpenPush dials a [PushSocket], with the options of the connection. ctx and
 // DialTimeout bound only the dialing. The user needs the permission to PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
-	return c.openPush(ctx, c.pushes.Open)
-}
-
-func (c *Connection) openPush(ctx context.Context, open func(context.Context) (*PushSocket, *errorx.Error)) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("context is nil")
 	}
 	if c.ctx.Err() != nil {
 		return nil, c.errClosed()
 	}
-	p, err := open(ctx)
+	p, err := c.pushes.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +39,7 @@ func (c *Connection) newPushes() *push.Sockets {
 	})
 }
 
-// silence is how long a server may be silent on a push socket.
+// silence is how long a server may be silent on a socket beside the shared one.
 func (c *Connection) silence() time.Duration {
 	if c.opts.IOTimeout <= 0 {
 		return defaultIOTimeout

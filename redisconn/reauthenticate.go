@@ -101,6 +101,7 @@ func (c *Connection) spread(ctx context.Context, cr Credentials) error {
 	c.pool.Outdate(cr)
 	err := c.dialer.Settle(ctx)
 	c.pushes.Authenticate(cr)
+	c.trackers.authenticate(ctx, cr)
 	return err
 }
 

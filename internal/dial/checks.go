@@ -57,6 +57,13 @@ func checkReadOnly(res any) *errorx.Error {
 	return expect("READONLY", res, "OK")
 }
 
+func checkTracking(res any) *errorx.Error {
+	if err := redis.AsErrorx(res); err != nil {
+		return refused(err, ErrInit)
+	}
+	return expect("CLIENT TRACKING", res, "OK")
+}
+
 // checkPing accepts a user that may not PING, and a server that answers it with
 // the state of its disk: it has understood.
 func (c *Config) checkPing(res any) *errorx.Error {
@@ -115,12 +122,4 @@ var Pinging = Step{redis.Req("PING"), func(res any) *errorx.Error {
 		return nil
 	}
 	return refused(err, ErrInit)
-}}
-
-// Tracking is a step of connections that are told of changes of the keys that they read.
-var Tracking = Step{redis.Req("CLIENT TRACKING", "ON"), func(res any) *errorx.Error {
-	if err := redis.AsErrorx(res); err != nil {
-		return refused(err, ErrInit)
-	}
-	return expect("CLIENT TRACKING", res, "OK")
 }}

@@ -28,6 +28,8 @@ type Config struct {
 	ReadOnly     bool
 	Role         Role
 	Integrity    bool
+	// Tracking has the server tell of changes of the keys that are read on the socket.
+	Tracking     bool
 	ClientName   string
 	NoClientInfo bool
 

@@ -31,11 +31,6 @@ func New(ctx context.Context, config Config) *Dialer {
 // connection it takes those that are given. ctx, Timeout, and the end of the Dialer's
 // context bound all of it, whatever the user's functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
-	return d.OpenIn(ctx, d.Protocol, steps...)
-}
-
-// OpenIn is Open with a protocol that may be another than the Config's.
-func (d *Dialer) OpenIn(ctx context.Context, protocol int, steps ...Step) (*Socket, *errorx.Error) {
 	given := ctx
 	ctx, cancel := context.WithTimeout(given, d.Timeout)
 	defer cancel()
@@ -60,12 +55,12 @@ func (d *Dialer) OpenIn(ctx context.Context, protocol int, steps ...Step) (*Sock
 		}
 	}
 	s := &Socket{Socket: sock.New(conn, d.Limits)}
-	if protocol != 3 {
+	if d.Protocol != 3 {
 		s.Dec.OnlyRESP2()
 	}
 	defer d.Begin()()
 	if s.Credentials, failure = d.Ask(ctx); failure == nil {
-		failure = s.greet(d.Timeout, append(d.steps(protocol, s.Credentials), steps...))
+		failure = s.greet(d.Timeout, append(d.steps(s.Credentials), steps...))
 	}
 	if failure != nil {
 		_ = conn.Close()
@@ -153,7 +148,7 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer d.Begin()()
 	s.Credentials = credentials()
-	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(d.Protocol, s.Credentials)...))
+	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s.Credentials)...))
 	return stop() && err == nil
 }
 

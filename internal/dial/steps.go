@@ -15,14 +15,14 @@ type Step struct {
 }
 
 // steps lists what is to be said to a new connection, in order.
-func (c *Config) steps(protocol int, cr Credentials) []Step {
+func (c *Config) steps(cr Credentials) []Step {
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
 	auth, needed := Auth(cr)
 	switch {
-	case protocol == 3 && needed:
+	case c.Protocol == 3 && needed:
 		add(checkHello, redis.Req("HELLO", 3, "AUTH", cmp.Or(cr.Username, "default"), cr.Password))
-	case protocol == 3:
+	case c.Protocol == 3:
 		add(checkHello, redis.Req("HELLO", 3))
 	case needed:
 		add(checkAuth, auth)
@@ -37,6 +37,9 @@ func (c *Config) steps(protocol int, cr Credentials) []Step {
 		add(c.checkRole, redis.Req("ROLE"))
 	}
 	add(c.checkPing, redis.Req("PING"))
+	if c.Tracking {
+		add(checkTracking, redis.Req("CLIENT TRACKING", "ON"))
+	}
 	// Names come last: what stands in the way of all requests shows before.
 	if c.ClientName != "" {
 		add(checkName, redis.Req("CLIENT SETNAME", c.ClientName))

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -26,12 +25,15 @@ type Conn interface {
 	// OpenDedicatedAsk is OpenDedicated of a connection that sends ASKING before its
 	// requests, if asking is set, for as long as ASK holds.
 	OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error)
-	// OpenTracking dials a socket beside the shared one that is told of changes of the keys
-	// that are read on it. It speaks RESP3. ctx and DialTimeout bound only the dialing.
-	OpenTracking(ctx context.Context) (*push.Socket, error)
-	// Speaks returns the protocol of the shared socket, 2 or 3.
+	// OpenTracking makes a connection to the same server, with the same options, that speaks
+	// RESP3 and is told of changes of the keys that are read on it: told is called with each
+	// push, in the order of the replies, in whatever goroutine decodes those, and ended when
+	// the connection is lost, or is of another user than this one. It has one socket, and
+	// ends with that, with this connection, or with ctx.
+	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
+	// Speaks returns the protocol of the results, 2 or 3.
 	Speaks() int
-	// Silence returns IOTimeout, or its default if it is negative.
+	// Silence returns IOTimeout, or its default if that is negative.
 	Silence() time.Duration
 	// DrainDedicated ends blocking commands, and those that wait for a dedicated
 	// connection, as Shutdown does.

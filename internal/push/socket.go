@@ -24,8 +24,6 @@ import (
 type Socket struct {
 	of   *Sockets
 	sock *sock.Socket
-	kind
-	user string // that was authenticated in the handshake
 
 	wake   chan struct{} // something is to be written, or the socket has ended
 	done   chan struct{} // closed when the socket has ended
@@ -37,13 +35,6 @@ type Socket struct {
 	pings     []sentPing        // not answered yet, oldest first
 	auth      *dial.Credentials // see sentPing: the next reply is AUTH's
 	confirmed time.Time
-	onEnd     func()
-}
-
-// kind is what a Socket is for.
-type kind struct {
-	protocol int
-	oneUser  bool // see Sockets.OpenTracking
 }
 
 // sentPing is a PING on a Socket.
@@ -65,20 +56,6 @@ const (
 
 // Close ends the socket. It does not wait.
 func (p *Socket) Close() { p.fail(peer.Closed(p.of.ctx)) }
-
-// OnEnd has f called when the socket ends, and not only when Receive notices; at once if it
-// has ended. f is called once, in any goroutine, and must not block.
-func (p *Socket) OnEnd(f func()) {
-	p.mu.Lock()
-	ended := p.err != nil
-	if !ended {
-		p.onEnd = f
-	}
-	p.mu.Unlock()
-	if ended {
-		f()
-	}
-}
 
 // Done returns a channel that is closed when the socket has ended.
 func (p *Socket) Done() <-chan struct{} { return p.done }
@@ -125,9 +102,6 @@ func (p *Socket) Send(reqs ...redis.Request) error {
 	}
 	return p.send(encoded, pings)
 }
-
-// SendEncoded is Send of requests that are encoded already, of which none is a PING.
-func (p *Socket) SendEncoded(encoded []byte) error { return p.send(encoded, nil) }
 
 func (p *Socket) send(encoded []byte, pings []sentPing) error {
 	p.mu.Lock()
@@ -279,16 +253,13 @@ func (p *Socket) write(timeout time.Duration) {
 // fail ends the socket with its first error.
 func (p *Socket) fail(err *errorx.Error) {
 	p.mu.Lock()
-	first, onEnd := p.err == nil, p.onEnd
+	first := p.err == nil
 	if first {
-		p.err, p.onEnd = p.of.config.WithConn(err), nil
+		p.err = p.of.config.WithConn(err)
+		close(p.done)
 	}
 	p.mu.Unlock()
 	if first {
-		if onEnd != nil {
-			onEnd()
-		}
-		close(p.done)
 		p.of.remove(p)
 		_ = p.sock.Close()
 	}

@@ -3,7 +3,6 @@
 package push
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -45,26 +44,13 @@ func New(ctx context.Context, dialer *dial.Dialer, config Config) *Sockets {
 
 // Open dials a socket. ctx and the dialer's time-out bound only the dialing.
 func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
-	return s.openAs(ctx, kind{protocol: s.dialer.Protocol}, dial.Pinging)
-}
-
-// OpenTracking dials a socket that is told of changes of the keys that are read on it. It
-// speaks RESP3, and has one user: it ends when it is to authenticate as another one.
-func (s *Sockets) OpenTracking(ctx context.Context) (*Socket, *errorx.Error) {
-	return s.openAs(ctx, kind{protocol: 3, oneUser: true}, dial.Pinging, dial.Tracking)
-}
-
-func (s *Sockets) openAs(ctx context.Context, k kind, steps ...dial.Step) (*Socket, *errorx.Error) {
 	began := time.Now()
 	defer s.dialer.Begin()() // until the socket is there to be authenticated again
-	greeted, err := s.dialer.OpenIn(ctx, k.protocol, steps...)
+	greeted, err := s.dialer.Open(ctx, dial.Pinging)
 	if err != nil {
 		return nil, s.config.WithConn(err)
 	}
-	p := &Socket{
-		of: s, sock: greeted.Socket, kind: k, user: userOf(greeted.Credentials),
-		confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+	p := &Socket{of: s, sock: greeted.Socket, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	s.mu.Lock()
 	s.open[p] = struct{}{}
 	s.mu.Unlock()
@@ -81,19 +67,13 @@ func (s *Sockets) remove(p *Socket) {
 // Authenticate sends AUTH on all sockets, and does not wait for the replies: their owners
 // may not receive for now. With RESP2 a server takes no AUTH from a subscriber.
 func (s *Sockets) Authenticate(cr dial.Credentials) {
+	if s.dialer.Protocol != 3 {
+		return
+	}
 	s.mu.Lock()
 	open := slices.Collect(maps.Keys(s.open))
 	s.mu.Unlock()
 	for _, p := range open {
-		switch {
-		case p.protocol != 3:
-		case p.oneUser && userOf(cr) != p.user:
-			p.Close()
-		default:
-			p.beat(time.Now(), &cr)
-		}
+		p.beat(time.Now(), &cr)
 	}
 }
-
-// userOf is the name that the server has for a user.
-func userOf(cr dial.Credentials) string { return cmp.Or(cr.Username, "default") }

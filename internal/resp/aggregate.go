@@ -26,6 +26,13 @@ func (d *Decoder) aggregate(h header, depth int) (any, error) {
 
 // discard reads what follows the first line of a push or an attribute.
 func (d *Decoder) discard(h header, depth int) error {
+	if h.kind == '>' && d.told != nil {
+		err := d.push(h, &d.pushed)
+		if err == nil {
+			d.told(&d.pushed)
+		}
+		return err
+	}
 	_, err := d.elements(h.n, depth)
 	return err
 }

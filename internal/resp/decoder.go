@@ -17,6 +17,8 @@ type Decoder struct {
 	forms  *forms // of the types that it accepts
 	size   int    // bytes consumed by the reply being read
 	long   []byte // a line longer than r's buffer, while it is being used
+	told   func(*Push)
+	pushed Push // what told gets
 }
 
 // NewDecoder returns a Decoder that reads from r.
@@ -27,6 +29,10 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 // OnlyRESP2 makes the decoder refuse the types of RESP3, which no server sends
 // unless HELLO has asked for them.
 func (d *Decoder) OnlyRESP2() { d.forms = &resp2 }
+
+// OnPush has f called with each push that is skipped, in the goroutine that decodes. The push is
+// f's until it returns.
+func (d *Decoder) OnPush(f func(*Push)) { d.told = f }
 
 // Reset makes the decoder read from r, and drops what it has buffered.
 func (d *Decoder) Reset(r *bufio.Reader) { d.r = r }
