@@ -1,16 +1,19 @@
 package redis
 
-import "github.com/joomcode/redispipe/internal/wire"
+import (
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/wire"
+)
 
 // recall returns the result of a command if it is in memory: it is in t, if that is not nil and
 // takes it. It keeps no reference to args.
 func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire.Place) (res any, ok bool) {
 	scratch := wire.GetScratch()
-	if bad := encodeCommand(scratch, cmd, args, false); bad >= 0 {
-		wire.PutScratch(scratch)
-		return nil, false // who sends it says so
+	var got wire.Remembered
+	bad := 0
+	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad < 0 { // else who sends it says so
+		got, ok = m.Recall(scratch.Buf)
 	}
-	got, ok := m.Recall(&scratch.Request)
 	wire.PutScratch(scratch)
 	switch {
 	case !ok:

@@ -89,6 +89,16 @@ func (w *waiter) Resolve(res any, _ uint64) {
 	}
 }
 
+// ResolveText implements wire.TextTaker.
+func (w *waiter) ResolveText(text string, n uint64) {
+	if w.typed && w.target.SetText(text) {
+		w.target.filled = true
+		w.Resolve(nil, n)
+		return
+	}
+	w.Resolve([]byte(text), n)
+}
+
 // Queued implements wire.Queuer. It is called before the waiter may be resolved.
 func (w *waiter) Queued(t wire.Ticket) { w.queuedBy(w.use, t) }
 

@@ -105,8 +105,11 @@ func BenchmarkMiss(b *testing.B) {
 			})
 		}
 	}
+	var tracker redis.Sender // alone, to tell what the server takes of it
+	c.core.nodes.each(func(f *feed) { tracker = f.tracker.Load().conn })
 	for range 3 {
 		b.Run("uncached", read(db))
+		b.Run("tracked", read(redis.SyncCtx{S: tracker}))
 		b.Run("cached", read(redis.SyncCtx{S: c}))
 	}
 	b.Logf("%+v", c.Stats())

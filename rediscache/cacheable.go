@@ -11,8 +11,9 @@ import (
 type keysAt uint8
 
 const (
-	oneKey  keysAt = iota + 1 // the first argument
-	allKeys                   // all arguments
+	oneKey     keysAt = iota + 1 // the first argument
+	oneKeyText                   // the same, and the reply is a string or null
+	allKeys                      // all arguments
 )
 
 // cacheable are the commands whose replies depend on the values of their keys alone, so that
@@ -28,9 +29,10 @@ var cacheable = func() map[*command.Info]keysAt {
 			}
 		}
 	}
-	add(oneKey, `GET GETRANGE SUBSTR STRLEN GETBIT BITCOUNT BITPOS BITFIELD_RO TYPE
-		HGET HMGET HGETALL HKEYS HVALS HLEN HEXISTS HSTRLEN
-		LINDEX LLEN LRANGE LPOS
+	add(oneKeyText, "GET GETRANGE SUBSTR HGET LINDEX")
+	add(oneKey, `STRLEN GETBIT BITCOUNT BITPOS BITFIELD_RO TYPE
+		HMGET HGETALL HKEYS HVALS HLEN HEXISTS HSTRLEN
+		LLEN LRANGE LPOS
 		SCARD SISMEMBER SMISMEMBER SMEMBERS
 		ZCARD ZCOUNT ZLEXCOUNT ZMSCORE ZSCORE ZRANK ZREVRANK ZRANGE ZREVRANGE
 		ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX ZREVRANGEBYLEX
@@ -50,20 +52,22 @@ var otherIn2 = func() map[*command.Info]bool {
 	return table
 }()
 
-// keysOfRead returns the keys of a request that is cacheable, none if it is not.
-func keysOfRead(r *wire.Request, protocol int) (keys [][]byte) {
+// appendKeysOfRead appends the keys of a request that is cacheable, none if it is not. isText is
+// set if its reply is a string, or null.
+func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd) // nil if an argument is in Cmd
 	at := cacheable[info]
 	if at == 0 || protocol == 2 && otherIn2[info] || r.Words() < 2 {
-		return nil
-	}
-	if at == oneKey {
-		return [][]byte{r.Arg(1)}
+		return keys, false
 	}
 	for i, word := range r.All {
-		if i > 0 {
+		switch {
+		case i == 0:
+		case at == allKeys:
 			keys = append(keys, word)
+		default:
+			return append(keys, word), at == oneKeyText
 		}
 	}
-	return keys
+	return keys, false
 }

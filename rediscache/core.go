@@ -85,12 +85,9 @@ type several []waiter
 
 // Resolve implements redis.Future.
 func (s several) Resolve(res any, _ uint64) {
-	for i, w := range s {
-		own := res
-		if i > 0 {
-			own = copied(res)
-		}
-		w.settle(own)
+	v := value{other: res} // nobody else has it
+	for _, w := range s {
+		w.settle(v)
 	}
 }
 
@@ -109,9 +106,9 @@ func (s several) Cancelled() (why error) {
 
 // settle resolves a future in a goroutine that must not be held by it: a user's is given one of
 // its own, which ends with it.
-func (w waiter) settle(res any) {
+func (w waiter) settle(v value) {
 	if w.to == nil || wire.CallerOf(w.to) != nil {
-		w.resolve(res)
+		w.resolveValue(v)
 		return
 	}
 	go func() {
@@ -120,7 +117,7 @@ func (w waiter) settle(res any) {
 				log.Printf("redispipe: a future panicked: %v\n%s", v, debug.Stack())
 			}
 		}()
-		w.resolve(res)
+		w.resolveValue(v)
 	}()
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -38,6 +39,15 @@ func (w waiter) resolve(res any) {
 	if w.to != nil {
 		w.to.Resolve(res, w.n)
 	}
+}
+
+// resolveValue resolves with a value that stays what it is.
+func (w waiter) resolveValue(v value) {
+	if taker, ok := w.to.(wire.TextTaker); ok && v.isText {
+		taker.ResolveText(v.text, w.n)
+		return
+	}
+	w.resolve(v.result())
 }
 
 // alive reports whether no key of the entry was changed, as far as is known, since before its

@@ -82,7 +82,7 @@ func (m *many) encode() (bad int) {
 func (m *many) place(i int) {
 	r, s := &m.wires[i], m.s
 	if i < m.changes {
-		if e := s.find(r); e != nil {
+		if e := s.find(r.Buf); e != nil {
 			m.found = append(m.found, found{i, e})
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -15,6 +16,9 @@ type reading struct {
 	from    *feed
 	waiting []waiter // guarded by the lock of the entry's shard
 	first   [1]waiter
+	// isText: the reply is a string or null, and text where it is read.
+	isText, decoded bool
+	text            resp.Scalar
 
 	// What it takes to send the request again.
 	cmd  string
@@ -27,26 +31,38 @@ func (r *reading) Cancelled() error { return nil }
 // Resolve implements redis.Future. What is an error here may be none elsewhere, and is told by
 // who knows what to do about it: the request is sent as any other.
 func (r *reading) Resolve(res any, _ uint64) {
-	if _, failed := res.(error); failed {
+	if r.decoded {
+		r.answer(value{text: r.text.Text, isText: true})
+		return
+	}
+	_, failed := res.(error)
+	if !failed && r.from.protocol == 2 {
+		var ok bool
+		res, ok = inRESP2(res)
+		failed = !ok
+	}
+	if failed {
 		r.elsewhere()
 		return
 	}
-	if r.from.protocol == 2 {
-		var ok bool
-		if res, ok = inRESP2(res); !ok {
-			r.elsewhere()
-			return
-		}
-	}
-	v := valueOf(res)
-	for i, w := range r.core.store.fill(r.entry, v) {
-		if i > 0 {
-			res = v.result()
-		}
+	r.answer(valueOf(res))
+}
+
+// DecodeReply implements resp.ReplyDecoder: a string is read once, for the entry and for all who
+// wait.
+func (r *reading) DecodeReply(d *resp.Decoder, _ uint64) (res any, err error) {
+	r.text.Kind = resp.String
+	res, r.decoded, err = d.DecodeScalar(&r.text)
+	return res, err
+}
+
+// answer gives the entry its value, and that to all who wait for it.
+func (r *reading) answer(v value) {
+	for _, w := range r.core.store.fill(r.entry, v) {
 		if wire.Observes(w.to) {
 			wire.AnsweredBy(w.to, wire.Place{Address: r.from.addr})
 		}
-		w.settle(res)
+		w.settle(v)
 	}
 }
 
@@ -69,6 +85,7 @@ func (r *reading) send(q *wire.Request) {
 		return
 	}
 	plain(q)
+	q.Typed = r.isText
 	t.inner.SendEncoded(q, r, 0)
 	q.Ticket = wire.Ticket{}
 }
@@ -92,6 +109,11 @@ func (b *readings) Cancelled() error { return nil }
 // Resolve implements redis.Future.
 func (b *readings) Resolve(res any, n uint64) { b.all[n].Resolve(res, 0) }
 
+// DecodeReply implements resp.ReplyDecoder.
+func (b *readings) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
+	return b.all[n].DecodeReply(d, n)
+}
+
 func (b *readings) send() {
 	t := b.from.tracker.Load()
 	if t == nil {
@@ -99,6 +121,9 @@ func (b *readings) send() {
 			r.elsewhere()
 		}
 		return
+	}
+	for i, q := range b.requests {
+		q.Typed = b.all[i].isText
 	}
 	t.inner.SendEncodedBatch(b.requests, b, 0, 0)
 }

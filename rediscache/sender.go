@@ -37,8 +37,8 @@ func (s *sender) Memory(a wire.Ask) wire.Memory[redis.Future] {
 type within sender
 
 // Recall implements wire.Memory.
-func (w *within) Recall(r *wire.Request) (got wire.Remembered, ok bool) {
-	e := (*sender)(w).find(r)
+func (w *within) Recall(request []byte) (got wire.Remembered, ok bool) {
+	e := (*sender)(w).find(request)
 	if e == nil {
 		return got, false
 	}
@@ -47,7 +47,10 @@ func (w *within) Recall(r *wire.Request) (got wire.Remembered, ok bool) {
 
 // recall has a request answered out of memory, if it is there.
 func (s *sender) recall(r *wire.Request, w waiter) bool {
-	e := s.find(r)
+	if !r.ReplicaSafe {
+		return false
+	}
+	e := s.find(r.Buf)
 	if e != nil {
 		w.recalled(e)
 	}
@@ -55,11 +58,11 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 }
 
 // find returns the entry that answers a request, nil if there is none.
-func (s *sender) find(r *wire.Request) *entry {
-	if !r.ReplicaSafe || s.age == 0 {
+func (s *sender) find(request []byte) *entry {
+	if s.age == 0 {
 		return nil
 	}
-	e := s.store.find(r.Buf, hashOf(r.Buf), s.age, s.opts.NullAge)
+	e := s.store.find(request, hashOf(request), s.age, s.opts.NullAge)
 	if e == nil || !s.all && !e.listed {
 		return nil
 	}
@@ -121,7 +124,7 @@ func (w waiter) recalled(e *entry) {
 	if wire.Observes(w.to) {
 		wire.AnsweredBy(w.to, wire.Place{Cached: true})
 	}
-	w.resolve(e.value.result())
+	w.resolveValue(e.value)
 }
 
 // question returns an entry that is to be read for a request; nil if that is nothing for the
@@ -134,7 +137,8 @@ func (s *sender) question(r *wire.Request) *entry {
 	if f == nil {
 		return nil
 	}
-	keys := keysOfRead(r, f.protocol)
+	var room [8][]byte
+	keys, isText := appendKeysOfRead(room[:0], r, f.protocol)
 	if len(keys) == 0 {
 		return nil
 	}
@@ -147,7 +151,7 @@ func (s *sender) question(r *wire.Request) *entry {
 		return nil
 	}
 	e := &entry{hash: hashOf(r.Buf), request: string(r.Buf), lease: l, listed: listed}
-	e.reading = &reading{core: s.core, entry: e, from: f, cmd: r.Cmd, slot: r.Slot}
+	e.reading = &reading{core: s.core, entry: e, from: f, isText: isText, cmd: r.Cmd, slot: r.Slot}
 	e.tags = e.one[:0]
 	for _, key := range keys {
 		e.tags = append(e.tags, s.store.tags.hold(hashOf(key), e))

@@ -30,6 +30,7 @@ type tag struct {
 	// entries hold this tag: those that are read, and those that are being read. Guarded by
 	// the lock of the tag's shard.
 	entries []*entry
+	one     [1]*entry // room for them
 }
 
 // tags are those of keys that entries are kept of, in shards.
@@ -52,6 +53,7 @@ func (t *tags) hold(hash uint64, e *entry) *tag {
 	held := s.m[hash]
 	if held == nil {
 		held = &tag{hash: hash}
+		held.entries = held.one[:0]
 		s.m[hash] = held
 	}
 	held.entries = append(held.entries, e)

@@ -4,8 +4,8 @@ package wire
 // it waits, by the sender's method Memory(Ask) Memory[redis.Future]: see [Ask].
 type Memory[F any] interface {
 	Inner[F]
-	// Recall returns the reply to a request if it is in memory.
-	Recall(r *Request) (Remembered, bool)
+	// Recall returns the reply to a request, as it is encoded, if it is in memory.
+	Recall(request []byte) (Remembered, bool)
 }
 
 // Remembered is a reply that was in memory.
@@ -15,4 +15,10 @@ type Remembered struct {
 	IsText bool
 	// Result is any other reply, as it is delivered. It is the caller's own.
 	Result any
+}
+
+// TextTaker is a future that takes a bulk string which nobody changes: it makes of it what it is
+// resolved with, or wants it for.
+type TextTaker interface {
+	ResolveText(text string, n uint64)
 }
