@@ -1,0 +1,117 @@
+package rediscache
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func clusterOf(t testing.TB, bed *testbed.Cluster) *rediscluster.Cluster {
+	t.Helper()
+	c, err := rediscluster.NewCluster(context.Background(), bed.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, CheckInterval: 100 * time.Millisecond,
+		HostOpts: redisconn.Opts{IOTimeout: 5 * time.Second, Logger: redisconn.NoopLogger{}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A cached null whose slot moves, and is written there by another client, is dropped though all
+// reads are answered out of memory: no server tells of it.
+func TestNullWhoseSlotMoves(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
+	cache := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, cache)
+	other := redis.SyncCtx{S: clusterOf(t, bed)}
+	for _, before := range []any{nil, "old"} {
+		key := fmt.Sprintf("key:%v", before)
+		if before != nil {
+			must(t, other.Do(t.Context(), "SET", key, before))
+		}
+		get(t, cache, key)
+		require.True(t, kept(t, cache, "GET", key))
+		s := int(slot.Of(key))
+		from, err := bed.Owner(s)
+		require.NoError(t, err)
+		to := bed.Node(0)
+		if from == to {
+			to = bed.Node(1)
+		}
+		require.NoError(t, bed.MoveSlot(s, to))
+		must(t, other.Do(t.Context(), "SET", key, "new"))
+		require.Eventually(t, func() bool {
+			value, _ := get(t, cache, key).([]byte)
+			return string(value) == "new"
+		}, patient, time.Millisecond)
+	}
+	assert.Positive(t, cache.Stats().Dropped.Lease)
+}
+
+// While a slot is on the way, keys are read where they are.
+func TestSlotOnTheWay(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
+	cache := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, cache)
+	const moved, stays = "{tag}moved", "{tag}stays"
+	must(t, cache.Do(t.Context(), "SET", moved, 1))
+	must(t, cache.Do(t.Context(), "SET", stays, 1))
+	get(t, cache, moved)
+	get(t, cache, stays)
+	s := int(slot.Of(moved))
+	from, err := bed.Owner(s)
+	require.NoError(t, err)
+	to := bed.Node(0)
+	if from == to {
+		to = bed.Node(1)
+	}
+	m, err := bed.BeginMigration(s, to)
+	require.NoError(t, err)
+	require.NoError(t, m.MoveKeys(moved))
+	for i := range 100 {
+		must(t, cache.Do(t.Context(), "SET", moved, i))
+		must(t, cache.Do(t.Context(), "SET", stays, i))
+		require.Equal(t, fmt.Sprint(i), string(get(t, cache, moved).([]byte)))
+		require.Equal(t, fmt.Sprint(i), string(get(t, cache, stays).([]byte)))
+	}
+	require.NoError(t, m.MoveAll())
+	require.NoError(t, m.Finish())
+	require.Equal(t, "99", string(get(t, cache, moved).([]byte)))
+}
+
+// SendMany asks each tracker once, and keeps the order of the results.
+func TestSendManyOfCluster(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
+	cache := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, cache)
+	var sets, gets []redis.Request
+	for i := range 100 {
+		sets = append(sets, redis.Req("SET", i, i))
+		gets = append(gets, redis.Req("GET", i), redis.Req("TTL", i))
+	}
+	require.NoError(t, redis.FirstError(cache.DoMany(t.Context(), sets)))
+	for round := range 3 {
+		results := cache.DoMany(t.Context(), gets)
+		require.NoError(t, redis.FirstError(results))
+		for i := range sets {
+			require.Equal(t, fmt.Sprint(i), string(results[2*i].([]byte)), round)
+			require.EqualValues(t, -1, results[2*i+1])
+		}
+	}
+	st := cache.Stats()
+	assert.EqualValues(t, 100, st.Misses)
+	assert.EqualValues(t, 200, st.Hits)
+}

@@ -1,0 +1,110 @@
+package rediscache
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// proxied is a rig whose tracker goes through a proxy, and the rest does not.
+type proxied struct {
+	rig
+	proxy *faulty.Proxy
+}
+
+func newProxied(t testing.TB, timeout time.Duration, opts Opts) proxied {
+	t.Helper()
+	server := testbed.NewServer(t)
+	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
+	conn := connect(t, proxy.Addr(), redisconn.Opts{IOTimeout: timeout})
+	p := proxied{rig{server: server, cache: cacheOf(t, conn, opts)}, proxy}
+	p.other = redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Minute})}
+	awaitLeases(t, p.cache)
+	return p
+}
+
+// tracked is the connection that the proxy has accepted second: the first is the shared one.
+const tracked = 2
+
+// hold keeps back all that the server tells the tracker, until the proxy is healed.
+func (p *proxied) hold() {
+	p.proxy.Arm(faulty.ProxyFault{
+		Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked, Interval: time.Hour,
+	})
+}
+
+// holdReply keeps back the reply to the next request that contains a word, and all behind it.
+func (p *proxied) holdReply(word string) *faulty.ProxyArmed {
+	return p.proxy.Arm(faulty.ProxyFault{
+		Do: faulty.ProxyDelay, On: faulty.ProxyReplies, Conn: tracked, Interval: time.Hour,
+		At: faulty.ProxyAtRequest(func(request []byte) bool { return bytes.Contains(request, []byte(word)) }),
+	})
+}
+
+// kept reports whether a GET of the key would be answered out of memory.
+func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
+	t.Helper()
+	encoded, err := redis.AppendRequest(nil, redis.Req(cmd, args...))
+	require.NoError(t, err)
+	return c.plain.find(encoded) != nil
+}
+
+// later has a command sent in a goroutine of its own.
+func later(ctx context.Context, c *Cache, cmd string, args ...any) <-chan any {
+	res := make(chan any, 1)
+	go func() { res <- c.Do(ctx, cmd, args...) }()
+	return res
+}
+
+func await(t testing.TB, res <-chan any) any {
+	t.Helper()
+	select {
+	case res := <-res:
+		return must(t, res)
+	case <-time.After(patient):
+		t.Fatal("no result")
+		return nil
+	}
+}
+
+// A reply that comes late, of a read that the server has run before a write, is not kept, and
+// nobody who begins to read when the write is acknowledged gets it.
+func TestLateReply(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+	held := p.holdReply("key")
+	before := later(t.Context(), p.cache, "GET", "key")
+	<-held.First() // the server has run it
+	must(t, p.cache.Do(t.Context(), "SET", "key", "new"))
+	after := later(t.Context(), p.cache, "GET", "key")
+	require.Eventually(t, func() bool { return p.cache.Stats().Misses == 2 }, patient, time.Millisecond)
+	p.proxy.Heal()
+	require.Equal(t, []byte("old"), await(t, before))
+	require.Equal(t, []byte("new"), await(t, after))
+	require.Equal(t, []byte("new"), get(t, p.cache, "key"))
+}
+
+// A write whose outcome is unknown drops what is kept.
+func TestUnknownWrite(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+	get(t, p.cache, "key")
+	require.True(t, kept(t, p.cache, "GET", "key"))
+	p.hold() // so that nobody else says so
+	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtRequestID("SET")})
+	res := p.cache.Do(t.Context(), "SET", "key", "new")
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res))
+	require.False(t, kept(t, p.cache, "GET", "key"))
+	p.proxy.Heal()
+	require.Equal(t, []byte("new"), get(t, p.cache, "key"))
+}

@@ -1,0 +1,177 @@
+package rediscache
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// A lease is extended, never shortened, and once it has ended stays so.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	l := new(lease)
+	assert.False(t, l.holds(1))
+	l.renew(10)
+	l.renew(5)
+	assert.True(t, l.holds(9))
+	assert.False(t, l.holds(10))
+	l.end()
+	l.renew(20)
+	assert.True(t, l.ended())
+	assert.False(t, l.holds(-1))
+	(*lease)(nil).end()
+}
+
+// What is kept is not served when its lease has run out, and is again when that is renewed in
+// time.
+func TestLeaseRunsOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	must(t, r.other.Do(t.Context(), "SET", "key", "value"))
+	get(t, r.cache, "key")
+	require.True(t, kept(t, r.cache, "GET", "key"))
+	var f *feed
+	r.cache.core.nodes.each(func(found *feed) { f = found })
+	l := f.lease.Load()
+	l.until.Store(int64(now()) - 1)
+	require.False(t, kept(t, r.cache, "GET", "key"))
+	f.ask(f.tracker.Load())
+	require.Eventually(t, func() bool { return kept(t, r.cache, "GET", "key") }, patient, time.Millisecond)
+	require.Same(t, l, f.lease.Load())
+}
+
+// lose are faults after which a server can tell nothing of what it told the tracker before.
+var lose = map[string]func(t *testing.T, p *proxied){
+	"reset": func(_ *testing.T, p *proxied) {
+		p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
+	},
+	"closed": func(_ *testing.T, p *proxied) {
+		p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyCut, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
+	},
+	"killed by another client": func(t *testing.T, p *proxied) {
+		list, err := redis.As[string](p.other.Do(t.Context(), "CLIENT LIST"))
+		require.NoError(t, err)
+		for _, line := range strings.Split(list, "\n") {
+			if f := fields(line); strings.Contains(f["flags"], "t") {
+				must(t, p.other.Do(t.Context(), "CLIENT KILL", "ID", f["id"]))
+			}
+		}
+	},
+	"restarted": func(t *testing.T, p *proxied) { require.NoError(t, p.server.Restart()) },
+	"flushed":   func(t *testing.T, p *proxied) { must(t, p.other.Do(t.Context(), "FLUSHALL")) },
+	"table full": func(t *testing.T, p *proxied) {
+		must(t, p.other.Do(t.Context(), "CONFIG SET", "tracking-table-max-keys", 1))
+		every := p.cache.WithMaxAge(time.Hour)
+		require.Eventually(t, func() bool {
+			for i := range 10 {
+				_ = every.Do(t.Context(), "GET", "other:"+string(rune('a'+i)))
+			}
+			return p.cache.Stats().Dropped.Invalidated > 0 && !kept(t, p.cache, "GET", "key")
+		}, patient, time.Millisecond)
+	},
+}
+
+func fields(line string) map[string]string {
+	found := map[string]string{}
+	for _, field := range strings.Fields(line) {
+		name, value, _ := strings.Cut(field, "=")
+		found[name] = value
+	}
+	return found
+}
+
+// When the tracker is lost, or the server forgets, what was kept is gone, and a new tracker makes
+// a new lease.
+func TestTrackerLost(t *testing.T) {
+	t.Parallel()
+	for name, fault := range lose {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProxied(t, time.Minute, all)
+			must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+			get(t, p.cache, "key")
+			require.True(t, kept(t, p.cache, "GET", "key"))
+			fault(t, &p)
+			require.Eventually(t, func() bool { return !kept(t, p.cache, "GET", "key") }, patient, time.Millisecond)
+			awaitLeases(t, p.cache)
+			require.Eventually(t, func() bool {
+				return redis.AsError(p.other.Do(t.Context(), "SET", "key", "new")) == nil
+			}, patient, time.Millisecond)
+			require.Eventually(t, func() bool {
+				res := p.cache.Do(t.Context(), "GET", "key")
+				value, _ := res.([]byte)
+				return string(value) == "new" && kept(t, p.cache, "GET", "key")
+			}, patient, time.Millisecond)
+		})
+	}
+}
+
+// A tracker that is silent is as good as none: within IOTimeout nothing that it was told of is
+// served, though no socket has failed.
+func TestTrackerSilent(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, 2*time.Second, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+	get(t, p.cache, "key")
+	var f *feed
+	p.cache.core.nodes.each(func(found *feed) { f = found })
+	silenced := p.proxy.Arm(faulty.ProxyFault{
+		Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked,
+	})
+	<-silenced.First()
+	written := now()
+	must(t, p.other.Do(t.Context(), "SET", "key", "new"))
+	until := instant(f.lease.Load().until.Load())
+	assert.Less(t, until, written+instant(f.term), "the lease may have been renewed just before")
+	require.Eventually(t, func() bool {
+		value, _ := p.cache.Do(t.Context(), "GET", "key").([]byte)
+		return string(value) == "new"
+	}, patient, time.Millisecond)
+}
+
+// Each answer to CLIENT TRACKINGINFO is judged.
+func TestIsTracking(t *testing.T) {
+	t.Parallel()
+	info := func(flags ...any) any {
+		return map[string]any{"flags": flags, "redirect": int64(0), "prefixes": []any{}}
+	}
+	assert.True(t, isTracking(info([]byte("on"))))
+	assert.True(t, isTracking(info("on", "optin")))
+	for _, res := range []any{
+		info("off"), info(), nil, "OK", []any{"on"}, map[string]any{}, redis.ErrIO.New("lost"),
+		map[string]any{"flags": int64(1)},
+	} {
+		assert.False(t, isTracking(res), "%v", res)
+	}
+}
+
+// When the address leads to another server, nothing of the one before is served once a write was
+// acknowledged by the new one.
+func TestOtherServer(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	second := newRig(t, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "first"))
+	get(t, p.cache, "key")
+	host := second.server.Addr()
+	_, _, err := net.SplitHostPort(host)
+	require.NoError(t, err)
+	p.proxy.SetTarget(host)
+	// Only the shared connection is lost: the tracker stays with the first server.
+	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: 1})
+	require.Eventually(t, func() bool {
+		return redis.AsError(p.cache.Do(t.Context(), "SET", "other", "second")) == nil
+	}, patient, time.Millisecond)
+	require.False(t, kept(t, p.cache, "GET", "key"))
+	require.Nil(t, get(t, p.cache, "key"), "it is of the first server")
+	awaitLeases(t, p.cache)
+	require.Nil(t, get(t, p.cache, "key"))
+	require.True(t, kept(t, p.cache, "GET", "key"))
+}

@@ -1,0 +1,166 @@
+package rediscache
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// ways are those in which a request can be sent to change a key.
+var ways = map[string]func(ctx context.Context, c *Cache) error{
+	"Do": func(ctx context.Context, c *Cache) error { return redis.Err(c.Do(ctx, "SET", "key", "new")) },
+	"DoInto": func(ctx context.Context, c *Cache) error {
+		var old string
+		return c.DoInto(ctx, &old, "GETSET", "key", "new")
+	},
+	"several keys": func(ctx context.Context, c *Cache) error {
+		return redis.Err(c.Do(ctx, "MSET", "another", 1, "key", "new"))
+	},
+	"Send": func(_ context.Context, c *Cache) error {
+		done := make(chan any, 1)
+		c.Send(redis.Req("SET", "key", "new"), redis.FuncFuture(func(res any, _ uint64) { done <- res }), 0)
+		return redis.Err(<-done)
+	},
+	"SendMany": func(ctx context.Context, c *Cache) error {
+		return redis.FirstError(c.DoMany(ctx, []redis.Request{redis.Req("GET", "key"), redis.Req("SET", "key", "new")}))
+	},
+	"transaction": func(ctx context.Context, c *Cache) error {
+		_, err := c.Transact(ctx, []redis.Request{redis.Req("SET", "key", "new")})
+		return err
+	},
+	"script": func(ctx context.Context, c *Cache) error {
+		s := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
+		return redis.Err(s.Do(ctx, c, []string{"key"}, "new"))
+	},
+	"script without keys": func(ctx context.Context, c *Cache) error {
+		return redis.Err(c.Do(ctx, "EVAL", "return redis.call('SET', 'key', 'new')", 0))
+	},
+	"session": func(ctx context.Context, c *Cache) error {
+		return redis.WithSession(ctx, c, "", func(s *redis.Session) error { return redis.Err(s.Do("SET", "key", "new")) })
+	},
+	"MULTI in a session": func(ctx context.Context, c *Cache) error {
+		return redis.WithSession(ctx, c, "", func(s *redis.Session) error {
+			for _, req := range []redis.Request{redis.Req("MULTI"), redis.Req("SET", "key", "new"), redis.Req("EXEC")} {
+				if err := redis.Err(s.Do(req.Cmd, req.Args...)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	},
+	"Watch": func(ctx context.Context, c *Cache) error {
+		_, err := redis.Watch(ctx, c, []string{"key"}, func(tx *redis.Tx) error {
+			tx.Queue("SET", "key", "new")
+			return nil
+		})
+		return err
+	},
+	"shard": func(ctx context.Context, c *Cache) (err error) {
+		c.EachShard(func(shard redis.Sender, _ error) bool {
+			err = redis.Err(redis.SyncCtx{S: shard}.Do(ctx, "SET", "key", "new"))
+			return true
+		})
+		return err
+	},
+	"rename": func(ctx context.Context, c *Cache) error {
+		if err := redis.Err(c.Do(ctx, "SET", "another", "new")); err != nil {
+			return err
+		}
+		return redis.Err(c.Do(ctx, "RENAME", "another", "key"))
+	},
+	"other age": func(ctx context.Context, c *Cache) error {
+		return redis.Err(c.WithMaxAge(time.Second).Do(ctx, "SET", "key", "new"))
+	},
+	"unknown command": func(ctx context.Context, c *Cache) error {
+		_ = c.Do(ctx, "SOMEMODULE.SET", "x")
+		return redis.Err(c.Do(ctx, "SET", "key", "new"))
+	},
+}
+
+// Whichever way a key is changed, nothing older is kept when that is acknowledged. The server
+// says nothing meanwhile.
+func TestWaysToWrite(t *testing.T) {
+	t.Parallel()
+	for name, write := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProxied(t, time.Minute, all)
+			must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+			get(t, p.cache, "key")
+			must(t, p.cache.Do(t.Context(), "MGET", "another", "key"))
+			require.True(t, kept(t, p.cache, "GET", "key"))
+			require.True(t, kept(t, p.cache, "MGET", "another", "key"))
+			p.hold()
+			require.NoError(t, write(t.Context(), p.cache))
+			require.False(t, kept(t, p.cache, "GET", "key"))
+			require.False(t, kept(t, p.cache, "MGET", "another", "key"))
+			p.proxy.Heal()
+			require.Equal(t, []byte("new"), get(t, p.cache, "key"))
+		})
+	}
+}
+
+// What removes all keys leaves nothing in memory, and neither does a command that is not known.
+func TestWriteOfAll(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range []string{"FLUSHALL", "FLUSHDB", "SOMEMODULE.CLEAR"} {
+		t.Run(cmd, func(t *testing.T) {
+			t.Parallel()
+			p := newProxied(t, time.Minute, all)
+			must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+			get(t, p.cache, "key")
+			p.hold()
+			_ = p.cache.Do(t.Context(), cmd)
+			require.False(t, kept(t, p.cache, "GET", "key"))
+			p.proxy.Heal()
+			require.Eventually(t, func() bool { return p.cache.Stats().Entries == 0 }, patient, time.Millisecond)
+			assert.EqualValues(t, 1, p.cache.Stats().Dropped.Lease)
+			assert.Zero(t, p.cache.Stats().Bytes)
+		})
+	}
+}
+
+// A pop that blocks drops the list when it has popped.
+func TestBlockingPop(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	require.EqualValues(t, 0, must(t, p.cache.Do(t.Context(), "LLEN", "list")))
+	pop := later(t.Context(), p.cache, "BLPOP", "list", 0)
+	require.Eventually(t, func() bool {
+		info, err := redis.As[string](p.other.Do(t.Context(), "INFO", "clients"))
+		return err == nil && contains(info, "blocked_clients:1")
+	}, patient, time.Millisecond)
+	must(t, p.other.Do(t.Context(), "RPUSH", "list", 1, 2))
+	await(t, pop)
+	require.EqualValues(t, 1, must(t, p.cache.Do(t.Context(), "LLEN", "list")))
+}
+
+// SWAPDB is refused, whichever way it is sent.
+func TestSwapDB(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	swap := redis.Req("SWAPDB", 0, 1)
+	refused := func(res any) {
+		t.Helper()
+		err := redis.AsErrorx(res)
+		require.NotNil(t, err)
+		assert.True(t, err.IsOfType(redis.ErrCommandForbidden) || err.IsOfType(redis.ErrBatchFormat), "%v", err)
+		assert.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+	}
+	refused(r.cache.Do(t.Context(), "SWAPDB", 0, 1))
+	for _, res := range r.cache.DoMany(t.Context(), []redis.Request{redis.Req("SET", "key", 1), swap}) {
+		refused(res)
+	}
+	_, err := r.cache.Transact(t.Context(), []redis.Request{swap})
+	refused(err)
+	require.NoError(t, redis.WithSession(t.Context(), r.cache, "", func(s *redis.Session) error {
+		refused(s.Do("SWAPDB", 0, 1))
+		return nil
+	}))
+	require.Nil(t, get(t, r.cache, "key"))
+}
