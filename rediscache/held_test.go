@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -108,3 +109,5 @@ func TestUnknownWrite(t *testing.T) {
 	p.proxy.Heal()
 	require.Equal(t, []byte("new"), get(t, p.cache, "key"))
 }
+
+func wireAsk(held any) wire.Ask { return wire.Ask{Held: held} }

@@ -32,7 +32,7 @@ type store struct {
 const (
 	// entryOverhead is what an entry takes beside its request and its value: the entry
 	// itself, its tag, and its cells in two maps.
-	entryOverhead = 456
+	entryOverhead = 290
 	// largestShare of the bound is what one entry may take: so one large value pushes out as
 	// much at the most.
 	largestShare = 32
@@ -107,7 +107,7 @@ func (s *store) join(e *entry, w waiter, age, nullAge time.Duration) (found *ent
 
 // fill gives an entry its value, if that is still known to hold, and returns who waits for it.
 func (s *store) fill(e *entry, v value) (waiting []waiter) {
-	e.size = entryOverhead + int64(len(e.request)) + int64(len(v.text))
+	e.size = entryOverhead + taken(len(e.request)) + taken(len(v.text))
 	if !v.isText {
 		e.size += sizeOf(v.other)
 	}

@@ -2,6 +2,7 @@ package rediscache
 
 import (
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/joomcode/redispipe/internal/wire"
@@ -69,13 +70,20 @@ const (
 	cellOverhead = 56
 )
 
+// taken is about what the memory of n bytes takes: there are eight sizes of it between a power of
+// two and the next, from 16 bytes on.
+func taken(n int) int64 {
+	step := max(16, 1<<max(0, bits.Len(uint(n))-4))
+	return int64((n + step - 1) / step * step)
+}
+
 // sizeOf returns about how many bytes a result takes.
 func sizeOf(v any) int64 {
 	switch v := v.(type) {
 	case []byte:
-		return textOverhead + int64(cap(v))
+		return textOverhead + taken(cap(v))
 	case string:
-		return textOverhead + int64(len(v))
+		return textOverhead + taken(len(v))
 	case []any:
 		size := int64(textOverhead)
 		for _, el := range v {
@@ -85,7 +93,7 @@ func sizeOf(v any) int64 {
 	case map[string]any:
 		size := int64(textOverhead)
 		for key, el := range v {
-			size += cellOverhead + int64(len(key)) + sizeOf(el)
+			size += cellOverhead + taken(len(key)) + sizeOf(el)
 		}
 		return size
 	case *big.Int:

@@ -1,0 +1,174 @@
+package rediscache
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// recorder is a hook that keeps what it is called with.
+type recorder struct {
+	mu   sync.Mutex
+	ends []redis.Completion
+	ops  []redis.Operation
+}
+
+func (r *recorder) Before(context.Context, redis.Operation) context.Context { return nil }
+
+func (r *recorder) After(_ context.Context, op redis.Operation, end redis.Completion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends, r.ops = append(r.ends, end), append(r.ops, op)
+}
+
+func (r *recorder) take() []redis.Completion {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ends := r.ends
+	r.ends = nil
+	return ends
+}
+
+// Hooks see what is answered out of memory, as such: those around the cache, and those of the
+// client that it was made of.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	inner, outer := &recorder{}, &recorder{}
+	client, err := redispipe.Open(t.Context(), "redis://"+server.Addr(), redispipe.Hooks(inner))
+	require.NoError(t, err)
+	c := cacheOf(t, client, all)
+	awaitLeases(t, c)
+	db := redis.SyncCtx{S: redis.WithHook(c, outer)}
+	for i := range 3 {
+		var v string
+		require.ErrorIs(t, db.DoInto(t.Context(), &v, "GET", "key"), redis.Nil)
+		for _, hook := range []*recorder{inner, outer} {
+			ends := hook.take()
+			require.Len(t, ends, 1)
+			assert.Equal(t, i > 0, ends[0].Cached)
+			assert.Equal(t, redis.OutcomeValue, ends[0].Outcome)
+			if i == 0 {
+				assert.Equal(t, server.Addr(), ends[0].Address)
+			} else {
+				assert.Empty(t, ends[0].Address)
+			}
+		}
+	}
+	must(t, c.Do(t.Context(), "SET", "key", 1))
+	assert.False(t, inner.take()[0].Cached)
+}
+
+// A hit allocates nothing, whatever the variable is.
+func TestHitAllocates(t *testing.T) {
+	r := newRig(t, all)
+	must(t, r.cache.Do(t.Context(), "SET", "key", "12345"))
+	var number int64
+	var text string
+	var float float64
+	room := make([]byte, 0, 100)
+	for _, dst := range []any{&number, &text, &float, &room} {
+		require.NoError(t, r.cache.DoInto(t.Context(), dst, "GET", "key"))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.cache.DoInto(t.Context(), dst, "GET", "key") }), "%T", dst)
+	}
+	assert.Equal(t, []any{int64(12345), "12345", 12345.0, "12345"}, []any{number, text, float, string(room)})
+}
+
+// In a batch that changes something, nothing is answered out of memory behind that, and the order
+// of the requests is kept.
+func TestSendManyWithWrites(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	must(t, r.cache.Do(t.Context(), "SET", "key", 0))
+	for i := range 50 {
+		get(t, r.cache, "key")
+		results := r.cache.DoMany(t.Context(), []redis.Request{
+			redis.Req("GET", "key"), redis.Req("GET", "other"), redis.Req("INCR", "key"), redis.Req("GET", "key"), redis.Req("GET", "other"),
+		})
+		require.NoError(t, redis.FirstError(results))
+		before, after := []byte{}, []byte{}
+		before, after = appendInt(before, i), appendInt(after, i+1)
+		require.Equal(t, []any{before, nil, int64(i + 1), after, nil}, results)
+	}
+}
+
+func appendInt(b []byte, n int) []byte {
+	text, _ := redis.ArgToString(n)
+	return append(b, text...)
+}
+
+// A batch with a malformed request is refused as a whole, and nothing of it is sent.
+func TestMalformed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	get(t, r.cache, "key")
+	for _, bad := range []redis.Request{redis.Req("GET", struct{}{}), redis.Req("BLPOP", "list", 0), redis.Req("SUBSCRIBE", "c")} {
+		results := r.cache.DoMany(t.Context(), []redis.Request{redis.Req("GET", "key"), bad, redis.Req("SET", "key", 1)})
+		for i, res := range results {
+			require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(res), "%d of %v", i, bad)
+		}
+	}
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(r.cache.Do(t.Context(), "GET", struct{}{})))
+	require.Nil(t, get(t, r.cache, "key"))
+}
+
+// Futures of users are resolved once, with hits and misses, whatever they do.
+func TestFutures(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	results := make(chan any, 10)
+	take := redis.FuncFuture(func(res any, n uint64) { results <- n })
+	for n := range uint64(3) {
+		r.cache.Send(redis.Req("GET", "key"), take, n)
+		require.Equal(t, n, <-results)
+	}
+	r.cache.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req("GET", "other")}, take, 5)
+	require.ElementsMatch(t, []any{uint64(5), uint64(6)}, []any{<-results, <-results})
+	r.cache.Send(redis.Req("GET", "third"), nil, 0)
+	r.cache.Send(redis.Req("SET", "key", 1), nil, 0)
+	r.cache.Send(redis.Req("GET", "panics"), redis.FuncFuture(func(any, uint64) { defer close(results); panic("on purpose") }), 0)
+	_, open := <-results
+	require.False(t, open)
+	require.Eventually(t, func() bool {
+		value, _ := get(t, r.cache, "key").([]byte)
+		return string(value) == "1"
+	}, patient, time.Millisecond)
+}
+
+// embeds is a type of a user's.
+type embeds struct{ *redisconn.Connection }
+
+type embedsCache struct{ *Cache }
+
+// A decorator is not taken for what it embeds.
+func TestDecorators(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	conn := connect(t, server.Addr(), redisconn.Opts{})
+	_, err := New(embeds{conn}, all)
+	require.ErrorContains(t, err, "rediscache.embeds")
+	c := cacheOf(t, conn, all)
+	assert.Nil(t, embedsCache{c}.Delegate(wireAsk(embedsCache{c})))
+	require.NoError(t, redis.Err(redis.SyncCtx{S: embedsCache{c}}.Do(t.Context(), "SET", "key", 1)))
+}
+
+// After Close nothing is answered, and no goroutine is left.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	get(t, r.cache, "key")
+	r.cache.Close()
+	require.Eventually(t, func() bool {
+		return redis.AsError(r.cache.Do(t.Context(), "GET", "key")) != nil
+	}, patient, time.Millisecond)
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(r.cache.Do(t.Context(), "GET", "key")))
+}
