@@ -68,21 +68,6 @@ func TestHooks(t *testing.T) {
 	assert.False(t, inner.take()[0].Cached)
 }
 
-// A hit allocates nothing, whatever the variable is.
-func TestHitAllocates(t *testing.T) {
-	r := newRig(t, all)
-	must(t, r.cache.Do(t.Context(), "SET", "key", "12345"))
-	var number int64
-	var text string
-	var float float64
-	room := make([]byte, 0, 100)
-	for _, dst := range []any{&number, &text, &float, &room} {
-		require.NoError(t, r.cache.DoInto(t.Context(), dst, "GET", "key"))
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.cache.DoInto(t.Context(), dst, "GET", "key") }), "%T", dst)
-	}
-	assert.Equal(t, []any{int64(12345), "12345", 12345.0, "12345"}, []any{number, text, float, string(room)})
-}
-
 // In a batch that changes something, nothing is answered out of memory behind that, and the order
 // of the requests is kept.
 func TestSendManyWithWrites(t *testing.T) {

@@ -1,0 +1,253 @@
+package rediscache
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// judge has many goroutines write numbered versions of keys, and read them, and counts the reads
+// that began when a version was acknowledged and returned an older one.
+type judge struct {
+	cache    *Cache
+	uncached redis.SyncCtx
+	keys     []*judged
+
+	reads, checked, writes, failed, lost, stale atomic.Int64
+}
+
+// judged is a key with its versions.
+type judged struct {
+	writing  sync.Mutex // is held while a version is written
+	lifetime atomic.Pointer[lifetime]
+	n        int // of the life; guarded by writing
+	of       int
+}
+
+// lifetime is the time of a key in which the outcome of every write is known. After a write of which
+// it is not, which may still run, the key is another one.
+type lifetime struct {
+	key     string
+	acked   atomic.Int64
+	version int64 // guarded by writing
+}
+
+func newJudge(c *Cache, uncached redis.Sender, keys int) *judge {
+	j := &judge{cache: c, uncached: redis.SyncCtx{S: uncached}}
+	for i := range keys {
+		k := &judged{of: i}
+		k.begin()
+		j.keys = append(j.keys, k)
+	}
+	return j
+}
+
+func (k *judged) begin() {
+	k.n++
+	k.lifetime.Store(&lifetime{key: fmt.Sprintf("judged:%d:%d", k.of, k.n)})
+}
+
+// write writes the next version of a key, in one of the ways.
+func (j *judge) write(ctx context.Context, k *judged, way int) {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	l := k.lifetime.Load()
+	l.version++
+	j.writes.Add(1)
+	var err error
+	switch way % 5 {
+	case 0:
+		err = redis.Err(j.cache.Do(ctx, "SET", l.key, l.version))
+	case 1:
+		_, err = j.cache.Transact(ctx, []redis.Request{redis.Req("SET", l.key, l.version)})
+	case 2:
+		err = redis.FirstError(j.cache.DoMany(ctx, []redis.Request{redis.Req("GET", l.key), redis.Req("SET", l.key, l.version)}))
+	case 3:
+		err = redis.Err(j.cache.Do(ctx, "EVAL", "return redis.call('SET', KEYS[1], ARGV[1])", 1, l.key, l.version))
+	case 4:
+		err = redis.Err(j.cache.Do(ctx, "SETEX", l.key, 1000, l.version))
+	}
+	if err != nil {
+		j.failed.Add(1)
+		k.begin()
+		return
+	}
+	l.acked.Store(l.version)
+}
+
+// read reads a key, and judges what comes.
+func (j *judge) read(ctx context.Context, k *judged, way int) {
+	l := k.lifetime.Load()
+	acked := l.acked.Load()
+	var res any
+	switch way % 10 {
+	case 0:
+		res = j.cache.DoMany(ctx, []redis.Request{redis.Req("GET", l.key)})[0]
+	case 1:
+		several, err := redis.As[[]any](j.cache.Do(ctx, "MGET", l.key, l.key))
+		if res = err; err == nil {
+			res = several[0]
+		}
+	default:
+		res = j.cache.Do(ctx, "GET", l.key)
+	}
+	j.reads.Add(1)
+	version, ok := versionOf(res)
+	if !ok {
+		return
+	}
+	if j.checked.Add(1); version >= acked {
+		return
+	}
+	// A server may have lost what it had acknowledged. Then it does not have it now, either.
+	now, ok := versionOf(j.uncached.Do(ctx, "GET", l.key))
+	if !ok || now < acked {
+		j.lost.Add(1)
+		k.writing.Lock()
+		k.begin()
+		k.writing.Unlock()
+		return
+	}
+	j.stale.Add(1)
+}
+
+func versionOf(res any) (int64, bool) {
+	if res == nil {
+		return 0, true
+	}
+	version, err := redis.As[int64](res)
+	return version, err == nil
+}
+
+// run has goroutines write and read until there were so many reads, and ctx has not ended.
+func (j *judge) run(t *testing.T, ctx context.Context, reads int64) {
+	t.Helper()
+	var all sync.WaitGroup
+	for seed := range uint64(32) {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(len(j.keys))))
+			for j.checked.Load() < reads && ctx.Err() == nil {
+				k := j.keys[random.IntN(len(j.keys))]
+				if random.IntN(5) == 0 {
+					j.write(ctx, k, random.IntN(5))
+					j.read(ctx, k, random.IntN(10))
+				} else {
+					j.read(ctx, k, random.IntN(10))
+				}
+			}
+		})
+	}
+	all.Wait()
+	st := j.cache.Stats()
+	t.Logf("%d reads judged of %d, %d writes, %d failed, %d lost by servers; %d stale; %+v",
+		j.checked.Load(), j.reads.Load(), j.writes.Load(), j.failed.Load(), j.lost.Load(), j.stale.Load(), st)
+	require.Zero(t, j.stale.Load())
+	assert.Positive(t, st.Hits)
+}
+
+// judgedReads is how many reads are judged; with REDISPIPE_LONG a million.
+func judgedReads() int64 {
+	if os.Getenv("REDISPIPE_LONG") != "" {
+		return 1_000_000
+	}
+	return 30_000
+}
+
+// No read returns what is older than a write that was acknowledged before.
+func TestNeverStale(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	j := newJudge(r.cache, r.other.S, 20)
+	j.run(t, t.Context(), judgedReads())
+	assert.Zero(t, j.failed.Load()+j.lost.Load())
+}
+
+// Nor while sockets break, and replies are late.
+func TestNeverStaleUnderFaults(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{Seed: 1, LogLimit: -1})
+	for _, f := range []faulty.ProxyFault{
+		{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.0001), Times: -1},
+		{Do: faulty.ProxyCut, On: faulty.ProxyRequests, At: faulty.ProxyAtChance(0.0001), Times: -1},
+		{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.001), Times: -1, Interval: 5 * time.Millisecond},
+		{Do: faulty.ProxySlice, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.001), Times: -1, N: 100},
+	} {
+		proxy.Arm(f)
+	}
+	c := cacheOf(t, connect(t, proxy.Addr(), redisconn.Opts{IOTimeout: 20 * time.Second, DialTimeout: time.Second}), all)
+	j := newJudge(c, connect(t, server.Addr(), redisconn.Opts{}), 20)
+	j.run(t, t.Context(), judgedReads())
+	assert.Positive(t, j.failed.Load())
+}
+
+// Nor in a cluster whose slots move and whose masters fail over.
+func TestNeverStaleInCluster(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2})
+	c := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, c)
+	j := newJudge(c, clusterOf(t, bed), 20)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer cancel()
+		for round := range rounds() {
+			for i := range 4 { // slots of keys that are judged
+				key := j.keys[(round+i)%len(j.keys)].lifetime.Load().key
+				s, err := bed.Slot(key)
+				if !assert.NoError(t, err) {
+					return
+				}
+				owner, err := bed.Owner(s)
+				if !assert.NoError(t, err) {
+					return
+				}
+				masters, err := bed.Masters()
+				if !assert.NoError(t, err) {
+					return
+				}
+				for _, n := range masters {
+					if n != owner {
+						assert.NoError(t, bed.MoveSlot(s, n), strconv.Itoa(s))
+						break
+					}
+				}
+			}
+			masters, err := bed.Masters()
+			if !assert.NoError(t, err) {
+				return
+			}
+			replicas, err := bed.Replicas(masters[round%len(masters)])
+			if !assert.NoError(t, err) || len(replicas) == 0 {
+				return
+			}
+			assert.NoError(t, bed.Failover(replicas[0], testbed.Graceful))
+			assert.NoError(t, bed.WaitAgreed())
+		}
+	})
+	j.run(t, ctx, 1<<62)
+	done.Wait()
+}
+
+func rounds() int {
+	if os.Getenv("REDISPIPE_LONG") != "" {
+		return 20
+	}
+	return 2
+}
