@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -108,6 +110,15 @@ var (
 		expvar.Publish("redis", expvar.Func(func() any { return conn.Stats() }))
 		expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 	}
+	_ = func(ctx context.Context, client *redispipe.Client) error {
+		cache, err := rediscache.New(client, rediscache.Opts{Prefixes: []string{"user:"}, MaxAge: time.Minute})
+		if err != nil {
+			return err
+		}
+		var name string
+		err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time out of memory
+		return err
+	}
 	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
 		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 		return reads
@@ -131,7 +142,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, name := range []string{
 		"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redispubsub/doc.go",
-		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go",
+		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go", "rediscache/doc.go",
 	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table

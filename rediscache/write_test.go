@@ -164,3 +164,29 @@ func TestSwapDB(t *testing.T) {
 	}))
 	require.Nil(t, get(t, r.cache, "key"))
 }
+
+// When a future learns of a write, what is kept of its keys is gone already.
+func TestDroppedBeforeResolved(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+	requests := []redis.Request{redis.Req("SET", "key", "new")}
+	sends := map[string]func(cb redis.Future){
+		"Send":            func(cb redis.Future) { p.cache.Send(requests[0], cb, 0) },
+		"SendMany":        func(cb redis.Future) { p.cache.SendMany(requests, cb, 0) },
+		"SendTransaction": func(cb redis.Future) { p.cache.SendTransaction(requests, cb, 0) },
+	}
+	for name, send := range sends {
+		get(t, p.cache, "key")
+		require.True(t, kept(t, p.cache, "GET", "key"))
+		p.hold()
+		was := make(chan bool, 1)
+		send(redis.FuncFuture(func(any, uint64) { was <- kept(t, p.cache, "GET", "key") }))
+		assert.False(t, <-was, name)
+		p.proxy.Heal()
+		require.Eventually(t, func() bool { // the push that was held is not to come later
+			get(t, p.cache, "key")
+			return kept(t, p.cache, "GET", "key")
+		}, patient, time.Millisecond)
+	}
+}

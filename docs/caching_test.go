@@ -1,0 +1,58 @@
+package docs_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
+)
+
+var (
+	_ = func(ctx context.Context, url string) error {
+		db, err := redispipe.Open(ctx, url)
+		if err != nil {
+			return err
+		}
+		// Keys of users and pages are cached. All else passes through.
+		cache, err := rediscache.New(db, rediscache.Opts{
+			Prefixes: []string{"user:", "page:"},
+			MaxAge:   time.Minute,
+			MaxBytes: 256 << 20,
+		})
+		if err != nil {
+			return err
+		}
+		defer cache.Close() // closes db, too
+
+		var name string
+		if err := cache.DoInto(ctx, &name, "HGET", "user:1", "name"); err != nil {
+			return err
+		}
+		return nil
+	}
+	_ = func(ctx context.Context, cache *rediscache.Cache) error {
+		// Any key, of which a reply of the last ten seconds will do. Make it once.
+		recent := cache.WithMaxAge(10 * time.Second)
+		rates, err := redis.As[map[string]float64](recent.Do(ctx, "HGETALL", "rates"))
+		_ = rates
+		return err
+	}
+	_ = func(ctx context.Context, cache *rediscache.Cache) error {
+		if err := redis.Err(cache.Do(ctx, "HSET", "user:1", "name", "Ann")); err != nil {
+			return err // it may have run: what was kept of user:1 is dropped all the same
+		}
+		// From here on no goroutine of this process reads the old name through the cache.
+		return nil
+	}
+	_ = func(t *testing.T, cache *rediscache.Cache) {
+		cache.Invalidate("user:1") // as if another client had changed it
+		cache.InvalidateAll()      // as if the socket was lost
+	}
+	_ = func(cache *rediscache.Cache) float64 {
+		st := cache.Stats()
+		return float64(st.Hits) / float64(st.Hits+st.Joined+st.Misses+st.Passed)
+	}
+)
