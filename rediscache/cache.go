@@ -52,6 +52,11 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c.nodes.placed.Store(&placement{})
 	changed := c.nodes.changed()
 	c.place()
+	if c.nodes.scripted() {
+		c.close()
+		c.nodes.each((*feed).close)
+		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, of which the cache does not know")
+	}
 	go c.run(changed)
 	return c.cacheOf(&sender{core: c, to: servers, inner: within, age: c.opts.MaxAge}, hooks), nil
 }

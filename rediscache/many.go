@@ -50,8 +50,11 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		b.send()
 	}
 	m.sendRest()
+	if len(m.found) == len(reqs) {
+		recalled(cb)
+	}
 	for _, f := range m.found {
-		waiter{cb, start + uint64(f.i)}.recalled(f.entry)
+		waiter{cb, start + uint64(f.i)}.resolveValue(f.entry.value)
 	}
 }
 

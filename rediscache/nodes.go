@@ -105,6 +105,12 @@ func (n *nodes) changed() <-chan struct{} {
 	return n.all.Changed()
 }
 
+// scripted reports whether the connections have ScriptMode.
+func (n *nodes) scripted() (scripted bool) {
+	n.each(func(f *feed) { scripted = scripted || f.conn.Scripted() })
+	return scripted
+}
+
 // each calls f with each feed.
 func (n *nodes) each(f func(*feed)) {
 	for feed := range maps.Values(n.placed.Load().feeds) {

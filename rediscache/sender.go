@@ -121,10 +121,15 @@ func (s *sender) read(r *wire.Request, w waiter) bool {
 
 // recalled resolves a future with what is in memory.
 func (w waiter) recalled(e *entry) {
-	if wire.Observes(w.to) {
-		wire.AnsweredBy(w.to, wire.Place{Cached: true})
-	}
+	recalled(w.to)
 	w.resolveValue(e.value)
+}
+
+// recalled tells a future that it is answered out of memory.
+func recalled(cb redis.Future) {
+	if wire.Observes(cb) {
+		wire.AnsweredBy(cb, wire.Place{Cached: true})
+	}
 }
 
 // question returns an entry that is to be read for a request; nil if that is nothing for the

@@ -146,6 +146,15 @@ func TestDecorators(t *testing.T) {
 	require.NoError(t, redis.Err(redis.SyncCtx{S: embedsCache{c}}.Do(t.Context(), "SET", "key", 1)))
 }
 
+// A connection whose state its user may change has no cache.
+func TestScriptMode(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{ScriptMode: true})
+	_, err := New(conn, all)
+	require.ErrorContains(t, err, "ScriptMode")
+	require.NoError(t, redis.Err(redis.SyncCtx{S: conn}.Do(t.Context(), "PING")))
+}
+
 // After Close nothing is answered, and no goroutine is left.
 func TestClose(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,9 @@ func (w *within) OpenTracking(ctx context.Context, told func(*redis.Push), ended
 	return made, nil
 }
 
+// Scripted implements inner.Conn.
+func (w *within) Scripted() bool { return w.opts.ScriptMode }
+
 // Speaks implements inner.Conn.
 func (w *within) Speaks() int { return max(w.opts.Protocol, 2) }
 

@@ -31,6 +31,8 @@ type Conn interface {
 	// the connection is lost, or is of another user than this one. It has one socket, and
 	// ends with that, with this connection, or with ctx.
 	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
+	// Scripted reports whether the connection is of one user, who may change its state.
+	Scripted() bool
 	// Speaks returns the protocol of the results, 2 or 3.
 	Speaks() int
 	// Silence returns IOTimeout, or its default if that is negative.
