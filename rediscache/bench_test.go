@@ -79,7 +79,7 @@ func BenchmarkHit(b *testing.B) {
 // BenchmarkMiss reads a key that is not in memory each time, from 128 goroutines, with a cache
 // and without.
 func BenchmarkMiss(b *testing.B) {
-	conn, c := benchRig(b, Opts{Prefixes: []string{""}, MaxBytes: 16 << 20})
+	conn, c := benchRig(b, Opts{Prefixes: []string{""}, MaxBytes: 512 << 20})
 	const keys = 1 << 20
 	ctx := context.Background()
 	db := redis.SyncCtx{S: conn}

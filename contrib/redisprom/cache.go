@@ -1,0 +1,57 @@
+package redisprom
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/joomcode/redispipe/rediscache"
+)
+
+// CacheCollector exports the statistics of a cache. It reads them when it is scraped, and costs
+// requests nothing.
+type CacheCollector struct{ cache *rediscache.Cache }
+
+var _ prometheus.Collector = (*CacheCollector)(nil)
+
+// NewCacheCollector makes a CacheCollector.
+func NewCacheCollector(cache *rediscache.Cache) *CacheCollector { return &CacheCollector{cache} }
+
+var (
+	cacheReadsDesc   = newDesc("cache_reads_total", "Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache (passed).", "result")
+	cacheDroppedDesc = newDesc("cache_dropped_entries_total", "Entries that were dropped.", "reason")
+	cacheEntriesDesc = newDesc("cache_entries", "Entries that are held.")
+	cacheBytesDesc   = newDesc("cache_bytes", "Bytes that are held.")
+	cacheMaxDesc     = newDesc("cache_max_bytes", "The bound of cache_bytes.")
+	cacheLeasesDesc  = newDesc("cache_leases", "Masters whose changes are heard of.")
+	cacheNodesDesc   = newDesc("cache_nodes", "Masters.")
+)
+
+// Describe implements prometheus.Collector.
+func (c *CacheCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		cacheReadsDesc, cacheDroppedDesc, cacheEntriesDesc, cacheBytesDesc, cacheMaxDesc, cacheLeasesDesc, cacheNodesDesc,
+	} {
+		ch <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *CacheCollector) Collect(ch chan<- prometheus.Metric) {
+	stats := c.cache.Stats()
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, n int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, kind, float64(n), labels...)
+	}
+	for result, n := range map[string]int64{"hit": stats.Hits, "miss": stats.Misses, "joined": stats.Joined, "passed": stats.Passed} {
+		send(cacheReadsDesc, prometheus.CounterValue, n, result)
+	}
+	d := stats.Dropped
+	for reason, n := range map[string]int64{
+		"written": d.Written, "invalidated": d.Invalidated, "space": d.Space, "aged": d.Aged, "lease": d.Lease, "user": d.User,
+	} {
+		send(cacheDroppedDesc, prometheus.CounterValue, n, reason)
+	}
+	send(cacheEntriesDesc, prometheus.GaugeValue, stats.Entries)
+	send(cacheBytesDesc, prometheus.GaugeValue, stats.Bytes)
+	send(cacheMaxDesc, prometheus.GaugeValue, stats.MaxBytes)
+	send(cacheLeasesDesc, prometheus.GaugeValue, int64(stats.Leases))
+	send(cacheNodesDesc, prometheus.GaugeValue, int64(stats.Nodes))
+}
