@@ -147,3 +147,21 @@ func FuzzDecodePush(f *testing.F) {
 		}
 	})
 }
+
+// Pushes between replies are told of, in order, and the replies come as without them.
+func TestOnPush(t *testing.T) {
+	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(
+		">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n:1\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n|1\r\n+k\r\n+v\r\n:2\r\n")), resp.Limits{})
+	var told []any
+	d.OnPush(func(p *resp.Push) {
+		require.Equal(t, "invalidate", string(p.Words[0]))
+		told = append(told, p.Rest)
+	})
+	for want := range int64(2) {
+		res, err := d.Decode()
+		require.NoError(t, err)
+		require.Equal(t, want+1, res)
+		require.Len(t, told, int(want)+1)
+	}
+	require.Equal(t, []any{[]any{[]byte("a"), []byte("b")}, nil}, told)
+}
