@@ -15,6 +15,11 @@
 //	CLIENT LIST, INFO       Clients
 //	SLOWLOG GET             []SlowCommand
 //	COMMAND, COMMAND INFO   []Command; []*Command with names that may be unknown
+//	SET with NX, XX or IFEQ Done
+//	SCAN, HSCAN…            Page
+//	BLPOP, LMPOP, BZPOPMIN… *Popped
+//	ZRANK with WITHSCORE    *Ranked
+//	XAUTOCLAIM              Claimed
 //
 // What a server tells beyond the fields of these types is ignored; what an older one does
 // not tell is zero, as the fields say. A reply of another shape is a

@@ -74,3 +74,19 @@ type Consumer struct {
 	// from 7.2 on; nil before.
 	Inactive *time.Duration `redis:"inactive,ms"`
 }
+
+// Claimed is the reply to XAUTOCLAIM. T is a [redis.Entry], or with JUSTID a string.
+type Claimed[T any] struct {
+	// Next is where the next step begins; "0-0" is the end.
+	Next  string
+	Items []T
+	// Deleted are the IDs of pending entries that the stream lacks. Servers before Redis 7.0
+	// do not tell them.
+	Deleted []string
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (c *Claimed[T]) UnmarshalRedis(res any) error {
+	type plain Claimed[T]
+	return inOrder((*plain)(c), res)
+}
