@@ -23,10 +23,8 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 	case len(dsts) > len(reqs):
 		return errs.Err(errs.ErrArgumentType.New("%d variables for the results of %d requests", len(dsts), len(reqs)))
 	}
-	for i, dst := range dsts {
-		if _, err := values.VariableOf(dst); dst != nil && err != nil {
-			return errs.Err(errs.Within(err, "variable %d", i))
-		}
+	if err := checkTargets(dsts); err != nil {
+		return err
 	}
 	var failed *BatchError
 	for i, res := range results {
@@ -47,6 +45,16 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 	}
 	if failed != nil {
 		return failed
+	}
+	return nil
+}
+
+// checkTargets returns an error if no reply can be read into one of the variables.
+func checkTargets(dsts []any) error {
+	for i, dst := range dsts {
+		if _, err := values.VariableOf(dst); dst != nil && err != nil {
+			return errs.Err(errs.Within(err, "variable %d", i))
+		}
 	}
 	return nil
 }

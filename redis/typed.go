@@ -52,6 +52,38 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 	return readInto(v, res, cmd, args)
 }
 
+// DoAs sends a command and returns its result as a T, of any type that [As] accepts: see
+// [Sync.DoInto]. After an error it is the zero value. It allocates nothing for an int64, a
+// float64, a bool, and for a string its text.
+func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
+	var result T
+	if ctx == nil {
+		return result, errs.Err(errs.NilContext())
+	}
+	if kind := resp.KindOf(&result); kind != resp.NoKind {
+		t := target{Scalar: resp.Scalar{Kind: kind}}
+		res := do(ctx, s, cmd, args, &t, nil)
+		if _, failed := res.(error); t.filled && !failed {
+			t.Store(&result)
+			return result, nil
+		}
+		return readAs[T](res, cmd, args)
+	}
+	return doAs[T](ctx, s, cmd, args)
+}
+
+// doAs and readAs are apart since their results are allocated.
+func doAs[T any](ctx context.Context, s Sender, cmd string, args []any) (result T, err error) {
+	err = doInto(ctx, s, &result, cmd, args)
+	return result, err
+}
+
+func readAs[T any](res any, cmd string, args []any) (result T, err error) {
+	v, _ := values.VariableOf(&result) // of a kind that can be read into
+	err = readInto(v, res, cmd, args)
+	return result, err
+}
+
 // readInto reads the result of a request into v, which is left as it was if that fails. The
 // result of HMGET has values alone, the request has their names.
 func readInto(v values.Variable, res any, cmd string, args []any) error {

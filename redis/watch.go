@@ -46,11 +46,15 @@ func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 }
 
 // Queue adds a command to the transaction, which is sent after the function has
-// returned. Its arguments must not be changed before that. What a connection that others
-// share refuses, such as EXEC, is the error of Watch then, and nothing is sent.
-func (t *Tx) Queue(cmd string, args ...any) {
-	req := Req(cmd, args...)
-	if err := CheckRequest(req, false); err != nil && t.refused == nil {
+// returned. It is the command's name with its arguments, or a [Command] alone. Its arguments
+// must not be changed before that. What a connection that others share refuses, such as EXEC,
+// is the error of Watch then, and nothing is sent.
+func (t *Tx) Queue(cmd any, args ...any) {
+	req, err := RequestOf(cmd, args...)
+	if err == nil {
+		err = CheckRequest(req, false)
+	}
+	if err != nil && t.refused == nil {
 		t.refused = traced(err).(error)
 	}
 	t.queued = append(t.queued, req)

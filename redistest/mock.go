@@ -61,10 +61,16 @@ func (m *Mock) ScriptMode() *Mock {
 }
 
 // Expect adds an expectation of one request, whether it is sent by Send or as a part of
-// SendMany. Arguments are compared as they are sent, so 1 matches "1"; an argument may
-// also be a [Matcher]. A method of the [Expectation] has to say how the request ends.
-func (m *Mock) Expect(cmd string, args ...any) *Expectation {
-	return m.expect(false, redis.Req(cmd, args...))
+// SendMany. It is the command's name with its arguments, or a [redis.Command] alone. Arguments
+// are compared as they are sent, so 1 matches "1"; an argument may also be a [Matcher]. A
+// method of the [Expectation] has to say how the request ends.
+func (m *Mock) Expect(cmd any, args ...any) *Expectation {
+	req, err := redis.RequestOf(cmd, args...)
+	e := m.expect(false, req)
+	if err != nil {
+		m.fail("%s: %v", e.where, err)
+	}
+	return e
 }
 
 // ExpectTransaction adds an expectation of one SendTransaction with these requests. Its
