@@ -1,0 +1,176 @@
+package cmd_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	. "github.com/joomcode/redispipe/cmd"
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+func TestMain(m *testing.M) {
+	testbed.RequireRedis()
+	os.Exit(m.Run())
+}
+
+// underscored is how words are written that have spaces.
+func underscored(s string) string { return strings.NewReplacer(" ", "_", "\n", "_").Replace(s) }
+
+// The bytes of each command are those of a request that is written by hand.
+func TestBytes(t *testing.T) {
+	for _, c := range calls() {
+		if c.words == "" {
+			continue
+		}
+		got, err := redis.AppendRequest(nil, c.Request())
+		require.NoError(t, err, c.words)
+		var want []byte
+		words := strings.Split(c.words, " ")
+		args := make([]any, len(words)-1)
+		for i, word := range words[1:] {
+			args[i] = word
+		}
+		want, err = redis.AppendRequest(nil, redis.Req(words[0], args...))
+		require.NoError(t, err)
+		require.Equal(t, string(want), underscoredReply(got), c.words)
+	}
+}
+
+func underscoredReply(b []byte) string {
+	parts := strings.Split(string(b), "\r\n")
+	for i := range parts {
+		parts[i] = underscored(parts[i])
+	}
+	return strings.Join(parts, "\r\n")
+}
+
+// Every function stands among the calls.
+func TestAllAreCalled(t *testing.T) {
+	called := map[string]bool{}
+	file, err := parser.ParseFile(token.NewFileSet(), "calls_test.go", nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			called[id.Name] = true
+		}
+		return true
+	})
+	for _, name := range functions(t) {
+		require.True(t, called[name], name)
+	}
+}
+
+// functions are those of the package that make a Cmd.
+func functions(t *testing.T) (names []string) {
+	files, err := filepath.Glob("*_gen.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || f.Type.Results == nil || !f.Name.IsExported() {
+				continue
+			}
+			if index, ok := f.Type.Results.List[0].Type.(*ast.IndexExpr); ok && fmt.Sprint(index.X) == "Cmd" {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	require.Greater(t, len(names), 400)
+	return names
+}
+
+// live is a server with a connection.
+func live(t *testing.T, protocol int) *redisconn.Connection {
+	s := testbed.NewServer(t)
+	conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// has reports whether the server knows the command.
+func has(t *testing.T, s redis.Sender, c redis.Command) bool {
+	name := strings.ReplaceAll(c.Request().Cmd, " ", "|")
+	infos, err := CommandInfo(name).Do(t.Context(), s)
+	require.NoError(t, err)
+	return infos[0] != nil
+}
+
+// Each command is sent to a server that has it, and its reply read into its type.
+func TestReplies(t *testing.T) {
+	for protocol := 2; protocol <= 3; protocol++ {
+		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {
+			conn := live(t, protocol)
+			sent, refused := 0, 0
+			for _, c := range calls() {
+				if c.read == nil {
+					require.NoError(t, redis.Batch(t.Context(), conn, c.Command))
+					continue
+				}
+				if c.unsent || !has(t, conn, c) {
+					continue
+				}
+				err := c.read(context.Background(), conn)
+				if failed := redis.AsErrorx(err); c.newer && failed != nil && failed.IsOfType(redis.ErrResult) {
+					refused++
+					continue
+				}
+				if err != nil {
+					t.Errorf("%s: %v", c.words, err)
+				}
+				sent++
+			}
+			t.Logf("%d calls sent, %d refused by an older server", sent, refused)
+		})
+	}
+}
+
+// The keys that the library finds are those that the server does.
+func TestKeys(t *testing.T) {
+	conn := live(t, 0)
+	compared := 0
+	for _, c := range calls() {
+		if c.words == "" || command.Lookup(c.Request().Cmd) == nil || !has(t, conn, c) {
+			continue // what the table lacks is a command of a newer server
+		}
+		encoded, err := redis.AppendRequest(nil, c.Request())
+		require.NoError(t, err)
+		words := wordsOf(t, encoded)
+		keys, err := CommandGetKeys(words[0], words[1:]...).Do(t.Context(), conn)
+		if failed := redis.AsErrorx(err); failed != nil {
+			if c.newer || strings.Contains(failed.Message(), "wrong number of arguments") { // of GETKEYS, says 7.0 of RANDOMKEY
+				continue
+			}
+			require.Contains(t, failed.Message(), "no key arguments", c.words)
+		}
+		if words[0] == "SPUBLISH" || words[0] == "CLUSTERSCAN" { // what has a slot, and is no key
+			continue
+		}
+		require.ElementsMatch(t, keys, c.Request().Keys(), c.words)
+		compared++
+	}
+	t.Logf("keys of %d calls compared", compared)
+}
+
+func wordsOf(t *testing.T, encoded []byte) (words []string) {
+	res, _ := redis.ReadResponse(bufio.NewReader(bytes.NewReader(encoded)))
+	list, err := redis.As[[]string](res)
+	require.NoError(t, err)
+	return list
+}

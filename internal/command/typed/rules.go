@@ -1,0 +1,97 @@
+package main
+
+// What servers do not say of arguments. The whole arguments of some commands stand in
+// overrides.txt, as a record has them.
+
+// argKinds are the kinds (see leaves) of arguments, by command or by the type that servers
+// tell.
+var argKinds = map[string]string{
+	"string.value": "value", "string.element": "value", "string.member": "value",
+	"string.message": "value", "string.pivot": "value",
+	"integer.increment": "int64", "integer.decrement": "int64", "integer.cursor": "uint64",
+	"integer.seconds": "seconds", "integer.milliseconds": "millis", "integer.ms": "millis",
+	"integer.min-idle-time": "millis", "string.min-idle-time": "millis",
+	"integer.timeout": "millis", "double.timeout": "decimal", "integer.ttl": "millis",
+	"integer.maxage": "seconds", "integer.idmp-duration": "seconds",
+	"integer.weight": "float", "ZINCRBY.increment": "float", "BITFIELD.value": "int64",
+	"ZCOUNT.min": "score", "ZCOUNT.max": "score",
+	"ZRANGEBYSCORE.min": "score", "ZRANGEBYSCORE.max": "score",
+	"ZREVRANGEBYSCORE.min": "score", "ZREVRANGEBYSCORE.max": "score",
+	"ZREMRANGEBYSCORE.min": "score", "ZREMRANGEBYSCORE.max": "score",
+	"ZRANGE.start": "bound", "ZRANGE.stop": "bound", "ZRANGESTORE.min": "bound", "ZRANGESTORE.max": "bound",
+	"integer.vector-value": "float",
+}
+
+// leftOut are commands without a function, with the reason.
+var leftOut = map[string]string{
+	"ASKING": "a cluster sends it",
+	"AUTH":   "Opts.Username and Opts.Password, and Reauthenticate",
+}
+
+// variants are the functions of a command beside the first: what is added to its name, and
+// the arguments (see label) that it has and the others lack; one with a * it may have, and one
+// with a - it lacks.
+var variants = map[string][]string{
+	"ACL LOG":           {"Count count", "Reset RESET"},
+	"CLUSTER MEET":      {"BusPort cluster-bus-port"},
+	"GEORADIUS":         {"Store store"},
+	"GEORADIUSBYMEMBER": {"Store store"},
+	"HRANDFIELD":        {"Count options", "WithValues options WITHVALUES"},
+	"HSCAN":             {"NoValues NOVALUES"},
+	"LCS":               {"Len LEN", "Idx IDX *MINMATCHLEN *WITHMATCHLEN"},
+	"BLMOVEM":           {"Count how-many"},
+	"LMOVEM":            {"Count how-many"},
+	"LPOS":              {"Count COUNT"},
+	"SET":               {"Value -condition -expiration", "Get GET"},
+	"SORT":              {"Store STORE"},
+	"VADD":              {"Reduce REDUCE"},
+	"VEMB":              {"Raw RAW"},
+	"VLINKS":            {"WithScores WITHSCORES"},
+	"VSIM":              {"WithScores WITHSCORES", "WithAttribs WITHATTRIBS"},
+	"XAUTOCLAIM":        {"JustID JUSTID"},
+	"XCLAIM":            {"JustID JUSTID"},
+	"XINFO STREAM":      {"Full FULL"},
+	"XPENDING":          {"Range range", "RangeConsumer range consumer", "Idle IDLE range", "IdleConsumer IDLE range consumer"},
+	"ZADD":              {"Incr INCR"},
+	"ZDIFF":             {"WithScores WITHSCORES"},
+	"ZINTER":            {"WithScores WITHSCORES"},
+	"ZRANDMEMBER":       {"Count options", "WithScores options WITHSCORES"},
+	"ZRANGE":            {"WithScores WITHSCORES"},
+	"ZRANGEBYSCORE":     {"WithScores WITHSCORES"},
+	"ZRANK":             {"WithScore WITHSCORE"},
+	"ZREVRANGE":         {"WithScores WITHSCORES"},
+	"ZREVRANGEBYSCORE":  {"WithScores WITHSCORES"},
+	"ZREVRANK":          {"WithScore WITHSCORE"},
+	"ZUNION":            {"WithScores WITHSCORES"},
+}
+
+// makerRules are names of options, by the first command that has one of the shape and the name
+// of the token.
+var makerRules = map[string]string{
+	"BITFIELD GET": "GETBITS", "BITFIELD SET": "SETBITS", "BITFIELD INCRBY": "INCRBITS",
+	"CLIENT KILL TYPE": "CLIENTTYPE", "CLIENT LIST TYPE": "CLIENTTYPE",
+	"ARSCAN LIMIT": "LIMITTO", "ARGREP LIMIT": "LIMITTO",
+}
+
+// tooGeneral are names of arguments that say nothing without the command.
+var tooGeneral = map[string]bool{
+	"Condition": true, "Mode": true, "Operation": true, "Filter": true, "Type": true, "Options": true,
+	"Status": true, "Subcommand": true, "Attr": true, "Action": true, "By": true, "From": true,
+	"Store": true, "Count": true, "Args": true, "Cancel": true, "Selector": true, "Target": true, "Policy": true,
+	"Increment": true, "Vector": true, "Metrics": true, "Trim": true, "Idmp": true, "Predicate": true, "Format": true,
+	"Filterby": true, "Enabled": true, "Skipme": true, "Overflow": true, "Ordering": true,
+}
+
+// choiceRules are names of choices instead of those made of commands and arguments.
+var choiceRules = map[string]string{
+	"ClientNoEvictEnabled": "Switch", "ClientKillSkipme": "Answer", "ClientCachingMode": "Answer",
+	"GeoRadiusStore": "GeoRadiusDestination", "GeoDistUnit": "GeoUnit", "Wherefrom": "ListEnd", "LMPopWhere": "ListEnd", "ZMPopWhere": "ScoreEnd",
+	"BitPosUnit": "BitUnit", "LInsertWhere": "Side",
+}
+
+// structRules are names of structs instead of those made of commands and arguments.
+var structRules = map[string]string{
+	"GeoAddData": "GeoMember", "ArMSetData": "ArrayElement", "ArDelRangeRange": "IndexRange",
+	"ClusterAddSlotsRangeRange": "SlotRange", "ClusterMigrationImport": "SlotRange", "TrimSlotsSlots": "SlotSpan",
+	"XReadStreams": "StreamID", "ModuleLoadExConfigs": "ModuleConfig",
+}
