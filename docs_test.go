@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/cmd"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -119,6 +120,15 @@ var (
 		err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time out of memory
 		return err
 	}
+	_ = func(ctx context.Context, db *redispipe.Client) (string, redisreply.Done, error) {
+		type User struct{ Name string }
+		var a int64
+		var user User
+		name, err := cmd.Get[string]("user:1").Do(ctx, db)
+		ok, err := cmd.Set("k", "v", cmd.EX(time.Minute), cmd.NX).Do(ctx, db)
+		err = redis.Batch(ctx, db, cmd.Incr("a").Into(&a), cmd.HGetAll[User]("user:1").Into(&user))
+		return name, ok, err
+	}
 	_ = func(cluster *rediscluster.Cluster) redis.SyncCtx {
 		reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 		return reads
@@ -142,7 +152,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, name := range []string{
 		"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redispubsub/doc.go",
-		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go", "rediscache/doc.go",
+		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go", "rediscache/doc.go", "cmd/doc.go",
 	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table
