@@ -60,6 +60,9 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 	if ctx == nil {
 		return result, errs.Err(errs.NilContext())
 	}
+	if d := delegateOf(s); d != nil {
+		s = d
+	}
 	if kind := resp.KindOf(&result); kind != resp.NoKind {
 		t := target{Scalar: resp.Scalar{Kind: kind}}
 		res := do(ctx, s, cmd, args, &t, nil)
