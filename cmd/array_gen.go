@@ -6,7 +6,7 @@ package cmd
 //
 //	ARCOUNT key
 //
-// Since Redis 8.8.0. Complexity: O(1).
+// Since Redis 8.8.0. Complexity: O(1). A replica may answer it.
 func ArCount(key string) Cmd[int64] {
 	return Cmd[int64]{request{name: "ARCOUNT", n: 1, words: [inline]word{textOf(key)}}}
 }
@@ -45,7 +45,7 @@ func ArDelRange(key string, ranges ...IndexRange) Cmd[int64] {
 //
 //	ARGET key index
 //
-// Since Redis 8.8.0. Complexity: O(1).
+// Since Redis 8.8.0. Complexity: O(1). A replica may answer it.
 func ArGet[T any](key string, index int) Cmd[T] {
 	return Cmd[T]{request{name: "ARGET", n: 2, words: [inline]word{textOf(key), intOf(int64(index))}}}
 }
@@ -54,7 +54,7 @@ func ArGet[T any](key string, index int) Cmd[T] {
 //
 //	ARGETRANGE key start end
 //
-// Since Redis 8.8.0. Complexity: O(N) where N is the range length.
+// Since Redis 8.8.0. Complexity: O(N) where N is the range length. A replica may answer it.
 func ArGetRange[T any](key string, start, end int) Cmd[[]T] {
 	return Cmd[[]T]{request{name: "ARGETRANGE", n: 3, words: [inline]word{textOf(key), intOf(int64(start)), intOf(int64(end))}}}
 }
@@ -64,7 +64,8 @@ func ArGetRange[T any](key string, start, end int) Cmd[[]T] {
 //	ARGREP key start end <EXACT text | MATCH text | GLOB pattern | RE pattern> AND | OR | LIMIT limit | WITHVALUES | NOCASE
 //
 // Since Redis 8.8.0. Complexity: O(P * C) where P is the number of visited positions in touched
-// slices and C is the cost of evaluating the predicates on one existing element.
+// slices and C is the cost of evaluating the predicates on one existing element. A replica may
+// answer it.
 func ArGrep(key, start, end string, predicates []ArGrepPredicate, options ...ArGrepOptions) Cmd[any] {
 	r := request{name: "ARGREP"}
 	r.add(textOf(key))
@@ -82,7 +83,7 @@ func ArGrep(key, start, end string, predicates []ArGrepPredicate, options ...ArG
 //	ARINFO key [FULL]
 //
 // Since Redis 8.8.0. Complexity: O(1), or O(N) with FULL option where N is the number of
-// slices.
+// slices. A replica may answer it.
 func ArInfo(key string, options ...ArInfoOption) Cmd[map[string]any] {
 	r := request{name: "ARINFO"}
 	r.add(textOf(key))
@@ -108,7 +109,7 @@ func ArInsert[V Value](key string, values ...V) Cmd[int64] {
 //
 //	ARLASTITEMS key count [REV]
 //
-// Since Redis 8.8.0. Complexity: O(N) where N is the count.
+// Since Redis 8.8.0. Complexity: O(N) where N is the count. A replica may answer it.
 func ArLastItems[T any](key string, count int, options ...ArLastItemsOption) Cmd[[]T] {
 	r := request{name: "ARLASTITEMS"}
 	r.add(textOf(key))
@@ -121,7 +122,7 @@ func ArLastItems[T any](key string, count int, options ...ArLastItemsOption) Cmd
 //
 //	ARLEN key
 //
-// Since Redis 8.8.0. Complexity: O(1).
+// Since Redis 8.8.0. Complexity: O(1). A replica may answer it.
 func ArLen(key string) Cmd[int64] {
 	return Cmd[int64]{request{name: "ARLEN", n: 1, words: [inline]word{textOf(key)}}}
 }
@@ -130,7 +131,8 @@ func ArLen(key string) Cmd[int64] {
 //
 //	ARMGET key index...
 //
-// Since Redis 8.8.0. Complexity: O(N) where N is the number of indices.
+// Since Redis 8.8.0. Complexity: O(N) where N is the number of indices. A replica may answer
+// it.
 func ArMGet[T any](key string, indexes ...int) Cmd[[]T] {
 	r := request{name: "ARMGET"}
 	r.add(textOf(key))
@@ -159,7 +161,7 @@ func ArMSet(key string, elements ...ArrayElement) Cmd[int64] {
 //
 //	ARNEXT key
 //
-// Since Redis 8.8.0. Complexity: O(1).
+// Since Redis 8.8.0. Complexity: O(1). A replica may answer it.
 func ArNext(key string) Cmd[int64] {
 	return Cmd[int64]{request{name: "ARNEXT", n: 1, words: [inline]word{textOf(key)}}}
 }
@@ -170,7 +172,7 @@ func ArNext(key string) Cmd[int64] {
 //
 // Since Redis 8.8.0. Complexity: O(P) where P is visited positions in touched slices (dense
 // scanned slots + sparse entries), with worst-case O(|end-start|+1) and typical case close to
-// O(N), where N is the number of existing elements in range.
+// O(N), where N is the number of existing elements in range. A replica may answer it.
 func ArOp[T any](key string, start, end int, operation ArOpOperation) Cmd[T] {
 	r := request{name: "AROP"}
 	r.add(textOf(key))
@@ -203,7 +205,7 @@ func ArRing[V Value](key string, size int, values ...V) Cmd[int64] {
 //
 // Since Redis 8.8.0. Complexity: O(P) where P is visited positions in touched slices (dense
 // scanned slots + sparse entries), with worst-case O(|end-start|+1) and typical case close to
-// O(N), where N is the number of existing elements in range.
+// O(N), where N is the number of existing elements in range. A replica may answer it.
 func ArScan(key string, start, end int, options ...ArScanOption) Cmd[any] {
 	r := request{name: "ARSCAN"}
 	r.add(textOf(key))

@@ -141,7 +141,8 @@ func HGetEx[T any](key string, fields []string, expiration GetExExpiration) Cmd[
 //
 //	HIMPORT DISCARD fieldset-name
 //
-// Since Redis 8.10.0. Complexity: O(N) where N is the number of session-local fieldsets.
+// Since Redis 8.10.0. Complexity: O(N) where N is the number of session-local fieldsets. It
+// changes the state of its connection: for a session.
 func HImportDiscard(fieldsetName string) Cmd[string] {
 	return Cmd[string]{request{name: "HIMPORT DISCARD", n: 1, words: [inline]word{textOf(fieldsetName)}}}
 }
@@ -151,7 +152,8 @@ func HImportDiscard(fieldsetName string) Cmd[string] {
 //
 //	HIMPORT DISCARDALL
 //
-// Since Redis 8.10.0. Complexity: O(N) where N is the number of session-local fieldsets.
+// Since Redis 8.10.0. Complexity: O(N) where N is the number of session-local fieldsets. It
+// changes the state of its connection: for a session.
 func HImportDiscardAll() Cmd[string] {
 	return Cmd[string]{request{name: "HIMPORT DISCARDALL"}}
 }
@@ -161,7 +163,8 @@ func HImportDiscardAll() Cmd[string] {
 //
 //	HIMPORT PREPARE fieldset-name field...
 //
-// Since Redis 8.10.0. Complexity: O(N*log(N)) where N is the number of fields.
+// Since Redis 8.10.0. Complexity: O(N*log(N)) where N is the number of fields. It changes the
+// state of its connection: for a session.
 func HImportPrepare(fieldsetName string, fields ...string) Cmd[string] {
 	r := request{name: "HIMPORT PREPARE"}
 	r.add(textOf(fieldsetName))

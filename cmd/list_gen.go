@@ -29,7 +29,7 @@ func BLMove[T any, D Duration](source, destination string, wherefrom, whereto Li
 //
 //	BLMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
 //
-// Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved.
+// Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved. It blocks.
 func BLMoveM[T any, D Duration](source, destination string, wherefrom, whereto ListEnd, timeout D) Cmd[T] {
 	r := request{name: "BLMOVEM"}
 	r.add(textOf(source))
@@ -46,7 +46,7 @@ func BLMoveM[T any, D Duration](source, destination string, wherefrom, whereto L
 //
 //	BLMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout <COUNT count | EXACTLY exactly> <OBO | BULK>
 //
-// Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved.
+// Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved. It blocks.
 func BLMoveMCount[T any, D Duration](source, destination string, wherefrom, whereto ListEnd, timeout D, selector LMoveMSelector, ordering LMoveMOrdering) Cmd[[]T] {
 	r := request{name: "BLMOVEM"}
 	r.add(textOf(source))

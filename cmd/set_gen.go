@@ -50,7 +50,7 @@ func SDiff[T any](keys ...string) Cmd[[]T] {
 //	SDIFFCARD numkeys key... [LIMIT limit]
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the total number of elements in all given
-// sets.
+// sets. A replica may answer it.
 func SDiffCard(keys []string, options ...SDiffCardOption) Cmd[int64] {
 	r := request{name: "SDIFFCARD"}
 	r.add(lenOf(len(keys)))
@@ -254,7 +254,7 @@ func SUnion[T any](keys ...string) Cmd[[]T] {
 //	SUNIONCARD numkeys key... [APPROX] [LIMIT limit]
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the total number of elements in all given
-// sets.
+// sets. A replica may answer it.
 func SUnionCard(keys []string, options ...SUnionCardOption) Cmd[int64] {
 	r := request{name: "SUNIONCARD"}
 	r.add(lenOf(len(keys)))

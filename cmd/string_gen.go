@@ -64,7 +64,8 @@ func DelIfEq[V Value](key string, value V) Cmd[bool] {
 //
 //	DIGEST key
 //
-// Since Redis 8.4.0. Complexity: O(N) where N is the length of the string value.
+// Since Redis 8.4.0. Complexity: O(N) where N is the length of the string value. A replica may
+// answer it.
 func Digest(key string) Cmd[string] {
 	return Cmd[string]{request{name: "DIGEST", n: 1, words: [inline]word{textOf(key)}}}
 }

@@ -144,7 +144,7 @@ func VRandMemberCount[T any](key string, count int) Cmd[[]T] {
 //
 //	VRANGE key start end
 //
-// Since Redis 8.4.0.
+// Since Redis 8.4.0. A replica may answer it.
 func VRange(key, start, end string) Cmd[[]string] {
 	return Cmd[[]string]{request{name: "VRANGE", n: 3, words: [inline]word{textOf(key), textOf(start), textOf(end)}}}
 }
@@ -153,7 +153,7 @@ func VRange(key, start, end string) Cmd[[]string] {
 //
 //	VRANGE key start end count
 //
-// Since Redis 8.4.0.
+// Since Redis 8.4.0. A replica may answer it.
 func VRangeCount(key, start, end string, count int) Cmd[[]string] {
 	return Cmd[[]string]{request{name: "VRANGE", n: 4, words: [inline]word{textOf(key), textOf(start), textOf(end), intOf(int64(count))}}}
 }

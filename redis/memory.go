@@ -10,7 +10,7 @@ import (
 func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire.Place) (res any, ok bool) {
 	scratch := wire.GetScratch()
 	var got wire.Remembered
-	bad := 0
+	var bad int
 	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad < 0 { // else who sends it says so
 		got, ok = m.Recall(scratch.Buf)
 	}
