@@ -1,0 +1,75 @@
+package resp
+
+import (
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
+
+// AppendFrame reads the next reply and appends it to dst as it came, but for attributes, which
+// are left out. It is as strict as Decode. refused is the error that the server answered with,
+// if it did; err means that no reply could be read.
+func (d *Decoder) AppendFrame(dst []byte) (frame []byte, refused *errorx.Error, err error) {
+	d.size = 0
+	buf, _ := d.r.Peek(d.r.Buffered())
+	if f := d.atHand(buf); f.size > 0 {
+		dst = append(dst, buf[:f.size]...)
+		d.size = f.size
+		_, _ = d.r.Discard(f.size)
+		return dst, nil, nil
+	}
+	return d.appendValue(dst, 0)
+}
+
+// appendValue is AppendFrame of a value that is nested depth deep.
+func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.Error, err error) {
+	h, line, err := d.begin(depth)
+	if err != nil {
+		return dst, nil, err
+	}
+	dst = append(append(dst, line...), crlf...)
+	switch h.form {
+	case ofLine:
+		res, err := oneLine(line)
+		refused, _ = res.(*errorx.Error)
+		return dst, refused, err
+	case ofText:
+		at := len(dst)
+		if dst, err = d.appendText(dst, h.n); err != nil {
+			return dst, nil, err
+		}
+		text := dst[at:]
+		switch {
+		case h.kind == '!':
+			refused = ErrorReply(string(text))
+		case h.kind == '=' && (len(text) < 4 || text[3] != ':'):
+			return dst, nil, errs.ErrResponseFormat.New("verbatim string has no format")
+		}
+		return append(dst, crlf...), refused, nil
+	case ofElements:
+		for range h.n {
+			if dst, _, err = d.appendValue(dst, depth+1); err != nil {
+				return dst, nil, err
+			}
+		}
+	}
+	return dst, nil, nil
+}
+
+// appendText appends a string of n bytes, and reads the CRLF behind it. dst grows as the
+// string arrives.
+func (d *Decoder) appendText(dst []byte, n int) ([]byte, error) {
+	for n > 0 {
+		if d.r.Buffered() == 0 {
+			if _, err := d.r.Peek(1); err != nil {
+				return dst, d.ioError(err)
+			}
+		}
+		part, _ := d.r.Peek(min(n, d.r.Buffered()))
+		dst = append(dst, part...)
+		d.size += len(part)
+		n -= len(part)
+		_, _ = d.r.Discard(len(part))
+	}
+	return dst, d.end()
+}

@@ -1,0 +1,81 @@
+package resp
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A frame is what has come, and what follows it stays.
+func TestAppendFrame(t *testing.T) {
+	for _, frame := range []string{
+		"+OK\r\n", "+queued up\r\n", ":12\r\n", ":-12\r\n", "$0\r\n\r\n", "$3\r\na\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n",
+		"*3\r\n$1\r\na\r\n*2\r\n:1\r\n$-1\r\n-ERR in\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123456789012345678901234567890\r\n",
+		"=5\r\ntxt:a\r\n", "%1\r\n$1\r\nk\r\n~1\r\n:1\r\n", "$100000\r\n" + strings.Repeat("x", 100000) + "\r\n",
+	} {
+		for _, size := range []int{16, 1 << 18} {
+			d := NewDecoder(bufio.NewReaderSize(strings.NewReader(frame+"+next\r\n"), size), Limits{})
+			if _, err := d.Next(); err != nil {
+				t.Fatal(err)
+			}
+			got, refused, err := d.AppendFrame([]byte("before"))
+			require.NoError(t, err, frame)
+			require.Nil(t, refused, frame)
+			require.Equal(t, "before"+frame, string(got))
+			require.Equal(t, len(frame), d.Size())
+			next, err := d.Decode()
+			require.NoError(t, err)
+			require.Equal(t, "next", next)
+		}
+	}
+}
+
+// What the server refuses is told beside its frame.
+func TestAppendFrameRefused(t *testing.T) {
+	for _, frame := range []string{"-MOVED 1 127.0.0.1:7000\r\n", "!29\r\nMOVED 1 127.0.0.1:7000 \r\n and\r\n"} {
+		d := NewDecoder(bufio.NewReader(strings.NewReader(frame)), Limits{})
+		got, refused, err := d.AppendFrame(nil)
+		require.NoError(t, err)
+		require.NotNil(t, refused)
+		require.Equal(t, frame, string(got))
+	}
+}
+
+// Attributes answer no request, and are left out.
+func TestAppendFrameAttributes(t *testing.T) {
+	in := "|1\r\n+ttl\r\n:3\r\n*2\r\n|1\r\n+a\r\n:1\r\n:1\r\n:2\r\n"
+	d := NewDecoder(bufio.NewReader(strings.NewReader(in)), Limits{})
+	got, _, err := d.AppendFrame(nil)
+	require.NoError(t, err)
+	require.Equal(t, "*2\r\n:1\r\n:2\r\n", string(got))
+}
+
+// A frame is taken exactly if Decode takes it.
+func FuzzAppendFrame(f *testing.F) {
+	for _, seed := range []string{"+OK\r\n", "$3\r\nabc\r\n", "*2\r\n:1\r\n_\r\n", "%1\r\n+a\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:2\r\n", "=5\r\ntxt:a\r\n", "!3\r\nERR\r\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		limits := Limits{Line: 64, Bulk: 1 << 16, Elements: 1 << 10, Depth: 8}
+		of := func(s string) *Decoder { return NewDecoder(bufio.NewReaderSize(strings.NewReader(s), 16), limits) }
+		d, plain := of(in), of(in)
+		frame, _, err := d.AppendFrame(nil)
+		want, wantErr := plain.Decode()
+		if wantErr != nil && err == nil {
+			if strings.Contains(wantErr.Error(), "map key") {
+				return // what is a key only Decode asks
+			}
+		}
+		require.Equal(t, wantErr == nil, err == nil, "%v %v", wantErr, err)
+		if err != nil {
+			return
+		}
+		require.Equal(t, plain.Size(), d.Size())
+		got, err := of(string(frame)).Decode()
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
+	})
+}
