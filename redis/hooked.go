@@ -170,3 +170,12 @@ var (
 	_ wire.Observer = (*hookedFuture)(nil)
 	_ wire.Observer = (*hookedMany)(nil)
 )
+
+// Inside returns the sender that the hook is around. It is for packages of this module: nobody
+// else can call it.
+func (h *hooked) Inside(a wire.Ask) Sender {
+	if a.Held == Sender(h) {
+		return h.s
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -92,6 +93,9 @@ func (w *within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedica
 	}
 	return s, nil
 }
+
+// Dialer implements inner.Conn.
+func (w *within) Dialer() *dial.Dialer { return w.dialer }
 
 // DrainDedicated implements inner.Conn.
 func (w *within) DrainDedicated() { w.pool.Shut() }

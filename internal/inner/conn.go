@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -37,6 +38,8 @@ type Conn interface {
 	Speaks() int
 	// Silence returns IOTimeout, or its default if that is negative.
 	Silence() time.Duration
+	// Dialer returns what dials the sockets of the connection, and greets the server on them.
+	Dialer() *dial.Dialer
 	// DrainDedicated ends blocking commands, and those that wait for a dedicated
 	// connection, as Shutdown does.
 	DrainDedicated()

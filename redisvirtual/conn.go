@@ -1,0 +1,211 @@
+package redisvirtual
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// conn is a virtual connection. It has no goroutine, but for serve while that runs.
+type conn struct {
+	to *servers
+
+	// writing is held by Write. What follows is the writer's: that of Write, or serve's while
+	// serving is set.
+	writing  sync.Mutex
+	scan     scan
+	batch    *flight // requests that are not sent yet
+	state            // what the client has said of its connection
+	served   bool    // serve is the writer, and nothing is unanswered
+	watching bool    // session is not nil
+	passing  bool    // real is not nil
+
+	mu      sync.Mutex // guards the rest
+	in      []byte     // what is written, and not sent
+	serving bool       // serve runs
+	session wire.Dedicated
+	real    net.Conn // what everything goes through from here on
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	head, tail *flight // what is not read, in order
+	unresolved int     // replies that are to come
+	settling   chan struct{}
+	failed     *errorx.Error // there is a reply that does not come
+	// ran: of what was written since all was read, something was answered or may have run.
+	ran    bool
+	ended  bool // behind the replies is the end
+	closed bool
+
+	readers         int // that wait for wake
+	wake            chan struct{}
+	readBy, writeBy time.Time
+	alarm           *time.Timer
+	alarmed         time.Time // when alarm rings, zero if it is not set
+}
+
+func newConn(to *servers) *conn {
+	return &conn{to: to, state: state{protocol: 2}, wake: make(chan struct{}, 1)}
+}
+
+var _ net.Conn = (*conn)(nil)
+
+// Close implements net.Conn. What is not sent is not sent any more, and what blocks is unblocked.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return net.ErrClosed
+	}
+	c.closed = true
+	c.settled()
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	real, cancel, session := c.real, c.cancel, wire.Dedicated(nil)
+	if !c.serving {
+		session, c.session = c.session, nil
+	}
+	c.head, c.tail = nil, nil
+	c.wakeReader()
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	if session != nil {
+		session.Release()
+	}
+	if real != nil {
+		return real.Close()
+	}
+	return nil
+}
+
+// context returns a context that Close ends.
+func (c *conn) context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx == nil {
+		c.ctx, c.cancel = context.WithCancel(context.Background())
+		if c.closed {
+			c.cancel()
+		}
+	}
+	return c.ctx
+}
+
+// gone returns an error if nobody waits for replies any more.
+func (c *conn) gone() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// push takes a flight among what is to be read. resolved says that it is answered.
+func (c *conn) push(f *flight, resolved bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if resolved {
+		for i := range f.replies {
+			f.replies[i].done = true
+		}
+	} else {
+		c.unresolved += len(f.replies)
+		f.sending = true
+	}
+	switch {
+	case c.closed:
+		return
+	case c.head == nil:
+		c.head = f
+		if c.unresolved == len(f.replies) {
+			c.ran = false
+		}
+	default:
+		c.tail.next = f
+	}
+	c.tail = f
+	if resolved {
+		c.wakeReader()
+	}
+}
+
+// resolved takes a reply, the n-th of a flight, or knows that it does not come.
+func (c *conn) resolved(f *flight, r *reply, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.done = true
+	c.unresolved--
+	lost := r.lost != nil
+	if !lost || !r.lost.HasTrait(redis.ErrTraitNotSent) {
+		c.ran = true
+	}
+	if lost && (c.failed == nil || c.failed.HasTrait(redis.ErrTraitNotSent)) {
+		c.failed = r.lost
+	}
+	if c.unresolved == 0 {
+		c.settled()
+	}
+	if f == c.head && n == f.read || c.unresolved == 0 && c.failed != nil {
+		c.wakeReader()
+	}
+}
+
+// settled tells serve that nothing is unanswered.
+func (c *conn) settled() {
+	if c.settling != nil {
+		close(c.settling)
+		c.settling = nil
+	}
+}
+
+// settle waits until nothing is unanswered. It returns false if the connection has ended.
+func (c *conn) settle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.unresolved > 0 && !c.closed {
+		settling := make(chan struct{})
+		c.settling = settling
+		c.mu.Unlock()
+		<-settling
+		c.mu.Lock()
+	}
+	return !c.closed && c.failed == nil && !c.ended
+}
+
+// failure is how the connection ends when all replies are known that come.
+func (c *conn) failure() error {
+	if c.ran {
+		return unknown(c.failed)
+	}
+	return notSent{c.failed}
+}
+
+// end has the client read the end of the connection behind the replies.
+func (c *conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.wakeReader()
+}
+
+// LocalAddr implements net.Conn: it is that of the socket.
+func (c *conn) LocalAddr() net.Addr {
+	local, _ := c.to.address()
+	return local
+}
+
+// RemoteAddr implements net.Conn: it is that of the socket.
+func (c *conn) RemoteAddr() net.Addr {
+	_, remote := c.to.address()
+	return remote
+}

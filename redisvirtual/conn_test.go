@@ -1,0 +1,87 @@
+package redisvirtual
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a socket answers, a virtual connection does: whole, byte by byte, and pipelined.
+func TestConnAsSocket(t *testing.T) {
+	big := strings.Repeat("x", 300_000)
+	script := []string{
+		words("PING"), words("ECHO", "a\r\nb"), words("SET", "conn:k", "v"), words("GET", "conn:k"), words("GET", "conn:none"),
+		words("LRANGE", "conn:none", "0", "-1"), words("INCR", "conn:k"), words("NOSUCH", "a"), words("GET"), words("A B"), words(""), words("get", "conn:k"),
+		words("SET", "conn:big", big), words("GET", "conn:big"), "PING\r\n", "set conn:q \"a \\x41\\n\"\r\n", words("GET", "conn:q"), "\r\n", "*0\r\n", "*-1\r\n",
+		words("MULTI"), words("INCR", "conn:n"), words("GET", "conn:n"), words("EXEC"),
+		words("MULTI"), words("INCR", "conn:n"), words("MULTI"), words("WATCH", "x"), words("DISCARD"),
+		words("EXEC"), words("DISCARD"), words("MULTI"), words("INCR", "conn:q"), words("EXEC"),
+		words("WATCH", "conn:w"), words("GET", "conn:w"), words("MULTI"), words("SET", "conn:w", "1"), words("EXEC"), words("UNWATCH"),
+		words("WATCH", "conn:w"), words("SET", "conn:w", "2"), words("MULTI"), words("SET", "conn:w", "3"), words("EXEC"), words("GET", "conn:w"),
+		words("RPUSH", "conn:l", "1", "2"), words("BLPOP", "conn:l", "1"), words("DEL", "conn:l"), words("BLPOP", "conn:l", "0.01"), words("GET", "conn:k"),
+		words("CLIENT", "GETNAME"), words("CLIENT", "SETNAME", "a b"), words("CLIENT", "SETNAME", "me"), words("CLIENT", "GETNAME"), words("CLIENT"), words("SELECT", "0"),
+		words("XADD", "conn:s", "1-1", "a", "b"), words("XREAD", "BLOCK", "1", "STREAMS", "conn:s", "0"), words("XREAD", "STREAMS", "conn:s", "5"),
+		words("EVAL", "return {1, 'a', {ok='fine'}, {err='ERR no'}}", "0"),
+		words("SELECT", "nonsense"), words("SELECT", "5"), words("GET", "conn:k"), words("SET", "conn:k", "five"), words("GET", "conn:k"), words("FLUSHDB"), words("RESET"), words("QUIT"),
+	}
+	want := socketOf(t)
+	want.say(words("FLUSHALL"))
+	want.hear(okFrame)
+	var replies []string
+	for i, say := range script {
+		want.say(say)
+		if say == "\r\n" || strings.HasPrefix(say, "*0") || strings.HasPrefix(say, "*-1") {
+			replies = append(replies, "")
+			continue
+		}
+		replies = append(replies, want.frame())
+		_ = i
+	}
+	want.ends()
+	clean := func() {
+		c := socketOf(t)
+		c.say(words("FLUSHALL"))
+		c.hear(okFrame)
+	}
+	t.Run("one by one", func(t *testing.T) {
+		clean()
+		c := virtual(t)
+		for i, say := range script {
+			c.say(say)
+			if replies[i] != "" {
+				require.Equal(t, replies[i], c.frame(), say[:min(len(say), 100)])
+			}
+		}
+		c.ends()
+	})
+	t.Run("at once", func(t *testing.T) {
+		clean()
+		c := virtual(t)
+		c.say(strings.Join(script, ""))
+		for i, say := range script {
+			if replies[i] != "" {
+				require.Equal(t, replies[i], c.frame(), say[:min(len(say), 100)])
+			}
+		}
+		c.ends()
+	})
+	t.Run("in pieces", func(t *testing.T) {
+		clean()
+		c := virtual(t)
+		all := strings.Join(script, "")
+		go func() {
+			for size := 1; len(all) > 0; size = size%4000 + 37 {
+				n := min(len(all), size)
+				_, _ = c.Write([]byte(all[:n]))
+				all = all[n:]
+			}
+		}()
+		for i, say := range script {
+			if replies[i] != "" {
+				require.Equal(t, replies[i], c.frame(), say[:min(len(say), 100)])
+			}
+		}
+		c.ends()
+	})
+}

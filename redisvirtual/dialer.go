@@ -1,0 +1,51 @@
+package redisvirtual
+
+import (
+	"context"
+	"net"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Dialer returns a function that makes virtual connections over s: for Options.Dialer of
+// go-redis, and for whatever takes such a function. s is a *redispipe.Client, a
+// *redisconn.Connection, a *rediscluster.Cluster, or one of them with hooks, which see nothing
+// of what virtual connections send.
+//
+// Over a connection to one server it makes virtual connections to that, whatever the address.
+// Over a cluster, or a master with replicas, it is for clients that know of nodes, such as those
+// of go-redis' ClusterOptions and FailoverOptions: an address of a node leads to the shared
+// connection to that node, and any other, as that of a sentinel, is dialed. For a client that
+// knows of one server only, see [Conn].
+//
+// The function fails, with a [redis.ErrOpts], if s is of another type.
+func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	to, err := serversOf(s)
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if err != nil {
+			return nil, err
+		}
+		if to.nodes == nil {
+			return newConn(to), nil
+		}
+		if node := to.at(addr); node != nil {
+			return newConn(serverOf(node)), nil
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+}
+
+// Conn returns a virtual connection over s, which is of a type that [Dialer] takes. Over a
+// cluster each request goes to where its keys are, and requests to different nodes have no
+// order; a transaction needs keys of one slot, and takes a dedicated connection for as long as
+// it lasts.
+//
+// If s is of another type, Read and Write fail with a [redis.ErrOpts].
+func Conn(s redis.Sender) net.Conn {
+	to, err := serversOf(s)
+	c := newConn(to)
+	if err != nil {
+		c.failed = redis.AsErrorx(err)
+	}
+	return c
+}

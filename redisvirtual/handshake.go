@@ -1,0 +1,172 @@
+package redisvirtual
+
+import (
+	"strconv"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// hello deals with HELLO. What it answers is the server's answer to HELLO without arguments,
+// which says what the shared socket speaks.
+func (c *conn) hello(r *wire.Request) (done bool) {
+	args := wordsOf(r.Buf)
+	protocol, name, cr, problem := helloArgs(args)
+	switch {
+	case problem != "":
+		c.answer(appendError(nil, problem))
+		return true
+	case protocol == 0:
+		protocol = c.protocol
+	case protocol != 2 && protocol != 3:
+		c.answer(appendError(nil, "NOPROTO unsupported protocol version"))
+		return true
+	}
+	if protocol > c.to.protocol {
+		// As a server that knows of no other protocol: clients go on without it.
+		c.answer(appendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
+		return true
+	}
+	if cr != nil {
+		matches, known := c.authenticates(*cr)
+		if !known {
+			return false
+		}
+		if !matches {
+			return c.pass(r)
+		}
+	}
+	if name != nil {
+		c.name = *name
+	}
+	c.protocol = protocol
+	if protocol != c.to.protocol {
+		return c.pass(r)
+	}
+	plain := wire.Request{}
+	c.describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
+	plain.Shared, plain.Single = command.Allowed, command.Allowed // it changes nothing
+	return c.alone(&plain, false)
+}
+
+// helloArgs reads HELLO's arguments. The protocol is 0 without any.
+func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, problem string) {
+	if len(args) == 0 {
+		return 0, nil, nil, ""
+	}
+	protocol, err := strconv.Atoi(text(args[0]))
+	if err != nil {
+		return 0, nil, nil, "ERR Protocol version is not an integer or out of range"
+	}
+	for i := 1; i < len(args); i++ {
+		switch word := upper(args[i]); {
+		case word == "AUTH" && i+2 < len(args):
+			cr = &dial.Credentials{Username: text(args[i+1]), Password: text(args[i+2])}
+			i += 2
+		case word == "SETNAME" && i+1 < len(args):
+			given := text(args[i+1])
+			name = &given
+			i++
+		default:
+			return 0, nil, nil, "ERR Syntax error in HELLO option '" + text(args[i]) + "'"
+		}
+	}
+	return protocol, name, cr, ""
+}
+
+// auth deals with AUTH.
+func (c *conn) auth(r *wire.Request) (done bool) {
+	args := wordsOf(r.Buf)
+	var cr dial.Credentials
+	switch len(args) {
+	case 1:
+		cr.Password = text(args[0])
+	case 2:
+		cr.Username, cr.Password = text(args[0]), text(args[1])
+	default:
+		return c.pass(r) // for the server's words
+	}
+	matches, known := c.authenticates(cr)
+	switch {
+	case !known:
+		return false
+	case !matches:
+		return c.pass(r)
+	}
+	c.answer([]byte(okFrame))
+	return true
+}
+
+// authenticates reports whether credentials are those of the shared connection. That is not
+// known if somebody has to be asked, unless serve does so.
+func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
+	dialer, err := c.to.dialer()
+	if err != nil {
+		return false, true
+	}
+	if dialer.Provider != nil && !c.served {
+		return false, false
+	}
+	ours, failure := dialer.Ask(c.context())
+	if failure != nil {
+		return false, true
+	}
+	return plain(ours) == plain(cr) && ours.Password != "", true
+}
+
+// plain is credentials without the name that a server has for none.
+func plain(cr dial.Credentials) dial.Credentials {
+	if cr.Username == "default" {
+		cr.Username = ""
+	}
+	return cr
+}
+
+// selectDB deals with SELECT.
+func (c *conn) selectDB(r *wire.Request) (done bool) {
+	if args := wordsOf(r.Buf); len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db) {
+		c.answer([]byte(okFrame))
+		return true
+	}
+	return c.pass(r)
+}
+
+// client deals with those subcommands of CLIENT that are about the client's own connection.
+func (c *conn) client(r *wire.Request) (done, ours bool) {
+	args := wordsOf(r.Buf)
+	if len(args) == 0 {
+		return false, false
+	}
+	switch sub := upper(args[0]); {
+	case sub == "SETNAME" && len(args) == 2:
+		if name := text(args[1]); dial.ValidName(name) {
+			c.name = name
+			c.answer([]byte(okFrame))
+		} else {
+			c.answer(appendError(nil, "ERR Client names cannot contain spaces, newlines or special characters."))
+		}
+	case sub == "GETNAME" && len(args) == 1 && c.name != "":
+		c.answer(appendWord(nil, c.name))
+	case sub == "GETNAME" && len(args) == 1:
+		c.answer(appendNull(nil, c.protocol))
+	case sub == "SETINFO" && len(args) == 3:
+		c.answer([]byte(okFrame))
+	case command.Lookup("CLIENT "+sub) == nil: // it may change what others get, as pushes
+		c.answer(appendError(nil, "ERR unknown subcommand '"+text(args[0])+"'. Try CLIENT HELP."))
+	default:
+		return false, false
+	}
+	return true, true
+}
+
+// reset deals with RESET.
+func (c *conn) reset() (done bool) {
+	if c.watching && !c.served {
+		return false
+	}
+	c.leaveSession()
+	c.state = state{protocol: 2, sendFailed: c.sendFailed}
+	c.answer([]byte(resetFrame))
+	return true
+}

@@ -1,0 +1,65 @@
+package redisvirtual
+
+// serve is the goroutine that deals, one after the other, with what takes time or must not
+// overtake anything: what blocks, sessions, sockets of one's own. Write starts it, and is not the
+// writer any more. It ends when nothing of that kind is left, and with the connection.
+func (c *conn) serve() {
+	for c.settle() {
+		c.mu.Lock()
+		buf := c.in
+		c.mu.Unlock()
+		c.served = true
+		rest, later, err := c.take(buf)
+		c.served = false
+		if err != nil || c.quit {
+			break
+		}
+		if c.passing {
+			c.passOn(len(buf) - len(rest))
+			return
+		}
+		if c.idle(len(buf)-len(rest), len(rest), later) {
+			return
+		}
+	}
+	c.leaveSession()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.in, c.serving = nil, false
+	if !c.closed && !c.ended && c.failed == nil {
+		c.ended = true // a Write has failed, that nobody called
+		c.wakeReader()
+	}
+}
+
+// idle takes away what was sent, and reports whether Write is the writer again, because serve
+// has nothing to do.
+func (c *conn) idle(sent, left int, later bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.in = c.in[sent:]
+	if later || len(c.in) > left || c.closed {
+		return false
+	}
+	if len(c.in) == 0 {
+		c.in = nil
+	}
+	c.serving = false
+	return true
+}
+
+// passOn writes what has come meanwhile to the socket, until Write does.
+func (c *conn) passOn(sent int) {
+	for {
+		c.mu.Lock()
+		out := c.in[sent:]
+		c.in, sent = nil, 0
+		if len(out) == 0 {
+			c.serving = false
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		_, _ = c.real.Write(out) // who reads is told
+	}
+}

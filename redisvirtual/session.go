@@ -1,0 +1,87 @@
+package redisvirtual
+
+import (
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// inSession deals with WATCH, and with what follows it: up to EXEC or UNWATCH, the client has a
+// dedicated connection.
+func (c *conn) inSession(name string, r *wire.Request) (done bool) {
+	if !c.served {
+		return false
+	}
+	switch {
+	case name != "WATCH" && name != "UNWATCH" && (r.Shared == command.ChangesSession || r.Shared == command.ChangesProtocol):
+		return c.pass(r)
+	case name == "WATCH" && !c.watching:
+		f := newFlight(c)
+		*f.add() = *r
+		if c.openSession(keysOf(f.reqs), f) {
+			c.exchange(f)
+		}
+		return true
+	}
+	f := newFlight(c)
+	*f.add() = *r
+	c.exchange(f)
+	if name == "UNWATCH" {
+		c.leaveSession()
+	}
+	return true
+}
+
+// keysOf returns the keys of requests.
+func keysOf(reqs []wire.Request) (keys []string) {
+	for i := range reqs {
+		keys = append(keys, redis.Request{Cmd: reqs[i].Cmd, Args: reqs[i].Args()}.Keys()...)
+	}
+	return keys
+}
+
+// openSession lends a dedicated connection for keys. If there is none, that ends the requests of
+// f.
+func (c *conn) openSession(keys []string, f *flight) bool {
+	session, err := c.to.sender.OpenDedicated(c.context(), keys, nil)
+	if err != nil {
+		c.push(f, false)
+		for i := range f.reqs {
+			f.Resolve(err, uint64(i))
+		}
+		c.sent(f)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session, c.watching = session, true
+	return true
+}
+
+// exchange sends the requests of f in the session, and waits for the replies.
+func (c *conn) exchange(f *flight) {
+	c.mu.Lock()
+	session := c.session
+	c.mu.Unlock()
+	c.push(f, false)
+	left := 0
+	err := session.Exchange(c.context(), f.reqs, func(i int, res any) {
+		f.Resolve(res, uint64(i))
+		left = i + 1
+	})
+	for ; err != nil && left < len(f.reqs); left++ {
+		f.Resolve(err, uint64(left))
+	}
+	c.sent(f)
+}
+
+// leaveSession gives the dedicated connection back, if there is one.
+func (c *conn) leaveSession() {
+	c.mu.Lock()
+	session := c.session
+	c.session, c.watching = nil, false
+	c.mu.Unlock()
+	if session != nil {
+		session.Release()
+	}
+}

@@ -1,0 +1,145 @@
+package redisvirtual
+
+import (
+	"strconv"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+const (
+	multiRequest = "*1\r\n$5\r\nMULTI\r\n"
+	execRequest  = "*1\r\n$4\r\nEXEC\r\n"
+)
+
+// transaction is what has come since MULTI. It is sent when EXEC comes.
+type transaction struct {
+	buf     []byte
+	ends    []int // of the requests in buf
+	refused bool  // one of them was
+}
+
+// within deals with a request behind MULTI.
+func (c *conn) within(name string, r *wire.Request) (done bool) {
+	tx := c.tx
+	switch name {
+	case "MULTI":
+		c.answer(appendError(nil, "ERR MULTI calls can not be nested"))
+		return true
+	case "WATCH":
+		c.answer(appendError(nil, "ERR WATCH inside MULTI is not allowed"))
+		return true
+	case "DISCARD":
+		if c.watching && !c.served {
+			return false
+		}
+		c.leaveSession()
+		c.tx = nil
+		c.answer([]byte(okFrame))
+		return true
+	case "EXEC":
+		return c.exec()
+	}
+	if !c.mayQueue(name, r) {
+		tx.refused = true
+		c.answer(appendError(nil, "ERR Command not allowed inside a transaction"))
+		return true
+	}
+	tx.buf = append(tx.buf, r.Buf...)
+	tx.ends = append(tx.ends, len(tx.buf))
+	c.answer([]byte(queuedFrame))
+	return true
+}
+
+// mayQueue reports whether a request may be part of a transaction on the shared connection.
+func (c *conn) mayQueue(name string, r *wire.Request) bool {
+	switch name {
+	case "SELECT":
+		args := wordsOf(r.Buf)
+		return len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db)
+	case "CLIENT":
+		args := wordsOf(r.Buf)
+		if len(args) == 0 {
+			return true
+		}
+		sub := upper(args[0])
+		return r.Shared == command.Allowed && sub != "SETNAME" && sub != "SETINFO" && command.Lookup("CLIENT "+sub) != nil
+	case "UNWATCH":
+		return true
+	}
+	return r.Shared != command.ChangesProtocol && r.Shared != command.ChangesSession
+}
+
+// exec deals with EXEC.
+func (c *conn) exec() (done bool) {
+	tx := c.tx
+	if (c.watching || c.to.several()) && !c.served {
+		return false
+	}
+	c.tx = nil
+	if tx.refused {
+		c.leaveSession()
+		c.answer(appendError(nil, "EXECABORT Transaction discarded because of previous errors."))
+		return true
+	}
+	f := newFlight(c)
+	c.fill(f, tx)
+	asking := c.asking
+	c.asking = false
+	switch {
+	case c.watching:
+		c.exchange(f)
+		c.leaveSession()
+	case c.to.several():
+		if c.openSession(keysOf(f.reqs[1:len(f.reqs)-1]), f) {
+			c.exchange(f)
+			c.leaveSession()
+		}
+	default:
+		c.broken(c.launch(f, asking))
+	}
+	return true
+}
+
+// fill makes f the transaction, of whose replies the client gets the last.
+func (c *conn) fill(f *flight, tx *transaction) {
+	add := func(buf []byte) {
+		r := f.add()
+		c.describe(r, buf)
+		r.Shared, r.Single = command.Allowed, command.Allowed // nothing blocks here
+	}
+	add([]byte(multiRequest))
+	start := 0
+	for _, end := range tx.ends {
+		add(tx.buf[start:end:end])
+		start = end
+	}
+	add([]byte(execRequest))
+	f.whole, f.read = true, len(f.replies)-1
+}
+
+// judge judges the reply to EXEC by that to MULTI. If the server has refused MULTI and all
+// requests behind it, that is the reply; if one of them has run by itself, nobody knows what
+// has.
+func (f *flight) judge(exec *reply, res any) {
+	switch {
+	case exec.lost != nil:
+		return
+	case !exec.framed && res == nil && f.c.to.protocol == 2: // of an array, which clients expect
+		exec.frame = append(exec.frame[:0], "*-1\r\n"...)
+	}
+	multi := &f.replies[0]
+	if !refused(multi) {
+		return
+	}
+	for i := range f.replies[:len(f.replies)-1] {
+		if !refused(&f.replies[i]) {
+			exec.lost = redis.ErrTransaction.New("MULTI was refused, and what followed it was not")
+			return
+		}
+	}
+	exec.frame = append(exec.frame[:0], multi.frame...)
+}
+
+func refused(r *reply) bool { return len(r.frame) > 0 && r.frame[0] == '-' }
