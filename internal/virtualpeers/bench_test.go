@@ -1,0 +1,123 @@
+package virtualpeers
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual"
+
+	own "github.com/joomcode/redispipe/redis"
+)
+
+// BenchmarkCallers is the time for each request, SET and GET in turn, of so many goroutines.
+func BenchmarkCallers(b *testing.B) {
+	ctx := context.Background()
+	commands := func(c redis.Cmdable) func(int) error {
+		return func(i int) error {
+			if i%2 == 0 {
+				return c.Set(ctx, "bench", "0123456789012345", 0).Err()
+			}
+			return c.Get(ctx, "bench").Err()
+		}
+	}
+	for _, callers := range []int{8, 128, 1000} {
+		for _, peer := range []struct {
+			name string
+			open func(b *testing.B) func(int) error
+		}{
+			{"pool", func(b *testing.B) func(int) error {
+				c := redis.NewClient(&redis.Options{Addr: server.Addr()})
+				b.Cleanup(func() { _ = c.Close() })
+				return commands(c)
+			}},
+			{"auto", func(b *testing.B) func(int) error {
+				c := redis.NewClient(&redis.Options{Addr: server.Addr()})
+				b.Cleanup(func() { _ = c.Close() })
+				auto, err := c.AutoPipeline()
+				require.NoError(b, err)
+				b.Cleanup(func() { _ = auto.Close() })
+				return commands(auto)
+			}},
+			{"virtual", func(b *testing.B) func(int) error {
+				return commands(guest(b, connect(b, server.Addr(), redisconn.Opts{})))
+			}},
+			{"direct", func(b *testing.B) func(int) error {
+				c := own.SyncCtx{S: connect(b, server.Addr(), redisconn.Opts{})}
+				return func(i int) error {
+					if i%2 == 0 {
+						return own.AsError(c.Do(ctx, "SET", "bench", "0123456789012345"))
+					}
+					return own.AsError(c.Do(ctx, "GET", "bench"))
+				}
+			}},
+		} {
+			b.Run(fmt.Sprintf("%d/%s", callers, peer.name), func(b *testing.B) {
+				do := peer.open(b)
+				require.NoError(b, do(0))
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				b.ResetTimer()
+				b.ReportAllocs()
+				var all sync.WaitGroup
+				for range callers {
+					all.Go(func() {
+						for {
+							i := left.Add(-1)
+							if i < 0 {
+								return
+							}
+							if err := do(int(i)); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// BenchmarkIdle is the memory of a virtual connection that has answered a request and waits for
+// the next one.
+func BenchmarkIdle(b *testing.B) {
+	const many = 10_000
+	conn := connect(b, server.Addr(), redisconn.Opts{})
+	for b.Loop() {
+		before, goroutines := heap(), runtime.NumGoroutine()
+		conns := make([]interface{ Close() error }, many)
+		dial := redisvirtual.Dialer(conn)
+		pong := make([]byte, 16)
+		for i := range conns {
+			c, err := dial(context.Background(), "tcp", conn.Addr())
+			require.NoError(b, err)
+			_, err = c.Write([]byte("*1\r\n$4\r\nPING\r\n"))
+			require.NoError(b, err)
+			_, err = c.Read(pong)
+			require.NoError(b, err)
+			conns[i] = c
+		}
+		b.ReportMetric(float64(heap()-before)/many, "B/conn")
+		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines), "goroutines")
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

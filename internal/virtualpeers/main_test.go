@@ -1,0 +1,54 @@
+package virtualpeers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+var server *testbed.Server
+
+func TestMain(m *testing.M) {
+	testbed.RequireRedis()
+	var err error
+	if server, err = testbed.Start(testbed.Options{}); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	server.Close()
+	os.Exit(code)
+}
+
+// connect connects to a server, with time-outs that no pause reaches.
+func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
+	t.Helper()
+	if opts.IOTimeout == 0 {
+		opts.IOTimeout = time.Minute
+	}
+	opts.Logger = redisconn.NoopLogger{}
+	conn, err := redisconn.Connect(context.Background(), addr, opts)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// guest returns go-redis over a connection.
+func guest(t testing.TB, conn *redisconn.Connection, change ...func(*redis.Options)) *redis.Client {
+	o := &redis.Options{Addr: conn.Addr(), Dialer: redisvirtual.Dialer(conn), ReadTimeout: time.Minute, PoolSize: 1000}
+	for _, f := range change {
+		f(o)
+	}
+	rdb := redis.NewClient(o)
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
