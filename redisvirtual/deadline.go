@@ -60,9 +60,18 @@ func (c *conn) ring() {
 	c.alarmed = time.Time{}
 	switch {
 	case c.readers == 0 || c.readBy.IsZero():
-	case passed(c.readBy):
+	case c.passed(c.readBy):
 		c.wakeReader()
 	default:
 		c.setAlarm()
 	}
+}
+
+// passed reports whether a deadline has passed. As long as an alarm is to ring before it, it has
+// not, which takes no look at the clock.
+func (c *conn) passed(deadline time.Time) bool {
+	if deadline.IsZero() || !c.alarmed.IsZero() && !deadline.Before(c.alarmed) {
+		return false
+	}
+	return !time.Now().Before(deadline)
 }

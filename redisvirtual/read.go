@@ -3,7 +3,6 @@ package redisvirtual
 import (
 	"io"
 	"net"
-	"time"
 )
 
 // Read implements net.Conn.
@@ -66,7 +65,7 @@ func (c *conn) readable() (real net.Conn, err error) {
 		return nil, io.EOF
 	case c.head == nil && c.real != nil:
 		return c.real, nil
-	case passed(c.readBy):
+	case c.passed(c.readBy):
 		return nil, expired{sent: c.unresolved > 0 || c.ran}
 	}
 	return nil, nil
@@ -95,8 +94,4 @@ func (c *conn) wakeReader() {
 	case c.wake <- struct{}{}:
 	default:
 	}
-}
-
-func passed(deadline time.Time) bool {
-	return !deadline.IsZero() && !time.Now().Before(deadline)
 }

@@ -69,7 +69,7 @@ func (c *conn) writable() error {
 		return net.ErrClosed
 	case c.failed != nil && c.unresolved == 0:
 		return c.failure()
-	case passed(c.writeBy):
+	case c.passed(c.writeBy):
 		return expired{sent: c.unresolved > 0 || c.head != nil && c.ran}
 	}
 	return nil

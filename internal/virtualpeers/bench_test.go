@@ -1,12 +1,15 @@
 package virtualpeers
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -49,6 +52,13 @@ func BenchmarkCallers(b *testing.B) {
 			{"virtual", func(b *testing.B) func(int) error {
 				return commands(guest(b, connect(b, server.Addr(), redisconn.Opts{})))
 			}},
+			{"floor", func(b *testing.B) func(int) error {
+				c := redis.NewClient(&redis.Options{PoolSize: 1000, Dialer: func(context.Context, string, string) (net.Conn, error) {
+					return &instant{}, nil
+				}})
+				b.Cleanup(func() { _ = c.Close() })
+				return commands(c)
+			}},
 			{"direct", func(b *testing.B) func(int) error {
 				c := own.SyncCtx{S: connect(b, server.Addr(), redisconn.Opts{})}
 				return func(i int) error {
@@ -61,7 +71,7 @@ func BenchmarkCallers(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%d/%s", callers, peer.name), func(b *testing.B) {
 				do := peer.open(b)
-				require.NoError(b, do(0))
+				warm(b, callers, do)
 				var left atomic.Int64
 				left.Store(int64(b.N))
 				b.ResetTimer()
@@ -85,6 +95,21 @@ func BenchmarkCallers(b *testing.B) {
 			})
 		}
 	}
+}
+
+// warm has each caller make its connection, if it has one.
+func warm(b *testing.B, callers int, do func(int) error) {
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for i := range 20 {
+				if err := do(i); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // BenchmarkIdle is the memory of a virtual connection that has answered a request and waits for
@@ -113,6 +138,36 @@ func BenchmarkIdle(b *testing.B) {
 		}
 	}
 }
+
+// instant is a connection on which everything is answered at once: what go-redis itself takes.
+type instant struct {
+	net.Conn
+	replies int
+	refuses bool
+}
+
+func (c *instant) Write(p []byte) (int, error) {
+	c.replies += bytes.Count(p, []byte("*"))
+	c.refuses = bytes.Contains(p, []byte("hello"))
+	return len(p), nil
+}
+
+func (c *instant) Read(p []byte) (n int, _ error) {
+	for ; c.replies > 0; c.replies-- {
+		reply := "+OK\r\n"
+		if c.refuses { // what needs RESP3
+			reply = "-ERR\r\n"
+		}
+		n += copy(p[n:], reply)
+	}
+	return n, nil
+}
+
+func (*instant) Close() error                     { return nil }
+func (*instant) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (*instant) SetDeadline(time.Time) error      { return nil }
+func (*instant) SetReadDeadline(time.Time) error  { return nil }
+func (*instant) SetWriteDeadline(time.Time) error { return nil }
 
 func heap() uint64 {
 	runtime.GC()
