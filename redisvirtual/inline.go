@@ -26,7 +26,6 @@ func inline(buf []byte) (end int, encoded []byte, p problem) {
 	return i + 1, appendWords(nil, words), noProblem
 }
 
-
 // split splits a line into words, which may be in quotes. It is not ok if a quotation does not
 // end, or if something follows it at once.
 func split(line []byte) (words [][]byte, ok bool) {
@@ -52,7 +51,9 @@ func split(line []byte) (words [][]byte, ok bool) {
 	}
 }
 
-func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\v' || b == '\f' || b == 0 }
+func isSpace(b byte) bool {
+	return b == ' ' || b == '\t' || b == '\r' || b == '\v' || b == '\f' || b == 0
+}
 
 // quoted appends what stands in the quotation that line begins with, and returns how long that
 // is: 0 if it does not end.

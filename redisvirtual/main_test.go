@@ -19,6 +19,8 @@ import (
 
 var server *testbed.Server
 
+var defaults redisconn.Opts
+
 func TestMain(m *testing.M) {
 	testbed.RequireRedis()
 	var err error

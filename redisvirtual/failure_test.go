@@ -1,0 +1,198 @@
+package redisvirtual
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// retried reports whether go-redis sends again what ended with err. It goes by these.
+func retried(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, context.DeadlineExceeded) && errors.As(err, &network)
+}
+
+func proxied(t *testing.T) *faulty.Proxy {
+	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1})
+	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
+	return proxy
+}
+
+// A request whose reply is lost may have run, and is not to be sent again, nor are those that
+// were answered before it or not sent behind it.
+func TestUnknown(t *testing.T) {
+	for _, say := range []string{words("INCR", "visits"), words("PING") + words("INCR", "visits") + words("PING")} {
+		proxy := proxied(t)
+		v := over(t, connect(t, proxy.Addr(), redisconn.Opts{}))
+		proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtRequestID("visits")})
+		v.say(say)
+		_, err := io.ReadAll(v)
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "%v", err)
+		require.False(t, retried(err), "%v", err)
+		require.False(t, redis.SafeToRetry(err))
+		_, err = v.Write([]byte(words("PING")))
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "the connection has ended")
+	}
+}
+
+// A request that was not sent may be sent again.
+func TestNotSent(t *testing.T) {
+	proxy := proxied(t)
+	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: time.Hour, IOTimeout: time.Second})
+	v := over(t, conn)
+	v.say(words("PING"))
+	v.hear("+PONG\r\n")
+	proxy.Close()
+	require.Eventually(t, func() bool { return !conn.MayBeConnected() }, 20*time.Second, time.Millisecond)
+	v.say(words("PING") + words("PING"))
+	_, err := io.ReadAll(v)
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%v", err)
+	require.True(t, retried(err), "%v", err)
+	require.True(t, redis.SafeToRetry(err))
+}
+
+// What was answered makes the end of a connection one after which nothing is to be sent again.
+func TestNotSentBehindAnswer(t *testing.T) {
+	c := newConn(&servers{protocol: 2})
+	f := newFlight(c)
+	_, _ = f.add(), f.add()
+	c.push(f, false)
+	f.Resolve("OK", 0)
+	f.Resolve(redis.ErrContextClosed.New("closed"), 1)
+	got := make([]byte, 5)
+	_, err := io.ReadFull(c, got)
+	require.NoError(t, err)
+	_, err = c.Read(got)
+	require.False(t, retried(err), "%v", err)
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err))
+}
+
+// A deadline is that of a socket. Behind it the connection goes on.
+func TestDeadline(t *testing.T) {
+	v := virtual(t)
+	require.NoError(t, v.SetReadDeadline(time.Unix(1, 0)))
+	_, err := v.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.True(t, retried(err), "nothing was sent")
+	v.say(words("BLPOP", "deadline", "0"))
+	require.NoError(t, v.SetReadDeadline(time.Now().Add(time.Millisecond)))
+	_, err = v.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.False(t, retried(err), "it may have run")
+	require.NoError(t, v.SetDeadline(time.Time{}))
+	other := virtual(t)
+	other.say(words("RPUSH", "deadline", "x"))
+	other.hear(":1\r\n")
+	v.hear("*2\r\n$8\r\ndeadline\r\n$1\r\nx\r\n")
+	require.NoError(t, v.SetWriteDeadline(time.Unix(1, 0)))
+	_, err = v.Write([]byte(words("PING")))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// A deadline that is set while somebody reads holds for that.
+func TestDeadlineWhileReading(t *testing.T) {
+	v := virtual(t)
+	require.NoError(t, v.SetReadDeadline(time.Time{}))
+	read := make(chan error)
+	go func() {
+		_, err := v.Conn.Read(make([]byte, 1))
+		read <- err
+	}()
+	require.NoError(t, v.SetReadDeadline(time.Now().Add(time.Millisecond)))
+	require.ErrorIs(t, <-read, os.ErrDeadlineExceeded)
+}
+
+// Close ends who reads, and what blocks: the server gives nothing to who has gone.
+func TestClose(t *testing.T) {
+	conn := connect(t, server.Addr(), defaults)
+	v := over(t, conn)
+	v.say(words("BLPOP", "close", "0"))
+	require.Eventually(t, func() bool { return used(conn) == 1 }, 20*time.Second, time.Millisecond)
+	read := make(chan error)
+	go func() {
+		_, err := v.Conn.Read(make([]byte, 1))
+		read <- err
+	}()
+	require.NoError(t, v.Close())
+	require.ErrorIs(t, <-read, net.ErrClosed)
+	require.Eventually(t, func() bool { return used(conn) == 0 }, 20*time.Second, time.Millisecond)
+	other := over(t, conn)
+	other.say(words("RPUSH", "close", "x") + words("LLEN", "close"))
+	other.hear(":1\r\n:1\r\n")
+	_, err := v.Write([]byte(words("PING")))
+	require.ErrorIs(t, err, net.ErrClosed)
+	require.ErrorIs(t, v.Close(), net.ErrClosed)
+}
+
+// What is not written when a connection is closed is not written at all.
+func TestCloseWithdraws(t *testing.T) {
+	dial := make(chan struct{})
+	conn := connect(t, server.Addr(), redisconn.Opts{AsyncDial: true, Logger: redisconn.NoopLogger{}, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		<-dial
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}})
+	gone, stays := over(t, conn), over(t, conn)
+	gone.say(words("SET", "withdrawn", "1"))
+	stays.say(words("SET", "stays", "1"))
+	require.NoError(t, gone.Close())
+	close(dial)
+	stays.hear(okFrame)
+	stays.say(words("EXISTS", "withdrawn", "stays"))
+	stays.hear(":1\r\n")
+}
+
+// A Write waits while the queue is full, until its deadline.
+func TestQueueFull(t *testing.T) {
+	dial := make(chan struct{})
+	conn := connect(t, server.Addr(), redisconn.Opts{AsyncDial: true, MaxRequests: 2, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		<-dial
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}})
+	first, second, third := over(t, conn), over(t, conn), over(t, conn)
+	first.say(words("PING") + words("PING"))
+	require.NoError(t, third.SetWriteDeadline(time.Now().Add(time.Millisecond)))
+	_, err := third.Write([]byte(words("PING")))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.True(t, retried(err))
+	written := make(chan error)
+	go func() {
+		_, err := second.Write([]byte(words("ECHO", "2")))
+		written <- err
+	}()
+	close(dial)
+	first.hear("+PONG\r\n+PONG\r\n")
+	require.NoError(t, <-written)
+	second.hear("$1\r\n2\r\n")
+}
+
+// A sender that is closed ends its virtual connections.
+func TestSenderClosed(t *testing.T) {
+	conn := connect(t, server.Addr(), defaults)
+	v := over(t, conn)
+	v.say(words("SUBSCRIBE", "closed"))
+	v.frame()
+	w := over(t, conn)
+	conn.Close()
+	_, err := v.r.ReadByte()
+	require.Error(t, err)
+	w.say(words("PING"))
+	_, err = w.r.ReadByte()
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+}
+
+// used returns how many dedicated connections are in use.
+func used(conn *redisconn.Connection) int {
+	stats := conn.Stats().Dedicated
+	return stats.Open - stats.Idle
+}

@@ -1,0 +1,131 @@
+package redisvirtual
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// HELLO tells of the protocol of the shared connection, and refuses another one as a server
+// does that knows of no other.
+func TestHello(t *testing.T) {
+	two, three := connect(t, server.Addr(), defaults), connect(t, server.Addr(), redisconn.Opts{Protocol: 3})
+	for _, c := range []struct {
+		conn        *redisconn.Connection
+		say, begins string
+	}{
+		{two, words("HELLO"), "*14\r\n$6\r\nserver\r\n"}, {two, words("HELLO", "2"), "*14\r\n$6\r\nserver\r\n"},
+		{two, words("HELLO", "3"), "-ERR unknown command 'HELLO'"}, {two, words("HELLO", "4"), "-NOPROTO"},
+		{two, words("HELLO", "x"), "-ERR Protocol version is not an integer"}, {two, words("HELLO", "2", "NOISE"), "-ERR Syntax error in HELLO"},
+		{three, words("HELLO", "3", "SETNAME", "me"), "%7\r\n$6\r\nserver\r\n"},
+		{three, words("HELLO", "2"), "*14\r\n"}, {three, words("PING"), "+PONG\r\n"}, {three, words("HGETALL", "none"), "*0\r\n"},
+	} {
+		v := over(t, c.conn)
+		v.say(c.say)
+		require.True(t, strings.HasPrefix(v.frame(), c.begins), c.say)
+		_ = v.Close()
+	}
+}
+
+// A client that speaks the protocol of the shared connection gets its replies as they came; any
+// other has a socket.
+func TestProtocol(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{Protocol: 3})
+	v := over(t, conn)
+	v.say(words("HELLO", "3"))
+	v.frame()
+	v.say(words("DEL", "hash") + words("HSET", "hash", "a", "1") + words("HGETALL", "hash") + words("GET", "none") + words("ZSCORE", "none", "a"))
+	v.hear(":0\r\n:1\r\n%1\r\n$1\r\na\r\n$1\r\n1\r\n_\r\n_\r\n")
+	old := over(t, conn)
+	old.say(words("HGETALL", "hash") + words("GET", "none"))
+	old.hear("*2\r\n$1\r\na\r\n$1\r\n1\r\n$-1\r\n")
+	v.say(words("RESET") + words("GET", "none") + words("CLIENT", "GETNAME"))
+	v.hear("+RESET\r\n$-1\r\n$-1\r\n")
+}
+
+// Credentials that are those of the shared connection lead to it, others to the server.
+func TestAuth(t *testing.T) {
+	admin := redis.Sync{S: connect(t, server.Addr(), defaults)}
+	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "shared", "on", ">secret", "~*", "+@all"))
+	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "other", "on", ">word", "~*", "+@all"))
+	static := redisconn.Opts{Username: "shared", Password: "secret"}
+	provided := redisconn.Opts{CredentialsProvider: func(context.Context) (redisconn.Credentials, error) {
+		return redisconn.Credentials{Username: "shared", Password: "secret"}, nil
+	}}
+	for _, opts := range []redisconn.Opts{static, provided} {
+		conn := connect(t, server.Addr(), opts)
+		v := over(t, conn)
+		v.say(words("AUTH", "shared", "secret") + words("ACL", "WHOAMI"))
+		v.hear(okFrame + "$6\r\nshared\r\n")
+		require.Nil(t, v.Conn.(*virtualConn).real)
+		v = over(t, conn)
+		v.say(words("HELLO", "2", "AUTH", "shared", "secret", "SETNAME", "me") + words("CLIENT", "GETNAME"))
+		v.frame()
+		v.hear("$2\r\nme\r\n")
+		require.Nil(t, v.Conn.(*virtualConn).real)
+		v = over(t, conn)
+		v.say(words("CLIENT", "SETNAME", "me") + words("AUTH", "other", "word") + words("ACL", "WHOAMI") + words("CLIENT", "GETNAME"))
+		v.hear(okFrame + okFrame + "$5\r\nother\r\n$2\r\nme\r\n")
+		v = over(t, conn)
+		v.say(words("AUTH", "shared", "wrong"))
+		require.True(t, strings.HasPrefix(v.frame(), "-WRONGPASS"))
+	}
+}
+
+type virtualConn = conn
+
+// What is said to be another database is one.
+func TestDatabase(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{DB: 3})
+	v := over(t, conn)
+	v.say(words("SELECT", "3") + words("SET", "db", "three") + words("SELECT", "4") + words("GET", "db") + words("SELECT", "3") + words("GET", "db"))
+	v.hear(okFrame + okFrame + okFrame + "$-1\r\n" + okFrame + "$5\r\nthree\r\n")
+	w := over(t, conn)
+	w.say(words("MULTI") + words("SELECT", "4") + words("SELECT", "3") + words("EXEC"))
+	w.hear(okFrame + "-ERR Command not allowed inside a transaction\r\n" + queuedFrame + "-EXECABORT Transaction discarded because of previous errors.\r\n")
+	w.say(words("GET", "db"))
+	w.hear("$5\r\nthree\r\n")
+}
+
+// What concerns the client's own connection concerns nobody else's.
+func TestClient(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{ClientName: "shared"})
+	v, w := over(t, conn), over(t, conn)
+	v.say(words("CLIENT", "SETNAME", "mine") + words("CLIENT", "SETINFO", "LIB-NAME", "x") + words("CLIENT", "GETNAME"))
+	v.hear(okFrame + okFrame + "$4\r\nmine\r\n")
+	w.say(words("CLIENT", "GETNAME") + words("CLIENT", "MAINT_NOTIFICATIONS", "ON"))
+	w.hear("$-1\r\n-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP.\r\n")
+	require.Equal(t, []byte("shared"), redis.Sync{S: conn}.Do("CLIENT", "GETNAME"))
+	v.say(words("CLIENT", "REPLY", "OFF") + words("PING") + words("CLIENT", "REPLY", "ON"))
+	v.hear(okFrame)
+	w.say(words("CLIENT", "TRACKING", "ON", "BCAST") + words("PING"))
+	w.hear(okFrame + "+PONG\r\n")
+}
+
+// What a server sends unasked comes on a socket that is the client's own.
+func TestSubscribe(t *testing.T) {
+	conn := connect(t, server.Addr(), defaults)
+	v, w := over(t, conn), over(t, conn)
+	v.say(words("PING") + words("SUBSCRIBE", "news"))
+	v.hear("+PONG\r\n*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n")
+	w.say(words("PUBLISH", "news", "hello"))
+	w.hear(":1\r\n")
+	v.hear("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n")
+	v.say(words("UNSUBSCRIBE") + words("GET", "none"))
+	v.hear("*3\r\n$11\r\nunsubscribe\r\n$4\r\nnews\r\n:0\r\n$-1\r\n")
+	w.say(words("MONITOR"))
+	w.hear(okFrame)
+	require.NoError(t, w.SetReadDeadline(time.Now()))
+	for { // others' requests, and then the deadline
+		if _, err := w.r.ReadByte(); err != nil {
+			require.True(t, retried(err))
+			break
+		}
+	}
+}

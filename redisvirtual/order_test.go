@@ -1,0 +1,79 @@
+package redisvirtual
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// What a client says in one go runs in its order, whichever connection it takes.
+func TestOrder(t *testing.T) {
+	conn := connect(t, server.Addr(), defaults)
+	v := over(t, conn)
+	const rounds = 50
+	for round := range rounds {
+		k := fmt.Sprintf("order:%d", round)
+		v.say(words("RPUSH", k, "a") + words("DEL", k) + words("BLPOP", k, "0.001") + words("RPUSH", k, "b") + words("BLPOP", k, "1") +
+			words("SET", k, "1") + words("WATCH", k) + words("INCR", k) + words("MULTI") + words("INCR", k) + words("EXEC") + words("GET", k) + words("UNWATCH"))
+	}
+	for round := range rounds {
+		k := fmt.Sprintf("order:%d", round)
+		v.hear(":1\r\n:1\r\n*-1\r\n:1\r\n" + words(k, "b") + okFrame + okFrame + ":2\r\n" + okFrame + queuedFrame + "*-1\r\n$1\r\n2\r\n" + okFrame)
+	}
+}
+
+// Nobody gets another's reply, however many share a socket.
+func TestShare(t *testing.T) {
+	for _, opts := range []redisconn.Opts{{}, {Integrity: true}, {Protocol: 3}} {
+		conn := connect(t, server.Addr(), opts)
+		var all sync.WaitGroup
+		for i := range 32 {
+			all.Go(func() {
+				v := over(t, conn)
+				if opts.Protocol == 3 {
+					v.say(words("HELLO", "3"))
+					v.frame()
+				}
+				for n := range 200 {
+					id := fmt.Sprintf("%d:%d", i, n)
+					v.say(words("ECHO", id) + words("MULTI") + words("ECHO", id) + words("EXEC") + words("ECHO", id+"b"))
+					v.hear(fmt.Sprintf("$%d\r\n%s\r\n+OK\r\n+QUEUED\r\n*1\r\n$%d\r\n%s\r\n$%d\r\n%sb\r\n", len(id), id, len(id), id, len(id)+1, id))
+				}
+				_ = v.Close()
+			})
+		}
+		all.Wait()
+	}
+}
+
+// A pipeline may be longer than a queue.
+func TestLongPipeline(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 100})
+	v := over(t, conn)
+	const n = 5000
+	go v.say(strings.Repeat(words("INCR", "long"), n/50))
+	for i := range n / 50 {
+		v.hear(fmt.Sprintf(":%d\r\n", i+1))
+	}
+	for range 50 {
+		v.say(words("PING"))
+	}
+	v.hear(strings.Repeat("+PONG\r\n", 50))
+}
+
+// A request allocates nothing.
+func TestAllocs(t *testing.T) {
+	v := virtual(t)
+	set, reply := []byte(words("SET", "allocs", "value")), make([]byte, 64)
+	round := func() {
+		_, _ = v.Conn.Write(set)
+		_, _ = v.Conn.Read(reply)
+	}
+	round()
+	require.LessOrEqual(t, testing.AllocsPerRun(1000, round), 1.0)
+}
