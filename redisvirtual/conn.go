@@ -24,6 +24,7 @@ type conn struct {
 	state            // what the client has said of its connection
 	served   bool    // serve is the writer, and nothing is unanswered
 	watching bool    // session is not nil
+	leaving  bool    // the next request gives the client a socket
 	passing  bool    // real is not nil
 
 	mu      sync.Mutex // guards the rest

@@ -2,7 +2,8 @@ package redisvirtual
 
 // serve is the goroutine that deals, one after the other, with what takes time or must not
 // overtake anything: what blocks, sessions, sockets of one's own. Write starts it, and is not the
-// writer any more. It ends when nothing of that kind is left, and with the connection.
+// writer any more. It ends when nothing of that kind is left, and with the connection. If a socket
+// of the client's own is all that it is for, Write calls it.
 func (c *conn) serve() {
 	for c.settle() {
 		c.mu.Lock()

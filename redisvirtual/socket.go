@@ -11,13 +11,15 @@ import (
 )
 
 // pass gives the client a socket of its own, for good, and sends the request there. What WATCH
-// has said can't be said again.
+// has said can't be said again. Write waits until that is done: what others do behind it comes
+// after a SUBSCRIBE.
 func (c *conn) pass(r *wire.Request) (done bool) {
 	switch {
 	case c.watching:
 		c.answer(appendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
 		return true
 	case !c.served:
+		c.leaving = true
 		return false
 	}
 	real, err := c.dial()

@@ -45,6 +45,17 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	switch serves := c.keep(rest, later); {
+	case serves && c.leaving:
+		c.serve()
+	case serves:
+		go c.serve()
+	}
+	return len(p), nil
+}
+
+// keep keeps what was not sent, and reports whether serve has to deal with it.
+func (c *conn) keep(rest []byte, later bool) (serves bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -55,11 +66,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	default:
 		c.in = append([]byte(nil), rest...)
 	}
-	if later && !c.closed {
-		c.serving = true
-		go c.serve()
-	}
-	return len(p), nil
+	c.serving = later && !c.closed
+	return c.serving
 }
 
 // writable returns why nothing can be written.
