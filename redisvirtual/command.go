@@ -112,35 +112,8 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	if c.tx != nil {
 		return c.within(name, r)
 	}
-	switch name {
-	case "HELLO":
-		return c.hello(r)
-	case "AUTH":
-		return c.auth(r)
-	case "SELECT":
-		return c.selectDB(r)
-	case "CLIENT":
-		if done, ours := c.client(r); ours {
-			return done
-		}
-	case "READONLY", "READWRITE":
-		c.readOnly = name == "READONLY"
-		c.answer([]byte(okFrame))
-		return true
-	case "ASKING":
-		c.asking = true
-		c.answer([]byte(okFrame))
-		return true
-	case "MULTI":
-		if c.protocol != c.to.protocol {
-			return c.pass(r)
-		}
-		c.tx = &transaction{}
-		c.answer([]byte(okFrame))
-		return true
-	case "EXEC", "DISCARD":
-		c.answer(appendError(nil, "ERR "+name+" without MULTI"))
-		return true
+	if done, ours := c.said(name, r); ours {
+		return done
 	}
 	switch {
 	case c.protocol != c.to.protocol || r.Shared == command.ChangesProtocol && !c.watching:
@@ -159,6 +132,39 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	asking := c.asking
 	c.asking = false
 	return c.alone(r, asking)
+}
+
+// said deals with what a client says of its connection. Other requests are not ours.
+func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
+	switch name {
+	case "HELLO":
+		return c.hello(r), true
+	case "AUTH":
+		return c.auth(r), true
+	case "SELECT":
+		return c.selectDB(r), true
+	case "CLIENT":
+		return c.client(r)
+	case "READONLY", "READWRITE":
+		c.readOnly = name == "READONLY"
+		c.answer([]byte(okFrame))
+		return true, true
+	case "ASKING":
+		c.asking = true
+		c.answer([]byte(okFrame))
+		return true, true
+	case "MULTI":
+		if c.protocol != c.to.protocol {
+			return c.pass(r), true
+		}
+		c.tx = &transaction{}
+		c.answer([]byte(okFrame))
+		return true, true
+	case "EXEC", "DISCARD":
+		c.answer(appendError(nil, "ERR "+name+" without MULTI"))
+		return true, true
+	}
+	return false, false
 }
 
 // alone sends a request by itself.

@@ -25,13 +25,13 @@ type conn struct {
 	served   bool    // serve is the writer, and nothing is unanswered
 	watching bool    // session is not nil
 	leaving  bool    // the next request gives the client a socket
-	passing  bool    // real is not nil
+	passing  bool    // own is not nil
 
 	mu      sync.Mutex // guards the rest
 	in      []byte     // what is written, and not sent
 	serving bool       // serve runs
 	session wire.Dedicated
-	real    net.Conn // what everything goes through from here on
+	own     net.Conn // what everything goes through from here on
 	ctx     context.Context
 	cancel  context.CancelFunc
 
@@ -69,7 +69,7 @@ func (c *conn) Close() error {
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}
-	real, cancel, session := c.real, c.cancel, wire.Dedicated(nil)
+	own, cancel, session := c.own, c.cancel, wire.Dedicated(nil)
 	if !c.serving {
 		session, c.session = c.session, nil
 	}
@@ -82,8 +82,8 @@ func (c *conn) Close() error {
 	if session != nil {
 		session.Release()
 	}
-	if real != nil {
-		return real.Close()
+	if own != nil {
+		return own.Close()
 	}
 	return nil
 }

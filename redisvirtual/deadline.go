@@ -22,8 +22,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	switch {
 	case c.closed:
 		return net.ErrClosed
-	case c.real != nil:
-		return c.real.SetReadDeadline(t)
+	case c.own != nil:
+		return c.own.SetReadDeadline(t)
 	}
 	return nil
 }
@@ -36,8 +36,8 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	switch {
 	case c.closed:
 		return net.ErrClosed
-	case c.real != nil:
-		return c.real.SetWriteDeadline(t)
+	case c.own != nil:
+		return c.own.SetWriteDeadline(t)
 	}
 	return nil
 }

@@ -42,10 +42,8 @@ type reply struct {
 	frame []byte
 	// framed: frame has the last reply that was read; else the result has it.
 	framed bool
-	// dropped: the client does not get it.
-	dropped bool
-	done    bool          // guarded by conn.mu
-	lost    *errorx.Error // there is no reply
+	done   bool          // guarded by conn.mu
+	lost   *errorx.Error // there is no reply
 }
 
 var flights = sync.Pool{New: func() any { return new(flight) }}

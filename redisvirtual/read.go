@@ -16,13 +16,13 @@ func (c *conn) Read(p []byte) (int, error) {
 			c.mu.Unlock()
 			return n, nil
 		}
-		real, err := c.readable()
-		if real != nil || err != nil {
+		own, err := c.readable()
+		if own != nil || err != nil {
 			c.mu.Unlock()
 			if err != nil {
 				return 0, err
 			}
-			return real.Read(p)
+			return own.Read(p)
 		}
 		c.await()
 	}
@@ -55,7 +55,7 @@ func (c *conn) drain(p []byte) (n int) {
 
 // readable returns the socket that is to be read, or why nothing will come. If it returns
 // neither, something may come.
-func (c *conn) readable() (real net.Conn, err error) {
+func (c *conn) readable() (own net.Conn, err error) {
 	switch {
 	case c.closed:
 		return nil, net.ErrClosed
@@ -63,8 +63,8 @@ func (c *conn) readable() (real net.Conn, err error) {
 		return nil, c.failure()
 	case c.head == nil && c.ended:
 		return nil, io.EOF
-	case c.head == nil && c.real != nil:
-		return c.real, nil
+	case c.head == nil && c.own != nil:
+		return c.own, nil
 	case c.passed(c.readBy):
 		return nil, expired{sent: c.unresolved > 0 || c.ran}
 	}

@@ -61,6 +61,6 @@ func (c *conn) passOn(sent int) {
 			return
 		}
 		c.mu.Unlock()
-		_, _ = c.real.Write(out) // who reads is told
+		_, _ = c.own.Write(out) // who reads is told
 	}
 }

@@ -22,7 +22,7 @@ func (c *conn) pass(r *wire.Request) (done bool) {
 		c.leaving = true
 		return false
 	}
-	real, err := c.dial()
+	own, err := c.dial()
 	if err != nil {
 		f := newFlight(c)
 		f.reply()
@@ -32,17 +32,17 @@ func (c *conn) pass(r *wire.Request) (done bool) {
 		return true
 	}
 	c.mu.Lock()
-	c.real, c.passing = real, true
+	c.own, c.passing = own, true
 	closed := c.closed
-	_ = real.SetReadDeadline(c.readBy)
-	_ = real.SetWriteDeadline(c.writeBy)
+	_ = own.SetReadDeadline(c.readBy)
+	_ = own.SetWriteDeadline(c.writeBy)
 	c.wakeReader()
 	c.mu.Unlock()
 	if closed {
-		_ = real.Close()
+		_ = own.Close()
 		return true
 	}
-	if _, err := real.Write(r.Buf); err != nil {
+	if _, err := own.Write(r.Buf); err != nil {
 		c.broken(err)
 	}
 	return true
@@ -58,19 +58,19 @@ func (c *conn) dial() (net.Conn, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	real := greeted.Conn
-	stop := context.AfterFunc(c.to.ctx, func() { _ = real.Close() })
-	s := &socket{Conn: real, stop: stop}
-	if err := s.replay(c.said()); err != nil {
+	own := greeted.Conn
+	stop := context.AfterFunc(c.to.ctx, func() { _ = own.Close() })
+	s := &socket{Conn: own, stop: stop}
+	if err := s.replay(c.history()); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// said is what the client has said of its connection, and the server of a new socket does not
+// history is what the client has said of its connection, and the server of a new socket does not
 // know.
-func (c *conn) said() (out []byte, replies int) {
+func (c *conn) history() (out []byte, replies int) {
 	say := func(words ...string) {
 		out = appendWords(out, words)
 		replies++

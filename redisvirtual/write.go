@@ -20,7 +20,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	defer c.writing.Unlock()
 	c.mu.Lock()
 	err := c.writable()
-	switch real := c.real; {
+	switch own := c.own; {
 	case err != nil:
 		c.mu.Unlock()
 		return 0, err
@@ -28,9 +28,9 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.in = append(c.in, p...)
 		c.mu.Unlock()
 		return len(p), nil
-	case real != nil:
+	case own != nil:
 		c.mu.Unlock()
-		return real.Write(p)
+		return own.Write(p)
 	case c.failed != nil: // how the connection ends is known when all replies are
 		c.mu.Unlock()
 		return len(p), nil
