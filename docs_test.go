@@ -146,6 +146,7 @@ var (
 func TestDocs(t *testing.T) {
 	var code strings.Builder
 	for _, name := range slices.Concat(files(t, "docs/*_test.go"), files(t, "internal/bench/migration/*.go"),
+		files(t, "internal/virtualpeers/example_test.go"),
 		files(t, "contrib/*/example_test.go"), []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go"}) {
 		code.WriteString(squeeze(read(t, name)))
 	}
@@ -159,6 +160,7 @@ func TestDocs(t *testing.T) {
 	for _, name := range []string{
 		"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redispubsub/doc.go",
 		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go", "rediscache/doc.go", "cmd/doc.go",
+		"redisvirtual/doc.go",
 	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table

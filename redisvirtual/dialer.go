@@ -43,9 +43,10 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 // If s is of another type, Read and Write fail with a [redis.ErrOpts].
 func Conn(s redis.Sender) net.Conn {
 	to, err := serversOf(s)
-	c := newConn(to)
 	if err != nil {
+		c := newConn(&servers{protocol: 2})
 		c.failed = redis.AsErrorx(err)
+		return c
 	}
-	return c
+	return newConn(to)
 }

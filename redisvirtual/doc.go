@@ -4,7 +4,7 @@
 // unmodified go-redis, redigo, radix or rueidis, with all that is built on it, has its requests
 // gathered into batches with those of everybody else, on one socket for each server.
 //
-//	rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: redisvirtual.Dialer(conn)})
+//	rdb := goredis.NewClient(&goredis.Options{Addr: addr, Dialer: redisvirtual.Dialer(conn)})
 //
 // What a client says of its connection is answered here, without a server: its name, its
 // database, its credentials, as long as they are those of the shared connection. MULTI to EXEC
@@ -12,6 +12,8 @@
 // connection of its own: blocking commands and WATCH one of the pool (see
 // redisconn.Opts.DedicatedConns), all else, as SUBSCRIBE, MONITOR, SELECT of another database or
 // AUTH of another user, a socket that is dialed as the shared one is.
+//
+// docs/virtual.md has what goes where, and what was measured.
 //
 // # When a connection is lost
 //

@@ -107,7 +107,7 @@ func (s *servers) dialer() (*dial.Dialer, error) {
 
 // address returns the addresses of the shared socket, empty ones if there is none.
 func (s *servers) address() (local, remote addr) {
-	if s.conn == nil {
+	if s.several() {
 		return "", ""
 	}
 	if remote = addr(s.conn.RemoteAddr()); remote == "" {

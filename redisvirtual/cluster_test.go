@@ -1,0 +1,68 @@
+package redisvirtual
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// Over a cluster a connection goes to where keys are, or to the node that is dialed.
+func TestCluster(t *testing.T) {
+	nodes := testbed.NewCluster(t)
+	ctx := context.Background()
+	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	defer cluster.Close()
+
+	v := over(t, cluster)
+	for i := range 50 {
+		v.say(words("SET", fmt.Sprint("key", i), "v"))
+		v.hear(okFrame)
+	}
+	v.say(words("MGET", "a", "b"))
+	v.hear("-CROSSSLOT Keys in request don't hash to the same slot\r\n")
+	v.say(words("MULTI") + words("INCR", "{t}a") + words("INCR", "{t}b") + words("EXEC"))
+	v.hear(okFrame + queuedFrame + queuedFrame + "*2\r\n:1\r\n:1\r\n")
+	v.say(words("WATCH", "{t}a") + words("SET", "{t}a", "7") + words("MULTI") + words("INCR", "{t}a") + words("EXEC") + words("GET", "{t}a"))
+	v.hear(okFrame + okFrame + okFrame + queuedFrame + "*-1\r\n$1\r\n7\r\n")
+	v.say(words("BLPOP", "none", "0.001"))
+	v.hear("*-1\r\n")
+
+	dial := Dialer(cluster)
+	for _, addr := range nodes.Addrs() {
+		conn, err := dial(ctx, "tcp", addr)
+		require.NoError(t, err)
+		require.IsType(t, &virtualConn{}, conn)
+		n := clientOf(t, conn)
+		n.say(words("GET", "key1"))
+		reply := n.frame()
+		require.True(t, reply == "$1\r\nv\r\n" || reply[:7] == "-MOVED ", reply)
+	}
+	conn, err := dial(ctx, "tcp", server.Addr())
+	require.NoError(t, err)
+	_ = conn.Close()
+	require.NotEqual(t, fmt.Sprintf("%T", &virtualConn{}), fmt.Sprintf("%T", conn))
+}
+
+// decorated is a sender of a user's.
+type decorated struct{ *redisconn.Connection }
+
+// What a sender does that wraps another must not be left out.
+func TestSenders(t *testing.T) {
+	conn := connect(t, server.Addr(), defaults)
+	_, err := Conn(decorated{conn}).Write([]byte(words("PING")))
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+	require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()))
+	_, err = Dialer(decorated{conn})(context.Background(), "tcp", "")
+	require.Error(t, err)
+	v := over(t, redis.WithHook(conn, nil))
+	v.say(words("PING"))
+	v.hear("+PONG\r\n")
+}
