@@ -22,10 +22,10 @@ func appendError(b []byte, text string) []byte {
 	return append(append(append(b, '-'), text...), "\r\n"...)
 }
 
-// appendResult appends a result that was decoded already, as a server would have sent it: where
-// a connection looks into all replies (Opts.Integrity, statistics of requests), and for what a
-// session blocks on. What a reply of RESP2 does not tell from another is sent as the more usual
-// one.
+// appendResult appends a result that was decoded already, as a server would have sent it: in
+// sessions, and where a connection looks into all replies (Opts.Integrity, statistics of
+// requests). Types that decode to the same are sent as the most usual one: null of RESP2 as a
+// null string, a set as an array.
 func appendResult(b []byte, res any, protocol int) []byte {
 	switch r := res.(type) {
 	case nil:
