@@ -100,6 +100,9 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	if info != nil {
 		name = info.Name
 	}
+	if name == "QUIT" || name == "RESET" {
+		c.tell()
+	}
 	switch name {
 	case "QUIT":
 		c.answer([]byte(okFrame))
@@ -158,7 +161,6 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 			return c.pass(r), true
 		}
 		c.tx = &transaction{}
-		c.answer([]byte(okFrame))
 		return true, true
 	case "EXEC", "DISCARD":
 		c.answer(appendError(nil, "ERR "+name+" without MULTI"))

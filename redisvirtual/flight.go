@@ -27,6 +27,8 @@ type flight struct {
 	refs    []*wire.Request
 	// whole: the requests are a transaction, of which none is taken out.
 	whole bool
+	// told: the client was told that MULTI is done.
+	told bool
 	// blocks: the context of the connection ends the request.
 	blocks bool
 

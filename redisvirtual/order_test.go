@@ -77,3 +77,17 @@ func TestAllocs(t *testing.T) {
 	round()
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, round), 1.0)
 }
+
+// What a server refuses to queue shows in its place, if all comes at once, and with EXEC otherwise.
+func TestQueueRefused(t *testing.T) {
+	v := virtual(t)
+	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
+	v.hear(okFrame + "-ERR wrong number of arguments for 'get' command\r\n" + queuedFrame)
+	v.hear("-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
+	for _, say := range []string{words("MULTI"), words("GET"), words("PING")} {
+		v.say(say)
+		v.frame()
+	}
+	v.say(words("PING") + words("EXEC") + words("PING"))
+	v.hear(queuedFrame + "-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
+}

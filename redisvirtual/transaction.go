@@ -18,11 +18,34 @@ type transaction struct {
 	buf     []byte
 	ends    []int // of the requests in buf
 	refused bool  // one of them was
+	told    int   // the replies to MULTI and to them that the client has
+}
+
+// tell answers here what has come since MULTI and is not answered. What comes in one Write with
+// EXEC the server answers.
+func (c *conn) tell() {
+	tx := c.tx
+	for ; tx != nil && tx.told <= len(tx.ends); tx.told++ {
+		if tx.told == 0 {
+			c.answer([]byte(okFrame))
+		} else {
+			c.answer([]byte(queuedFrame))
+		}
+	}
 }
 
 // within deals with a request behind MULTI.
 func (c *conn) within(name string, r *wire.Request) (done bool) {
 	tx := c.tx
+	if name == "EXEC" {
+		return c.exec()
+	}
+	if c.mayQueue(name, r) {
+		tx.buf = append(tx.buf, r.Buf...)
+		tx.ends = append(tx.ends, len(tx.buf))
+		return true
+	}
+	c.tell()
 	switch name {
 	case "MULTI":
 		c.answer(appendError(nil, "ERR MULTI calls can not be nested"))
@@ -38,17 +61,9 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 		c.tx = nil
 		c.answer([]byte(okFrame))
 		return true
-	case "EXEC":
-		return c.exec()
 	}
-	if !c.mayQueue(name, r) {
-		tx.refused = true
-		c.answer(appendError(nil, "ERR Command not allowed inside a transaction"))
-		return true
-	}
-	tx.buf = append(tx.buf, r.Buf...)
-	tx.ends = append(tx.ends, len(tx.buf))
-	c.answer([]byte(queuedFrame))
+	tx.refused = true
+	c.answer(appendError(nil, "ERR Command not allowed inside a transaction"))
 	return true
 }
 
@@ -77,12 +92,14 @@ func (c *conn) exec() (done bool) {
 	if (c.watching || c.to.several()) && !c.served {
 		return false
 	}
-	c.tx = nil
 	if tx.refused {
+		c.tell()
+		c.tx = nil
 		c.leaveSession()
 		c.answer(appendError(nil, "EXECABORT Transaction discarded because of previous errors."))
 		return true
 	}
+	c.tx = nil
 	f := newFlight(c)
 	c.fill(f, tx)
 	asking := c.asking
@@ -102,7 +119,7 @@ func (c *conn) exec() (done bool) {
 	return true
 }
 
-// fill makes f the transaction, of whose replies the client gets the last.
+// fill makes f the transaction, of whose replies the client gets those that it does not have.
 func (c *conn) fill(f *flight, tx *transaction) {
 	add := func(buf []byte) {
 		r := f.add()
@@ -116,10 +133,10 @@ func (c *conn) fill(f *flight, tx *transaction) {
 		start = end
 	}
 	add([]byte(execRequest))
-	f.whole, f.read = true, len(f.replies)-1
+	f.whole, f.told, f.read = true, tx.told > 0, tx.told
 }
 
-// judge judges the reply to EXEC by that to MULTI. If the server has refused MULTI and all
+// judge judges the reply to EXEC by that to MULTI, which the client was told to be OK. If the server has refused MULTI and all
 // requests behind it, that is the reply; if one of them has run by itself, nobody knows what
 // has.
 func (f *flight) judge(exec *reply, res any) {
@@ -130,7 +147,7 @@ func (f *flight) judge(exec *reply, res any) {
 		exec.frame = append(exec.frame[:0], "*-1\r\n"...)
 	}
 	multi := &f.replies[0]
-	if !refused(multi) {
+	if !f.told || !refused(multi) {
 		return
 	}
 	for i := range f.replies[:len(f.replies)-1] {

@@ -102,6 +102,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 			p = longInput
 		}
 		if p != noProblem {
+			c.tell()
 			c.answer(appendError(nil, "ERR "+string(p)))
 			c.end()
 			buf = nil
@@ -120,6 +121,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 		}
 		buf = buf[end:]
 	}
+	c.tell()
 	return buf, later, c.send()
 }
 
