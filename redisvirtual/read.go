@@ -12,6 +12,11 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	c.mu.Lock()
 	for {
+		if c.own == nil && !c.closed && c.passed(c.readBy) {
+			sent := c.unresolved > 0 || c.ran
+			c.mu.Unlock()
+			return 0, expired{sent: sent}
+		}
 		if n := c.drain(p); n > 0 {
 			c.mu.Unlock()
 			return n, nil
@@ -65,8 +70,6 @@ func (c *conn) readable() (own net.Conn, err error) {
 		return nil, io.EOF
 	case c.head == nil && c.own != nil:
 		return c.own, nil
-	case c.passed(c.readBy):
-		return nil, expired{sent: c.unresolved > 0 || c.ran}
 	}
 	return nil, nil
 }
