@@ -120,18 +120,13 @@ var (
 		err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time out of memory
 		return err
 	}
+	//nolint:ineffassign,staticcheck // it shows calls, and no errors
 	_ = func(ctx context.Context, db *redispipe.Client) (string, redisreply.Done, error) {
 		type User struct{ Name string }
 		var a int64
 		var user User
 		name, err := cmd.Get[string]("user:1").Do(ctx, db)
-		if err != nil {
-			return "", redisreply.Done(false), err
-		}
 		ok, err := cmd.Set("k", "v", cmd.EX(time.Minute), cmd.NX).Do(ctx, db)
-		if err != nil {
-			return name, ok, err
-		}
 		err = redis.Batch(ctx, db, cmd.Incr("a").Into(&a), cmd.HGetAll[User]("user:1").Into(&user))
 		return name, ok, err
 	}
