@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
 	"strings"
@@ -113,6 +114,39 @@ func TestSessionReuse(t *testing.T) {
 		}))
 	}
 	require.Equal(t, 2, clients(t, redis.Sync{S: conn}))
+}
+
+// Pushes that come behind each reply, those of the handshake too, harm neither a session nor who
+// has its connection next.
+func TestSessionPushes(t *testing.T) {
+	push := ">2\r\n" + faulty.ScriptedBulk("MIGRATED") + ":1\r\n"
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		reply := "+OK\r\n"
+		switch r.Cmd {
+		case "HELLO":
+			reply = "%1\r\n+proto\r\n:3\r\n"
+		case "RESET":
+			reply = "+RESET\r\n"
+		case "PING":
+			reply = "+PONG\r\n"
+		case "ECHO":
+			reply = faulty.ScriptedBulk(r.Args[0])
+		}
+		_, err := io.WriteString(c, reply+push+push)
+		return err
+	}})
+	opts := oneDedicated
+	opts.Protocol = 3
+	conn := connect(t, server.Addr(), opts)
+	for range 3 {
+		require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
+			for range 3 {
+				require.Equal(t, []byte("hi"), session.Do("ECHO", "hi"))
+			}
+			return nil
+		}))
+	}
+	require.EqualValues(t, 1, conn.Stats().Dedicated.Connects)
 }
 
 func TestSessionMisuse(t *testing.T) {

@@ -51,8 +51,29 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	return nil
 }
 
-// quiet is check without asking the server.
+// quiet is check without asking the server. Pushes, which answer no request, are skipped.
 func (c *Conn) quiet() error {
+	for {
+		if why := c.nothingCame(); why != peer.ErrUnsolicited {
+			return why
+		}
+		c.prepare(0)
+		if c.Dec.Buffered() == 0 {
+			if err := c.Dec.AwaitMore(); err != nil {
+				return err
+			}
+		}
+		if !c.Dec.AtPush() {
+			return peer.ErrUnsolicited
+		}
+		if err := c.Dec.SkipPush(); err != nil {
+			return err
+		}
+	}
+}
+
+// nothingCame returns ErrUnsolicited if there is something to be read, as far as one can look.
+func (c *Conn) nothingCame() error {
 	switch {
 	case c.Dec.Buffered() > 0:
 		return peer.ErrUnsolicited

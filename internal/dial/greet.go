@@ -41,6 +41,11 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 			return err
 		}
 	}
+	for s.Dec.AtPush() {
+		if err := s.Dec.SkipPush(); err != nil {
+			return handshakeError(err)
+		}
+	}
 	if s.Dec.Buffered() > 0 {
 		return ErrInit.New("the server sent more than was asked for")
 	}

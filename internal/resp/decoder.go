@@ -64,17 +64,31 @@ func (d *Decoder) Next() (byte, error) {
 		if err != nil {
 			return 0, d.ioError(err)
 		}
-		if head[0] != '>' || d.forms == &resp2 {
+		if !d.AtPush() {
 			return head[0], nil
 		}
-		h, _, err := d.head(0)
-		if err == nil {
-			err = d.discard(h, 0)
-		}
-		if err != nil {
+		if err = d.SkipPush(); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// AtPush reports whether a push is what has come next.
+func (d *Decoder) AtPush() bool {
+	if d.r.Buffered() == 0 || d.forms == &resp2 {
+		return false
+	}
+	head, _ := d.r.Peek(1)
+	return head[0] == '>'
+}
+
+// SkipPush reads the push that has come next, and waits for what is left of it.
+func (d *Decoder) SkipPush() error {
+	h, _, err := d.head(0)
+	if err != nil {
+		return err
+	}
+	return d.discard(h, 0)
 }
 
 // value reads the next value of a reply, nested depth deep.

@@ -54,7 +54,7 @@ func (d *Decoder) push(h header, p *Push) error {
 	}
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
 	for i := range max(1, h.n-1) {
-		el, line, err := d.head(1)
+		el, line, err := d.begin(1)
 		switch {
 		case err != nil:
 			return err
