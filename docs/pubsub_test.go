@@ -34,7 +34,7 @@ func Example_pubsub() {
 // been missed.
 func listen(ctx context.Context, conn *redisconn.Connection, handle func(string, []byte),
 	reload func([]redispubsub.Topic, time.Time, time.Time)) error {
-	subscriber, err := redispubsub.New(conn, redispubsub.Opts{}) // or NewCluster(cluster, …), or db.Subscriber()
+	subscriber, err := redispubsub.New(conn, redispubsub.Opts{}) // or NewCluster(cluster, …); or subscriber := db.Subscriber(), which db closes
 	if err != nil {
 		return err
 	}
