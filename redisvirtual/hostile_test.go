@@ -52,6 +52,7 @@ func TestHalf(t *testing.T) {
 // What comes in pieces is found as what comes whole.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\nrest"), 3)
+	f.Add([]byte("*1\r\n$4\r\nPING\r\n"), 0)
 	f.Add([]byte("*-1\r\n*0\r\n*1\r\n$0\r\n\r\n"), 1)
 	f.Fuzz(func(t *testing.T, in []byte, cut int) {
 		var whole, pieces scan

@@ -42,6 +42,9 @@ const (
 // request returns where the first request of buf ends, or 0 if it is not complete. empty is
 // set if it has no words, and needs no answer.
 func (s *scan) request(buf []byte) (end int, empty bool, p problem) {
+	if len(buf) == 0 {
+		return 0, false, noProblem
+	}
 	if !s.begun {
 		n, at, p := number(buf, 0, tooManyWords, longCount)
 		switch {
