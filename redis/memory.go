@@ -11,7 +11,7 @@ func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire
 	scratch := wire.GetScratch()
 	var got wire.Remembered
 	var bad int
-	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad < 0 { // else who sends it says so
+	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad < 0 { // else the sender returns the error
 		got, ok = m.Recall(scratch.Buf)
 	}
 	wire.PutScratch(scratch)

@@ -27,41 +27,30 @@ const (
 
 func main() {
 	log.SetFlags(0)
-	for _, target := range os.Args[1:] {
-		if err := record(target); err != nil {
-			log.Fatalf("%s: %v", target, err)
-		}
+	if err := live.Record(recordDir, os.Args[1:], record); err != nil {
+		log.Fatal(err)
 	}
 	if err := generate(); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// record asks a server for its commands and writes them down.
-func record(target string) error {
-	server, err := live.Open(target)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	version, err := server.Version()
-	if err != nil {
-		return err
-	}
+// record is what is recorded of a server: its commands, and which arguments are times.
+func record(server *live.Server) ([]byte, error) {
 	reply, err := server.Do("COMMAND")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	commands, err := parseReply(reply)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	docs, err := server.Do("COMMAND", "DOCS")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	addTimes(commands, docs)
-	return os.WriteFile(filepath.Join(recordDir, version+".txt"), formatRecord(commands), 0o644)
+	return formatRecord(commands), nil
 }
 
 // generate makes the table out of all records.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/joomcode/redispipe/internal/command/live"
 )
 
 // A record is a text with a line per command, sorted by name:
@@ -74,9 +76,9 @@ func parseReply(reply any) (entries []entry, err error) {
 // formatSpec writes a key spec as in a record. In the reply it is a list of
 // names and values in turn: flags, begin_search and find_keys.
 func formatSpec(spec any) string {
-	fields := pairs(spec)
+	fields := live.Pairs(spec)
 	part := func(name string) string {
-		search := pairs(fields[name])
+		search := live.Pairs(fields[name])
 		text := search["type"].(string)
 		values, _ := search["spec"].([]any)
 		for i := 1; i < len(values); i += 2 {
@@ -91,16 +93,6 @@ func formatSpec(spec any) string {
 		}
 	}
 	return text
-}
-
-// pairs makes a map of a list of names and values in turn.
-func pairs(list any) map[string]any {
-	m := make(map[string]any)
-	items, _ := list.([]any)
-	for i := 1; i < len(items); i += 2 {
-		m[items[i-1].(string)] = items[i]
-	}
-	return m
 }
 
 func formatRecord(entries []entry) []byte {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/joomcode/redispipe/internal/command/live"
 )
 
 // timePrefix begins what a record has of an argument that is a duration. After it comes the
@@ -43,8 +45,8 @@ func addTimes(entries []entry, docs any) {
 // readDocs reads the documentation of commands, which is a list of their names and descriptions
 // in turn.
 func readDocs(docs any, times map[string][]string) {
-	for name, doc := range pairs(docs) {
-		fields := pairs(doc)
+	for name, doc := range live.Pairs(docs) {
+		fields := live.Pairs(doc)
 		args, _ := fields["arguments"].([]any)
 		if found := timesOf(args, 1+strings.Count(name, "|")); len(found) > 0 {
 			times[name] = found
@@ -57,7 +59,7 @@ func readDocs(docs any, times map[string][]string) {
 // is not known.
 func timesOf(args []any, position int) (times []string) {
 	for i, arg := range args {
-		fields := pairs(arg)
+		fields := live.Pairs(arg)
 		name, _ := fields["name"].(string)
 		kind, _ := fields["type"].(string)
 		token, option := fields["token"].(string)

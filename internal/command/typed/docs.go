@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/joomcode/redispipe/internal/command/live"
 )
 
 // A record is a text with a line per command, sorted by name, and below it a line per
@@ -51,9 +53,9 @@ func isContainer(subcommands map[string]any, name string) bool {
 
 // parseDocs reads the reply of COMMAND DOCS.
 func parseDocs(reply any) (docs []*doc) {
-	for name, value := range pairs(reply) {
-		fields := pairs(value)
-		subcommands := pairs(fields["subcommands"])
+	for name, value := range live.Pairs(reply) {
+		fields := live.Pairs(value)
+		subcommands := live.Pairs(fields["subcommands"])
 		docs = append(docs, parseDocs(fields["subcommands"])...)
 		if isContainer(subcommands, name) {
 			continue
@@ -77,7 +79,7 @@ func parseDocs(reply any) (docs []*doc) {
 func parseArgs(list any) (args []*arg) {
 	items, _ := list.([]any)
 	for _, item := range items {
-		fields := pairs(item)
+		fields := live.Pairs(item)
 		a := &arg{
 			name: text(fields["name"]), kind: text(fields["type"]), since: text(fields["since"]),
 			flags: texts(fields["flags"]), args: parseArgs(fields["arguments"]),
@@ -86,16 +88,6 @@ func parseArgs(list any) (args []*arg) {
 		args = append(args, a)
 	}
 	return args
-}
-
-// pairs makes a map of a list of names and values in turn.
-func pairs(list any) map[string]any {
-	m := make(map[string]any)
-	items, _ := list.([]any)
-	for i := 1; i < len(items); i += 2 {
-		m[items[i-1].(string)] = items[i]
-	}
-	return m
 }
 
 // text is a value as one line without the separator.

@@ -22,32 +22,21 @@ const home = "../internal/command/typed"
 func main() {
 	log.SetFlags(0)
 	flag.Parse()
-	for _, target := range flag.Args() {
-		if err := record(target); err != nil {
-			log.Fatalf("%s: %v", target, err)
-		}
+	if err := live.Record(filepath.Join(home, "servers"), flag.Args(), record); err != nil {
+		log.Fatal(err)
 	}
 	if err := generate(home, "."); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// record asks a server for its commands and writes them down.
-func record(target string) error {
-	server, err := live.Open(target)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	version, err := server.Version()
-	if err != nil {
-		return err
-	}
+// record is what is recorded of a server: its commands.
+func record(server *live.Server) ([]byte, error) {
 	reply, err := server.Do("COMMAND", "DOCS")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(filepath.Join(home, "servers", version+".txt"), formatDocs(parseDocs(reply)), 0o644)
+	return formatDocs(parseDocs(reply)), nil
 }
 
 // generate writes the package of all records.
