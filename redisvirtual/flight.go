@@ -35,7 +35,8 @@ type flight struct {
 	// Guarded by conn.mu.
 	sending bool                // the sender has it still
 	gone    bool                // it is read, and goes back to the pool when it is sent
-	room    wire.CapacityWaiter // the queue was full, and it is to be sent again
+	from    uint64              // the request that is being sent, or the first of them
+	room    wire.CapacityWaiter // the queue was full, and what is being sent is to be sent again
 }
 
 // reply is what a request was answered with. It belongs to whoever resolves it until done is
@@ -120,7 +121,7 @@ func (f *flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 func (f *flight) Resolve(res any, n uint64) {
 	r := &f.replies[n]
 	failure := redis.AsErrorx(res)
-	if failure != nil && failure.IsOfType(redis.ErrQueueFull) && f.c.awaitsRoom(f, failure) {
+	if failure != nil && failure.IsOfType(redis.ErrQueueFull) && f.c.awaitsRoom(f, n, failure) {
 		return
 	}
 	if failure != nil && !failure.IsOfType(redis.ErrResult) {

@@ -160,11 +160,11 @@ func (c *conn) launch(f *flight, asking bool) error {
 	case c.to.several():
 		for i := range f.reqs {
 			if err == nil {
-				err = c.untilRoom(f, func() { c.to.sender.SendEncoded(&f.reqs[i], f, uint64(i)) })
+				err = c.untilRoom(f, uint64(i), func() { c.to.sender.SendEncoded(&f.reqs[i], f, uint64(i)) })
 			}
 		}
 	case len(f.reqs) == 1:
-		err = c.untilRoom(f, func() { c.to.shared.SendEncodedAsk(&f.reqs[0], f, 0, asking) })
+		err = c.untilRoom(f, 0, func() { c.to.shared.SendEncodedAsk(&f.reqs[0], f, 0, asking) })
 	default:
 		for i := range f.reqs {
 			f.refs = append(f.refs, &f.reqs[i])
@@ -173,7 +173,7 @@ func (c *conn) launch(f *flight, asking bool) error {
 		if asking {
 			flags = redisconn.DoAsking
 		}
-		err = c.untilRoom(f, func() { c.to.shared.SendEncodedBatch(f.refs, f, 0, flags) })
+		err = c.untilRoom(f, 0, func() { c.to.shared.SendEncodedBatch(f.refs, f, 0, flags) })
 	}
 	c.sent(f)
 	return err
@@ -188,8 +188,12 @@ func (c *conn) sent(f *flight) {
 	}
 }
 
-// untilRoom calls send, and again each time there may be room in a queue that was full.
-func (c *conn) untilRoom(f *flight, send func()) error {
+// untilRoom calls send, which sends the requests of a flight from one of them on, and again each
+// time there may be room in a queue that was full.
+func (c *conn) untilRoom(f *flight, from uint64, send func()) error {
+	c.mu.Lock()
+	f.from = from
+	c.mu.Unlock()
 	for {
 		send()
 		c.mu.Lock()
@@ -225,16 +229,18 @@ func (c *conn) overdue(f *flight) error {
 	return expired{sent: sent}
 }
 
-// awaitsRoom reports whether a flight that was refused is to be sent again.
-func (c *conn) awaitsRoom(f *flight, full *errorx.Error) bool {
+// awaitsRoom reports whether a request of a flight that was refused is to be sent again: not one
+// that was sent before, and refused where it was redirected to.
+func (c *conn) awaitsRoom(f *flight, n uint64, full *errorx.Error) bool {
 	room, ok := full.Property(errs.EKCapacity)
 	if !ok {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f.sending {
+	awaits := f.sending && n >= f.from
+	if awaits {
 		f.room = room.(wire.CapacityWaiter)
 	}
-	return f.sending
+	return awaits
 }
