@@ -106,15 +106,19 @@ func (f *flight) reply() *reply {
 	return &f.replies[n]
 }
 
-// DecodeReply implements resp.ReplyDecoder.
+// inFrame is the result of a reply that is in its frame, and says nothing to a sender.
+var inFrame any = new(flight)
+
+// DecodeReply implements resp.ReplyDecoder. It may be called again, for a request that was sent
+// again.
 func (f *flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	r := &f.replies[n]
 	frame, refused, err := d.AppendFrame(r.frame[:0])
-	r.frame, r.framed = frame, true
-	if refused != nil {
+	r.frame = frame
+	if refused != nil && refused.IsOfType(redis.ErrResult) {
 		return refused, err
 	}
-	return nil, err
+	return inFrame, err // also a redirect that is malformed, as a script can answer
 }
 
 // Resolve implements redis.Future.
@@ -124,9 +128,12 @@ func (f *flight) Resolve(res any, n uint64) {
 	if failure != nil && failure.IsOfType(redis.ErrQueueFull) && f.c.awaitsRoom(f, n, failure) {
 		return
 	}
-	if failure != nil && !failure.IsOfType(redis.ErrResult) {
+	r.framed = res == inFrame
+	switch {
+	case r.framed:
+	case failure != nil && !failure.IsOfType(redis.ErrResult):
 		r.frame, r.lost = refusedHere(r.frame[:0], failure)
-	} else if !r.framed {
+	default:
 		r.frame = appendResult(r.frame[:0], res, f.c.to.protocol)
 	}
 	if f.whole && int(n) == len(f.replies)-1 {

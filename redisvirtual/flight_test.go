@@ -2,14 +2,43 @@ package redisvirtual
 
 import (
 	"context"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
+
+// A server that has paused its clients says that a command was unblocked, and runs it later: what
+// it answers then is the reply.
+func TestReplyBehindUnblocked(t *testing.T) {
+	const unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+	for _, reply := range []string{"*2\r\n$1\r\nk\r\n$1\r\nx\r\n", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"} {
+		paused := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			if r.Cmd != "BLPOP" {
+				_, err := io.WriteString(c, "+OK\r\n")
+				return err
+			}
+			_, err := io.WriteString(c, unblocked+reply)
+			return err
+		}})
+		v := over(t, connect(t, paused.Addr(), redisconn.Opts{}))
+		v.say(words("BLPOP", "k", "0"))
+		v.hear(reply)
+	}
+}
+
+// A script can answer with what looks like a redirect. It is a reply like others.
+func TestMalformedRedirect(t *testing.T) {
+	v := virtual(t)
+	v.say(words("EVAL", "return redis.error_reply('MOVED nowhere')", "0") + words("ECHO", "next"))
+	v.hear("-MOVED nowhere\r\n$4\r\nnext\r\n")
+}
 
 // room is in a queue that is full no more.
 type room struct{}
