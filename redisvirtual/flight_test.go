@@ -3,7 +3,9 @@ package redisvirtual
 import (
 	"context"
 	"io"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,6 +46,35 @@ func TestMalformedRedirect(t *testing.T) {
 type room struct{}
 
 func (room) AwaitCapacity(context.Context) error { return nil }
+
+// noRoom is in a queue that stays full.
+type noRoom struct{}
+
+func (noRoom) AwaitCapacity(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// halfFull is a cluster in which one node takes requests, and another has a queue that is full.
+type halfFull struct{ wire.Inner[redis.Future] }
+
+func (halfFull) WantsSlot() bool { return true }
+
+func (halfFull) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
+	if n > 0 {
+		cb.Resolve(redis.ErrQueueFull.New("full").WithProperty(errs.EKCapacity, noRoom{}), n)
+	}
+}
+
+// A Write for which there is no room in time does not say that nothing was sent, if the first of
+// its requests was.
+func TestQueueFullBehindSent(t *testing.T) {
+	c := newConn(&servers{sender: halfFull{}, protocol: 2})
+	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
+	_, err := c.Write([]byte(words("INCR", "a") + words("INCR", "b")))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.False(t, retried(err), "the first may have run")
+}
 
 // redirecting is a cluster whose first request goes on to a node whose queue is full, while the
 // second one is sent.

@@ -220,7 +220,7 @@ func (c *conn) untilRoom(f *flight, from uint64, send func()) error {
 func (c *conn) overdue(f *flight) error {
 	c.mu.Lock()
 	closed := c.closed
-	sent := c.ran || c.unresolved > len(f.replies)
+	sent := c.ran || c.unresolved > len(f.replies)-int(f.from)
 	c.mu.Unlock()
 	if closed {
 		return net.ErrClosed
