@@ -40,11 +40,15 @@ func (n *nodes) check() {
 // feed returns the feed of the node that serves a slot, and the lease for what is read there
 // from now on; nil if there is none.
 func (n *nodes) feed(slot int) (*feed, *lease) {
+	slot = max(slot, 0)
 	for {
 		p := n.placed.Load()
-		f := p.of[max(slot, 0)]
+		f := p.of[slot]
 		if f == nil {
 			return nil, nil
+		}
+		if n.one == nil && p.feeds[n.master(slot)] != f {
+			return f, nil // what was written to the new master may be missing on this one
 		}
 		l := f.lease.Load()
 		// A lease that is as new as a placement without the slot must not be taken for it.
