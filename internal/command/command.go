@@ -53,6 +53,12 @@ type Info struct {
 	keys  [maxSpecs]spec
 }
 
+// group is commands that are alike but for their names.
+type group struct {
+	like  Info
+	names []string
+}
+
 // Is reports whether any of the flags is set. It is false for a nil Info.
 func (i *Info) Is(f Flags) bool {
 	return i != nil && i.Flags&f != 0
@@ -72,19 +78,24 @@ type folded struct{ first, second, third, fourth uint64 }
 // half of it and so two probes find nearly every name.
 const indexSize = 2048
 
-// names are those of the table, and index is a hash table of them with linear
-// probing: positions in table plus one, and zero for none. Both are only read
-// after the package's initialization.
-var names, index = func() (n [len(table)]folded, idx [indexSize]uint16) {
-	for i := range table {
-		n[i] = fold(table[i].Name)
-		h := n[i].hash()
-		for idx[h] != 0 {
-			h = (h + 1) % indexSize
+// table has the commands of all groups, names their names, and index is a hash table of
+// them with linear probing: positions in table plus one, and zero for none. All of it is only
+// read after the package's initialization.
+var table, names, index = func() (t [tableSize]Info, n [tableSize]folded, idx [indexSize]uint16) {
+	i := 0
+	for _, g := range groups {
+		for _, name := range g.names {
+			t[i], n[i] = g.like, fold(name)
+			t[i].Name = name
+			h := n[i].hash()
+			for idx[h] != 0 {
+				h = (h + 1) % indexSize
+			}
+			i++
+			idx[h] = uint16(i)
 		}
-		idx[h] = uint16(i + 1)
 	}
-	return n, idx
+	return t, n, idx
 }()
 
 // Lookup finds a command by its name, of one word or of two with one space

@@ -181,20 +181,13 @@ func (m *merger) source() ([]byte, error) {
 		fmt.Fprintf(&b, "word%s %s\n", w, []string{"word = iota", ""}[min(i, 1)])
 	}
 	fmt.Fprintf(&b, ")\n\nvar words = [...]string{\"%s\"}\n\n", strings.Join(keywords, `", "`))
-	fmt.Fprint(&b, "var table = [...]Info{\n")
-	for _, name := range slices.Sorted(maps.Keys(m.commands)) {
-		c := m.commands[name]
-		fmt.Fprintf(&b, "{Name: %q", name)
-		if flags := m.flags(name); flags != "" {
-			fmt.Fprintf(&b, ", Flags: %s", flags)
-		}
-		if class := c.class(name); class != "" {
-			fmt.Fprintf(&b, ", Class: %s", class)
-		}
-		if c.specs != "" {
-			fmt.Fprintf(&b, ", keys: [maxSpecs]spec{%s}", c.specs)
-		}
-		fmt.Fprint(&b, "},\n")
+	groups := m.groups()
+	fmt.Fprintf(&b, "// tableSize is how many commands the groups have.\nconst tableSize = %d\n\n", len(m.commands))
+	fmt.Fprint(&b, "// groups are the commands, with what those of a group have in common.\nvar groups = [...]group{\n")
+	for _, like := range slices.Sorted(maps.Keys(groups)) {
+		fmt.Fprintf(&b, "{Info{%s}, []string{", like)
+		writeNames(&b, groups[like])
+		fmt.Fprint(&b, "}},\n")
 	}
 	fmt.Fprint(&b, "}\n\n// timeArgs are the arguments that are durations, by the name of the command.\nvar timeArgs = map[string][]timeArg{\n")
 	for _, name := range slices.Sorted(maps.Keys(m.commands)) {
@@ -204,6 +197,46 @@ func (m *merger) source() ([]byte, error) {
 	}
 	fmt.Fprint(&b, "}\n")
 	return format.Source(b.Bytes())
+}
+
+// groups returns the names of the commands, sorted, by what the table has of them beside the
+// name, in Go.
+func (m *merger) groups() map[string][]string {
+	groups := make(map[string][]string)
+	for _, name := range slices.Sorted(maps.Keys(m.commands)) {
+		var fields []string
+		if flags := m.flags(name); flags != "" {
+			fields = append(fields, "Flags: "+flags)
+		}
+		c := m.commands[name]
+		if class := c.class(name); class != "" {
+			fields = append(fields, "Class: "+class)
+		}
+		if c.specs != "" {
+			fields = append(fields, "keys: [maxSpecs]spec{"+c.specs+"}")
+		}
+		like := strings.Join(fields, ", ")
+		groups[like] = append(groups[like], name)
+	}
+	return groups
+}
+
+// lineLength is how long a line of several names may be.
+const lineLength = 100
+
+// writeNames writes the elements of a list of names.
+func writeNames(b *bytes.Buffer, names []string) {
+	list := `"` + strings.Join(names, `", "`) + `"`
+	for len(list) > lineLength {
+		end := strings.LastIndex(list[:lineLength], ", ") + 1
+		fmt.Fprintf(b, "\n%s", list[:end])
+		list = list[end+1:]
+	}
+	if len(names) > 1 && b.Bytes()[b.Len()-1] == ',' {
+		fmt.Fprintf(b, "\n%s,\n", list)
+		return
+	}
+	fmt.Fprint(b, list)
 }
 
 // checkRules finds names in the rules that no server knows: typos.
