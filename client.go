@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -111,7 +112,7 @@ func (c *Client) Cluster() *rediscluster.Cluster { return c.servers.cluster() }
 // ctx is done, and closes the client. The error says how many were left.
 func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
 	}
 	c.subscribing.Lock()
 	if c.subscriber != nil {

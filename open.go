@@ -3,6 +3,7 @@ package redispipe
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
@@ -32,7 +33,7 @@ import (
 // [rediscluster.NewCluster], [rediscluster.NewSentinel] and [rediscluster.NewReplicated].
 func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if ctx == nil {
-		return nil, redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return nil, redis.Err(errs.NilContext())
 	}
 	if ctx.Err() != nil {
 		return nil, redis.Err(redis.ErrContextClosed.Wrap(life.Reason(ctx), "the context has ended"))

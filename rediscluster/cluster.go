@@ -70,7 +70,7 @@ type ClusterHandle struct {
 // newCluster makes a Cluster with the source of its topology.
 func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Cluster) source) (*Cluster, error) {
 	if ctx == nil {
-		return nil, redis.ErrContextIsNil.New("context is nil")
+		return nil, errs.NilContext()
 	}
 	if len(addrs) == 0 && opts.Addrs == nil {
 		return nil, redis.ErrNoAddressProvided.New("no address is given")

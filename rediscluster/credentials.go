@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -16,7 +17,7 @@ import (
 // [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return errs.NilContext()
 	}
 	if c.closed.Load() {
 		return c.errClosed()

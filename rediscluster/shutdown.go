@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -14,7 +15,7 @@ import (
 // on a connection may have run, those between two attempts have not.
 func (c *Cluster) Shutdown(ctx context.Context) error {
 	if ctx == nil {
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
 	}
 	c.draining.Store(true)
 	defer c.Close()

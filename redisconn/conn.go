@@ -10,6 +10,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/pipe"
@@ -69,7 +70,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 // connect is Connect of a connection that is tracking something, unless that is nil.
 func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connection, error) {
 	if ctx == nil {
-		return nil, redis.ErrContextIsNil.New("context is nil")
+		return nil, errs.NilContext()
 	}
 	parsed, err := dial.ParseAddress(addr)
 	if err != nil {

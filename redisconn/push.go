@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/push"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // PushSocket is a socket to the server of a [Connection], beside the shared one, for
@@ -20,7 +20,7 @@ type PushSocket = push.Socket
 // DialTimeout bound only the dialing. The user needs the permission to PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	if ctx == nil {
-		return nil, redis.ErrContextIsNil.New("context is nil")
+		return nil, errs.NilContext()
 	}
 	if c.ctx.Err() != nil {
 		return nil, c.errClosed()

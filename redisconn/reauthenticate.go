@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/request"
@@ -37,7 +38,7 @@ import (
 // [redis.ErrCommandForbidden]: send AUTH yourself.
 func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
 	}
 	if c.opts.ScriptMode {
 		return redis.Err(c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH")))

@@ -26,7 +26,7 @@ var (
 // says how many there were; each open session counts as one.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
 	// What blocks is unblocked through the shared connection, which drains only then.

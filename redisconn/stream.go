@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -25,7 +26,7 @@ import (
 // written, it did not run, but the error is [redis.ErrIO].
 func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args ...any) any {
 	if ctx == nil {
-		return redis.ErrContextIsNil.New("context is nil")
+		return errs.NilContext()
 	}
 	req := redis.Request{Cmd: cmd, Args: args}
 	if err := redis.CheckRequest(redis.Request{Cmd: cmd, Args: plainArgs(args)}, true); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -18,7 +19,7 @@ import (
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if ctx == nil {
-			yield(nil, redis.Err(redis.ErrContextIsNil.New("context is nil")))
+			yield(nil, redis.Err(errs.NilContext()))
 			return
 		}
 		in := s.set.Inbox

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pubsub"
@@ -45,7 +46,7 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // also waits until its old owner has given it up, and all nodes know the new one.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
 	}
 	s.s.hooks.Around(ctx, operation(redis.OperationSubscribe, topics), func() redis.Completion {
 		var addr string
@@ -99,7 +100,7 @@ func (s *Subscription) add(topics []pubsub.Topic) (*wanted.Call, error) {
 // confirmed, or ctx is done. Topics that are not subscribed are ignored.
 func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
 	}
 	s.s.hooks.Around(ctx, operation(redis.OperationUnsubscribe, topics), func() redis.Completion {
 		var addr string
