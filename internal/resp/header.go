@@ -8,6 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
+const crlf = "\r\n"
+
 // form is what follows the first line of a value.
 type form uint8
 
@@ -154,6 +156,15 @@ func oneLine(line []byte) (any, error) {
 	}
 	return nil, errLine(errs.ErrResponseFormat, line)
 }
+
+// Results that come often are boxed once.
+var (
+	resultOK     any = "OK"
+	resultQueued any = "QUEUED"
+	resultPong   any = "PONG"
+	resultEmpty  any = []byte{}
+	resultNone   any = []any{}
+)
 
 func simple(body []byte) (any, error) {
 	switch string(body) {

@@ -46,8 +46,6 @@ func (d *Decoder) text(n int, own []byte, keeps bool) (text []byte, lies bool, e
 	}
 }
 
-const crlf = "\r\n"
-
 // end reads what follows a string.
 func (d *Decoder) end() error {
 	end, err := d.r.Peek(len(crlf))
@@ -99,4 +97,28 @@ func (d *Decoder) marked(h header) (any, error) {
 		return nil, errs.ErrResponseFormat.New("verbatim string has no format")
 	}
 	return string(text[4:]), nil
+}
+
+// DecodeTo reads the next reply. If that is a bulk string, the string is written to w
+// as it arrives, and its length is the result (int64). Any other reply is returned as
+// by Decode. An error of w is an [ErrIO], after which the decoder can't be used any
+// more.
+func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
+	d.size = 0
+	h, line, err := d.begin(0)
+	if err != nil {
+		return nil, err
+	}
+	if h.kind != '$' || h.form != ofText {
+		return d.rest(h, line, 0)
+	}
+	m, err := io.CopyN(w, d.r, int64(h.n))
+	d.size += int(m)
+	switch err {
+	case nil:
+		return int64(h.n), d.end()
+	case io.EOF:
+		return nil, d.ioError(err)
+	}
+	return nil, errs.ErrIO.Wrap(err, "streaming a reply")
 }
