@@ -107,6 +107,11 @@ func (c *Client) Connection() *redisconn.Connection { return c.servers.connectio
 // server.
 func (c *Client) Cluster() *rediscluster.Cluster { return c.servers.cluster() }
 
+// Reauthenticate asks CredentialsProvider for new credentials, and sends them on all open
+// connections, without a failed request: see [redisconn.Connection.Reauthenticate] and
+// [rediscluster.Cluster.Reauthenticate]. Calling it again is safe.
+func (c *Client) Reauthenticate(ctx context.Context) error { return c.servers.Reauthenticate(ctx) }
+
 // Shutdown closes the subscriber, accepts no more requests (they end with
 // [redis.ErrContextClosed], not sent), waits until those that were accepted are answered or
 // ctx is done, and closes the client. The error says how many were left.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestTopologies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer requireNoneLeft(t)
 			for use, do := range map[string]func(*testing.T, string, int){
-				"requests": useRequests, "hooks": useHooks, "stats": useStats, "subscriber": useSubscriber, "shutdown": useShutdown,
+				"requests": useRequests, "hooks": useHooks, "stats": useStats, "subscriber": useSubscriber, "credentials": useCredentials, "shutdown": useShutdown,
 			} {
 				t.Run(use, func(t *testing.T) { do(t, topology.url, topology.nodes) })
 			}
@@ -190,6 +191,24 @@ func requireClosed(t *testing.T, sub *redispubsub.Subscription, handle func(redi
 		}
 	}
 	require.True(t, redis.AsErrorx(last).IsOfType(redispubsub.ErrClosed), "%v", last)
+}
+
+// Reauthenticate asks for credentials again, for the connections that are open.
+func useCredentials(t *testing.T, url string, _ int) {
+	var asked atomic.Int64
+	c := open(t, url, redispipe.Conn(func(o *redisconn.Opts) {
+		o.CredentialsProvider = func(context.Context) (redisconn.Credentials, error) {
+			asked.Add(1)
+			return redisconn.Credentials{Username: "default", Password: "of a user who needs none"}, nil
+		}
+	}))
+	require.Equal(t, "OK", c.Do(t.Context(), "SET", "k", 1))
+	before := asked.Load()
+	require.NoError(t, c.Reauthenticate(t.Context()))
+	require.Greater(t, asked.Load(), before)
+	require.Equal(t, []byte("1"), c.Do(t.Context(), "GET", "k"))
+	c.Close()
+	require.ErrorIs(t, c.Reauthenticate(t.Context()), redis.ErrNotSent)
 }
 
 // Shutdown answers what was accepted, and ends the subscriber first.

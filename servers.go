@@ -13,6 +13,7 @@ import (
 type servers interface {
 	Close()
 	Shutdown(ctx context.Context) error
+	Reauthenticate(ctx context.Context) error
 	withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender
 	stats() rediscluster.Stats
 	subscribe(opts redispubsub.Opts) *redispubsub.Subscriber

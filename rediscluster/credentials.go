@@ -17,10 +17,10 @@ import (
 // [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
-		return errs.NilContext()
+		return redis.Err(errs.NilContext())
 	}
 	if c.closed.Load() {
-		return c.errClosed()
+		return redis.Err(c.errClosed())
 	}
 	links := c.refresher.links()
 	errs := make(chan error, len(links))

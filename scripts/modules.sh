@@ -9,7 +9,7 @@ set -euf # nothing is to be expanded
 
 cd "$(dirname "$0")/.."
 programs="internal/oracle internal/torture internal/quickstart"
-others="internal/bench internal/virtualpeers contrib/redisotel contrib/redisprom"
+others="internal/bench internal/virtualpeers contrib/redisotel contrib/redisprom contrib/redistoken"
 patterns=$1
 code=0
 shift
