@@ -15,6 +15,7 @@ func TestHostile(t *testing.T) {
 		own   bool // the server answers otherwise: it does not look whether lines end in CRLF, nor behind a zero
 	}{
 		{input: "*1\r\n$600000000\r\n"}, {input: "*1\r\n$-1\r\n"}, {input: "*1\r\n$+1\r\n"}, {input: "*1\r\n$01\r\n"},
+		{input: "*1\r\n$-0\r\n\r\n"}, {input: "*2\r\n$4\r\nECHO\r\n$-0\r\n\r\n"}, {input: "*-0\r\n"},
 		{input: "*99999999999\r\n"}, {input: "*x\r\n"}, {input: "*3000000000\r\n"}, {input: "*1\r\n+PING\r\n"}, {input: "*1\r\n:1\r\n"},
 		{input: "*" + strings.Repeat("1", 70000)}, {input: "*1\r\n$" + strings.Repeat("1", 70000)}, {input: strings.Repeat("x", 70000)},
 		{input: "set \"unbalanced\r\n"}, {input: "set 'a'b\r\n"},
@@ -54,6 +55,7 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\nrest"), 3)
 	f.Add([]byte("*1\r\n$4\r\nPING\r\n"), 0)
 	f.Add([]byte("*-1\r\n*0\r\n*1\r\n$0\r\n\r\n"), 1)
+	f.Add([]byte("*1\r\n$-0\r\n\r\n"), 1)
 	f.Fuzz(func(t *testing.T, in []byte, cut int) {
 		var whole, pieces scan
 		end, empty, p := whole.request(in)

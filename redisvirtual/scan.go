@@ -108,7 +108,7 @@ func number(buf []byte, at int, bad, long problem) (n, end int, p problem) {
 	if negative {
 		digits = digits[1:]
 	}
-	if len(digits) == 0 || len(digits) > 10 || digits[0] == '0' && len(digits) > 1 {
+	if len(digits) == 0 || len(digits) > 10 || digits[0] == '0' && (negative || len(digits) > 1) {
 		return 0, 0, bad
 	}
 	for _, d := range digits {
