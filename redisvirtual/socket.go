@@ -2,6 +2,7 @@ package redisvirtual
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"net"
 
@@ -48,22 +49,26 @@ func (c *conn) pass(r *wire.Request) (done bool) {
 	return true
 }
 
-// dial dials a socket as the shared one was, and says on it what the client has said.
+// dial dials a socket as the shared one was, and says on it what the client has said. Close, and
+// the time that connecting may take, bound all of it.
 func (c *conn) dial() (net.Conn, error) {
 	dialer, err := c.to.dialer()
 	if err != nil {
 		return nil, err
 	}
-	greeted, failure := dialer.Open(c.context())
+	ctx, cancel := context.WithTimeout(c.context(), dialer.Timeout)
+	defer cancel()
+	greeted, failure := dialer.Open(ctx)
 	if failure != nil {
 		return nil, failure
 	}
 	own := greeted.Conn
 	stop := context.AfterFunc(c.to.ctx, func() { _ = own.Close() })
 	s := &socket{Conn: own, stop: stop}
-	if err := s.replay(c.history()); err != nil {
+	over := context.AfterFunc(ctx, func() { _ = own.Close() })
+	if err := s.replay(c.history()); err != nil || !over() {
 		_ = s.Close()
-		return nil, err
+		return nil, cmp.Or(err, error(dial.ErrConnSetup.New("the handshake has not ended in time")))
 	}
 	return s, nil
 }
