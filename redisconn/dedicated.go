@@ -32,6 +32,7 @@ func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *e
 	var st *queue.Stat
 	if c.stat != nil {
 		st = c.stat(r)
+		r.Typed = r.Typed && st == nil // a logger wants the result
 	}
 	return c.pool.Block(r, cb, n, asking, st)
 }

@@ -43,6 +43,18 @@ func TestReqStatWithoutAuth(t *testing.T) {
 	require.Contains(t, logger.text(), "ECHO")
 }
 
+// A logger gets the result of a blocking request, also of one whose caller has it decoded.
+func TestReqStatOfBlocking(t *testing.T) {
+	s := testbed.NewServer(t)
+	logger := &namingLogger{}
+	sync := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: logger})}
+	require.NoError(t, redis.AsError(s.Do("RPUSH", "from", "element")))
+	var element string
+	require.NoError(t, sync.DoInto(&element, "BLMOVE", "from", "to", "LEFT", "LEFT", 0))
+	require.Equal(t, "element", element)
+	require.Contains(t, logger.text(), fmt.Sprintln("BLMOVE", []any{"from", "to", "LEFT", "LEFT", "0"}, []byte("element")))
+}
+
 // namingLogger keeps what it gets of requests.
 type namingLogger struct {
 	recorder
