@@ -9,7 +9,7 @@ func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.state != Closed {
-		q.changed(q.state, to, q.session)
+		q.countChange(to)
 		q.state, q.session, q.why = to, s, why
 		q.reading = readLoop // the loop of a new session begins with it
 		start = s != nil && q.open != nil && !q.writing
@@ -19,6 +19,21 @@ func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 		q.letIn()
 	}
 	return start
+}
+
+// countChange counts a change of state.
+func (q *Queue) countChange(to State) {
+	switch {
+	case to == Connected:
+		q.connects++
+	case q.state == Connected && to == Disconnected:
+		q.disconnects++
+	case q.state == Connecting && to == Disconnected:
+		q.failedDials++
+	}
+	if q.session != nil {
+		q.readBytes += uint64(q.session.Received())
+	}
 }
 
 // State returns the state.

@@ -68,8 +68,8 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	q.pending += len(q.open.Items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.Buf) - m.bytes
-	if last.Tells {
-		d = q.tellLater()
+	if last.Tells && q.tellLater() {
+		d = MustListen
 	}
 	s, rights := q.duty()
 	return s, d | rights, last, nil

@@ -36,13 +36,14 @@ func (q *Queue) tells(r *wire.Request) bool {
 	return r.Deaf && q.usual < listenLeast/2 && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= 4*q.every())
 }
 
-// tellLater returns the duty of the sender of a request whose caller will be told.
-func (q *Queue) tellLater() (d Duty) {
+// tellLater is called when the caller of a request that enters will be told. It reports whether
+// Listen has to be called for that, by who sends the request.
+func (q *Queue) tellLater() (first bool) {
 	if q.due {
-		return 0
+		return false
 	}
 	q.due, q.called = true, timing.Clock()
-	return MustListen
+	return true
 }
 
 // ListenAfter is when Listen is to be called by who has that duty.

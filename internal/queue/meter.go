@@ -46,8 +46,8 @@ type counters struct {
 	lastRetired                        time.Duration
 }
 
-// take measures and counts a batch that is taken, to be written on s, which may be nil.
-func (m *meter) take(b *Batch, s *Session) {
+// take measures and counts a batch that is taken. calls measures what its futures take.
+func (m *meter) take(b *Batch, calls *timing.Callbacks) {
 	b.Opened, b.Taken = m.opened, timing.Clock()
 	if b.Ready = m.postponed.since; b.Ready == 0 {
 		b.Ready = b.Taken
@@ -56,10 +56,6 @@ func (m *meter) take(b *Batch, s *Session) {
 	b.offset = m.takenBytes
 	m.takenBytes += uint64(len(b.Buf))
 	m.takenSeq = b.lastSeq + 1
-	var calls *timing.Callbacks
-	if s != nil {
-		calls = s.Calls
-	}
 	b.Take(calls)
 	m.writes++
 	m.writtenRequests += uint64(len(b.Items))
@@ -96,19 +92,4 @@ func (m *meter) answered(b *Batch, now time.Duration) {
 		return
 	}
 	m.lastCallback, m.lastRequests, m.lastRetired = d.Callback, n, now
-}
-
-// changed counts a change of state. s is the session before, which may be nil.
-func (m *meter) changed(from, to State, s *Session) {
-	switch {
-	case to == Connected:
-		m.connects++
-	case from == Connected && to == Disconnected:
-		m.disconnects++
-	case from == Connecting && to == Disconnected:
-		m.failedDials++
-	}
-	if s != nil {
-		m.readBytes += uint64(s.Received())
-	}
 }

@@ -5,9 +5,15 @@
 package queue
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Opts are the options of a queue.
@@ -61,3 +67,66 @@ func (q *Queue) Load() int { return int(q.load.Load()) }
 
 // Withheld reports whether nothing of the users' is written any more.
 func (q *Queue) Withheld() bool { return q.withheld.Load() }
+
+// gate admits requests as long as there is room, and callers that wait for room in the
+// order in which they came. All of it is guarded by Queue.mu.
+type gate struct {
+	maxRequests, maxBytes int
+
+	state State
+	why   *errorx.Error // what ended the connection, while disconnected
+
+	pending int // requests accepted and not answered
+	own     int // those of pending that the library has put there for itself
+	bytes   int // bytes accepted and not taken
+	// lingering are requests that were withdrawn, but are in the open batch yet.
+	lingering int
+
+	waiting list.List // of waiter, oldest first
+	// draining is set by Drain, and closed when nothing of the users' is pending.
+	draining chan struct{}
+	drained  bool
+}
+
+// waiter is a caller that waits for room.
+type waiter struct {
+	requests int
+	woken    chan struct{}
+}
+
+// admit returns nil if so many requests may enter, and otherwise the error that they get.
+// More than the bounds may enter if nothing is pending.
+func (g *gate) admit(requests int) *errorx.Error {
+	switch {
+	case g.state == Closed || g.draining != nil:
+		return peer.Closed(context.Background()) // its own context lasts: see admitEntry
+	case g.state == Disconnected:
+		return peer.ErrNotConnected.Wrap(g.why, "not connected")
+	case g.pending > 0 && !g.fits(requests):
+		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", g.pending, g.bytes)
+	}
+	return nil
+}
+
+func (g *gate) fits(requests int) bool {
+	return g.pending+g.lingering+requests <= g.maxRequests && g.bytes < g.maxBytes
+}
+
+// letIn lets in as many of the callers that wait for room as there is room for; all of
+// them, when the connection is lost. It is called when there may be more room, or nothing
+// of the users' is pending any more.
+func (g *gate) letIn() {
+	if g.draining != nil && g.pending == g.own && !g.drained {
+		g.drained = true
+		close(g.draining)
+	}
+	for let := 0; g.waiting.Len() > 0; {
+		first := g.waiting.Front().Value.(waiter)
+		if g.state.Accepts() && !g.fits(let+first.requests) && g.pending+let > 0 {
+			return
+		}
+		let += first.requests
+		g.waiting.Remove(g.waiting.Front())
+		first.woken <- struct{}{}
+	}
+}

@@ -1,6 +1,68 @@
 package queue
 
-import "github.com/joomcode/redispipe/internal/timing"
+import (
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// flight is the batches, in the order of the wire: those in flight, and the open one, which
+// is behind them. A batch is in flight from when it is about to be written until its last
+// reply was read and, if a caller reads, perhaps until that passes the right to read on. All
+// of it is guarded by Queue.mu.
+type flight struct {
+	open *Batch // nil when empty
+	// asking: a batch that was taken is not in flight yet, since its futures are asked
+	// whether they are cancelled. Until it is, nobody but the loop may get the right to
+	// read: requests behind it come after its users' futures.
+	asking     bool
+	head, tail *Batch
+	seq        uint64 // sequence number of the next request
+	spares     spares
+}
+
+// nextSeq numbers a request.
+func (f *flight) nextSeq() (seq uint64) {
+	seq = f.seq
+	f.seq++
+	return seq
+}
+
+// push puts a batch in flight, behind the others.
+func (f *flight) push(b *Batch) {
+	if f.tail == nil {
+		f.head = b
+	} else {
+		f.tail.Next = b
+	}
+	f.tail = b
+}
+
+// pop takes the oldest batch out of flight.
+func (f *flight) pop() {
+	if f.head = f.head.Next; f.head == nil {
+		f.tail = nil
+	}
+}
+
+// clearMost is up to how many items a batch is cleared under the lock: a long one takes
+// microseconds, which are worth a second turn at the lock.
+const clearMost = 16
+
+// recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
+// it has.
+func (f *flight) recycle(b *Batch) bool {
+	if len(b.Items) > clearMost {
+		return false
+	}
+	b.reset()
+	f.spares.put(b)
+	return true
+}
 
 // Take puts the open batch in flight. The caller must have the right to write, which it
 // loses if there is nothing to take: b is nil then. It has to resolve the cancelled items
@@ -62,7 +124,11 @@ func (q *Queue) ask(b *Batch) (cancelled []Item) {
 
 // fly puts a batch in flight.
 func (q *Queue) fly(b *Batch) {
-	q.take(b, q.session)
+	var calls *timing.Callbacks
+	if q.session != nil {
+		calls = q.session.Calls
+	}
+	q.take(b, calls)
 	q.judgePostponing(b)
 	if q.fenced {
 		b.enclose()
@@ -103,4 +169,79 @@ func (q *Queue) recycleLong(b *Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.spares.put(b)
+}
+
+// Answering returns the oldest batch in flight, whose answer has begun to come, as long as
+// s is the session. If there is none, why is the error with which the reply ends the session.
+func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.state == Closed: // the session is about to be ended
+		return nil, peer.Closed(q.ctx)
+	case q.session != s || q.head == nil || s.first.Load() != nil: // what is first is not written
+		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
+	}
+	q.answerBegins(q.head, timing.Clock())
+	return q.head, nil
+}
+
+// answerBegins notes that the first byte of the answer to b has come.
+func (q *Queue) answerBegins(b *Batch, now time.Duration) {
+	if b.Begun() {
+		return
+	}
+	b.NoteFirstByte(now)
+	if q.open != nil {
+		q.postponed.atAnswer, q.postponed.answered = len(q.open.Items), len(b.Items)
+	}
+}
+
+// Retire takes the answered batch b, the oldest, out of flight. If more has come it returns
+// the next batch, whose answer that is.
+func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
+	q.mu.Lock()
+	now := timing.Clock()
+	more = more && q.head == b // else it is not from the socket of what is in flight now
+	long := q.retire(b, now)
+	if more && q.head != nil {
+		next = q.head
+		q.answerBegins(next, now)
+	}
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(b)
+	}
+	return next
+}
+
+// retire takes b out of flight. If it returns true, b is to be recycled without the lock.
+func (q *Queue) retire(b *Batch, now time.Duration) (long bool) {
+	if q.head != b { // the session has failed and b was taken over
+		return false
+	}
+	q.pop()
+	q.pending -= len(b.Items)
+	q.gate.own -= b.own
+	q.answered(b, now)
+	b.answered = true
+	q.letIn()
+	return b.written && !q.recycle(b)
+}
+
+// CountLastCallback counts the callbacks of the batch that was retired last, when its
+// last future was resolved.
+func (q *Queue) CountLastCallback() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
+	q.lastRequests = 0
+}
+
+// CountLeft counts requests that were not answered.
+func (q *Queue) CountLeft(notSent, unknown uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.notSent += notSent
+	q.unknown += unknown
 }
