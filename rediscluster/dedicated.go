@@ -24,7 +24,7 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 	for i, key := range keys {
 		reqs[i] = &wire.Request{Slot: int(slot.Of(key))}
 	}
-	spec, refused := w.c.with(MasterOnly).specOfAll(reqs)
+	spec, refused := w.c.with(MasterOnly).specOfAll("the session", reqs)
 	if refused != nil {
 		return nil, refused
 	}

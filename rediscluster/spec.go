@@ -56,8 +56,9 @@ func (w *within) specOf(r *wire.Request) (routeSpec, *errorx.Error) {
 	return spec, nil
 }
 
-// specOfAll returns what requests are routed by that go to one node together.
-func (w *within) specOfAll(reqs []*wire.Request) (routeSpec, *errorx.Error) {
+// specOfAll returns what requests are routed by that go to one node together. what they are is
+// for the error of keys of several slots.
+func (w *within) specOfAll(what string, reqs []*wire.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Replicas = spec.Forced
 	for _, r := range reqs {
@@ -66,7 +67,7 @@ func (w *within) specOfAll(reqs []*wire.Request) (routeSpec, *errorx.Error) {
 		case !c.rules.Sharded:
 			spec.Slot = 0
 		case r.Slot == wire.ManySlots, spec.Slot != wire.NoSlot && r.Slot != spec.Slot:
-			return spec, c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}"))
+			return spec, c.withCluster(redis.ErrNoSlotKey.New("%s has keys of several slots: give them a common {hash tag}", what))
 		default:
 			spec.Slot = r.Slot
 		}

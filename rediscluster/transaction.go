@@ -40,8 +40,8 @@ func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64
 	}
 	t := &transaction{retrier: retrier{c: w.c}, Passed: wire.Passed{To: cb}, n: n}
 	err := t.encode(reqs)
-	if err == nil {
-		t.spec, err = w.specOfAll(t.reqs)
+	if err == nil { // a request that is malformed is told of before keys of several slots
+		t.spec, err = w.specOfAll("the transaction", t.reqs)
 	}
 	if err != nil {
 		t.fail(err.WithProperty(redis.EKRequests, reqs))
