@@ -71,6 +71,7 @@ func (s *Session) waitExchanged() error {
 func (s *Session) exchangeWritten() {
 	b := s.exchanged
 	s.exchanged, b.Sent = nil, len(b.Buf)
+	s.reader.next = b
 	if s.p.queue.Wrote(b) {
 		s.Wake <- nil
 	}

@@ -20,6 +20,9 @@ type reader struct {
 	dec *resp.Decoder
 	// cur is the batch whose answer has begun to come, or nil.
 	cur *queue.Batch
+	// next is the batch to which the next reply is, if that is known: the caller who reads has
+	// written it, by exchange, and nothing else was in flight.
+	next *queue.Batch
 	// retired is a batch that is answered, and is taken out of flight when the right to read
 	// is passed on: that is one turn at the lock for both. Its last reply was the last that
 	// the caller who reads, and is alone, has waited for.
@@ -123,7 +126,12 @@ func (r *reader) nextWaits() bool {
 // current returns the batch to which a reply has begun to come. If none is in flight, why
 // says what that means for the reply.
 func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
-	if r.cur == nil {
+	switch {
+	case r.cur != nil:
+	case r.next != nil:
+		r.cur, r.next = r.next, nil
+		r.cur.NoteFirstByte(timing.Clock())
+	default:
 		r.cur, why = r.s.p.queue.Answering(&r.s.Session)
 	}
 	return r.cur, why
