@@ -2,11 +2,16 @@ package docs_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/cmd"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -102,5 +107,129 @@ func TestFunctions(t *testing.T) {
 
 	if n != 10 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// unlock deletes a lock that the token holds, on any server.
+var unlock = redis.NewScript(`
+	if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+	return redis.call('DEL', KEYS[1])`)
+
+// A lock is released in each way that the server has.
+func TestLock(t *testing.T) {
+	db, end := opened()
+	defer end()
+	ctx := t.Context()
+	releases := map[string]func(token string) (bool, error){
+		"EVALSHA": func(token string) (bool, error) {
+			released, err := redis.As[bool](unlock.Do(ctx, db, []string{"lock"}, token))
+			return released, err
+		},
+		"DELIFEQ": func(token string) (bool, error) {
+			released, err := cmd.DelIfEq("lock", token).Do(ctx, db) // or db.Do(ctx, "DELIFEQ", "lock", token)
+			return released, err
+		},
+		"DELEX": func(token string) (bool, error) {
+			released, err := cmd.DelEx("lock", cmd.IFEQ(token)).Do(ctx, db) // or db.Do(ctx, "DELEX", "lock", "IFEQ", token)
+			return released, err
+		},
+	}
+	probes := map[string][]any{"DELIFEQ": {"none", "x"}, "DELEX": {"none"}}
+	for command, release := range releases {
+		t.Run(command, func(t *testing.T) {
+			if probe, ok := probes[command]; ok {
+				accepted(t, db, command, command, probe...)
+			}
+			token := rand.Text() // says who holds the lock
+			held, err := cmd.Set("lock", token, cmd.PX(10*time.Second), cmd.NX).Do(ctx, db)
+
+			if !held || err != nil {
+				t.Error(held, err)
+			}
+			if again, err := cmd.Set("lock", "another", cmd.PX(10*time.Second), cmd.NX).Do(ctx, db); again || err != nil {
+				t.Error(again, err)
+			}
+			for _, want := range []bool{true, false} {
+				if released, err := release("another"); released || err != nil {
+					t.Error(released, err)
+				}
+				if released, err := release(token); released != want || err != nil {
+					t.Error(released, err)
+				}
+			}
+		})
+	}
+}
+
+// accepted skips the test, for want of what is new, unless the server accepts a command.
+func accepted(t *testing.T, db *redispipe.Client, what, command string, args ...any) {
+	t.Helper()
+	if redis.AsError(db.Do(t.Context(), command, args...)) != nil {
+		t.Skipf("the server lacks %s", what)
+	}
+}
+
+func TestCompareAndSet(t *testing.T) {
+	db, end := opened()
+	defer end()
+	ctx := t.Context()
+	accepted(t, db, "SET IFEQ", "SET", "none", 1, "IFEQ", 0)
+	token := "mine"
+	for holder, want := range map[string]bool{token: true, "another": false} {
+		db.Do(ctx, "SET", "lock", holder)
+
+		held, err := cmd.Set("lock", token, cmd.PX(10*time.Second), cmd.IFEQ(token)).Do(ctx, db)
+
+		if bool(held) != want || err != nil {
+			t.Error(held, err)
+		}
+		res := db.Do(ctx, "SET", "lock", token, "PX", 10*time.Second, "IFEQ", token)
+		if (res == "OK") != want || redis.AsError(res) != nil {
+			t.Error(res)
+		}
+	}
+}
+
+func TestFieldsThatExpire(t *testing.T) {
+	db, end := opened()
+	defer end()
+	ctx := t.Context()
+	accepted(t, db, "HGETEX", "HGETEX", "none", "FIELDS", 1, "f")
+
+	_, err := cmd.HSetEx("session:1", []cmd.Field{cmd.F("user", "Ann"), cmd.F("cart", 3)}, cmd.EX(time.Hour), nil, nil).Do(ctx, db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fields, err := cmd.HGetEx[string]("session:1", []string{"user", "cart"}, cmd.EX(time.Hour)).Do(ctx, db)
+
+	if !slices.Equal(fields, []string{"Ann", "3"}) || err != nil {
+		t.Error(fields, err)
+	}
+	fields, err = redis.As[[]string](db.Do(ctx, "HGETEX", "session:1", "EX", time.Hour, "FIELDS", 2, "user", "cart"))
+	if !slices.Equal(fields, []string{"Ann", "3"}) || err != nil {
+		t.Error(fields, err)
+	}
+	left, err := redis.As[[]int](db.Do(ctx, "HTTL", "session:1", "FIELDS", 1, "user"))
+	if err != nil || len(left) != 1 || left[0] <= 0 {
+		t.Error(left, err)
+	}
+}
+
+func TestKeysThatExpire(t *testing.T) {
+	db, end := opened()
+	defer end()
+	ctx := t.Context()
+	accepted(t, db, "MSETEX", "MSETEX", 1, "none", 1)
+	for _, want := range []bool{true, false} {
+
+		set, err := cmd.MSetEx([]cmd.Field{cmd.F("{ann}name", "Ann"), cmd.F("{ann}age", 30)}, cmd.EX(time.Hour), cmd.NX).Do(ctx, db)
+
+		if set != want || err != nil {
+			t.Error(set, err)
+		}
+	}
+	res := db.Do(ctx, "MSETEX", 2, "{ann}name", "Ann", "{ann}age", 30, "EX", time.Hour)
+	if res != int64(1) {
+		t.Error(res)
 	}
 }
