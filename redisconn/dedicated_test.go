@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -403,4 +404,36 @@ func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 		requireNotSent(t, pop.wait(t), redis.ErrRequestWithdrawn)
 		require.Equal(t, "fine", get.wait(t))
 	})
+}
+
+// forgetful is a connection of a user's Dialer, around one that does not say how much of a failed
+// write it has sent, as TLS does not.
+type forgetful struct {
+	net.Conn
+	fails *atomic.Bool
+}
+
+func (f forgetful) Write(p []byte) (int, error) {
+	n, err := f.Conn.Write(p)
+	if f.fails.Load() {
+		return 0, errors.New("the write has failed")
+	}
+	return n, err
+}
+
+// What a failed write of a user's connection has sent is not known.
+func TestDedicatedWriteOfUsersConnection(t *testing.T) {
+	s := testbed.NewServer(t)
+	var fails atomic.Bool
+	conn := connect(t, s.Addr(), redisconn.Opts{Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dialed, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return forgetful{dialed, &fails}, err
+	}})
+	session, err := redis.OpenSession(context.Background(), conn, "")
+	require.NoError(t, err)
+	defer session.Close()
+	require.EqualValues(t, 1, session.Do("INCR", "visits"))
+	fails.Store(true)
+	requireUnknown(t, session.Do("INCR", "visits"), redis.ErrIO)
+	require.Eventually(t, func() bool { return string(s.Do("GET", "visits").([]byte)) == "2" }, 20*time.Second, time.Millisecond)
 }

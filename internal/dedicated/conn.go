@@ -99,13 +99,14 @@ func (c *Conn) prepare(blocks time.Duration) {
 	_ = c.SetDeadline(time.Time{})
 }
 
-// send writes requests. sent is false if no byte of them was: over TLS nobody knows.
+// send writes requests. sent is false if no byte of them was: over TLS, and on what a user's
+// Dialer has made, nobody knows.
 func (c *Conn) send(out []byte) (sent bool, err *errorx.Error) {
 	n, failure := c.Write(out)
 	if failure == nil {
 		return true, nil
 	}
-	if n == 0 && !c.Secured() {
+	if n == 0 && c.Interruptible() && !c.Secured() {
 		return false, peer.ErrNotConnected.Wrap(failure, "writing")
 	}
 	return true, redis.ErrIO.Wrap(failure, "writing")
