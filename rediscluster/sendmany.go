@@ -137,9 +137,11 @@ func (m *many) attemptOf(i int) *attempt {
 	return a
 }
 
+// findGroup returns the group that what goes to l joins. One that goes to another connection of
+// the node, which was chosen before l came up, keeps what follows in order.
 func findGroup(groups []*group, l *route.Link) *group {
 	for _, g := range groups {
-		if g.link == l {
+		if g.link.Node == l.Node {
 			return g
 		}
 	}

@@ -12,9 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
+
+// The requests of a call to one node keep their order though another of its connections comes up
+// while they are assigned.
+func TestSendManyKeepsConnection(t *testing.T) {
+	var rules route.Rules
+	node := rules.NewNode("node:1", false, "")
+	first := &group{link: route.NewLink(node)}
+	require.Same(t, first, findGroup([]*group{first}, route.NewLink(node)))
+	require.Nil(t, findGroup([]*group{first}, route.NewLink(rules.NewNode("other:1", false, ""))))
+}
 
 func TestSendMany(t *testing.T) {
 	tb := sharedCluster(t)
