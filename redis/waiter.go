@@ -153,7 +153,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 // target is a place for a single value. It belongs to the waiter until the caller takes it, so
 // that a reply that comes too late can't touch what is the caller's.
 type target struct {
-	resp.Scalar      // its Bytes are lent by the caller
+	resp.Scalar      // its Bytes are the caller's
 	filled      bool // the value is here, and not in the result
 }
 
@@ -251,7 +251,7 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 	w.observed = seen != nil
 	if t != nil && t.Kind != resp.NoKind {
 		w.typed, w.target = true, *t
-		t.Bytes = nil // lent until result takes it back
+		t.Bytes = nil // result gives the caller its buffer back
 	}
 	r.Caller, r.Plain, r.Typed, r.Observed = &w.call, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()

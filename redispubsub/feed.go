@@ -37,7 +37,7 @@ func (s *Subscriber) attend(f *wanted.Feed) {
 			return
 		}
 		s.nodes.ForceReloading()
-		inbox.Signal(s.poke) // another node may have to be asked
+		inbox.Signal(s.toPlace) // another node may have to be asked
 		if err == nil && time.Since(began) >= usefulLeast {
 			failures = 0
 			continue

@@ -29,7 +29,7 @@ func TestRoomIsPassedOn(t *testing.T) {
 		var members []*wanted.Member
 		for i := range 2 {
 			s := newSession(&Subscriber{}, &wanted.Feed{Ctx: t.Context()}, &push.Socket{})
-			m := &wanted.Member{Set: sub.set, Intake: in.NewIntake(inbox.Spot{Topic: Channel(strconv.Itoa(i)).inner()}, time.Time{})}
+			m := &wanted.Member{Set: sub.set, Intake: in.NewIntake(inbox.Source{Topic: Channel(strconv.Itoa(i)).inner()}, time.Time{})}
 			m.Intake.Restore(s.sock, time.Unix(0, 0))
 			sessions, members = append(sessions, s), append(members, m)
 		}

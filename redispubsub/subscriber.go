@@ -22,9 +22,9 @@ type Subscriber struct {
 	nodes  inner.Nodes
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// poke has room for one: topics are to be placed.
-	poke   chan struct{}
-	counts inbox.Counts
+	// toPlace has room for one: topics are to be placed.
+	toPlace chan struct{}
+	counts  inbox.Counts
 
 	// mu guards what is below. It is released by unlock, but where nothing has changed.
 	mu       sync.Mutex
@@ -64,11 +64,11 @@ func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Op
 		opts.Logger = DefaultLogger{}
 	}
 	s := &Subscriber{
-		logger: opts.Logger, hooks: redis.NewHooks(opts.Hooks...), nodes: nodes, poke: make(chan struct{}, 1),
+		logger: opts.Logger, hooks: redis.NewHooks(opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
 		sessions: map[*wanted.Feed]*session{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.table = wanted.New(s.ctx, nodes, several, s.poke, func(f *wanted.Feed) { go s.attend(f) })
+	s.table = wanted.New(s.ctx, nodes, several, s.toPlace, func(f *wanted.Feed) { go s.attend(f) })
 	go s.run()
 	return s
 }
@@ -91,7 +91,7 @@ func (s *Subscriber) run() {
 			return
 		case <-changed:
 			changed = s.nodes.Changed() // before looking at them
-		case <-s.poke:
+		case <-s.toPlace:
 		case <-timer.C:
 			all = false
 		}

@@ -24,8 +24,8 @@ type counters struct {
 	requests                           [4]atomic.Uint64 // by redis.Outcome
 	connects, disconnects, failedDials atomic.Uint64
 	notUnblocked                       atomic.Uint64
-	// What the owner is told sparsely.
-	made, lost, failed sparse
+	// What the owner is told once in a limiterPause.
+	made, lost, failed limiter
 }
 
 // Stats returns the statistics.

@@ -10,14 +10,14 @@ import (
 // for them, and those that block no more goroutines.
 const most = 4096
 
-// calls are the calls of a hook that are under way, and those of After that are owed:
+// calls are the calls of a hook that are under way, and those of After that are due:
 // every call of Before is followed by one, which waits if too many are under way.
 type calls struct {
 	running atomic.Int64
-	owing   atomic.Int64 // len(owed), to be read without the lock
+	waiting atomic.Int64 // len(due), to be read without the lock
 
-	mu   sync.Mutex // guards owed
-	owed []func()   // no more than operations were in flight when too many calls ran
+	mu  sync.Mutex // guards due
+	due []func()   // no more than operations were in flight when too many calls ran
 }
 
 // enter counts a call, unless too many are under way.
@@ -36,22 +36,22 @@ func (c *calls) enter() bool {
 // leave ends a call.
 func (c *calls) leave() {
 	c.running.Add(-1)
-	c.startOwed()
+	c.startDue()
 }
 
 // aside has f called in a goroutine of its own, as soon as enter allows for it.
 func (c *calls) aside(f func()) {
 	c.mu.Lock()
-	c.owed = append(c.owed, f)
-	c.owing.Add(1)
+	c.due = append(c.due, f)
+	c.waiting.Add(1)
 	c.mu.Unlock()
-	c.startOwed()
+	c.startDue()
 }
 
-// startOwed starts what is owed. Each goroutine ends after one call.
-func (c *calls) startOwed() {
-	for c.owing.Load() > 0 && c.enter() {
-		f := c.nextOwed()
+// startDue starts what is due. Each goroutine ends after one call.
+func (c *calls) startDue() {
+	for c.waiting.Load() > 0 && c.enter() {
+		f := c.nextDue()
 		if f == nil { // another has taken it
 			c.running.Add(-1)
 			continue
@@ -63,16 +63,16 @@ func (c *calls) startOwed() {
 	}
 }
 
-func (c *calls) nextOwed() (f func()) {
+func (c *calls) nextDue() (f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.owed) == 0 {
+	if len(c.due) == 0 {
 		return nil
 	}
-	f, c.owed[0] = c.owed[0], nil
-	if c.owed = c.owed[1:]; len(c.owed) == 0 {
-		c.owed = nil
+	f, c.due[0] = c.due[0], nil
+	if c.due = c.due[1:]; len(c.due) == 0 {
+		c.due = nil
 	}
-	c.owing.Add(-1)
+	c.waiting.Add(-1)
 	return f
 }

@@ -27,11 +27,11 @@ type Gap struct {
 	Reason   Reason
 	Dropped  int
 	Err      error
-	of       map[Spot]struct{}
+	of       map[Source]struct{}
 }
 
-func newGap(of Spot, from, to time.Time, reason Reason) *Gap {
-	return &Gap{of: map[Spot]struct{}{of: {}}, From: from, To: to, Reason: reason}
+func newGap(of Source, from, to time.Time, reason Reason) *Gap {
+	return &Gap{of: map[Source]struct{}{of: {}}, From: from, To: to, Reason: reason}
 }
 
 func (g *Gap) open() bool { return g.To.IsZero() }

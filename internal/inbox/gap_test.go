@@ -16,12 +16,12 @@ func at(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 
 // gapOf makes a gap of channels; to 0 is an open one.
 func gapOf(reason Reason, from, to int, names ...string) *Gap {
-	g := &Gap{of: map[Spot]struct{}{}, From: at(from), Reason: reason}
+	g := &Gap{of: map[Source]struct{}{}, From: at(from), Reason: reason}
 	if to > 0 {
 		g.To = at(to)
 	}
 	for _, name := range names {
-		g.of[Spot{Topic: channel(name)}] = struct{}{}
+		g.of[Source{Topic: channel(name)}] = struct{}{}
 	}
 	return g
 }
@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 // A gap on several nodes says which, and ends for each by itself.
 func TestGapOfNodes(t *testing.T) {
 	all := pubsub.Topic{Kind: pubsub.Pattern, Name: "*"}
-	on := func(node string, to time.Time) *Gap { return newGap(Spot{all, node}, at(1), to, ConnectionLost) }
+	on := func(node string, to time.Time) *Gap { return newGap(Source{all, node}, at(1), to, ConnectionLost) }
 	r := run{}.add(on("n1", time.Time{}))
 	r = r.add(on("n2", time.Time{}))
 	assert.Equal(t, []string{"n1", "n2"}, look(r[0]).(seen).Nodes)

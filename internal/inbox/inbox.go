@@ -90,14 +90,14 @@ func (in *Inbox) addLocked(ev any) {
 }
 
 // stateLocked adds a State, if those are to be delivered.
-func (in *Inbox) stateLocked(of Spot, on bool, now time.Time, err error) {
+func (in *Inbox) stateLocked(of Source, on bool, now time.Time, err error) {
 	if in.opts.Status {
 		in.addLocked(State{Topic: of.Topic, On: on, Time: now, Err: err})
 	}
 }
 
 // droppedLocked adds a message that was dropped to a run.
-func (in *Inbox) droppedLocked(to *run, of Spot, at time.Time) {
+func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	in.counts.Dropped.Add(1)
 	g := newGap(of, at, at, BufferFull)
 	g.Dropped = 1
@@ -107,7 +107,7 @@ func (in *Inbox) droppedLocked(to *run, of Spot, at time.Time) {
 
 // fitLocked makes room for a message of a size, as the policy says, and reports whether the
 // message is to be added.
-func (in *Inbox) fitLocked(of Spot, size int, now time.Time) Outcome {
+func (in *Inbox) fitLocked(of Source, size int, now time.Time) Outcome {
 	if in.queue.fits(size) {
 		return Taken
 	}
@@ -115,7 +115,7 @@ func (in *Inbox) fitLocked(of Spot, size int, now time.Time) Outcome {
 	case Block:
 		return Full
 	case DropOldest:
-		in.queue.evict(size, func(m Message) { in.droppedLocked(&in.queue.front, m.spot(), m.Time) })
+		in.queue.evict(size, func(m Message) { in.droppedLocked(&in.queue.front, m.source(), m.Time) })
 		return Taken
 	}
 	in.droppedLocked(&in.queue.tail, of, now)

@@ -46,7 +46,7 @@ func newInbox(opts Opts) (*Inbox, *Intake) {
 	}
 	opts.Events = asTheyAre{}
 	in := New(opts, &Counts{})
-	return in, in.NewIntake(Spot{Topic: channel("c")}, time.Time{})
+	return in, in.NewIntake(Source{Topic: channel("c")}, time.Time{})
 }
 
 func offer(intake *Intake, m Message) Outcome { return intake.Offer(session, m, m.Size(), m.Time) }

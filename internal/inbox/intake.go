@@ -2,12 +2,12 @@ package inbox
 
 import "time"
 
-// Intake is where messages of one spot come in. It takes those of one session at a time, or
+// Intake is where messages of one source come in. It takes those of one session at a time, or
 // misses them. All of it is guarded by its inbox, so that no message slips in beside the
 // gap that begins or ends.
 type Intake struct {
 	in   *Inbox
-	of   Spot
+	of   Source
 	made time.Time // nobody was to get anything before
 
 	state  state
@@ -20,14 +20,14 @@ type Intake struct {
 type state uint8
 
 const (
-	fresh state = iota // not confirmed yet: takes nothing, misses nothing
-	live               // takes the messages of its session
-	lost               // has an open gap
-	gone               // takes nothing any more
+	fresh   state = iota // not confirmed yet: takes nothing, misses nothing
+	live                 // takes the messages of its session
+	lost                 // has an open gap
+	removed              // takes nothing any more
 )
 
 // NewIntake makes an intake that the user has asked for at a time.
-func (in *Inbox) NewIntake(of Spot, made time.Time) *Intake {
+func (in *Inbox) NewIntake(of Source, made time.Time) *Intake {
 	return &Intake{in: in, of: of, made: made}
 }
 
@@ -66,7 +66,7 @@ func (t *Intake) Restore(from any, now time.Time) {
 	in := t.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.ended || t.state == gone || t.state == live {
+	if in.ended || t.state == removed || t.state == live {
 		return
 	}
 	if t.state == lost {
@@ -118,11 +118,11 @@ func (t *Intake) Remove(now time.Time, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	was := t.state
-	t.state, t.from = gone, nil
+	t.state, t.from = removed, nil
 	if was == lost && in.ended && t.reason != None {
 		in.counts.Open.Add(-1)
 	}
-	if was == gone || in.ended {
+	if was == removed || in.ended {
 		return
 	}
 	if was == lost {

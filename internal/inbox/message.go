@@ -26,9 +26,9 @@ type Events interface {
 	Message(ev any) Message
 }
 
-// Spot is what can be missed: the messages of a topic, from one node if the subscription is
+// Source is what can be missed: the messages of a topic, from one node if the subscription is
 // on several.
-type Spot struct {
+type Source struct {
 	pubsub.Topic
 	Node string
 }
@@ -40,7 +40,7 @@ const messageOverhead = 128
 // Size is what a message counts for the bound in bytes.
 func (m *Message) Size() int { return len(m.Payload) + len(m.Channel) + messageOverhead }
 
-func (m *Message) spot() Spot {
+func (m *Message) source() Source {
 	topic := pubsub.Topic{Kind: pubsub.Channel, Name: m.Channel}
 	switch {
 	case m.Pattern != "":
@@ -48,7 +48,7 @@ func (m *Message) spot() Spot {
 	case m.Sharded:
 		topic.Kind = pubsub.Sharded
 	}
-	return Spot{topic, m.Node}
+	return Source{topic, m.Node}
 }
 
 // State is an event: a topic is subscribed, or is no longer. Err is why, if its user did

@@ -77,14 +77,14 @@ func (r *reader) serve() (interrupted bool) {
 			interrupted = true
 		}
 	}()
-	for r.answer() && r.handOver() {
+	for r.answer() && r.passOn() {
 	}
 	return false
 }
 
-// handOver passes the right to read on when all that has come is read, and waits
+// passOn passes the right to read on when all that has come is read, and waits
 // until it is the loop's again. It returns false if the session has failed.
-func (r *reader) handOver() bool {
+func (r *reader) passOn() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
 	}
@@ -222,7 +222,7 @@ func (r *reader) resolve(b *queue.Batch, i int, got reply) {
 }
 
 // finish resolves the item of index i. The last one of a batch is resolved when the batch
-// is gone already, so that a panic leaves nothing half done, unless it is the last that the
+// is out of flight already, so that a panic leaves nothing half done, unless it is the last that the
 // caller who reads has waited for: that is no function of the user's, and settle ends it.
 func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	it := &b.Items[i]

@@ -35,7 +35,7 @@ func (s *Session) flush(d queue.Duty) {
 }
 
 // next returns the batch that is to be written: b, or else the open one, after others have
-// had the chance to send what goes with it. It returns nil if the right to write is gone.
+// had the chance to send what goes with it. It returns nil if the right to write is lost.
 func (s *Session) next(b *queue.Batch) (_ *queue.Batch, cancelled []queue.Item) {
 	if b != nil {
 		return b, nil
@@ -77,7 +77,7 @@ func (s *Session) yield() bool {
 }
 
 // writeNow writes the batch, or what the socket takes of it at once. It
-// returns false if the right to write is gone.
+// returns false if the right to write is lost.
 func (s *Session) writeNow(b *queue.Batch) bool {
 	if s.hasFailed() {
 		s.p.queue.Release()
@@ -134,7 +134,7 @@ func (s *Session) writeAll(b *queue.Batch) {
 }
 
 // writeBlocking writes what is left of the batch. It returns false if the
-// right to write is gone.
+// right to write is lost.
 func (s *Session) writeBlocking(b *queue.Batch) bool {
 	if s.hasFailed() {
 		s.p.queue.Release()

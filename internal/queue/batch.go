@@ -20,11 +20,11 @@ type Batch struct {
 	Buf   []byte
 	Items []Item
 
-	withdrawn     int  // items to be removed before it is written
-	gone          int  // their bytes
-	customFutures bool // has futures whose Cancelled is worth asking
-	own           int  // items that the library puts there for itself
-	plain         bool // has plain items: Buf is kept until they are answered
+	withdrawn      int  // items to be removed before it is written
+	withdrawnBytes int  // what they take
+	customFutures  bool // has futures whose Cancelled is worth asking
+	own            int  // items that the library puts there for itself
+	plain          bool // has plain items: Buf is kept until they are answered
 	// Refused counts requests that were answered with an error; the reader's.
 	Refused int
 
@@ -181,18 +181,18 @@ func (b *Batch) withdraw(seq uint64) bool {
 	}
 	it.withdrawn, it.Future = true, nil
 	b.withdrawn++
-	b.gone += it.end - b.begin(i)
+	b.withdrawnBytes += it.end - b.begin(i)
 	return true
 }
 
-// goneLeast is how many bytes of withdrawn requests a batch may hold, whatever
+// withdrawnLeast is how many bytes of withdrawn requests a batch may hold, whatever
 // its size: removing them takes a copy of the rest.
-const goneLeast = 64 << 10
+const withdrawnLeast = 64 << 10
 
 // worthCompacting reports whether enough of the batch is withdrawn for a copy of the
 // rest to be worth it: no more bytes are copied than are freed.
 func (b *Batch) worthCompacting() bool {
-	return b.withdrawn == len(b.Items) || b.gone > max(goneLeast, len(b.Buf)/2)
+	return b.withdrawn == len(b.Items) || b.withdrawnBytes > max(withdrawnLeast, len(b.Buf)/2)
 }
 
 // compact removes what is withdrawn.
@@ -211,7 +211,7 @@ func (b *Batch) compact() {
 	}
 	clear(b.Items[len(kept):])
 	b.Items, b.Buf = kept, b.Buf[:size]
-	b.withdrawn, b.gone = 0, 0
+	b.withdrawn, b.withdrawnBytes = 0, 0
 }
 
 // cancelled marks what is cancelled as withdrawn, and returns it. Nothing is marked
@@ -224,11 +224,11 @@ func (b *Batch) cancelled() (items []Item) {
 		}
 	}
 	for _, i := range at {
-		gone := b.Items[i]
-		if gone.Plain && gone.Stat == nil { // its bytes are removed
-			gone.Stat = &Stat{Req: b.Request(i)}
+		it := b.Items[i]
+		if it.Plain && it.Stat == nil { // its bytes are removed
+			it.Stat = &Stat{Req: b.Request(i)}
 		}
-		items = append(items, gone)
+		items = append(items, it)
 		b.Items[i].withdrawn = true
 		b.withdrawn++
 	}

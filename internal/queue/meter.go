@@ -38,7 +38,7 @@ type postponed struct {
 type counters struct {
 	values, refused, notSent, unknown  uint64
 	writes, writtenRequests            uint64
-	readBytes                          uint64 // of sockets that are gone
+	readBytes                          uint64 // of sockets that are closed
 	connects, disconnects, failedDials uint64
 	stages                             [redis.StageCallback + 1]redis.Histogram // by redis.Stage
 	lastCallback                       time.Duration                            // see CountLastCallback

@@ -123,12 +123,12 @@ func (f *Feed) plan(now time.Time) {
 
 // Members returns who takes the messages of a topic, and its name. The list is not changed
 // any more.
-func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inbox.Spot, err error) {
+func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inbox.Source, err error) {
 	t := f.topics[pubsub.Topic{Kind: kind, Name: string(name)}]
 	if t == nil || !t.live {
 		return nil, of, pubsub.ErrStream.New("a message of a topic that is not subscribed")
 	}
-	return t.members, t.key.spot(), nil
+	return t.members, t.key.source(), nil
 }
 
 // Confirmed notes that the server has subscribed or unsubscribed a topic, because it was

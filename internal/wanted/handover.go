@@ -31,7 +31,7 @@ func (t *topic) beginLeaving(why inbox.Reason) {
 	}
 	t.leaving = time.Now().Add(handoverMost)
 	t.t.leaving[t.key] = append(t.t.leaving[t.key], t)
-	inbox.Signal(t.t.poke) // so that the bound is heeded
+	inbox.Signal(t.t.toPlace) // so that the bound is heeded
 }
 
 // hasLeft ends the wait for the node of a topic. When there is none for the topic any more,

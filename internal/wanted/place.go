@@ -91,7 +91,7 @@ func (t *topic) delay() {
 
 func (t *topic) placeIn(d time.Duration) {
 	t.t.delayed[t] = time.Now().Add(d)
-	inbox.Signal(t.t.poke)
+	inbox.Signal(t.t.toPlace)
 }
 
 // anyNode chooses the node of a topic that all nodes have: the one where it is, unless that

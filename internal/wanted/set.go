@@ -175,7 +175,7 @@ func (s *Set) newMember(t pubsub.Topic, node inner.Node, made time.Time) *Member
 	case node != nil:
 		k.owner = s.t.everywhere
 	}
-	m := &Member{Set: s, key: k, Intake: s.Inbox.NewIntake(k.spot(), made)}
+	m := &Member{Set: s, key: k, Intake: s.Inbox.NewIntake(k.source(), made)}
 	s.members[t] = append(s.members[t], m)
 	return m
 }

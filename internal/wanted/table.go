@@ -20,8 +20,8 @@ type Table struct {
 	ctx   context.Context // feeds end with it
 	nodes inner.Nodes
 	lag   time.Duration // how late a server may send what it has from others
-	// poke has room for one: Place is to be called.
-	poke chan<- struct{}
+	// toPlace has room for one: Place is to be called.
+	toPlace chan<- struct{}
 	// attend has a goroutine keep a socket for a feed that is new.
 	attend func(*Feed)
 
@@ -110,7 +110,7 @@ type topic struct {
 	fences    int             // confirmations that are to come before members take messages
 	hops      int             // from node to node, since it was subscribed last
 	pause     time.Duration
-	gone      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
+	away      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
 }
 
 // Feed is a node with topics, and the socket that their messages come by.
@@ -156,9 +156,9 @@ const busLag = 100 * time.Millisecond
 
 // New makes a table for a server or, if several is set, for the nodes of a cluster, whose
 // feeds end with ctx.
-func New(ctx context.Context, nodes inner.Nodes, several bool, poke chan<- struct{}, attend func(*Feed)) *Table {
+func New(ctx context.Context, nodes inner.Nodes, several bool, toPlace chan<- struct{}, attend func(*Feed)) *Table {
 	t := &Table{
-		ctx: ctx, nodes: nodes, poke: poke, attend: attend, seen: nodes.Changed(), everywhere: &Set{},
+		ctx: ctx, nodes: nodes, toPlace: toPlace, attend: attend, seen: nodes.Changed(), everywhere: &Set{},
 		sets: map[*Set]struct{}{}, topics: map[key]*topic{}, feeds: map[feedKey]*Feed{}, touched: map[*Feed]struct{}{},
 		delayed: map[*topic]time.Time{}, leaving: map[key][]*topic{},
 	}

@@ -232,7 +232,7 @@ func TestNoNode(t *testing.T) {
 		var waits []time.Duration
 		for range 8 {
 			p.table.Place(false)
-			wait := p.table.Place(false) // as after a poke
+			wait := p.table.Place(false) // as after a toPlace
 			waits = append(waits, wait/time.Millisecond)
 			time.Sleep(wait)
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/joomcode/redispipe/internal/inbox"
 )
 
-func (k key) spot() inbox.Spot {
+func (k key) source() inbox.Source {
 	if k.node == nil {
-		return inbox.Spot{Topic: k.Topic}
+		return inbox.Source{Topic: k.Topic}
 	}
-	return inbox.Spot{Topic: k.Topic, Node: k.node.Addr()}
+	return inbox.Source{Topic: k.Topic, Node: k.node.Addr()}
 }
 
 // isOnFeed reports whether a topic is on its feed: it may have been taken off.
@@ -18,17 +18,17 @@ func (t *topic) isOnFeed() bool { return t.feed != nil && t.feed.topics[t.key.To
 
 // left returns a channel that is closed when the topic is not on its feed any more.
 func (t *topic) left() <-chan struct{} {
-	if t.gone == nil {
-		t.gone = make(chan struct{})
+	if t.away == nil {
+		t.away = make(chan struct{})
 	}
-	return t.gone
+	return t.away
 }
 
 // endWait ends the wait of those who wait by left.
 func (t *topic) endWait() {
-	if t.gone != nil {
-		close(t.gone)
-		t.gone = nil
+	if t.away != nil {
+		close(t.away)
+		t.away = nil
 	}
 }
 

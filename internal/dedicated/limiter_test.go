@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSparse(t *testing.T) {
-	var s sparse
+func TestLimiter(t *testing.T) {
+	var s limiter
 	at := time.Unix(0, 0)
 	for _, c := range []struct {
 		after time.Duration
@@ -17,7 +17,7 @@ func TestSparse(t *testing.T) {
 	}{
 		{0, 0, true},
 		{0, 0, false},
-		{sparseLeast - 1, 0, false},
+		{limiterPause - 1, 0, false},
 		{1, 2, true},
 		{0, 0, false},
 		{time.Hour, 1, true},
