@@ -8,3 +8,5 @@ type instant int64
 var began = time.Now()
 
 func now() instant { return instant(time.Since(began)) }
+
+func instantOf(t time.Time) instant { return instant(t.Sub(began)) }

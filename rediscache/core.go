@@ -2,8 +2,6 @@ package rediscache
 
 import (
 	"context"
-	"log"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
@@ -78,47 +76,6 @@ func (c *core) hasPrefix(key string) bool {
 		}
 	}
 	return false
-}
-
-// several is the future of a read that several callers wait for.
-type several []waiter
-
-// Resolve implements redis.Future.
-func (s several) Resolve(res any, _ uint64) {
-	v := value{other: res} // nobody else has it
-	for _, w := range s {
-		w.settle(v)
-	}
-}
-
-// Cancelled implements redis.Future: it is nil while anybody waits.
-func (s several) Cancelled() (why error) {
-	for _, w := range s {
-		if w.to == nil {
-			continue
-		}
-		if why = wire.WhyCancelled(w.to); why == nil {
-			return nil
-		}
-	}
-	return why
-}
-
-// settle resolves a future in a goroutine that must not be held by it: a user's is given one of
-// its own, which ends with it.
-func (w waiter) settle(v value) {
-	if w.to == nil || wire.CallerOf(w.to) != nil {
-		w.resolveValue(v)
-		return
-	}
-	go func() {
-		defer func() {
-			if v := recover(); v != nil {
-				log.Printf("redispipe: a future panicked: %v\n%s", v, debug.Stack())
-			}
-		}()
-		w.resolveValue(v)
-	}()
 }
 
 // close ends the cache, and not the servers' sender.

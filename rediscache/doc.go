@@ -53,7 +53,8 @@
 // # Bounds
 //
 // Opts.MaxBytes bounds what is held by all nodes. Which entry leaves is decided by SIEVE, a queue
-// in which a hit moves nothing, in 256 shards: a hit takes a read lock of one. There is no
+// in which a hit moves nothing, in 256 shards: a hit takes a read lock of one, and a miss its lock
+// twice. Entries hang from the tag of their first key, which one look-up finds. There is no
 // goroutine for entries. It is a map of the package's own since a change of a key has to drop all
 // entries of the key at once, and one that is being read too, which caches of single keys do not
 // know.

@@ -1,64 +1,59 @@
 package rediscache
 
 import (
+	"bytes"
 	"sync/atomic"
 	"time"
-
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
-// entry is a reply that is kept, or is being read. It is found by its request, in the shard of
-// the hash of that.
+// entry is a reply that is kept, or is being read. It hangs from the tag of its first key.
 type entry struct {
-	hash    uint64
-	request string // as it is sent
-	tags    []*tag // of its keys
-	one     [1]*tag
-	lease   *lease
-	sent    instant // when it was read, not before
-	listed  bool    // all keys have a prefix of Opts.Prefixes
+	key    uint64 // the hash of its first key
+	tag    *tag
+	more   []*tag // of the other keys
+	lease  *lease
+	sent   instant // when it was read, not before
+	listed bool    // all keys have a prefix of Opts.Prefixes
+
+	// What follows is guarded by the lock of the tag's shard, but visited, and that nothing
+	// changes the request and the value once the entry is filled.
+	placed  bool // it hangs from its tag; if not, nobody finds or fills it any more
+	filled  bool // and has its request and value, and a place in the queue of the shard
 	visited atomic.Bool
+	reading *reading // until it is filled or given up
+	request string   // as it is sent
+	value   value
+	size    int64
 
-	// What follows is guarded by the lock of the shard, but that nothing changes the value once
-	// the entry is filled.
-	filled     bool
-	value      value
-	size       int64
-	prev, next *entry   // in the queue of the shard, if it is filled
-	reading    *reading // until it is filled or given up
+	sibling      *entry // the next one of the tag
+	newer, older *entry // in the queue
 }
 
-// waiter is who waits for a read.
-type waiter struct {
-	to redis.Future
-	n  uint64
-}
-
-func (w waiter) resolve(res any) {
-	if w.to != nil {
-		w.to.Resolve(res, w.n)
+// answers reports whether the entry is that of a request.
+func (e *entry) answers(request []byte) bool {
+	if e.reading != nil {
+		return bytes.Equal(e.reading.request, request)
 	}
+	return e.request == string(request)
 }
 
-// resolveValue resolves with a value that stays what it is.
-func (w waiter) resolveValue(v value) {
-	if taker, ok := w.to.(wire.TextTaker); ok && v.isText {
-		taker.ResolveText(v.text, w.n)
-		return
+// hash is that of the request.
+func (e *entry) hash() uint64 {
+	if e.reading != nil {
+		return hashOf(e.reading.request)
 	}
-	w.resolve(v.result())
+	return hashOf(e.request)
 }
 
 // alive reports whether no key of the entry was changed, as far as is known, since before its
 // request was sent.
 func (e *entry) alive() bool {
-	for _, t := range e.tags {
+	for _, t := range e.more {
 		if t.dead.Load() {
 			return false
 		}
 	}
-	return true
+	return !e.tag.dead.Load()
 }
 
 // fresh reports whether the entry may be served now to somebody who wants no reply older than
@@ -68,4 +63,10 @@ func (e *entry) fresh(now instant, age, nullAge time.Duration) bool {
 		age = min(age, nullAge)
 	}
 	return now-e.sent < instant(age) && e.lease.holds(now) && e.alive()
+}
+
+// joinable reports whether a caller may wait for an entry that is being read: its request was
+// sent when the caller's might have been.
+func (e *entry) joinable(l *lease) bool {
+	return e.reading != nil && e.lease == l && !l.ended() && e.alive()
 }

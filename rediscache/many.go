@@ -51,7 +51,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 	m.sendRest()
 	if len(m.found) == len(reqs) {
-		recalled(cb)
+		waiter{to: cb}.answeredBy(wire.Place{Cached: true})
 	}
 	for _, f := range m.found {
 		waiter{cb, start + uint64(f.i)}.resolveValue(f.entry.value)
@@ -94,19 +94,18 @@ func (m *many) place(i int) {
 		m.rest = append(m.rest, i)
 		return
 	}
-	e := s.question(r)
-	if e == nil {
+	q := s.question(r)
+	if q == nil {
 		m.rest = append(m.rest, i)
 		return
 	}
-	reading := e.reading
-	switch there, how := s.enter(e, waiter{m.cb, m.start + uint64(i)}); how {
+	switch there, how := s.enter(q, waiter{m.cb, m.start + uint64(i)}); how {
 	case isThere:
 		m.found = append(m.found, found{i, there})
 	case asks:
-		b := m.batch(reading.from)
+		b := m.batch(q.from)
 		r.Caller = wire.CallerOf(m.cb)
-		b.all, b.requests = append(b.all, reading), append(b.requests, r)
+		b.all, b.requests = append(b.all, q), append(b.requests, r)
 	}
 }
 

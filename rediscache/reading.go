@@ -1,6 +1,9 @@
 package rediscache
 
 import (
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
@@ -10,12 +13,26 @@ import (
 
 // reading is the read of an entry: the future of the request that a tracker was sent. Whoever
 // leaves who waits for it, the request is sent, and answers the others.
+//
+// It is pooled. It belongs to the caller that has made it until join: if that puts its entry in
+// place, it belongs to the sender of the request then, which resolves it once, and else to the
+// caller still. Who resolves it has it alone as soon as the entry does not name it any more
+// (fill, giveUp), and recycles it when all who waited are told. Until then others read request,
+// and change waiting, under the lock of the entry's shard.
 type reading struct {
 	core    *core
-	entry   *entry
+	entry   *entry // once it is in place
 	from    *feed
+	request []byte   // as it is sent; the reply is read behind it
 	waiting []waiter // guarded by the lock of the entry's shard
-	first   [1]waiter
+
+	// What the entry is made with.
+	key    uint64   // the hash of its first key
+	more   []uint64 // those of the others
+	lease  *lease
+	sent   instant
+	listed bool
+
 	// isText: the reply is a string or null, and text where it is read.
 	isText, decoded bool
 	text            resp.Scalar
@@ -25,6 +42,32 @@ type reading struct {
 	slot int
 }
 
+var readingPool = sync.Pool{New: func() any { return &reading{request: make([]byte, 0, leastRoom)} }}
+
+// A reading is made with so much room for a request and its reply, and left to the garbage
+// collector if it has got more than mostRoom.
+const (
+	leastRoom = 512
+	mostRoom  = 16 << 10
+)
+
+// newReading returns a reading of a request.
+func newReading(request []byte) *reading {
+	r := readingPool.Get().(*reading)
+	r.request = append(r.request, request...)
+	return r
+}
+
+// recycle ends the use of a reading, which is the caller's.
+func (r *reading) recycle() {
+	if cap(r.request) > mostRoom {
+		return
+	}
+	clear(r.waiting)
+	*r = reading{request: r.request[:0], waiting: r.waiting[:0], more: r.more[:0]}
+	readingPool.Put(r)
+}
+
 // Cancelled implements redis.Future.
 func (r *reading) Cancelled() error { return nil }
 
@@ -32,7 +75,8 @@ func (r *reading) Cancelled() error { return nil }
 // who knows what to do about it: the request is sent as any other.
 func (r *reading) Resolve(res any, _ uint64) {
 	if r.decoded {
-		r.answer(value{text: r.text.Text, isText: true})
+		request, text := r.joined()
+		r.answer(request, value{text: text, isText: true})
 		return
 	}
 	_, failed := res.(error)
@@ -45,55 +89,65 @@ func (r *reading) Resolve(res any, _ uint64) {
 		r.elsewhere()
 		return
 	}
-	r.answer(valueOf(res))
+	r.answer(string(r.request), valueOf(res))
 }
 
 // DecodeReply implements resp.ReplyDecoder: a string is read once, for the entry and for all who
 // wait.
 func (r *reading) DecodeReply(d *resp.Decoder, _ uint64) (res any, err error) {
-	r.text.Kind = resp.String
+	r.text = resp.Scalar{Kind: resp.Bytes, Bytes: r.request[len(r.request):]}
 	res, r.decoded, err = d.DecodeScalar(&r.text)
 	return res, err
 }
 
+// joined returns the request and the text of its reply, which share their memory.
+func (r *reading) joined() (request, text string) {
+	var both strings.Builder
+	both.Grow(len(r.request) + len(r.text.Bytes))
+	both.Write(r.request)
+	both.Write(r.text.Bytes)
+	return both.String()[:len(r.request)], both.String()[len(r.request):]
+}
+
 // answer gives the entry its value, and that to all who wait for it.
-func (r *reading) answer(v value) {
-	for _, w := range r.core.store.fill(r.entry, v) {
-		if wire.Observes(w.to) {
-			wire.AnsweredBy(w.to, wire.Place{Address: r.from.addr})
-		}
+func (r *reading) answer(request string, v value) {
+	for _, w := range r.core.store.fill(r.entry, request, v) {
+		w.answeredBy(wire.Place{Address: r.from.addr})
 		w.settle(v)
 	}
+	r.recycle()
 }
 
 // elsewhere has the request answered by the servers as any other, for all that wait for it. The
 // reply is not kept.
 func (r *reading) elsewhere() {
-	again := &wire.Request{Cmd: r.cmd, Buf: []byte(r.entry.request), ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
+	again := &wire.Request{Cmd: r.cmd, Buf: r.request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared, again.Single = command.Allowed, command.Allowed
 	r.core.passed.Add(1)
-	r.core.inner.SendEncoded(again, several(r.core.store.giveUp(r.entry)), 0)
+	waiting := slices.Clone(several(r.core.store.giveUp(r.entry)))
+	waiting.listen()
+	r.core.inner.SendEncoded(again, waiting, 0)
+	r.recycle()
 }
 
+// deafLeast is the least time that a caller has to have who waits to be told to listen, which
+// connections that know its deadline decide by themselves: four times as long as they take at
+// the most.
+const deafLeast = instant(20 * time.Millisecond)
+
 // send sends the request of the entry, which r is, for the caller that has encoded it. Nothing of
-// the caller's is asked of it but that it reads the reply if it waits for that: it may leave, and
-// the others stay.
+// the caller's is asked of it but that it reads the reply if it waits for that, and is told to
+// listen: it may leave, and the others stay.
 func (r *reading) send(q *wire.Request) {
 	t := r.from.tracker.Load()
 	if t == nil {
 		r.elsewhere()
 		return
 	}
-	plain(q)
-	q.Typed = r.isText
+	q.Deaf = q.Deaf && (q.Deadline.IsZero() || instantOf(q.Deadline)-r.sent >= deafLeast)
+	q.Typed, q.Observed, q.Plain, q.Deadline = r.isText, false, false, time.Time{}
 	t.inner.SendEncoded(q, r, 0)
-	q.Ticket = wire.Ticket{}
-}
-
-// plain takes from a request what a caller wants of it alone.
-func plain(q *wire.Request) {
-	q.Typed, q.Observed, q.Deaf, q.Plain = false, false, false, false
-	q.Deadline = time.Time{}
+	q.Ticket = wire.Ticket{Tells: q.Ticket.Tells}
 }
 
 // readings are the future of those that were sent to one tracker as a batch.

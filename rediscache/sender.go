@@ -52,7 +52,7 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 	}
 	e := s.find(r.Buf)
 	if e != nil {
-		w.recalled(e)
+		w.recalled(e.value)
 	}
 	return e != nil
 }
@@ -62,7 +62,7 @@ func (s *sender) find(request []byte) *entry {
 	if s.age == 0 {
 		return nil
 	}
-	e := s.store.find(request, hashOf(request), s.age, s.opts.NullAge)
+	e := s.store.find(request, hashOf((&wire.Request{Buf: request}).Arg(1)), s.age, s.opts.NullAge)
 	if e == nil || !s.all && !e.listed {
 		return nil
 	}
@@ -105,36 +105,22 @@ func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 // read has a request answered out of memory, or by a tracking socket. It returns false if that
 // is nothing for the cache, or none of the sockets can be used.
 func (s *sender) read(r *wire.Request, w waiter) bool {
-	e := s.question(r)
-	if e == nil {
+	q := s.question(r)
+	if q == nil {
 		return false
 	}
-	reading := e.reading
-	switch found, how := s.enter(e, w); how {
+	switch found, how := s.enter(q, w); how {
 	case isThere:
-		w.recalled(found)
+		w.recalled(found.value)
 	case asks:
-		reading.send(r)
+		q.send(r)
 	}
 	return true
 }
 
-// recalled resolves a future with what is in memory.
-func (w waiter) recalled(e *entry) {
-	recalled(w.to)
-	w.resolveValue(e.value)
-}
-
-// recalled tells a future that it is answered out of memory.
-func recalled(cb redis.Future) {
-	if wire.Observes(cb) {
-		wire.AnsweredBy(cb, wire.Place{Cached: true})
-	}
-}
-
-// question returns an entry that is to be read for a request; nil if that is nothing for the
-// cache, or there is no tracker to read it.
-func (s *sender) question(r *wire.Request) *entry {
+// question returns the reading of a request; nil if that is nothing for the cache, or there is no
+// tracker to read it.
+func (s *sender) question(r *wire.Request) *reading {
 	if !r.ReplicaSafe || s.age == 0 || r.Slot == wire.ManySlots {
 		return nil
 	}
@@ -151,31 +137,33 @@ func (s *sender) question(r *wire.Request) *entry {
 	if !s.all && !listed {
 		return nil
 	}
-	if l == nil || !l.holds(now()) {
+	at := now()
+	if l == nil || !l.holds(at) {
 		s.passed.Add(1)
 		return nil
 	}
-	e := &entry{hash: hashOf(r.Buf), request: string(r.Buf), lease: l, listed: listed}
-	e.reading = &reading{core: s.core, entry: e, from: f, isText: isText, cmd: r.Cmd, slot: r.Slot}
-	e.tags = e.one[:0]
-	for _, key := range keys {
-		e.tags = append(e.tags, s.store.tags.hold(hashOf(key), e))
+	q := newReading(r.Buf)
+	q.core, q.from, q.isText, q.cmd, q.slot = s.core, f, isText, r.Cmd, r.Slot
+	q.lease, q.sent, q.listed, q.key = l, at, listed, hashOf(keys[0])
+	for _, key := range keys[1:] {
+		q.more = append(q.more, hashOf(key))
 	}
-	e.sent = now()
-	return e
+	return q
 }
 
-// enter has w wait for an entry, and counts that.
-func (s *sender) enter(e *entry, w waiter) (found *entry, how joined) {
-	found, how = s.store.join(e, w, s.age, s.opts.NullAge)
+// enter has w wait for what q would read, and counts that. Unless w asks, it recycles q.
+func (s *sender) enter(q *reading, w waiter) (found *entry, how joined) {
+	found, how = s.store.join(q, w, s.age, s.opts.NullAge)
 	switch how {
 	case asks:
 		s.misses.Add(1)
+		return found, how
 	case waits:
 		s.joined.Add(1)
 	case isThere:
-		s.store.shard(e.hash).hits.Add(1)
+		s.store.shard(found.key).hits.Add(1)
 	}
+	q.recycle()
 	return found, how
 }
 

@@ -8,25 +8,57 @@ import (
 // shards is how many parts the entries are in, each with a lock of its own.
 const shards = 256
 
-// shard is a part of the entries. Which one leaves when there is no room is decided as SIEVE
-// does: a hand goes from the oldest to the newest and takes the first that was not visited since
-// it came by. So a hit moves nothing, and what is read once does not push out what is read often.
+// shard is a part of the keys, with what is kept of them. Which entry leaves when there is no room
+// is decided as SIEVE does: a hand goes from the oldest to the newest and takes the first that was
+// not visited since it came by. So a hit moves nothing, and what is read once does not push out
+// what is read often.
 type shard struct {
-	mu      sync.RWMutex // guards what follows
-	entries map[uint64]*entry
-	newest  *entry
-	oldest  *entry
-	hand    *entry // nil: begin with the oldest
+	mu     sync.RWMutex // guards what follows, and what says so of tags and entries
+	tags   map[uint64]*tag
+	newest *entry
+	oldest *entry
+	hand   *entry        // nil: begin with the oldest
+	bytes  *atomic.Int64 // of the store
 
 	hits atomic.Int64
 	_    [64]byte // so that shards do not share a line of the processor's caches
 }
 
+// holdLocked returns the tag of a key. The caller has to use it, or to release it.
+func (s *shard) holdLocked(key uint64) *tag {
+	t := s.tags[key]
+	if t == nil {
+		t = &tag{hash: key}
+		s.tags[key] = t
+		s.bytes.Add(tagOverhead)
+	}
+	return t
+}
+
+// releaseLocked takes a tag out if nobody uses it.
+func (s *shard) releaseLocked(t *tag) {
+	if t.unused() && s.tags[t.hash] == t {
+		delete(s.tags, t.hash)
+		s.bytes.Add(-tagOverhead)
+	}
+}
+
+// killLocked kills the tag of a key, and returns it; nil if there is none.
+func (s *shard) killLocked(key uint64) *tag {
+	t := s.tags[key]
+	if t != nil {
+		t.dead.Store(true)
+		delete(s.tags, key)
+		s.bytes.Add(-tagOverhead)
+	}
+	return t
+}
+
 // pushLocked puts an entry that is filled into the queue.
 func (s *shard) pushLocked(e *entry) {
-	e.next, e.prev = s.newest, nil
+	e.older, e.newer = s.newest, nil
 	if s.newest != nil {
-		s.newest.prev = e
+		s.newest.newer = e
 	}
 	s.newest = e
 	if s.oldest == nil {
@@ -34,29 +66,31 @@ func (s *shard) pushLocked(e *entry) {
 	}
 }
 
-// removeLocked removes an entry, and reports whether it was there and filled.
+// removeLocked removes an entry, and reports whether it was in place and filled.
 func (s *shard) removeLocked(e *entry) (filled bool) {
-	if s.entries[e.hash] != e {
+	if !e.placed {
 		return false
 	}
-	delete(s.entries, e.hash)
+	e.placed = false
+	e.tag.remove(e)
+	s.releaseLocked(e.tag)
 	if !e.filled {
 		return false
 	}
 	if s.hand == e {
-		s.hand = e.prev
+		s.hand = e.newer
 	}
-	if e.prev != nil {
-		e.prev.next = e.next
+	if e.newer != nil {
+		e.newer.older = e.older
 	} else {
-		s.newest = e.next
+		s.newest = e.older
 	}
-	if e.next != nil {
-		e.next.prev = e.prev
+	if e.older != nil {
+		e.older.newer = e.newer
 	} else {
-		s.oldest = e.prev
+		s.oldest = e.newer
 	}
-	e.prev, e.next = nil, nil
+	e.newer, e.older = nil, nil
 	return true
 }
 
@@ -71,9 +105,9 @@ func (s *shard) victimLocked() *entry {
 			return nil
 		}
 		if !e.visited.Swap(false) {
-			s.hand = e.prev
+			s.hand = e.newer
 			return e
 		}
-		e = e.prev
+		e = e.newer
 	}
 }

@@ -32,7 +32,7 @@ func (c *Cache) Stats() Stats {
 	s := c.core.store
 	stats := Stats{
 		Misses: c.core.misses.Load(), Joined: c.core.joined.Load(), Passed: c.core.passed.Load(),
-		Entries: s.entries.Load(), Bytes: s.bytes.Load(), MaxBytes: s.most,
+		Entries: s.entries.Load(), Bytes: s.bytes.Load(), MaxBytes: c.core.opts.MaxBytes,
 		Dropped: Dropped{
 			Written: s.dropped[byWrite].Load(), Invalidated: s.dropped[byServer].Load(), Space: s.dropped[bySpace].Load(),
 			Aged: s.dropped[byAge].Load(), Lease: s.dropped[byLease].Load(), User: s.dropped[byUser].Load(),

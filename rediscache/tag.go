@@ -2,8 +2,8 @@ package rediscache
 
 import (
 	"hash/maphash"
+	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 )
 
@@ -22,70 +22,94 @@ func hashOf[T string | []byte](text T) uint64 {
 }
 
 // tag stands for the value that a key has had since the last event of the key: a reply is known
-// to be of that value if its request was sent when the tag was there, and the tag is alive. An
-// event of the key kills its tag, and the next read makes another one.
+// to be of that value if its request was sent when the tag was in its shard, and the tag is
+// alive. An event of the key takes the tag out of the shard and kills it, and the next read makes
+// another one.
 type tag struct {
 	hash uint64
 	dead atomic.Bool
-	// entries hold this tag: those that are read, and those that are being read. Guarded by
-	// the lock of the tag's shard.
-	entries []*entry
-	one     [1]*entry // room for them
+
+	// What follows is guarded by the lock of the tag's shard. Entries hang from the tag of
+	// their first key: they are listed from first on, or in many if there are more than few.
+	first *entry
+	many  map[uint64]*entry // by the hash of the request
+	// others are the entries of which the key is another one than the first.
+	others []*entry
 }
 
-// tags are those of keys that entries are kept of, in shards.
-type tags [shards]struct {
-	mu sync.Mutex // guards m, and the entries of the tags in it
-	m  map[uint64]*tag
-}
+// few is how many entries of a tag are searched one after the other.
+const few = 8
 
-func (t *tags) init() {
-	for i := range t {
-		t[i].m = map[uint64]*tag{}
-	}
-}
-
-// hold has an entry hold the tag of a key.
-func (t *tags) hold(hash uint64, e *entry) *tag {
-	s := &t[hash%shards]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	held := s.m[hash]
-	if held == nil {
-		held = &tag{hash: hash}
-		held.entries = held.one[:0]
-		s.m[hash] = held
-	}
-	held.entries = append(held.entries, e)
-	return held
-}
-
-// release ends what hold has begun.
-func (t *tags) release(e *entry) {
-	for _, held := range e.tags {
-		s := &t[held.hash%shards]
-		s.mu.Lock()
-		if i := slices.Index(held.entries, e); i >= 0 {
-			held.entries = slices.Delete(held.entries, i, i+1)
+// find returns the entry of a request, nil if there is none.
+func (t *tag) find(request []byte) *entry {
+	if t.many != nil {
+		if e := t.many[hashOf(request)]; e != nil && e.answers(request) {
+			return e
 		}
-		if len(held.entries) == 0 && s.m[held.hash] == held {
-			delete(s.m, held.hash)
-		}
-		s.mu.Unlock()
-	}
-}
-
-// kill kills the tag of a key, and returns the entries that have held it.
-func (t *tags) kill(hash uint64) (entries []*entry) {
-	s := &t[hash%shards]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	held := s.m[hash]
-	if held == nil {
 		return nil
 	}
-	held.dead.Store(true)
-	delete(s.m, hash)
-	entries, held.entries = held.entries, nil
-	return entries
+	for e := t.first; e != nil; e = e.sibling {
+		if e.answers(request) {
+			return e
+		}
+	}
+	return nil
 }
+
+// add hangs an entry from the tag, which has none for the same request.
+func (t *tag) add(e *entry) {
+	if t.many != nil {
+		t.many[e.hash()] = e
+		return
+	}
+	n := 1
+	for other := t.first; other != nil; other = other.sibling {
+		n++
+	}
+	e.sibling, t.first = t.first, e
+	if n <= few {
+		return
+	}
+	t.many = make(map[uint64]*entry, n)
+	for e = range t.all {
+		e.sibling, t.many[e.hash()] = nil, e
+	}
+	t.first = nil
+}
+
+// all goes over the entries that hang from the tag. The one that it has come to may be removed.
+func (t *tag) all(yield func(*entry) bool) {
+	for e := t.first; e != nil; {
+		next := e.sibling
+		if !yield(e) {
+			return
+		}
+		e = next
+	}
+	maps.Values(t.many)(yield)
+}
+
+// remove ends what add has begun.
+func (t *tag) remove(e *entry) {
+	if t.many != nil {
+		if hash := e.hash(); t.many[hash] == e {
+			delete(t.many, hash)
+		}
+		return
+	}
+	for at := &t.first; *at != nil; at = &(*at).sibling {
+		if *at == e {
+			*at, e.sibling = e.sibling, nil
+			return
+		}
+	}
+}
+
+// leave removes an entry from the others.
+func (t *tag) leave(e *entry) {
+	if i := slices.Index(t.others, e); i >= 0 {
+		t.others = slices.Delete(t.others, i, i+1)
+	}
+}
+
+func (t *tag) unused() bool { return t.first == nil && len(t.many) == 0 && len(t.others) == 0 }

@@ -67,7 +67,7 @@ func copied(v any) any {
 // cells of a map.
 const (
 	textOverhead = 40
-	cellOverhead = 56
+	pairOverhead = 56
 )
 
 // taken is about what the memory of n bytes takes: there are eight sizes of it between a power of
@@ -93,7 +93,7 @@ func sizeOf(v any) int64 {
 	case map[string]any:
 		size := int64(textOverhead)
 		for key, el := range v {
-			size += cellOverhead + taken(len(key)) + sizeOf(el)
+			size += pairOverhead + taken(len(key)) + sizeOf(el)
 		}
 		return size
 	case *big.Int:
