@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,6 +25,9 @@ type judge struct {
 	cache    *Cache
 	uncached redis.SyncCtx
 	keys     []*judged
+	// loses: servers may lose what they have acknowledged. Then nothing is written to a key
+	// while a read of it is judged: after the next write nobody could tell what was lost.
+	loses bool
 
 	reads, checked, writes, failed, lost, stale atomic.Int64
 }
@@ -91,6 +93,10 @@ func (j *judge) write(ctx context.Context, k *judged, way int) {
 
 // read reads a key, and judges what comes.
 func (j *judge) read(ctx context.Context, k *judged, way int) {
+	if j.loses {
+		k.writing.Lock()
+		defer k.writing.Unlock()
+	}
 	l := k.lifetime.Load()
 	acked := l.acked.Load()
 	var res any
@@ -117,9 +123,11 @@ func (j *judge) read(ctx context.Context, k *judged, way int) {
 	now, ok := versionOf(j.uncached.Do(ctx, "GET", l.key))
 	if !ok || now < acked {
 		j.lost.Add(1)
-		k.writing.Lock()
+		if !j.loses {
+			k.writing.Lock()
+			defer k.writing.Unlock()
+		}
 		k.begin()
-		k.writing.Unlock()
 		return
 	}
 	j.stale.Add(1)
@@ -193,61 +201,4 @@ func TestNeverStaleUnderFaults(t *testing.T) {
 	j := newJudge(c, connect(t, server.Addr(), redisconn.Opts{}), 20)
 	j.run(t, t.Context(), judgedReads())
 	assert.Positive(t, j.failed.Load())
-}
-
-// Nor in a cluster whose slots move and whose masters fail over.
-func TestNeverStaleInCluster(t *testing.T) {
-	t.Parallel()
-	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2})
-	c := cacheOf(t, clusterOf(t, bed), all)
-	awaitLeases(t, c)
-	j := newJudge(c, clusterOf(t, bed), 20)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var done sync.WaitGroup
-	done.Go(func() {
-		defer cancel()
-		for round := range rounds() {
-			for i := range 4 { // slots of keys that are judged
-				key := j.keys[(round+i)%len(j.keys)].lifetime.Load().key
-				s, err := bed.Slot(key)
-				if !assert.NoError(t, err) {
-					return
-				}
-				owner, err := bed.Owner(s)
-				if !assert.NoError(t, err) {
-					return
-				}
-				masters, err := bed.Masters()
-				if !assert.NoError(t, err) {
-					return
-				}
-				for _, n := range masters {
-					if n != owner {
-						assert.NoError(t, bed.MoveSlot(s, n), strconv.Itoa(s))
-						break
-					}
-				}
-			}
-			masters, err := bed.Masters()
-			if !assert.NoError(t, err) {
-				return
-			}
-			replicas, err := bed.Replicas(masters[round%len(masters)])
-			if !assert.NoError(t, err) || len(replicas) == 0 {
-				return
-			}
-			assert.NoError(t, bed.Failover(replicas[0], testbed.Graceful))
-			assert.NoError(t, bed.WaitAgreed())
-		}
-	})
-	j.run(t, ctx, 1<<62)
-	done.Wait()
-}
-
-func rounds() int {
-	if os.Getenv("REDISPIPE_LONG") != "" {
-		return 20
-	}
-	return 2
 }

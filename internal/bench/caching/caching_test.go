@@ -1,0 +1,132 @@
+package caching
+
+import (
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/bench/hist"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// version reads the version that key has for the client.
+func version(b *testing.B, c cached, key string) int {
+	text, err := c.get(key)
+	require.NoError(b, err)
+	n, err := strconv.Atoi(text)
+	require.NoError(b, err)
+	return n
+}
+
+// BenchmarkOwnWrites writes a key that is in memory, and reads it when that is acknowledged: in the
+// same goroutine, and in another one.
+func BenchmarkOwnWrites(b *testing.B) {
+	server := testbed.NewServer(b)
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.connect(b, server.Addr())
+			written, read := make(chan int), make(chan int)
+			go func() { // ends with written
+				for range written {
+					read <- version(b, client, "own")
+				}
+			}()
+			defer close(written)
+			stale := 0
+			require.NoError(b, client.set("own", "0"))
+			for n := range b.N {
+				version(b, client, "own")
+				version(b, client, "own")
+				require.NoError(b, client.set("own", strconv.Itoa(n)))
+				here := 0
+				if n%2 == 0 {
+					here = version(b, client, "own")
+				} else {
+					written <- n
+					here = <-read
+				}
+				if here < n {
+					stale++
+				}
+			}
+			b.ReportMetric(float64(stale), "stale")
+			b.ReportMetric(float64(b.N), "reads")
+		})
+	}
+}
+
+// BenchmarkOthersWrites measures the time from when another client's write is acknowledged until
+// it is seen, by a goroutine that reads all the time.
+func BenchmarkOthersWrites(b *testing.B) {
+	server := testbed.NewServer(b)
+	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
+	other := redis.Sync{S: conn}
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.connect(b, server.Addr())
+			require.NoError(b, redis.Err(other.Do("SET", "others", 0)))
+			var took hist.Hist
+			for n := range b.N {
+				version(b, client, "others")
+				require.NoError(b, redis.Err(other.Do("SET", "others", n)))
+				acked := time.Now()
+				for version(b, client, "others") < n {
+					runtime.Gosched()
+				}
+				took.Record(time.Since(acked))
+			}
+			b.ReportMetric(float64(took.Quantile(0.5))/1e6, "p50-ms")
+			b.ReportMetric(float64(took.Quantile(0.999))/1e6, "p99.9-ms")
+		})
+	}
+}
+
+// BenchmarkBound reads more than the bound holds, and reports the bytes of the heap that are held
+// then.
+func BenchmarkBound(b *testing.B) {
+	const keys = 200_000
+	server := testbed.NewServer(b)
+	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
+	value := strings.Repeat("x", 100)
+	for at := 0; at < keys; at += 1000 {
+		var args []any
+		for i := range 1000 {
+			args = append(args, "bound:"+strconv.Itoa(at+i), value)
+		}
+		require.NoError(b, redis.Err(redis.Sync{S: conn}.Do("MSET", args...)))
+	}
+	heap := func() float64 {
+		var m runtime.MemStats
+		for range 3 {
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.connect(b, server.Addr())
+			before := heap()
+			for range b.N { // once is enough
+				for i := range keys {
+					_, err := client.get("bound:" + strconv.Itoa(i))
+					require.NoError(b, err)
+				}
+			}
+			b.ReportMetric((heap()-before)/(1<<20), "MiB")
+			b.ReportMetric((heap()-before)/bound, "of-the-bound")
+			_, err := client.get("bound:0")
+			require.NoError(b, err)
+		})
+	}
+}

@@ -1,0 +1,6 @@
+// Package caching measures the caches of several clients, each at its defaults: how many reads that
+// begin after a write of the same process was acknowledged return what was before it, when the
+// write of another client is seen, and what a bound of 16 MiB takes.
+//
+//	go test -run '^$' -bench . -benchtime 20000x ./caching
+package caching

@@ -1,0 +1,149 @@
+package rediscache
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// rounds is how many rounds of faults there are.
+func rounds() int {
+	if os.Getenv("REDISPIPE_LONG") != "" {
+		return 20
+	}
+	return 2
+}
+
+// runWhile judges reads while faults happen: all rounds, and then further ones until enough reads
+// are judged.
+func (j *judge) runWhile(t *testing.T, fault func(round int) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer cancel()
+		for round := 0; round < rounds() || j.checked.Load() < judgedReads(); round++ {
+			if err := fault(round); !assert.NoError(t, err) {
+				return
+			}
+		}
+	})
+	j.run(t, ctx, 1<<62)
+	done.Wait()
+}
+
+// Nothing is stale in a cluster whose slots move and whose masters fail over.
+func TestNeverStaleInCluster(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2})
+	c := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, c)
+	j := newJudge(c, clusterOf(t, bed), 20)
+	j.runWhile(t, func(round int) error {
+		for i := range 4 { // slots of keys that are judged
+			if err := moveSlotOf(bed, j.keys[(round+i)%len(j.keys)].lifetime.Load().key); err != nil {
+				return err
+			}
+		}
+		masters, err := bed.Masters()
+		if err != nil {
+			return err
+		}
+		replicas, err := bed.Replicas(masters[round%len(masters)])
+		if err != nil {
+			return err
+		}
+		return errors.Join(bed.Failover(replicas[0], testbed.Graceful), bed.WaitAgreed())
+	})
+}
+
+// moveSlotOf moves the slot of a key to another master.
+func moveSlotOf(bed *testbed.Cluster, key string) error {
+	s, err := bed.Slot(key)
+	if err != nil {
+		return err
+	}
+	owner, err := bed.Owner(s)
+	if err != nil {
+		return err
+	}
+	masters, err := bed.Masters()
+	if err != nil {
+		return err
+	}
+	for _, n := range masters {
+		if n != owner {
+			return bed.MoveSlot(s, n)
+		}
+	}
+	return errors.New("there is one master")
+}
+
+// Nor one whose masters are killed. What they had acknowledged alone is lost.
+func TestNeverStaleWhenMastersDie(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{})
+	c := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, c)
+	j := newJudge(c, clusterOf(t, bed), 20)
+	j.loses = true
+	j.runWhile(t, func(round int) error {
+		s, err := bed.Slot(j.keys[round%len(j.keys)].lifetime.Load().key)
+		if err != nil {
+			return err
+		}
+		victim, err := bed.Owner(s)
+		if err != nil {
+			return err
+		}
+		if err = victim.Kill(); err != nil {
+			return err
+		}
+		taken := assert.Eventually(t, func() bool {
+			owner, err := bed.Owner(s)
+			return err == nil && owner != victim
+		}, patient, 10*time.Millisecond)
+		if err = victim.Restart(); !taken {
+			return errors.New("nobody took the killed master's place")
+		}
+		return errors.Join(err, bed.WaitAgreed())
+	})
+	assert.Positive(t, c.Stats().Dropped.Lease)
+}
+
+// Nor where sentinels replace the master.
+func TestNeverStaleWithSentinels(t *testing.T) {
+	t.Parallel()
+	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
+	clientOf := func() *rediscluster.Cluster {
+		c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs(), g.MasterName(), rediscluster.Opts{
+			Logger:   rediscluster.NoopLogger{},
+			HostOpts: redisconn.Opts{IOTimeout: 5 * time.Second, Logger: redisconn.NoopLogger{}},
+		})
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	c := cacheOf(t, clientOf(), all)
+	awaitLeases(t, c)
+	j := newJudge(c, clientOf(), 20)
+	j.runWhile(t, func(int) error {
+		promoted, err := g.Failover(testbed.Graceful)
+		if err != nil {
+			return err
+		}
+		return g.WaitSettled(promoted)
+	})
+	assert.Positive(t, c.Stats().Dropped.Lease)
+}
