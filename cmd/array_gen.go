@@ -17,12 +17,13 @@ func ArCount(key string) Cmd[int64] {
 //
 // Since Redis 8.8.0. Complexity: O(N) where N is the number of indices to delete.
 func ArDel(key string, indexes ...int) Cmd[int64] {
-	r := request{name: "ARDEL"}
+	c := Cmd[int64]{request{name: "ARDEL"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range indexes {
 		r.add(intOf(int64(x)))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ArDelRange is ARDELRANGE: deletes elements in one or more ranges.
@@ -32,13 +33,14 @@ func ArDel(key string, indexes ...int) Cmd[int64] {
 // Since Redis 8.8.0. Complexity: Proportional to the number of existing elements / slices
 // touched, not to the numeric span of the requested ranges.
 func ArDelRange(key string, ranges ...IndexRange) Cmd[int64] {
-	r := request{name: "ARDELRANGE"}
+	c := Cmd[int64]{request{name: "ARDELRANGE"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range ranges {
 		r.add(intOf(int64(x.Start)))
 		r.add(intOf(int64(x.End)))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ArGet is ARGET: gets the value at an index in an array.
@@ -67,15 +69,16 @@ func ArGetRange[T any](key string, start, end int) Cmd[[]T] {
 // slices and C is the cost of evaluating the predicates on one existing element. A replica may
 // answer it.
 func ArGrep(key, start, end string, predicates []ArGrepPredicate, options ...ArGrepOptions) Cmd[any] {
-	r := request{name: "ARGREP"}
+	c := Cmd[any]{request{name: "ARGREP"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(start))
 	r.add(textOf(end))
 	for _, o := range predicates {
-		r.putArGrepPredicate(o)
+		putArGrepPredicate(r, o)
 	}
-	r.putArGrepOptionss(options)
-	return Cmd[any]{r}
+	putArGrepOptionss(r, options)
+	return c
 }
 
 // ArInfo is ARINFO: returns metadata about an array.
@@ -85,10 +88,11 @@ func ArGrep(key, start, end string, predicates []ArGrepPredicate, options ...ArG
 // Since Redis 8.8.0. Complexity: O(1), or O(N) with FULL option where N is the number of
 // slices. A replica may answer it.
 func ArInfo(key string, options ...ArInfoOption) Cmd[map[string]any] {
-	r := request{name: "ARINFO"}
+	c := Cmd[map[string]any]{request{name: "ARINFO"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putArInfoOptions(options)
-	return Cmd[map[string]any]{r}
+	putArInfoOptions(r, options)
+	return c
 }
 
 // ArInsert is ARINSERT: inserts one or more values at consecutive indices.
@@ -97,12 +101,13 @@ func ArInfo(key string, options ...ArInfoOption) Cmd[map[string]any] {
 //
 // Since Redis 8.8.0. Complexity: O(N) where N is the number of values.
 func ArInsert[V Value](key string, values ...V) Cmd[int64] {
-	r := request{name: "ARINSERT"}
+	c := Cmd[int64]{request{name: "ARINSERT"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range values {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ArLastItems is ARLASTITEMS: returns the most recently inserted elements.
@@ -111,11 +116,12 @@ func ArInsert[V Value](key string, values ...V) Cmd[int64] {
 //
 // Since Redis 8.8.0. Complexity: O(N) where N is the count. A replica may answer it.
 func ArLastItems[T any](key string, count int, options ...ArLastItemsOption) Cmd[[]T] {
-	r := request{name: "ARLASTITEMS"}
+	c := Cmd[[]T]{request{name: "ARLASTITEMS"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(count)))
-	r.putArLastItemsOptions(options)
-	return Cmd[[]T]{r}
+	putArLastItemsOptions(r, options)
+	return c
 }
 
 // ArLen is ARLEN: returns the length of an array (max index + 1).
@@ -134,12 +140,13 @@ func ArLen(key string) Cmd[int64] {
 // Since Redis 8.8.0. Complexity: O(N) where N is the number of indices. A replica may answer
 // it.
 func ArMGet[T any](key string, indexes ...int) Cmd[[]T] {
-	r := request{name: "ARMGET"}
+	c := Cmd[[]T]{request{name: "ARMGET"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range indexes {
 		r.add(intOf(int64(x)))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // ArMSet is ARMSET: sets multiple index-value pairs in an array.
@@ -148,13 +155,14 @@ func ArMGet[T any](key string, indexes ...int) Cmd[[]T] {
 //
 // Since Redis 8.8.0. Complexity: O(N) where N is the number of pairs.
 func ArMSet(key string, elements ...ArrayElement) Cmd[int64] {
-	r := request{name: "ARMSET"}
+	c := Cmd[int64]{request{name: "ARMSET"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range elements {
 		r.add(intOf(int64(x.Index)))
 		r.add(textOf(x.Value))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ArNext is ARNEXT: returns the next index ARINSERT would use.
@@ -174,12 +182,13 @@ func ArNext(key string) Cmd[int64] {
 // scanned slots + sparse entries), with worst-case O(|end-start|+1) and typical case close to
 // O(N), where N is the number of existing elements in range. A replica may answer it.
 func ArOp[T any](key string, start, end int, operation ArOpOperation) Cmd[T] {
-	r := request{name: "AROP"}
+	c := Cmd[T]{request{name: "AROP"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(start)))
 	r.add(intOf(int64(end)))
-	r.putArOpOperation(operation)
-	return Cmd[T]{r}
+	putArOpOperation(r, operation)
+	return c
 }
 
 // ArRing is ARRING: inserts values into a ring buffer of specified size, wrapping and
@@ -190,13 +199,14 @@ func ArOp[T any](key string, start, end int, operation ArOpOperation) Cmd[T] {
 // Since Redis 8.8.0. Complexity: O(M) normally, O(N+M) on ring resize, where N is the maximum
 // of the old and new ring size and M is the number of inserted values.
 func ArRing[V Value](key string, size int, values ...V) Cmd[int64] {
-	r := request{name: "ARRING"}
+	c := Cmd[int64]{request{name: "ARRING"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(size)))
 	for _, x := range values {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ArScan is ARSCAN: iterates existing elements in a range, returning index-value pairs.
@@ -207,12 +217,13 @@ func ArRing[V Value](key string, size int, values ...V) Cmd[int64] {
 // scanned slots + sparse entries), with worst-case O(|end-start|+1) and typical case close to
 // O(N), where N is the number of existing elements in range. A replica may answer it.
 func ArScan(key string, start, end int, options ...ArScanOption) Cmd[any] {
-	r := request{name: "ARSCAN"}
+	c := Cmd[any]{request{name: "ARSCAN"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(start)))
 	r.add(intOf(int64(end)))
-	r.putArScanOptions(options)
-	return Cmd[any]{r}
+	putArScanOptions(r, options)
+	return c
 }
 
 // ArSeek is ARSEEK: sets the ARINSERT / ARRING cursor to a specific index.
@@ -230,11 +241,12 @@ func ArSeek(key string, index int) Cmd[int64] {
 //
 // Since Redis 8.8.0. Complexity: O(N) where N is the number of values.
 func ArSet[V Value](key string, index int, values ...V) Cmd[int64] {
-	r := request{name: "ARSET"}
+	c := Cmd[int64]{request{name: "ARSET"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(index)))
 	for _, x := range values {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }

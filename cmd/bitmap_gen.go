@@ -17,12 +17,13 @@ func BitCount(key string) Cmd[int64] {
 //
 // Since Redis 2.6.0. Complexity: O(N). A replica may answer it.
 func BitCountRange(key string, start, end int, unit BitUnit) Cmd[int64] {
-	r := request{name: "BITCOUNT"}
+	c := Cmd[int64]{request{name: "BITCOUNT"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(start)))
 	r.add(intOf(int64(end)))
-	r.putBitUnit(unit)
-	return Cmd[int64]{r}
+	putBitUnit(r, unit)
+	return c
 }
 
 // BitField is BITFIELD: performs arbitrary bitfield integer operations on strings.
@@ -31,12 +32,13 @@ func BitCountRange(key string, start, end int, unit BitUnit) Cmd[int64] {
 //
 // Since Redis 3.2.0. Complexity: O(1) for each subcommand specified.
 func BitField(key string, operations ...BitFieldOperation) Cmd[[]*int64] {
-	r := request{name: "BITFIELD"}
+	c := Cmd[[]*int64]{request{name: "BITFIELD"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, o := range operations {
-		r.putBitFieldOperation(o)
+		putBitFieldOperation(r, o)
 	}
-	return Cmd[[]*int64]{r}
+	return c
 }
 
 // BitFieldRO is BITFIELD_RO: performs arbitrary read-only bitfield integer operations on
@@ -46,12 +48,13 @@ func BitField(key string, operations ...BitFieldOperation) Cmd[[]*int64] {
 //
 // Since Redis 6.0.0. Complexity: O(1) for each subcommand specified. A replica may answer it.
 func BitFieldRO(key string, operations ...BitFieldROOperation) Cmd[[]int64] {
-	r := request{name: "BITFIELD_RO"}
+	c := Cmd[[]int64]{request{name: "BITFIELD_RO"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, o := range operations {
-		r.putBitFieldROOperation(o)
+		putBitFieldROOperation(r, o)
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // BitOp is BITOP: performs bitwise operations on multiple strings, and stores the result.
@@ -60,13 +63,14 @@ func BitFieldRO(key string, operations ...BitFieldROOperation) Cmd[[]int64] {
 //
 // Since Redis 2.6.0. Complexity: O(N).
 func BitOp(operation BitOpOperation, destkey string, keys ...string) Cmd[int64] {
-	r := request{name: "BITOP"}
-	r.putBitOpOperation(operation)
+	c := Cmd[int64]{request{name: "BITOP"}}
+	r := &c.request
+	putBitOpOperation(r, operation)
 	r.add(textOf(destkey))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // BitPos is BITPOS: finds the first set (1) or clear (0) bit in a string.
@@ -84,13 +88,14 @@ func BitPos(key string, bit int) Cmd[int64] {
 //
 // Since Redis 2.8.7. Complexity: O(N). A replica may answer it.
 func BitPosRange(key string, bit, start, end int, unit BitUnit) Cmd[int64] {
-	r := request{name: "BITPOS"}
+	c := Cmd[int64]{request{name: "BITPOS"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(int64(bit)))
 	r.add(intOf(int64(start)))
 	r.add(intOf(int64(end)))
-	r.putBitUnit(unit)
-	return Cmd[int64]{r}
+	putBitUnit(r, unit)
+	return c
 }
 
 // GetBit is GETBIT: returns a bit value by offset.

@@ -6,7 +6,7 @@ package cmd
 // [ZInterCOUNT].
 type Aggregate interface{ isAggregate() }
 
-func (r *request) putAggregate(o Aggregate) {
+func putAggregate(r *request, o Aggregate) {
 	switch o.(type) {
 	case optSUM:
 		r.token("SUM")
@@ -22,7 +22,7 @@ func (r *request) putAggregate(o Aggregate) {
 // Answer is an argument of CLIENT CACHING, CLIENT KILL, CLIENT LIST: [YES], [NO].
 type Answer interface{ isAnswer() }
 
-func (r *request) putAnswer(o Answer) {
+func putAnswer(r *request, o Answer) {
 	switch o.(type) {
 	case optYES:
 		r.token("YES")
@@ -35,7 +35,7 @@ func (r *request) putAnswer(o Answer) {
 // [NOCASE].
 type ArGrepOptions interface{ isArGrepOptions() }
 
-func (r *request) putArGrepOptionss(options []ArGrepOptions) {
+func putArGrepOptionss(r *request, options []ArGrepOptions) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optAND:
@@ -56,7 +56,7 @@ func (r *request) putArGrepOptionss(options []ArGrepOptions) {
 // ArGrepPredicate is an argument of ARGREP: [EXACT], [MATCH], [GLOB], [RE].
 type ArGrepPredicate interface{ isArGrepPredicate() }
 
-func (r *request) putArGrepPredicate(o ArGrepPredicate) {
+func putArGrepPredicate(r *request, o ArGrepPredicate) {
 	switch o := o.(type) {
 	case optEXACT:
 		r.token("EXACT")
@@ -76,7 +76,7 @@ func (r *request) putArGrepPredicate(o ArGrepPredicate) {
 // ArInfoOption is one of the options of ARINFO: [FULL].
 type ArInfoOption interface{ isArInfoOption() }
 
-func (r *request) putArInfoOptions(options []ArInfoOption) {
+func putArInfoOptions(r *request, options []ArInfoOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optFULL:
@@ -88,7 +88,7 @@ func (r *request) putArInfoOptions(options []ArInfoOption) {
 // ArLastItemsOption is one of the options of ARLASTITEMS: [REV].
 type ArLastItemsOption interface{ isArLastItemsOption() }
 
-func (r *request) putArLastItemsOptions(options []ArLastItemsOption) {
+func putArLastItemsOptions(r *request, options []ArLastItemsOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optREV:
@@ -101,7 +101,7 @@ func (r *request) putArLastItemsOptions(options []ArLastItemsOption) {
 // [USED].
 type ArOpOperation interface{ isArOpOperation() }
 
-func (r *request) putArOpOperation(o ArOpOperation) {
+func putArOpOperation(r *request, o ArOpOperation) {
 	switch o := o.(type) {
 	case optSUM:
 		r.token("SUM")
@@ -126,7 +126,7 @@ func (r *request) putArOpOperation(o ArOpOperation) {
 // ArScanOption is one of the options of ARSCAN: [LIMITTO].
 type ArScanOption interface{ isArScanOption() }
 
-func (r *request) putArScanOptions(options []ArScanOption) {
+func putArScanOptions(r *request, options []ArScanOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMITTO:
@@ -139,7 +139,7 @@ func (r *request) putArScanOptions(options []ArScanOption) {
 // Authentication is an argument of MIGRATE: [AUTH], [AUTH2].
 type Authentication interface{ isAuthentication() }
 
-func (r *request) putAuthentication(o Authentication) {
+func putAuthentication(r *request, o Authentication) {
 	switch o := o.(type) {
 	case optAUTH:
 		r.token("AUTH")
@@ -154,7 +154,7 @@ func (r *request) putAuthentication(o Authentication) {
 // BLMPopOption is one of the options of BLMPOP: [COUNT].
 type BLMPopOption interface{ isBLMPopOption() }
 
-func (r *request) putBLMPopOptions(options []BLMPopOption) {
+func putBLMPopOptions(r *request, options []BLMPopOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -167,7 +167,7 @@ func (r *request) putBLMPopOptions(options []BLMPopOption) {
 // BZMPopOption is one of the options of BZMPOP: [COUNT].
 type BZMPopOption interface{ isBZMPopOption() }
 
-func (r *request) putBZMPopOptions(options []BZMPopOption) {
+func putBZMPopOptions(r *request, options []BZMPopOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -180,7 +180,7 @@ func (r *request) putBZMPopOptions(options []BZMPopOption) {
 // BgSaveOption is one of the options of BGSAVE: [SCHEDULE].
 type BgSaveOption interface{ isBgSaveOption() }
 
-func (r *request) putBgSaveOptions(options []BgSaveOption) {
+func putBgSaveOptions(r *request, options []BgSaveOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optSCHEDULE:
@@ -192,7 +192,7 @@ func (r *request) putBgSaveOptions(options []BgSaveOption) {
 // BitFieldOperation is an argument of BITFIELD: [GETBITS], [SETBITS], [INCRBITS], [OVERFLOW].
 type BitFieldOperation interface{ isBitFieldOperation() }
 
-func (r *request) putBitFieldOperation(o BitFieldOperation) {
+func putBitFieldOperation(r *request, o BitFieldOperation) {
 	switch o := o.(type) {
 	case optGETBITS:
 		r.token("GET")
@@ -210,14 +210,14 @@ func (r *request) putBitFieldOperation(o BitFieldOperation) {
 		r.add(o.c)
 	case optOVERFLOW:
 		r.token("OVERFLOW")
-		r.putBitFieldOverflow(o.a)
+		putBitFieldOverflow(r, o.a)
 	}
 }
 
 // BitFieldOverflow is an argument of BITFIELD: [WRAP], [SAT], [FAIL].
 type BitFieldOverflow interface{ isBitFieldOverflow() }
 
-func (r *request) putBitFieldOverflow(o BitFieldOverflow) {
+func putBitFieldOverflow(r *request, o BitFieldOverflow) {
 	switch o.(type) {
 	case optWRAP:
 		r.token("WRAP")
@@ -231,7 +231,7 @@ func (r *request) putBitFieldOverflow(o BitFieldOverflow) {
 // BitFieldROOperation is an argument of BITFIELD_RO: [GETBITS].
 type BitFieldROOperation interface{ isBitFieldROOperation() }
 
-func (r *request) putBitFieldROOperation(o BitFieldROOperation) {
+func putBitFieldROOperation(r *request, o BitFieldROOperation) {
 	switch o := o.(type) {
 	case optGETBITS:
 		r.token("GET")
@@ -244,7 +244,7 @@ func (r *request) putBitFieldROOperation(o BitFieldROOperation) {
 // [ONE].
 type BitOpOperation interface{ isBitOpOperation() }
 
-func (r *request) putBitOpOperation(o BitOpOperation) {
+func putBitOpOperation(r *request, o BitOpOperation) {
 	switch o.(type) {
 	case optAND:
 		r.token("AND")
@@ -268,7 +268,7 @@ func (r *request) putBitOpOperation(o BitOpOperation) {
 // BitUnit is an argument of BITCOUNT, BITPOS: [BYTE], [BIT].
 type BitUnit interface{ isBitUnit() }
 
-func (r *request) putBitUnit(o BitUnit) {
+func putBitUnit(r *request, o BitUnit) {
 	switch o.(type) {
 	case optBYTE:
 		r.token("BYTE")
@@ -281,7 +281,7 @@ func (r *request) putBitUnit(o BitUnit) {
 // [PUBSUB].
 type ClientKillClientType interface{ isClientKillClientType() }
 
-func (r *request) putClientKillClientType(o ClientKillClientType) {
+func putClientKillClientType(r *request, o ClientKillClientType) {
 	switch o.(type) {
 	case optNORMAL:
 		r.token("NORMAL")
@@ -300,14 +300,14 @@ func (r *request) putClientKillClientType(o ClientKillClientType) {
 // [LADDR], [SKIPME], [MAXAGE].
 type ClientKillFilter interface{ isClientKillFilter() }
 
-func (r *request) putClientKillFilter(o ClientKillFilter) {
+func putClientKillFilter(r *request, o ClientKillFilter) {
 	switch o := o.(type) {
 	case optClientKillID:
 		r.token("ID")
 		r.add(o.a)
 	case optCLIENTTYPE:
 		r.token("TYPE")
-		r.putClientKillClientType(o.a)
+		putClientKillClientType(r, o.a)
 	case optUSER:
 		r.token("USER")
 		r.add(o.a)
@@ -319,7 +319,7 @@ func (r *request) putClientKillFilter(o ClientKillFilter) {
 		r.add(o.a)
 	case optSKIPME:
 		r.token("SKIPME")
-		r.putAnswer(o.a)
+		putAnswer(r, o.a)
 	case optMAXAGE:
 		r.token("MAXAGE")
 		r.add(o.a)
@@ -329,7 +329,7 @@ func (r *request) putClientKillFilter(o ClientKillFilter) {
 // ClientListClientType is an argument of CLIENT LIST: [NORMAL], [MASTER], [REPLICA], [PUBSUB].
 type ClientListClientType interface{ isClientListClientType() }
 
-func (r *request) putClientListClientType(o ClientListClientType) {
+func putClientListClientType(r *request, o ClientListClientType) {
 	switch o.(type) {
 	case optNORMAL:
 		r.token("NORMAL")
@@ -348,7 +348,7 @@ func (r *request) putClientListClientType(o ClientListClientType) {
 // [FLAGS], [LIBNAME], [LIBVER], [DB], [CAPA], [IP].
 type ClientListOption interface{ isClientListOption() }
 
-func (r *request) putClientListOptions(options []ClientListOption) {
+func putClientListOptions(r *request, options []ClientListOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optNOTID:
@@ -388,7 +388,7 @@ func (r *request) putClientListOptions(options []ClientListOption) {
 			r.add(o.a)
 		case optCLIENTTYPE:
 			r.token("TYPE")
-			r.putClientKillClientType(o.a)
+			putClientKillClientType(r, o.a)
 		case optID:
 			r.token("ID")
 			for _, x := range o.a {
@@ -405,7 +405,7 @@ func (r *request) putClientListOptions(options []ClientListOption) {
 			r.add(o.a)
 		case optSKIPME:
 			r.token("SKIPME")
-			r.putAnswer(o.a)
+			putAnswer(r, o.a)
 		case optMAXAGE:
 			r.token("MAXAGE")
 			r.add(o.a)
@@ -440,7 +440,7 @@ func (r *request) putClientListOptions(options []ClientListOption) {
 // ClientPauseMode is an argument of CLIENT PAUSE: [WRITE], [ALL].
 type ClientPauseMode interface{ isClientPauseMode() }
 
-func (r *request) putClientPauseMode(o ClientPauseMode) {
+func putClientPauseMode(r *request, o ClientPauseMode) {
 	switch o.(type) {
 	case optWRITE:
 		r.token("WRITE")
@@ -452,7 +452,7 @@ func (r *request) putClientPauseMode(o ClientPauseMode) {
 // ClientSetInfoAttr is an argument of CLIENT SETINFO: [LIBNAME], [LIBVER].
 type ClientSetInfoAttr interface{ isClientSetInfoAttr() }
 
-func (r *request) putClientSetInfoAttr(o ClientSetInfoAttr) {
+func putClientSetInfoAttr(r *request, o ClientSetInfoAttr) {
 	switch o := o.(type) {
 	case optLIBNAME:
 		r.token("LIB-NAME")
@@ -466,7 +466,7 @@ func (r *request) putClientSetInfoAttr(o ClientSetInfoAttr) {
 // ClusterFailoverOptions is an argument of CLUSTER FAILOVER: [FORCE], [TAKEOVER].
 type ClusterFailoverOptions interface{ isClusterFailoverOptions() }
 
-func (r *request) putClusterFailoverOptions(o ClusterFailoverOptions) {
+func putClusterFailoverOptions(r *request, o ClusterFailoverOptions) {
 	switch o.(type) {
 	case optFORCE:
 		r.token("FORCE")
@@ -478,7 +478,7 @@ func (r *request) putClusterFailoverOptions(o ClusterFailoverOptions) {
 // ClusterMigrationCancel is an argument of CLUSTER MIGRATION: [ClusterMigrationID], [ALL].
 type ClusterMigrationCancel interface{ isClusterMigrationCancel() }
 
-func (r *request) putClusterMigrationCancel(o ClusterMigrationCancel) {
+func putClusterMigrationCancel(r *request, o ClusterMigrationCancel) {
 	switch o := o.(type) {
 	case optClusterMigrationID:
 		r.token("ID")
@@ -491,7 +491,7 @@ func (r *request) putClusterMigrationCancel(o ClusterMigrationCancel) {
 // ClusterMigrationSubcommand is an argument of CLUSTER MIGRATION: [IMPORT], [CANCEL], [STATUS].
 type ClusterMigrationSubcommand interface{ isClusterMigrationSubcommand() }
 
-func (r *request) putClusterMigrationSubcommand(o ClusterMigrationSubcommand) {
+func putClusterMigrationSubcommand(r *request, o ClusterMigrationSubcommand) {
 	switch o := o.(type) {
 	case optIMPORT:
 		r.token("IMPORT")
@@ -501,17 +501,17 @@ func (r *request) putClusterMigrationSubcommand(o ClusterMigrationSubcommand) {
 		}
 	case optCANCEL:
 		r.token("CANCEL")
-		r.putClusterMigrationCancel(o.a)
+		putClusterMigrationCancel(r, o.a)
 	case optSTATUS:
 		r.token("STATUS")
-		r.putClusterMigrationCancel(o.a)
+		putClusterMigrationCancel(r, o.a)
 	}
 }
 
 // ClusterScanOption is one of the options of CLUSTERSCAN: [MATCH], [COUNT], [TYPE], [SLOT].
 type ClusterScanOption interface{ isClusterScanOption() }
 
-func (r *request) putClusterScanOptions(options []ClusterScanOption) {
+func putClusterScanOptions(r *request, options []ClusterScanOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMATCH:
@@ -533,7 +533,7 @@ func (r *request) putClusterScanOptions(options []ClusterScanOption) {
 // ClusterSetSlotOption is one of the options of CLUSTER SETSLOT: [TIMEOUT].
 type ClusterSetSlotOption interface{ isClusterSetSlotOption() }
 
-func (r *request) putClusterSetSlotOptions(options []ClusterSetSlotOption) {
+func putClusterSetSlotOptions(r *request, options []ClusterSetSlotOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optTIMEOUT:
@@ -547,7 +547,7 @@ func (r *request) putClusterSetSlotOptions(options []ClusterSetSlotOption) {
 // [STABLE].
 type ClusterSetSlotSubcommand interface{ isClusterSetSlotSubcommand() }
 
-func (r *request) putClusterSetSlotSubcommand(o ClusterSetSlotSubcommand) {
+func putClusterSetSlotSubcommand(r *request, o ClusterSetSlotSubcommand) {
 	switch o := o.(type) {
 	case optIMPORTING:
 		r.token("IMPORTING")
@@ -567,7 +567,7 @@ func (r *request) putClusterSetSlotSubcommand(o ClusterSetSlotSubcommand) {
 // [ORDERBYLIMIT].
 type ClusterSlotStatsFilter interface{ isClusterSlotStatsFilter() }
 
-func (r *request) putClusterSlotStatsFilter(o ClusterSlotStatsFilter) {
+func putClusterSlotStatsFilter(r *request, o ClusterSlotStatsFilter) {
 	switch o := o.(type) {
 	case optSLOTSRANGE:
 		r.token("SLOTSRANGE")
@@ -576,20 +576,20 @@ func (r *request) putClusterSlotStatsFilter(o ClusterSlotStatsFilter) {
 	case optORDERBY:
 		r.token("ORDERBY")
 		r.add(o.a)
-		r.putOrder(o.b)
+		putOrder(r, o.b)
 	case optORDERBYLIMIT:
 		r.token("ORDERBY")
 		r.add(o.a)
 		r.token("LIMIT")
 		r.add(o.b)
-		r.putOrder(o.c)
+		putOrder(r, o.c)
 	}
 }
 
 // CommandListFilterby is an argument of COMMAND LIST: [MODULE], [ACLCAT], [PATTERN].
 type CommandListFilterby interface{ isCommandListFilterby() }
 
-func (r *request) putCommandListFilterby(o CommandListFilterby) {
+func putCommandListFilterby(r *request, o CommandListFilterby) {
 	switch o := o.(type) {
 	case optMODULE:
 		r.token("MODULE")
@@ -606,12 +606,12 @@ func (r *request) putCommandListFilterby(o CommandListFilterby) {
 // CommandListOption is one of the options of COMMAND LIST: [FILTERBY].
 type CommandListOption interface{ isCommandListOption() }
 
-func (r *request) putCommandListOptions(options []CommandListOption) {
+func putCommandListOptions(r *request, options []CommandListOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optFILTERBY:
 			r.token("FILTERBY")
-			r.putCommandListFilterby(o.a)
+			putCommandListFilterby(r, o.a)
 		}
 	}
 }
@@ -620,7 +620,7 @@ func (r *request) putCommandListOptions(options []CommandListOption) {
 // [LARGEREQUEST], [LARGEREPLY].
 type CommandLogGetType interface{ isCommandLogGetType() }
 
-func (r *request) putCommandLogGetType(o CommandLogGetType) {
+func putCommandLogGetType(r *request, o CommandLogGetType) {
 	switch o.(type) {
 	case optSLOW:
 		r.token("SLOW")
@@ -634,7 +634,7 @@ func (r *request) putCommandLogGetType(o CommandLogGetType) {
 // Comparison is an argument of ZADD: [GT], [LT].
 type Comparison interface{ isComparison() }
 
-func (r *request) putComparison(o Comparison) {
+func putComparison(r *request, o Comparison) {
 	switch o.(type) {
 	case optGT:
 		r.token("GT")
@@ -646,7 +646,7 @@ func (r *request) putComparison(o Comparison) {
 // CopyOption is one of the options of COPY: [DB], [REPLACE].
 type CopyOption interface{ isCopyOption() }
 
-func (r *request) putCopyOptions(options []CopyOption) {
+func putCopyOptions(r *request, options []CopyOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optDB:
@@ -661,7 +661,7 @@ func (r *request) putCopyOptions(options []CopyOption) {
 // DelExCondition is an argument of DELEX: [IFEQ], [IFNE], [IFDEQ], [IFDNE].
 type DelExCondition interface{ isDelExCondition() }
 
-func (r *request) putDelExCondition(o DelExCondition) {
+func putDelExCondition(r *request, o DelExCondition) {
 	switch o := o.(type) {
 	case optIFEQ:
 		r.token("IFEQ")
@@ -682,7 +682,7 @@ func (r *request) putDelExCondition(o DelExCondition) {
 // PEXPIRE, PEXPIREAT: [NX], [XX], [GT], [LT].
 type ExpireCondition interface{ isExpireCondition() }
 
-func (r *request) putExpireCondition(o ExpireCondition) {
+func putExpireCondition(r *request, o ExpireCondition) {
 	switch o.(type) {
 	case optNX:
 		r.token("NX")
@@ -698,7 +698,7 @@ func (r *request) putExpireCondition(o ExpireCondition) {
 // FailoverOption is one of the options of FAILOVER: [ABORT], [TIMEOUT].
 type FailoverOption interface{ isFailoverOption() }
 
-func (r *request) putFailoverOptions(options []FailoverOption) {
+func putFailoverOptions(r *request, options []FailoverOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optABORT:
@@ -713,7 +713,7 @@ func (r *request) putFailoverOptions(options []FailoverOption) {
 // FailoverTarget is an argument of FAILOVER: [TO], [TOFORCE].
 type FailoverTarget interface{ isFailoverTarget() }
 
-func (r *request) putFailoverTarget(o FailoverTarget) {
+func putFailoverTarget(r *request, o FailoverTarget) {
 	switch o := o.(type) {
 	case optTO:
 		r.token("TO")
@@ -731,7 +731,7 @@ func (r *request) putFailoverTarget(o FailoverTarget) {
 // FLUSH: [ASYNC], [SYNC].
 type FlushType interface{ isFlushType() }
 
-func (r *request) putFlushType(o FlushType) {
+func putFlushType(r *request, o FlushType) {
 	switch o.(type) {
 	case optASYNC:
 		r.token("ASYNC")
@@ -743,7 +743,7 @@ func (r *request) putFlushType(o FlushType) {
 // FunctionListOption is one of the options of FUNCTION LIST: [LIBRARYNAME], [WITHCODE].
 type FunctionListOption interface{ isFunctionListOption() }
 
-func (r *request) putFunctionListOptions(options []FunctionListOption) {
+func putFunctionListOptions(r *request, options []FunctionListOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIBRARYNAME:
@@ -758,7 +758,7 @@ func (r *request) putFunctionListOptions(options []FunctionListOption) {
 // FunctionLoadOption is one of the options of FUNCTION LOAD: [REPLACE].
 type FunctionLoadOption interface{ isFunctionLoadOption() }
 
-func (r *request) putFunctionLoadOptions(options []FunctionLoadOption) {
+func putFunctionLoadOptions(r *request, options []FunctionLoadOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optREPLACE:
@@ -770,7 +770,7 @@ func (r *request) putFunctionLoadOptions(options []FunctionLoadOption) {
 // FunctionRestorePolicy is an argument of FUNCTION RESTORE: [FLUSH], [APPEND], [REPLACE].
 type FunctionRestorePolicy interface{ isFunctionRestorePolicy() }
 
-func (r *request) putFunctionRestorePolicy(o FunctionRestorePolicy) {
+func putFunctionRestorePolicy(r *request, o FunctionRestorePolicy) {
 	switch o.(type) {
 	case optFLUSH:
 		r.token("FLUSH")
@@ -784,7 +784,7 @@ func (r *request) putFunctionRestorePolicy(o FunctionRestorePolicy) {
 // GeoAddOption is one of the options of GEOADD: [CH].
 type GeoAddOption interface{ isGeoAddOption() }
 
-func (r *request) putGeoAddOptions(options []GeoAddOption) {
+func putGeoAddOptions(r *request, options []GeoAddOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optCH:
@@ -797,7 +797,7 @@ func (r *request) putGeoAddOptions(options []GeoAddOption) {
 // [WITHHASH].
 type GeoRadiusByMemberOption interface{ isGeoRadiusByMemberOption() }
 
-func (r *request) putGeoRadiusByMemberOptions(options []GeoRadiusByMemberOption) {
+func putGeoRadiusByMemberOptions(r *request, options []GeoRadiusByMemberOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optWITHCOORD:
@@ -814,7 +814,7 @@ func (r *request) putGeoRadiusByMemberOptions(options []GeoRadiusByMemberOption)
 // [WITHDIST], [WITHHASH].
 type GeoRadiusByMemberROOption interface{ isGeoRadiusByMemberROOption() }
 
-func (r *request) putGeoRadiusByMemberROOptions(options []GeoRadiusByMemberROOption) {
+func putGeoRadiusByMemberROOptions(r *request, options []GeoRadiusByMemberROOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optWITHCOORD:
@@ -831,7 +831,7 @@ func (r *request) putGeoRadiusByMemberROOptions(options []GeoRadiusByMemberROOpt
 // GEORADIUS_RO, GEOSEARCH, GEOSEARCHSTORE: [COUNT], [COUNTANY].
 type GeoRadiusCount interface{ isGeoRadiusCount() }
 
-func (r *request) putGeoRadiusCount(o GeoRadiusCount) {
+func putGeoRadiusCount(r *request, o GeoRadiusCount) {
 	switch o := o.(type) {
 	case optCOUNT:
 		r.token("COUNT")
@@ -846,7 +846,7 @@ func (r *request) putGeoRadiusCount(o GeoRadiusCount) {
 // GeoRadiusDestination is an argument of GEORADIUS, GEORADIUSBYMEMBER: [STORE], [STOREDIST].
 type GeoRadiusDestination interface{ isGeoRadiusDestination() }
 
-func (r *request) putGeoRadiusDestination(o GeoRadiusDestination) {
+func putGeoRadiusDestination(r *request, o GeoRadiusDestination) {
 	switch o := o.(type) {
 	case optSTORE:
 		r.token("STORE")
@@ -860,7 +860,7 @@ func (r *request) putGeoRadiusDestination(o GeoRadiusDestination) {
 // GeoRadiusOption is one of the options of GEORADIUS: [WITHCOORD], [WITHDIST], [WITHHASH].
 type GeoRadiusOption interface{ isGeoRadiusOption() }
 
-func (r *request) putGeoRadiusOptions(options []GeoRadiusOption) {
+func putGeoRadiusOptions(r *request, options []GeoRadiusOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optWITHCOORD:
@@ -876,7 +876,7 @@ func (r *request) putGeoRadiusOptions(options []GeoRadiusOption) {
 // GeoRadiusROOption is one of the options of GEORADIUS_RO: [WITHCOORD], [WITHDIST], [WITHHASH].
 type GeoRadiusROOption interface{ isGeoRadiusROOption() }
 
-func (r *request) putGeoRadiusROOptions(options []GeoRadiusROOption) {
+func putGeoRadiusROOptions(r *request, options []GeoRadiusROOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optWITHCOORD:
@@ -892,24 +892,24 @@ func (r *request) putGeoRadiusROOptions(options []GeoRadiusROOption) {
 // GeoSearchBy is an argument of GEOSEARCH, GEOSEARCHSTORE: [BYRADIUS], [BYBOX].
 type GeoSearchBy interface{ isGeoSearchBy() }
 
-func (r *request) putGeoSearchBy(o GeoSearchBy) {
+func putGeoSearchBy(r *request, o GeoSearchBy) {
 	switch o := o.(type) {
 	case optBYRADIUS:
 		r.token("BYRADIUS")
 		r.add(o.a)
-		r.putGeoUnit(o.b)
+		putGeoUnit(r, o.b)
 	case optBYBOX:
 		r.token("BYBOX")
 		r.add(o.a)
 		r.add(o.b)
-		r.putGeoUnit(o.c)
+		putGeoUnit(r, o.c)
 	}
 }
 
 // GeoSearchFrom is an argument of GEOSEARCH, GEOSEARCHSTORE: [FROMMEMBER], [FROMLONLAT].
 type GeoSearchFrom interface{ isGeoSearchFrom() }
 
-func (r *request) putGeoSearchFrom(o GeoSearchFrom) {
+func putGeoSearchFrom(r *request, o GeoSearchFrom) {
 	switch o := o.(type) {
 	case optFROMMEMBER:
 		r.token("FROMMEMBER")
@@ -924,7 +924,7 @@ func (r *request) putGeoSearchFrom(o GeoSearchFrom) {
 // GeoSearchOption is one of the options of GEOSEARCH: [WITHCOORD], [WITHDIST], [WITHHASH].
 type GeoSearchOption interface{ isGeoSearchOption() }
 
-func (r *request) putGeoSearchOptions(options []GeoSearchOption) {
+func putGeoSearchOptions(r *request, options []GeoSearchOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optWITHCOORD:
@@ -940,7 +940,7 @@ func (r *request) putGeoSearchOptions(options []GeoSearchOption) {
 // GeoSearchStoreOption is one of the options of GEOSEARCHSTORE: [GeoSearchStoreSTOREDIST].
 type GeoSearchStoreOption interface{ isGeoSearchStoreOption() }
 
-func (r *request) putGeoSearchStoreOptions(options []GeoSearchStoreOption) {
+func putGeoSearchStoreOptions(r *request, options []GeoSearchStoreOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optGeoSearchStoreSTOREDIST:
@@ -953,7 +953,7 @@ func (r *request) putGeoSearchStoreOptions(options []GeoSearchStoreOption) {
 // GEORADIUS_RO, GEOSEARCH, GEOSEARCHSTORE: [M], [KM], [FT], [MI].
 type GeoUnit interface{ isGeoUnit() }
 
-func (r *request) putGeoUnit(o GeoUnit) {
+func putGeoUnit(r *request, o GeoUnit) {
 	switch o.(type) {
 	case optM:
 		r.token("M")
@@ -970,7 +970,7 @@ func (r *request) putGeoUnit(o GeoUnit) {
 // [PERSIST].
 type GetExExpiration interface{ isGetExExpiration() }
 
-func (r *request) putGetExExpiration(o GetExExpiration) {
+func putGetExExpiration(r *request, o GetExExpiration) {
 	switch o := o.(type) {
 	case optEX:
 		r.token("EX")
@@ -992,7 +992,7 @@ func (r *request) putGetExExpiration(o GetExExpiration) {
 // HScanOption is one of the options of HSCAN: [MATCH], [COUNT].
 type HScanOption interface{ isHScanOption() }
 
-func (r *request) putHScanOptions(options []HScanOption) {
+func putHScanOptions(r *request, options []HScanOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMATCH:
@@ -1008,7 +1008,7 @@ func (r *request) putHScanOptions(options []HScanOption) {
 // HSetExCondition is an argument of HSETEX: [FNX], [FXX].
 type HSetExCondition interface{ isHSetExCondition() }
 
-func (r *request) putHSetExCondition(o HSetExCondition) {
+func putHSetExCondition(r *request, o HSetExCondition) {
 	switch o.(type) {
 	case optFNX:
 		r.token("FNX")
@@ -1021,7 +1021,7 @@ func (r *request) putHSetExCondition(o HSetExCondition) {
 // [METRICSALL].
 type HotKeysStartMetrics interface{ isHotKeysStartMetrics() }
 
-func (r *request) putHotKeysStartMetrics(o HotKeysStartMetrics) {
+func putHotKeysStartMetrics(r *request, o HotKeysStartMetrics) {
 	switch o.(type) {
 	case optMETRICSCPU:
 		r.token("METRICS")
@@ -1043,7 +1043,7 @@ func (r *request) putHotKeysStartMetrics(o HotKeysStartMetrics) {
 // [SLOTS].
 type HotKeysStartOption interface{ isHotKeysStartOption() }
 
-func (r *request) putHotKeysStartOptions(options []HotKeysStartOption) {
+func putHotKeysStartOptions(r *request, options []HotKeysStartOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1068,7 +1068,7 @@ func (r *request) putHotKeysStartOptions(options []HotKeysStartOption) {
 // IncrExIncrement is an argument of INCREX: [BYFLOAT], [BYINT].
 type IncrExIncrement interface{ isIncrExIncrement() }
 
-func (r *request) putIncrExIncrement(o IncrExIncrement) {
+func putIncrExIncrement(r *request, o IncrExIncrement) {
 	switch o := o.(type) {
 	case optBYFLOAT:
 		r.token("BYFLOAT")
@@ -1082,7 +1082,7 @@ func (r *request) putIncrExIncrement(o IncrExIncrement) {
 // IncrExOption is one of the options of INCREX: [SATURATE], [LBOUND], [UBOUND], [ENX].
 type IncrExOption interface{ isIncrExOption() }
 
-func (r *request) putIncrExOptions(options []IncrExOption) {
+func putIncrExOptions(r *request, options []IncrExOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optSATURATE:
@@ -1102,7 +1102,7 @@ func (r *request) putIncrExOptions(options []IncrExOption) {
 // LCSOption is one of the options of LCS: [MINMATCHLEN], [WITHMATCHLEN].
 type LCSOption interface{ isLCSOption() }
 
-func (r *request) putLCSOptions(options []LCSOption) {
+func putLCSOptions(r *request, options []LCSOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMINMATCHLEN:
@@ -1117,7 +1117,7 @@ func (r *request) putLCSOptions(options []LCSOption) {
 // LMPopOption is one of the options of LMPOP: [COUNT].
 type LMPopOption interface{ isLMPopOption() }
 
-func (r *request) putLMPopOptions(options []LMPopOption) {
+func putLMPopOptions(r *request, options []LMPopOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1130,7 +1130,7 @@ func (r *request) putLMPopOptions(options []LMPopOption) {
 // LMoveMOrdering is an argument of BLMOVEM, LMOVEM: [OBO], [BULK].
 type LMoveMOrdering interface{ isLMoveMOrdering() }
 
-func (r *request) putLMoveMOrdering(o LMoveMOrdering) {
+func putLMoveMOrdering(r *request, o LMoveMOrdering) {
 	switch o.(type) {
 	case optOBO:
 		r.token("OBO")
@@ -1142,7 +1142,7 @@ func (r *request) putLMoveMOrdering(o LMoveMOrdering) {
 // LMoveMSelector is an argument of BLMOVEM, LMOVEM: [COUNT], [EXACTLY].
 type LMoveMSelector interface{ isLMoveMSelector() }
 
-func (r *request) putLMoveMSelector(o LMoveMSelector) {
+func putLMoveMSelector(r *request, o LMoveMSelector) {
 	switch o := o.(type) {
 	case optCOUNT:
 		r.token("COUNT")
@@ -1156,7 +1156,7 @@ func (r *request) putLMoveMSelector(o LMoveMSelector) {
 // LPosOption is one of the options of LPOS: [RANK], [MAXLEN].
 type LPosOption interface{ isLPosOption() }
 
-func (r *request) putLPosOptions(options []LPosOption) {
+func putLPosOptions(r *request, options []LPosOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optRANK:
@@ -1172,7 +1172,7 @@ func (r *request) putLPosOptions(options []LPosOption) {
 // ListEnd is an argument of BLMOVE, BLMOVEM, BLMPOP, LMOVE, LMOVEM, LMPOP: [LEFT], [RIGHT].
 type ListEnd interface{ isListEnd() }
 
-func (r *request) putListEnd(o ListEnd) {
+func putListEnd(r *request, o ListEnd) {
 	switch o.(type) {
 	case optLEFT:
 		r.token("LEFT")
@@ -1184,7 +1184,7 @@ func (r *request) putListEnd(o ListEnd) {
 // LolwutOption is one of the options of LOLWUT: [VERSION].
 type LolwutOption interface{ isLolwutOption() }
 
-func (r *request) putLolwutOptions(options []LolwutOption) {
+func putLolwutOptions(r *request, options []LolwutOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optVERSION:
@@ -1197,7 +1197,7 @@ func (r *request) putLolwutOptions(options []LolwutOption) {
 // MemoryUsageOption is one of the options of MEMORY USAGE: [SAMPLES].
 type MemoryUsageOption interface{ isMemoryUsageOption() }
 
-func (r *request) putMemoryUsageOptions(options []MemoryUsageOption) {
+func putMemoryUsageOptions(r *request, options []MemoryUsageOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optSAMPLES:
@@ -1210,7 +1210,7 @@ func (r *request) putMemoryUsageOptions(options []MemoryUsageOption) {
 // MigrateOption is one of the options of MIGRATE: [COPY], [REPLACE], [KEYS].
 type MigrateOption interface{ isMigrateOption() }
 
-func (r *request) putMigrateOptions(options []MigrateOption) {
+func putMigrateOptions(r *request, options []MigrateOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOPY:
@@ -1229,7 +1229,7 @@ func (r *request) putMigrateOptions(options []MigrateOption) {
 // ModuleLoadExOption is one of the options of MODULE LOADEX: [CONFIG], [ARGS].
 type ModuleLoadExOption interface{ isModuleLoadExOption() }
 
-func (r *request) putModuleLoadExOptions(options []ModuleLoadExOption) {
+func putModuleLoadExOptions(r *request, options []ModuleLoadExOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCONFIG:
@@ -1251,7 +1251,7 @@ func (r *request) putModuleLoadExOptions(options []ModuleLoadExOption) {
 // GEORADIUSBYMEMBER_RO, GEORADIUS_RO, GEOSEARCH, GEOSEARCHSTORE, SORT, SORT_RO: [ASC], [DESC].
 type Order interface{ isOrder() }
 
-func (r *request) putOrder(o Order) {
+func putOrder(r *request, o Order) {
 	switch o.(type) {
 	case optASC:
 		r.token("ASC")
@@ -1263,7 +1263,7 @@ func (r *request) putOrder(o Order) {
 // QuantType is an argument of VADD: [NOQUANT], [BIN], [Q8].
 type QuantType interface{ isQuantType() }
 
-func (r *request) putQuantType(o QuantType) {
+func putQuantType(r *request, o QuantType) {
 	switch o.(type) {
 	case optNOQUANT:
 		r.token("NOQUANT")
@@ -1277,7 +1277,7 @@ func (r *request) putQuantType(o QuantType) {
 // ResetType is an argument of CLUSTER RESET: [HARD], [SOFT].
 type ResetType interface{ isResetType() }
 
-func (r *request) putResetType(o ResetType) {
+func putResetType(r *request, o ResetType) {
 	switch o.(type) {
 	case optHARD:
 		r.token("HARD")
@@ -1289,7 +1289,7 @@ func (r *request) putResetType(o ResetType) {
 // RestoreOption is one of the options of RESTORE: [REPLACE], [ABSTTL], [IDLETIME], [FREQ].
 type RestoreOption interface{ isRestoreOption() }
 
-func (r *request) putRestoreOptions(options []RestoreOption) {
+func putRestoreOptions(r *request, options []RestoreOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optREPLACE:
@@ -1309,7 +1309,7 @@ func (r *request) putRestoreOptions(options []RestoreOption) {
 // SDiffCardOption is one of the options of SDIFFCARD: [LIMITTO].
 type SDiffCardOption interface{ isSDiffCardOption() }
 
-func (r *request) putSDiffCardOptions(options []SDiffCardOption) {
+func putSDiffCardOptions(r *request, options []SDiffCardOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMITTO:
@@ -1322,7 +1322,7 @@ func (r *request) putSDiffCardOptions(options []SDiffCardOption) {
 // SInterCardOption is one of the options of SINTERCARD: [LIMITTO].
 type SInterCardOption interface{ isSInterCardOption() }
 
-func (r *request) putSInterCardOptions(options []SInterCardOption) {
+func putSInterCardOptions(r *request, options []SInterCardOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMITTO:
@@ -1335,7 +1335,7 @@ func (r *request) putSInterCardOptions(options []SInterCardOption) {
 // SScanOption is one of the options of SSCAN: [MATCH], [COUNT].
 type SScanOption interface{ isSScanOption() }
 
-func (r *request) putSScanOptions(options []SScanOption) {
+func putSScanOptions(r *request, options []SScanOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMATCH:
@@ -1351,7 +1351,7 @@ func (r *request) putSScanOptions(options []SScanOption) {
 // SUnionCardOption is one of the options of SUNIONCARD: [APPROX], [LIMITTO].
 type SUnionCardOption interface{ isSUnionCardOption() }
 
-func (r *request) putSUnionCardOptions(options []SUnionCardOption) {
+func putSUnionCardOptions(r *request, options []SUnionCardOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optAPPROX:
@@ -1366,7 +1366,7 @@ func (r *request) putSUnionCardOptions(options []SUnionCardOption) {
 // SaveSelector is an argument of SHUTDOWN: [NOSAVE], [SAVE].
 type SaveSelector interface{ isSaveSelector() }
 
-func (r *request) putSaveSelector(o SaveSelector) {
+func putSaveSelector(r *request, o SaveSelector) {
 	switch o.(type) {
 	case optNOSAVE:
 		r.token("NOSAVE")
@@ -1378,7 +1378,7 @@ func (r *request) putSaveSelector(o SaveSelector) {
 // ScanOption is one of the options of SCAN: [MATCH], [COUNT], [TYPE].
 type ScanOption interface{ isScanOption() }
 
-func (r *request) putScanOptions(options []ScanOption) {
+func putScanOptions(r *request, options []ScanOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMATCH:
@@ -1397,7 +1397,7 @@ func (r *request) putScanOptions(options []ScanOption) {
 // ScoreEnd is an argument of BZMPOP, ZMPOP: [MIN], [MAX].
 type ScoreEnd interface{ isScoreEnd() }
 
-func (r *request) putScoreEnd(o ScoreEnd) {
+func putScoreEnd(r *request, o ScoreEnd) {
 	switch o.(type) {
 	case optMIN:
 		r.token("MIN")
@@ -1409,7 +1409,7 @@ func (r *request) putScoreEnd(o ScoreEnd) {
 // SetCondition is an argument of SET: [NX], [XX], [IFEQ], [IFNE], [IFDEQ], [IFDNE].
 type SetCondition interface{ isSetCondition() }
 
-func (r *request) putSetCondition(o SetCondition) {
+func putSetCondition(r *request, o SetCondition) {
 	switch o := o.(type) {
 	case optNX:
 		r.token("NX")
@@ -1433,7 +1433,7 @@ func (r *request) putSetCondition(o SetCondition) {
 // SetExpiration is an argument of HSETEX, MSETEX, SET: [EX], [PX], [EXAT], [PXAT], [KEEPTTL].
 type SetExpiration interface{ isSetExpiration() }
 
-func (r *request) putSetExpiration(o SetExpiration) {
+func putSetExpiration(r *request, o SetExpiration) {
 	switch o := o.(type) {
 	case optEX:
 		r.token("EX")
@@ -1456,7 +1456,7 @@ func (r *request) putSetExpiration(o SetExpiration) {
 // [FAILOVER].
 type ShutdownOption interface{ isShutdownOption() }
 
-func (r *request) putShutdownOptions(options []ShutdownOption) {
+func putShutdownOptions(r *request, options []ShutdownOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optNOW:
@@ -1476,7 +1476,7 @@ func (r *request) putShutdownOptions(options []ShutdownOption) {
 // Side is an argument of LINSERT: [BEFORE], [AFTER].
 type Side interface{ isSide() }
 
-func (r *request) putSide(o Side) {
+func putSide(r *request, o Side) {
 	switch o.(type) {
 	case optBEFORE:
 		r.token("BEFORE")
@@ -1488,7 +1488,7 @@ func (r *request) putSide(o Side) {
 // SortOption is one of the options of SORT: [BY], [LIMIT], [SortGET], [ALPHA].
 type SortOption interface{ isSortOption() }
 
-func (r *request) putSortOptions(options []SortOption) {
+func putSortOptions(r *request, options []SortOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optBY:
@@ -1512,7 +1512,7 @@ func (r *request) putSortOptions(options []SortOption) {
 // SortROOption is one of the options of SORT_RO: [BY], [LIMIT], [SortGET], [ALPHA].
 type SortROOption interface{ isSortROOption() }
 
-func (r *request) putSortROOptions(options []SortROOption) {
+func putSortROOptions(r *request, options []SortROOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optBY:
@@ -1536,7 +1536,7 @@ func (r *request) putSortROOptions(options []SortROOption) {
 // Sortby is an argument of ZRANGE, ZRANGESTORE: [BYSCORE], [BYLEX].
 type Sortby interface{ isSortby() }
 
-func (r *request) putSortby(o Sortby) {
+func putSortby(r *request, o Sortby) {
 	switch o.(type) {
 	case optBYSCORE:
 		r.token("BYSCORE")
@@ -1548,7 +1548,7 @@ func (r *request) putSortby(o Sortby) {
 // Source is an argument of REPLICAOF, SLAVEOF: [FROM], [NOONE].
 type Source interface{ isSource() }
 
-func (r *request) putSource(o Source) {
+func putSource(r *request, o Source) {
 	switch o := o.(type) {
 	case optFROM:
 		r.add(o.a)
@@ -1562,7 +1562,7 @@ func (r *request) putSource(o Source) {
 // Switch is an argument of CLIENT IMPORT-SOURCE, CLIENT NO-EVICT, CLIENT NO-TOUCH: [ON], [OFF].
 type Switch interface{ isSwitch() }
 
-func (r *request) putSwitch(o Switch) {
+func putSwitch(r *request, o Switch) {
 	switch o.(type) {
 	case optON:
 		r.token("ON")
@@ -1574,7 +1574,7 @@ func (r *request) putSwitch(o Switch) {
 // UnblockType is an argument of CLIENT UNBLOCK: [ClientUnblockTIMEOUT], [ERROR].
 type UnblockType interface{ isUnblockType() }
 
-func (r *request) putUnblockType(o UnblockType) {
+func putUnblockType(r *request, o UnblockType) {
 	switch o.(type) {
 	case optClientUnblockTIMEOUT:
 		r.token("TIMEOUT")
@@ -1586,7 +1586,7 @@ func (r *request) putUnblockType(o UnblockType) {
 // VAddOption is one of the options of VADD: [CAS], [EF], [SETATTR], [VAddM].
 type VAddOption interface{ isVAddOption() }
 
-func (r *request) putVAddOptions(options []VAddOption) {
+func putVAddOptions(r *request, options []VAddOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCAS:
@@ -1607,7 +1607,7 @@ func (r *request) putVAddOptions(options []VAddOption) {
 // VAddVector is an argument of VADD: [FP32], [VALUES].
 type VAddVector interface{ isVAddVector() }
 
-func (r *request) putVAddVector(o VAddVector) {
+func putVAddVector(r *request, o VAddVector) {
 	switch o := o.(type) {
 	case optFP32:
 		r.token("FP32")
@@ -1625,7 +1625,7 @@ func (r *request) putVAddVector(o VAddVector) {
 // [TRUTH], [NOTHREAD].
 type VSimOption interface{ isVSimOption() }
 
-func (r *request) putVSimOptions(options []VSimOption) {
+func putVSimOptions(r *request, options []VSimOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1654,7 +1654,7 @@ func (r *request) putVSimOptions(options []VSimOption) {
 // VSimVector is an argument of VSIM: [ELE], [FP32], [VALUES].
 type VSimVector interface{ isVSimVector() }
 
-func (r *request) putVSimVector(o VSimVector) {
+func putVSimVector(r *request, o VSimVector) {
 	switch o := o.(type) {
 	case optELE:
 		r.token("ELE")
@@ -1674,7 +1674,7 @@ func (r *request) putVSimVector(o VSimVector) {
 // XAddCondition is an argument of XACKDEL, XADD, XDELEX, XTRIM: [KEEPREF], [DELREF], [ACKED].
 type XAddCondition interface{ isXAddCondition() }
 
-func (r *request) putXAddCondition(o XAddCondition) {
+func putXAddCondition(r *request, o XAddCondition) {
 	switch o.(type) {
 	case optKEEPREF:
 		r.token("KEEPREF")
@@ -1688,7 +1688,7 @@ func (r *request) putXAddCondition(o XAddCondition) {
 // XAddIdmp is an argument of XADD: [IDMPAUTO], [IDMP].
 type XAddIdmp interface{ isXAddIdmp() }
 
-func (r *request) putXAddIdmp(o XAddIdmp) {
+func putXAddIdmp(r *request, o XAddIdmp) {
 	switch o := o.(type) {
 	case optIDMPAUTO:
 		r.token("IDMPAUTO")
@@ -1703,7 +1703,7 @@ func (r *request) putXAddIdmp(o XAddIdmp) {
 // XAddOption is one of the options of XADD: [NOMKSTREAM].
 type XAddOption interface{ isXAddOption() }
 
-func (r *request) putXAddOptions(options []XAddOption) {
+func putXAddOptions(r *request, options []XAddOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optNOMKSTREAM:
@@ -1716,7 +1716,7 @@ func (r *request) putXAddOptions(options []XAddOption) {
 // [MINIDABOUT], [MINIDLIMIT].
 type XAddTrim interface{ isXAddTrim() }
 
-func (r *request) putXAddTrim(o XAddTrim) {
+func putXAddTrim(r *request, o XAddTrim) {
 	switch o := o.(type) {
 	case optMAXLEN:
 		r.token("MAXLEN")
@@ -1750,7 +1750,7 @@ func (r *request) putXAddTrim(o XAddTrim) {
 // XAutoClaimOption is one of the options of XAUTOCLAIM: [COUNT].
 type XAutoClaimOption interface{ isXAutoClaimOption() }
 
-func (r *request) putXAutoClaimOptions(options []XAutoClaimOption) {
+func putXAutoClaimOptions(r *request, options []XAutoClaimOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1763,7 +1763,7 @@ func (r *request) putXAutoClaimOptions(options []XAutoClaimOption) {
 // XCfgSetOption is one of the options of XCFGSET: [IDMPDURATION], [IDMPMAXSIZE].
 type XCfgSetOption interface{ isXCfgSetOption() }
 
-func (r *request) putXCfgSetOptions(options []XCfgSetOption) {
+func putXCfgSetOptions(r *request, options []XCfgSetOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optIDMPDURATION:
@@ -1780,7 +1780,7 @@ func (r *request) putXCfgSetOptions(options []XCfgSetOption) {
 // [LASTID].
 type XClaimOption interface{ isXClaimOption() }
 
-func (r *request) putXClaimOptions(options []XClaimOption) {
+func putXClaimOptions(r *request, options []XClaimOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optIDLE:
@@ -1804,7 +1804,7 @@ func (r *request) putXClaimOptions(options []XClaimOption) {
 // XGroupCreateOption is one of the options of XGROUP CREATE: [MKSTREAM], [ENTRIESREAD].
 type XGroupCreateOption interface{ isXGroupCreateOption() }
 
-func (r *request) putXGroupCreateOptions(options []XGroupCreateOption) {
+func putXGroupCreateOptions(r *request, options []XGroupCreateOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMKSTREAM:
@@ -1819,7 +1819,7 @@ func (r *request) putXGroupCreateOptions(options []XGroupCreateOption) {
 // XGroupSetIDOption is one of the options of XGROUP SETID: [ENTRIESREAD].
 type XGroupSetIDOption interface{ isXGroupSetIDOption() }
 
-func (r *request) putXGroupSetIDOptions(options []XGroupSetIDOption) {
+func putXGroupSetIDOptions(r *request, options []XGroupSetIDOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optENTRIESREAD:
@@ -1832,7 +1832,7 @@ func (r *request) putXGroupSetIDOptions(options []XGroupSetIDOption) {
 // XNackMode is an argument of XNACK: [SILENT], [FAIL], [FATAL].
 type XNackMode interface{ isXNackMode() }
 
-func (r *request) putXNackMode(o XNackMode) {
+func putXNackMode(r *request, o XNackMode) {
 	switch o.(type) {
 	case optSILENT:
 		r.token("SILENT")
@@ -1846,7 +1846,7 @@ func (r *request) putXNackMode(o XNackMode) {
 // XNackOption is one of the options of XNACK: [RETRYCOUNT], [FORCE].
 type XNackOption interface{ isXNackOption() }
 
-func (r *request) putXNackOptions(options []XNackOption) {
+func putXNackOptions(r *request, options []XNackOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optRETRYCOUNT:
@@ -1861,7 +1861,7 @@ func (r *request) putXNackOptions(options []XNackOption) {
 // XRangeOption is one of the options of XRANGE: [COUNT].
 type XRangeOption interface{ isXRangeOption() }
 
-func (r *request) putXRangeOptions(options []XRangeOption) {
+func putXRangeOptions(r *request, options []XRangeOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1875,7 +1875,7 @@ func (r *request) putXRangeOptions(options []XRangeOption) {
 // [BLOCK], [CLAIM], [NOACK].
 type XReadGroupOption interface{ isXReadGroupOption() }
 
-func (r *request) putXReadGroupOptions(options []XReadGroupOption) {
+func putXReadGroupOptions(r *request, options []XReadGroupOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1902,7 +1902,7 @@ func (r *request) putXReadGroupOptions(options []XReadGroupOption) {
 // XReadOption is one of the options of XREAD: [COUNT], [MAXCOUNT], [MAXSIZE], [BLOCK].
 type XReadOption interface{ isXReadOption() }
 
-func (r *request) putXReadOptions(options []XReadOption) {
+func putXReadOptions(r *request, options []XReadOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1924,7 +1924,7 @@ func (r *request) putXReadOptions(options []XReadOption) {
 // XRevRangeOption is one of the options of XREVRANGE: [COUNT].
 type XRevRangeOption interface{ isXRevRangeOption() }
 
-func (r *request) putXRevRangeOptions(options []XRevRangeOption) {
+func putXRevRangeOptions(r *request, options []XRevRangeOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -1937,7 +1937,7 @@ func (r *request) putXRevRangeOptions(options []XRevRangeOption) {
 // XSetIDOption is one of the options of XSETID: [ENTRIESADDED], [MAXDELETEDID].
 type XSetIDOption interface{ isXSetIDOption() }
 
-func (r *request) putXSetIDOptions(options []XSetIDOption) {
+func putXSetIDOptions(r *request, options []XSetIDOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optENTRIESADDED:
@@ -1953,7 +1953,7 @@ func (r *request) putXSetIDOptions(options []XSetIDOption) {
 // ZAddCondition is an argument of GEOADD, HSETEX, MSETEX, ZADD: [NX], [XX].
 type ZAddCondition interface{ isZAddCondition() }
 
-func (r *request) putZAddCondition(o ZAddCondition) {
+func putZAddCondition(r *request, o ZAddCondition) {
 	switch o.(type) {
 	case optNX:
 		r.token("NX")
@@ -1965,7 +1965,7 @@ func (r *request) putZAddCondition(o ZAddCondition) {
 // ZAddOption is one of the options of ZADD: [CH].
 type ZAddOption interface{ isZAddOption() }
 
-func (r *request) putZAddOptions(options []ZAddOption) {
+func putZAddOptions(r *request, options []ZAddOption) {
 	for _, o := range options {
 		switch o.(type) {
 		case optCH:
@@ -1977,7 +1977,7 @@ func (r *request) putZAddOptions(options []ZAddOption) {
 // ZInterCardOption is one of the options of ZINTERCARD: [LIMITTO].
 type ZInterCardOption interface{ isZInterCardOption() }
 
-func (r *request) putZInterCardOptions(options []ZInterCardOption) {
+func putZInterCardOptions(r *request, options []ZInterCardOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMITTO:
@@ -1990,7 +1990,7 @@ func (r *request) putZInterCardOptions(options []ZInterCardOption) {
 // ZInterOption is one of the options of ZINTER: [WEIGHTS], [AGGREGATE].
 type ZInterOption interface{ isZInterOption() }
 
-func (r *request) putZInterOptions(options []ZInterOption) {
+func putZInterOptions(r *request, options []ZInterOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optWEIGHTS:
@@ -2000,7 +2000,7 @@ func (r *request) putZInterOptions(options []ZInterOption) {
 			}
 		case optAGGREGATE:
 			r.token("AGGREGATE")
-			r.putAggregate(o.a)
+			putAggregate(r, o.a)
 		}
 	}
 }
@@ -2008,7 +2008,7 @@ func (r *request) putZInterOptions(options []ZInterOption) {
 // ZInterStoreOption is one of the options of ZINTERSTORE: [WEIGHTS], [AGGREGATE].
 type ZInterStoreOption interface{ isZInterStoreOption() }
 
-func (r *request) putZInterStoreOptions(options []ZInterStoreOption) {
+func putZInterStoreOptions(r *request, options []ZInterStoreOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optWEIGHTS:
@@ -2018,7 +2018,7 @@ func (r *request) putZInterStoreOptions(options []ZInterStoreOption) {
 			}
 		case optAGGREGATE:
 			r.token("AGGREGATE")
-			r.putAggregate(o.a)
+			putAggregate(r, o.a)
 		}
 	}
 }
@@ -2026,7 +2026,7 @@ func (r *request) putZInterStoreOptions(options []ZInterStoreOption) {
 // ZMPopOption is one of the options of ZMPOP: [COUNT].
 type ZMPopOption interface{ isZMPopOption() }
 
-func (r *request) putZMPopOptions(options []ZMPopOption) {
+func putZMPopOptions(r *request, options []ZMPopOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optCOUNT:
@@ -2039,7 +2039,7 @@ func (r *request) putZMPopOptions(options []ZMPopOption) {
 // ZRangeByLexOption is one of the options of ZRANGEBYLEX: [LIMIT].
 type ZRangeByLexOption interface{ isZRangeByLexOption() }
 
-func (r *request) putZRangeByLexOptions(options []ZRangeByLexOption) {
+func putZRangeByLexOptions(r *request, options []ZRangeByLexOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMIT:
@@ -2053,7 +2053,7 @@ func (r *request) putZRangeByLexOptions(options []ZRangeByLexOption) {
 // ZRangeByScoreOption is one of the options of ZRANGEBYSCORE: [LIMIT].
 type ZRangeByScoreOption interface{ isZRangeByScoreOption() }
 
-func (r *request) putZRangeByScoreOptions(options []ZRangeByScoreOption) {
+func putZRangeByScoreOptions(r *request, options []ZRangeByScoreOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMIT:
@@ -2067,7 +2067,7 @@ func (r *request) putZRangeByScoreOptions(options []ZRangeByScoreOption) {
 // ZRangeOption is one of the options of ZRANGE: [REV], [LIMIT].
 type ZRangeOption interface{ isZRangeOption() }
 
-func (r *request) putZRangeOptions(options []ZRangeOption) {
+func putZRangeOptions(r *request, options []ZRangeOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optREV:
@@ -2083,7 +2083,7 @@ func (r *request) putZRangeOptions(options []ZRangeOption) {
 // ZRangeStoreOption is one of the options of ZRANGESTORE: [REV], [LIMIT].
 type ZRangeStoreOption interface{ isZRangeStoreOption() }
 
-func (r *request) putZRangeStoreOptions(options []ZRangeStoreOption) {
+func putZRangeStoreOptions(r *request, options []ZRangeStoreOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optREV:
@@ -2099,7 +2099,7 @@ func (r *request) putZRangeStoreOptions(options []ZRangeStoreOption) {
 // ZRevRangeByLexOption is one of the options of ZREVRANGEBYLEX: [LIMIT].
 type ZRevRangeByLexOption interface{ isZRevRangeByLexOption() }
 
-func (r *request) putZRevRangeByLexOptions(options []ZRevRangeByLexOption) {
+func putZRevRangeByLexOptions(r *request, options []ZRevRangeByLexOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMIT:
@@ -2113,7 +2113,7 @@ func (r *request) putZRevRangeByLexOptions(options []ZRevRangeByLexOption) {
 // ZRevRangeByScoreOption is one of the options of ZREVRANGEBYSCORE: [LIMIT].
 type ZRevRangeByScoreOption interface{ isZRevRangeByScoreOption() }
 
-func (r *request) putZRevRangeByScoreOptions(options []ZRevRangeByScoreOption) {
+func putZRevRangeByScoreOptions(r *request, options []ZRevRangeByScoreOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optLIMIT:
@@ -2127,7 +2127,7 @@ func (r *request) putZRevRangeByScoreOptions(options []ZRevRangeByScoreOption) {
 // ZScanOption is one of the options of ZSCAN: [MATCH], [COUNT], [NOSCORES].
 type ZScanOption interface{ isZScanOption() }
 
-func (r *request) putZScanOptions(options []ZScanOption) {
+func putZScanOptions(r *request, options []ZScanOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optMATCH:
@@ -2145,7 +2145,7 @@ func (r *request) putZScanOptions(options []ZScanOption) {
 // ZUnionOption is one of the options of ZUNION: [WEIGHTS], [AGGREGATE].
 type ZUnionOption interface{ isZUnionOption() }
 
-func (r *request) putZUnionOptions(options []ZUnionOption) {
+func putZUnionOptions(r *request, options []ZUnionOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optWEIGHTS:
@@ -2155,7 +2155,7 @@ func (r *request) putZUnionOptions(options []ZUnionOption) {
 			}
 		case optAGGREGATE:
 			r.token("AGGREGATE")
-			r.putAggregate(o.a)
+			putAggregate(r, o.a)
 		}
 	}
 }
@@ -2163,7 +2163,7 @@ func (r *request) putZUnionOptions(options []ZUnionOption) {
 // ZUnionStoreOption is one of the options of ZUNIONSTORE: [WEIGHTS], [AGGREGATE].
 type ZUnionStoreOption interface{ isZUnionStoreOption() }
 
-func (r *request) putZUnionStoreOptions(options []ZUnionStoreOption) {
+func putZUnionStoreOptions(r *request, options []ZUnionStoreOption) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case optWEIGHTS:
@@ -2173,7 +2173,7 @@ func (r *request) putZUnionStoreOptions(options []ZUnionStoreOption) {
 			}
 		case optAGGREGATE:
 			r.token("AGGREGATE")
-			r.putAggregate(o.a)
+			putAggregate(r, o.a)
 		}
 	}
 }

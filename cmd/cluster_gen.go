@@ -12,11 +12,12 @@ import (
 //
 // Since Redis 3.0.0. Complexity: O(N) where N is the total number of hash slot arguments.
 func ClusterAddSlots(slots ...int) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER ADDSLOTS"}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER ADDSLOTS"}}
+	r := &c.request
 	for _, x := range slots {
 		r.add(intOf(int64(x)))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ClusterAddSlotsRange is CLUSTER ADDSLOTSRANGE: assigns new hash slot ranges to a node.
@@ -26,12 +27,13 @@ func ClusterAddSlots(slots ...int) Cmd[redisreply.Done] {
 // Since Redis 7.0.0. Complexity: O(N) where N is the total number of the slots between the
 // start slot and end slot arguments.
 func ClusterAddSlotsRange(ranges ...SlotRange) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER ADDSLOTSRANGE"}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER ADDSLOTSRANGE"}}
+	r := &c.request
 	for _, x := range ranges {
 		r.add(intOf(int64(x.StartSlot)))
 		r.add(intOf(int64(x.EndSlot)))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ClusterBumpEpoch is CLUSTER BUMPEPOCH: advances the cluster config epoch.
@@ -79,11 +81,12 @@ func ClusterCountKeysInSlot(slot int) Cmd[int64] {
 //
 // Since Redis 3.0.0. Complexity: O(N) where N is the total number of hash slot arguments.
 func ClusterDelSlots(slots ...int) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER DELSLOTS"}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER DELSLOTS"}}
+	r := &c.request
 	for _, x := range slots {
 		r.add(intOf(int64(x)))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ClusterDelSlotsRange is CLUSTER DELSLOTSRANGE: sets hash slot ranges as unbound for a node.
@@ -93,12 +96,13 @@ func ClusterDelSlots(slots ...int) Cmd[redisreply.Done] {
 // Since Redis 7.0.0. Complexity: O(N) where N is the total number of the slots between the
 // start slot and end slot arguments.
 func ClusterDelSlotsRange(ranges ...SlotRange) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER DELSLOTSRANGE"}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER DELSLOTSRANGE"}}
+	r := &c.request
 	for _, x := range ranges {
 		r.add(intOf(int64(x.StartSlot)))
 		r.add(intOf(int64(x.EndSlot)))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ClusterFailover is CLUSTER FAILOVER: forces a replica to perform a manual failover of its
@@ -108,9 +112,10 @@ func ClusterDelSlotsRange(ranges ...SlotRange) Cmd[redisreply.Done] {
 //
 // Since Redis 3.0.0. Complexity: O(1).
 func ClusterFailover(options ClusterFailoverOptions) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER FAILOVER"}
-	r.putClusterFailoverOptions(options)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER FAILOVER"}}
+	r := &c.request
+	putClusterFailoverOptions(r, options)
+	return c
 }
 
 // ClusterFlushSlot is CLUSTER FLUSHSLOT: removes all keys from the target slot.
@@ -119,10 +124,11 @@ func ClusterFailover(options ClusterFailoverOptions) Cmd[redisreply.Done] {
 //
 // Since Valkey 9.0.0. Complexity: O(N) where N is the number of keys in the target slot.
 func ClusterFlushSlot(slot int, flushType FlushType) Cmd[string] {
-	r := request{name: "CLUSTER FLUSHSLOT"}
+	c := Cmd[string]{request{name: "CLUSTER FLUSHSLOT"}}
+	r := &c.request
 	r.add(intOf(int64(slot)))
-	r.putFlushType(flushType)
-	return Cmd[string]{r}
+	putFlushType(r, flushType)
+	return c
 }
 
 // ClusterFlushSlots is CLUSTER FLUSHSLOTS: deletes all slots information from a node.
@@ -225,7 +231,8 @@ func ClusterMeetBusPort(ip string, port, clusterBusPort int) Cmd[redisreply.Done
 // Since Valkey 9.0.0. Complexity: O(N) where N is the total number of the slots between all
 // start slot and end slot arguments.
 func ClusterMigrateSlots(ranges []SlotRange, nodeID string) Cmd[string] {
-	r := request{name: "CLUSTER MIGRATESLOTS"}
+	c := Cmd[string]{request{name: "CLUSTER MIGRATESLOTS"}}
+	r := &c.request
 	r.add(textOf("SLOTSRANGE"))
 	for _, x := range ranges {
 		r.add(intOf(int64(x.StartSlot)))
@@ -233,7 +240,7 @@ func ClusterMigrateSlots(ranges []SlotRange, nodeID string) Cmd[string] {
 	}
 	r.add(textOf("NODE"))
 	r.add(textOf(nodeID))
-	return Cmd[string]{r}
+	return c
 }
 
 // ClusterMigration is CLUSTER MIGRATION: start, monitor and cancel slot migration.
@@ -243,9 +250,10 @@ func ClusterMigrateSlots(ranges []SlotRange, nodeID string) Cmd[string] {
 // Since Redis 8.4.0. Complexity: O(N) where N is the total number of the slots between the
 // start slot and end slot arguments.
 func ClusterMigration(subcommand ClusterMigrationSubcommand) Cmd[any] {
-	r := request{name: "CLUSTER MIGRATION"}
-	r.putClusterMigrationSubcommand(subcommand)
-	return Cmd[any]{r}
+	c := Cmd[any]{request{name: "CLUSTER MIGRATION"}}
+	r := &c.request
+	putClusterMigrationSubcommand(r, subcommand)
+	return c
 }
 
 // ClusterMyID is CLUSTER MYID: returns the ID of a node.
@@ -300,9 +308,10 @@ func ClusterReplicate(nodeID string) Cmd[redisreply.Done] {
 // Since Redis 3.0.0. Complexity: O(N) where N is the number of known nodes. The command may
 // execute a FLUSHALL as a side effect.
 func ClusterReset(resetType ResetType) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER RESET"}
-	r.putResetType(resetType)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER RESET"}}
+	r := &c.request
+	putResetType(r, resetType)
+	return c
 }
 
 // ClusterSaveConfig is CLUSTER SAVECONFIG: forces a node to save the cluster configuration to
@@ -331,11 +340,12 @@ func ClusterSetConfigEpoch(configEpoch int) Cmd[redisreply.Done] {
 //
 // Since Redis 3.0.0. Complexity: O(1).
 func ClusterSetSlot(slot int, subcommand ClusterSetSlotSubcommand, options ...ClusterSetSlotOption) Cmd[redisreply.Done] {
-	r := request{name: "CLUSTER SETSLOT"}
+	c := Cmd[redisreply.Done]{request{name: "CLUSTER SETSLOT"}}
+	r := &c.request
 	r.add(intOf(int64(slot)))
-	r.putClusterSetSlotOptions(options)
-	r.putClusterSetSlotSubcommand(subcommand)
-	return Cmd[redisreply.Done]{r}
+	putClusterSetSlotOptions(r, options)
+	putClusterSetSlotSubcommand(r, subcommand)
+	return c
 }
 
 // ClusterShards is CLUSTER SHARDS: returns the mapping of cluster slots to shards.
@@ -366,9 +376,10 @@ func ClusterSlaves(nodeID string) Cmd[[]string] {
 // Since Redis 8.2.0. Complexity: O(N) where N is the total number of slots based on arguments.
 // O(N*log(N)) with ORDERBY subcommand.
 func ClusterSlotStats(filter ClusterSlotStatsFilter) Cmd[any] {
-	r := request{name: "CLUSTER SLOT-STATS"}
-	r.putClusterSlotStatsFilter(filter)
-	return Cmd[any]{r}
+	c := Cmd[any]{request{name: "CLUSTER SLOT-STATS"}}
+	r := &c.request
+	putClusterSlotStatsFilter(r, filter)
+	return c
 }
 
 // ClusterSlots is CLUSTER SLOTS: returns the mapping of cluster slots to nodes.
@@ -388,10 +399,11 @@ func ClusterSlots() Cmd[any] {
 //
 // Since Valkey 9.1.0. Complexity: O(N) where N is the number of elements returned.
 func ClusterScan(cursor string, options ...ClusterScanOption) Cmd[redisreply.Page[[]string]] {
-	r := request{name: "CLUSTERSCAN"}
+	c := Cmd[redisreply.Page[[]string]]{request{name: "CLUSTERSCAN"}}
+	r := &c.request
 	r.add(textOf(cursor))
-	r.putClusterScanOptions(options)
-	return Cmd[redisreply.Page[[]string]]{r}
+	putClusterScanOptions(r, options)
+	return c
 }
 
 // ReadOnly is READONLY: enables read-only queries for a connection to a Redis Cluster replica

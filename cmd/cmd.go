@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisreply"
 )
 
 // Cmd is a command with its arguments, and the type of its result. It is a value: it can be
@@ -21,25 +20,13 @@ var _ redis.Command = Cmd[any]{}
 // a [redis.ErrResponseNil] for null, unless T is a slice, a map, a pointer or any.
 // [redis.SafeToRetry] says whether the command can be sent again.
 func (c Cmd[T]) Do(ctx context.Context, s redis.Sender) (T, error) {
-	r := &c.request
-	if r.more != nil {
-		return redis.DoAs[T](ctx, s, r.name, r.args()...)
-	}
-	// The interfaces are on the stack, each in a place of its own: made in a loop, or by
-	// another function, they would be allocated.
-	args := [inline]any{
-		r.words[0].arg(), r.words[1].arg(), r.words[2].arg(),
-		r.words[3].arg(), r.words[4].arg(), r.words[5].arg(),
-	}
 	var result T
-	if done, is := any(&result).(*redisreply.Done); is {
-		res := redis.SyncCtx{S: s}.Do(ctx, r.name, args[:r.n]...)
-		if err := redis.Err(res); err != nil {
-			return result, err
-		}
-		return result, done.UnmarshalRedis(res)
+	if done, err := c.request.do(ctx, s, &result, nil); done {
+		return result, err
 	}
-	return redis.DoAs[T](ctx, s, r.name, args[:r.n]...)
+	allocated := new(T)
+	_, err := c.request.do(ctx, s, nil, allocated)
+	return *allocated, err
 }
 
 // Caller is what has a connection, or a context, of its own: a [*redis.Session], a [*redis.Tx]
@@ -51,18 +38,16 @@ type Caller interface {
 // DoIn is Do with a connection that has its context.
 func (c Cmd[T]) DoIn(s Caller) (T, error) {
 	var result T
-	err := s.DoInto(&result, c.request.name, c.request.args()...)
+	err := c.request.doIn(s, &result)
 	return result, err
 }
 
 // Into returns the command with the variable that its result is to be read into, for
 // [redis.Batch].
-func (c Cmd[T]) Into(dst *T) redis.Reading { return c.Request().Into(dst) }
+func (c Cmd[T]) Into(dst *T) redis.Reading { return c.request.public().Into(dst) }
 
 // Request returns the request that is sent.
-func (c Cmd[T]) Request() redis.Request {
-	return redis.Request{Cmd: c.request.name, Args: c.request.args()}
-}
+func (c Cmd[T]) Request() redis.Request { return c.request.public() }
 
 // String describes the command without its arguments: see [redis.Request.String].
-func (c Cmd[T]) String() string { return c.Request().String() }
+func (c Cmd[T]) String() string { return c.request.String() }

@@ -13,9 +13,10 @@ import (
 //
 // Since Redis 6.0.0. Complexity: O(1). It changes the state of its connection: for a session.
 func ClientCaching(mode Answer) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT CACHING"}
-	r.putAnswer(mode)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT CACHING"}}
+	r := &c.request
+	putAnswer(r, mode)
+	return c
 }
 
 // ClientCapa is CLIENT CAPA: a client claims its capability.
@@ -24,11 +25,12 @@ func ClientCaching(mode Answer) Cmd[redisreply.Done] {
 //
 // Since Valkey 8.0.0. Complexity: O(1). It changes the state of its connection: for a session.
 func ClientCapa(capabilities ...string) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT CAPA"}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT CAPA"}}
+	r := &c.request
 	for _, x := range capabilities {
 		r.add(textOf(x))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ClientGetName is CLIENT GETNAME: returns the name of the connection.
@@ -75,9 +77,10 @@ func ClientID() Cmd[int64] {
 //
 // Since Valkey 8.1.0. Complexity: O(1). It changes the state of its connection: for a session.
 func ClientImportSource(enabled Switch) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT IMPORT-SOURCE"}
-	r.putSwitch(enabled)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT IMPORT-SOURCE"}}
+	r := &c.request
+	putSwitch(r, enabled)
+	return c
 }
 
 // ClientInfo is CLIENT INFO: returns information about the connection.
@@ -95,11 +98,12 @@ func ClientInfo() Cmd[redisreply.Clients] {
 //
 // Since Redis 2.4.0. Complexity: O(N) where N is the number of client connections.
 func ClientKill(filters ...ClientKillFilter) Cmd[int64] {
-	r := request{name: "CLIENT KILL"}
+	c := Cmd[int64]{request{name: "CLIENT KILL"}}
+	r := &c.request
 	for _, o := range filters {
-		r.putClientKillFilter(o)
+		putClientKillFilter(r, o)
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ClientList is CLIENT LIST: lists open connections.
@@ -108,9 +112,10 @@ func ClientKill(filters ...ClientKillFilter) Cmd[int64] {
 //
 // Since Redis 2.4.0. Complexity: O(N) where N is the number of client connections.
 func ClientList(options ...ClientListOption) Cmd[redisreply.Clients] {
-	r := request{name: "CLIENT LIST"}
-	r.putClientListOptions(options)
-	return Cmd[redisreply.Clients]{r}
+	c := Cmd[redisreply.Clients]{request{name: "CLIENT LIST"}}
+	r := &c.request
+	putClientListOptions(r, options)
+	return c
 }
 
 // ClientNoEvict is CLIENT NO-EVICT: sets the client eviction mode of the connection.
@@ -119,9 +124,10 @@ func ClientList(options ...ClientListOption) Cmd[redisreply.Clients] {
 //
 // Since Redis 7.0.0. Complexity: O(1). It changes the state of its connection: for a session.
 func ClientNoEvict(enabled Switch) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT NO-EVICT"}
-	r.putSwitch(enabled)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT NO-EVICT"}}
+	r := &c.request
+	putSwitch(r, enabled)
+	return c
 }
 
 // ClientNoTouch is CLIENT NO-TOUCH: controls whether commands sent by the client affect the
@@ -131,9 +137,10 @@ func ClientNoEvict(enabled Switch) Cmd[redisreply.Done] {
 //
 // Since Redis 7.2.0. Complexity: O(1). It changes the state of its connection: for a session.
 func ClientNoTouch(enabled Switch) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT NO-TOUCH"}
-	r.putSwitch(enabled)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT NO-TOUCH"}}
+	r := &c.request
+	putSwitch(r, enabled)
+	return c
 }
 
 // ClientPause is CLIENT PAUSE: suspends commands processing.
@@ -142,10 +149,11 @@ func ClientNoTouch(enabled Switch) Cmd[redisreply.Done] {
 //
 // Since Redis 3.0.0. Complexity: O(1).
 func ClientPause[D Duration](timeout D, mode ClientPauseMode) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT PAUSE"}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT PAUSE"}}
+	r := &c.request
 	r.add(millisecondsOf(timeout))
-	r.putClientPauseMode(mode)
-	return Cmd[redisreply.Done]{r}
+	putClientPauseMode(r, mode)
+	return c
 }
 
 // ClientSetInfo is CLIENT SETINFO: sets information specific to the client or connection.
@@ -154,9 +162,10 @@ func ClientPause[D Duration](timeout D, mode ClientPauseMode) Cmd[redisreply.Don
 //
 // Since Redis 7.2.0. Complexity: O(1).
 func ClientSetInfo(attr ClientSetInfoAttr) Cmd[redisreply.Done] {
-	r := request{name: "CLIENT SETINFO"}
-	r.putClientSetInfoAttr(attr)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "CLIENT SETINFO"}}
+	r := &c.request
+	putClientSetInfoAttr(r, attr)
+	return c
 }
 
 // ClientSetName is CLIENT SETNAME: sets the connection name.
@@ -185,10 +194,11 @@ func ClientTrackingInfo() Cmd[any] {
 //
 // Since Redis 5.0.0. Complexity: O(log N) where N is the number of client connections.
 func ClientUnblock(clientID int, unblockType UnblockType) Cmd[bool] {
-	r := request{name: "CLIENT UNBLOCK"}
+	c := Cmd[bool]{request{name: "CLIENT UNBLOCK"}}
+	r := &c.request
 	r.add(intOf(int64(clientID)))
-	r.putUnblockType(unblockType)
-	return Cmd[bool]{r}
+	putUnblockType(r, unblockType)
+	return c
 }
 
 // ClientUnpause is CLIENT UNPAUSE: resumes processing commands from paused clients.

@@ -15,11 +15,12 @@ import (
 // Since Redis 6.2.0. Complexity: O(N) worst case for collections, where N is the number of
 // nested items. O(1) for string values.
 func Copy(source, destination string, options ...CopyOption) Cmd[bool] {
-	r := request{name: "COPY"}
+	c := Cmd[bool]{request{name: "COPY"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putCopyOptions(options)
-	return Cmd[bool]{r}
+	putCopyOptions(r, options)
+	return c
 }
 
 // Del is DEL: deletes one or more keys.
@@ -31,11 +32,12 @@ func Copy(source, destination string, options ...CopyOption) Cmd[bool] {
 // O(M) where M is the number of elements in the list, set, sorted set or hash. Removing a
 // single key that holds a string value is O(1).
 func Del(keys ...string) Cmd[int64] {
-	r := request{name: "DEL"}
+	c := Cmd[int64]{request{name: "DEL"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // Discard is DISCARD: discards a transaction.
@@ -77,11 +79,12 @@ func Exec() Cmd[any] {
 // Since Redis 1.0.0. Complexity: O(N) where N is the number of keys to check. A replica may
 // answer it.
 func Exists(keys ...string) Cmd[int64] {
-	r := request{name: "EXISTS"}
+	c := Cmd[int64]{request{name: "EXISTS"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // Expire is EXPIRE: sets the expiration time of a key in seconds.
@@ -90,11 +93,12 @@ func Exists(keys ...string) Cmd[int64] {
 //
 // Since Redis 1.0.0. Complexity: O(1).
 func Expire[D Duration](key string, after D, condition ExpireCondition) Cmd[bool] {
-	r := request{name: "EXPIRE"}
+	c := Cmd[bool]{request{name: "EXPIRE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(secondsOf(after))
-	r.putExpireCondition(condition)
-	return Cmd[bool]{r}
+	putExpireCondition(r, condition)
+	return c
 }
 
 // ExpireAt is EXPIREAT: sets the expiration time of a key to a Unix timestamp.
@@ -103,11 +107,12 @@ func Expire[D Duration](key string, after D, condition ExpireCondition) Cmd[bool
 //
 // Since Redis 1.2.0. Complexity: O(1).
 func ExpireAt(key string, at time.Time, condition ExpireCondition) Cmd[bool] {
-	r := request{name: "EXPIREAT"}
+	c := Cmd[bool]{request{name: "EXPIREAT"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(at.Unix()))
-	r.putExpireCondition(condition)
-	return Cmd[bool]{r}
+	putExpireCondition(r, condition)
+	return c
 }
 
 // ExpireTime is EXPIRETIME: returns the expiration time of a key as a Unix timestamp.
@@ -137,15 +142,16 @@ func Keys(pattern string) Cmd[[]string] {
 // instance, and a RESTORE in the target instance. See the pages of these commands for time
 // complexity. Also an O(N) data transfer between the two instances is performed.
 func Migrate[D Duration](host string, port int, key string, db int, timeout D, authentication Authentication, options ...MigrateOption) Cmd[string] {
-	r := request{name: "MIGRATE"}
+	c := Cmd[string]{request{name: "MIGRATE"}}
+	r := &c.request
 	r.add(textOf(host))
 	r.add(intOf(int64(port)))
 	r.add(textOf(key))
 	r.add(intOf(int64(db)))
 	r.add(millisecondsOf(timeout))
-	r.putAuthentication(authentication)
-	r.putMigrateOptions(options)
-	return Cmd[string]{r}
+	putAuthentication(r, authentication)
+	putMigrateOptions(r, options)
+	return c
 }
 
 // Move is MOVE: moves a key to another database.
@@ -227,11 +233,12 @@ func Persist(key string) Cmd[bool] {
 //
 // Since Redis 2.6.0. Complexity: O(1).
 func PExpire[D Duration](key string, after D, condition ExpireCondition) Cmd[bool] {
-	r := request{name: "PEXPIRE"}
+	c := Cmd[bool]{request{name: "PEXPIRE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(millisecondsOf(after))
-	r.putExpireCondition(condition)
-	return Cmd[bool]{r}
+	putExpireCondition(r, condition)
+	return c
 }
 
 // PExpireAt is PEXPIREAT: sets the expiration time of a key to a Unix milliseconds timestamp.
@@ -240,11 +247,12 @@ func PExpire[D Duration](key string, after D, condition ExpireCondition) Cmd[boo
 //
 // Since Redis 2.6.0. Complexity: O(1).
 func PExpireAt(key string, at time.Time, condition ExpireCondition) Cmd[bool] {
-	r := request{name: "PEXPIREAT"}
+	c := Cmd[bool]{request{name: "PEXPIREAT"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(at.UnixMilli()))
-	r.putExpireCondition(condition)
-	return Cmd[bool]{r}
+	putExpireCondition(r, condition)
+	return c
 }
 
 // PExpireTime is PEXPIRETIME: returns the expiration time of a key as a Unix milliseconds
@@ -303,12 +311,13 @@ func RenameNX(key, newkey string) Cmd[bool] {
 // where M is small, so simply O(1). However for sorted set values the complexity is
 // O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).
 func Restore[D Duration](key string, ttl D, serializedValue string, options ...RestoreOption) Cmd[redisreply.Done] {
-	r := request{name: "RESTORE"}
+	c := Cmd[redisreply.Done]{request{name: "RESTORE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(millisecondsOf(ttl))
 	r.add(textOf(serializedValue))
-	r.putRestoreOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putRestoreOptions(r, options)
+	return c
 }
 
 // Scan is SCAN: iterates over the key names in the database.
@@ -319,10 +328,11 @@ func Restore[D Duration](key string, ttl D, serializedValue string, options ...R
 // enough command calls for the cursor to return back to 0. N is the number of elements inside
 // the collection.
 func Scan(cursor uint64, options ...ScanOption) Cmd[redisreply.Page[[]string]] {
-	r := request{name: "SCAN"}
+	c := Cmd[redisreply.Page[[]string]]{request{name: "SCAN"}}
+	r := &c.request
 	r.add(uintOf(cursor))
-	r.putScanOptions(options)
-	return Cmd[redisreply.Page[[]string]]{r}
+	putScanOptions(r, options)
+	return c
 }
 
 // Sort is SORT: sorts the elements in a list, a set, or a sorted set, optionally storing the
@@ -334,11 +344,12 @@ func Scan(cursor uint64, options ...ScanOption) Cmd[redisreply.Page[[]string]] {
 // set to sort, and M the number of returned elements. When the elements are not sorted,
 // complexity is O(N).
 func Sort[T any](key string, order Order, options ...SortOption) Cmd[[]T] {
-	r := request{name: "SORT"}
+	c := Cmd[[]T]{request{name: "SORT"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putOrder(order)
-	r.putSortOptions(options)
-	return Cmd[[]T]{r}
+	putOrder(r, order)
+	putSortOptions(r, options)
+	return c
 }
 
 // SortStore is SORT: sorts the elements in a list, a set, or a sorted set, optionally storing
@@ -350,13 +361,14 @@ func Sort[T any](key string, order Order, options ...SortOption) Cmd[[]T] {
 // set to sort, and M the number of returned elements. When the elements are not sorted,
 // complexity is O(N).
 func SortStore(key, destination string, order Order, options ...SortOption) Cmd[int64] {
-	r := request{name: "SORT"}
+	c := Cmd[int64]{request{name: "SORT"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("STORE"))
 	r.add(textOf(destination))
-	r.putOrder(order)
-	r.putSortOptions(options)
-	return Cmd[int64]{r}
+	putOrder(r, order)
+	putSortOptions(r, options)
+	return c
 }
 
 // SortRO is SORT_RO: returns the sorted elements of a list, a set, or a sorted set.
@@ -367,11 +379,12 @@ func SortStore(key, destination string, order Order, options ...SortOption) Cmd[
 // set to sort, and M the number of returned elements. When the elements are not sorted,
 // complexity is O(N). A replica may answer it.
 func SortRO[T any](key string, order Order, options ...SortROOption) Cmd[[]T] {
-	r := request{name: "SORT_RO"}
+	c := Cmd[[]T]{request{name: "SORT_RO"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putOrder(order)
-	r.putSortROOptions(options)
-	return Cmd[[]T]{r}
+	putOrder(r, order)
+	putSortROOptions(r, options)
+	return c
 }
 
 // Touch is TOUCH: returns the number of existing keys out of those specified after updating the
@@ -381,11 +394,12 @@ func SortRO[T any](key string, order Order, options ...SortROOption) Cmd[[]T] {
 //
 // Since Redis 3.2.1. Complexity: O(N) where N is the number of keys that will be touched.
 func Touch(keys ...string) Cmd[int64] {
-	r := request{name: "TOUCH"}
+	c := Cmd[int64]{request{name: "TOUCH"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // TTL is TTL: returns the expiration time in seconds of a key.
@@ -414,11 +428,12 @@ func Type(key string) Cmd[string] {
 // command does O(N) work in a different thread in order to reclaim memory, where N is the
 // number of allocations the deleted objects where composed of.
 func Unlink(keys ...string) Cmd[int64] {
-	r := request{name: "UNLINK"}
+	c := Cmd[int64]{request{name: "UNLINK"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // Unwatch is UNWATCH: forgets about watched keys of a transaction.
@@ -457,9 +472,10 @@ func WaitAOF[D Duration](numlocal, numreplicas int, timeout D) Cmd[[]int64] {
 // Since Redis 2.2.0. Complexity: O(1) for every key. It changes the state of its connection:
 // for a session.
 func Watch(keys ...string) Cmd[redisreply.Done] {
-	r := request{name: "WATCH"}
+	c := Cmd[redisreply.Done]{request{name: "WATCH"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }

@@ -14,16 +14,17 @@ import (
 // Since Redis 3.2.0. Complexity: O(log(N)) for each item added, where N is the number of
 // elements in the sorted set.
 func GeoAdd(key string, elements []GeoMember, condition ZAddCondition, options ...GeoAddOption) Cmd[int64] {
-	r := request{name: "GEOADD"}
+	c := Cmd[int64]{request{name: "GEOADD"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putZAddCondition(condition)
-	r.putGeoAddOptions(options)
+	putZAddCondition(r, condition)
+	putGeoAddOptions(r, options)
 	for _, x := range elements {
 		r.add(floatOf(x.Longitude))
 		r.add(floatOf(x.Latitude))
 		r.add(textOf(x.Member))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // GeoDist is GEODIST: returns the distance between two members of a geospatial index.
@@ -32,12 +33,13 @@ func GeoAdd(key string, elements []GeoMember, condition ZAddCondition, options .
 //
 // Since Redis 3.2.0. Complexity: O(1). A replica may answer it.
 func GeoDist(key, member1, member2 string, unit GeoUnit) Cmd[float64] {
-	r := request{name: "GEODIST"}
+	c := Cmd[float64]{request{name: "GEODIST"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(member1))
 	r.add(textOf(member2))
-	r.putGeoUnit(unit)
-	return Cmd[float64]{r}
+	putGeoUnit(r, unit)
+	return c
 }
 
 // GeoHash is GEOHASH: returns members from a geospatial index as geohash strings.
@@ -46,12 +48,13 @@ func GeoDist(key, member1, member2 string, unit GeoUnit) Cmd[float64] {
 //
 // Since Redis 3.2.0. Complexity: O(1) for each member requested. A replica may answer it.
 func GeoHash(key string, members ...string) Cmd[[]*string] {
-	r := request{name: "GEOHASH"}
+	c := Cmd[[]*string]{request{name: "GEOHASH"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(textOf(x))
 	}
-	return Cmd[[]*string]{r}
+	return c
 }
 
 // GeoPos is GEOPOS: returns the longitude and latitude of members from a geospatial index.
@@ -60,12 +63,13 @@ func GeoHash(key string, members ...string) Cmd[[]*string] {
 //
 // Since Redis 3.2.0. Complexity: O(1) for each member requested. A replica may answer it.
 func GeoPos(key string, members ...string) Cmd[[]*redisreply.Point] {
-	r := request{name: "GEOPOS"}
+	c := Cmd[[]*redisreply.Point]{request{name: "GEOPOS"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(textOf(x))
 	}
-	return Cmd[[]*redisreply.Point]{r}
+	return c
 }
 
 // GeoRadius is GEORADIUS: queries a geospatial index for members within a distance from a
@@ -79,16 +83,17 @@ func GeoPos(key string, members ...string) Cmd[[]*redisreply.Point] {
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH and GEOSEARCHSTORE with the BYRADIUS argument.
 func GeoRadius(key string, longitude, latitude, radius float64, unit GeoUnit, count GeoRadiusCount, order Order, options ...GeoRadiusOption) Cmd[[]redisreply.Place] {
-	r := request{name: "GEORADIUS"}
+	c := Cmd[[]redisreply.Place]{request{name: "GEORADIUS"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(floatOf(longitude))
 	r.add(floatOf(latitude))
 	r.add(floatOf(radius))
-	r.putGeoUnit(unit)
-	r.putGeoRadiusCount(count)
-	r.putOrder(order)
-	r.putGeoRadiusOptions(options)
-	return Cmd[[]redisreply.Place]{r}
+	putGeoUnit(r, unit)
+	putGeoRadiusCount(r, count)
+	putOrder(r, order)
+	putGeoRadiusOptions(r, options)
+	return c
 }
 
 // GeoRadiusStore is GEORADIUS: queries a geospatial index for members within a distance from a
@@ -102,17 +107,18 @@ func GeoRadius(key string, longitude, latitude, radius float64, unit GeoUnit, co
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH and GEOSEARCHSTORE with the BYRADIUS argument.
 func GeoRadiusStore(key string, longitude, latitude, radius float64, unit GeoUnit, store GeoRadiusDestination, count GeoRadiusCount, order Order, options ...GeoRadiusOption) Cmd[int64] {
-	r := request{name: "GEORADIUS"}
+	c := Cmd[int64]{request{name: "GEORADIUS"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(floatOf(longitude))
 	r.add(floatOf(latitude))
 	r.add(floatOf(radius))
-	r.putGeoUnit(unit)
-	r.putGeoRadiusDestination(store)
-	r.putGeoRadiusCount(count)
-	r.putOrder(order)
-	r.putGeoRadiusOptions(options)
-	return Cmd[int64]{r}
+	putGeoUnit(r, unit)
+	putGeoRadiusDestination(r, store)
+	putGeoRadiusCount(r, count)
+	putOrder(r, order)
+	putGeoRadiusOptions(r, options)
+	return c
 }
 
 // GeoRadiusByMember is GEORADIUSBYMEMBER: queries a geospatial index for members within a
@@ -127,15 +133,16 @@ func GeoRadiusStore(key string, longitude, latitude, radius float64, unit GeoUni
 // Deprecated: since Redis 6.2.0, use GEOSEARCH and GEOSEARCHSTORE with the BYRADIUS and
 // FROMMEMBER arguments.
 func GeoRadiusByMember[V Value](key string, member V, radius float64, unit GeoUnit, count GeoRadiusCount, order Order, options ...GeoRadiusByMemberOption) Cmd[[]redisreply.Place] {
-	r := request{name: "GEORADIUSBYMEMBER"}
+	c := Cmd[[]redisreply.Place]{request{name: "GEORADIUSBYMEMBER"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(member))
 	r.add(floatOf(radius))
-	r.putGeoUnit(unit)
-	r.putGeoRadiusCount(count)
-	r.putOrder(order)
-	r.putGeoRadiusByMemberOptions(options)
-	return Cmd[[]redisreply.Place]{r}
+	putGeoUnit(r, unit)
+	putGeoRadiusCount(r, count)
+	putOrder(r, order)
+	putGeoRadiusByMemberOptions(r, options)
+	return c
 }
 
 // GeoRadiusByMemberStore is GEORADIUSBYMEMBER: queries a geospatial index for members within a
@@ -150,16 +157,17 @@ func GeoRadiusByMember[V Value](key string, member V, radius float64, unit GeoUn
 // Deprecated: since Redis 6.2.0, use GEOSEARCH and GEOSEARCHSTORE with the BYRADIUS and
 // FROMMEMBER arguments.
 func GeoRadiusByMemberStore[V Value](key string, member V, radius float64, unit GeoUnit, store GeoRadiusDestination, count GeoRadiusCount, order Order, options ...GeoRadiusByMemberOption) Cmd[int64] {
-	r := request{name: "GEORADIUSBYMEMBER"}
+	c := Cmd[int64]{request{name: "GEORADIUSBYMEMBER"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(member))
 	r.add(floatOf(radius))
-	r.putGeoUnit(unit)
-	r.putGeoRadiusDestination(store)
-	r.putGeoRadiusCount(count)
-	r.putOrder(order)
-	r.putGeoRadiusByMemberOptions(options)
-	return Cmd[int64]{r}
+	putGeoUnit(r, unit)
+	putGeoRadiusDestination(r, store)
+	putGeoRadiusCount(r, count)
+	putOrder(r, order)
+	putGeoRadiusByMemberOptions(r, options)
+	return c
 }
 
 // GeoRadiusByMemberRO is GEORADIUSBYMEMBER_RO: returns members from a geospatial index that are
@@ -173,15 +181,16 @@ func GeoRadiusByMemberStore[V Value](key string, member V, radius float64, unit 
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH with the BYRADIUS and FROMMEMBER arguments.
 func GeoRadiusByMemberRO[V Value](key string, member V, radius float64, unit GeoUnit, count GeoRadiusCount, order Order, options ...GeoRadiusByMemberROOption) Cmd[[]redisreply.Place] {
-	r := request{name: "GEORADIUSBYMEMBER_RO"}
+	c := Cmd[[]redisreply.Place]{request{name: "GEORADIUSBYMEMBER_RO"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(member))
 	r.add(floatOf(radius))
-	r.putGeoUnit(unit)
-	r.putGeoRadiusCount(count)
-	r.putOrder(order)
-	r.putGeoRadiusByMemberROOptions(options)
-	return Cmd[[]redisreply.Place]{r}
+	putGeoUnit(r, unit)
+	putGeoRadiusCount(r, count)
+	putOrder(r, order)
+	putGeoRadiusByMemberROOptions(r, options)
+	return c
 }
 
 // GeoRadiusRO is GEORADIUS_RO: returns members from a geospatial index that are within a
@@ -195,16 +204,17 @@ func GeoRadiusByMemberRO[V Value](key string, member V, radius float64, unit Geo
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH with the BYRADIUS argument.
 func GeoRadiusRO(key string, longitude, latitude, radius float64, unit GeoUnit, count GeoRadiusCount, order Order, options ...GeoRadiusROOption) Cmd[[]redisreply.Place] {
-	r := request{name: "GEORADIUS_RO"}
+	c := Cmd[[]redisreply.Place]{request{name: "GEORADIUS_RO"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(floatOf(longitude))
 	r.add(floatOf(latitude))
 	r.add(floatOf(radius))
-	r.putGeoUnit(unit)
-	r.putGeoRadiusCount(count)
-	r.putOrder(order)
-	r.putGeoRadiusROOptions(options)
-	return Cmd[[]redisreply.Place]{r}
+	putGeoUnit(r, unit)
+	putGeoRadiusCount(r, count)
+	putOrder(r, order)
+	putGeoRadiusROOptions(r, options)
+	return c
 }
 
 // GeoSearch is GEOSEARCH: queries a geospatial index for members inside an area of a box or a
@@ -216,14 +226,15 @@ func GeoRadiusRO(key string, longitude, latitude, radius float64, unit GeoUnit, 
 // grid-aligned bounding box area around the shape provided as the filter and M is the number of
 // items inside the shape. A replica may answer it.
 func GeoSearch(key string, from GeoSearchFrom, by GeoSearchBy, order Order, count GeoRadiusCount, options ...GeoSearchOption) Cmd[[]redisreply.Place] {
-	r := request{name: "GEOSEARCH"}
+	c := Cmd[[]redisreply.Place]{request{name: "GEOSEARCH"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putGeoSearchFrom(from)
-	r.putGeoSearchBy(by)
-	r.putOrder(order)
-	r.putGeoRadiusCount(count)
-	r.putGeoSearchOptions(options)
-	return Cmd[[]redisreply.Place]{r}
+	putGeoSearchFrom(r, from)
+	putGeoSearchBy(r, by)
+	putOrder(r, order)
+	putGeoRadiusCount(r, count)
+	putGeoSearchOptions(r, options)
+	return c
 }
 
 // GeoSearchStore is GEOSEARCHSTORE: queries a geospatial index for members inside an area of a
@@ -235,13 +246,14 @@ func GeoSearch(key string, from GeoSearchFrom, by GeoSearchBy, order Order, coun
 // grid-aligned bounding box area around the shape provided as the filter and M is the number of
 // items inside the shape.
 func GeoSearchStore(destination, source string, from GeoSearchFrom, by GeoSearchBy, order Order, count GeoRadiusCount, options ...GeoSearchStoreOption) Cmd[int64] {
-	r := request{name: "GEOSEARCHSTORE"}
+	c := Cmd[int64]{request{name: "GEOSEARCHSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	r.add(textOf(source))
-	r.putGeoSearchFrom(from)
-	r.putGeoSearchBy(by)
-	r.putOrder(order)
-	r.putGeoRadiusCount(count)
-	r.putGeoSearchStoreOptions(options)
-	return Cmd[int64]{r}
+	putGeoSearchFrom(r, from)
+	putGeoSearchBy(r, by)
+	putOrder(r, order)
+	putGeoRadiusCount(r, count)
+	putGeoSearchStoreOptions(r, options)
+	return c
 }

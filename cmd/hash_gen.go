@@ -14,12 +14,13 @@ import (
 //
 // Since Redis 2.0.0. Complexity: O(N) where N is the number of fields to be removed.
 func HDel(key string, fields ...string) Cmd[int64] {
-	r := request{name: "HDEL"}
+	c := Cmd[int64]{request{name: "HDEL"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // HExists is HEXISTS: determines whether a field exists in a hash.
@@ -37,16 +38,17 @@ func HExists(key, field string) Cmd[bool] {
 //
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields.
 func HExpire[D Duration](key string, after D, fields []string, condition ExpireCondition) Cmd[[]int64] {
-	r := request{name: "HEXPIRE"}
+	c := Cmd[[]int64]{request{name: "HEXPIRE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(secondsOf(after))
-	r.putExpireCondition(condition)
+	putExpireCondition(r, condition)
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HExpireAt is HEXPIREAT: set expiry for hash field using an absolute Unix timestamp (seconds).
@@ -55,16 +57,17 @@ func HExpire[D Duration](key string, after D, fields []string, condition ExpireC
 //
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields.
 func HExpireAt(key string, at time.Time, fields []string, condition ExpireCondition) Cmd[[]int64] {
-	r := request{name: "HEXPIREAT"}
+	c := Cmd[[]int64]{request{name: "HEXPIREAT"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(at.Unix()))
-	r.putExpireCondition(condition)
+	putExpireCondition(r, condition)
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HExpireTime is HEXPIRETIME: returns the expiration time of a hash field as a Unix timestamp,
@@ -75,14 +78,15 @@ func HExpireAt(key string, at time.Time, fields []string, condition ExpireCondit
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields. A replica may
 // answer it.
 func HExpireTime(key string, fields ...string) Cmd[[]int64] {
-	r := request{name: "HEXPIRETIME"}
+	c := Cmd[[]int64]{request{name: "HEXPIRETIME"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HGet is HGET: returns the value of a field in a hash.
@@ -109,14 +113,15 @@ func HGetAll[T any](key string) Cmd[T] {
 //
 // Since Redis 8.0.0. Complexity: O(N) where N is the number of specified fields.
 func HGetDel[T any](key string, fields ...string) Cmd[[]T] {
-	r := request{name: "HGETDEL"}
+	c := Cmd[[]T]{request{name: "HGETDEL"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // HGetEx is HGETEX: get the value of one or more fields of a given hash key, and optionally set
@@ -126,15 +131,16 @@ func HGetDel[T any](key string, fields ...string) Cmd[[]T] {
 //
 // Since Redis 8.0.0. Complexity: O(N) where N is the number of specified fields.
 func HGetEx[T any](key string, fields []string, expiration GetExExpiration) Cmd[[]T] {
-	r := request{name: "HGETEX"}
+	c := Cmd[[]T]{request{name: "HGETEX"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putGetExExpiration(expiration)
+	putGetExExpiration(r, expiration)
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // HImportDiscard is HIMPORT DISCARD: removes a single session-local fieldset by name.
@@ -166,12 +172,13 @@ func HImportDiscardAll() Cmd[string] {
 // Since Redis 8.10.0. Complexity: O(N*log(N)) where N is the number of fields. It changes the
 // state of its connection: for a session.
 func HImportPrepare(fieldsetName string, fields ...string) Cmd[string] {
-	r := request{name: "HIMPORT PREPARE"}
+	c := Cmd[string]{request{name: "HIMPORT PREPARE"}}
+	r := &c.request
 	r.add(textOf(fieldsetName))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[string]{r}
+	return c
 }
 
 // HImportSet is HIMPORT SET: creates a fieldset-based hash from values supplied in the order
@@ -181,13 +188,14 @@ func HImportPrepare(fieldsetName string, fields ...string) Cmd[string] {
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of fields in the fieldset.
 func HImportSet[V Value](key, fieldsetName string, values ...V) Cmd[int64] {
-	r := request{name: "HIMPORT SET"}
+	c := Cmd[int64]{request{name: "HIMPORT SET"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(fieldsetName))
 	for _, x := range values {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // HIncrBy is HINCRBY: increments the integer value of a field in a hash by a number. Uses 0 as
@@ -235,12 +243,13 @@ func HLen(key string) Cmd[int64] {
 // Since Redis 2.0.0. Complexity: O(N) where N is the number of fields being requested. A
 // replica may answer it.
 func HMGet[T any](key string, fields ...string) Cmd[T] {
-	r := request{name: "HMGET"}
+	c := Cmd[T]{request{name: "HMGET"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // HMSet is HMSET: sets the values of multiple fields.
@@ -251,10 +260,11 @@ func HMGet[T any](key string, fields ...string) Cmd[T] {
 //
 // Deprecated: since Redis 4.0.0, use HSET with multiple field-value pairs.
 func HMSet(key string, fields ...Field) Cmd[redisreply.Done] {
-	r := request{name: "HMSET"}
+	c := Cmd[redisreply.Done]{request{name: "HMSET"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.fields(fields)
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // HPersist is HPERSIST: removes the expiration time for each specified field.
@@ -263,14 +273,15 @@ func HMSet(key string, fields ...Field) Cmd[redisreply.Done] {
 //
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields.
 func HPersist(key string, fields ...string) Cmd[[]int64] {
-	r := request{name: "HPERSIST"}
+	c := Cmd[[]int64]{request{name: "HPERSIST"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HPExpire is HPEXPIRE: set expiry for hash field using relative time to expire (milliseconds).
@@ -279,16 +290,17 @@ func HPersist(key string, fields ...string) Cmd[[]int64] {
 //
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields.
 func HPExpire[D Duration](key string, after D, fields []string, condition ExpireCondition) Cmd[[]int64] {
-	r := request{name: "HPEXPIRE"}
+	c := Cmd[[]int64]{request{name: "HPEXPIRE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(millisecondsOf(after))
-	r.putExpireCondition(condition)
+	putExpireCondition(r, condition)
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HPExpireAt is HPEXPIREAT: set expiry for hash field using an absolute Unix timestamp
@@ -298,16 +310,17 @@ func HPExpire[D Duration](key string, after D, fields []string, condition Expire
 //
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields.
 func HPExpireAt(key string, at time.Time, fields []string, condition ExpireCondition) Cmd[[]int64] {
-	r := request{name: "HPEXPIREAT"}
+	c := Cmd[[]int64]{request{name: "HPEXPIREAT"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(intOf(at.UnixMilli()))
-	r.putExpireCondition(condition)
+	putExpireCondition(r, condition)
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HPExpireTime is HPEXPIRETIME: returns the expiration time of a hash field as a Unix
@@ -318,14 +331,15 @@ func HPExpireAt(key string, at time.Time, fields []string, condition ExpireCondi
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields. A replica may
 // answer it.
 func HPExpireTime(key string, fields ...string) Cmd[[]int64] {
-	r := request{name: "HPEXPIRETIME"}
+	c := Cmd[[]int64]{request{name: "HPEXPIRETIME"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HPTTL is HPTTL: returns the TTL in milliseconds of a hash field.
@@ -335,14 +349,15 @@ func HPExpireTime(key string, fields ...string) Cmd[[]int64] {
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields. A replica may
 // answer it.
 func HPTTL(key string, fields ...string) Cmd[[]int64] {
-	r := request{name: "HPTTL"}
+	c := Cmd[[]int64]{request{name: "HPTTL"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HRandField is HRANDFIELD: returns one or more random fields from a hash.
@@ -383,11 +398,12 @@ func HRandFieldWithValues[T any](key string, count int) Cmd[map[string]T] {
 // enough command calls for the cursor to return back to 0. N is the number of elements inside
 // the collection.
 func HScan[T any](key string, cursor uint64, options ...HScanOption) Cmd[redisreply.Page[map[string]T]] {
-	r := request{name: "HSCAN"}
+	c := Cmd[redisreply.Page[map[string]T]]{request{name: "HSCAN"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(uintOf(cursor))
-	r.putHScanOptions(options)
-	return Cmd[redisreply.Page[map[string]T]]{r}
+	putHScanOptions(r, options)
+	return c
 }
 
 // HScanNoValues is HSCAN: iterates over fields and values of a hash.
@@ -398,12 +414,13 @@ func HScan[T any](key string, cursor uint64, options ...HScanOption) Cmd[redisre
 // enough command calls for the cursor to return back to 0. N is the number of elements inside
 // the collection.
 func HScanNoValues(key string, cursor uint64, options ...HScanOption) Cmd[redisreply.Page[[]string]] {
-	r := request{name: "HSCAN"}
+	c := Cmd[redisreply.Page[[]string]]{request{name: "HSCAN"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(uintOf(cursor))
 	r.add(textOf("NOVALUES"))
-	r.putHScanOptions(options)
-	return Cmd[redisreply.Page[[]string]]{r}
+	putHScanOptions(r, options)
+	return c
 }
 
 // HSet is HSET: creates or modifies the value of a field in a hash.
@@ -413,10 +430,11 @@ func HScanNoValues(key string, cursor uint64, options ...HScanOption) Cmd[redisr
 // Since Redis 2.0.0. Complexity: O(1) for each field/value pair added, so O(N) to add N
 // field/value pairs when the command is called with multiple field/value pairs.
 func HSet(key string, fields ...Field) Cmd[int64] {
-	r := request{name: "HSET"}
+	c := Cmd[int64]{request{name: "HSET"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.fields(fields)
-	return Cmd[int64]{r}
+	return c
 }
 
 // HSetEx is HSETEX: set the value of one or more fields of a given hash key, and optionally set
@@ -426,15 +444,16 @@ func HSet(key string, fields ...Field) Cmd[int64] {
 //
 // Since Redis 8.0.0. Complexity: O(N) where N is the number of fields being set.
 func HSetEx(key string, fields []Field, expiration SetExpiration, keyCondition ZAddCondition, condition HSetExCondition) Cmd[int64] {
-	r := request{name: "HSETEX"}
+	c := Cmd[int64]{request{name: "HSETEX"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putSetExpiration(expiration)
-	r.putZAddCondition(keyCondition)
-	r.putHSetExCondition(condition)
+	putSetExpiration(r, expiration)
+	putZAddCondition(r, keyCondition)
+	putHSetExCondition(r, condition)
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	r.fields(fields)
-	return Cmd[int64]{r}
+	return c
 }
 
 // HSetNX is HSETNX: sets the value of a field in a hash only when the field doesn't exist.
@@ -462,14 +481,15 @@ func HStrLen(key, field string) Cmd[int64] {
 // Since Redis 7.4.0. Complexity: O(N) where N is the number of specified fields. A replica may
 // answer it.
 func HTTL(key string, fields ...string) Cmd[[]int64] {
-	r := request{name: "HTTL"}
+	c := Cmd[[]int64]{request{name: "HTTL"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("FIELDS"))
 	r.add(lenOf(len(fields)))
 	for _, x := range fields {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // HVals is HVALS: returns all values in a hash.

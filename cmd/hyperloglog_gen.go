@@ -12,12 +12,13 @@ import (
 //
 // Since Redis 2.8.9. Complexity: O(1) to add every element.
 func PFAdd(key string, elements ...string) Cmd[bool] {
-	r := request{name: "PFADD"}
+	c := Cmd[bool]{request{name: "PFADD"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range elements {
 		r.add(textOf(x))
 	}
-	return Cmd[bool]{r}
+	return c
 }
 
 // PFCount is PFCOUNT: returns the approximated cardinality of the set(s) observed by the
@@ -29,11 +30,12 @@ func PFAdd(key string, elements ...string) Cmd[bool] {
 // a single key. O(N) with N being the number of keys, and much bigger constant times, when
 // called with multiple keys. A replica may answer it.
 func PFCount(keys ...string) Cmd[int64] {
-	r := request{name: "PFCOUNT"}
+	c := Cmd[int64]{request{name: "PFCOUNT"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // PFMerge is PFMERGE: merges one or more HyperLogLog values into a single key.
@@ -42,10 +44,11 @@ func PFCount(keys ...string) Cmd[int64] {
 //
 // Since Redis 2.8.9. Complexity: O(N) to merge N HyperLogLogs, but with high constant times.
 func PFMerge(destkey string, sourcekeies ...string) Cmd[redisreply.Done] {
-	r := request{name: "PFMERGE"}
+	c := Cmd[redisreply.Done]{request{name: "PFMERGE"}}
+	r := &c.request
 	r.add(textOf(destkey))
 	for _, x := range sourcekeies {
 		r.add(textOf(x))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }

@@ -14,13 +14,14 @@ import (
 //
 // Since Redis 6.2.0. Complexity: O(1). It blocks.
 func BLMove[T any, D Duration](source, destination string, wherefrom, whereto ListEnd, timeout D) Cmd[T] {
-	r := request{name: "BLMOVE"}
+	c := Cmd[T]{request{name: "BLMOVE"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putListEnd(wherefrom)
-	r.putListEnd(whereto)
+	putListEnd(r, wherefrom)
+	putListEnd(r, whereto)
 	r.add(decimalSecondsOf(timeout))
-	return Cmd[T]{r}
+	return c
 }
 
 // BLMoveM is BLMOVEM: moves up to (or exactly) a number of elements from one list to another
@@ -31,13 +32,14 @@ func BLMove[T any, D Duration](source, destination string, wherefrom, whereto Li
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved. It blocks.
 func BLMoveM[T any, D Duration](source, destination string, wherefrom, whereto ListEnd, timeout D) Cmd[T] {
-	r := request{name: "BLMOVEM"}
+	c := Cmd[T]{request{name: "BLMOVEM"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putListEnd(wherefrom)
-	r.putListEnd(whereto)
+	putListEnd(r, wherefrom)
+	putListEnd(r, whereto)
 	r.add(decimalSecondsOf(timeout))
-	return Cmd[T]{r}
+	return c
 }
 
 // BLMoveMCount is BLMOVEM: moves up to (or exactly) a number of elements from one list to
@@ -48,15 +50,16 @@ func BLMoveM[T any, D Duration](source, destination string, wherefrom, whereto L
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved. It blocks.
 func BLMoveMCount[T any, D Duration](source, destination string, wherefrom, whereto ListEnd, timeout D, selector LMoveMSelector, ordering LMoveMOrdering) Cmd[[]T] {
-	r := request{name: "BLMOVEM"}
+	c := Cmd[[]T]{request{name: "BLMOVEM"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putListEnd(wherefrom)
-	r.putListEnd(whereto)
+	putListEnd(r, wherefrom)
+	putListEnd(r, whereto)
 	r.add(decimalSecondsOf(timeout))
-	r.putLMoveMSelector(selector)
-	r.putLMoveMOrdering(ordering)
-	return Cmd[[]T]{r}
+	putLMoveMSelector(r, selector)
+	putLMoveMOrdering(r, ordering)
+	return c
 }
 
 // BLMPop is BLMPOP: pops the first element from one of multiple lists. Blocks until an element
@@ -67,15 +70,16 @@ func BLMoveMCount[T any, D Duration](source, destination string, wherefrom, wher
 // Since Redis 7.0.0. Complexity: O(N+M) where N is the number of provided keys and M is the
 // number of elements returned. It blocks.
 func BLMPop[T any, D Duration](timeout D, keys []string, where ListEnd, options ...BLMPopOption) Cmd[*redisreply.Popped[[]T]] {
-	r := request{name: "BLMPOP"}
+	c := Cmd[*redisreply.Popped[[]T]]{request{name: "BLMPOP"}}
+	r := &c.request
 	r.add(decimalSecondsOf(timeout))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putListEnd(where)
-	r.putBLMPopOptions(options)
-	return Cmd[*redisreply.Popped[[]T]]{r}
+	putListEnd(r, where)
+	putBLMPopOptions(r, options)
+	return c
 }
 
 // BLPop is BLPOP: removes and returns the first element in a list. Blocks until an element is
@@ -85,12 +89,13 @@ func BLMPop[T any, D Duration](timeout D, keys []string, where ListEnd, options 
 //
 // Since Redis 2.0.0. Complexity: O(N) where N is the number of provided keys. It blocks.
 func BLPop[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Popped[T]] {
-	r := request{name: "BLPOP"}
+	c := Cmd[*redisreply.Popped[T]]{request{name: "BLPOP"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(decimalSecondsOf(timeout))
-	return Cmd[*redisreply.Popped[T]]{r}
+	return c
 }
 
 // BRPop is BRPOP: removes and returns the last element in a list. Blocks until an element is
@@ -100,12 +105,13 @@ func BLPop[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Popped[T
 //
 // Since Redis 2.0.0. Complexity: O(N) where N is the number of provided keys. It blocks.
 func BRPop[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Popped[T]] {
-	r := request{name: "BRPOP"}
+	c := Cmd[*redisreply.Popped[T]]{request{name: "BRPOP"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(decimalSecondsOf(timeout))
-	return Cmd[*redisreply.Popped[T]]{r}
+	return c
 }
 
 // BRPopLPush is BRPOPLPUSH: pops an element from a list, pushes it to another list and returns
@@ -140,12 +146,13 @@ func LIndex[T any](key string, index int) Cmd[T] {
 // seeing the value pivot. This means that inserting somewhere on the left end on the list
 // (head) can be considered O(1) and inserting somewhere on the right end (tail) is O(N).
 func LInsert[V Value](key string, where Side, pivot, element V) Cmd[int64] {
-	r := request{name: "LINSERT"}
+	c := Cmd[int64]{request{name: "LINSERT"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putSide(where)
+	putSide(r, where)
 	r.add(valueOf(pivot))
 	r.add(valueOf(element))
-	return Cmd[int64]{r}
+	return c
 }
 
 // LLen is LLEN: returns the length of a list.
@@ -164,12 +171,13 @@ func LLen(key string) Cmd[int64] {
 //
 // Since Redis 6.2.0. Complexity: O(1).
 func LMove[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T] {
-	r := request{name: "LMOVE"}
+	c := Cmd[T]{request{name: "LMOVE"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putListEnd(wherefrom)
-	r.putListEnd(whereto)
-	return Cmd[T]{r}
+	putListEnd(r, wherefrom)
+	putListEnd(r, whereto)
+	return c
 }
 
 // LMoveM is LMOVEM: moves up to (or exactly) a number of elements from one list to another and
@@ -179,12 +187,13 @@ func LMove[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T]
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved.
 func LMoveM[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T] {
-	r := request{name: "LMOVEM"}
+	c := Cmd[T]{request{name: "LMOVEM"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putListEnd(wherefrom)
-	r.putListEnd(whereto)
-	return Cmd[T]{r}
+	putListEnd(r, wherefrom)
+	putListEnd(r, whereto)
+	return c
 }
 
 // LMoveMCount is LMOVEM: moves up to (or exactly) a number of elements from one list to another
@@ -194,14 +203,15 @@ func LMoveM[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved.
 func LMoveMCount[T any](source, destination string, wherefrom, whereto ListEnd, selector LMoveMSelector, ordering LMoveMOrdering) Cmd[[]T] {
-	r := request{name: "LMOVEM"}
+	c := Cmd[[]T]{request{name: "LMOVEM"}}
+	r := &c.request
 	r.add(textOf(source))
 	r.add(textOf(destination))
-	r.putListEnd(wherefrom)
-	r.putListEnd(whereto)
-	r.putLMoveMSelector(selector)
-	r.putLMoveMOrdering(ordering)
-	return Cmd[[]T]{r}
+	putListEnd(r, wherefrom)
+	putListEnd(r, whereto)
+	putLMoveMSelector(r, selector)
+	putLMoveMOrdering(r, ordering)
+	return c
 }
 
 // LMPop is LMPOP: returns multiple elements from a list after removing them. Deletes the list
@@ -212,14 +222,15 @@ func LMoveMCount[T any](source, destination string, wherefrom, whereto ListEnd, 
 // Since Redis 7.0.0. Complexity: O(N+M) where N is the number of provided keys and M is the
 // number of elements returned.
 func LMPop[T any](keys []string, where ListEnd, options ...LMPopOption) Cmd[*redisreply.Popped[[]T]] {
-	r := request{name: "LMPOP"}
+	c := Cmd[*redisreply.Popped[[]T]]{request{name: "LMPOP"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putListEnd(where)
-	r.putLMPopOptions(options)
-	return Cmd[*redisreply.Popped[[]T]]{r}
+	putListEnd(r, where)
+	putLMPopOptions(r, options)
+	return c
 }
 
 // LPop is LPOP: returns the first elements in a list after removing it. Deletes the list if the
@@ -250,11 +261,12 @@ func LPopCount[T any](key string, count int) Cmd[[]T] {
 // average case. When searching for elements near the head or the tail of the list, or when the
 // MAXLEN option is provided, the command may run in constant time. A replica may answer it.
 func LPos[V Value](key string, element V, options ...LPosOption) Cmd[int64] {
-	r := request{name: "LPOS"}
+	c := Cmd[int64]{request{name: "LPOS"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(element))
-	r.putLPosOptions(options)
-	return Cmd[int64]{r}
+	putLPosOptions(r, options)
+	return c
 }
 
 // LPosCount is LPOS: returns the index of matching elements in a list.
@@ -265,13 +277,14 @@ func LPos[V Value](key string, element V, options ...LPosOption) Cmd[int64] {
 // average case. When searching for elements near the head or the tail of the list, or when the
 // MAXLEN option is provided, the command may run in constant time. A replica may answer it.
 func LPosCount[V Value](key string, element V, numMatches int, options ...LPosOption) Cmd[[]int64] {
-	r := request{name: "LPOS"}
+	c := Cmd[[]int64]{request{name: "LPOS"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(element))
 	r.add(textOf("COUNT"))
 	r.add(intOf(int64(numMatches)))
-	r.putLPosOptions(options)
-	return Cmd[[]int64]{r}
+	putLPosOptions(r, options)
+	return c
 }
 
 // LPush is LPUSH: prepends one or more elements to a list. Creates the key if it doesn't exist.
@@ -281,12 +294,13 @@ func LPosCount[V Value](key string, element V, numMatches int, options ...LPosOp
 // Since Redis 1.0.0. Complexity: O(1) for each element added, so O(N) to add N elements when
 // the command is called with multiple arguments.
 func LPush[V Value](key string, elements ...V) Cmd[int64] {
-	r := request{name: "LPUSH"}
+	c := Cmd[int64]{request{name: "LPUSH"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range elements {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // LPushX is LPUSHX: prepends one or more elements to a list only when the list exists.
@@ -296,12 +310,13 @@ func LPush[V Value](key string, elements ...V) Cmd[int64] {
 // Since Redis 2.2.0. Complexity: O(1) for each element added, so O(N) to add N elements when
 // the command is called with multiple arguments.
 func LPushX[V Value](key string, elements ...V) Cmd[int64] {
-	r := request{name: "LPUSHX"}
+	c := Cmd[int64]{request{name: "LPUSHX"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range elements {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // LRange is LRANGE: returns a range of elements from a list.
@@ -385,12 +400,13 @@ func RPopLPush[T any](source, destination string) Cmd[T] {
 // Since Redis 1.0.0. Complexity: O(1) for each element added, so O(N) to add N elements when
 // the command is called with multiple arguments.
 func RPush[V Value](key string, elements ...V) Cmd[int64] {
-	r := request{name: "RPUSH"}
+	c := Cmd[int64]{request{name: "RPUSH"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range elements {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // RPushX is RPUSHX: appends an element to a list only when the list exists.
@@ -400,10 +416,11 @@ func RPush[V Value](key string, elements ...V) Cmd[int64] {
 // Since Redis 2.2.0. Complexity: O(1) for each element added, so O(N) to add N elements when
 // the command is called with multiple arguments.
 func RPushX[V Value](key string, elements ...V) Cmd[int64] {
-	r := request{name: "RPUSHX"}
+	c := Cmd[int64]{request{name: "RPUSHX"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range elements {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }

@@ -57,11 +57,12 @@ func PubSubNumPat() Cmd[int64] {
 // Since Redis 2.8.0. Complexity: O(N) for the NUMSUB subcommand, where N is the number of
 // requested channels.
 func PubSubNumSub(channels ...string) Cmd[map[string]int64] {
-	r := request{name: "PUBSUB NUMSUB"}
+	c := Cmd[map[string]int64]{request{name: "PUBSUB NUMSUB"}}
+	r := &c.request
 	for _, x := range channels {
 		r.add(textOf(x))
 	}
-	return Cmd[map[string]int64]{r}
+	return c
 }
 
 // PubSubShardChannels is PUBSUB SHARDCHANNELS: returns the active shard channels.
@@ -91,11 +92,12 @@ func PubSubShardChannelsPattern(pattern string) Cmd[[]string] {
 // Since Redis 7.0.0. Complexity: O(N) for the SHARDNUMSUB subcommand, where N is the number of
 // requested shard channels.
 func PubSubShardNumSub(shardchannels ...string) Cmd[map[string]int64] {
-	r := request{name: "PUBSUB SHARDNUMSUB"}
+	c := Cmd[map[string]int64]{request{name: "PUBSUB SHARDNUMSUB"}}
+	r := &c.request
 	for _, x := range shardchannels {
 		r.add(textOf(x))
 	}
-	return Cmd[map[string]int64]{r}
+	return c
 }
 
 // SPublish is SPUBLISH: post a message to a shard channel.

@@ -12,20 +12,23 @@ type request struct {
 	more  []any // behind them
 }
 
+// add adds a word. It is not inlined, for the size of programs: an option has several.
+//
+//go:noinline
 func (r *request) add(w word) {
 	if r.n < inline && r.more == nil {
 		r.words[r.n] = w
 		r.n++
 		return
 	}
-	r.addMore(w)
+	r.more = append(r.more, w.arg())
 }
 
-func (r *request) addMore(w word) { r.more = append(r.more, w.arg()) }
+func (r *request) token(token string) { r.add(textOf(token)) }
 
-func (r *request) token(token string) { r.add(word{text: token}) }
-
-// args returns the arguments as package redis takes them.
+// args returns the arguments as package redis takes them. It is not inlined, as add is not.
+//
+//go:noinline
 func (r *request) args() []any {
 	args := make([]any, 0, r.n+len(r.more))
 	for i := range r.words[:r.n] {

@@ -12,7 +12,8 @@ import (
 //
 // Since Redis 2.6.0. Complexity: Depends on the script that is executed.
 func Eval[T any](script string, keys []string, args ...string) Cmd[T] {
-	r := request{name: "EVAL"}
+	c := Cmd[T]{request{name: "EVAL"}}
+	r := &c.request
 	r.add(textOf(script))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
@@ -21,7 +22,7 @@ func Eval[T any](script string, keys []string, args ...string) Cmd[T] {
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // EvalSHA is EVALSHA: executes a server-side Lua script by SHA1 digest.
@@ -30,7 +31,8 @@ func Eval[T any](script string, keys []string, args ...string) Cmd[T] {
 //
 // Since Redis 2.6.0. Complexity: Depends on the script that is executed.
 func EvalSHA[T any](sha1 string, keys []string, args ...string) Cmd[T] {
-	r := request{name: "EVALSHA"}
+	c := Cmd[T]{request{name: "EVALSHA"}}
+	r := &c.request
 	r.add(textOf(sha1))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
@@ -39,7 +41,7 @@ func EvalSHA[T any](sha1 string, keys []string, args ...string) Cmd[T] {
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // EvalSHARO is EVALSHA_RO: executes a read-only server-side Lua script by SHA1 digest.
@@ -49,7 +51,8 @@ func EvalSHA[T any](sha1 string, keys []string, args ...string) Cmd[T] {
 // Since Redis 7.0.0. Complexity: Depends on the script that is executed. A replica may answer
 // it.
 func EvalSHARO[T any](sha1 string, keys []string, args ...string) Cmd[T] {
-	r := request{name: "EVALSHA_RO"}
+	c := Cmd[T]{request{name: "EVALSHA_RO"}}
+	r := &c.request
 	r.add(textOf(sha1))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
@@ -58,7 +61,7 @@ func EvalSHARO[T any](sha1 string, keys []string, args ...string) Cmd[T] {
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // EvalRO is EVAL_RO: executes a read-only server-side Lua script.
@@ -68,7 +71,8 @@ func EvalSHARO[T any](sha1 string, keys []string, args ...string) Cmd[T] {
 // Since Redis 7.0.0. Complexity: Depends on the script that is executed. A replica may answer
 // it.
 func EvalRO[T any](script string, keys []string, args ...string) Cmd[T] {
-	r := request{name: "EVAL_RO"}
+	c := Cmd[T]{request{name: "EVAL_RO"}}
+	r := &c.request
 	r.add(textOf(script))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
@@ -77,7 +81,7 @@ func EvalRO[T any](script string, keys []string, args ...string) Cmd[T] {
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // FCall is FCALL: invokes a function.
@@ -86,7 +90,8 @@ func EvalRO[T any](script string, keys []string, args ...string) Cmd[T] {
 //
 // Since Redis 7.0.0. Complexity: Depends on the function that is executed.
 func FCall[T any](function string, keys []string, args ...string) Cmd[T] {
-	r := request{name: "FCALL"}
+	c := Cmd[T]{request{name: "FCALL"}}
+	r := &c.request
 	r.add(textOf(function))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
@@ -95,7 +100,7 @@ func FCall[T any](function string, keys []string, args ...string) Cmd[T] {
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // FCallRO is FCALL_RO: invokes a read-only function.
@@ -105,7 +110,8 @@ func FCall[T any](function string, keys []string, args ...string) Cmd[T] {
 // Since Redis 7.0.0. Complexity: Depends on the function that is executed. A replica may answer
 // it.
 func FCallRO[T any](function string, keys []string, args ...string) Cmd[T] {
-	r := request{name: "FCALL_RO"}
+	c := Cmd[T]{request{name: "FCALL_RO"}}
+	r := &c.request
 	r.add(textOf(function))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
@@ -114,7 +120,7 @@ func FCallRO[T any](function string, keys []string, args ...string) Cmd[T] {
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[T]{r}
+	return c
 }
 
 // FunctionDelete is FUNCTION DELETE: deletes a library and its functions.
@@ -141,9 +147,10 @@ func FunctionDump() Cmd[[]byte] {
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of functions deleted.
 func FunctionFlush(flushType FlushType) Cmd[redisreply.Done] {
-	r := request{name: "FUNCTION FLUSH"}
-	r.putFlushType(flushType)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "FUNCTION FLUSH"}}
+	r := &c.request
+	putFlushType(r, flushType)
+	return c
 }
 
 // FunctionHelp is FUNCTION HELP: returns helpful text about the different subcommands.
@@ -170,9 +177,10 @@ func FunctionKill() Cmd[redisreply.Done] {
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of functions.
 func FunctionList(options ...FunctionListOption) Cmd[any] {
-	r := request{name: "FUNCTION LIST"}
-	r.putFunctionListOptions(options)
-	return Cmd[any]{r}
+	c := Cmd[any]{request{name: "FUNCTION LIST"}}
+	r := &c.request
+	putFunctionListOptions(r, options)
+	return c
 }
 
 // FunctionLoad is FUNCTION LOAD: creates a library.
@@ -181,10 +189,11 @@ func FunctionList(options ...FunctionListOption) Cmd[any] {
 //
 // Since Redis 7.0.0. Complexity: O(1) (considering compilation time is redundant).
 func FunctionLoad(functionCode string, options ...FunctionLoadOption) Cmd[string] {
-	r := request{name: "FUNCTION LOAD"}
-	r.putFunctionLoadOptions(options)
+	c := Cmd[string]{request{name: "FUNCTION LOAD"}}
+	r := &c.request
+	putFunctionLoadOptions(r, options)
 	r.add(textOf(functionCode))
-	return Cmd[string]{r}
+	return c
 }
 
 // FunctionRestore is FUNCTION RESTORE: restores all libraries from a payload.
@@ -193,10 +202,11 @@ func FunctionLoad(functionCode string, options ...FunctionLoadOption) Cmd[string
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of functions on the payload.
 func FunctionRestore(serializedValue string, policy FunctionRestorePolicy) Cmd[redisreply.Done] {
-	r := request{name: "FUNCTION RESTORE"}
+	c := Cmd[redisreply.Done]{request{name: "FUNCTION RESTORE"}}
+	r := &c.request
 	r.add(textOf(serializedValue))
-	r.putFunctionRestorePolicy(policy)
-	return Cmd[redisreply.Done]{r}
+	putFunctionRestorePolicy(r, policy)
+	return c
 }
 
 // FunctionStats is FUNCTION STATS: returns information about a function during execution.
@@ -216,11 +226,12 @@ func FunctionStats() Cmd[any] {
 // Since Redis 2.6.0. Complexity: O(N) with N being the number of scripts to check (so checking
 // a single script is an O(1) operation).
 func ScriptExists(sha1s ...string) Cmd[[]bool] {
-	r := request{name: "SCRIPT EXISTS"}
+	c := Cmd[[]bool]{request{name: "SCRIPT EXISTS"}}
+	r := &c.request
 	for _, x := range sha1s {
 		r.add(textOf(x))
 	}
-	return Cmd[[]bool]{r}
+	return c
 }
 
 // ScriptFlush is SCRIPT FLUSH: removes all server-side Lua scripts from the script cache.
@@ -229,9 +240,10 @@ func ScriptExists(sha1s ...string) Cmd[[]bool] {
 //
 // Since Redis 2.6.0. Complexity: O(N) with N being the number of scripts in cache.
 func ScriptFlush(flushType FlushType) Cmd[redisreply.Done] {
-	r := request{name: "SCRIPT FLUSH"}
-	r.putFlushType(flushType)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "SCRIPT FLUSH"}}
+	r := &c.request
+	putFlushType(r, flushType)
+	return c
 }
 
 // ScriptHelp is SCRIPT HELP: returns helpful text about the different subcommands.

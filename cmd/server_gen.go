@@ -30,11 +30,12 @@ func ACLCatCategory(category string) Cmd[[]string] {
 //
 // Since Redis 6.0.0. Complexity: O(1) amortized time considering the typical user.
 func ACLDelUser(usernames ...string) Cmd[int64] {
-	r := request{name: "ACL DELUSER"}
+	c := Cmd[int64]{request{name: "ACL DELUSER"}}
+	r := &c.request
 	for _, x := range usernames {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ACLDryRun is ACL DRYRUN: simulates the execution of a command by a user, without executing
@@ -44,13 +45,14 @@ func ACLDelUser(usernames ...string) Cmd[int64] {
 //
 // Since Redis 7.0.0. Complexity: O(1).
 func ACLDryRun(username, command string, args ...string) Cmd[string] {
-	r := request{name: "ACL DRYRUN"}
+	c := Cmd[string]{request{name: "ACL DRYRUN"}}
+	r := &c.request
 	r.add(textOf(username))
 	r.add(textOf(command))
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[string]{r}
+	return c
 }
 
 // ACLGenPass is ACL GENPASS: generates a pseudorandom, secure password that can be used to
@@ -152,12 +154,13 @@ func ACLSave() Cmd[redisreply.Done] {
 //
 // Since Redis 6.0.0. Complexity: O(N). Where N is the number of rules provided.
 func ACLSetUser(username string, rules ...string) Cmd[redisreply.Done] {
-	r := request{name: "ACL SETUSER"}
+	c := Cmd[redisreply.Done]{request{name: "ACL SETUSER"}}
+	r := &c.request
 	r.add(textOf(username))
 	for _, x := range rules {
 		r.add(textOf(x))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ACLUsers is ACL USERS: lists all ACL users.
@@ -256,9 +259,10 @@ func BgRewriteAOF() Cmd[string] {
 //
 // Since Redis 1.0.0. Complexity: O(1).
 func BgSave(options ...BgSaveOption) Cmd[string] {
-	r := request{name: "BGSAVE"}
-	r.putBgSaveOptions(options)
-	return Cmd[string]{r}
+	c := Cmd[string]{request{name: "BGSAVE"}}
+	r := &c.request
+	putBgSaveOptions(r, options)
+	return c
 }
 
 // Command is COMMAND: returns detailed information about all commands.
@@ -286,11 +290,12 @@ func CommandCount() Cmd[int64] {
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of commands to look up.
 func CommandDocs(commandNames ...string) Cmd[any] {
-	r := request{name: "COMMAND DOCS"}
+	c := Cmd[any]{request{name: "COMMAND DOCS"}}
+	r := &c.request
 	for _, x := range commandNames {
 		r.add(textOf(x))
 	}
-	return Cmd[any]{r}
+	return c
 }
 
 // CommandGetKeys is COMMAND GETKEYS: extracts the key names from an arbitrary command.
@@ -299,12 +304,13 @@ func CommandDocs(commandNames ...string) Cmd[any] {
 //
 // Since Redis 2.8.13. Complexity: O(N) where N is the number of arguments to the command.
 func CommandGetKeys(command string, args ...string) Cmd[[]string] {
-	r := request{name: "COMMAND GETKEYS"}
+	c := Cmd[[]string]{request{name: "COMMAND GETKEYS"}}
+	r := &c.request
 	r.add(textOf(command))
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[[]string]{r}
+	return c
 }
 
 // CommandGetKeysAndFlags is COMMAND GETKEYSANDFLAGS: extracts the key names and access flags
@@ -314,12 +320,13 @@ func CommandGetKeys(command string, args ...string) Cmd[[]string] {
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of arguments to the command.
 func CommandGetKeysAndFlags(command string, args ...string) Cmd[any] {
-	r := request{name: "COMMAND GETKEYSANDFLAGS"}
+	c := Cmd[any]{request{name: "COMMAND GETKEYSANDFLAGS"}}
+	r := &c.request
 	r.add(textOf(command))
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[any]{r}
+	return c
 }
 
 // CommandHelp is COMMAND HELP: returns helpful text about the different subcommands.
@@ -337,11 +344,12 @@ func CommandHelp() Cmd[[]string] {
 //
 // Since Redis 2.8.13. Complexity: O(N) where N is the number of commands to look up.
 func CommandInfo(commandNames ...string) Cmd[[]*redisreply.Command] {
-	r := request{name: "COMMAND INFO"}
+	c := Cmd[[]*redisreply.Command]{request{name: "COMMAND INFO"}}
+	r := &c.request
 	for _, x := range commandNames {
 		r.add(textOf(x))
 	}
-	return Cmd[[]*redisreply.Command]{r}
+	return c
 }
 
 // CommandList is COMMAND LIST: returns a list of command names.
@@ -350,9 +358,10 @@ func CommandInfo(commandNames ...string) Cmd[[]*redisreply.Command] {
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the total number of Redis commands.
 func CommandList(options ...CommandListOption) Cmd[[]string] {
-	r := request{name: "COMMAND LIST"}
-	r.putCommandListOptions(options)
-	return Cmd[[]string]{r}
+	c := Cmd[[]string]{request{name: "COMMAND LIST"}}
+	r := &c.request
+	putCommandListOptions(r, options)
+	return c
 }
 
 // CommandLogGet is COMMANDLOG GET: returns the specified command log's entries.
@@ -361,10 +370,11 @@ func CommandList(options ...CommandListOption) Cmd[[]string] {
 //
 // Since Valkey 8.1.0. Complexity: O(N) where N is the number of entries returned.
 func CommandLogGet(count int, typeName CommandLogGetType) Cmd[any] {
-	r := request{name: "COMMANDLOG GET"}
+	c := Cmd[any]{request{name: "COMMANDLOG GET"}}
+	r := &c.request
 	r.add(intOf(int64(count)))
-	r.putCommandLogGetType(typeName)
-	return Cmd[any]{r}
+	putCommandLogGetType(r, typeName)
+	return c
 }
 
 // CommandLogHelp is COMMANDLOG HELP: shows helpful text about the different subcommands.
@@ -383,9 +393,10 @@ func CommandLogHelp() Cmd[[]string] {
 //
 // Since Valkey 8.1.0. Complexity: O(1).
 func CommandLogLen(typeName CommandLogGetType) Cmd[int64] {
-	r := request{name: "COMMANDLOG LEN"}
-	r.putCommandLogGetType(typeName)
-	return Cmd[int64]{r}
+	c := Cmd[int64]{request{name: "COMMANDLOG LEN"}}
+	r := &c.request
+	putCommandLogGetType(r, typeName)
+	return c
 }
 
 // CommandLogReset is COMMANDLOG RESET: clears all entries from the specified type of command
@@ -395,9 +406,10 @@ func CommandLogLen(typeName CommandLogGetType) Cmd[int64] {
 //
 // Since Valkey 8.1.0. Complexity: O(N) where N is the number of entries in the commandlog.
 func CommandLogReset(typeName CommandLogGetType) Cmd[redisreply.Done] {
-	r := request{name: "COMMANDLOG RESET"}
-	r.putCommandLogGetType(typeName)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "COMMANDLOG RESET"}}
+	r := &c.request
+	putCommandLogGetType(r, typeName)
+	return c
 }
 
 // ConfigGet is CONFIG GET: returns the effective values of configuration parameters.
@@ -407,11 +419,12 @@ func CommandLogReset(typeName CommandLogGetType) Cmd[redisreply.Done] {
 // Since Redis 2.0.0. Complexity: O(N) when N is the number of configuration parameters
 // provided.
 func ConfigGet(parameters ...string) Cmd[map[string]string] {
-	r := request{name: "CONFIG GET"}
+	c := Cmd[map[string]string]{request{name: "CONFIG GET"}}
+	r := &c.request
 	for _, x := range parameters {
 		r.add(textOf(x))
 	}
-	return Cmd[map[string]string]{r}
+	return c
 }
 
 // ConfigHelp is CONFIG HELP: returns helpful text about the different subcommands.
@@ -448,9 +461,10 @@ func ConfigRewrite() Cmd[redisreply.Done] {
 // Since Redis 2.0.0. Complexity: O(N) when N is the number of configuration parameters
 // provided.
 func ConfigSet(fields ...Field) Cmd[redisreply.Done] {
-	r := request{name: "CONFIG SET"}
+	c := Cmd[redisreply.Done]{request{name: "CONFIG SET"}}
+	r := &c.request
 	r.fields(fields)
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // DBSize is DBSIZE: returns the number of keys in the database.
@@ -468,10 +482,11 @@ func DBSize() Cmd[int64] {
 //
 // Since Redis 6.2.0. Complexity: O(1).
 func Failover(target FailoverTarget, options ...FailoverOption) Cmd[redisreply.Done] {
-	r := request{name: "FAILOVER"}
-	r.putFailoverTarget(target)
-	r.putFailoverOptions(options)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "FAILOVER"}}
+	r := &c.request
+	putFailoverTarget(r, target)
+	putFailoverOptions(r, options)
+	return c
 }
 
 // FlushAll is FLUSHALL: removes all keys from all databases.
@@ -480,9 +495,10 @@ func Failover(target FailoverTarget, options ...FailoverOption) Cmd[redisreply.D
 //
 // Since Redis 1.0.0. Complexity: O(N) where N is the total number of keys in all databases.
 func FlushAll(flushType FlushType) Cmd[redisreply.Done] {
-	r := request{name: "FLUSHALL"}
-	r.putFlushType(flushType)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "FLUSHALL"}}
+	r := &c.request
+	putFlushType(r, flushType)
+	return c
 }
 
 // FlushDB is FLUSHDB: remove all keys from the current database.
@@ -491,9 +507,10 @@ func FlushAll(flushType FlushType) Cmd[redisreply.Done] {
 //
 // Since Redis 1.0.0. Complexity: O(N) where N is the number of keys in the selected database.
 func FlushDB(flushType FlushType) Cmd[redisreply.Done] {
-	r := request{name: "FLUSHDB"}
-	r.putFlushType(flushType)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "FLUSHDB"}}
+	r := &c.request
+	putFlushType(r, flushType)
+	return c
 }
 
 // HotKeysGet is HOTKEYS GET: returns lists of top K hotkeys depending on metrics chosen in
@@ -530,10 +547,11 @@ func HotKeysReset() Cmd[string] {
 //
 // Since Redis 8.6.0. Complexity: O(1).
 func HotKeysStart(metrics HotKeysStartMetrics, options ...HotKeysStartOption) Cmd[string] {
-	r := request{name: "HOTKEYS START"}
-	r.putHotKeysStartMetrics(metrics)
-	r.putHotKeysStartOptions(options)
-	return Cmd[string]{r}
+	c := Cmd[string]{request{name: "HOTKEYS START"}}
+	r := &c.request
+	putHotKeysStartMetrics(r, metrics)
+	putHotKeysStartOptions(r, options)
+	return c
 }
 
 // HotKeysStop is HOTKEYS STOP: stops hotkeys tracking.
@@ -551,11 +569,12 @@ func HotKeysStop() Cmd[any] {
 //
 // Since Redis 1.0.0. Complexity: O(1).
 func Info(sections ...string) Cmd[redisreply.Info] {
-	r := request{name: "INFO"}
+	c := Cmd[redisreply.Info]{request{name: "INFO"}}
+	r := &c.request
 	for _, x := range sections {
 		r.add(textOf(x))
 	}
-	return Cmd[redisreply.Info]{r}
+	return c
 }
 
 // LastSave is LASTSAVE: returns the Unix timestamp of the last successful save to disk.
@@ -602,11 +621,12 @@ func LatencyHelp() Cmd[[]string] {
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of commands with latency
 // information being retrieved.
 func LatencyHistogram(commands ...string) Cmd[any] {
-	r := request{name: "LATENCY HISTOGRAM"}
+	c := Cmd[any]{request{name: "LATENCY HISTOGRAM"}}
+	r := &c.request
 	for _, x := range commands {
 		r.add(textOf(x))
 	}
-	return Cmd[any]{r}
+	return c
 }
 
 // LatencyHistory is LATENCY HISTORY: returns timestamp-latency samples for an event.
@@ -633,11 +653,12 @@ func LatencyLatest() Cmd[any] {
 //
 // Since Redis 2.8.13. Complexity: O(1).
 func LatencyReset(events ...string) Cmd[int64] {
-	r := request{name: "LATENCY RESET"}
+	c := Cmd[int64]{request{name: "LATENCY RESET"}}
+	r := &c.request
 	for _, x := range events {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // Lolwut is LOLWUT: displays computer art and the Redis version.
@@ -646,9 +667,10 @@ func LatencyReset(events ...string) Cmd[int64] {
 //
 // Since Redis 5.0.0.
 func Lolwut(options ...LolwutOption) Cmd[string] {
-	r := request{name: "LOLWUT"}
-	r.putLolwutOptions(options)
-	return Cmd[string]{r}
+	c := Cmd[string]{request{name: "LOLWUT"}}
+	r := &c.request
+	putLolwutOptions(r, options)
+	return c
 }
 
 // MemoryDoctor is MEMORY DOCTOR: outputs a memory problems report.
@@ -703,10 +725,11 @@ func MemoryStats() Cmd[any] {
 // Since Redis 4.0.0. Complexity: O(N) where N is the number of samples. A replica may answer
 // it.
 func MemoryUsage(key string, options ...MemoryUsageOption) Cmd[int64] {
-	r := request{name: "MEMORY USAGE"}
+	c := Cmd[int64]{request{name: "MEMORY USAGE"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putMemoryUsageOptions(options)
-	return Cmd[int64]{r}
+	putMemoryUsageOptions(r, options)
+	return c
 }
 
 // ModuleHelp is MODULE HELP: returns helpful text about the different subcommands.
@@ -733,12 +756,13 @@ func ModuleList() Cmd[any] {
 //
 // Since Redis 4.0.0. Complexity: O(1).
 func ModuleLoad(path string, args ...string) Cmd[redisreply.Done] {
-	r := request{name: "MODULE LOAD"}
+	c := Cmd[redisreply.Done]{request{name: "MODULE LOAD"}}
+	r := &c.request
 	r.add(textOf(path))
 	for _, x := range args {
 		r.add(textOf(x))
 	}
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // ModuleLoadEx is MODULE LOADEX: loads a module using extended parameters.
@@ -747,10 +771,11 @@ func ModuleLoad(path string, args ...string) Cmd[redisreply.Done] {
 //
 // Since Redis 7.0.0. Complexity: O(1).
 func ModuleLoadEx(path string, options ...ModuleLoadExOption) Cmd[redisreply.Done] {
-	r := request{name: "MODULE LOADEX"}
+	c := Cmd[redisreply.Done]{request{name: "MODULE LOADEX"}}
+	r := &c.request
 	r.add(textOf(path))
-	r.putModuleLoadExOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putModuleLoadExOptions(r, options)
+	return c
 }
 
 // ModuleUnload is MODULE UNLOAD: unloads a module.
@@ -769,9 +794,10 @@ func ModuleUnload(name string) Cmd[redisreply.Done] {
 //
 // Since Redis 5.0.0. Complexity: O(1).
 func ReplicaOf(source Source) Cmd[redisreply.Done] {
-	r := request{name: "REPLICAOF"}
-	r.putSource(source)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "REPLICAOF"}}
+	r := &c.request
+	putSource(r, source)
+	return c
 }
 
 // Role is ROLE: returns the replication role.
@@ -801,10 +827,11 @@ func Save() Cmd[redisreply.Done] {
 // Since Redis 1.0.0. Complexity: O(N) when saving, where N is the total number of keys in all
 // databases when saving data, otherwise O(1).
 func Shutdown(saveSelector SaveSelector, options ...ShutdownOption) Cmd[redisreply.Done] {
-	r := request{name: "SHUTDOWN"}
-	r.putSaveSelector(saveSelector)
-	r.putShutdownOptions(options)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "SHUTDOWN"}}
+	r := &c.request
+	putSaveSelector(r, saveSelector)
+	putShutdownOptions(r, options)
+	return c
 }
 
 // SlaveOf is SLAVEOF: sets a Redis server as a replica of another, or promotes it to being a
@@ -816,9 +843,10 @@ func Shutdown(saveSelector SaveSelector, options ...ShutdownOption) Cmd[redisrep
 //
 // Deprecated: since Redis 5.0.0, use REPLICAOF.
 func SlaveOf(source Source) Cmd[redisreply.Done] {
-	r := request{name: "SLAVEOF"}
-	r.putSource(source)
-	return Cmd[redisreply.Done]{r}
+	c := Cmd[redisreply.Done]{request{name: "SLAVEOF"}}
+	r := &c.request
+	putSource(r, source)
+	return c
 }
 
 // SlowLogGet is SLOWLOG GET: returns the slow log's entries.
@@ -891,12 +919,13 @@ func Time() Cmd[[]int64] {
 //
 // Since Redis 8.4.0. Complexity: O(N) where N is the total number of keys in all databases.
 func TrimSlots(slots ...SlotSpan) Cmd[string] {
-	r := request{name: "TRIMSLOTS"}
+	c := Cmd[string]{request{name: "TRIMSLOTS"}}
+	r := &c.request
 	r.add(textOf("RANGES"))
 	r.add(lenOf(len(slots)))
 	for _, x := range slots {
 		r.add(intOf(int64(x.Startslot)))
 		r.add(intOf(int64(x.Endslot)))
 	}
-	return Cmd[string]{r}
+	return c
 }

@@ -13,12 +13,13 @@ import (
 // Since Redis 1.0.0. Complexity: O(1) for each element added, so O(N) to add N elements when
 // the command is called with multiple arguments.
 func SAdd[V Value](key string, members ...V) Cmd[int64] {
-	r := request{name: "SADD"}
+	c := Cmd[int64]{request{name: "SADD"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // SCard is SCARD: returns the number of members in a set.
@@ -37,11 +38,12 @@ func SCard(key string) Cmd[int64] {
 // Since Redis 1.0.0. Complexity: O(N) where N is the total number of elements in all given
 // sets. A replica may answer it.
 func SDiff[T any](keys ...string) Cmd[[]T] {
-	r := request{name: "SDIFF"}
+	c := Cmd[[]T]{request{name: "SDIFF"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // SDiffCard is SDIFFCARD: returns the number of members of the difference between the first set
@@ -52,13 +54,14 @@ func SDiff[T any](keys ...string) Cmd[[]T] {
 // Since Redis 8.10.0. Complexity: O(N) where N is the total number of elements in all given
 // sets. A replica may answer it.
 func SDiffCard(keys []string, options ...SDiffCardOption) Cmd[int64] {
-	r := request{name: "SDIFFCARD"}
+	c := Cmd[int64]{request{name: "SDIFFCARD"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putSDiffCardOptions(options)
-	return Cmd[int64]{r}
+	putSDiffCardOptions(r, options)
+	return c
 }
 
 // SDiffStore is SDIFFSTORE: stores the difference of multiple sets in a key.
@@ -68,12 +71,13 @@ func SDiffCard(keys []string, options ...SDiffCardOption) Cmd[int64] {
 // Since Redis 1.0.0. Complexity: O(N) where N is the total number of elements in all given
 // sets.
 func SDiffStore(destination string, keys ...string) Cmd[int64] {
-	r := request{name: "SDIFFSTORE"}
+	c := Cmd[int64]{request{name: "SDIFFSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // SInter is SINTER: returns the intersect of multiple sets.
@@ -83,11 +87,12 @@ func SDiffStore(destination string, keys ...string) Cmd[int64] {
 // Since Redis 1.0.0. Complexity: O(N*M) worst case where N is the cardinality of the smallest
 // set and M is the number of sets. A replica may answer it.
 func SInter[T any](keys ...string) Cmd[[]T] {
-	r := request{name: "SINTER"}
+	c := Cmd[[]T]{request{name: "SINTER"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // SInterCard is SINTERCARD: returns the number of members of the intersect of multiple sets.
@@ -97,13 +102,14 @@ func SInter[T any](keys ...string) Cmd[[]T] {
 // Since Redis 7.0.0. Complexity: O(N*M) worst case where N is the cardinality of the smallest
 // set and M is the number of sets. A replica may answer it.
 func SInterCard(keys []string, options ...SInterCardOption) Cmd[int64] {
-	r := request{name: "SINTERCARD"}
+	c := Cmd[int64]{request{name: "SINTERCARD"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putSInterCardOptions(options)
-	return Cmd[int64]{r}
+	putSInterCardOptions(r, options)
+	return c
 }
 
 // SInterStore is SINTERSTORE: stores the intersect of multiple sets in a key.
@@ -113,12 +119,13 @@ func SInterCard(keys []string, options ...SInterCardOption) Cmd[int64] {
 // Since Redis 1.0.0. Complexity: O(N*M) worst case where N is the cardinality of the smallest
 // set and M is the number of sets.
 func SInterStore(destination string, keys ...string) Cmd[int64] {
-	r := request{name: "SINTERSTORE"}
+	c := Cmd[int64]{request{name: "SINTERSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // SIsMember is SISMEMBER: determines whether a member belongs to a set.
@@ -146,12 +153,13 @@ func SMembers[T any](key string) Cmd[[]T] {
 // Since Redis 6.2.0. Complexity: O(N) where N is the number of elements being checked for
 // membership. A replica may answer it.
 func SMIsMember[V Value](key string, members ...V) Cmd[[]bool] {
-	r := request{name: "SMISMEMBER"}
+	c := Cmd[[]bool]{request{name: "SMISMEMBER"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(valueOf(x))
 	}
-	return Cmd[[]bool]{r}
+	return c
 }
 
 // SMove is SMOVE: moves a member from one set to another.
@@ -212,12 +220,13 @@ func SRandMemberCount[T any](key string, count int) Cmd[[]T] {
 //
 // Since Redis 1.0.0. Complexity: O(N) where N is the number of members to be removed.
 func SRem[V Value](key string, members ...V) Cmd[int64] {
-	r := request{name: "SREM"}
+	c := Cmd[int64]{request{name: "SREM"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // SScan is SSCAN: iterates over members of a set.
@@ -228,11 +237,12 @@ func SRem[V Value](key string, members ...V) Cmd[int64] {
 // enough command calls for the cursor to return back to 0. N is the number of elements inside
 // the collection.
 func SScan[T any](key string, cursor uint64, options ...SScanOption) Cmd[redisreply.Page[[]T]] {
-	r := request{name: "SSCAN"}
+	c := Cmd[redisreply.Page[[]T]]{request{name: "SSCAN"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(uintOf(cursor))
-	r.putSScanOptions(options)
-	return Cmd[redisreply.Page[[]T]]{r}
+	putSScanOptions(r, options)
+	return c
 }
 
 // SUnion is SUNION: returns the union of multiple sets.
@@ -242,11 +252,12 @@ func SScan[T any](key string, cursor uint64, options ...SScanOption) Cmd[redisre
 // Since Redis 1.0.0. Complexity: O(N) where N is the total number of elements in all given
 // sets. A replica may answer it.
 func SUnion[T any](keys ...string) Cmd[[]T] {
-	r := request{name: "SUNION"}
+	c := Cmd[[]T]{request{name: "SUNION"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // SUnionCard is SUNIONCARD: returns the number of members of the union of multiple sets.
@@ -256,13 +267,14 @@ func SUnion[T any](keys ...string) Cmd[[]T] {
 // Since Redis 8.10.0. Complexity: O(N) where N is the total number of elements in all given
 // sets. A replica may answer it.
 func SUnionCard(keys []string, options ...SUnionCardOption) Cmd[int64] {
-	r := request{name: "SUNIONCARD"}
+	c := Cmd[int64]{request{name: "SUNIONCARD"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putSUnionCardOptions(options)
-	return Cmd[int64]{r}
+	putSUnionCardOptions(r, options)
+	return c
 }
 
 // SUnionStore is SUNIONSTORE: stores the union of multiple sets in a key.
@@ -272,10 +284,11 @@ func SUnionCard(keys []string, options ...SUnionCardOption) Cmd[int64] {
 // Since Redis 1.0.0. Complexity: O(N) where N is the total number of elements in all given
 // sets.
 func SUnionStore(destination string, keys ...string) Cmd[int64] {
-	r := request{name: "SUNIONSTORE"}
+	c := Cmd[int64]{request{name: "SUNIONSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }

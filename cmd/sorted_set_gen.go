@@ -16,15 +16,16 @@ import (
 // being the number of elements in the sorted set, and M being the number of elements popped. It
 // blocks.
 func BZMPop[T any, D Duration](timeout D, keys []string, where ScoreEnd, options ...BZMPopOption) Cmd[*redisreply.Popped[[]redis.Scored[T]]] {
-	r := request{name: "BZMPOP"}
+	c := Cmd[*redisreply.Popped[[]redis.Scored[T]]]{request{name: "BZMPOP"}}
+	r := &c.request
 	r.add(decimalSecondsOf(timeout))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putScoreEnd(where)
-	r.putBZMPopOptions(options)
-	return Cmd[*redisreply.Popped[[]redis.Scored[T]]]{r}
+	putScoreEnd(r, where)
+	putBZMPopOptions(r, options)
+	return c
 }
 
 // BZPopMax is BZPOPMAX: removes and returns the member with the highest score from one or more
@@ -36,12 +37,13 @@ func BZMPop[T any, D Duration](timeout D, keys []string, where ScoreEnd, options
 // Since Redis 5.0.0. Complexity: O(log(N)) with N being the number of elements in the sorted
 // set. It blocks.
 func BZPopMax[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Popped[redis.Scored[T]]] {
-	r := request{name: "BZPOPMAX"}
+	c := Cmd[*redisreply.Popped[redis.Scored[T]]]{request{name: "BZPOPMAX"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(decimalSecondsOf(timeout))
-	return Cmd[*redisreply.Popped[redis.Scored[T]]]{r}
+	return c
 }
 
 // BZPopMin is BZPOPMIN: removes and returns the member with the lowest score from one or more
@@ -53,12 +55,13 @@ func BZPopMax[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Poppe
 // Since Redis 5.0.0. Complexity: O(log(N)) with N being the number of elements in the sorted
 // set. It blocks.
 func BZPopMin[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Popped[redis.Scored[T]]] {
-	r := request{name: "BZPOPMIN"}
+	c := Cmd[*redisreply.Popped[redis.Scored[T]]]{request{name: "BZPOPMIN"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(decimalSecondsOf(timeout))
-	return Cmd[*redisreply.Popped[redis.Scored[T]]]{r}
+	return c
 }
 
 // ZAdd is ZADD: adds one or more members to a sorted set, or updates their scores. Creates the
@@ -69,16 +72,17 @@ func BZPopMin[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Poppe
 // Since Redis 1.2.0. Complexity: O(log(N)) for each item added, where N is the number of
 // elements in the sorted set.
 func ZAdd[V Value](key string, members []redis.Scored[V], condition ZAddCondition, comparison Comparison, options ...ZAddOption) Cmd[int64] {
-	r := request{name: "ZADD"}
+	c := Cmd[int64]{request{name: "ZADD"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putZAddCondition(condition)
-	r.putComparison(comparison)
-	r.putZAddOptions(options)
+	putZAddCondition(r, condition)
+	putComparison(r, comparison)
+	putZAddOptions(r, options)
 	for _, m := range members {
 		r.add(floatOf(m.Score))
 		r.add(valueOf(m.Member))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ZAddIncr is ZADD: adds one or more members to a sorted set, or updates their scores. Creates
@@ -89,17 +93,18 @@ func ZAdd[V Value](key string, members []redis.Scored[V], condition ZAddConditio
 // Since Redis 1.2.0. Complexity: O(log(N)) for each item added, where N is the number of
 // elements in the sorted set.
 func ZAddIncr[V Value](key string, members []redis.Scored[V], condition ZAddCondition, comparison Comparison, options ...ZAddOption) Cmd[float64] {
-	r := request{name: "ZADD"}
+	c := Cmd[float64]{request{name: "ZADD"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("INCR"))
-	r.putZAddCondition(condition)
-	r.putComparison(comparison)
-	r.putZAddOptions(options)
+	putZAddCondition(r, condition)
+	putComparison(r, comparison)
+	putZAddOptions(r, options)
 	for _, m := range members {
 		r.add(floatOf(m.Score))
 		r.add(valueOf(m.Member))
 	}
-	return Cmd[float64]{r}
+	return c
 }
 
 // ZCard is ZCARD: returns the number of members in a sorted set.
@@ -130,12 +135,13 @@ func ZCount(key string, min, max ScoreBound) Cmd[int64] {
 // elements in all the sets, N is the size of the first set, and K is the size of the result
 // set. A replica may answer it.
 func ZDiff[T any](keys ...string) Cmd[[]T] {
-	r := request{name: "ZDIFF"}
+	c := Cmd[[]T]{request{name: "ZDIFF"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // ZDiffWithScores is ZDIFF: returns the difference between multiple sorted sets.
@@ -146,13 +152,14 @@ func ZDiff[T any](keys ...string) Cmd[[]T] {
 // elements in all the sets, N is the size of the first set, and K is the size of the result
 // set. A replica may answer it.
 func ZDiffWithScores[T any](keys []string) Cmd[[]redis.Scored[T]] {
-	r := request{name: "ZDIFF"}
+	c := Cmd[[]redis.Scored[T]]{request{name: "ZDIFF"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(textOf("WITHSCORES"))
-	return Cmd[[]redis.Scored[T]]{r}
+	return c
 }
 
 // ZDiffStore is ZDIFFSTORE: stores the difference of multiple sorted sets in a key.
@@ -163,13 +170,14 @@ func ZDiffWithScores[T any](keys []string) Cmd[[]redis.Scored[T]] {
 // elements in all the sets, N is the size of the first set, and K is the size of the result
 // set.
 func ZDiffStore(destination string, keys ...string) Cmd[int64] {
-	r := request{name: "ZDIFFSTORE"}
+	c := Cmd[int64]{request{name: "ZDIFFSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ZIncrBy is ZINCRBY: increments the score of a member in a sorted set.
@@ -189,13 +197,14 @@ func ZIncrBy[V Value](key string, increment float64, member V) Cmd[float64] {
 // sorted set, K being the number of input sorted sets and M being the number of elements in the
 // resulting sorted set. A replica may answer it.
 func ZInter[T any](keys []string, options ...ZInterOption) Cmd[[]T] {
-	r := request{name: "ZINTER"}
+	c := Cmd[[]T]{request{name: "ZINTER"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putZInterOptions(options)
-	return Cmd[[]T]{r}
+	putZInterOptions(r, options)
+	return c
 }
 
 // ZInterWithScores is ZINTER: returns the intersect of multiple sorted sets.
@@ -206,14 +215,15 @@ func ZInter[T any](keys []string, options ...ZInterOption) Cmd[[]T] {
 // sorted set, K being the number of input sorted sets and M being the number of elements in the
 // resulting sorted set. A replica may answer it.
 func ZInterWithScores[T any](keys []string, options ...ZInterOption) Cmd[[]redis.Scored[T]] {
-	r := request{name: "ZINTER"}
+	c := Cmd[[]redis.Scored[T]]{request{name: "ZINTER"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(textOf("WITHSCORES"))
-	r.putZInterOptions(options)
-	return Cmd[[]redis.Scored[T]]{r}
+	putZInterOptions(r, options)
+	return c
 }
 
 // ZInterCard is ZINTERCARD: returns the number of members of the intersect of multiple sorted
@@ -224,13 +234,14 @@ func ZInterWithScores[T any](keys []string, options ...ZInterOption) Cmd[[]redis
 // Since Redis 7.0.0. Complexity: O(N*K) worst case with N being the smallest input sorted set,
 // K being the number of input sorted sets. A replica may answer it.
 func ZInterCard(keys []string, options ...ZInterCardOption) Cmd[int64] {
-	r := request{name: "ZINTERCARD"}
+	c := Cmd[int64]{request{name: "ZINTERCARD"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putZInterCardOptions(options)
-	return Cmd[int64]{r}
+	putZInterCardOptions(r, options)
+	return c
 }
 
 // ZInterStore is ZINTERSTORE: stores the intersect of multiple sorted sets in a key.
@@ -241,14 +252,15 @@ func ZInterCard(keys []string, options ...ZInterCardOption) Cmd[int64] {
 // sorted set, K being the number of input sorted sets and M being the number of elements in the
 // resulting sorted set.
 func ZInterStore(destination string, keys []string, options ...ZInterStoreOption) Cmd[int64] {
-	r := request{name: "ZINTERSTORE"}
+	c := Cmd[int64]{request{name: "ZINTERSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putZInterStoreOptions(options)
-	return Cmd[int64]{r}
+	putZInterStoreOptions(r, options)
+	return c
 }
 
 // ZLexCount is ZLEXCOUNT: returns the number of members in a sorted set within a
@@ -270,14 +282,15 @@ func ZLexCount(key, min, max string) Cmd[int64] {
 // Since Redis 7.0.0. Complexity: O(K) + O(M*log(N)) where K is the number of provided keys, N
 // being the number of elements in the sorted set, and M being the number of elements popped.
 func ZMPop[T any](keys []string, where ScoreEnd, options ...ZMPopOption) Cmd[*redisreply.Popped[[]redis.Scored[T]]] {
-	r := request{name: "ZMPOP"}
+	c := Cmd[*redisreply.Popped[[]redis.Scored[T]]]{request{name: "ZMPOP"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putScoreEnd(where)
-	r.putZMPopOptions(options)
-	return Cmd[*redisreply.Popped[[]redis.Scored[T]]]{r}
+	putScoreEnd(r, where)
+	putZMPopOptions(r, options)
+	return c
 }
 
 // ZMScore is ZMSCORE: returns the score of one or more members in a sorted set.
@@ -287,12 +300,13 @@ func ZMPop[T any](keys []string, where ScoreEnd, options ...ZMPopOption) Cmd[*re
 // Since Redis 6.2.0. Complexity: O(N) where N is the number of members being requested. A
 // replica may answer it.
 func ZMScore[V Value](key string, members ...V) Cmd[[]*float64] {
-	r := request{name: "ZMSCORE"}
+	c := Cmd[[]*float64]{request{name: "ZMSCORE"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(valueOf(x))
 	}
-	return Cmd[[]*float64]{r}
+	return c
 }
 
 // ZPopMax is ZPOPMAX: returns the highest-scoring members from a sorted set after removing
@@ -376,13 +390,14 @@ func ZRandMemberWithScores[T any](key string, count int) Cmd[[]redis.Scored[T]] 
 // Since Redis 1.2.0. Complexity: O(log(N)+M) with N being the number of elements in the sorted
 // set and M the number of elements returned. A replica may answer it.
 func ZRange[T any, B Bound](key string, start, stop B, sortby Sortby, options ...ZRangeOption) Cmd[[]T] {
-	r := request{name: "ZRANGE"}
+	c := Cmd[[]T]{request{name: "ZRANGE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(boundOf(start))
 	r.add(boundOf(stop))
-	r.putSortby(sortby)
-	r.putZRangeOptions(options)
-	return Cmd[[]T]{r}
+	putSortby(r, sortby)
+	putZRangeOptions(r, options)
+	return c
 }
 
 // ZRangeWithScores is ZRANGE: returns members in a sorted set within a range of indexes.
@@ -392,14 +407,15 @@ func ZRange[T any, B Bound](key string, start, stop B, sortby Sortby, options ..
 // Since Redis 1.2.0. Complexity: O(log(N)+M) with N being the number of elements in the sorted
 // set and M the number of elements returned. A replica may answer it.
 func ZRangeWithScores[T any, B Bound](key string, start, stop B, sortby Sortby, options ...ZRangeOption) Cmd[[]redis.Scored[T]] {
-	r := request{name: "ZRANGE"}
+	c := Cmd[[]redis.Scored[T]]{request{name: "ZRANGE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(boundOf(start))
 	r.add(boundOf(stop))
 	r.add(textOf("WITHSCORES"))
-	r.putSortby(sortby)
-	r.putZRangeOptions(options)
-	return Cmd[[]redis.Scored[T]]{r}
+	putSortby(r, sortby)
+	putZRangeOptions(r, options)
+	return c
 }
 
 // ZRangeByLex is ZRANGEBYLEX: returns members in a sorted set within a lexicographical range.
@@ -412,12 +428,13 @@ func ZRangeWithScores[T any, B Bound](key string, start, stop B, sortby Sortby, 
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the BYLEX argument.
 func ZRangeByLex[T any](key, min, max string, options ...ZRangeByLexOption) Cmd[[]T] {
-	r := request{name: "ZRANGEBYLEX"}
+	c := Cmd[[]T]{request{name: "ZRANGEBYLEX"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(min))
 	r.add(textOf(max))
-	r.putZRangeByLexOptions(options)
-	return Cmd[[]T]{r}
+	putZRangeByLexOptions(r, options)
+	return c
 }
 
 // ZRangeByScore is ZRANGEBYSCORE: returns members in a sorted set within a range of scores.
@@ -430,12 +447,13 @@ func ZRangeByLex[T any](key, min, max string, options ...ZRangeByLexOption) Cmd[
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the BYSCORE argument.
 func ZRangeByScore[T any](key string, min, max ScoreBound, options ...ZRangeByScoreOption) Cmd[[]T] {
-	r := request{name: "ZRANGEBYSCORE"}
+	c := Cmd[[]T]{request{name: "ZRANGEBYSCORE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(min.word)
 	r.add(max.word)
-	r.putZRangeByScoreOptions(options)
-	return Cmd[[]T]{r}
+	putZRangeByScoreOptions(r, options)
+	return c
 }
 
 // ZRangeByScoreWithScores is ZRANGEBYSCORE: returns members in a sorted set within a range of
@@ -449,13 +467,14 @@ func ZRangeByScore[T any](key string, min, max ScoreBound, options ...ZRangeBySc
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the BYSCORE argument.
 func ZRangeByScoreWithScores[T any](key string, min, max ScoreBound, options ...ZRangeByScoreOption) Cmd[[]redis.Scored[T]] {
-	r := request{name: "ZRANGEBYSCORE"}
+	c := Cmd[[]redis.Scored[T]]{request{name: "ZRANGEBYSCORE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(min.word)
 	r.add(max.word)
 	r.add(textOf("WITHSCORES"))
-	r.putZRangeByScoreOptions(options)
-	return Cmd[[]redis.Scored[T]]{r}
+	putZRangeByScoreOptions(r, options)
+	return c
 }
 
 // ZRangeStore is ZRANGESTORE: stores a range of members from sorted set in a key.
@@ -465,14 +484,15 @@ func ZRangeByScoreWithScores[T any](key string, min, max ScoreBound, options ...
 // Since Redis 6.2.0. Complexity: O(log(N)+M) with N being the number of elements in the sorted
 // set and M the number of elements stored into the destination key.
 func ZRangeStore[B Bound](dst, src string, min, max B, sortby Sortby, options ...ZRangeStoreOption) Cmd[int64] {
-	r := request{name: "ZRANGESTORE"}
+	c := Cmd[int64]{request{name: "ZRANGESTORE"}}
+	r := &c.request
 	r.add(textOf(dst))
 	r.add(textOf(src))
 	r.add(boundOf(min))
 	r.add(boundOf(max))
-	r.putSortby(sortby)
-	r.putZRangeStoreOptions(options)
-	return Cmd[int64]{r}
+	putSortby(r, sortby)
+	putZRangeStoreOptions(r, options)
+	return c
 }
 
 // ZRank is ZRANK: returns the index of a member in a sorted set ordered by ascending scores.
@@ -502,12 +522,13 @@ func ZRankWithScore[V Value](key string, member V) Cmd[*redisreply.Ranked] {
 // Since Redis 1.2.0. Complexity: O(M*log(N)) with N being the number of elements in the sorted
 // set and M the number of elements to be removed.
 func ZRem[V Value](key string, members ...V) Cmd[int64] {
-	r := request{name: "ZREM"}
+	c := Cmd[int64]{request{name: "ZREM"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range members {
 		r.add(valueOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // ZRemRangeByLex is ZREMRANGEBYLEX: removes members in a sorted set within a lexicographical
@@ -580,12 +601,13 @@ func ZRevRangeWithScores[T any](key string, start, stop int) Cmd[[]redis.Scored[
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the REV and BYLEX arguments.
 func ZRevRangeByLex[T any](key, max, min string, options ...ZRevRangeByLexOption) Cmd[[]T] {
-	r := request{name: "ZREVRANGEBYLEX"}
+	c := Cmd[[]T]{request{name: "ZREVRANGEBYLEX"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(max))
 	r.add(textOf(min))
-	r.putZRevRangeByLexOptions(options)
-	return Cmd[[]T]{r}
+	putZRevRangeByLexOptions(r, options)
+	return c
 }
 
 // ZRevRangeByScore is ZREVRANGEBYSCORE: returns members in a sorted set within a range of
@@ -599,12 +621,13 @@ func ZRevRangeByLex[T any](key, max, min string, options ...ZRevRangeByLexOption
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the REV and BYSCORE arguments.
 func ZRevRangeByScore[T any](key string, max, min ScoreBound, options ...ZRevRangeByScoreOption) Cmd[[]T] {
-	r := request{name: "ZREVRANGEBYSCORE"}
+	c := Cmd[[]T]{request{name: "ZREVRANGEBYSCORE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(max.word)
 	r.add(min.word)
-	r.putZRevRangeByScoreOptions(options)
-	return Cmd[[]T]{r}
+	putZRevRangeByScoreOptions(r, options)
+	return c
 }
 
 // ZRevRangeByScoreWithScores is ZREVRANGEBYSCORE: returns members in a sorted set within a
@@ -618,13 +641,14 @@ func ZRevRangeByScore[T any](key string, max, min ScoreBound, options ...ZRevRan
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the REV and BYSCORE arguments.
 func ZRevRangeByScoreWithScores[T any](key string, max, min ScoreBound, options ...ZRevRangeByScoreOption) Cmd[[]redis.Scored[T]] {
-	r := request{name: "ZREVRANGEBYSCORE"}
+	c := Cmd[[]redis.Scored[T]]{request{name: "ZREVRANGEBYSCORE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(max.word)
 	r.add(min.word)
 	r.add(textOf("WITHSCORES"))
-	r.putZRevRangeByScoreOptions(options)
-	return Cmd[[]redis.Scored[T]]{r}
+	putZRevRangeByScoreOptions(r, options)
+	return c
 }
 
 // ZRevRank is ZREVRANK: returns the index of a member in a sorted set ordered by descending
@@ -655,11 +679,12 @@ func ZRevRankWithScore[V Value](key string, member V) Cmd[*redisreply.Ranked] {
 // enough command calls for the cursor to return back to 0. N is the number of elements inside
 // the collection.
 func ZScan[T any](key string, cursor uint64, options ...ZScanOption) Cmd[redisreply.Page[[]redis.Scored[T]]] {
-	r := request{name: "ZSCAN"}
+	c := Cmd[redisreply.Page[[]redis.Scored[T]]]{request{name: "ZSCAN"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(uintOf(cursor))
-	r.putZScanOptions(options)
-	return Cmd[redisreply.Page[[]redis.Scored[T]]]{r}
+	putZScanOptions(r, options)
+	return c
 }
 
 // ZScore is ZSCORE: returns the score of a member in a sorted set.
@@ -679,13 +704,14 @@ func ZScore[V Value](key string, member V) Cmd[float64] {
 // input sorted sets, and M being the number of elements in the resulting sorted set. A replica
 // may answer it.
 func ZUnion[T any](keys []string, options ...ZUnionOption) Cmd[[]T] {
-	r := request{name: "ZUNION"}
+	c := Cmd[[]T]{request{name: "ZUNION"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putZUnionOptions(options)
-	return Cmd[[]T]{r}
+	putZUnionOptions(r, options)
+	return c
 }
 
 // ZUnionWithScores is ZUNION: returns the union of multiple sorted sets.
@@ -696,14 +722,15 @@ func ZUnion[T any](keys []string, options ...ZUnionOption) Cmd[[]T] {
 // input sorted sets, and M being the number of elements in the resulting sorted set. A replica
 // may answer it.
 func ZUnionWithScores[T any](keys []string, options ...ZUnionOption) Cmd[[]redis.Scored[T]] {
-	r := request{name: "ZUNION"}
+	c := Cmd[[]redis.Scored[T]]{request{name: "ZUNION"}}
+	r := &c.request
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
 	r.add(textOf("WITHSCORES"))
-	r.putZUnionOptions(options)
-	return Cmd[[]redis.Scored[T]]{r}
+	putZUnionOptions(r, options)
+	return c
 }
 
 // ZUnionStore is ZUNIONSTORE: stores the union of multiple sorted sets in a key.
@@ -713,12 +740,13 @@ func ZUnionWithScores[T any](keys []string, options ...ZUnionOption) Cmd[[]redis
 // Since Redis 2.0.0. Complexity: O(N)+O(M log(M)) with N being the sum of the sizes of the
 // input sorted sets, and M being the number of elements in the resulting sorted set.
 func ZUnionStore(destination string, keys []string, options ...ZUnionStoreOption) Cmd[int64] {
-	r := request{name: "ZUNIONSTORE"}
+	c := Cmd[int64]{request{name: "ZUNIONSTORE"}}
+	r := &c.request
 	r.add(textOf(destination))
 	r.add(lenOf(len(keys)))
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	r.putZUnionStoreOptions(options)
-	return Cmd[int64]{r}
+	putZUnionStoreOptions(r, options)
+	return c
 }

@@ -14,13 +14,14 @@ import (
 //
 // Since Redis 5.0.0. Complexity: O(1) for each message ID processed.
 func XAck(key, group string, ids ...string) Cmd[int64] {
-	r := request{name: "XACK"}
+	c := Cmd[int64]{request{name: "XACK"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	for _, x := range ids {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // XAckDel is XACKDEL: acknowledges and deletes one or multiple messages for a stream consumer
@@ -30,16 +31,17 @@ func XAck(key, group string, ids ...string) Cmd[int64] {
 //
 // Since Redis 8.2.0. Complexity: O(1) for each message ID processed.
 func XAckDel(key, group string, ids []string, condition XAddCondition) Cmd[[]int64] {
-	r := request{name: "XACKDEL"}
+	c := Cmd[[]int64]{request{name: "XACKDEL"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
-	r.putXAddCondition(condition)
+	putXAddCondition(r, condition)
 	r.add(textOf("IDS"))
 	r.add(lenOf(len(ids)))
 	for _, x := range ids {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // XAdd is XADD: appends a new message to a stream. Creates the key if it doesn't exist.
@@ -49,15 +51,16 @@ func XAckDel(key, group string, ids []string, condition XAddCondition) Cmd[[]int
 // Since Redis 5.0.0. Complexity: O(1) when adding a new entry, O(N) when trimming where N being
 // the number of entries evicted.
 func XAdd(key, id string, fields []Field, condition XAddCondition, idmp XAddIdmp, trim XAddTrim, options ...XAddOption) Cmd[string] {
-	r := request{name: "XADD"}
+	c := Cmd[string]{request{name: "XADD"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putXAddCondition(condition)
-	r.putXAddIdmp(idmp)
-	r.putXAddTrim(trim)
-	r.putXAddOptions(options)
+	putXAddCondition(r, condition)
+	putXAddIdmp(r, idmp)
+	putXAddTrim(r, trim)
+	putXAddOptions(r, options)
 	r.add(textOf(id))
 	r.fields(fields)
-	return Cmd[string]{r}
+	return c
 }
 
 // XAutoClaim is XAUTOCLAIM: changes, or acquires, ownership of messages in a consumer group, as
@@ -67,14 +70,15 @@ func XAdd(key, id string, fields []Field, condition XAddCondition, idmp XAddIdmp
 //
 // Since Redis 6.2.0. Complexity: O(1) if COUNT is small.
 func XAutoClaim[T any, D Duration](key, group, consumer string, idle D, start string, options ...XAutoClaimOption) Cmd[redisreply.Claimed[redis.Entry[T]]] {
-	r := request{name: "XAUTOCLAIM"}
+	c := Cmd[redisreply.Claimed[redis.Entry[T]]]{request{name: "XAUTOCLAIM"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf(consumer))
 	r.add(millisecondsOf(idle))
 	r.add(textOf(start))
-	r.putXAutoClaimOptions(options)
-	return Cmd[redisreply.Claimed[redis.Entry[T]]]{r}
+	putXAutoClaimOptions(r, options)
+	return c
 }
 
 // XAutoClaimJustID is XAUTOCLAIM: changes, or acquires, ownership of messages in a consumer
@@ -84,15 +88,16 @@ func XAutoClaim[T any, D Duration](key, group, consumer string, idle D, start st
 //
 // Since Redis 6.2.0. Complexity: O(1) if COUNT is small.
 func XAutoClaimJustID[D Duration](key, group, consumer string, idle D, start string, options ...XAutoClaimOption) Cmd[redisreply.Claimed[string]] {
-	r := request{name: "XAUTOCLAIM"}
+	c := Cmd[redisreply.Claimed[string]]{request{name: "XAUTOCLAIM"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf(consumer))
 	r.add(millisecondsOf(idle))
 	r.add(textOf(start))
 	r.add(textOf("JUSTID"))
-	r.putXAutoClaimOptions(options)
-	return Cmd[redisreply.Claimed[string]]{r}
+	putXAutoClaimOptions(r, options)
+	return c
 }
 
 // XCfgSet is XCFGSET: sets the IDMP configuration parameters for a stream.
@@ -101,10 +106,11 @@ func XAutoClaimJustID[D Duration](key, group, consumer string, idle D, start str
 //
 // Since Redis 8.6.0. Complexity: O(1).
 func XCfgSet(key string, options ...XCfgSetOption) Cmd[redisreply.Done] {
-	r := request{name: "XCFGSET"}
+	c := Cmd[redisreply.Done]{request{name: "XCFGSET"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putXCfgSetOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putXCfgSetOptions(r, options)
+	return c
 }
 
 // XClaim is XCLAIM: changes, or acquires, ownership of a message in a consumer group, as if the
@@ -115,7 +121,8 @@ func XCfgSet(key string, options ...XCfgSetOption) Cmd[redisreply.Done] {
 // Since Redis 5.0.0. Complexity: O(log N) with N being the number of messages in the PEL of the
 // consumer group.
 func XClaim[T any, D Duration](key, group, consumer string, idle D, ids []string, options ...XClaimOption) Cmd[[]redis.Entry[T]] {
-	r := request{name: "XCLAIM"}
+	c := Cmd[[]redis.Entry[T]]{request{name: "XCLAIM"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf(consumer))
@@ -123,8 +130,8 @@ func XClaim[T any, D Duration](key, group, consumer string, idle D, ids []string
 	for _, x := range ids {
 		r.add(textOf(x))
 	}
-	r.putXClaimOptions(options)
-	return Cmd[[]redis.Entry[T]]{r}
+	putXClaimOptions(r, options)
+	return c
 }
 
 // XClaimJustID is XCLAIM: changes, or acquires, ownership of a message in a consumer group, as
@@ -135,7 +142,8 @@ func XClaim[T any, D Duration](key, group, consumer string, idle D, ids []string
 // Since Redis 5.0.0. Complexity: O(log N) with N being the number of messages in the PEL of the
 // consumer group.
 func XClaimJustID[D Duration](key, group, consumer string, idle D, ids []string, options ...XClaimOption) Cmd[[]string] {
-	r := request{name: "XCLAIM"}
+	c := Cmd[[]string]{request{name: "XCLAIM"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf(consumer))
@@ -144,8 +152,8 @@ func XClaimJustID[D Duration](key, group, consumer string, idle D, ids []string,
 		r.add(textOf(x))
 	}
 	r.add(textOf("JUSTID"))
-	r.putXClaimOptions(options)
-	return Cmd[[]string]{r}
+	putXClaimOptions(r, options)
+	return c
 }
 
 // XDel is XDEL: returns the number of messages after removing them from a stream.
@@ -155,12 +163,13 @@ func XClaimJustID[D Duration](key, group, consumer string, idle D, ids []string,
 // Since Redis 5.0.0. Complexity: O(1) for each single item to delete in the stream, regardless
 // of the stream size.
 func XDel(key string, ids ...string) Cmd[int64] {
-	r := request{name: "XDEL"}
+	c := Cmd[int64]{request{name: "XDEL"}}
+	r := &c.request
 	r.add(textOf(key))
 	for _, x := range ids {
 		r.add(textOf(x))
 	}
-	return Cmd[int64]{r}
+	return c
 }
 
 // XDelEx is XDELEX: deletes one or multiple entries from the stream.
@@ -170,15 +179,16 @@ func XDel(key string, ids ...string) Cmd[int64] {
 // Since Redis 8.2.0. Complexity: O(1) for each single item to delete in the stream, regardless
 // of the stream size.
 func XDelEx(key string, ids []string, condition XAddCondition) Cmd[[]int64] {
-	r := request{name: "XDELEX"}
+	c := Cmd[[]int64]{request{name: "XDELEX"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putXAddCondition(condition)
+	putXAddCondition(r, condition)
 	r.add(textOf("IDS"))
 	r.add(lenOf(len(ids)))
 	for _, x := range ids {
 		r.add(textOf(x))
 	}
-	return Cmd[[]int64]{r}
+	return c
 }
 
 // XGroupCreate is XGROUP CREATE: creates a consumer group.
@@ -187,12 +197,13 @@ func XDelEx(key string, ids []string, condition XAddCondition) Cmd[[]int64] {
 //
 // Since Redis 5.0.0. Complexity: O(1).
 func XGroupCreate(key, group, id string, options ...XGroupCreateOption) Cmd[redisreply.Done] {
-	r := request{name: "XGROUP CREATE"}
+	c := Cmd[redisreply.Done]{request{name: "XGROUP CREATE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf(id))
-	r.putXGroupCreateOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putXGroupCreateOptions(r, options)
+	return c
 }
 
 // XGroupCreateConsumer is XGROUP CREATECONSUMER: creates a consumer in a consumer group.
@@ -238,12 +249,13 @@ func XGroupHelp() Cmd[[]string] {
 //
 // Since Redis 5.0.0. Complexity: O(1).
 func XGroupSetID(key, group, id string, options ...XGroupSetIDOption) Cmd[redisreply.Done] {
-	r := request{name: "XGROUP SETID"}
+	c := Cmd[redisreply.Done]{request{name: "XGROUP SETID"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf(id))
-	r.putXGroupSetIDOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putXGroupSetIDOptions(r, options)
+	return c
 }
 
 // XIdmpRecord is XIDMPRECORD: an internal command for setting IDMP metadata on an existing
@@ -317,17 +329,18 @@ func XLen(key string) Cmd[int64] {
 //
 // Since Redis 8.8.0. Complexity: O(1) for each message ID processed.
 func XNack(key, group string, mode XNackMode, ids []string, options ...XNackOption) Cmd[int64] {
-	r := request{name: "XNACK"}
+	c := Cmd[int64]{request{name: "XNACK"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
-	r.putXNackMode(mode)
+	putXNackMode(r, mode)
 	r.add(textOf("IDS"))
 	r.add(lenOf(len(ids)))
 	for _, x := range ids {
 		r.add(textOf(x))
 	}
-	r.putXNackOptions(options)
-	return Cmd[int64]{r}
+	putXNackOptions(r, options)
+	return c
 }
 
 // XPending is XPENDING: returns the information and entries from a stream consumer group's
@@ -383,7 +396,8 @@ func XPendingRangeConsumer(key, group, start, end string, count int, consumer st
 // the list of consumers is small, it runs in O(1) time; otherwise, an additional O(N) time for
 // iterating every consumer. A replica may answer it.
 func XPendingIdle[D Duration](key, group string, idle D, start, end string, count int) Cmd[[]redisreply.PendingEntry] {
-	r := request{name: "XPENDING"}
+	c := Cmd[[]redisreply.PendingEntry]{request{name: "XPENDING"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf("IDLE"))
@@ -391,7 +405,7 @@ func XPendingIdle[D Duration](key, group string, idle D, start, end string, coun
 	r.add(textOf(start))
 	r.add(textOf(end))
 	r.add(intOf(int64(count)))
-	return Cmd[[]redisreply.PendingEntry]{r}
+	return c
 }
 
 // XPendingIdleConsumer is XPENDING: returns the information and entries from a stream consumer
@@ -405,7 +419,8 @@ func XPendingIdle[D Duration](key, group string, idle D, start, end string, coun
 // the list of consumers is small, it runs in O(1) time; otherwise, an additional O(N) time for
 // iterating every consumer. A replica may answer it.
 func XPendingIdleConsumer[D Duration](key, group string, idle D, start, end string, count int, consumer string) Cmd[[]redisreply.PendingEntry] {
-	r := request{name: "XPENDING"}
+	c := Cmd[[]redisreply.PendingEntry]{request{name: "XPENDING"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(group))
 	r.add(textOf("IDLE"))
@@ -414,7 +429,7 @@ func XPendingIdleConsumer[D Duration](key, group string, idle D, start, end stri
 	r.add(textOf(end))
 	r.add(intOf(int64(count)))
 	r.add(textOf(consumer))
-	return Cmd[[]redisreply.PendingEntry]{r}
+	return c
 }
 
 // XRange is XRANGE: returns the messages from a stream within a range of IDs.
@@ -425,12 +440,13 @@ func XPendingIdleConsumer[D Duration](key, group string, idle D, start, end stri
 // is constant (e.g. always asking for the first 10 elements with COUNT), you can consider it
 // O(1). A replica may answer it.
 func XRange[T any](key, start, end string, options ...XRangeOption) Cmd[[]redis.Entry[T]] {
-	r := request{name: "XRANGE"}
+	c := Cmd[[]redis.Entry[T]]{request{name: "XRANGE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(start))
 	r.add(textOf(end))
-	r.putXRangeOptions(options)
-	return Cmd[[]redis.Entry[T]]{r}
+	putXRangeOptions(r, options)
+	return c
 }
 
 // XRead is XREAD: returns messages from multiple streams with IDs greater than the ones
@@ -440,8 +456,9 @@ func XRange[T any](key, start, end string, options ...XRangeOption) Cmd[[]redis.
 //
 // Since Redis 5.0.0. A replica may answer it. With BLOCK it blocks.
 func XRead[T any](streams []StreamID, options ...XReadOption) Cmd[map[string][]redis.Entry[T]] {
-	r := request{name: "XREAD"}
-	r.putXReadOptions(options)
+	c := Cmd[map[string][]redis.Entry[T]]{request{name: "XREAD"}}
+	r := &c.request
+	putXReadOptions(r, options)
 	r.add(textOf("STREAMS"))
 	for _, x := range streams {
 		r.add(textOf(x.Key))
@@ -449,7 +466,7 @@ func XRead[T any](streams []StreamID, options ...XReadOption) Cmd[map[string][]r
 	for _, x := range streams {
 		r.add(textOf(x.ID))
 	}
-	return Cmd[map[string][]redis.Entry[T]]{r}
+	return c
 }
 
 // XReadGroup is XREADGROUP: returns new or historical messages from a stream for a consumer in
@@ -463,11 +480,12 @@ func XRead[T any](streams []StreamID, options ...XReadOption) Cmd[map[string][]r
 // O(N) time in order to serve the N clients blocked on the stream getting new data. With BLOCK
 // it blocks.
 func XReadGroup[T any](group, consumer string, streams []StreamID, options ...XReadGroupOption) Cmd[map[string][]redis.Entry[T]] {
-	r := request{name: "XREADGROUP"}
+	c := Cmd[map[string][]redis.Entry[T]]{request{name: "XREADGROUP"}}
+	r := &c.request
 	r.add(textOf("GROUP"))
 	r.add(textOf(group))
 	r.add(textOf(consumer))
-	r.putXReadGroupOptions(options)
+	putXReadGroupOptions(r, options)
 	r.add(textOf("STREAMS"))
 	for _, x := range streams {
 		r.add(textOf(x.Key))
@@ -475,7 +493,7 @@ func XReadGroup[T any](group, consumer string, streams []StreamID, options ...XR
 	for _, x := range streams {
 		r.add(textOf(x.ID))
 	}
-	return Cmd[map[string][]redis.Entry[T]]{r}
+	return c
 }
 
 // XRevRange is XREVRANGE: returns the messages from a stream within a range of IDs in reverse
@@ -487,12 +505,13 @@ func XReadGroup[T any](group, consumer string, streams []StreamID, options ...XR
 // constant (e.g. always asking for the first 10 elements with COUNT), you can consider it O(1).
 // A replica may answer it.
 func XRevRange[T any](key, end, start string, options ...XRevRangeOption) Cmd[[]redis.Entry[T]] {
-	r := request{name: "XREVRANGE"}
+	c := Cmd[[]redis.Entry[T]]{request{name: "XREVRANGE"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(end))
 	r.add(textOf(start))
-	r.putXRevRangeOptions(options)
-	return Cmd[[]redis.Entry[T]]{r}
+	putXRevRangeOptions(r, options)
+	return c
 }
 
 // XSetID is XSETID: an internal command for replicating stream values.
@@ -501,11 +520,12 @@ func XRevRange[T any](key, end, start string, options ...XRevRangeOption) Cmd[[]
 //
 // Since Redis 5.0.0. Complexity: O(1).
 func XSetID(key, lastID string, options ...XSetIDOption) Cmd[redisreply.Done] {
-	r := request{name: "XSETID"}
+	c := Cmd[redisreply.Done]{request{name: "XSETID"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(lastID))
-	r.putXSetIDOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putXSetIDOptions(r, options)
+	return c
 }
 
 // XTrim is XTRIM: deletes messages from the beginning of a stream.
@@ -516,9 +536,10 @@ func XSetID(key, lastID string, options ...XSetIDOption) Cmd[redisreply.Done] {
 // times are very small however, since entries are organized in macro nodes containing multiple
 // entries that can be released with a single deallocation.
 func XTrim(key string, trim XAddTrim, condition XAddCondition) Cmd[int64] {
-	r := request{name: "XTRIM"}
+	c := Cmd[int64]{request{name: "XTRIM"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putXAddTrim(trim)
-	r.putXAddCondition(condition)
-	return Cmd[int64]{r}
+	putXAddTrim(r, trim)
+	putXAddCondition(r, condition)
+	return c
 }

@@ -45,10 +45,11 @@ func DecrBy(key string, decrement int64) Cmd[int64] {
 // Since Redis 8.4.0. Complexity: O(1) for IFEQ/IFNE, O(N) for IFDEQ/IFDNE where N is the length
 // of the string value.
 func DelEx(key string, condition DelExCondition) Cmd[bool] {
-	r := request{name: "DELEX"}
+	c := Cmd[bool]{request{name: "DELEX"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putDelExCondition(condition)
-	return Cmd[bool]{r}
+	putDelExCondition(r, condition)
+	return c
 }
 
 // DelIfEq is DELIFEQ: delete key if value matches string.
@@ -94,10 +95,11 @@ func GetDel[T any](key string) Cmd[T] {
 //
 // Since Redis 6.2.0. Complexity: O(1).
 func GetEx[T any](key string, expiration GetExExpiration) Cmd[T] {
-	r := request{name: "GETEX"}
+	c := Cmd[T]{request{name: "GETEX"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putGetExExpiration(expiration)
-	return Cmd[T]{r}
+	putGetExExpiration(r, expiration)
+	return c
 }
 
 // GetRange is GETRANGE: returns a substring of the string stored at a key.
@@ -160,12 +162,13 @@ func IncrByFloat(key string, increment float64) Cmd[float64] {
 //
 // Since Redis 8.8.0. Complexity: O(1).
 func IncrEx[T any](key string, expiration GetExExpiration, increment IncrExIncrement, options ...IncrExOption) Cmd[T] {
-	r := request{name: "INCREX"}
+	c := Cmd[T]{request{name: "INCREX"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putGetExExpiration(expiration)
-	r.putIncrExIncrement(increment)
-	r.putIncrExOptions(options)
-	return Cmd[T]{r}
+	putGetExExpiration(r, expiration)
+	putIncrExIncrement(r, increment)
+	putIncrExOptions(r, options)
+	return c
 }
 
 // LCS is LCS: finds the longest common substring.
@@ -195,12 +198,13 @@ func LCSLen(key1, key2 string) Cmd[int64] {
 // Since Redis 7.0.0. Complexity: O(N*M) where N and M are the lengths of s1 and s2,
 // respectively. A replica may answer it.
 func LCSIdx(key1, key2 string, options ...LCSOption) Cmd[any] {
-	r := request{name: "LCS"}
+	c := Cmd[any]{request{name: "LCS"}}
+	r := &c.request
 	r.add(textOf(key1))
 	r.add(textOf(key2))
 	r.add(textOf("IDX"))
-	r.putLCSOptions(options)
-	return Cmd[any]{r}
+	putLCSOptions(r, options)
+	return c
 }
 
 // MGet is MGET: atomically returns the string values of one or more keys.
@@ -210,11 +214,12 @@ func LCSIdx(key1, key2 string, options ...LCSOption) Cmd[any] {
 // Since Redis 1.0.0. Complexity: O(N) where N is the number of keys to retrieve. A replica may
 // answer it.
 func MGet[T any](keys ...string) Cmd[[]T] {
-	r := request{name: "MGET"}
+	c := Cmd[[]T]{request{name: "MGET"}}
+	r := &c.request
 	for _, x := range keys {
 		r.add(textOf(x))
 	}
-	return Cmd[[]T]{r}
+	return c
 }
 
 // MSet is MSET: atomically creates or modifies the string values of one or more keys.
@@ -223,9 +228,10 @@ func MGet[T any](keys ...string) Cmd[[]T] {
 //
 // Since Redis 1.0.1. Complexity: O(N) where N is the number of keys to set.
 func MSet(values ...Field) Cmd[redisreply.Done] {
-	r := request{name: "MSET"}
+	c := Cmd[redisreply.Done]{request{name: "MSET"}}
+	r := &c.request
 	r.fields(values)
-	return Cmd[redisreply.Done]{r}
+	return c
 }
 
 // MSetEx is MSETEX: atomically sets multiple string keys with a shared expiration in a single
@@ -236,12 +242,13 @@ func MSet(values ...Field) Cmd[redisreply.Done] {
 //
 // Since Redis 8.4.0. Complexity: O(N) where N is the number of keys to set.
 func MSetEx(values []Field, expiration SetExpiration, condition ZAddCondition) Cmd[bool] {
-	r := request{name: "MSETEX"}
+	c := Cmd[bool]{request{name: "MSETEX"}}
+	r := &c.request
 	r.add(lenOf(len(values)))
 	r.fields(values)
-	r.putSetExpiration(expiration)
-	r.putZAddCondition(condition)
-	return Cmd[bool]{r}
+	putSetExpiration(r, expiration)
+	putZAddCondition(r, condition)
+	return c
 }
 
 // MSetNX is MSETNX: atomically modifies the string values of one or more keys only when all
@@ -251,9 +258,10 @@ func MSetEx(values []Field, expiration SetExpiration, condition ZAddCondition) C
 //
 // Since Redis 1.0.1. Complexity: O(N) where N is the number of keys to set.
 func MSetNX(values ...Field) Cmd[bool] {
-	r := request{name: "MSETNX"}
+	c := Cmd[bool]{request{name: "MSETNX"}}
+	r := &c.request
 	r.fields(values)
-	return Cmd[bool]{r}
+	return c
 }
 
 // PSetEx is PSETEX: sets both string value and expiration time in milliseconds of a key. The
@@ -275,12 +283,13 @@ func PSetEx[D Duration, V Value](key string, after D, value V) Cmd[redisreply.Do
 //
 // Since Redis 1.0.0. Complexity: O(1).
 func Set[V Value](key string, value V, expiration SetExpiration, condition SetCondition) Cmd[redisreply.Done] {
-	r := request{name: "SET"}
+	c := Cmd[redisreply.Done]{request{name: "SET"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(value))
-	r.putSetExpiration(expiration)
-	r.putSetCondition(condition)
-	return Cmd[redisreply.Done]{r}
+	putSetExpiration(r, expiration)
+	putSetCondition(r, condition)
+	return c
 }
 
 // SetValue is SET: sets the string value of a key, ignoring its type. The key is created if it
@@ -300,13 +309,14 @@ func SetValue[V Value](key string, value V) Cmd[redisreply.Done] {
 //
 // Since Redis 1.0.0. Complexity: O(1).
 func SetGet[T any, V Value](key string, value V, expiration SetExpiration, condition SetCondition) Cmd[T] {
-	r := request{name: "SET"}
+	c := Cmd[T]{request{name: "SET"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(valueOf(value))
 	r.add(textOf("GET"))
-	r.putSetExpiration(expiration)
-	r.putSetCondition(condition)
-	return Cmd[T]{r}
+	putSetExpiration(r, expiration)
+	putSetCondition(r, condition)
+	return c
 }
 
 // SetEx is SETEX: sets the string value and expiration time of a key. Creates the key if it

@@ -35,6 +35,9 @@ func Score(score float64) ScoreBound { return ScoreBound{floatOf(score)} }
 // Beyond is a limit that does not belong to the range.
 func Beyond(score float64) ScoreBound { return ScoreBound{textOf("(" + formatFloat(score))} }
 
+// boundOf is not inlined, as request.add is not.
+//
+//go:noinline
 func boundOf[B Bound](bound B) word {
 	switch b := any(bound).(type) {
 	case string:

@@ -13,13 +13,14 @@ import (
 //
 // Since Redis 8.0.0.
 func VAdd[V Value](key string, vector VAddVector, element V, quantType QuantType, options ...VAddOption) Cmd[redisreply.Done] {
-	r := request{name: "VADD"}
+	c := Cmd[redisreply.Done]{request{name: "VADD"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putVAddVector(vector)
+	putVAddVector(r, vector)
 	r.add(valueOf(element))
-	r.putQuantType(quantType)
-	r.putVAddOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putQuantType(r, quantType)
+	putVAddOptions(r, options)
+	return c
 }
 
 // VAddReduce is VADD: add one or more elements to a vector set, or update its vector if it
@@ -29,15 +30,16 @@ func VAdd[V Value](key string, vector VAddVector, element V, quantType QuantType
 //
 // Since Redis 8.0.0.
 func VAddReduce[V Value](key string, dim int, vector VAddVector, element V, quantType QuantType, options ...VAddOption) Cmd[redisreply.Done] {
-	r := request{name: "VADD"}
+	c := Cmd[redisreply.Done]{request{name: "VADD"}}
+	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf("REDUCE"))
 	r.add(intOf(int64(dim)))
-	r.putVAddVector(vector)
+	putVAddVector(r, vector)
 	r.add(valueOf(element))
-	r.putQuantType(quantType)
-	r.putVAddOptions(options)
-	return Cmd[redisreply.Done]{r}
+	putQuantType(r, quantType)
+	putVAddOptions(r, options)
+	return c
 }
 
 // VCard is VCARD: return the number of elements in a vector set.
@@ -182,11 +184,12 @@ func VSetAttr[V Value](key string, element V, json string) Cmd[bool] {
 //
 // Since Redis 8.0.0. A replica may answer it.
 func VSim[T any](key string, vector VSimVector, options ...VSimOption) Cmd[[]T] {
-	r := request{name: "VSIM"}
+	c := Cmd[[]T]{request{name: "VSIM"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putVSimVector(vector)
-	r.putVSimOptions(options)
-	return Cmd[[]T]{r}
+	putVSimVector(r, vector)
+	putVSimOptions(r, options)
+	return c
 }
 
 // VSimWithScores is VSIM: return elements by vector similarity.
@@ -195,12 +198,13 @@ func VSim[T any](key string, vector VSimVector, options ...VSimOption) Cmd[[]T] 
 //
 // Since Redis 8.0.0. A replica may answer it.
 func VSimWithScores(key string, vector VSimVector, options ...VSimOption) Cmd[map[string]float64] {
-	r := request{name: "VSIM"}
+	c := Cmd[map[string]float64]{request{name: "VSIM"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putVSimVector(vector)
+	putVSimVector(r, vector)
 	r.add(textOf("WITHSCORES"))
-	r.putVSimOptions(options)
-	return Cmd[map[string]float64]{r}
+	putVSimOptions(r, options)
+	return c
 }
 
 // VSimWithAttribs is VSIM: return elements by vector similarity.
@@ -209,10 +213,11 @@ func VSimWithScores(key string, vector VSimVector, options ...VSimOption) Cmd[ma
 //
 // Since Redis 8.0.0. A replica may answer it.
 func VSimWithAttribs(key string, vector VSimVector, options ...VSimOption) Cmd[map[string]any] {
-	r := request{name: "VSIM"}
+	c := Cmd[map[string]any]{request{name: "VSIM"}}
+	r := &c.request
 	r.add(textOf(key))
-	r.putVSimVector(vector)
+	putVSimVector(r, vector)
 	r.add(textOf("WITHATTRIBS"))
-	r.putVSimOptions(options)
-	return Cmd[map[string]any]{r}
+	putVSimOptions(r, options)
+	return c
 }

@@ -7,16 +7,17 @@ import (
 	"unsafe"
 )
 
-// word is an argument. It is no interface, so that a function can return it without
-// allocating it.
+// word is an argument. It is no interface, so that a function can return it without allocating
+// it, and small, since commands are copied.
 type word struct {
-	text   string
-	number uint64
+	text   *byte
+	number uint64 // the length of the text
 	kind   kind
 }
 
-// kind is what a word stands for.
-type kind uint8
+// kind is what a word stands for. It is as large as it is so that words are compared as memory
+// is: then the types of options have no functions of their own for that.
+type kind uint64
 
 const (
 	ofText kind = iota
@@ -30,7 +31,7 @@ const (
 func (w *word) arg() any {
 	switch w.kind {
 	case ofText:
-		return w.text
+		return unsafe.String(w.text, w.number)
 	case ofInt:
 		return int64(w.number)
 	case ofFloat:
@@ -39,7 +40,7 @@ func (w *word) arg() any {
 	return time.Duration(w.number)
 }
 
-func textOf(s string) word   { return word{text: s} }
+func textOf(s string) word   { return word{text: unsafe.StringData(s), number: uint64(len(s))} }
 func intOf(n int64) word     { return word{kind: ofInt, number: uint64(n)} }
 func floatOf(f float64) word { return word{kind: ofFloat, number: math.Float64bits(f)} }
 func lenOf(n int) word       { return intOf(int64(n)) }
@@ -59,7 +60,7 @@ func boolOf(b bool) word {
 }
 
 // bytesOf refers to the slice: it is copied when the request is encoded.
-func bytesOf(b []byte) word { return word{text: unsafe.String(unsafe.SliceData(b), len(b))} }
+func bytesOf(b []byte) word { return word{text: unsafe.SliceData(b), number: uint64(len(b))} }
 
 func secondsOf[D Duration](d D) word      { return unitsOf(time.Duration(d), time.Second) }
 func millisecondsOf[D Duration](d D) word { return unitsOf(time.Duration(d), time.Millisecond) }

@@ -57,34 +57,41 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 // float64, a bool, and for a string its text.
 func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
 	var result T
+	if scalar, err := DoScalar(ctx, s, &result, cmd, args...); scalar {
+		return result, err
+	}
+	allocated := new(T)
+	err := SyncCtx{S: s}.DoInto(ctx, allocated, cmd, args...)
+	return *allocated, err
+}
+
+// DoScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
+// retain dst, so the variable may be on its caller's stack; after an error that is zero. For
+// another type it returns false, and nothing is sent.
+func DoScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (scalar bool, err error) {
+	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
+	if t.Kind == resp.NoKind {
+		return false, nil
+	}
 	if ctx == nil {
-		return result, errs.Err(errs.NilContext())
+		return true, errs.Err(errs.NilContext())
 	}
 	if d := delegateOf(s); d != nil {
 		s = d
 	}
-	if kind := resp.KindOf(&result); kind != resp.NoKind {
-		t := target{Scalar: resp.Scalar{Kind: kind}}
-		res := do(ctx, s, cmd, args, &t, nil)
-		if _, failed := res.(error); t.filled && !failed {
-			t.Store(&result)
-			return result, nil
-		}
-		return readAs[T](res, cmd, args)
+	res := do(ctx, s, cmd, args, &t, nil)
+	if _, failed := res.(error); !t.filled || failed {
+		t.Scalar, err = readScalar(t.Kind, res, cmd, args)
 	}
-	return doAs[T](ctx, s, cmd, args)
+	t.Store(dst)
+	return true, err
 }
 
-// doAs and readAs are apart since their results are allocated.
-func doAs[T any](ctx context.Context, s Sender, cmd string, args []any) (result T, err error) {
-	err = doInto(ctx, s, &result, cmd, args)
-	return result, err
-}
-
-func readAs[T any](res any, cmd string, args []any) (result T, err error) {
-	v, _ := values.VariableOf(&result) // of a kind that can be read into
-	err = readInto(v, res, cmd, args)
-	return result, err
+// readScalar is apart since the place of the result is allocated.
+func readScalar(kind resp.Kind, res any, cmd string, args []any) (resp.Scalar, error) {
+	one := resp.Scalar{Kind: kind}
+	err := values.Assign(one.Place(), res)
+	return one, ofRequest(err, cmd, args)
 }
 
 // readInto reads the result of a request into v, which is left as it was if that fails. The

@@ -45,6 +45,23 @@ type Scalar struct {
 	Bool  bool
 }
 
+// Place returns a pointer to the value.
+func (s *Scalar) Place() any {
+	switch s.Kind {
+	case Bytes:
+		return &s.Bytes
+	case String:
+		return &s.Text
+	case Int:
+		return &s.Int
+	case Float:
+		return &s.Float
+	case Bool:
+		return &s.Bool
+	}
+	return nil
+}
+
 // Parse sets what dst points to, which is of a kind, to what the text of a reply stands for.
 // It returns false, and sets nothing, if that is not of the kind. The text may be reused.
 func Parse(dst any, text []byte) (ok bool) {

@@ -131,7 +131,7 @@ func (b *builder) optional() error {
 		}
 		name := paramName(a)
 		f.params = append(f.params, param{name: "\x00" + name, goType: c.name})
-		f.body = append(f.body, step{line: fmt.Sprintf("r.put%s(%s)", c.name, name)})
+		f.body = append(f.body, step{line: fmt.Sprintf("put%s(r, %s)", c.name, name)})
 		f.syntax = append(f.syntax, "["+c.syntax+"]")
 	}
 	if len(b.options) == 0 {
@@ -142,7 +142,7 @@ func (b *builder) optional() error {
 		return err
 	}
 	f.params = append(f.params, param{name: "options", goType: c.name, variadic: true})
-	f.body = append(f.body, step{line: fmt.Sprintf("r.put%ss(options)", c.name)})
+	f.body = append(f.body, step{line: fmt.Sprintf("put%ss(r, options)", c.name)})
 	f.syntax = append(f.syntax, c.syntax)
 	return nil
 }
@@ -173,7 +173,7 @@ func (b *builder) required(a *arg, rest []*arg, last bool) error {
 		name := paramName(a)
 		if a.multiple() {
 			name = plural(name)
-			f.body = append(f.body, step{line: fmt.Sprintf("for _, o := range %s {\nr.put%s(o)\n}", name, c.name)})
+			f.body = append(f.body, step{line: fmt.Sprintf("for _, o := range %s {\nput%s(r, o)\n}", name, c.name)})
 			if free {
 				f.params = append(f.params, param{name: name, goType: c.name, variadic: true})
 			} else {
@@ -181,7 +181,7 @@ func (b *builder) required(a *arg, rest []*arg, last bool) error {
 			}
 		} else {
 			f.params = append(f.params, param{name: name, goType: c.name})
-			f.body = append(f.body, step{line: fmt.Sprintf("r.put%s(%s)", c.name, name)})
+			f.body = append(f.body, step{line: fmt.Sprintf("put%s(r, %s)", c.name, name)})
 		}
 		f.syntax = append(f.syntax, "<"+c.syntax+">")
 		return nil

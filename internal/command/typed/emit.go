@@ -92,7 +92,7 @@ func (p *pkg) writeFunc(b *bytes.Buffer, f *fn) {
 		fmt.Fprint(b, "}}\n}\n\n")
 		return
 	}
-	fmt.Fprintf(b, "r := request{name: %q}\n", name)
+	fmt.Fprintf(b, "c := Cmd[%s]{request{name: %q}}\nr := &c.request\n", f.result, name)
 	for _, s := range f.body {
 		if s.word != "" {
 			fmt.Fprintf(b, "r.add(%s)\n", s.word)
@@ -100,7 +100,7 @@ func (p *pkg) writeFunc(b *bytes.Buffer, f *fn) {
 			fmt.Fprintln(b, s.line)
 		}
 	}
-	fmt.Fprintf(b, "return Cmd[%s]{r}\n}\n\n", f.result)
+	fmt.Fprint(b, "return c\n}\n\n")
 }
 
 // inline is how many words a request has room for.
@@ -254,10 +254,10 @@ func (p *pkg) writeChoice(b *bytes.Buffer, c *choice) {
 		o = "o := o.(type)"
 	}
 	if !c.list {
-		fmt.Fprintf(b, "func (r *request) put%s(o %s) {\nswitch %s {\n%s}\n}\n\n", c.name, c.name, o, &cases)
+		fmt.Fprintf(b, "func put%s(r *request, o %s) {\nswitch %s {\n%s}\n}\n\n", c.name, c.name, o, &cases)
 		return
 	}
-	fmt.Fprintf(b, "func (r *request) put%ss(options []%s) {\nfor _, o := range options {\nswitch %s {\n%s}\n}\n}\n\n", c.name, c.name, o, &cases)
+	fmt.Fprintf(b, "func put%ss(r *request, options []%s) {\nfor _, o := range options {\nswitch %s {\n%s}\n}\n}\n\n", c.name, c.name, o, &cases)
 }
 
 func writeElement(b *bytes.Buffer, e *element) {

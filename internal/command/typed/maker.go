@@ -49,7 +49,7 @@ func (p *pkg) fill(m *maker, d *doc, a *arg) error {
 		}
 		f := m.field(c.name, c.name, paramName(a), "%s")
 		m.shapes[len(m.shapes)-1] = choiceShape(a) // its name is not known yet
-		m.body = append(m.body, fmt.Sprintf("r.put%s(o.%s)", c.name, f))
+		m.body = append(m.body, fmt.Sprintf("put%s(r, o.%s)", c.name, f))
 		return nil
 	case a.kind == "block" && !a.multiple():
 		for i, inner := range a.args {

@@ -1,0 +1,79 @@
+package cmd_test
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// program calls what stands in it, with a client.
+const program = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/joomcode/redispipe"
+	%s
+)
+
+func main() {
+	ctx := context.Background()
+	db, err := redispipe.Open(ctx, os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(time.Minute)
+	%s
+}
+`
+
+const withDo = `
+	fmt.Println(db.Do(ctx, "GET", "k"))
+	fmt.Println(db.Do(ctx, "SET", "k", "v", "EX", 60, "NX"))
+	fmt.Println(db.Do(ctx, "INCR", "n"))
+	fmt.Println(db.Do(ctx, "HGETALL", "h"))
+	fmt.Println(db.Do(ctx, "ZRANGE", "z", 0, -1, "REV"))`
+
+const withCommands = `
+	fmt.Println(cmd.Get[string]("k").Do(ctx, db))
+	fmt.Println(cmd.Set("k", "v", cmd.EX(time.Minute), cmd.NX).Do(ctx, db))
+	fmt.Println(cmd.Incr("n").Do(ctx, db))
+	fmt.Println(cmd.HGetAll[map[string]string]("h").Do(ctx, db))
+	fmt.Println(cmd.ZRange[string]("z", 0, -1, nil, cmd.REV).Do(ctx, db))`
+
+// A program with five commands is at most 50 KB larger than with Do: it has only what it calls.
+func TestSize(t *testing.T) {
+	do := sizeOf(t, fmt.Sprintf(program, "", withDo))
+	commands := sizeOf(t, fmt.Sprintf(program, `"github.com/joomcode/redispipe/cmd"`, withCommands))
+	t.Logf("%d bytes with Do, %d more with commands", do, commands-do)
+	require.Greater(t, commands, do)
+	require.LessOrEqual(t, commands-do, 50<<10)
+}
+
+// sizeOf returns how large a program is, without symbols: its sections, since a file is padded.
+func sizeOf(t *testing.T, source string) (size int) {
+	dir := t.TempDir()
+	file, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "main")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, file)
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	program, err := elf.Open(binary)
+	require.NoError(t, err)
+	defer program.Close()
+	for _, section := range program.Sections {
+		if section.Type != elf.SHT_NOBITS {
+			size += int(section.FileSize)
+		}
+	}
+	return size
+}
