@@ -131,18 +131,21 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 	for {
 		c := newCaller()
 		c.enter(t, p)
-		buf := make([]byte, 64)
-		select {
-		case r := <-c.given:
-			c.given <- r // it keeps it
-			go r.Reader.ReadUntil(context.Background(), r.Last, false)
-		default:
-		}
-		_, err := there.Read(buf)
+		answered := make(chan struct{})
+		go func() { // the right may come when the request is entered, or when the loop hands it over
+			select {
+			case r := <-c.given:
+				c.given <- r // it keeps it
+				r.Reader.ReadUntil(context.Background(), r.Last, false)
+			case <-answered:
+			}
+		}()
+		_, err := there.Read(make([]byte, 64))
 		require.NoError(t, err)
 		_, err = there.Write([]byte("+PONG\r\n"))
 		require.NoError(t, err)
 		<-c.res
+		close(answered)
 		if len(c.given) > 0 {
 			require.Eventually(t, p.queue.Idle, 10*time.Second, time.Millisecond)
 			return p, s, there
