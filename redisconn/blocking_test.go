@@ -86,6 +86,7 @@ func TestBlockingEachWay(t *testing.T) {
 
 // What blocks longer than IOTimeout is waited for.
 func TestBlockingBeyondIOTimeout(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Second})
 	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 1.5))

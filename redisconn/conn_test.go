@@ -169,6 +169,7 @@ func TestKillAndRestart(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: time.Second})

@@ -101,6 +101,7 @@ func TestCredentialsProviderFails(t *testing.T) {
 }
 
 func TestCredentialsProviderHasDialTimeout(t *testing.T) {
+	t.Parallel()
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
 		ReconnectPause: -1, Logger: redisconn.NoopLogger{},

@@ -51,7 +51,7 @@ var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, rele
 		conn.Send(redis.Req("SET", "key", bytes.Repeat([]byte("x"), 16<<20)), nil, 0)
 		eventually(t, "it is written, or IOTimeout is over", func() bool {
 			stats := conn.Stats()
-			return stats.InFlight >= 2 || stats.Unknown > 0
+			return stats.InFlight >= 2 || stats.Unknown+stats.NotSent > 0
 		})
 	},
 	redis.StageWire: func(_ *testing.T, conn *redisconn.Connection, _ chan struct{}) {
@@ -179,6 +179,7 @@ func TestDelayOfOverload(t *testing.T) {
 // A future that has returned is not blamed for the wait of the request after it, which
 // its caller writes and reads by itself.
 func TestDelayAfterAFuture(t *testing.T) {
+	t.Parallel()
 	addr := stalling(t)
 	steadily(t, littleOf, func() (judge func()) {
 		conn := connect(t, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience})
@@ -203,6 +204,7 @@ type retyped struct{ redis.Sender }
 
 // However a request was sent, the error of its context says where the time went.
 func TestDelayWhicheverWay(t *testing.T) {
+	t.Parallel()
 	addr, script := stalling(t), redis.NewScript("return 1")
 	ways := map[string]func(ctx context.Context, conn *redisconn.Connection) error{
 		"Do": func(ctx context.Context, conn *redisconn.Connection) error {
@@ -281,6 +283,7 @@ func TestDelayOfAFullQueue(t *testing.T) {
 
 // A request that reads its reply by itself ends as others do when the reply stops.
 func TestDelayOfTypedReply(t *testing.T) {
+	t.Parallel()
 	addr := stalling(t)
 	steadily(t, littleOf, func() (judge func()) {
 		conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: heldUp})

@@ -64,6 +64,7 @@ func TestUnixSocket(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)

@@ -117,6 +117,7 @@ func TestPasswordIsNotEchoed(t *testing.T) {
 }
 
 func TestDB(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{DB: 3, Logger: redisconn.NoopLogger{}})
 	require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "a", 1))
@@ -225,6 +226,7 @@ func TestHandshakeWhileLoading(t *testing.T) {
 
 // A master that can't save to its disk answers PING with an error, and reads.
 func TestDiskFailure(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	dir := string(s.Do("CONFIG GET", "dir").([]any)[1].([]byte))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "dump.rdb", "full"), 0o700))
@@ -236,7 +238,7 @@ func TestDiskFailure(t *testing.T) {
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: 900 * time.Millisecond})
 	require.True(t, conn.ConnectedNow())
-	for began := time.Now(); time.Since(began) < 700*time.Millisecond; {
+	for began := time.Now(); time.Since(began) < 700*time.Millisecond; time.Sleep(time.Millisecond) {
 		require.Equal(t, []byte("1"), redis.Sync{S: conn}.Do("GET", "a"))
 	}
 	require.Zero(t, log.count("Disconnected"))

@@ -14,6 +14,7 @@ import (
 )
 
 func TestEventsOfALife(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})

@@ -144,6 +144,7 @@ func TestPingLatency(t *testing.T) {
 
 // A server that drops a reply answers the request with the heartbeat's.
 func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
+	t.Parallel()
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "+PONG\r\n"
 		switch {

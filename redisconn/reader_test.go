@@ -163,6 +163,7 @@ func TestServerClosesAndResets(t *testing.T) {
 
 // What a future does is its own affair.
 func TestFuturesThatMisbehave(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	start := func(t *testing.T, timeout time.Duration) (*redisconn.Connection, *recorder) {
 		log := &recorder{}

@@ -18,6 +18,7 @@ import (
 // Reauthenticate waits for a handshake that has asked for the old credentials, so that
 // these may go afterwards.
 func TestReauthenticateWaitsForHandshakes(t *testing.T) {
+	t.Parallel()
 	for name, use := range map[string]func(context.Context, *redisconn.Connection) error{
 		"session": func(ctx context.Context, conn *redisconn.Connection) error {
 			return redis.WithSession(ctx, conn, "", func(*redis.Session) error { return nil })

@@ -306,6 +306,7 @@ func TestArgumentsAreNotKept(t *testing.T) {
 
 // No secret, which arguments may be, in any error.
 func TestErrorsDoNotShowArguments(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: time.Second})

@@ -18,6 +18,7 @@ import (
 )
 
 func TestStats(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Second})
 	sync := redis.Sync{S: conn}

@@ -26,6 +26,7 @@ func increment(ctx context.Context, s redis.Sender, key string) ([]any, error) {
 }
 
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	client := redis.Sync{S: conn}
@@ -133,6 +134,7 @@ func TestWatchUnanswered(t *testing.T) {
 }
 
 func TestWatchContention(t *testing.T) {
+	t.Parallel()
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	const workers, rounds = 64, 20
