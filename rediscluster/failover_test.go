@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,7 @@ func (k *counters) start(s redis.Sender) {
 				default:
 				}
 				k.count(g, redis.Sync{S: s}.Do("INCR", k.key(g)))
+				time.Sleep(time.Millisecond) // the processors are for the nodes
 			}
 		})
 	}

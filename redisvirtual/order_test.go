@@ -15,7 +15,7 @@ import (
 func TestOrder(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	v := over(t, conn)
-	const rounds = 50
+	const rounds = 20
 	for round := range rounds {
 		k := fmt.Sprintf("order:%d", round)
 		v.say(words("RPUSH", k, "a") + words("DEL", k) + words("BLPOP", k, "0.001") + words("RPUSH", k, "b") + words("BLPOP", k, "1") +

@@ -18,5 +18,5 @@ func TestRunCluster(t *testing.T) {
 	// Before 7.0, a master that handed over holds back writes for some 10 s, and
 	// goes on to do so when it takes over again in the meantime.
 	testbed.Needs(t, testbed.Version(7, 0))
-	require.NoError(t, runCluster(testContext(t), time.Second))
+	require.NoError(t, runCluster(testContext(t), 300*time.Millisecond))
 }

@@ -126,6 +126,7 @@ func movingSlots(t *testing.T, move func(nodes *testbed.Cluster, slot int, to *t
 	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
 	load := r.Load(workers, 0)
+	load.Pause = time.Millisecond
 	stop := background(load)
 	var leaving sync.WaitGroup
 	leaving.Go(func() {
