@@ -129,7 +129,7 @@ func TestT6BlackHole(t *testing.T) {
 
 func blackHoleOpts() redisconn.Opts {
 	opts := fast()
-	opts.IOTimeout = 400 * time.Millisecond
+	opts.IOTimeout, opts.DialTimeout = 400*time.Millisecond, 400*time.Millisecond
 	return opts
 }
 
@@ -147,11 +147,9 @@ func noticesBlackHole(t *testing.T, r *Rig, busy bool, open, mend func()) {
 		wg.Go(func() { load.Run(ctx) })
 		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, patience, time.Millisecond)
 	}
-	lost := r.Events.Count("LogDisconnected")
 	begin := time.Now()
 	open()
-	require.Eventually(t, func() bool { return r.Events.Count("LogDisconnected") > lost },
-		3*r.opts.Conn.IOTimeout+slack, time.Millisecond)
+	require.Eventually(t, func() bool { return !r.Conn.ConnectedNow() }, patience, time.Millisecond)
 	t.Logf("noticed after %v", time.Since(begin))
 	mend()
 	_, err := r.WaitConnected(patience)

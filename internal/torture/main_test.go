@@ -57,7 +57,7 @@ const patience = 20 * time.Second
 // fast are options with time-outs that suit a test.
 func fast() redisconn.Opts {
 	return redisconn.Opts{
-		IOTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond,
+		IOTimeout: 300 * time.Millisecond, DialTimeout: 2 * time.Second,
 		ReconnectPause: 10 * time.Millisecond, ReconnectPauseMax: 50 * time.Millisecond,
 	}
 }

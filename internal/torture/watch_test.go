@@ -17,14 +17,18 @@ import (
 const adders = 64
 
 // increments has goroutines increment the counter by optimistic transactions until ctx
-// ends.
-func (w *Witnesses) increments(ctx context.Context, sender redis.Sender) {
+// ends, and tells what servers refuse.
+func (w *Witnesses) increments(ctx context.Context, t *testing.T, sender redis.Sender) {
 	var wg sync.WaitGroup
 	for range adders {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				_, id := w.Counter.Issue()
-				w.Ledger.Resolve(increment(context.WithoutCancel(ctx), sender, w.counter), id)
+				res := increment(context.WithoutCancel(ctx), sender, w.counter)
+				if outcome, _ := oracle.Classify(res); outcome == oracle.ServerError {
+					t.Log(res)
+				}
+				w.Ledger.Resolve(res, id)
 			}
 		})
 	}
@@ -69,7 +73,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 			beside(t)
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
-				func(ctx context.Context) { r.increments(ctx, r.Conn) }, answersOf(r.Ledger), always)
+				func(ctx context.Context) { r.increments(ctx, t, r.Conn) }, answersOf(r.Ledger), always)
 			_, err := r.WaitConnected(patience)
 			require.NoError(t, err)
 			report, _ := judge(t, r)
@@ -85,7 +89,7 @@ func TestT25IncrementsInCluster(t *testing.T) {
 	r := newClusterRig(t, nodes, 3*patience)
 	const pause = 60 * time.Millisecond
 	playFaults(t, pause, func(context.Context) error { return moveSlowly(r, r.counter) },
-		func(ctx context.Context) { r.increments(ctx, r.Client) }, answersOf(r.Ledger), always)
+		func(ctx context.Context) { r.increments(ctx, t, r.Client) }, answersOf(r.Ledger), always)
 	report := judgeCluster(t, r)
 	require.Positive(t, report.Outcomes(oracle.Value))
 	require.Zero(t, report.Outcomes(oracle.ServerError))
