@@ -8,12 +8,15 @@ import (
 )
 
 // Every order of steps is explored, over all states that there are with up to three requests,
-// or four with REDISPIPE_LONG: nothing is lost, nobody waits for ever, and each right has one
+// four with REDISPIPE_LONG, two with -short: nothing is lost, nobody waits for ever, and each right has one
 // holder.
 func TestRightsModel(t *testing.T) {
 	requests := 3
-	if os.Getenv("REDISPIPE_LONG") != "" {
+	switch {
+	case os.Getenv("REDISPIPE_LONG") != "":
 		requests = 4
+	case testing.Short():
+		requests = 2
 	}
 	for _, c := range []struct{ mayIdle, crowded bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
 		seen := map[string]bool{}
