@@ -12,6 +12,10 @@ COVERED = $(REPO)/redis/...,$(REPO)/redisconn/...,$(REPO)/rediscluster/...,$(REP
 # How many packages are tested at once, and how many tests of each that can: most of them wait
 # for most of the time.
 PARALLEL = -p 3 -parallel 8
+# What takes longest begins first, if everything is tested.
+FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./redisconn ./testbed)
+# Nobody debugs these binaries, and make lint vets: both take processor time of each package.
+LINK = -vet=off -ldflags='-s -w'
 # More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
 TESTFLAGS ?=
 # Time for each fuzz target, or executions: 10s, 50000x.
@@ -47,13 +51,13 @@ watch: ## show the rates, batches and times of your own process; URL=http://host
 	@$(GO) -C internal/quickstart run . -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
-	@scripts/modules.sh '$(PKG)' $(GO) test $(PARALLEL) $(TESTFLAGS)
+	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
 
 test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib
 	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(TESTFLAGS)
 
 race: redis-server ## run all tests under the race detector; -short leaves out what is long and has one goroutine
-	@scripts/modules.sh '$(PKG)' $(GO) test -race -short $(PARALLEL) $(TESTFLAGS)
+	@GORACE="atexit_sleep_ms=10 $$GORACE" scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -race -short $(PARALLEL) $(LINK) $(TESTFLAGS)
 
 servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip); SERVERS='system redis-8.6'
 	@GO="$(GO)" SERVERS="$(SERVERS)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
@@ -76,10 +80,8 @@ nightly: redis-server ## run all tests in full, and torture of each kind and eve
 	@$(MAKE) fuzz
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
-	@rm -f $(BUILD)/*.cover
-	@scripts/modules.sh '$(PKG)' sh -c '$(GO) test -short $(PARALLEL) -coverpkg=$(COVERED) \
-		-coverprofile="$(CURDIR)/$(BUILD)/$$(basename "$$PWD").cover" "$$@"' cover
-	@awk 'NR == 1 || !/^mode:/' $(BUILD)/*.cover >$(BUILD)/cover.out
+	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -short $(PARALLEL) $(LINK) -coverpkg=$(COVERED) \
+		-coverprofile="$(CURDIR)/$(BUILD)/cover.out"
 	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html
 	@$(GO) tool cover -func=$(BUILD)/cover.out | tail -n 1
 	@echo "line by line: $(BUILD)/cover.html"

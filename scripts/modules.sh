@@ -2,13 +2,25 @@
 # modules.sh PACKAGES COMMAND…: runs a command in each module that has some of the packages,
 # with these behind it, as modules.sh './redis ./internal/torture' go vet does.
 #
+# modules.sh -work PACKAGES COMMAND…: runs it once, with the packages of all these modules, in a
+# workspace of them: go test then compiles what they share once, and runs their tests side by side.
+#
 # The library is a module, and so is each of its programs, which nobody else needs to compile,
 # and whatever has requirements of its own. ./... are the packages of the library and its
 # programs; those of the others have to be named.
 set -euf # nothing is to be expanded
 
 cd "$(dirname "$0")/.."
-programs="internal/oracle internal/torture internal/quickstart"
+work=
+if [ "$1" = -work ]; then
+	work=$PWD/build/go.work
+	shift
+	mkdir -p build
+	echo '*' >build/.gitignore
+	grep '^go ' go.mod >"$work"
+	echo 'use ..' >>"$work"
+fi
+programs="internal/torture internal/oracle internal/quickstart"
 others="internal/bench internal/virtualpeers contrib/redisotel contrib/redisprom contrib/redistoken"
 patterns=$1
 code=0
@@ -31,7 +43,8 @@ ofLibrary() {
 	echo "./$1"
 }
 
-for module in . $programs $others; do
+all=
+for module in $programs . $others; do
 	packages=
 	for pattern in $patterns; do
 		pattern=${pattern#./}
@@ -41,6 +54,21 @@ for module in . $programs $others; do
 		*) packages="$packages $(of "$module" "$pattern")" ;;
 		esac
 	done
-	[ -z "$(echo $packages)" ] || (cd "$module" && "$@" $packages) || code=1
+	packages=$(echo $packages)
+	if [ -z "$packages" ]; then
+		continue
+	elif [ -z "$work" ]; then
+		(cd "$module" && "$@" $packages) || code=1
+		continue
+	fi
+	if [ "$module" = . ]; then
+		all="$all $packages"
+		continue
+	fi
+	echo "use ../$module" >>"$work"
+	for package in $packages; do
+		all="$all ./$module/${package#./}"
+	done
 done
+[ -z "$all" ] || GOWORK=$work "$@" $all || code=1
 exit $code
