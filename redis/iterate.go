@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/values"
@@ -16,7 +17,12 @@ type Field[T any] struct {
 
 // Keys iterates over the keys of a server, or of a whole cluster, with the guarantees
 // of SCAN: a key that exists throughout comes at least once; any other key may come or
-// not. It ignores opts.Cmd and opts.Key.
+// not. It ignores opts.Key.
+//
+// With CLUSTERSCAN as opts.Cmd, which clusters of Valkey have from 9.1 on, the servers lead
+// from node to node, and a key comes even if its slot moves whole several times, which SCAN may
+// miss. But while a slot is moved key by key, keys of it may not come; SCAN finds them all. Any
+// other opts.Cmd is taken for SCAN.
 //
 //	for key, err := range redis.Keys(ctx, sender, redis.ScanOpts{Match: "user:*"}) {
 //
@@ -25,7 +31,9 @@ type Field[T any] struct {
 // end of ctx, comes with an empty key and ends the iteration. A second loop starts
 // over.
 func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
-	opts.Cmd = "SCAN"
+	if !strings.EqualFold(opts.Cmd, "CLUSTERSCAN") {
+		opts.Cmd = "SCAN"
+	}
 	return elements(ctx, s, opts, 1, func(key *string, batch []string) error {
 		*key = batch[0]
 		return nil

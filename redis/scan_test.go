@@ -20,6 +20,7 @@ func TestScanOptsRequest(t *testing.T) {
 		{ScanOpts{Cmd: "SCAN", Key: "ignored"}, []byte("12"), []string{"SCAN", "12"}},
 		{ScanOpts{Cmd: "scan", Match: "a*", Count: 100}, nil, []string{"scan", "0", "MATCH", "a*", "COUNT", "100"}},
 		{ScanOpts{Cmd: "HSCAN", Key: "h", Count: -1}, []byte("5"), []string{"HSCAN", "h", "5"}},
+		{ScanOpts{Cmd: "ClusterScan", Key: "ignored"}, []byte("0-{06S}-0"), []string{"ClusterScan", "0-{06S}-0"}},
 		{ScanOpts{Cmd: "ZSCAN", Match: "*"}, nil, []string{"ZSCAN", "", "0", "MATCH", "*"}},
 	} {
 		req := c.opts.Request(c.it)

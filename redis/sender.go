@@ -72,9 +72,10 @@ var ScanEOF = errors.New("scan: end of iteration")
 
 // ScanOpts says what to iterate over.
 type ScanOpts struct {
-	// Cmd is SCAN (the default), HSCAN, SSCAN or ZSCAN.
+	// Cmd is SCAN (the default), HSCAN, SSCAN, ZSCAN, or CLUSTERSCAN for a cluster of
+	// servers that have it: see [Keys].
 	Cmd string
-	// Key is the key that HSCAN, SSCAN and ZSCAN walk; SCAN ignores it.
+	// Key is the key that HSCAN, SSCAN and ZSCAN walk; the others ignore it.
 	Key string
 	// Match is a glob pattern; empty matches all.
 	Match string
@@ -92,7 +93,7 @@ func (s ScanOpts) Request(it []byte) Request {
 	if cmd == "" {
 		cmd = "SCAN"
 	}
-	if !command.Lookup(cmd).Named("SCAN") {
+	if c := command.Lookup(cmd); !c.Named("SCAN") && !c.Named("CLUSTERSCAN") {
 		args = append(args, s.Key)
 	}
 	args = append(args, it)

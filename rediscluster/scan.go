@@ -18,7 +18,8 @@ import (
 // meantime: slots that a walk has not covered are walked again, on the node that has
 // them then, and only their keys are returned. A key whose slot moves more than once
 // during a single walk may be missed. After an error Next may be called again: it
-// repeats the step. HSCAN, SSCAN and ZSCAN walk the key.
+// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. CLUSTERSCAN goes where its cursor says:
+// see [redis.Keys] for what is different.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
@@ -27,7 +28,8 @@ func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().Layout)}
 }
 
-// keyScanner walks a single key.
+// keyScanner walks what the arguments of each step lead to: a single key, or the cluster by
+// CLUSTERSCAN's cursor.
 type keyScanner struct {
 	redis.ScannerBase
 	c *Cluster

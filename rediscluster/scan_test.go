@@ -57,9 +57,57 @@ func TestScan(t *testing.T) {
 	assert.Empty(t, scanAll(t, c, redis.ScanOpts{Cmd: "HSCAN", Key: "none"}, func() {}))
 }
 
-// A cursor is worth nothing to another server: after a failover its shard is
+// CLUSTERSCAN goes from node to node by its cursor, which any client can go on with.
+func TestClusterScan(t *testing.T) {
+	testbed.Needs(t, testbed.ClusterScan)
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	opts := redis.ScanOpts{Cmd: "CLUSTERSCAN", Count: 10}
+	assert.Empty(t, scanAll(t, c, opts, func() {}))
+	for i := range 500 {
+		require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", fmt.Sprintf("key:%d", i), i))
+	}
+	steps := 0
+	assert.Len(t, scanAll(t, c.WithPolicy(PreferSlaves), opts, func() { steps++ }), 500)
+	assert.Greater(t, steps, 20)
+	opts.Match = "key:1??"
+	keys := map[string]bool{}
+	for key, err := range redis.Keys(t.Context(), c, opts) {
+		require.NoError(t, err)
+		keys[key] = true
+	}
+	assert.Len(t, keys, 100)
+
+	found := map[string]bool{}
+	var cursor []byte
+	for string(cursor) != "0" {
+		c, _ := connect(t, tb.Addrs(), calm)
+		for range 20 {
+			it, keys, err := redis.ScanResponse(redis.Sync{S: c}.Send(redis.ScanOpts{Cmd: "CLUSTERSCAN"}.Request(cursor)))
+			require.NoError(t, err)
+			for _, key := range keys {
+				found[key] = true
+			}
+			if cursor = it; string(cursor) == "0" {
+				break
+			}
+		}
+		c.Close()
+	}
+	assert.Len(t, found, 500)
+}
+
+// A cursor of SCAN is worth nothing to another server: after a failover its shard is
 // walked anew.
-func TestScanOverFailover(t *testing.T) {
+func TestScanOverFailover(t *testing.T) { scanOverFailover(t, "SCAN") }
+
+// One of CLUSTERSCAN leads to the master of its slot.
+func TestClusterScanOverFailover(t *testing.T) {
+	testbed.Needs(t, testbed.ClusterScan)
+	scanOverFailover(t, "CLUSTERSCAN")
+}
+
+func scanOverFailover(t *testing.T, cmd string) {
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -71,7 +119,7 @@ func TestScanOverFailover(t *testing.T) {
 		require.NoError(t, redis.AsError(res))
 	}
 	steps := 0
-	found := scanAll(t, c, redis.ScanOpts{Count: 10}, func() {
+	found := scanAll(t, c, redis.ScanOpts{Cmd: cmd, Count: 10}, func() {
 		if steps++; steps != 5 {
 			return
 		}

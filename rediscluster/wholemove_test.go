@@ -88,7 +88,14 @@ func TestWholeMoveOfWatch(t *testing.T) {
 	})
 }
 
-func TestWholeMoveOfScans(t *testing.T) {
+func TestWholeMoveOfScans(t *testing.T) { scanOverWholeMoves(t, "SCAN") }
+
+func TestWholeMoveOfClusterScans(t *testing.T) {
+	testbed.Needs(t, testbed.ClusterScan)
+	scanOverWholeMoves(t, "CLUSTERSCAN")
+}
+
+func scanOverWholeMoves(t *testing.T, cmd string) {
 	const keys = 500
 	wholeMoves(t, func(t *testing.T, c *Cluster, tag string, round int) bool {
 		if round == 0 {
@@ -98,7 +105,7 @@ func TestWholeMoveOfScans(t *testing.T) {
 			}
 		}
 		seen := map[string]bool{}
-		for key, err := range redis.Keys(t.Context(), c, redis.ScanOpts{Count: 20}) {
+		for key, err := range redis.Keys(t.Context(), c, redis.ScanOpts{Cmd: cmd, Count: 20}) {
 			require.NoError(t, err)
 			seen[key] = true
 		}

@@ -64,6 +64,12 @@ var ClusterDatabases = Feature{"databases in a cluster", func(binary string) (bo
 	return v.valkey && v.since(9, 0), err
 }}
 
+// ClusterScan is a server with CLUSTERSCAN: Valkey from 9.1 on.
+var ClusterScan = Feature{"CLUSTERSCAN", func(binary string) (bool, error) {
+	v, err := versionOf(binary)
+	return v.valkey && v.since(9, 1), err
+}}
+
 // TLS is a server that was built with TLS. To find out, a server is started,
 // once for each binary.
 var TLS = Feature{"TLS", func(binary string) (bool, error) {

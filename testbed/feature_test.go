@@ -48,10 +48,11 @@ func TestFeaturesOfOneOfThem(t *testing.T) {
 		"Redis server v=9.0.0":  {AtomicMigration},
 		"Valkey server v=8.9.0": nil,
 		"Valkey server v=9.0.1": {AtomicMigration, ClusterDatabases},
+		"Valkey server v=9.1.0": {AtomicMigration, ClusterDatabases, ClusterScan},
 	} {
 		use(t, "echo "+text)
 		var got []Feature
-		for _, f := range []Feature{AtomicMigration, ClusterDatabases} {
+		for _, f := range []Feature{AtomicMigration, ClusterDatabases, ClusterScan} {
 			if has, err := Has(f); assert.NoError(t, err) && has {
 				got = append(got, f)
 			}
