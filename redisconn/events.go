@@ -3,8 +3,10 @@ package redisconn
 import (
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/oplog"
+	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -47,6 +49,15 @@ type LogDisconnected struct {
 // connection goes on as the user that it has.
 type LogAuthFailed struct {
 	Error error
+}
+
+// LogMaintenance: the server has told of work on it, as managed servers do with Opts.Protocol 3.
+// Nothing comes of that by itself: if the socket ends, the connection dials again. It may be
+// reported at the same time as other events.
+type LogMaintenance struct {
+	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
+	In       time.Duration // when it begins, at most a day; zero if the server does not say
+	Endpoint string        // of MOVING, where to connect to instead; empty if that stays the same
 }
 
 // LogContextClosed: the connection ended, by Close or with its context.
@@ -138,6 +149,11 @@ func (e LogDisconnected) logEvent() oplog.Line {
 func (e LogAuthFailed) logEvent() oplog.Line {
 	return oplog.Text("authenticating again failed: %v", e.Error).
 		Slog(slog.LevelError, "redis authenticating again failed", slog.Any("error", e.Error))
+}
+
+func (e LogMaintenance) logEvent() oplog.Line {
+	return oplog.Text("maintenance: %v", pubsub.Work(e)).
+		Slog(slog.LevelInfo, "redis maintenance", slog.String("kind", e.Kind), slog.Duration("in", e.In), slog.String("endpoint", e.Endpoint))
 }
 
 func (e LogContextClosed) logEvent() oplog.Line {

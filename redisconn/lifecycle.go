@@ -100,6 +100,7 @@ func (c *Connection) attempt(ctx context.Context) (*pipe.Session, *errorx.Error)
 	if c.tracking != nil {
 		greeted.Dec.OnPush(c.tracking.told)
 	}
+	greeted.Dec.OnSkipped(c.heard)
 	s := c.pipe.Start(greeted.Socket)
 	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	return s, nil

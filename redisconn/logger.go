@@ -4,6 +4,7 @@ import (
 	"log"
 
 	"github.com/joomcode/redispipe/internal/aside"
+	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -71,4 +72,16 @@ func (c *Connection) report(event LogEvent) {
 	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
 	})
+}
+
+// heard is told of each push that comes on the shared socket, and reports what servers say of
+// work on them.
+func (c *Connection) heard(push []any) {
+	if len(push) == 0 {
+		return
+	}
+	kind, _ := push[0].([]byte)
+	if work, ok := pubsub.ParseWork(kind, push[1:]); ok {
+		c.report(LogMaintenance(work))
+	}
 }

@@ -136,6 +136,25 @@ func TestPushesAreSkipped(t *testing.T) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
+// What a server says of its maintenance is reported, whoever reads it, and costs no reply and
+// no socket.
+func TestMaintenanceIsReported(t *testing.T) {
+	moving := ">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n"
+	others := ">0\r\n>1\r\n*0\r\n>2\r\n$5\r\nother\r\n:1\r\n>9\r\n$9\r\nSMIGRATED\r\n" + strings.Repeat(":1\r\n", 8)
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(moving+"$3\r\none\r\n", "$3\r\ntwo\r\n")})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
+	db := redis.SyncCtx{S: conn}
+	var got string
+	require.NoError(t, db.DoInto(t.Context(), &got, "GET", "a"))
+	require.Equal(t, "one", got)
+	require.Equal(t, redisconn.LogMaintenance{Kind: "MOVING", In: 15 * time.Second, Endpoint: "h:1"}, event[redisconn.LogMaintenance](log))
+	s.Broadcast([]byte(others)) // beside all requests
+	eventually(t, "reported", func() bool { return log.count("Maintenance") == 2 })
+	require.Equal(t, []byte("two"), db.Do(t.Context(), "GET", "a"))
+	require.Zero(t, log.count("Disconnected"))
+}
+
 func TestServerClosesAndResets(t *testing.T) {
 	for name, end := range map[string]func(*faulty.ScriptedConn){
 		"close": (*faulty.ScriptedConn).Close,

@@ -48,6 +48,7 @@ func TestSlogLogger(t *testing.T) {
 		redisconn.LogDisconnected{Error: errors.New("gone")},
 		redisconn.LogDisconnected{Error: redis.ErrContextClosed.New("closed by its owner")},
 		redisconn.LogAuthFailed{Error: errors.New("no")},
+		redisconn.LogMaintenance{Kind: "MOVING", In: time.Second, Endpoint: "elsewhere"},
 		redisconn.LogDedicatedConnected{Open: 2},
 		redisconn.LogDedicatedDisconnected{Error: errors.New("gone"), More: 3},
 		redisconn.LogDedicatedFailed{Error: redisconn.ErrDial.New("no")},

@@ -3,9 +3,11 @@ package redispubsub
 import (
 	"log"
 	"log/slog"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/oplog"
+	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
 // Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
@@ -39,8 +41,10 @@ type LogDisconnected struct {
 // LogMaintenance: the server has told of work on it, as managed servers do. Nothing comes
 // of that by itself: if the socket ends, it is dialed again.
 type LogMaintenance struct {
-	Addr string
-	Kind string // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
+	Addr     string
+	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
+	In       time.Duration // when it begins, at most a day; zero if the server does not say
+	Endpoint string        // of MOVING, where to connect to instead; empty if that stays the same
 }
 
 // LogPanic: the logger panicked.
@@ -65,8 +69,9 @@ func (e LogDisconnected) logEvent() oplog.Line {
 }
 
 func (e LogMaintenance) logEvent() oplog.Line {
-	return oplog.Text("%s: maintenance: %s", e.Addr, e.Kind).
-		Slog(slog.LevelInfo, "redis maintenance", slog.String("address", e.Addr), slog.String("kind", e.Kind))
+	return oplog.Text("%s: maintenance: %v", e.Addr, pubsub.Work{Kind: e.Kind, In: e.In, Endpoint: e.Endpoint}).
+		Slog(slog.LevelInfo, "redis maintenance", slog.String("address", e.Addr),
+			slog.String("kind", e.Kind), slog.Duration("in", e.In), slog.String("endpoint", e.Endpoint))
 }
 
 func (e LogPanic) logEvent() oplog.Line { return oplog.Panicked("logger", e.Value, e.Stack) }

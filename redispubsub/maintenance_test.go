@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,12 +14,12 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// maintenanceLog keeps the kinds that were reported.
-type maintenanceLog chan string
+// maintenanceLog keeps what was reported.
+type maintenanceLog chan redispubsub.LogMaintenance
 
 func (l maintenanceLog) Report(_ *redispubsub.Subscriber, event redispubsub.LogEvent) {
 	if e, ok := event.(redispubsub.LogMaintenance); ok {
-		l <- e.Kind
+		l <- e
 	}
 }
 
@@ -39,6 +40,6 @@ func TestMaintenanceEndsNoSocket(t *testing.T) {
 	server.Broadcast([]byte(">3\r\n" + bulk("MIGRATED") + ":2\r\n*1\r\n" + bulk("1")))
 	server.Broadcast([]byte(">3\r\n" + bulk("message") + bulk("a") + bulk("hi")))
 	assert.Equal(t, "hi", string(take(t, sub, 1)[0].(redispubsub.Message).Payload))
-	assert.Equal(t, "MOVING", <-log)
-	assert.Equal(t, "MIGRATED", <-log)
+	assert.Equal(t, redispubsub.LogMaintenance{Addr: server.Addr(), Kind: "MOVING", In: 15 * time.Second, Endpoint: "other:6379"}, <-log)
+	assert.Equal(t, redispubsub.LogMaintenance{Addr: server.Addr(), Kind: "MIGRATED"}, <-log)
 }

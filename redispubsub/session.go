@@ -64,7 +64,8 @@ func (s *session) take(push *redis.Push) error {
 	case pubsub.Message:
 		return s.message(said, push.Body)
 	case pubsub.Maintenance:
-		s.s.report(LogMaintenance{Addr: s.sock.Addr(), Kind: string(said.Name)})
+		work, _ := pubsub.ParseWork(push.Words[0], push.Rest)
+		s.s.report(LogMaintenance{Addr: s.sock.Addr(), Kind: work.Kind, In: work.In, Endpoint: work.Endpoint})
 		return nil
 	}
 	s.s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -19,7 +20,7 @@ func TestSlogLogger(t *testing.T) {
 	logger := redispubsub.NewSlogLogger(slog.New(slog.NewTextHandler(&out, nil)))
 	for _, event := range []redispubsub.LogEvent{
 		redispubsub.LogConnected{Addr: "there"},
-		redispubsub.LogMaintenance{Addr: "there", Kind: "MOVING"},
+		redispubsub.LogMaintenance{Addr: "there", Kind: "MOVING", In: time.Second, Endpoint: "elsewhere"},
 		redispubsub.LogConnectFailed{Addr: "there", Error: errors.New("no")},
 		redispubsub.LogDisconnected{Addr: "there", Error: errors.New("gone")},
 		redispubsub.LogPanic{Value: "canary"},

@@ -1,10 +1,6 @@
 package pubsub
 
-import (
-	"slices"
-
-	"github.com/joomcode/redispipe/redis"
-)
+import "github.com/joomcode/redispipe/redis"
 
 // Said is what a server has said of a topic.
 type Said struct {
@@ -26,9 +22,6 @@ const (
 	// Maintenance: of the server, not of a topic. Only managed servers say it.
 	Maintenance
 )
-
-// maintenance are the kinds of pushes that tell of work on a server.
-var maintenance = []string{"MOVING", "MIGRATING", "MIGRATED", "FAILING_OVER", "FAILED_OVER", "SMIGRATING", "SMIGRATED"}
 
 // Parse reads a push.
 func Parse(push *redis.Push) (said Said, err error) {
@@ -59,7 +52,7 @@ func Parse(push *redis.Push) (said Said, err error) {
 		said.Name, said.Channel = w[1], w[words-1]
 		return said, nil
 	}
-	if slices.Contains(maintenance, string(w[0])) {
+	if _, ok := ParseWork(w[0], push.Rest); ok {
 		return Said{What: Maintenance, Name: w[0]}, nil
 	}
 	return said, ErrStream.New("a push of an unknown kind")

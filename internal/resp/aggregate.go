@@ -33,7 +33,10 @@ func (d *Decoder) discard(h header, depth int) error {
 		}
 		return err
 	}
-	_, err := d.elements(h.n, depth)
+	skipped, err := d.elements(h.n, depth)
+	if err == nil && h.kind == '>' && d.heard != nil {
+		d.heard(skipped)
+	}
 	return err
 }
 

@@ -19,6 +19,7 @@ type Decoder struct {
 	long   []byte // a line longer than r's buffer, while it is being used
 	told   func(*Push)
 	pushed Push // what told gets
+	heard  func([]any)
 }
 
 // NewDecoder returns a Decoder that reads from r.
@@ -33,6 +34,10 @@ func (d *Decoder) OnlyRESP2() { d.forms = &resp2 }
 // OnPush has f called with each push that is skipped, in the goroutine that decodes. The push is
 // f's until it returns.
 func (d *Decoder) OnPush(f func(*Push)) { d.told = f }
+
+// OnSkipped has f called with the elements of each push that is skipped, in the goroutine that
+// decodes, unless OnPush has. They may be any that a reply may have, or none.
+func (d *Decoder) OnSkipped(f func([]any)) { d.heard = f }
 
 // Reset makes the decoder read from r, and drops what it has buffered.
 func (d *Decoder) Reset(r *bufio.Reader) { d.r = r }
