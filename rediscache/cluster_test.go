@@ -3,6 +3,8 @@ package rediscache
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +32,15 @@ func clusterOf(t testing.TB, bed *testbed.Cluster) *rediscluster.Cluster {
 // A cached null whose slot moves, and is written there by another client, is dropped though all
 // reads are answered out of memory: no server tells of it.
 func TestNullWhoseSlotMoves(t *testing.T) {
+	nullWhoseSlotMoves(t, (*testbed.Cluster).MoveSlot)
+}
+
+func TestNullWhoseSlotMovesWhole(t *testing.T) {
+	testbed.Needs(t, testbed.AtomicMigration)
+	nullWhoseSlotMoves(t, (*testbed.Cluster).MoveSlotWhole)
+}
+
+func nullWhoseSlotMoves(t *testing.T, move func(*testbed.Cluster, int, *testbed.Node) error) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
 	cache := cacheOf(t, clusterOf(t, bed), all)
@@ -49,7 +60,7 @@ func TestNullWhoseSlotMoves(t *testing.T) {
 		if from == to {
 			to = bed.Node(1)
 		}
-		require.NoError(t, bed.MoveSlot(s, to))
+		require.NoError(t, move(bed, s, to))
 		must(t, other.Do(t.Context(), "SET", key, "new"))
 		require.Eventually(t, func() bool {
 			value, _ := get(t, cache, key).([]byte)
@@ -57,6 +68,57 @@ func TestNullWhoseSlotMoves(t *testing.T) {
 		}, patient, time.Millisecond)
 	}
 	assert.Positive(t, cache.Stats().Dropped.Lease)
+}
+
+// While slots move whole, others write: what is cached never goes back to an older version, and
+// ends with the last one.
+func TestOthersWriteOverWholeMoves(t *testing.T) {
+	testbed.Needs(t, testbed.AtomicMigration)
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
+	cache := cacheOf(t, clusterOf(t, bed), all)
+	awaitLeases(t, cache)
+	other := redis.SyncCtx{S: clusterOf(t, bed)}
+	s := int(slot.Of("{tag}"))
+	const keys = 8
+	key := func(i int) string { return fmt.Sprint("{tag}", i%keys) }
+	var written [keys]atomic.Int64 // versions that were acknowledged
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var working sync.WaitGroup
+	working.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			if !assert.NoError(t, redis.Err(other.Do(t.Context(), "SET", key(i), i/keys))) {
+				return
+			}
+			written[i%keys].Store(int64(i / keys))
+		}
+	})
+	for k := range keys {
+		working.Go(func() {
+			for last := int64(0); ctx.Err() == nil; {
+				version, ok := versionOf(cache.Do(t.Context(), "GET", key(k)))
+				if !assert.True(t, ok) || !assert.GreaterOrEqual(t, version, last) {
+					return
+				}
+				last = version
+			}
+		})
+	}
+	for round := range 4 * rounds() {
+		assert.NoError(t, bed.MoveSlotWhole(s, bed.Node(round%2)))
+	}
+	cancel()
+	working.Wait()
+	st := cache.Stats()
+	t.Logf("%+v", st)
+	assert.Positive(t, st.Hits)
+	for k := range keys {
+		require.Eventually(t, func() bool {
+			version, _ := versionOf(cache.Do(t.Context(), "GET", key(k)))
+			return version == written[k].Load()
+		}, patient, time.Millisecond, key(k))
+	}
 }
 
 // While a slot is on the way, keys are read where they are.

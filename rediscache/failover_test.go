@@ -45,6 +45,19 @@ func (j *judge) runWhile(t *testing.T, fault func(round int) error) {
 
 // Nothing is stale in a cluster whose slots move and whose masters fail over.
 func TestNeverStaleInCluster(t *testing.T) {
+	neverStaleInCluster(t, (*testbed.Cluster).MoveSlot)
+}
+
+// Nor where servers move slots whole.
+func TestNeverStaleOverWholeMoves(t *testing.T) {
+	testbed.Needs(t, testbed.AtomicMigration)
+	neverStaleInCluster(t, (*testbed.Cluster).MoveSlotWhole)
+}
+
+// moveSlot moves a slot in one of two ways.
+type moveSlot = func(*testbed.Cluster, int, *testbed.Node) error
+
+func neverStaleInCluster(t *testing.T, move moveSlot) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2})
 	c := cacheOf(t, clusterOf(t, bed), all)
@@ -52,7 +65,7 @@ func TestNeverStaleInCluster(t *testing.T) {
 	j := newJudge(c, clusterOf(t, bed), 20)
 	j.runWhile(t, func(round int) error {
 		for i := range 4 { // slots of keys that are judged
-			if err := moveSlotOf(bed, j.keys[(round+i)%len(j.keys)].lifetime.Load().key); err != nil {
+			if err := moveSlotOf(bed, move, j.keys[(round+i)%len(j.keys)].lifetime.Load().key); err != nil {
 				return err
 			}
 		}
@@ -69,7 +82,7 @@ func TestNeverStaleInCluster(t *testing.T) {
 }
 
 // moveSlotOf moves the slot of a key to another master.
-func moveSlotOf(bed *testbed.Cluster, key string) error {
+func moveSlotOf(bed *testbed.Cluster, move moveSlot, key string) error {
 	s, err := bed.Slot(key)
 	if err != nil {
 		return err
@@ -84,7 +97,7 @@ func moveSlotOf(bed *testbed.Cluster, key string) error {
 	}
 	for _, n := range masters {
 		if n != owner {
-			return bed.MoveSlot(s, n)
+			return move(bed, s, n)
 		}
 	}
 	return errors.New("there is one master")
