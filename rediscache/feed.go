@@ -86,6 +86,9 @@ func (f *feed) serve() bool {
 	t.conn = made.(*redisconn.Connection)
 	defer t.conn.Close()
 	t.inner = inner.Of(t.conn)
+	if !f.c.nodes.lead(f.ctx, t.conn) {
+		return false
+	}
 	f.begin(t, began)
 	defer f.end(t)
 	ticker := time.NewTicker(f.term / beatsInTerm)
@@ -106,8 +109,11 @@ func (f *feed) begin(t *tracker, at instant) {
 	l.renew(at + instant(f.term))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !t.lost {
-		f.tracker.Store(t)
+	if t.lost {
+		return
+	}
+	f.tracker.Store(t)
+	if !f.outdated(t) { // looked at behind that: a write that comes later ends it
 		f.lease.Store(l)
 	}
 }
@@ -182,14 +188,19 @@ func (f *feed) told(p *redis.Push) {
 	}
 }
 
-// endIfOutdated ends the tracker, and the lease before that, if the shared connection has another
-// socket than when it was made: the address may lead to another server by now.
+// endIfOutdated ends the tracker, and the lease before that, if it is outdated.
 func (f *feed) endIfOutdated() {
-	t, local := f.tracker.Load(), f.c.nodes.local()
-	if t != nil && local != "" && local != t.local {
+	if t := f.tracker.Load(); t != nil && f.outdated(t) {
 		f.end(t)
 		t.conn.Close()
 	}
+}
+
+// outdated reports whether the shared connection has another socket than when the tracker was
+// made: the address may lead to another server by now.
+func (f *feed) outdated(t *tracker) bool {
+	local := f.c.nodes.local()
+	return local != "" && local != t.local
 }
 
 // close ends the feed.

@@ -1,11 +1,14 @@
 package rediscache
 
 import (
+	"context"
 	"maps"
 	"sync/atomic"
 
+	server "github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -28,6 +31,17 @@ func (n *nodes) local() string {
 		return ""
 	}
 	return n.one.LocalAddr()
+}
+
+// lead reports whether a tracker leads to the server process that the one connection leads to, as
+// far as both are told: the address may be that of several. Nodes have addresses of their own.
+func (n *nodes) lead(ctx context.Context, tracker redis.Sender) bool {
+	if n.one == nil {
+		return true
+	}
+	ask := func(s redis.Sender) string { return server.RunID(redis.SyncCtx{S: s}.Do(ctx, "INFO", "server")) }
+	theirs, ours := ask(tracker), ask(n.one)
+	return theirs == ours || theirs == "" || ours == ""
 }
 
 // check has the lease end of a socket that may be of another server than the one connection.

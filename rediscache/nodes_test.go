@@ -1,11 +1,13 @@
 package rediscache
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -41,4 +43,19 @@ func TestReplacedMaster(t *testing.T) {
 	cluster.node = nil
 	require.False(t, served(), "nobody serves the slot")
 	c.nodes.each((*feed).close)
+}
+
+// Behind an address that leads to several servers, a tracker that has got to another one than the
+// shared connection is not read from: it does not have what was written here.
+func TestTrackerOfOtherServer(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	p.proxy.SetTarget(testbed.NewServer(t).Addr())
+	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
+	for i := 0; p.proxy.Stats().Accepted < tracked+3; i++ { // until two more were made and given up
+		must(t, p.cache.Do(t.Context(), "SET", "key", i))
+		require.Equal(t, fmt.Append(nil, i), get(t, p.cache, "key"))
+	}
+	p.proxy.SetTarget(p.server.Addr())
+	awaitLeases(t, p.cache)
 }

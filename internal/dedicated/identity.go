@@ -28,7 +28,7 @@ func (id *identity) ask() []dial.Step {
 			return nil
 		}},
 		{Request: redis.Req("INFO", "server"), Check: func(res any) *errorx.Error {
-			if id.server = runID(res); id.server == "" {
+			if id.server = RunID(res); id.server == "" {
 				id.err = unidentified("INFO", res)
 			}
 			return nil
@@ -43,8 +43,8 @@ func unidentified(cmd string, res any) *errorx.Error {
 	return errNotUnblocked.New("%s was answered with something else", cmd)
 }
 
-// runID returns the run_id in an answer to INFO, or "" if there is none.
-func runID(res any) string {
+// RunID returns the run_id in an answer to INFO, which each server process draws at random, or "" if there is none.
+func RunID(res any) string {
 	text, _ := redis.As[string](res)
 	for line := range strings.SplitSeq(text, "\r\n") {
 		if id, found := strings.CutPrefix(line, "run_id:"); found {

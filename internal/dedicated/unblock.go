@@ -105,7 +105,7 @@ func (p *Pool) askUnblock(client identity) <-chan any {
 	case server == nil:
 		shared.Send(redis.Req("INFO", "server"), func(res any, _ uint64) {
 			if err := redis.AsErrorx(res); err == nil || refusedForGood(err) {
-				server := runID(res)
+				server := RunID(res)
 				shared.Server().Store(&server)
 				res = serverKnown
 			}
