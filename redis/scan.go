@@ -2,6 +2,7 @@ package redis
 
 import (
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -28,21 +29,11 @@ func ScanResponse(res any) (it []byte, keys []string, err error) {
 	}
 	keys = make([]string, len(list))
 	for i, el := range list {
-		if keys[i], ok = bytesToString(el); !ok {
+		if keys[i], ok = resp.TextOf(el); !ok {
 			return nil, nil, unexpected("element is not a string")
 		}
 	}
 	return it, keys, nil
-}
-
-func bytesToString(v any) (string, bool) {
-	switch v := v.(type) {
-	case []byte:
-		return string(v), true
-	case string:
-		return v, true
-	}
-	return "", false
 }
 
 // ScannerBase is the part of a [Scanner] that does not depend on where its requests go:

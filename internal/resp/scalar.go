@@ -216,3 +216,14 @@ func AppendResult(buf []byte, res any) ([]byte, bool) {
 	}
 	return nil, false
 }
+
+// TextOf returns a result that is a string, bulk or simple.
+func TextOf(res any) (string, bool) {
+	switch v := res.(type) {
+	case []byte:
+		return string(v), true
+	case string:
+		return v, true
+	}
+	return "", false
+}

@@ -3,6 +3,7 @@ package redisclusterutil
 import (
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -63,7 +64,7 @@ func ParseMasterOnly(res any) (map[uint16]struct{}, bool, error) {
 		return nil, false, err
 	}
 	elements, isSet := res.([]any)
-	if text, isText := asText(res); isText {
+	if text, isText := resp.TextOf(res); isText {
 		isSpace := func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
 		for _, field := range strings.FieldsFunc(text, isSpace) {
 			elements = append(elements, field)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,7 +18,7 @@ func ParseClusterNodes(res any) (InstanceInfos, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
 	}
-	text, ok := asText(res)
+	text, ok := resp.TextOf(res)
 	if !ok {
 		return nil, unexpected("CLUSTER NODES", "not a string", res)
 	}
@@ -150,7 +151,7 @@ func ParseInfo(res any) (map[string]string, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
 	}
-	text, ok := asText(res)
+	text, ok := resp.TextOf(res)
 	if !ok {
 		return nil, unexpected("INFO", "not a string", res)
 	}

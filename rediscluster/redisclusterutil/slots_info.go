@@ -3,6 +3,7 @@ package redisclusterutil
 import (
 	"sort"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -104,7 +105,7 @@ func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 	if none, isArray := node[0].([]any); isArray && len(none) == 0 {
 		known = false
 	} else if node[0] != nil {
-		if host, ok = asText(node[0]); !ok {
+		if host, ok = resp.TextOf(node[0]); !ok {
 			return n, false
 		}
 		known = host != "?"

@@ -1,6 +1,7 @@
 package redisclusterutil
 
 import (
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -9,23 +10,12 @@ func unexpected(cmd, why string, res any) error {
 	return redis.ErrResponseUnexpected.New("%s: %s", cmd, why).WithProperty(redis.EKResponse, res)
 }
 
-// asText returns a bulk or a simple string.
-func asText(v any) (string, bool) {
-	switch v := v.(type) {
-	case []byte:
-		return string(v), true
-	case string:
-		return v, true
-	}
-	return "", false
-}
-
 // textPairs returns a map's entries whose values are strings. In RESP2 a map is an array
 // of alternating keys and values.
 func textPairs(v any) (map[string]string, bool) {
 	pairs := make(map[string]string)
 	add := func(key string, val any) {
-		if text, ok := asText(val); ok {
+		if text, ok := resp.TextOf(val); ok {
 			pairs[key] = text
 		}
 	}
@@ -35,7 +25,7 @@ func textPairs(v any) (map[string]string, bool) {
 			return nil, false
 		}
 		for i := 0; i < len(v); i += 2 {
-			key, ok := asText(v[i])
+			key, ok := resp.TextOf(v[i])
 			if !ok {
 				return nil, false
 			}
