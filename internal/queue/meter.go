@@ -23,6 +23,8 @@ type meter struct {
 	postponed            postponed
 	// pause is how many batches are not postponed, since postponing has not paid.
 	pause int
+	// row is how many batches were taken since nothing was in flight.
+	row int
 
 	counters
 }

@@ -26,6 +26,11 @@ func worthYielding(concurrency int, gathered bool) bool {
 	return concurrency >= crowd || !gathered && !Alone(concurrency)
 }
 
+// burst is how many batches in a row, since nothing was in flight, are written without
+// yielding if postponing has not paid. Who yields for a few others that have something else to
+// do is only delayed by that, unless they keep the connection busy.
+const burst = 8
+
 // worthYieldingAgain decides whether a writer that has yielded does so again, if requests
 // have come meanwhile. several is whether the callers send to other servers, too: they come
 // from all of them, so that a batch for one of them grows slowly.

@@ -58,8 +58,9 @@ func TestYieldWithFew(t *testing.T) {
 		yields bool
 	}{
 		"postponing gathers them":               {func(*Queue) {}, false},
-		"it has not paid":                       {func(q *Queue) { q.pause = postponePause }, true},
-		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.head = postponePause, nil }, false},
+		"it has not paid":                       {func(q *Queue) { q.pause, q.row = postponePause, burst }, true},
+		"it has not paid, in a burst":           {func(q *Queue) { q.pause, q.row = postponePause, burst-1 }, false},
+		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.row, q.head = postponePause, burst, nil }, false},
 		"the server is far away":                {func(q *Queue) { q.usual = postponeMost + 1 }, true},
 		"the loop reads":                        {func(q *Queue) { q.reading = readLoop }, true},
 		"no batch is to wait":                   {func(q *Queue) { q.postpones = false }, true},
@@ -70,4 +71,19 @@ func TestYieldWithFew(t *testing.T) {
 		c.alter(q)
 		require.Equal(t, c.yields, q.StartYield() != 0, name)
 	}
+}
+
+// A burst begins when a batch is taken while nothing is in flight.
+func TestBatchesInARow(t *testing.T) {
+	m := inFlightModel()
+	require.Equal(t, 1, m.q.row)
+	m.age = 2 * postponeMost // so that nothing is postponed
+	for _, step := range []string{"call", "take", "wrote"} {
+		m.do(step)
+	}
+	require.Equal(t, 2, m.q.row)
+	for _, step := range []string{"answer", "answer", "pass", "call", "write", "take"} {
+		m.do(step)
+	}
+	require.Equal(t, 1, m.q.row)
 }

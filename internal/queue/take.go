@@ -135,6 +135,10 @@ func (q *Queue) fly(b *Batch) {
 		q.pending++
 		q.gate.own++
 	}
+	if q.head == nil {
+		q.row = 0
+	}
+	q.row++
 	q.push(b)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
