@@ -201,6 +201,20 @@ func (c Case) fits(d peer.Driver) bool {
 	return true
 }
 
+// limitID is the ID of the limit that bounds the case: none, if it is of another kind than
+// SET and GET on one server at hand.
+func (c Case) limitID() string {
+	if c.Task != "" || c.Cluster || c.TLS || c.Delay > 0 {
+		return ""
+	}
+	all := allCases()
+	i := slices.IndexFunc(all, func(l Case) bool { return l.Kind == limit && l.Size == c.Size })
+	if i < 0 {
+		return ""
+	}
+	return all[i].ID
+}
+
 // callersOf is Callers, but 1 for the floor behind a delay: there it says what
 // the round trip really is.
 func (c Case) callersOf(d peer.Driver) int {

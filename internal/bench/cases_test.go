@@ -72,3 +72,15 @@ func TestQuickFitsItsBudget(t *testing.T) {
 	assert.Greater(t, d, 200*time.Millisecond, "measurements get too short")
 	assert.Less(t, d, 10*time.Second)
 }
+
+func TestLimitOfTheSameSize(t *testing.T) {
+	for id, want := range map[string]string{
+		"c1": "limit-16", "many100-c4": "limit-16", "procs8-c128": "limit-16",
+		"1k-c128": "limit-1k", "16k-c64": "limit-16k",
+		"cluster-c8": "", "tls-c8": "", "delay-1ms": "", "queue-c8": "",
+	} {
+		c, ok := find(id)
+		require.True(t, ok, id)
+		assert.Equal(t, want, c.limitID(), id)
+	}
+}

@@ -41,7 +41,8 @@ func (r report) markdown() string {
 	b.WriteString("\n## Targets\n\n")
 	b.WriteString(r.targetTable())
 	b.WriteString("\n## Nanoseconds per request\n\n")
-	b.WriteString("In brackets: the ratio to the best peer of the row. Less is better.\n\n")
+	b.WriteString("In brackets: the ratio to the best peer of the row. Less is better. Beside them what is left:\n" +
+		"redis-benchmark with values of the same size, and the processor time of redispipe's requests.\n\n")
 	b.WriteString(r.overview())
 	b.WriteString("\n## Everything measured\n")
 	for _, c := range allCases() {
@@ -82,30 +83,36 @@ func (r report) targetTable() string {
 }
 
 // overview is the table of the closed loop: a row for each case, a column for
-// each client.
+// each client, the server's limit, and what our requests take of processors.
 func (r report) overview() string {
-	columns := r.clients(func(c Case) bool { return c.Kind == closedLoop || c.Kind == limit })
-	t := table{append([]string{"case"}, columns...)}
+	columns := r.clients(func(c Case) bool { return c.Kind == closedLoop })
+	head := append([]string{"case"}, columns...)
+	t := table{append(head, limitName, "client CPU", "Redis CPU")}
 	for _, c := range allCases() {
-		if c.Kind != closedLoop && c.Kind != limit || !r.has(c.ID) {
+		if c.Kind != closedLoop || !r.has(c.ID) {
 			continue
 		}
 		row := []string{c.Text}
 		best, _, compare := r.best(c.ID, nsPerOp)
 		for _, client := range columns {
-			x, ok := r.median(c.ID, client, nsPerOp)
-			switch {
-			case !ok:
-				row = append(row, "–")
-			case compare:
-				row = append(row, fmt.Sprintf("%s (%.2f)", number(x), x/best))
-			default:
-				row = append(row, number(x))
+			cell := r.cell(c.ID, client, nsPerOp)
+			if x, ok := r.median(c.ID, client, nsPerOp); ok && compare {
+				cell += fmt.Sprintf(" (%.2f)", x/best)
 			}
+			row = append(row, cell)
 		}
-		t = append(t, row)
+		t = append(t, append(row, r.cell(c.limitID(), limitName, nsPerOp),
+			r.cell(c.ID, ours, clientCPU), r.cell(c.ID, ours, serverCPU)))
 	}
 	return t.String()
+}
+
+// cell is a figure, or a dash where it was not measured.
+func (r report) cell(caseID, client string, m metric) string {
+	if x, ok := r.median(caseID, client, m); ok {
+		return number(x)
+	}
+	return "–"
 }
 
 // details is a case's table: a row for each client, a column for each metric.
@@ -128,11 +135,7 @@ func (r report) details(c Case) string {
 	for _, client := range clients {
 		row := []string{client}
 		for _, m := range metrics {
-			if x, ok := r.median(c.ID, client, m); ok {
-				row = append(row, number(x))
-			} else {
-				row = append(row, "–")
-			}
+			row = append(row, r.cell(c.ID, client, m))
 		}
 		t = append(t, row)
 	}
