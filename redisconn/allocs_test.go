@@ -22,6 +22,7 @@ func TestAllocations(t *testing.T) {
 	value := strings.Repeat("v", 16)
 	body := make([]byte, 0, 64)
 	var number int64
+	var popped [][]byte
 	for name, c := range map[string]struct {
 		most float64
 		do   func() error
@@ -29,7 +30,13 @@ func TestAllocations(t *testing.T) {
 		"SET":            {0, func() error { return redis.AsError(sync.Do("SET", "key", value)) }},
 		"GET":            {2, func() error { return redis.AsError(sync.Do("GET", "key")) }},
 		"GET into bytes": {0, func() error { return sync.DoInto(&body, "GET", "key") }},
-		"INCR into int":  {0, func() error { return sync.DoInto(&number, "INCR", "number") }},
+		"BLPOP into bytes": {27, func() error {
+			if err := redis.AsError(sync.Do("RPUSH", "list", value)); err != nil {
+				return err
+			}
+			return sync.DoInto(&popped, "BLPOP", "list", 1)
+		}},
+		"INCR into int": {0, func() error { return sync.DoInto(&number, "INCR", "number") }},
 	} {
 		require.NoError(t, c.do())
 		got := testing.AllocsPerRun(1000, func() {

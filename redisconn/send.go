@@ -46,10 +46,10 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 
 // sendOne sends a request by itself: to the shared connection, or past it if it blocks.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
+	if c.leavesShared(r) {
+		return c.block(r, cb, n, asking)
+	}
 	if err := c.checkEncoded(r, 0); err != nil {
-		if c.leavesShared(r) {
-			return c.block(r, cb, n, asking)
-		}
 		return err
 	}
 	one := [1]*wire.Request{r}

@@ -57,10 +57,13 @@ type Pool struct {
 // turn is what somebody has in the pool who wants a connection: a place, or one among those
 // who wait.
 type turn struct {
-	// granted gets what comes with the place: an idle connection, or nil if one is to be
-	// made.
+	// conn is what came with a place that was granted at once: an idle connection, or nil if
+	// one is to be made.
+	conn *Conn
+	// waiting, of Pool.waiting, is set if it was not granted at once: granted gets what comes
+	// with the place.
+	waiting *list.Element
 	granted chan *Conn
-	waiting *list.Element // of Pool.waiting; nil: the place was granted at once
 }
 
 // New makes a pool, which is drained when ctx ends.
@@ -75,7 +78,6 @@ func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *
 
 // enter grants a place, or has the caller wait for one.
 func (p *Pool) enter() (*turn, *errorx.Error) {
-	t := &turn{granted: make(chan *Conn, 1)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -83,18 +85,21 @@ func (p *Pool) enter() (*turn, *errorx.Error) {
 		return nil, peer.Closed(p.ctx)
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
 		p.places++
-		t.granted <- p.lastIdleLocked()
+		return &turn{conn: p.lastIdleLocked()}, nil
 	case p.waiting.Len() >= p.config.Queue:
 		return nil, redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
-	default:
-		t.waiting = p.waiting.PushBack(t)
 	}
+	t := &turn{granted: make(chan *Conn, 1)}
+	t.waiting = p.waiting.PushBack(t)
 	return t, nil
 }
 
 // await waits until ctx is done for the place of a turn, and returns what comes with it. Who is
 // refused one calls left.
 func (p *Pool) await(ctx context.Context, t *turn) (c *Conn, refused *errorx.Error) {
+	if t.waiting == nil {
+		return t.conn, nil
+	}
 	select {
 	case c = <-t.granted:
 		return c, nil

@@ -19,8 +19,8 @@ func entered(t *testing.T, p *Pool) *turn {
 // granted takes what a turn was granted at once.
 func granted(t *testing.T, turn *turn) *Conn {
 	t.Helper()
-	require.Len(t, turn.granted, 1)
-	return <-turn.granted
+	require.Nil(t, turn.waiting)
+	return turn.conn
 }
 
 func requireClosed(t *testing.T, ch <-chan struct{}, closed bool) {
