@@ -25,6 +25,9 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 		if err != nil {
 			return nil, err
 		}
+		if err := ctx.Err(); err != nil { // as a dialer of sockets
+			return nil, err
+		}
 		if to.nodes == nil {
 			return newConn(to), nil
 		}

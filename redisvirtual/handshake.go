@@ -28,17 +28,17 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		c.answer(appendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
 		return true
 	}
+	if name != nil {
+		c.name = *name
+	}
 	if cr != nil {
 		matches, known := c.authenticates(*cr)
 		if !known {
 			return false
 		}
 		if !matches {
-			return c.pass(r)
+			return c.passAs("HELLO", r)
 		}
-	}
-	if name != nil {
-		c.name = *name
 	}
 	c.protocol = protocol
 	if protocol != c.to.protocol {
@@ -85,14 +85,14 @@ func (c *conn) auth(r *wire.Request) (done bool) {
 	case 2:
 		cr.Username, cr.Password = text(args[0]), text(args[1])
 	default:
-		return c.pass(r) // for the server's words
+		return c.passAs("AUTH", r) // for the server's words
 	}
 	matches, known := c.authenticates(cr)
 	switch {
 	case !known:
 		return false
 	case !matches:
-		return c.pass(r)
+		return c.passAs("AUTH", r)
 	}
 	c.answer([]byte(okFrame))
 	return true

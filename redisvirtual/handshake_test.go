@@ -2,7 +2,9 @@ package redisvirtual
 
 import (
 	"context"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // HELLO tells of the protocol of the shared connection, and refuses another one as a server
@@ -76,6 +79,73 @@ func TestAuth(t *testing.T) {
 		v.say(words("AUTH", "shared", "wrong"))
 		require.True(t, strings.HasPrefix(v.frame(), "-WRONGPASS"))
 	}
+}
+
+// Who gives other credentials is not the shared connection's user for a moment, whether the server
+// takes them or not. The shared connection's are not sent on their socket.
+func TestAuthAsOther(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{Password: "secret"})
+	var mu sync.Mutex
+	var sockets []*spy
+	for _, protocol := range []int{2, 3} {
+		conn := connect(t, server.Addr(), redisconn.Opts{Protocol: protocol, Password: "secret", DB: 2, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, addr)
+			mu.Lock()
+			defer mu.Unlock()
+			sockets = append(sockets, &spy{Conn: c})
+			return sockets[len(sockets)-1], err
+		}})
+		admin := redis.Sync{S: conn}
+		require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "other", "on", ">word", "~*", "+@all"))
+		require.Equal(t, "OK", admin.Do("SET", "mine", "two"))
+		shared := len(sockets)
+		for _, c := range []struct{ say, answer, then string }{
+			{words("AUTH", "other", "word"), okFrame, "$5\r\nother\r\n"},
+			{words("AUTH", "other", "wrong"), "-WRONGPASS ", "-NOAUTH "},
+			{words("AUTH", "one", "two", "three"), "-ERR syntax error", "-NOAUTH "},
+			{words("HELLO", "2", "AUTH", "other", "word", "SETNAME", "b"), "*14", "$5\r\nother\r\n"},
+			{words("HELLO", "2", "AUTH", "other", "wrong"), "-WRONGPASS ", "-NOAUTH "},
+		} {
+			v := over(t, conn)
+			v.say(words("CLIENT", "SETNAME", "a"))
+			v.hear(okFrame)
+			v.say(c.say + words("ACL", "WHOAMI") + words("GET", "mine"))
+			require.Contains(t, v.frame(), c.answer)
+			require.Contains(t, v.frame(), c.then)
+			if c.then[0] == '-' {
+				require.Contains(t, v.frame(), "-NOAUTH ")
+				continue
+			}
+			v.hear("$3\r\ntwo\r\n")
+			v.say(words("CLIENT", "GETNAME"))
+			require.Contains(t, "$1\r\na\r\n$1\r\nb\r\n", v.frame())
+		}
+		require.Len(t, sockets, shared+5)
+		for _, s := range sockets[shared:] {
+			require.NotContains(t, s.said(), "secret")
+		}
+		sockets = nil
+	}
+}
+
+// spy keeps what is written to a socket.
+type spy struct {
+	net.Conn
+	mu  sync.Mutex
+	out []byte
+}
+
+func (s *spy) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	s.out = append(s.out, p...)
+	s.mu.Unlock()
+	return s.Conn.Write(p)
+}
+
+func (s *spy) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.out)
 }
 
 type virtualConn = conn

@@ -1,10 +1,12 @@
 package redisvirtual
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"net"
+	"strconv"
+
+	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -12,9 +14,19 @@ import (
 )
 
 // pass gives the client a socket of its own, for good, and sends the request there. What WATCH
-// has said can't be said again. Write waits until that is done: what others do behind it comes
-// after a SUBSCRIBE.
+// has said can't be said again.
 func (c *conn) pass(r *wire.Request) (done bool) {
+	return c.leave(r, c.dial, r.Buf)
+}
+
+// passAs is pass of AUTH or HELLO of a user that is not the shared connection's.
+func (c *conn) passAs(name string, r *wire.Request) (done bool) {
+	return c.leave(r, func() (net.Conn, error) { return c.dialAs(name, r) }, nil)
+}
+
+// leave has everything go through the socket that open makes, beginning with out. Write waits until
+// that is done: what others do behind it comes after a SUBSCRIBE.
+func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.watching:
 		c.answer(appendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
@@ -23,7 +35,7 @@ func (c *conn) pass(r *wire.Request) (done bool) {
 		c.leaving = true
 		return false
 	}
-	own, err := c.dial()
+	own, err := open()
 	if err != nil {
 		f := newFlight(c)
 		f.reply()
@@ -43,30 +55,54 @@ func (c *conn) pass(r *wire.Request) (done bool) {
 		_ = own.Close()
 		return true
 	}
-	if _, err := own.Write(r.Buf); err != nil {
+	if _, err := own.Write(out); err != nil && len(out) > 0 {
 		c.broken(err)
 	}
 	return true
 }
 
-// dial dials a socket as the shared one was, and says on it what the client has said. Close, and
-// the time that connecting may take, bound all of it.
+// dial dials a socket as the shared one was, and says on it what the client has said.
 func (c *conn) dial() (net.Conn, error) {
+	open := func(d *dial.Dialer, ctx context.Context) (*dial.Socket, *errorx.Error) { return d.Open(ctx) }
+	return c.open(open, func(s *socket) error {
+		_, err := s.exchange(c.history(""))
+		return err
+	})
+}
+
+// dialAs dials a socket for the user that r, an AUTH or HELLO, names, and answers r. The
+// credentials of the shared connection are not sent there: whoever is refused stays nobody.
+func (c *conn) dialAs(name string, r *wire.Request) (net.Conn, error) {
+	var answer []byte
+	own, err := c.open((*dial.Dialer).OpenSilent, func(s *socket) (err error) {
+		if answer, err = s.exchange(r.Buf, 1); err == nil && answer[0] != '-' {
+			_, err = s.exchange(c.history(name))
+		}
+		return err
+	})
+	if err == nil {
+		c.answer(answer)
+	}
+	return own, err
+}
+
+// open makes a socket, and has greet say on it what is to be said. Close, and the time that
+// connecting may take, bound all of it.
+func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *errorx.Error), greet func(*socket) error) (net.Conn, error) {
 	dialer, err := c.to.dialer()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(c.context(), dialer.Timeout)
 	defer cancel()
-	greeted, failure := dialer.Open(ctx)
+	opened, failure := open(dialer, ctx)
 	if failure != nil {
 		return nil, failure
 	}
-	own := greeted.Conn
-	stop := context.AfterFunc(c.to.ctx, func() { _ = own.Close() })
-	s := &socket{Conn: own, stop: stop}
+	own := opened.Conn
+	s := &socket{Conn: own, dec: opened.Dec, stop: context.AfterFunc(c.to.ctx, func() { _ = own.Close() })}
 	over := context.AfterFunc(ctx, func() { _ = own.Close() })
-	if err := s.replay(c.history()); err != nil || !over() {
+	if err := greet(s); err != nil || !over() {
 		_ = s.Close()
 		return nil, cmp.Or(err, error(dial.ErrConnSetup.New("the handshake has not ended in time")))
 	}
@@ -74,14 +110,21 @@ func (c *conn) dial() (net.Conn, error) {
 }
 
 // history is what the client has said of its connection, and the server of a new socket does not
-// know.
-func (c *conn) history() (out []byte, replies int) {
+// know: greeted says by which request the client has greeted it, if it has.
+func (c *conn) history(greeted string) (out []byte, replies int) {
 	say := func(words ...string) {
 		out = appendWords(out, words)
 		replies++
 	}
-	if c.protocol != c.to.protocol {
-		say("HELLO", "2")
+	spoken := c.to.protocol
+	if greeted == "AUTH" {
+		spoken = 2
+	}
+	if c.protocol != spoken && greeted != "HELLO" {
+		say("HELLO", strconv.Itoa(c.protocol))
+	}
+	if greeted != "" && c.to.db != 0 {
+		say("SELECT", strconv.Itoa(c.to.db))
 	}
 	if c.name != "" {
 		say("CLIENT", "SETNAME", c.name)
@@ -98,25 +141,25 @@ func (c *conn) history() (out []byte, replies int) {
 // socket is one of a client's own. It ends with the sender, too.
 type socket struct {
 	net.Conn
+	dec  *resp.Decoder // until the client reads
 	stop func() bool
 }
 
-// replay says what was said before. That a server refuses it, as READONLY without a cluster, is
-// no matter.
-func (s *socket) replay(out []byte, replies int) error {
+// exchange sends requests, and returns the replies. That a server refuses one, as READONLY
+// without a cluster, is no matter.
+func (s *socket) exchange(out []byte, replies int) (frames []byte, err error) {
 	if replies == 0 {
-		return nil
+		return nil, nil
 	}
 	if _, err := s.Write(out); err != nil {
-		return dial.ErrConnSetup.Wrap(err, "writing the handshake")
+		return nil, dial.ErrConnSetup.Wrap(err, "writing the handshake")
 	}
-	d := resp.NewDecoder(bufio.NewReader(s.Conn), resp.Limits{})
 	for range replies {
-		if _, err := d.Decode(); err != nil {
-			return dial.ErrConnSetup.Wrap(err, "reading the handshake")
+		if frames, _, err = s.dec.AppendFrame(frames); err != nil {
+			return nil, dial.ErrConnSetup.Wrap(err, "reading the handshake")
 		}
 	}
-	return nil
+	return frames, nil
 }
 
 // Close implements net.Conn.

@@ -31,7 +31,22 @@ func New(ctx context.Context, config Config) *Dialer {
 // connection it takes those that are given. ctx, Timeout, and the end of the Dialer's
 // context bound all of it, whatever the user's functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
-	given := ctx
+	return d.open(ctx, func(ctx context.Context, s *Socket) (failure *errorx.Error) {
+		defer d.Begin()()
+		if s.Credentials, failure = d.Ask(ctx); failure == nil {
+			failure = s.greet(d.Timeout, append(d.steps(s.Credentials), steps...))
+		}
+		return failure
+	})
+}
+
+// OpenSilent dials and secures, as Open does, and says nothing to the server: for whoever
+// greets it with other credentials.
+func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
+	return d.open(ctx, func(context.Context, *Socket) *errorx.Error { return nil })
+}
+
+func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(given, d.Timeout)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
@@ -58,11 +73,7 @@ func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Erro
 	if d.Protocol != 3 {
 		s.Dec.OnlyRESP2()
 	}
-	defer d.Begin()()
-	if s.Credentials, failure = d.Ask(ctx); failure == nil {
-		failure = s.greet(d.Timeout, append(d.steps(s.Credentials), steps...))
-	}
-	if failure != nil {
+	if failure = greet(ctx, s); failure != nil {
 		_ = conn.Close()
 		if why := life.Reason(given); why != nil {
 			failure = errs.Because(failure, why)
