@@ -37,6 +37,14 @@ func (h *hooked) Unhook(wire.Ask) (inner Sender, hook func(Sender) Sender) {
 	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }
 }
 
+// Observe begins an operation of requests that are sent to what h hooks. end has the hook told how
+// it has ended, once, and is not held by it. It is for packages of this module: nobody else can
+// call it.
+func (h *hooked) Observe(_ wire.Ask, kind OperationKind, reqs []Request) (end func(res any, at wire.Place)) {
+	o := begin(context.Background(), &h.observer, operation(kind, reqs))
+	return o.endAside
+}
+
 // unhook returns the hooks of a sender, the outermost first, and what they wrap.
 func unhook(s Sender) (hooks []*observer, inner Sender) {
 	for {

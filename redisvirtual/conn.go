@@ -113,6 +113,9 @@ func (c *conn) gone() error {
 
 // push takes a flight among what is to be read. resolved says that it is answered.
 func (c *conn) push(f *flight, resolved bool) {
+	if !resolved && len(c.to.hooks) > 0 {
+		f.observe(c.to.hooks)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if resolved {

@@ -9,8 +9,9 @@ import (
 
 // Dialer returns a function that makes virtual connections over s: for Options.Dialer of
 // go-redis, and for whatever takes such a function. s is a *redispipe.Client, a
-// *redisconn.Connection, a *rediscluster.Cluster, or one of them with hooks, which see nothing
-// of what virtual connections send.
+// *redisconn.Connection, a *rediscluster.Cluster, or one of them with hooks. Those see each
+// request that goes to the shared connection or to a dedicated one, and MULTI to EXEC as a
+// transaction, without the values that they are answered with.
 //
 // Over a connection to one server it makes virtual connections to that, whatever the address.
 // Over a cluster, or a master with replicas, it is for clients that know of nodes, such as those
@@ -32,7 +33,7 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 			return newConn(to), nil
 		}
 		if node := to.at(addr); node != nil {
-			return newConn(serverOf(node)), nil
+			return newConn(node), nil
 		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}

@@ -69,3 +69,14 @@ func textOf(err *errorx.Error) string {
 	}
 	return err.Message()
 }
+
+// errorOf returns the error of a reply that was resolved with failure, or nil.
+func errorOf(r *reply, failure *errorx.Error) error {
+	switch {
+	case r.lost != nil:
+		return r.lost
+	case failure != nil:
+		return failure
+	}
+	return nil
+}

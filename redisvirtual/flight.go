@@ -30,7 +30,8 @@ type flight struct {
 	// told: the client was told that MULTI is done.
 	told bool
 	// blocks: the context of the connection ends the request.
-	blocks bool
+	blocks   bool
+	observed *observed // nil without hooks
 
 	// Guarded by conn.mu.
 	sending bool                // the sender has it still
@@ -138,6 +139,9 @@ func (f *flight) Resolve(res any, n uint64) {
 	}
 	if f.whole && int(n) == len(f.replies)-1 {
 		f.judge(r, res)
+	}
+	if f.observed != nil {
+		f.observed.end(int(n), errorOf(r, failure))
 	}
 	f.c.resolved(f, r, int(n))
 }

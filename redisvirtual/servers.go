@@ -24,34 +24,46 @@ type servers struct {
 	ctx    context.Context
 	// protocol and db are those of the shared sockets.
 	protocol, db int
+	hooks        []hook // around the sender, the outermost first
 }
 
 // serversOf returns the servers of a sender.
-func serversOf(s redis.Sender) (*servers, error) {
-	switch s := inside(s).(type) {
+func serversOf(s redis.Sender) (to *servers, err error) {
+	s, hooks := inside(s)
+	switch s := s.(type) {
 	case *redisconn.Connection:
-		return serverOf(s), nil
+		to = serverOf(s)
 	case *rediscluster.Cluster:
-		return clusterOf(s.Inner(wire.Ask{Held: s}), inner.NodesOf(s), s.Ctx())
+		to, err = clusterOf(s.Inner(wire.Ask{Held: s}), inner.NodesOf(s), s.Ctx())
 	case rediscluster.PolicyMan:
-		return clusterOf(s.Inner(wire.Ask{Held: s}), inner.NodesOf(s), s.Ctx())
+		to, err = clusterOf(s.Inner(wire.Ask{Held: s}), inner.NodesOf(s), s.Ctx())
 	default:
-		return nil, errSender.New("a %T has no virtual connections: give the connection, cluster or client inside", s)
+		err = errSender.New("a %T has no virtual connections: give the connection, cluster or client inside", s)
 	}
+	if err != nil {
+		return nil, err
+	}
+	to.hooks = hooks
+	return to, nil
 }
 
 // inside returns the sender that handles stand for, and hooks are around.
-func inside(s redis.Sender) redis.Sender {
+func inside(s redis.Sender) (_ redis.Sender, hooks []hook) {
 	for {
 		var within redis.Sender
 		switch asked := s.(type) {
 		case interface{ Delegate(wire.Ask) redis.Sender }:
 			within = asked.Delegate(wire.Ask{Held: s})
-		case interface{ Inside(wire.Ask) redis.Sender }:
-			within = asked.Inside(wire.Ask{Held: s})
+		case interface {
+			hook
+			Inside(wire.Ask) redis.Sender
+		}:
+			if within = asked.Inside(wire.Ask{Held: s}); within != nil {
+				hooks = append(hooks, asked)
+			}
 		}
 		if within == nil {
-			return s
+			return s, hooks
 		}
 		s = within
 	}
@@ -79,13 +91,15 @@ func (s *servers) greeting(d *dial.Dialer) { s.protocol, s.db = max(d.Protocol, 
 // several reports whether requests are routed by their keys.
 func (s *servers) several() bool { return s.conn == nil }
 
-// at returns the shared connection to the node with an address, or nil.
-func (s *servers) at(addr string) *redisconn.Connection {
+// at returns the node with an address, or nil.
+func (s *servers) at(addr string) *servers {
 	masters, replicas, _ := s.nodes.All()
 	for _, nodes := range [][]inner.Node{masters, replicas} {
 		for _, node := range nodes {
 			if node.Addr() == addr {
-				return node.(*redisconn.Connection)
+				to := serverOf(node.(*redisconn.Connection))
+				to.hooks = s.hooks
+				return to
 			}
 		}
 	}

@@ -64,6 +64,9 @@ func (c *conn) exchange(f *flight) {
 	session := c.session
 	c.mu.Unlock()
 	c.push(f, false)
+	if f.observed != nil {
+		f.AnsweredBy(session.Place())
+	}
 	left := 0
 	err := session.Exchange(c.context(), f.reqs, func(i int, res any) {
 		f.Resolve(res, uint64(i))

@@ -1,0 +1,74 @@
+package redisvirtual
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// hook is a hook around the sender.
+type hook interface {
+	Observe(a wire.Ask, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at wire.Place))
+}
+
+// observed is what hooks are told of the requests of a flight, whose future asks for the place.
+type observed struct {
+	ends  [][]func(res any, at wire.Place) // by request, and by hook, the innermost first
+	where sync.Mutex                       // guards at
+	at    wire.Place
+}
+
+// observe begins the operations that the requests of f are: one for each, or a transaction.
+func (f *flight) observe(hooks []hook) {
+	f.observed = &observed{ends: make([][]func(any, wire.Place), len(f.reqs))}
+	reqs := make([]redis.Request, len(f.reqs))
+	for i := range f.reqs {
+		f.reqs[i].Observed = f.Observes()
+		reqs[i] = redis.Request{Cmd: f.reqs[i].Cmd, Args: f.reqs[i].Args()}
+	}
+	for _, h := range hooks {
+		if f.whole {
+			f.observed.add(len(reqs)-1, h.Observe(wire.Ask{}, redis.OperationTransaction, reqs[1:len(reqs)-1]))
+			continue
+		}
+		for i := range reqs {
+			f.observed.add(i, h.Observe(wire.Ask{}, redis.OperationRequest, reqs[i:i+1]))
+		}
+	}
+}
+
+func (o *observed) add(i int, end func(any, wire.Place)) {
+	o.ends[i] = slices.Insert(o.ends[i], 0, end)
+}
+
+// end tells the hooks what the request of index n has ended with: an error, or a value, which
+// nobody decodes.
+func (o *observed) end(n int, err error) {
+	o.where.Lock()
+	at := o.at
+	o.where.Unlock()
+	for _, end := range o.ends[n] {
+		if err != nil {
+			end(err, at)
+		} else {
+			end(nil, at)
+		}
+	}
+}
+
+// Observes implements wire.Observer. Where the requests of a flight go to different servers, it is
+// not known which has answered which.
+func (f *flight) Observes() bool {
+	return f.observed != nil && (!f.c.to.several() || len(f.reqs) == 1)
+}
+
+// AnsweredBy implements wire.Observer.
+func (f *flight) AnsweredBy(at wire.Place) {
+	f.observed.where.Lock()
+	defer f.observed.where.Unlock()
+	f.observed.at = at
+}
+
+var _ wire.Observer = (*flight)(nil)

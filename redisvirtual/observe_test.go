@@ -1,0 +1,124 @@
+package redisvirtual
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// recorder is a hook that counts what it sees.
+type recorder struct {
+	mu    sync.Mutex
+	begun int
+	ended map[string]int
+	at    map[string]bool
+}
+
+func (h *recorder) Before(ctx context.Context, _ redis.Operation) context.Context {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun++
+	return ctx
+}
+
+func (h *recorder) After(_ context.Context, op redis.Operation, end redis.Completion) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended == nil {
+		h.ended, h.at = map[string]int{}, map[string]bool{}
+	}
+	kind := [...]string{redis.OperationRequest: "", redis.OperationTransaction: "transaction of "}[op.Kind]
+	h.ended[fmt.Sprint(kind, op.Requests, " ", op.Command, " ", end.Outcome)]++
+	h.at[end.Address] = true
+}
+
+// saw waits until as many operations have ended as have begun, and returns them.
+func (h *recorder) saw(t *testing.T) map[string]int {
+	t.Helper()
+	n := 0
+	require.Eventually(t, func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		n = 0
+		for _, times := range h.ended {
+			n += times
+		}
+		return n == h.begun
+	}, 20*time.Second, time.Millisecond)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ended
+}
+
+// Hooks are called once around each request that leaves the process, on whatever connection, and
+// around a transaction as a whole.
+func TestHooks(t *testing.T) {
+	conn := connect(t, server.Addr(), defaults)
+	outer, inner := &recorder{}, &recorder{}
+	v := over(t, redis.WithHook(redis.WithHook(conn, inner), outer))
+	v.say(words("CLIENT", "SETNAME", "me") + words("SELECT", "0") + words("DEL", "hooks") + words("INCR", "hooks") + words("INCR", "hooks") +
+		words("NOSUCH", "secret") + words("client", "list") + words("LPUSH", "hooks", "x"))
+	v.hear(okFrame + okFrame + ":0\r\n:1\r\n:2\r\n")
+	for range 3 {
+		v.frame()
+	}
+	v.say(words("BLPOP", "hooks:none", "0.001") + words("MULTI") + words("INCR", "hooks") + words("INCR", "hooks") + words("EXEC"))
+	v.hear("*-1\r\n" + okFrame + queuedFrame + queuedFrame + "*2\r\n:3\r\n:4\r\n")
+	v.say(words("WATCH", "hooks") + words("INCR", "hooks") + words("MULTI") + words("GET", "hooks") + words("PING") + words("EXEC"))
+	v.hear(okFrame + ":5\r\n" + okFrame + queuedFrame + queuedFrame + "*-1\r\n")
+	v.say(words("SUBSCRIBE", "hooks"))
+	v.frame()
+	for _, h := range []*recorder{outer, inner} {
+		require.Equal(t, map[string]int{
+			"1 DEL value": 1, "1 INCR value": 3, "1 NOSUCH refused": 1, "1 CLIENT LIST value": 1, "1 LPUSH refused": 1, "1 BLPOP value": 1,
+			"transaction of 2 INCR value": 1, "1 WATCH value": 1, "transaction of 2  value": 1,
+		}, h.saw(t))
+		require.Equal(t, map[string]bool{server.Addr(): true}, h.at)
+	}
+}
+
+// A hook is told of a request that was lost, and which server has answered, in a cluster, too.
+func TestHooksOfFailures(t *testing.T) {
+	proxy := proxied(t)
+	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: -1})
+	h := &recorder{}
+	v := over(t, redis.WithHook(conn, h))
+	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtRequestID("visits")})
+	v.say(words("INCR", "visits"))
+	_, err := v.r.ReadByte()
+	require.Error(t, err)
+	require.Equal(t, map[string]int{"1 INCR unknown": 1}, h.saw(t))
+
+	nodes := testbed.NewCluster(t)
+	cluster, err := rediscluster.NewCluster(context.Background(), nodes.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	defer cluster.Close()
+	h = &recorder{}
+	v = over(t, redis.WithHook(cluster, h))
+	for i := range 50 {
+		v.say(words("SET", fmt.Sprint("key", i), "v"))
+		v.hear(okFrame)
+	}
+	v.say(words("GET", "key1") + words("GET", "key2"))
+	v.hear("$1\r\nv\r\n$1\r\nv\r\n")
+	require.Equal(t, map[string]int{"1 SET value": 50, "1 GET value": 2}, h.saw(t))
+	require.Subset(t, append(nodes.Addrs(), ""), keys(h.at))
+	require.Len(t, h.at, 4, "three masters, and those that nobody knows")
+}
+
+func keys(m map[string]bool) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
