@@ -30,6 +30,13 @@ var (
 		})
 		return rdb
 	}
+	_ = func(shared *rediscluster.Cluster, sentinels []string) *goredis.Client {
+		rdb := goredis.NewFailoverClient(&goredis.FailoverOptions{
+			MasterName: "mymaster", SentinelAddrs: sentinels,
+			Dialer: redisvirtual.Dialer(shared), // of rediscluster.NewSentinel
+		})
+		return rdb
+	}
 	_ = func(cluster *rediscluster.Cluster) *goredis.Client {
 		rdb := goredis.NewClient(&goredis.Options{
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return redisvirtual.Conn(cluster), nil },

@@ -1,0 +1,69 @@
+package virtualpeers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// go-redis that knows of a cluster goes over the shared connection to each node, follows slots that
+// move, and reads from replicas.
+func TestCluster(t *testing.T) {
+	nodes := testbed.NewCluster(t)
+	ctx := context.Background()
+	shared, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
+		HostOpts: redisconn.Opts{IOTimeout: 20 * time.Second}, Logger: rediscluster.NoopLogger{},
+	})
+	require.NoError(t, err)
+	defer shared.Close()
+	for _, replicas := range []bool{false, true} {
+		dialed := &sockets{dial: redisvirtual.Dialer(shared), to: map[string]bool{}}
+		rdb := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: nodes.Addrs()[:1], Dialer: dialed.DialContext, ReadTimeout: time.Minute, PoolSize: 100, RouteRandomly: replicas,
+		})
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				key := fmt.Sprint("cluster:", replicas, i)
+				for n := range 300 {
+					if got, err := rdb.Incr(ctx, key).Result(); err != nil || got != int64(n+1) {
+						t.Error(got, err)
+						return
+					}
+				}
+			})
+		}
+		for i := range 8 {
+			slot, err := nodes.Slot(fmt.Sprint("cluster:", replicas, i))
+			require.NoError(t, err)
+			owner, err := nodes.Owner(slot)
+			require.NoError(t, err)
+			masters, err := nodes.Masters()
+			require.NoError(t, err)
+			to := masters[0]
+			if to == owner {
+				to = masters[1]
+			}
+			require.NoError(t, nodes.MoveSlot(slot, to))
+		}
+		all.Wait()
+		for i := range 8 {
+			key := fmt.Sprint("cluster:", replicas, i)
+			require.Eventually(t, func() bool { return rdb.Get(ctx, key).Val() == "300" }, time.Minute, time.Millisecond)
+			_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Incr(ctx, key).Err() })
+			require.NoError(t, err)
+		}
+		require.Empty(t, dialed.to)
+		require.NoError(t, rdb.Close())
+	}
+}
