@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -24,14 +25,14 @@ func TestCluster(t *testing.T) {
 	v := over(t, cluster)
 	for i := range 50 {
 		v.say(words("SET", fmt.Sprint("key", i), "v"))
-		v.hear(okFrame)
+		v.hear(frames.OK)
 	}
 	v.say(words("MGET", "a", "b"))
 	v.hear("-CROSSSLOT Keys in request don't hash to the same slot\r\n")
 	v.say(words("MULTI") + words("INCR", "{t}a") + words("INCR", "{t}b") + words("EXEC"))
-	v.hear(okFrame + queuedFrame + queuedFrame + "*2\r\n:1\r\n:1\r\n")
+	v.hear(frames.OK + frames.Queued + frames.Queued + "*2\r\n:1\r\n:1\r\n")
 	v.say(words("WATCH", "{t}a") + words("SET", "{t}a", "7") + words("MULTI") + words("INCR", "{t}a") + words("EXEC") + words("GET", "{t}a"))
-	v.hear(okFrame + okFrame + okFrame + queuedFrame + "*-1\r\n$1\r\n7\r\n")
+	v.hear(frames.OK + frames.OK + frames.OK + frames.Queued + "*-1\r\n$1\r\n7\r\n")
 	v.say(words("BLPOP", "none", "0.001"))
 	v.hear("*-1\r\n")
 

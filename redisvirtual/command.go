@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -39,7 +41,7 @@ func (c *conn) command(buf []byte) (done bool) {
 
 // describe makes r the request that buf is.
 func (c *conn) describe(r *wire.Request, buf []byte) *command.Info {
-	name := firstWord(buf)
+	name := incoming.Name(buf)
 	info := lookup(name)
 	cmd, args := "?", []any(nil)
 	switch {
@@ -47,9 +49,9 @@ func (c *conn) describe(r *wire.Request, buf []byte) *command.Info {
 		if len(name) > 0 && len(name) <= 32 && bytes.IndexFunc(name, strange) < 0 {
 			cmd = string(name)
 		}
-		args = wordsOf(buf)
+		args = incoming.Words(buf)
 	case c.to.several() || info.Is(command.Container) || info.Class != command.Ordinary:
-		cmd, args = info.Name, wordsOf(buf)
+		cmd, args = info.Name, incoming.Words(buf)
 	default:
 		cmd = info.Name
 	}
@@ -72,28 +74,6 @@ func lookup(name []byte) *command.Info {
 
 func strange(r rune) bool { return r <= ' ' || r > '~' }
 
-// firstWord returns the first word of a request that was scanned.
-func firstWord(buf []byte) []byte {
-	at := bytes.IndexByte(buf, '\n') + 1
-	n := 0
-	for at++; buf[at] != '\r'; at++ {
-		n = n*10 + int(buf[at]-'0')
-	}
-	return buf[at+2:][:n]
-}
-
-// wordsOf returns the words of a request behind the first one.
-func wordsOf(buf []byte) []any {
-	r := wire.Request{Buf: buf}
-	args := make([]any, 0, r.Words()-1)
-	for i, word := range r.All {
-		if i > 0 {
-			args = append(args, word)
-		}
-	}
-	return args
-}
-
 // unusual deals with a request that does not just go to the server.
 func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	name := ""
@@ -105,7 +85,7 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	}
 	switch name {
 	case "QUIT":
-		c.answer([]byte(okFrame))
+		c.answer([]byte(frames.OK))
 		c.quit = true
 		c.end()
 		return true
@@ -124,7 +104,7 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	case name == "WATCH" || c.watching:
 		return c.inSession(name, r)
 	case name == "UNWATCH":
-		c.answer([]byte(okFrame))
+		c.answer([]byte(frames.OK))
 		return true
 	case r.Shared == command.ChangesSession:
 		return c.pass(r)
@@ -150,11 +130,11 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 		return c.client(r)
 	case "READONLY", "READWRITE":
 		c.readOnly = name == "READONLY"
-		c.answer([]byte(okFrame))
+		c.answer([]byte(frames.OK))
 		return true, true
 	case "ASKING":
 		c.asking = true
-		c.answer([]byte(okFrame))
+		c.answer([]byte(frames.OK))
 		return true, true
 	case "MULTI":
 		if c.protocol != c.to.protocol {
@@ -163,7 +143,7 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 		c.tx = &transaction{}
 		return true, true
 	case "EXEC", "DISCARD":
-		c.answer(appendError(nil, "ERR "+name+" without MULTI"))
+		c.answer(frames.AppendError(nil, "ERR "+name+" without MULTI"))
 		return true, true
 	}
 	return false, false

@@ -8,8 +8,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // conn is a virtual connection. It has no goroutine, but for serve while that runs.
@@ -19,7 +19,7 @@ type conn struct {
 	// writing is held by Write. What follows is the writer's: that of Write, or serve's while
 	// serving is set.
 	writing  sync.Mutex
-	scan     scan
+	scan     incoming.Scan
 	batch    *flight // requests that are not sent yet
 	state            // what the client has said of its connection
 	served   bool    // serve is the writer, and nothing is unanswered
@@ -28,7 +28,7 @@ type conn struct {
 	passing  bool    // own is not nil
 
 	mu      sync.Mutex // guards the rest
-	in      []byte     // what is written, and not sent
+	in      []byte     // what is written, and not sent; who is the writer sets it, and may look
 	serving bool       // serve runs
 	session wire.Dedicated
 	own     net.Conn // what everything goes through from here on
@@ -109,97 +109,6 @@ func (c *conn) gone() error {
 		return net.ErrClosed
 	}
 	return nil
-}
-
-// push takes a flight among what is to be read. resolved says that it is answered.
-func (c *conn) push(f *flight, resolved bool) {
-	if !resolved && len(c.to.hooks) > 0 {
-		f.observe(c.to.hooks)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if resolved {
-		for i := range f.replies {
-			f.replies[i].done = true
-		}
-	} else {
-		c.unresolved += len(f.replies)
-		f.sending = true
-	}
-	switch {
-	case c.closed:
-		return
-	case c.head == nil:
-		c.head = f
-		if c.unresolved == len(f.replies) {
-			c.ran = false
-		}
-	default:
-		c.tail.next = f
-	}
-	c.tail = f
-	if resolved {
-		c.wakeReader()
-	}
-}
-
-// resolved takes a reply, the n-th of a flight, or knows that it does not come.
-func (c *conn) resolved(f *flight, r *reply, n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.done = true
-	c.unresolved--
-	lost := r.lost != nil
-	if !lost || !r.lost.HasTrait(redis.ErrTraitNotSent) {
-		c.ran = true
-	}
-	if lost && (c.failed == nil || c.failed.HasTrait(redis.ErrTraitNotSent)) {
-		c.failed = r.lost
-	}
-	if c.unresolved == 0 {
-		c.settled()
-	}
-	if f == c.head && n == f.read || c.unresolved == 0 && c.failed != nil {
-		c.wakeReader()
-	}
-}
-
-// settled tells serve that nothing is unanswered.
-func (c *conn) settled() {
-	if c.settling != nil {
-		close(c.settling)
-		c.settling = nil
-	}
-}
-
-// settle waits until nothing is unanswered. It returns false if the connection has ended.
-func (c *conn) settle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.unresolved > 0 && !c.closed {
-		settling := make(chan struct{})
-		c.settling = settling
-		c.mu.Unlock()
-		<-settling
-		c.mu.Lock()
-	}
-	return !c.closed && c.failed == nil && !c.ended
-}
-
-// failure is how the connection ends when all replies are known that come.
-func (c *conn) failure() error {
-	if c.ran {
-		return unknown(c.failed)
-	}
-	return notSent{c.failed}
-}
-
-// end has the client read the end of the connection behind the replies.
-func (c *conn) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
-	c.wakeReader()
 }
 
 // LocalAddr implements net.Conn: it is that of the socket.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/frames"
 )
 
 // What a socket answers, a virtual connection does: whole, byte by byte, and pipelined.
@@ -27,7 +29,7 @@ func TestConnAsSocket(t *testing.T) {
 	}
 	want := socketOf(t)
 	want.say(words("FLUSHALL"))
-	want.hear(okFrame)
+	want.hear(frames.OK)
 	var replies []string
 	for i, say := range script {
 		want.say(say)
@@ -42,7 +44,7 @@ func TestConnAsSocket(t *testing.T) {
 	clean := func() {
 		c := socketOf(t)
 		c.say(words("FLUSHALL"))
-		c.hear(okFrame)
+		c.hear(frames.OK)
 	}
 	t.Run("one by one", func(t *testing.T) {
 		clean()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -55,28 +56,9 @@ var _ net.Error = expired{}
 func refusedHere(frame []byte, err *errorx.Error) (_ []byte, lost *errorx.Error) {
 	switch {
 	case err.IsOfType(redis.ErrNoSlotKey):
-		return appendError(frame, "CROSSSLOT Keys in request don't hash to the same slot"), nil
+		return frames.AppendError(frame, "CROSSSLOT Keys in request don't hash to the same slot"), nil
 	case err.IsOfType(redis.ErrCommandForbidden), err.IsOfType(redis.ErrCommandFormat), err.IsOfType(redis.ErrArgumentType):
-		return appendError(frame, "ERR "+err.Message()), nil
+		return frames.AppendError(frame, "ERR "+err.Message()), nil
 	}
 	return frame, err
-}
-
-// textOf returns the whole text of an error that the server answered with.
-func textOf(err *errorx.Error) string {
-	if text, ok := err.Property(redis.EKText); ok {
-		return text.(string)
-	}
-	return err.Message()
-}
-
-// errorOf returns the error of a reply that was resolved with failure, or nil.
-func errorOf(r *reply, failure *errorx.Error) error {
-	switch {
-	case r.lost != nil:
-		return r.lost
-	case failure != nil:
-		return failure
-	}
-	return nil
 }

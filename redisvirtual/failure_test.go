@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -147,7 +148,7 @@ func TestCloseWithdraws(t *testing.T) {
 	stays.say(words("SET", "stays", "1"))
 	require.NoError(t, gone.Close())
 	close(dial)
-	stays.hear(okFrame)
+	stays.hear(frames.OK)
 	stays.say(words("EXISTS", "withdrawn", "stays"))
 	stays.hear(":1\r\n")
 }

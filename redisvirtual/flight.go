@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -135,13 +136,13 @@ func (f *flight) Resolve(res any, n uint64) {
 	case failure != nil && !failure.IsOfType(redis.ErrResult):
 		r.frame, r.lost = refusedHere(r.frame[:0], failure)
 	default:
-		r.frame = appendResult(r.frame[:0], res, f.c.to.protocol)
+		r.frame = frames.AppendResult(r.frame[:0], res, f.c.to.protocol)
 	}
 	if f.whole && int(n) == len(f.replies)-1 {
 		f.judge(r, res)
 	}
 	if f.observed != nil {
-		f.observed.end(int(n), errorOf(r, failure))
+		f.observed.end(int(n), r, failure)
 	}
 	f.c.resolved(f, r, int(n))
 }

@@ -5,27 +5,29 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // hello deals with HELLO. What it answers is the server's answer to HELLO without arguments,
 // which says what the shared socket speaks.
 func (c *conn) hello(r *wire.Request) (done bool) {
-	args := wordsOf(r.Buf)
+	args := incoming.Words(r.Buf)
 	protocol, name, cr, problem := helloArgs(args)
 	switch {
 	case problem != "":
-		c.answer(appendError(nil, problem))
+		c.answer(frames.AppendError(nil, problem))
 		return true
 	case protocol == 0:
 		protocol = c.protocol
 	case protocol != 2 && protocol != 3:
-		c.answer(appendError(nil, "NOPROTO unsupported protocol version"))
+		c.answer(frames.AppendError(nil, "NOPROTO unsupported protocol version"))
 		return true
 	}
 	if protocol > c.to.protocol {
 		// As a server that knows of no other protocol: clients go on without it.
-		c.answer(appendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
+		c.answer(frames.AppendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
 		return true
 	}
 	if name != nil {
@@ -77,7 +79,7 @@ func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, pr
 
 // auth deals with AUTH.
 func (c *conn) auth(r *wire.Request) (done bool) {
-	args := wordsOf(r.Buf)
+	args := incoming.Words(r.Buf)
 	var cr dial.Credentials
 	switch len(args) {
 	case 1:
@@ -94,7 +96,7 @@ func (c *conn) auth(r *wire.Request) (done bool) {
 	case !matches:
 		return c.passAs("AUTH", r)
 	}
-	c.answer([]byte(okFrame))
+	c.answer([]byte(frames.OK))
 	return true
 }
 
@@ -125,8 +127,8 @@ func plain(cr dial.Credentials) dial.Credentials {
 
 // selectDB deals with SELECT.
 func (c *conn) selectDB(r *wire.Request) (done bool) {
-	if args := wordsOf(r.Buf); len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db) {
-		c.answer([]byte(okFrame))
+	if args := incoming.Words(r.Buf); len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db) {
+		c.answer([]byte(frames.OK))
 		return true
 	}
 	return c.pass(r)
@@ -134,7 +136,7 @@ func (c *conn) selectDB(r *wire.Request) (done bool) {
 
 // client deals with those subcommands of CLIENT that are about the client's own connection.
 func (c *conn) client(r *wire.Request) (done, ours bool) {
-	args := wordsOf(r.Buf)
+	args := incoming.Words(r.Buf)
 	if len(args) == 0 {
 		return false, false
 	}
@@ -142,18 +144,18 @@ func (c *conn) client(r *wire.Request) (done, ours bool) {
 	case sub == "SETNAME" && len(args) == 2:
 		if name := text(args[1]); dial.ValidName(name) {
 			c.name = name
-			c.answer([]byte(okFrame))
+			c.answer([]byte(frames.OK))
 		} else {
-			c.answer(appendError(nil, "ERR Client names cannot contain spaces, newlines or special characters."))
+			c.answer(frames.AppendError(nil, "ERR Client names cannot contain spaces, newlines or special characters."))
 		}
 	case sub == "GETNAME" && len(args) == 1 && c.name != "":
-		c.answer(appendWord(nil, c.name))
+		c.answer(frames.AppendWord(nil, c.name))
 	case sub == "GETNAME" && len(args) == 1:
-		c.answer(appendNull(nil, c.protocol))
+		c.answer(frames.AppendNull(nil, c.protocol))
 	case sub == "SETINFO" && len(args) == 3:
-		c.answer([]byte(okFrame))
+		c.answer([]byte(frames.OK))
 	case command.Lookup("CLIENT "+sub) == nil: // it may change what others get, as pushes
-		c.answer(appendError(nil, "ERR unknown subcommand '"+text(args[0])+"'. Try CLIENT HELP."))
+		c.answer(frames.AppendError(nil, "ERR unknown subcommand '"+text(args[0])+"'. Try CLIENT HELP."))
 	default:
 		return false, false
 	}
@@ -167,6 +169,6 @@ func (c *conn) reset() (done bool) {
 	}
 	c.leaveSession()
 	c.state = state{protocol: 2, sendFailed: c.sendFailed}
-	c.answer([]byte(resetFrame))
+	c.answer([]byte(frames.Reset))
 	return true
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -65,7 +66,7 @@ func TestAuth(t *testing.T) {
 		conn := connect(t, server.Addr(), opts)
 		v := over(t, conn)
 		v.say(words("AUTH", "shared", "secret") + words("ACL", "WHOAMI"))
-		v.hear(okFrame + "$6\r\nshared\r\n")
+		v.hear(frames.OK + "$6\r\nshared\r\n")
 		require.Nil(t, v.Conn.(*virtualConn).own)
 		v = over(t, conn)
 		v.say(words("HELLO", "2", "AUTH", "shared", "secret", "SETNAME", "me") + words("CLIENT", "GETNAME"))
@@ -74,7 +75,7 @@ func TestAuth(t *testing.T) {
 		require.Nil(t, v.Conn.(*virtualConn).own)
 		v = over(t, conn)
 		v.say(words("CLIENT", "SETNAME", "me") + words("AUTH", "other", "word") + words("ACL", "WHOAMI") + words("CLIENT", "GETNAME"))
-		v.hear(okFrame + okFrame + "$5\r\nother\r\n$2\r\nme\r\n")
+		v.hear(frames.OK + frames.OK + "$5\r\nother\r\n$2\r\nme\r\n")
 		v = over(t, conn)
 		v.say(words("AUTH", "shared", "wrong"))
 		require.True(t, strings.HasPrefix(v.frame(), "-WRONGPASS"))
@@ -100,7 +101,7 @@ func TestAuthAsOther(t *testing.T) {
 		require.Equal(t, "OK", admin.Do("SET", "mine", "two"))
 		shared := len(sockets)
 		for _, c := range []struct{ say, answer, then string }{
-			{words("AUTH", "other", "word"), okFrame, "$5\r\nother\r\n"},
+			{words("AUTH", "other", "word"), frames.OK, "$5\r\nother\r\n"},
 			{words("AUTH", "other", "wrong"), "-WRONGPASS ", "-NOAUTH "},
 			{words("AUTH", "one", "two", "three"), "-ERR syntax error", "-NOAUTH "},
 			{words("HELLO", "2", "AUTH", "other", "word", "SETNAME", "b"), "*14", "$5\r\nother\r\n"},
@@ -108,7 +109,7 @@ func TestAuthAsOther(t *testing.T) {
 		} {
 			v := over(t, conn)
 			v.say(words("CLIENT", "SETNAME", "a"))
-			v.hear(okFrame)
+			v.hear(frames.OK)
 			v.say(c.say + words("ACL", "WHOAMI") + words("GET", "mine"))
 			require.Contains(t, v.frame(), c.answer)
 			require.Contains(t, v.frame(), c.then)
@@ -155,10 +156,10 @@ func TestDatabase(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{DB: 3})
 	v := over(t, conn)
 	v.say(words("SELECT", "3") + words("SET", "db", "three") + words("SELECT", "4") + words("GET", "db") + words("SELECT", "3") + words("GET", "db"))
-	v.hear(okFrame + okFrame + okFrame + "$-1\r\n" + okFrame + "$5\r\nthree\r\n")
+	v.hear(frames.OK + frames.OK + frames.OK + "$-1\r\n" + frames.OK + "$5\r\nthree\r\n")
 	w := over(t, conn)
 	w.say(words("MULTI") + words("SELECT", "4") + words("SELECT", "3") + words("EXEC"))
-	w.hear(okFrame + "-ERR Command not allowed inside a transaction\r\n" + queuedFrame + "-EXECABORT Transaction discarded because of previous errors.\r\n")
+	w.hear(frames.OK + "-ERR Command not allowed inside a transaction\r\n" + frames.Queued + "-EXECABORT Transaction discarded because of previous errors.\r\n")
 	w.say(words("GET", "db"))
 	w.hear("$5\r\nthree\r\n")
 }
@@ -168,14 +169,14 @@ func TestClient(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{ClientName: "shared"})
 	v, w := over(t, conn), over(t, conn)
 	v.say(words("CLIENT", "SETNAME", "mine") + words("CLIENT", "SETINFO", "LIB-NAME", "x") + words("CLIENT", "GETNAME"))
-	v.hear(okFrame + okFrame + "$4\r\nmine\r\n")
+	v.hear(frames.OK + frames.OK + "$4\r\nmine\r\n")
 	w.say(words("CLIENT", "GETNAME") + words("CLIENT", "MAINT_NOTIFICATIONS", "ON"))
 	w.hear("$-1\r\n-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP.\r\n")
 	require.Equal(t, []byte("shared"), redis.Sync{S: conn}.Do("CLIENT", "GETNAME"))
 	v.say(words("CLIENT", "REPLY", "OFF") + words("PING") + words("CLIENT", "REPLY", "ON"))
-	v.hear(okFrame)
+	v.hear(frames.OK)
 	w.say(words("CLIENT", "TRACKING", "ON", "BCAST") + words("PING"))
-	w.hear(okFrame + "+PONG\r\n")
+	w.hear(frames.OK + "+PONG\r\n")
 }
 
 // What a server sends unasked comes on a socket that is the client's own.
@@ -190,7 +191,7 @@ func TestSubscribe(t *testing.T) {
 	v.say(words("UNSUBSCRIBE") + words("GET", "none"))
 	v.hear("*3\r\n$11\r\nunsubscribe\r\n$4\r\nnews\r\n:0\r\n$-1\r\n")
 	w.say(words("MONITOR"))
-	w.hear(okFrame)
+	w.hear(frames.OK)
 	require.NoError(t, w.SetReadDeadline(time.Now()))
 	for { // others' requests, and then the deadline
 		if _, err := w.r.ReadByte(); err != nil {

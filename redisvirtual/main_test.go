@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -121,4 +122,4 @@ func (c *client) ends() {
 	require.ErrorIs(c.t, err, io.EOF)
 }
 
-func words(w ...string) string { return string(appendWords(nil, w)) }
+func words(w ...string) string { return string(frames.AppendWords(nil, w)) }

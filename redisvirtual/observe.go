@@ -4,14 +4,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
-
-// hook is a hook around the sender.
-type hook interface {
-	Observe(a wire.Ask, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at wire.Place))
-}
 
 // observed is what hooks are told of the requests of a flight, whose future asks for the place.
 type observed struct {
@@ -45,16 +42,19 @@ func (o *observed) add(i int, end func(any, wire.Place)) {
 
 // end tells the hooks what the request of index n has ended with: an error, or a value, which
 // nobody decodes.
-func (o *observed) end(n int, err error) {
+func (o *observed) end(n int, r *reply, refused *errorx.Error) {
 	o.where.Lock()
 	at := o.at
 	o.where.Unlock()
+	var res any
+	switch {
+	case r.lost != nil:
+		res = r.lost
+	case refused != nil:
+		res = refused
+	}
 	for _, end := range o.ends[n] {
-		if err != nil {
-			end(err, at)
-		} else {
-			end(nil, at)
-		}
+		end(res, at)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -23,7 +24,7 @@ func TestOrder(t *testing.T) {
 	}
 	for round := range rounds {
 		k := fmt.Sprintf("order:%d", round)
-		v.hear(":1\r\n:1\r\n*-1\r\n:1\r\n" + words(k, "b") + okFrame + okFrame + ":2\r\n" + okFrame + queuedFrame + "*-1\r\n$1\r\n2\r\n" + okFrame)
+		v.hear(":1\r\n:1\r\n*-1\r\n:1\r\n" + words(k, "b") + frames.OK + frames.OK + ":2\r\n" + frames.OK + frames.Queued + "*-1\r\n$1\r\n2\r\n" + frames.OK)
 	}
 }
 
@@ -82,12 +83,12 @@ func TestAllocs(t *testing.T) {
 func TestQueueRefused(t *testing.T) {
 	v := virtual(t)
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
-	v.hear(okFrame + "-ERR wrong number of arguments for 'get' command\r\n" + queuedFrame)
+	v.hear(frames.OK + "-ERR wrong number of arguments for 'get' command\r\n" + frames.Queued)
 	v.hear("-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
 	for _, say := range []string{words("MULTI"), words("GET"), words("PING")} {
 		v.say(say)
 		v.frame()
 	}
 	v.say(words("PING") + words("EXEC") + words("PING"))
-	v.hear(queuedFrame + "-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
+	v.hear(frames.Queued + "-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
 }

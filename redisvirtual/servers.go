@@ -27,6 +27,11 @@ type servers struct {
 	hooks        []hook // around the sender, the outermost first
 }
 
+// hook is a hook around the sender.
+type hook interface {
+	Observe(a wire.Ask, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at wire.Place))
+}
+
 // serversOf returns the servers of a sender.
 func serversOf(s redis.Sender) (to *servers, err error) {
 	s, hooks := inside(s)

@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -29,7 +30,7 @@ func (c *conn) passAs(name string, r *wire.Request) (done bool) {
 func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.watching:
-		c.answer(appendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
+		c.answer(frames.AppendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
 		return true
 	case !c.served:
 		c.leaving = true
@@ -113,7 +114,7 @@ func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *err
 // know: greeted says by which request the client has greeted it, if it has.
 func (c *conn) history(greeted string) (out []byte, replies int) {
 	say := func(words ...string) {
-		out = appendWords(out, words)
+		out = frames.AppendWords(out, words)
 		replies++
 	}
 	spoken := c.to.protocol

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -36,7 +37,7 @@ func silentAbout(t *testing.T, named chan<- struct{}) string {
 func TestSilentSocket(t *testing.T) {
 	v := over(t, connect(t, silentAbout(t, make(chan struct{}, 1)), redisconn.Opts{DialTimeout: 50 * time.Millisecond}))
 	v.say(words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x"))
-	v.hear(okFrame)
+	v.hear(frames.OK)
 	_, err := v.r.ReadByte()
 	require.Error(t, err)
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -27,9 +29,9 @@ func (c *conn) tell() {
 	tx := c.tx
 	for ; tx != nil && tx.told <= len(tx.ends); tx.told++ {
 		if tx.told == 0 {
-			c.answer([]byte(okFrame))
+			c.answer([]byte(frames.OK))
 		} else {
-			c.answer([]byte(queuedFrame))
+			c.answer([]byte(frames.Queued))
 		}
 	}
 }
@@ -48,10 +50,10 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 	c.tell()
 	switch name {
 	case "MULTI":
-		c.answer(appendError(nil, "ERR MULTI calls can not be nested"))
+		c.answer(frames.AppendError(nil, "ERR MULTI calls can not be nested"))
 		return true
 	case "WATCH":
-		c.answer(appendError(nil, "ERR WATCH inside MULTI is not allowed"))
+		c.answer(frames.AppendError(nil, "ERR WATCH inside MULTI is not allowed"))
 		return true
 	case "DISCARD":
 		if c.watching && !c.served {
@@ -59,11 +61,11 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 		}
 		c.leaveSession()
 		c.tx = nil
-		c.answer([]byte(okFrame))
+		c.answer([]byte(frames.OK))
 		return true
 	}
 	tx.refused = true
-	c.answer(appendError(nil, "ERR Command not allowed inside a transaction"))
+	c.answer(frames.AppendError(nil, "ERR Command not allowed inside a transaction"))
 	return true
 }
 
@@ -71,10 +73,10 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 func (c *conn) mayQueue(name string, r *wire.Request) bool {
 	switch name {
 	case "SELECT":
-		args := wordsOf(r.Buf)
+		args := incoming.Words(r.Buf)
 		return len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db)
 	case "CLIENT":
-		args := wordsOf(r.Buf)
+		args := incoming.Words(r.Buf)
 		if len(args) == 0 {
 			return true
 		}
@@ -96,7 +98,7 @@ func (c *conn) exec() (done bool) {
 		c.tell()
 		c.tx = nil
 		c.leaveSession()
-		c.answer(appendError(nil, "EXECABORT Transaction discarded because of previous errors."))
+		c.answer(frames.AppendError(nil, "EXECABORT Transaction discarded because of previous errors."))
 		return true
 	}
 	c.tx = nil

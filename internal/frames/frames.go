@@ -1,42 +1,45 @@
-package redisvirtual
+// Package frames makes the replies of virtual connections that no server has encoded.
+package frames
 
 import (
 	"math/big"
 	"strconv"
 	"strings"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Replies that are made here.
+// Replies of one line.
 const (
-	okFrame     = "+OK\r\n"
-	queuedFrame = "+QUEUED\r\n"
-	resetFrame  = "+RESET\r\n"
+	OK     = "+OK\r\n"
+	Queued = "+QUEUED\r\n"
+	Reset  = "+RESET\r\n"
 )
 
-// appendError appends an error reply, which is a line.
-func appendError(b []byte, text string) []byte {
+// AppendError appends an error reply, which is a line.
+func AppendError(b []byte, text string) []byte {
 	text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 	return append(append(append(b, '-'), text...), "\r\n"...)
 }
 
-// appendResult appends a result that was decoded already, as a server would have sent it: in
+// AppendResult appends a result that was decoded already, as a server would have sent it: in
 // sessions, and where a connection looks into all replies (Opts.Integrity, statistics of
 // requests). Types that decode to the same are sent as the most usual one: null of RESP2 as a
 // null string, a set as an array.
-func appendResult(b []byte, res any, protocol int) []byte {
+func AppendResult(b []byte, res any, protocol int) []byte {
 	switch r := res.(type) {
 	case nil:
-		return appendNull(b, protocol)
+		return AppendNull(b, protocol)
 	case string:
 		if strings.ContainsAny(r, "\r\n") { // of a verbatim string
-			return appendWord(b, r)
+			return AppendWord(b, r)
 		}
 		return append(append(append(b, '+'), r...), "\r\n"...)
 	case []byte:
-		return appendWord(b, r)
+		return AppendWord(b, r)
 	case int64:
 		return append(strconv.AppendInt(append(b, ':'), r, 10), "\r\n"...)
 	case bool:
@@ -52,41 +55,51 @@ func appendResult(b []byte, res any, protocol int) []byte {
 	case []any:
 		b = resp.AppendLength(append(b, '*'), int64(len(r)))
 		for _, el := range r {
-			b = appendResult(b, el, protocol)
+			b = AppendResult(b, el, protocol)
 		}
 		return b
 	case map[string]any:
 		b = resp.AppendLength(append(b, '%'), int64(len(r)))
 		for key, value := range r {
-			b = appendResult(appendWord(b, key), value, protocol)
+			b = AppendResult(AppendWord(b, key), value, protocol)
 		}
 		return b
 	case error:
 		if err := redis.AsErrorx(r); err.IsOfType(redis.ErrExecEmpty) {
-			return appendNull(b, protocol)
+			return AppendNull(b, protocol)
 		}
-		return appendError(b, textOf(redis.AsErrorx(r)))
+		return AppendError(b, textOf(redis.AsErrorx(r)))
 	}
-	return appendError(b, "ERR a reply that can't be passed on")
+	return AppendError(b, "ERR a reply that can't be passed on")
 }
 
-func appendNull(b []byte, protocol int) []byte {
+// AppendNull appends null, as the protocol has it for strings.
+func AppendNull(b []byte, protocol int) []byte {
 	if protocol == 3 {
 		return append(b, "_\r\n"...)
 	}
 	return append(b, "$-1\r\n"...)
 }
 
-func appendWord[W string | []byte](b []byte, word W) []byte {
+// AppendWord appends a string.
+func AppendWord[W string | []byte](b []byte, word W) []byte {
 	b = resp.AppendLength(append(b, '$'), int64(len(word)))
 	return append(append(b, word...), "\r\n"...)
 }
 
-// appendWords appends a request of these words.
-func appendWords[W string | []byte](b []byte, words []W) []byte {
+// AppendWords appends a request of these words.
+func AppendWords[W string | []byte](b []byte, words []W) []byte {
 	b = resp.AppendLength(append(b, '*'), int64(len(words)))
 	for _, word := range words {
-		b = appendWord(b, word)
+		b = AppendWord(b, word)
 	}
 	return b
+}
+
+// textOf returns the whole text of an error that the server answered with.
+func textOf(err *errorx.Error) string {
+	if text, ok := err.Property(redis.EKText); ok {
+		return text.(string)
+	}
+	return err.Message()
 }

@@ -1,29 +1,31 @@
-package redisvirtual
+package incoming
 
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/joomcode/redispipe/internal/frames"
 )
 
 // inline reads a request that is a line of words, as one types it to a server. It returns where
 // the line ends, 0 if that has not come, and the request as others are encoded: nil if there are
 // no words.
-func inline(buf []byte) (end int, encoded []byte, p problem) {
+func inline(buf []byte) (end int, encoded []byte, p Problem) {
 	i := bytes.IndexByte(buf[:min(len(buf), lineMost)], '\n')
 	switch {
 	case i < 0 && len(buf) >= lineMost:
 		return 0, nil, longInline
 	case i < 0:
-		return 0, nil, noProblem
+		return 0, nil, NoProblem
 	}
 	words, ok := split(bytes.TrimSuffix(buf[:i], []byte("\r")))
 	switch {
 	case !ok:
 		return 0, nil, unbalanced
 	case len(words) == 0:
-		return i + 1, nil, noProblem
+		return i + 1, nil, NoProblem
 	}
-	return i + 1, appendWords(nil, words), noProblem
+	return i + 1, frames.AppendWords(nil, words), NoProblem
 }
 
 // split splits a line into words, which may be in quotes. It is not ok if a quotation does not
