@@ -18,7 +18,6 @@ import (
 // Each session fails once, in itself, whoever notices first: the next one must
 // not be touched by what is left of it, and every request gets one outcome.
 func TestSessionsFollowEachOther(t *testing.T) {
-	t.Parallel()
 	s := testbed.NewServer(t)
 	var mu sync.Mutex
 	var socket net.Conn

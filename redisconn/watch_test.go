@@ -134,7 +134,6 @@ func TestWatchUnanswered(t *testing.T) {
 }
 
 func TestWatchContention(t *testing.T) {
-	t.Parallel()
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	const workers, rounds = 64, 20

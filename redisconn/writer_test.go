@@ -75,7 +75,6 @@ func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
 // What is called not sent never reached the server, and what did not begin to
 // be written is called not sent: to the request, wherever the write broke off.
 func TestNotSentIsExact(t *testing.T) {
-	t.Parallel()
 	for _, size := range []int{200, 1000, 100_000} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
 			s := newSlowServer(t, nil)
