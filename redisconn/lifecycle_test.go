@@ -74,12 +74,12 @@ func TestBackOffStartsAnew(t *testing.T) {
 			}
 			return nil
 		}}
-		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second, ReconnectPauseMax: time.Hour})
+		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second, ReconnectPauseMax: 10 * time.Minute})
 		down.Store(true)
 		_ = p.lastConn().Close()
-		time.Sleep(24 * time.Hour)
+		time.Sleep(4 * time.Hour)
 		down.Store(false)
-		time.Sleep(time.Hour)
+		time.Sleep(10 * time.Minute)
 		require.True(t, conn.ConnectedNow())
 		down.Store(true)
 		_ = p.lastConn().Close()
@@ -104,7 +104,7 @@ func TestBackInUseSoon(t *testing.T) {
 			return nil
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
-		for range 200 {
+		for range 50 {
 			down.Store(true)
 			_ = p.lastConn().Close()
 			time.Sleep(rand.N(time.Minute))
@@ -179,7 +179,7 @@ func TestNoReconnectAfterFirstFailure(t *testing.T) {
 
 // A pause that is meant to be for ever must not overflow into none.
 func TestPausesDoNotOverflow(t *testing.T) {
-	const often = 2 * 3600 * 1000 / 250 // twice as often as at the defaults
+	const often = 2 * 600 * 1000 / 250 // twice as often as at the defaults
 	for name, c := range map[string]struct {
 		opts redisconn.Opts
 		most int
@@ -194,7 +194,7 @@ func TestPausesDoNotOverflow(t *testing.T) {
 				p := &pipes{refuse: refuse}
 				c.opts.AsyncDial = true
 				conn, _ := connectPipes(t, p, c.opts)
-				time.Sleep(time.Hour)
+				time.Sleep(10 * time.Minute)
 				require.Less(t, len(p.dialed()), c.most)
 				require.NoError(t, conn.Ctx().Err(), "it never reconnects")
 			})

@@ -89,7 +89,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 			conns[i], err = redisconn.Connect(t.Context(), "pipe:1", opts)
 			require.NoError(t, err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Second) // some heartbeats
 		down := time.Now()
 		s.goDown(true)
 		time.Sleep(3 * time.Second)

@@ -75,7 +75,7 @@ func TestT30CallersLeave(t *testing.T) {
 	for range 4 {
 		resolvers.Go(s.resolve)
 	}
-	l.run(t, leaves(long(1_000_000, 100_000)), func(ctx context.Context, id int64) (any, error) {
+	l.run(t, leaves(long(1_000_000, 50_000)), func(ctx context.Context, id int64) (any, error) {
 		res := redis.SyncCtx{S: s}.Do(ctx, "ECHO", id)
 		return res, redis.AsError(res)
 	})
