@@ -353,8 +353,8 @@ func ClusterSetSlot(slot int, subcommand ClusterSetSlotSubcommand, options ...Cl
 //	CLUSTER SHARDS
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the total number of cluster nodes.
-func ClusterShards() Cmd[any] {
-	return Cmd[any]{request{name: "CLUSTER SHARDS"}}
+func ClusterShards() Cmd[[]redisreply.Shard] {
+	return Cmd[[]redisreply.Shard]{request{name: "CLUSTER SHARDS"}}
 }
 
 // ClusterSlaves is CLUSTER SLAVES: lists the replica nodes of a master node.
@@ -389,8 +389,8 @@ func ClusterSlotStats(filter ClusterSlotStatsFilter) Cmd[any] {
 // Since Redis 3.0.0. Complexity: O(N) where N is the total number of Cluster nodes.
 //
 // Deprecated: since Redis 7.0.0, use CLUSTER SHARDS.
-func ClusterSlots() Cmd[any] {
-	return Cmd[any]{request{name: "CLUSTER SLOTS"}}
+func ClusterSlots() Cmd[[]redisreply.SlotOwner] {
+	return Cmd[[]redisreply.SlotOwner]{request{name: "CLUSTER SLOTS"}}
 }
 
 // ClusterScan is CLUSTERSCAN: iterates over the keys in the cluster.

@@ -183,8 +183,8 @@ func ClientSetName(connectionName string) Cmd[redisreply.Done] {
 //	CLIENT TRACKINGINFO
 //
 // Since Redis 6.2.0. Complexity: O(1).
-func ClientTrackingInfo() Cmd[any] {
-	return Cmd[any]{request{name: "CLIENT TRACKINGINFO"}}
+func ClientTrackingInfo() Cmd[redisreply.Tracking] {
+	return Cmd[redisreply.Tracking]{request{name: "CLIENT TRACKINGINFO"}}
 }
 
 // ClientUnblock is CLIENT UNBLOCK: unblocks a client blocked by a blocking command from a

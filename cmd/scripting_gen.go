@@ -176,8 +176,8 @@ func FunctionKill() Cmd[redisreply.Done] {
 //	FUNCTION LIST [LIBRARYNAME libraryNamePattern] [WITHCODE]
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of functions.
-func FunctionList(options ...FunctionListOption) Cmd[any] {
-	c := Cmd[any]{request{name: "FUNCTION LIST"}}
+func FunctionList(options ...FunctionListOption) Cmd[[]redisreply.Library] {
+	c := Cmd[[]redisreply.Library]{request{name: "FUNCTION LIST"}}
 	r := &c.request
 	putFunctionListOptions(r, options)
 	return c
@@ -214,8 +214,8 @@ func FunctionRestore(serializedValue string, policy FunctionRestorePolicy) Cmd[r
 //	FUNCTION STATS
 //
 // Since Redis 7.0.0. Complexity: O(1).
-func FunctionStats() Cmd[any] {
-	return Cmd[any]{request{name: "FUNCTION STATS"}}
+func FunctionStats() Cmd[map[string]any] {
+	return Cmd[map[string]any]{request{name: "FUNCTION STATS"}}
 }
 
 // ScriptExists is SCRIPT EXISTS: determines whether server-side Lua scripts exist in the script

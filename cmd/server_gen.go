@@ -289,8 +289,8 @@ func CommandCount() Cmd[int64] {
 //	COMMAND DOCS command-name...
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of commands to look up.
-func CommandDocs(commandNames ...string) Cmd[any] {
-	c := Cmd[any]{request{name: "COMMAND DOCS"}}
+func CommandDocs(commandNames ...string) Cmd[map[string]any] {
+	c := Cmd[map[string]any]{request{name: "COMMAND DOCS"}}
 	r := &c.request
 	for _, x := range commandNames {
 		r.add(textOf(x))
@@ -319,8 +319,8 @@ func CommandGetKeys(command string, args ...string) Cmd[[]string] {
 //	COMMAND GETKEYSANDFLAGS command arg...
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of arguments to the command.
-func CommandGetKeysAndFlags(command string, args ...string) Cmd[any] {
-	c := Cmd[any]{request{name: "COMMAND GETKEYSANDFLAGS"}}
+func CommandGetKeysAndFlags(command string, args ...string) Cmd[[]redisreply.KeyFlags] {
+	c := Cmd[[]redisreply.KeyFlags]{request{name: "COMMAND GETKEYSANDFLAGS"}}
 	r := &c.request
 	r.add(textOf(command))
 	for _, x := range args {
@@ -620,8 +620,8 @@ func LatencyHelp() Cmd[[]string] {
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the number of commands with latency
 // information being retrieved.
-func LatencyHistogram(commands ...string) Cmd[any] {
-	c := Cmd[any]{request{name: "LATENCY HISTOGRAM"}}
+func LatencyHistogram(commands ...string) Cmd[map[string]redisreply.Histogram] {
+	c := Cmd[map[string]redisreply.Histogram]{request{name: "LATENCY HISTOGRAM"}}
 	r := &c.request
 	for _, x := range commands {
 		r.add(textOf(x))
@@ -634,8 +634,8 @@ func LatencyHistogram(commands ...string) Cmd[any] {
 //	LATENCY HISTORY event
 //
 // Since Redis 2.8.13. Complexity: O(1).
-func LatencyHistory(event string) Cmd[any] {
-	return Cmd[any]{request{name: "LATENCY HISTORY", n: 1, words: [inline]word{textOf(event)}}}
+func LatencyHistory(event string) Cmd[[]redisreply.LatencySample] {
+	return Cmd[[]redisreply.LatencySample]{request{name: "LATENCY HISTORY", n: 1, words: [inline]word{textOf(event)}}}
 }
 
 // LatencyLatest is LATENCY LATEST: returns the latest latency samples for all events.
@@ -643,8 +643,8 @@ func LatencyHistory(event string) Cmd[any] {
 //	LATENCY LATEST
 //
 // Since Redis 2.8.13. Complexity: O(1).
-func LatencyLatest() Cmd[any] {
-	return Cmd[any]{request{name: "LATENCY LATEST"}}
+func LatencyLatest() Cmd[[]redisreply.LatencyEvent] {
+	return Cmd[[]redisreply.LatencyEvent]{request{name: "LATENCY LATEST"}}
 }
 
 // LatencyReset is LATENCY RESET: resets the latency data for one or more events.
@@ -714,8 +714,8 @@ func MemoryPurge() Cmd[redisreply.Done] {
 //	MEMORY STATS
 //
 // Since Redis 4.0.0. Complexity: O(1).
-func MemoryStats() Cmd[any] {
-	return Cmd[any]{request{name: "MEMORY STATS"}}
+func MemoryStats() Cmd[map[string]any] {
+	return Cmd[map[string]any]{request{name: "MEMORY STATS"}}
 }
 
 // MemoryUsage is MEMORY USAGE: estimates the memory usage of a key.
@@ -746,8 +746,8 @@ func ModuleHelp() Cmd[[]string] {
 //	MODULE LIST
 //
 // Since Redis 4.0.0. Complexity: O(N) where N is the number of loaded modules.
-func ModuleList() Cmd[any] {
-	return Cmd[any]{request{name: "MODULE LIST"}}
+func ModuleList() Cmd[[]redisreply.Module] {
+	return Cmd[[]redisreply.Module]{request{name: "MODULE LIST"}}
 }
 
 // ModuleLoad is MODULE LOAD: loads a module.

@@ -309,8 +309,8 @@ func XInfoStream(key string) Cmd[redisreply.Stream] {
 //	XINFO STREAM key FULL COUNT count
 //
 // Since Redis 5.0.0. Complexity: O(1). A replica may answer it.
-func XInfoStreamFull(key string, count int) Cmd[any] {
-	return Cmd[any]{request{name: "XINFO STREAM", n: 4, words: [inline]word{textOf(key), textOf("FULL"), textOf("COUNT"), intOf(int64(count))}}}
+func XInfoStreamFull(key string, count int) Cmd[map[string]any] {
+	return Cmd[map[string]any]{request{name: "XINFO STREAM", n: 4, words: [inline]word{textOf(key), textOf("FULL"), textOf("COUNT"), intOf(int64(count))}}}
 }
 
 // XLen is XLEN: return the number of messages in a stream.

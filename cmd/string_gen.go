@@ -197,8 +197,8 @@ func LCSLen(key1, key2 string) Cmd[int64] {
 //
 // Since Redis 7.0.0. Complexity: O(N*M) where N and M are the lengths of s1 and s2,
 // respectively. A replica may answer it.
-func LCSIdx(key1, key2 string, options ...LCSOption) Cmd[any] {
-	c := Cmd[any]{request{name: "LCS"}}
+func LCSIdx(key1, key2 string, options ...LCSOption) Cmd[redisreply.Common] {
+	c := Cmd[redisreply.Common]{request{name: "LCS"}}
 	r := &c.request
 	r.add(textOf(key1))
 	r.add(textOf(key2))

@@ -15,6 +15,16 @@
 //	CLIENT LIST, INFO       Clients
 //	SLOWLOG GET             []SlowCommand
 //	COMMAND, COMMAND INFO   []Command; []*Command with names that may be unknown
+//	COMMAND GETKEYSANDFLAGS []KeyFlags
+//	CLIENT TRACKINGINFO     Tracking
+//	CLUSTER SLOTS           []SlotOwner
+//	CLUSTER SHARDS          []Shard
+//	FUNCTION LIST           []Library
+//	MODULE LIST             []Module
+//	LATENCY LATEST          []LatencyEvent
+//	LATENCY HISTORY         []LatencySample
+//	LATENCY HISTOGRAM       map[string]Histogram
+//	LCS with IDX            Common
 //	SET with NX, XX or IFEQ Done
 //	SCAN, HSCAN…            Page
 //	BLPOP, LMPOP, BZPOPMIN… *Popped

@@ -59,7 +59,7 @@ map[string]T: HRandFieldWithValues
 map[string]string: ConfigGet
 map[string]int64: PubSubNumSub PubSubShardNumSub
 map[string]float64: VSimWithScores
-map[string]any: VInfo VSimWithAttribs ACLGetUser ArInfo
+map[string]any: VInfo VSimWithAttribs ACLGetUser ArInfo MemoryStats CommandDocs XInfoStreamFull FunctionStats
 []redis.Entry[T]: XRange XRevRange XClaim
 map[string][]redis.Entry[T]: XRead XReadGroup
 *redisreply.Popped[T]: BLPop BRPop
@@ -85,6 +85,16 @@ redisreply.PendingSummary: XPending
 redisreply.Stream: XInfoStream
 []redisreply.Group: XInfoGroups
 []redisreply.Consumer: XInfoConsumers
-any: ACLLog ACLLogCount ArGrep ArScan BackupList BackupStatus ClientTrackingInfo ClusterGetSlotMigrations ClusterLinks ClusterMigration ClusterShards ClusterSlotStats ClusterSlots
-any: CommandDocs CommandGetKeysAndFlags CommandLogGet Exec FunctionList FunctionStats HotKeysGet HotKeysStop LatencyHistogram LatencyHistory LatencyLatest LCSIdx MemoryStats ModuleList Role VEmbRaw VLinks VLinksWithScores XInfoStreamFull
+[]redisreply.KeyFlags: CommandGetKeysAndFlags
+redisreply.Tracking: ClientTrackingInfo
+[]redisreply.Library: FunctionList
+[]redisreply.LatencySample: LatencyHistory
+[]redisreply.LatencyEvent: LatencyLatest
+map[string]redisreply.Histogram: LatencyHistogram
+redisreply.Common: LCSIdx
+[]redisreply.Module: ModuleList
+[]redisreply.SlotOwner: ClusterSlots
+[]redisreply.Shard: ClusterShards
+any: ACLLog ACLLogCount ArGrep ArScan BackupList BackupStatus ClusterGetSlotMigrations ClusterLinks ClusterMigration ClusterSlotStats
+any: CommandLogGet Exec HotKeysGet HotKeysStop Role VEmbRaw VLinks VLinksWithScores
 `

@@ -1,0 +1,39 @@
+package redisreply
+
+import "time"
+
+// LatencyEvent is an element of the reply to LATENCY LATEST.
+type LatencyEvent struct {
+	Name string
+	// Time is when it was last, to the second.
+	Time time.Time `redis:",unix"`
+	// Latest and Highest are how long it took, to the millisecond.
+	Latest  time.Duration `redis:",ms"`
+	Highest time.Duration `redis:",ms"`
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (e *LatencyEvent) UnmarshalRedis(res any) error {
+	type plain LatencyEvent
+	return inOrder((*plain)(e), res)
+}
+
+// LatencySample is an element of the reply to LATENCY HISTORY.
+type LatencySample struct {
+	Time time.Time     `redis:",unix"`
+	Took time.Duration `redis:",ms"`
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (s *LatencySample) UnmarshalRedis(res any) error {
+	type plain LatencySample
+	return inOrder((*plain)(s), res)
+}
+
+// Histogram is how long the calls of a command took: a value of the reply to LATENCY
+// HISTOGRAM, which has the commands' names as keys.
+type Histogram struct {
+	Calls int64 `redis:"calls"`
+	// Within is the number of calls that took at most so many microseconds.
+	Within map[int64]int64 `redis:"histogram_usec"`
+}
