@@ -196,10 +196,10 @@ func calls() []call {
 		of(HSetEx("h", []Field{F("n", 1)}, EX(time.Hour), nil, FXX), "HSETEX h EX 3600 FXX FIELDS 1 n 1"),
 		of(HGetDel[*string]("h", "n"), "HGETDEL h FIELDS 1 n"),
 		of(HDel("h", "name", "n"), "HDEL h name n"),
-		of(HImportPrepare("set", "a", "b"), "HIMPORT PREPARE set a b"),
-		unsent(HImportSet("imported", "set", 1, 2), "HIMPORT SET imported set 1 2"), // the field set is its connection's
+		unsent(HImportPrepare("set", "a", "b"), "HIMPORT PREPARE set a b"),          // for a session
+		unsent(HImportSet("imported", "set", 1, 2), "HIMPORT SET imported set 1 2"), // likewise
 		unsent(HImportDiscard("set"), "HIMPORT DISCARD set"),                        // likewise
-		of(HImportDiscardAll(), "HIMPORT DISCARDALL"),
+		unsent(HImportDiscardAll(), "HIMPORT DISCARDALL"),                           // for a session
 
 		// Lists.
 		of(RPush("l", "a", "b", "c"), "RPUSH l a b c"),

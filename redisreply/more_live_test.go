@@ -13,8 +13,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// inBoth runs a test with a server, in both versions of the protocol.
+// inBoth runs a test with a server of today, in both versions of the protocol.
 func inBoth(t *testing.T, config []string, test func(t *testing.T, db redis.Sync)) {
+	testbed.Needs(t, testbed.Version(7, 0))
 	s := testbed.NewServer(t, testbed.Options{Config: config})
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {
