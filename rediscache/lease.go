@@ -3,7 +3,17 @@ package rediscache
 import (
 	"math"
 	"sync/atomic"
+	"time"
 )
+
+// instant is nanoseconds since the process began, by a clock that nobody sets.
+type instant int64
+
+var began = time.Now()
+
+func now() instant { return instant(time.Since(began)) }
+
+func instantOf(t time.Time) instant { return instant(t.Sub(began)) }
 
 // lease says until when replies that were read on a tracking socket are known to hold: all that
 // the server had told of changes by the time that until is made of has been heeded. It ends

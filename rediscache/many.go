@@ -142,7 +142,7 @@ func (m *many) refuse(bad int) {
 		if i != bad {
 			err = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad)
 		}
-		resolve(m.cb, err.WithProperty(redis.EKRequest, req), m.start+uint64(i))
+		waiter{m.cb, m.start + uint64(i)}.resolve(err.WithProperty(redis.EKRequest, req))
 	}
 }
 
@@ -160,5 +160,5 @@ func (f *restOfMany) Resolve(res any, n uint64) {
 	if change := f.changes[n]; !change.nothing() {
 		f.core.changed(change)
 	}
-	resolve(f.To, res, f.start+uint64(f.index[n]))
+	waiter{f.To, f.start + uint64(f.index[n])}.resolve(res)
 }

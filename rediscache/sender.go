@@ -88,7 +88,7 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 	s := (*sender)(w)
 	if swaps(r) {
-		resolve(cb, errSwap(), n)
+		waiter{cb, n}.resolve(errSwap())
 		return
 	}
 	if s.read(r, waiter{cb, n}) {
@@ -178,7 +178,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	case err != nil || cb != nil && wire.IsCancelled(cb):
 		s.to.Send(req, cb, n) // which says what is wrong
 	case swaps(r):
-		resolve(cb, errSwap().WithProperty(redis.EKRequest, req), n)
+		waiter{cb, n}.resolve(errSwap().WithProperty(redis.EKRequest, req))
 	case s.recall(r, waiter{cb, n}) || s.read(r, waiter{cb, n}):
 	default:
 		s.to.Send(req, s.watching(cb, writtenBy(r)), n)
@@ -203,7 +203,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 		case err != nil:
 			continue // nothing is sent
 		case swaps(r):
-			resolve(cb, errSwap().WithProperty(redis.EKRequest, req), start)
+			waiter{cb, start}.resolve(errSwap().WithProperty(redis.EKRequest, req))
 			return
 		}
 		change.add(writtenBy(r))
@@ -244,5 +244,3 @@ func innerOf(s redis.Sender) wire.Inner[redis.Future] {
 	}
 	return nil
 }
-
-func resolve(cb redis.Future, res any, n uint64) { waiter{cb, n}.resolve(res) }

@@ -106,3 +106,38 @@ func TestNoPermission(t *testing.T) {
 	assert.Zero(t, st.Leases)
 	assert.EqualValues(t, 3, st.Passed)
 }
+
+// failures is a logger that keeps why trackers could not be made.
+type failures struct {
+	redisconn.NoopLogger
+	of chan error
+}
+
+func (f failures) Report(_ *redisconn.Connection, event redisconn.LogEvent) {
+	if failed, ok := event.(redisconn.LogTrackingFailed); ok {
+		select {
+		case f.of <- failed.Error:
+		default:
+		}
+	}
+}
+
+// A user who may not track keys reads as without a cache, and the logger is told why.
+func TestTrackingRefused(t *testing.T) {
+	t.Parallel()
+	testbed.Needs(t, testbed.Version(7, 0)) // which refuse a subcommand
+	server := testbed.NewServer(t)
+	admin := redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{})}
+	must(t, admin.Do(t.Context(), "ACL SETUSER", "poor", "on", ">p", "~*", "+@all", "-client|tracking"))
+	logger := failures{of: make(chan error, 1)}
+	c := cacheOf(t, connect(t, server.Addr(), redisconn.Opts{Username: "poor", Password: "p", Logger: logger}), all)
+	require.Eventually(t, func() bool { return len(logger.of) > 0 }, patient, time.Millisecond)
+	assert.ErrorContains(t, <-logger.of, "NOPERM")
+	must(t, c.Do(t.Context(), "SET", "key", 1))
+	for range 2 {
+		assert.Equal(t, []byte("1"), get(t, c, "key"))
+	}
+	st := c.Stats()
+	assert.Zero(t, st.Hits+st.Misses+int64(st.Leases))
+	assert.EqualValues(t, 2, st.Passed)
+}

@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // written is what a request may change: keys, by their hashes, or anything.
@@ -66,3 +68,28 @@ func keyAt(r *wire.Request, args []any, i int) string {
 func swaps(r *wire.Request) bool {
 	return len(r.Cmd) >= 6 && strings.EqualFold(r.Cmd[:6], "SWAPDB")
 }
+
+// write is the future of requests that may change keys. Whatever the result is, it drops what
+// is kept of the keys before anybody learns of it: so a read that begins when the result is
+// known finds nothing older, and joins no read that was sent before.
+type write struct {
+	wire.Passed
+	core   *core
+	change written
+}
+
+// Resolve implements redis.Future.
+func (w *write) Resolve(res any, n uint64) {
+	w.core.changed(w.change)
+	waiter{w.To, n}.resolve(res)
+}
+
+// DecodeReply implements resp.ReplyDecoder: it is asked for only if To does.
+func (w *write) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
+	return w.To.(resp.ReplyDecoder).DecodeReply(d, n)
+}
+
+var (
+	_ redis.Future      = (*write)(nil)
+	_ resp.ReplyDecoder = (*write)(nil)
+)

@@ -115,6 +115,13 @@ type LogNotUnblocked struct {
 	Error error
 }
 
+// LogTrackingFailed: dialing the tracking connection of a cache, or its handshake, failed, such as
+// for a user who may not call CLIENT TRACKING. It is dialed again, after at most half a second. Until
+// it is connected all is read as without a cache. See package rediscache.
+type LogTrackingFailed struct {
+	Error error
+}
+
 // LogSessionLeaked: a redis.Session was garbage-collected without having been closed.
 // Its connection is closed.
 type LogSessionLeaked struct {
@@ -187,6 +194,11 @@ func (e LogDedicatedFailed) logEvent() oplog.Line {
 func (e LogNotUnblocked) logEvent() oplog.Line {
 	return oplog.Text("a cancelled blocking command can't be unblocked, and costs its connection: %v", e.Error).
 		Slog(slog.LevelWarn, "redis blocking command can't be unblocked", slog.Any("error", e.Error))
+}
+
+func (e LogTrackingFailed) logEvent() oplog.Line {
+	return oplog.Text("tracking connection failed: %v", e.Error).
+		Slog(failedLevel(e.Error), "redis tracking connection failed", slog.Any("error", e.Error))
 }
 
 func (e LogSessionLeaked) logEvent() oplog.Line {

@@ -150,6 +150,7 @@ func TestDefaultLogger(t *testing.T) {
 		{redisconn.LogDedicatedDisconnected{Error: failure, LocalAddr: "here", RemoteAddr: "there", More: 3}, "here to there), and 3 more: "},
 		{redisconn.LogDedicatedFailed{Error: failure, More: 3}, "and 3 more: "},
 		{redisconn.LogNotUnblocked{Error: errRefused}, "can't be unblocked"},
+		{redisconn.LogTrackingFailed{Error: failure}, "tracking connection failed: "},
 		{redisconn.LogSessionLeaked{Opened: "somewhere"}, "somewhere"},
 		{redisconn.LogFuturePanic{Value: "why", Stack: []byte("where")}, "why\nwhere"},
 	} {

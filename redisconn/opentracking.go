@@ -18,6 +18,9 @@ func (w *within) OpenTracking(ctx context.Context, told func(*redis.Push), ended
 	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended}
 	made, err := connect(ctx, c.addr, opts, tracking)
 	if err != nil {
+		if ctx.Err() == nil {
+			c.report(LogTrackingFailed{err})
+		}
 		return nil, err
 	}
 	if user := made.sockets.Load(); user == nil || !c.trackers.add(made, user.user) {

@@ -53,6 +53,7 @@ func TestSlogLogger(t *testing.T) {
 		redisconn.LogDedicatedDisconnected{Error: errors.New("gone"), More: 3},
 		redisconn.LogDedicatedFailed{Error: redisconn.ErrDial.New("no")},
 		redisconn.LogNotUnblocked{Error: errRefused},
+		redisconn.LogTrackingFailed{Error: errRefused},
 		redisconn.LogSessionLeaked{Opened: "somewhere"},
 		redisconn.LogFuturePanic{Value: errors.New("canary")},
 	} {

@@ -30,7 +30,8 @@ type Conn interface {
 	// RESP3 and is told of changes of the keys that are read on it: told is called with each
 	// push, in the order of the replies, in whatever goroutine decodes those, and ended when
 	// the connection is lost, or is of another user than this one. It has one socket, and
-	// ends with that, with this connection, or with ctx.
+	// ends with that, with this connection, or with ctx. A failure is reported to the logger
+	// of this connection.
 	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
 	// Scripted reports whether the connection is of one user, who may change its state.
 	Scripted() bool

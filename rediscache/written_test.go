@@ -190,3 +190,18 @@ func TestDroppedBeforeResolved(t *testing.T) {
 		}, patient, time.Millisecond)
 	}
 }
+
+// Of a key that another client moves into another database, or overwrites by COPY, servers tell.
+func TestMovedAndCopied(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	must(t, r.other.Do(t.Context(), "MSET", "moved", 1, "copied", 2, "from", 3))
+	get(t, r.cache, "moved")
+	get(t, r.cache, "copied")
+	must(t, r.other.Do(t.Context(), "MOVE", "moved", 1))
+	must(t, r.other.Do(t.Context(), "COPY", "from", "copied", "REPLACE"))
+	require.Eventually(t, func() bool {
+		value, _ := get(t, r.cache, "copied").([]byte)
+		return get(t, r.cache, "moved") == nil && string(value) == "3"
+	}, patient, time.Millisecond)
+}
