@@ -40,11 +40,11 @@ GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: $(if $(CLUSTER)$(SENTINEL)$(GOREDIS),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1 or SENTINEL=1 on local ones; GOREDIS=1 asynq on one socket
+run: $(if $(CLUSTER)$(SENTINEL)$(CACHE)$(GOREDIS),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1, SENTINEL=1 or CACHE=1 on local ones; GOREDIS=1 asynq on one socket
 ifdef GOREDIS
 	@$(GO) -C internal/virtualpeers run ./show
 else
-	@$(GO) -C internal/quickstart run . $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(RUN_FLAGS)
+	@$(GO) -C internal/quickstart run . $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(if $(CACHE),-cache) $(RUN_FLAGS)
 endif
 
 watch: ## show the rates, batches and times of your own process; URL=http://host:port/debug/vars, or of its metrics

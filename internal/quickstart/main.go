@@ -7,7 +7,8 @@
 //
 // With -cluster it starts a local cluster instead, and moves slots and fails
 // over masters while requests go on: see cluster.go. With -sentinel it starts a master
-// with replicas and sentinels, and has the master replaced: see sentinel.go. With
+// with replicas and sentinels, and has the master replaced: see sentinel.go. With -cache it
+// starts a server, and shows a counter of pages with a cache and without: see pages.go. With
 // -watch URL it shows the statistics of another process: see watch.go.
 package main
 
@@ -23,6 +24,7 @@ import (
 func main() {
 	cluster := flag.Bool("cluster", false, "start a local cluster (needs redis-server) and reshard it under load")
 	sentinel := flag.Bool("sentinel", false, "start a local master with replicas and sentinels (needs redis-server) and replace the master under load")
+	cache := flag.Bool("cache", false, "start a local server (needs redis-server) and read from it with a cache and without")
 	duration := flag.Duration("duration", 4*time.Second, "how long the load lasts")
 	watched := flag.String("watch", "", "show what another process does: the URL of its expvar page, or of its metrics for Prometheus")
 	serve := flag.Bool("serve-miniredis", false, "be the embedded server, until standard input ends")
@@ -39,6 +41,8 @@ func main() {
 		err = watch(ctx, *watched, time.Second, os.Stdout)
 	case *cluster:
 		err = runCluster(ctx, *duration)
+	case *cache:
+		err = runCache(ctx, *duration)
 	case *sentinel:
 		err = runSentinel(ctx, *duration)
 	default:

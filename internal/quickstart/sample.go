@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ type sample struct {
 	Writes, WrittenRequests           float64
 	InFlight, Queued                  float64
 	Queue, Wire, Reading, Callback    stageTotal
+	Cache                             cacheSample
 }
 
 // stageTotal is how many requests went through a stage, and for how many seconds.
@@ -31,7 +33,7 @@ func (s *sample) stage(stage redis.Stage) *stageTotal {
 
 var stages = [...]redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback}
 
-// sampleOf returns the sample of redisconn.Stats or rediscluster.Stats.
+// sampleOf returns the sample of redisconn.Stats, rediscluster.Stats or rediscache.Stats.
 func sampleOf(stats any) sample {
 	text, err := json.Marshal(stats)
 	if err != nil {
@@ -42,17 +44,20 @@ func sampleOf(stats any) sample {
 }
 
 // parseStats reads the JSON of redisconn.Stats, or that of rediscluster.Stats, of which
-// it takes the Total. It returns false for anything else.
+// it takes the Total, or that of rediscache.Stats. It returns false for anything else.
 func parseStats(text []byte) (s sample, ok bool) {
 	var kind struct {
-		Writes *float64
-		Total  json.RawMessage
+		Writes, MaxBytes *float64
+		Total            json.RawMessage
 	}
 	if json.Unmarshal(text, &kind) != nil {
 		return s, false
 	}
 	if kind.Total != nil {
 		return parseStats(kind.Total)
+	}
+	if kind.MaxBytes != nil {
+		return s, json.Unmarshal(text, &s.Cache) == nil
 	}
 	return s, kind.Writes != nil && json.Unmarshal(text, &s) == nil
 }
@@ -70,13 +75,17 @@ func parseMetrics(text string) (s sample, ok bool) {
 		`redispipe_in_flight_requests`:                &s.InFlight,
 		`redispipe_queued_requests`:                   &s.Queued,
 	}
+	maps.Copy(sums, s.Cache.series())
 	for _, stage := range stages {
 		total := s.stage(stage)
 		sums[fmt.Sprintf("redispipe_stage_duration_seconds_count stage=%q", stage)] = &total.Count
 		sums[fmt.Sprintf("redispipe_stage_duration_seconds_sum stage=%q", stage)] = &total.Sum
 	}
 	for line := range strings.Lines(text) {
-		series, number, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		series, number, labelled := strings.Cut(strings.TrimSpace(line), "} ")
+		if !labelled {
+			series, number, _ = strings.Cut(series, " ")
+		}
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil {
 			continue
@@ -94,6 +103,13 @@ func parseMetrics(text string) (s sample, ok bool) {
 
 // live tells what happened between two samples.
 func live(from, to sample, elapsed time.Duration) string {
+	cached := ""
+	if to.Cache.MaxBytes > 0 {
+		if cached = liveCache(from.Cache, to.Cache, elapsed); to.Writes == 0 {
+			return cached
+		}
+		cached = "; " + cached
+	}
 	if to.Writes < from.Writes {
 		from = sample{} // of a process that has ended
 	}
@@ -107,7 +123,7 @@ func live(from, to sample, elapsed time.Duration) string {
 		mean := (after.Sum - before.Sum) / max(after.Count-before.Count, 1)
 		fmt.Fprintf(&line, " %s %s", stage, round(time.Duration(mean*float64(time.Second))))
 	}
-	return line.String()
+	return line.String() + cached
 }
 
 // perWrite returns how many requests a write had between two samples.

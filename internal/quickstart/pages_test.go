@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The whole of make run CACHE=1, shortened.
+func TestRunCache(t *testing.T) {
+	require.NoError(t, runCache(testContext(t), 200*time.Millisecond))
+}
