@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/bench/hist"
+	"github.com/joomcode/redispipe/internal/bench/lab"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -44,14 +45,13 @@ func BenchmarkOwnWrites(b *testing.B) {
 				version(b, client, "own")
 				version(b, client, "own")
 				require.NoError(b, client.set("own", strconv.Itoa(n)))
-				here := 0
 				if n%2 == 0 {
-					here = version(b, client, "own")
-				} else {
-					written <- n
-					here = <-read
+					if version(b, client, "own") < n {
+						stale++
+					}
+					continue
 				}
-				if here < n {
+				if written <- n; <-read < n {
 					stale++
 				}
 			}
@@ -62,7 +62,7 @@ func BenchmarkOwnWrites(b *testing.B) {
 }
 
 // BenchmarkOthersWrites measures the time from when another client's write is acknowledged until
-// it is seen, by a goroutine that reads all the time.
+// it is seen, by a goroutine that reads every 20 µs.
 func BenchmarkOthersWrites(b *testing.B) {
 	server := testbed.NewServer(b)
 	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -74,12 +74,13 @@ func BenchmarkOthersWrites(b *testing.B) {
 			client := c.connect(b, server.Addr())
 			require.NoError(b, redis.Err(other.Do("SET", "others", 0)))
 			var took hist.Hist
+			sleep := lab.PreciseSleeper()
 			for n := range b.N {
 				version(b, client, "others")
 				require.NoError(b, redis.Err(other.Do("SET", "others", n)))
 				acked := time.Now()
 				for version(b, client, "others") < n {
-					runtime.Gosched()
+					sleep(20 * time.Microsecond)
 				}
 				took.Record(time.Since(acked))
 			}
