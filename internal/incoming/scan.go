@@ -54,7 +54,7 @@ func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	switch {
 	case p == NoProblem && end == 0 && len(buf) > inputMost:
 		p = longInput
-	case !empty:
+	case end > 0 && !empty:
 		request = buf[:end:end]
 	}
 	return end, request, p
