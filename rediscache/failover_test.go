@@ -26,14 +26,14 @@ func rounds() int {
 
 // runWhile judges reads while faults happen: all rounds, and then further ones until enough reads
 // are judged.
-func (j *judge) runWhile(t *testing.T, fault func(round int) error) {
+func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var done sync.WaitGroup
 	done.Go(func() {
 		defer cancel()
-		for round := 0; round < rounds() || j.checked.Load() < judgedReads(); round++ {
+		for round := 0; round < rounds() || j.checked.Load() < reads; round++ {
 			if err := fault(round); !assert.NoError(t, err) {
 				return
 			}
@@ -63,7 +63,7 @@ func neverStaleInCluster(t *testing.T, move moveSlot) {
 	c := cacheOf(t, clusterOf(t, bed), all)
 	awaitLeases(t, c)
 	j := newJudge(c, clusterOf(t, bed), 20)
-	j.runWhile(t, func(round int) error {
+	j.runWhile(t, judgedReads(), func(round int) error {
 		for i := range 4 { // slots of keys that are judged
 			if err := moveSlotOf(bed, move, j.keys[(round+i)%len(j.keys)].lifetime.Load().key); err != nil {
 				return err
@@ -111,7 +111,8 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 	awaitLeases(t, c)
 	j := newJudge(c, clusterOf(t, bed), 20)
 	j.loses = true
-	j.runWhile(t, func(round int) error {
+	// Electing a master takes the most of the time.
+	j.runWhile(t, judgedReads()/10, func(round int) error {
 		s, err := bed.Slot(j.keys[round%len(j.keys)].lifetime.Load().key)
 		if err != nil {
 			return err
@@ -151,7 +152,7 @@ func TestNeverStaleWithSentinels(t *testing.T) {
 	c := cacheOf(t, clientOf(), all)
 	awaitLeases(t, c)
 	j := newJudge(c, clientOf(), 20)
-	j.runWhile(t, func(int) error {
+	j.runWhile(t, judgedReads(), func(int) error {
 		promoted, err := g.Failover(testbed.Graceful)
 		if err != nil {
 			return err
