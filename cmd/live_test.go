@@ -114,6 +114,7 @@ func has(t *testing.T, s redis.Sender, c redis.Command) bool {
 
 // Each command is sent to a server that has it, and its reply read into its type.
 func TestReplies(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {
 			conn := live(t, protocol)
@@ -143,6 +144,7 @@ func TestReplies(t *testing.T) {
 
 // The keys that the library finds are those that the server does.
 func TestKeys(t *testing.T) {
+	testbed.Needs(t, testbed.Version(7, 0))
 	conn := live(t, 0)
 	compared := 0
 	for _, c := range calls() {

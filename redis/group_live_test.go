@@ -255,6 +255,7 @@ func TestGroupRenew(t *testing.T) {
 // acknowledged.
 func TestGroupRenewGone(t *testing.T) {
 	t.Parallel()
+	testbed.Needs(t, testbed.Version(7, 0)) // whose XCLAIM tells of entries that were deleted
 	b := newStreamBed(t, 5)
 	r := b.reader("slow", func(o *redis.GroupOpts) { o.Count, o.MinIdle = 5, 2*time.Second })
 	var got, deleted []string

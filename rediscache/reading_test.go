@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -95,6 +96,7 @@ func TestErrorsAndNull(t *testing.T) {
 // Reads that are nothing for a cache are sent as if there was none.
 func TestNotCacheable(t *testing.T) {
 	t.Parallel()
+	testbed.Needs(t, testbed.Version(7, 0)) // which have EVAL_RO
 	r := newRig(t, all)
 	must(t, r.other.Do(t.Context(), "SET", "key", "value"))
 	for _, req := range []redis.Request{

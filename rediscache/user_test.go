@@ -71,6 +71,7 @@ func TestDatabases(t *testing.T) {
 // The shared connection does not track, and one without a cache sends nothing of it.
 func TestDataSocketDoesNotTrack(t *testing.T) {
 	t.Parallel()
+	testbed.Needs(t, testbed.Version(7, 0)) // which count subcommands
 	r := newRig(t, all)
 	for range 2 {
 		get(t, r.cache, "key")
@@ -94,6 +95,7 @@ func TestDataSocketDoesNotTrack(t *testing.T) {
 // A user without the permission to track reads as without a cache.
 func TestNoPermission(t *testing.T) {
 	t.Parallel()
+	testbed.Needs(t, testbed.Version(7, 0)) // whose rules name subcommands
 	server := testbed.NewServer(t)
 	admin := redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{})}
 	must(t, admin.Do(t.Context(), "ACL SETUSER", "user", "on", ">p", "~*", "+@all", "-client|tracking"))

@@ -33,7 +33,7 @@ func TestCluster(t *testing.T) {
 	v.hear(frames.OK + frames.Queued + frames.Queued + "*2\r\n:1\r\n:1\r\n")
 	v.say(words("WATCH", "{t}a") + words("SET", "{t}a", "7") + words("MULTI") + words("INCR", "{t}a") + words("EXEC") + words("GET", "{t}a"))
 	v.hear(frames.OK + frames.OK + frames.OK + frames.Queued + "*-1\r\n$1\r\n7\r\n")
-	v.say(words("BLPOP", "none", "0.001"))
+	v.say(words("BLPOP", "none", "0.01"))
 	v.hear("*-1\r\n")
 
 	dial := Dialer(cluster)

@@ -9,6 +9,18 @@ import (
 	"github.com/joomcode/redispipe/internal/frames"
 )
 
+// worded has what newer servers answer to a request in a transaction in the words of Redis 7.0, which
+// virtual connections use.
+func worded(say, reply string) string {
+	switch refused := strings.HasPrefix(reply, "-ERR Command ") && strings.HasSuffix(reply, "not allowed inside a transaction\r\n"); {
+	case refused && strings.Contains(say, "MULTI"):
+		return "-ERR MULTI calls can not be nested\r\n"
+	case refused && strings.Contains(say, "WATCH"):
+		return "-ERR WATCH inside MULTI is not allowed\r\n"
+	}
+	return reply
+}
+
 // What a socket answers, a virtual connection does: whole, byte by byte, and pipelined.
 func TestConnAsSocket(t *testing.T) {
 	big := strings.Repeat("x", 300_000)
@@ -31,14 +43,13 @@ func TestConnAsSocket(t *testing.T) {
 	want.say(words("FLUSHALL"))
 	want.hear(frames.OK)
 	var replies []string
-	for i, say := range script {
+	for _, say := range script {
 		want.say(say)
 		if say == "\r\n" || strings.HasPrefix(say, "*0") || strings.HasPrefix(say, "*-1") {
 			replies = append(replies, "")
 			continue
 		}
-		replies = append(replies, want.frame())
-		_ = i
+		replies = append(replies, worded(say, want.frame()))
 	}
 	want.ends()
 	clean := func() {

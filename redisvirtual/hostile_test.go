@@ -12,13 +12,13 @@ import (
 func TestHostile(t *testing.T) {
 	for _, c := range []struct {
 		input string
-		own   bool // the server answers otherwise: it does not look whether lines end in CRLF, nor behind a zero
+		own   bool // servers answer otherwise: they don't look whether lines end in CRLF, nor behind a zero; Valkey 9.1 takes what follows a quote, Redis 8.6 waits for the end of a length
 	}{
 		{input: "*1\r\n$600000000\r\n"}, {input: "*1\r\n$-1\r\n"}, {input: "*1\r\n$+1\r\n"}, {input: "*1\r\n$01\r\n"},
 		{input: "*1\r\n$-0\r\n\r\n"}, {input: "*2\r\n$4\r\nECHO\r\n$-0\r\n\r\n"}, {input: "*-0\r\n"},
 		{input: "*99999999999\r\n"}, {input: "*x\r\n"}, {input: "*3000000000\r\n"}, {input: "*1\r\n+PING\r\n"}, {input: "*1\r\n:1\r\n"},
-		{input: "*" + strings.Repeat("1", 70000)}, {input: "*1\r\n$" + strings.Repeat("1", 70000)}, {input: strings.Repeat("x", 70000)},
-		{input: "set \"unbalanced\r\n"}, {input: "set 'a'b\r\n"},
+		{input: "*" + strings.Repeat("1", 70000)}, {input: "*1\r\n$" + strings.Repeat("1", 70000), own: true}, {input: strings.Repeat("x", 70000)},
+		{input: "set \"unbalanced\r\n"}, {input: "set 'a'b\r\n", own: true},
 		{input: "*1\r\n$\x001\r\n", own: true}, {input: "*1\r\n$4\r\nPINGxx", own: true}, {input: "*1\n$4\r\nPING\r\n", own: true}, {input: "*1\r\n\x01\r\n", own: true},
 	} {
 		v := virtual(t)

@@ -19,7 +19,7 @@ func TestOrder(t *testing.T) {
 	const rounds = 20
 	for round := range rounds {
 		k := fmt.Sprintf("order:%d", round)
-		v.say(words("RPUSH", k, "a") + words("DEL", k) + words("BLPOP", k, "0.001") + words("RPUSH", k, "b") + words("BLPOP", k, "1") +
+		v.say(words("RPUSH", k, "a") + words("DEL", k) + words("BLPOP", k, "0.01") + words("RPUSH", k, "b") + words("BLPOP", k, "1") +
 			words("SET", k, "1") + words("WATCH", k) + words("INCR", k) + words("MULTI") + words("INCR", k) + words("EXEC") + words("GET", k) + words("UNWATCH"))
 	}
 	for round := range rounds {
