@@ -56,7 +56,8 @@ func (t *tag) find(request []byte) *entry {
 	return nil
 }
 
-// add hangs an entry from the tag, which has none for the same request.
+// add hangs an entry from the tag. One for the same request that is there is to be removed
+// behind that, and is not found any more.
 func (t *tag) add(e *entry) {
 	if t.many != nil {
 		t.many[e.hash()] = e
@@ -66,15 +67,16 @@ func (t *tag) add(e *entry) {
 	for other := t.first; other != nil; other = other.sibling {
 		n++
 	}
-	e.sibling, t.first = t.first, e
 	if n <= few {
+		e.sibling, t.first = t.first, e
 		return
 	}
-	t.many = make(map[uint64]*entry, n)
-	for e = range t.all {
-		e.sibling, t.many[e.hash()] = nil, e
+	many := make(map[uint64]*entry, n)
+	for other := range t.all {
+		other.sibling, many[other.hash()] = nil, other
 	}
-	t.first = nil
+	many[e.hash()] = e // the last, so that it takes the place
+	t.first, t.many = nil, many
 }
 
 // all goes over the entries that hang from the tag. The one that it has come to may be removed.

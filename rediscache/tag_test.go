@@ -41,7 +41,7 @@ func TestRequestsOfOneKey(t *testing.T) {
 // not filled.
 func TestReadTakesPlace(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, few + 1} {
+	for _, n := range []int{0, few - 1, few + 1} {
 		r := newReads(1 << 20)
 		for i := range n {
 			r.begin(fmt.Sprint("HGET:", i), "key")
