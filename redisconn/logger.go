@@ -12,8 +12,8 @@ import (
 // goroutines, so they should be quick. They may call the connection, but must not wait
 // for one of its results.
 type Logger interface {
-	// Report is called for each event, in order; those of dedicated connections come
-	// at the same time as others.
+	// Report is called for each event, in order; a [LogMaintenance], and those of dedicated
+	// connections, come at the same time as others.
 	Report(conn *Connection, event LogEvent)
 	// ReqStat is called for each answered request but AUTH, with its result, the
 	// nanoseconds from Send to the answer, the bytes of the answer (in) and those of

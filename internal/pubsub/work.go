@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"bytes"
 	"slices"
 	"time"
 )
@@ -30,6 +31,9 @@ var works = []string{"MOVING", "MIGRATING", "MIGRATED", "FAILING_OVER", "FAILED_
 // inMost bounds what is believed of when work begins.
 const inMost = 24 * time.Hour
 
+// endpointMost is how long an endpoint may be: the name of a host with a port.
+const endpointMost = 253 + len(":65535")
+
 // ParseWork reads a push by its kind and what follows: a number, then the seconds until
 // the work begins, then an endpoint, shards or slots. ok is false if the kind is another one.
 func ParseWork(kind []byte, rest any) (w Work, ok bool) {
@@ -45,8 +49,15 @@ func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 		}
 	}
 	if len(args) > 2 && w.Kind == "MOVING" {
-		endpoint, _ := args[2].([]byte)
-		w.Endpoint = string(endpoint)
+		if endpoint, _ := args[2].([]byte); isEndpoint(endpoint) {
+			w.Endpoint = string(endpoint)
+		}
 	}
 	return w, true
+}
+
+// isEndpoint reports whether a text may be an endpoint. Others could forge lines of a log, or
+// fill it.
+func isEndpoint(text []byte) bool {
+	return len(text) <= endpointMost && !bytes.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
