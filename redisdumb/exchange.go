@@ -83,7 +83,7 @@ func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 	if res := opened[len(opened)-1]; redis.AsError(res) != nil {
 		return res
 	}
-	c.pipelineLocked(encoded, results)
+	c.exchangeLocked(encoded, results) // never on another socket, on which they were no transaction
 	exec := redis.ExecResult(opened[len(opened)-1], results[len(reqs)], len(reqs))
 	if err := redis.AsErrorx(exec); err != nil && err.IsOfType(redis.ErrExecAbort) {
 		// A node that refuses to queue a request of another's slot says where

@@ -1,11 +1,13 @@
 package redisdumb_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -225,4 +227,50 @@ func TestTransactionRefusesItsBounds(t *testing.T) {
 		assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrCommandForbidden), "%s: %v", bad, err)
 	}
 	assert.Nil(t, conn.Do("GET", "n"))
+}
+
+// A transaction that Close interrupts does not go on without its MULTI, on another socket.
+func TestTransactionIsClosed(t *testing.T) {
+	var outside, whole atomic.Int64
+	addr := fake(t, func(conn net.Conn, _ int) {
+		multi := false
+		for r := bufio.NewReader(conn); ; {
+			res, _ := redis.ReadResponse(r)
+			words, err := redis.As[[]string](res)
+			if err != nil {
+				return
+			}
+			reply := "+QUEUED\r\n"
+			switch {
+			case words[0] == "MULTI":
+				multi, reply = true, "+OK\r\n"
+			case !multi:
+				outside.Add(1)
+			case words[0] == "EXEC":
+				whole.Add(1)
+				multi, reply = false, "*1\r\n:1\r\n"
+			}
+			if _, err := conn.Write([]byte(reply)); err != nil {
+				return
+			}
+		}
+	})
+	conn := newConn(t, addr)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 5000 {
+			_, _ = redis.Sync{S: conn}.SendTransaction([]redis.Request{redis.Req("INCR", "n")})
+		}
+	}()
+	for {
+		select {
+		case <-done:
+			require.Zero(t, outside.Load())
+			t.Log(whole.Load(), "transactions were whole")
+			return
+		default:
+			conn.Close()
+		}
+	}
 }

@@ -22,13 +22,18 @@ type socket struct {
 	life context.Context
 }
 
-// pipelineLocked writes the encoded requests and fills results. A failure of
-// the socket resolves the chunk under way as unknown and the rest as not sent.
+// pipelineLocked is exchangeLocked on a socket that is dialed if there is none.
 func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
 	if err := c.dialLocked(); err != nil {
 		fill(results, err)
 		return
 	}
+	c.exchangeLocked(encoded, results)
+}
+
+// exchangeLocked writes the encoded requests and fills results. A failure of
+// the socket resolves the chunk under way as unknown and the rest as not sent.
+func (c *Conn) exchangeLocked(encoded [][]byte, results []any) {
 	_ = c.sock.SetDeadline(c.deadline())
 	for done := 0; done < len(encoded); {
 		end, chunk := done, []byte(nil)
