@@ -94,7 +94,7 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Time
 	if err != nil {
 		return nil, err
 	}
-	if k != nil && k.Credentials == token.Credentials && k.Expires.Equal(token.Expires) {
+	if k != nil && k.Credentials == token.Credentials && k.Expires.Equal(token.Expires) && time.Now().Before(k.Expires) {
 		return k, nil // it is still due
 	}
 	k, err = keep(token)

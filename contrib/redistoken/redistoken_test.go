@@ -103,6 +103,20 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
+// A source that returns the same token again when that has expired has none.
+func TestSourceReturnsWhatHasExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		token := Token{redisconn.Credentials{Username: "me", Password: "1"}, time.Now().Add(time.Hour)}
+		tokens := New(func(context.Context) (Token, error) { return token, nil }, nil)
+		require.Equal(t, "1", password(t, tokens))
+		time.Sleep(59 * time.Minute)
+		require.Equal(t, "1", password(t, tokens), "it is valid")
+		time.Sleep(time.Minute)
+		_, err := tokens.Credentials(t.Context())
+		require.ErrorIs(t, err, ErrExpired)
+	})
+}
+
 // A token that comes too late for the one who asked is there for the next one; who waits for
 // it leaves with its own context.
 func TestSourceIsSlow(t *testing.T) {
