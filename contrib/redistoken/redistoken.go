@@ -107,7 +107,7 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Time
 // keep is a token that was got now. It is due after 70 to 80 % of its life, drawn for each token,
 // so that programs that were started together don't ask together.
 func keep(token Token) (*kept, error) {
-	now := time.Now()
+	now := time.Now().Round(0) // by the clock on the wall, as Expires is: the other one stops while a machine sleeps
 	life := token.Expires.Sub(now)
 	if token.Expires.IsZero() || life <= 0 {
 		return nil, ErrExpired

@@ -103,6 +103,14 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
+// The end of a token is one on the wall: a machine that has slept sends none that has expired.
+func TestTimesAreOnTheWall(t *testing.T) {
+	k, err := keep(Token{Expires: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	require.Equal(t, k.due.Round(0), k.due)
+	require.Equal(t, k.until.Round(0), k.until)
+}
+
 // A source that returns the same token again when that has expired has none.
 func TestSourceReturnsWhatHasExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
