@@ -90,6 +90,24 @@ func TestUnsubscribe(t *testing.T) {
 	})
 }
 
+// With Block, a message that waits for room does not hold up that its topic is unsubscribed, be
+// it by the consumer.
+func TestUnsubscribeWhatWaitsForRoom(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{Policy: redispubsub.Block, MaxMessages: 1})
+	a := redispubsub.Channel("a")
+	require.NoError(t, sub.Subscribe(withPatience(t), a))
+	for n := range 50 {
+		publish(t, conn, "PUBLISH", "a", fmt.Sprint(n))
+	}
+	for _, err := range sub.Events(withPatience(t)) {
+		require.NoError(t, err)
+		require.NoError(t, sub.Unsubscribe(withPatience(t), a))
+		break
+	}
+	require.NoError(t, sub.Subscribe(withPatience(t), a), "again")
+}
+
 func TestClose(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	s := newSubscriber(t, conn)

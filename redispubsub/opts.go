@@ -66,6 +66,8 @@ const (
 	// a link that is too slow for that, the sockets of others may be silent for too long,
 	// which is a gap of theirs. When too much is queued at the server
 	// (client-output-buffer-limit pubsub), the server closes the socket, which is a gap.
+	// What the server answers to Subscribe and Unsubscribe comes behind the messages, so
+	// somebody has to take events meanwhile, unless no topic is left.
 	Block
 	// EndWithError ends the subscription with ErrBufferFull.
 	EndWithError

@@ -122,6 +122,7 @@ func (s *session) deliver(m *wanted.Member, ev any, size int) {
 		s.sock.Hold(true)
 		select {
 		case <-room:
+		case <-m.Intake.Removed:
 		case <-s.feed.Ctx.Done():
 			return
 		}

@@ -3,12 +3,14 @@ package inbox
 import "time"
 
 // Intake is where messages of one source come in. It takes those of one session at a time, or
-// misses them. All of it is guarded by its inbox, so that no message slips in beside the
+// misses them. All of it but Removed is guarded by its inbox, so that no message slips in beside the
 // gap that begins or ends.
 type Intake struct {
 	in   *Inbox
 	of   Source
 	made time.Time // nobody was to get anything before
+	// Removed is closed by Remove: a message that waits for room waits no longer.
+	Removed chan struct{}
 
 	state  state
 	from   any       // the session whose messages it takes while it is live
@@ -28,7 +30,7 @@ const (
 
 // NewIntake makes an intake that the user has asked for at a time.
 func (in *Inbox) NewIntake(of Source, made time.Time) *Intake {
-	return &Intake{in: in, of: of, made: made}
+	return &Intake{in: in, of: of, made: made, Removed: make(chan struct{})}
 }
 
 // Made returns when the user asked for it.
@@ -119,6 +121,9 @@ func (t *Intake) Remove(now time.Time, err error) {
 	defer in.mu.Unlock()
 	was := t.state
 	t.state, t.from = removed, nil
+	if was != removed {
+		close(t.Removed)
+	}
 	if was == lost && in.ended && t.reason != None {
 		in.counts.Open.Add(-1)
 	}
