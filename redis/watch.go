@@ -232,7 +232,8 @@ func (w *watch) failed(err error) error {
 		return traced(errs.ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
 	}
 	lost := failure.HasTrait(errs.ErrTraitNotSent) && failure.HasTrait(errs.ErrTraitConnectivity)
-	w.again = w.ctx.Err() == nil && (lost || errs.Passes(failure))
+	// A refusal is no result if ctx has ended since: then run says so.
+	w.again = lost && w.ctx.Err() == nil || errs.Passes(failure)
 	return err
 }
 

@@ -6,7 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -67,5 +69,57 @@ func TestWatchEndsWithoutSession(t *testing.T) {
 				assert.LessOrEqual(t, time.Since(began), c.within)
 			})
 		})
+	}
+}
+
+// late refuses what is sent after WATCH, when the context of the call has ended.
+type late struct {
+	hardToReach
+	refusal *errorx.Error
+}
+
+func (l *late) Inner(wire.Ask) wire.Inner[Future] { return l }
+
+func (l *late) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+	l.opens++
+	return l, nil
+}
+
+func (l *late) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+	if reqs[0].Cmd == "WATCH" {
+		return l.hardToReach.Exchange(ctx, reqs, each)
+	}
+	<-ctx.Done()
+	for i, req := range reqs {
+		switch req.Cmd {
+		case "MULTI":
+			each(i, "OK")
+		case "EXEC":
+			each(i, ErrExecAbort.New("EXECABORT"))
+		default:
+			each(i, l.refusal)
+		}
+	}
+	return nil
+}
+
+func TestWatchTellsOfContextNotOfRefusal(t *testing.T) {
+	for name, f := range map[string]func(*Tx) error{
+		"a read":      func(tx *Tx) error { return AsError(tx.Do("GET", "key")) },
+		"transaction": func(tx *Tx) error { tx.Queue("SET", "key", 1); return nil },
+	} {
+		for _, refusal := range []*errorx.Error{ErrAsk.New("ASK"), ErrMoved.New("MOVED"), ErrTryAgain.New("TRYAGAIN")} {
+			t.Run(name+" "+refusal.Message(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					l := &late{refusal: refusal}
+					_, err := Watch(ctx, l, []string{"key"}, f)
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					assert.True(t, AsErrorx(err).IsOfType(ErrRequestWithdrawn), "%v", err)
+					assert.Equal(t, 1, l.opens)
+				})
+			})
+		}
 	}
 }
