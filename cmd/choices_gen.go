@@ -956,13 +956,13 @@ type GeoUnit interface{ isGeoUnit() }
 func putGeoUnit(r *request, o GeoUnit) {
 	switch o.(type) {
 	case optM:
-		r.token("M")
+		r.token("m")
 	case optKM:
-		r.token("KM")
+		r.token("km")
 	case optFT:
-		r.token("FT")
+		r.token("ft")
 	case optMI:
-		r.token("MI")
+		r.token("mi")
 	}
 }
 

@@ -29,7 +29,7 @@ func GeoAdd(key string, elements []GeoMember, condition ZAddCondition, options .
 
 // GeoDist is GEODIST: returns the distance between two members of a geospatial index.
 //
-//	GEODIST key member1 member2 [M | KM | FT | MI]
+//	GEODIST key member1 member2 [m | km | ft | mi]
 //
 // Since Redis 3.2.0. Complexity: O(1). A replica may answer it.
 func GeoDist(key, member1, member2 string, unit GeoUnit) Cmd[float64] {
@@ -75,7 +75,7 @@ func GeoPos(key string, members ...string) Cmd[[]*redisreply.Point] {
 // GeoRadius is GEORADIUS: queries a geospatial index for members within a distance from a
 // coordinate, optionally stores the result.
 //
-//	GEORADIUS key longitude latitude radius <M | KM | FT | MI> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+//	GEORADIUS key longitude latitude radius <m | km | ft | mi> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
 // Since Redis 3.2.0. Complexity: O(N+log(M)) where N is the number of elements inside the
 // bounding box of the circular area delimited by center and radius and M is the number of items
@@ -99,7 +99,7 @@ func GeoRadius(key string, longitude, latitude, radius float64, unit GeoUnit, co
 // GeoRadiusStore is GEORADIUS: queries a geospatial index for members within a distance from a
 // coordinate, optionally stores the result.
 //
-//	GEORADIUS key longitude latitude radius <M | KM | FT | MI> <STORE storekey | STOREDIST storedistkey> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+//	GEORADIUS key longitude latitude radius <m | km | ft | mi> <STORE storekey | STOREDIST storedistkey> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
 // Since Redis 3.2.0. Complexity: O(N+log(M)) where N is the number of elements inside the
 // bounding box of the circular area delimited by center and radius and M is the number of items
@@ -124,7 +124,7 @@ func GeoRadiusStore(key string, longitude, latitude, radius float64, unit GeoUni
 // GeoRadiusByMember is GEORADIUSBYMEMBER: queries a geospatial index for members within a
 // distance from a member, optionally stores the result.
 //
-//	GEORADIUSBYMEMBER key member radius <M | KM | FT | MI> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+//	GEORADIUSBYMEMBER key member radius <m | km | ft | mi> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
 // Since Redis 3.2.0. Complexity: O(N+log(M)) where N is the number of elements inside the
 // bounding box of the circular area delimited by center and radius and M is the number of items
@@ -148,7 +148,7 @@ func GeoRadiusByMember[V Value](key string, member V, radius float64, unit GeoUn
 // GeoRadiusByMemberStore is GEORADIUSBYMEMBER: queries a geospatial index for members within a
 // distance from a member, optionally stores the result.
 //
-//	GEORADIUSBYMEMBER key member radius <M | KM | FT | MI> <STORE storekey | STOREDIST storedistkey> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+//	GEORADIUSBYMEMBER key member radius <m | km | ft | mi> <STORE storekey | STOREDIST storedistkey> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
 // Since Redis 3.2.0. Complexity: O(N+log(M)) where N is the number of elements inside the
 // bounding box of the circular area delimited by center and radius and M is the number of items
@@ -173,7 +173,7 @@ func GeoRadiusByMemberStore[V Value](key string, member V, radius float64, unit 
 // GeoRadiusByMemberRO is GEORADIUSBYMEMBER_RO: returns members from a geospatial index that are
 // within a distance from a member.
 //
-//	GEORADIUSBYMEMBER_RO key member radius <M | KM | FT | MI> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+//	GEORADIUSBYMEMBER_RO key member radius <m | km | ft | mi> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
 // Since Redis 3.2.10. Complexity: O(N+log(M)) where N is the number of elements inside the
 // bounding box of the circular area delimited by center and radius and M is the number of items
@@ -196,7 +196,7 @@ func GeoRadiusByMemberRO[V Value](key string, member V, radius float64, unit Geo
 // GeoRadiusRO is GEORADIUS_RO: returns members from a geospatial index that are within a
 // distance from a coordinate.
 //
-//	GEORADIUS_RO key longitude latitude radius <M | KM | FT | MI> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+//	GEORADIUS_RO key longitude latitude radius <m | km | ft | mi> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
 // Since Redis 3.2.10. Complexity: O(N+log(M)) where N is the number of elements inside the
 // bounding box of the circular area delimited by center and radius and M is the number of items

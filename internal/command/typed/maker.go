@@ -37,7 +37,7 @@ func (p *pkg) makerOf(d *doc, a *arg) (*maker, error) {
 // fill adds the words of an argument to an option.
 func (p *pkg) fill(m *maker, d *doc, a *arg) error {
 	if a.hasToken && !a.is("multiple_token") {
-		m.word(a.token)
+		m.word(a)
 	}
 	switch {
 	case a.kind == "pure-token":
@@ -109,10 +109,14 @@ func (m *maker) setToken(token string) {
 	}
 }
 
-func (m *maker) word(token string) {
-	m.setToken(token)
-	m.body = append(m.body, fmt.Sprintf("r.token(%q)", token))
-	m.shapes = append(m.shapes, token)
+func (m *maker) word(a *arg) {
+	m.setToken(a.token)
+	sent := a.token
+	if a.kind == "pure-token" && lowerCase[a.name] {
+		sent = strings.ToLower(sent)
+	}
+	m.body = append(m.body, fmt.Sprintf("r.token(%q)", sent))
+	m.shapes = append(m.shapes, sent)
 }
 
 // field adds a field of the option, and the parameter that it is made of.

@@ -22,6 +22,10 @@ var argKinds = map[string]string{
 	"integer.vector-value": "float",
 }
 
+// lowerCase are the names of tokens that are sent in lower case: Redis 6.2 knows units of length
+// in no other case. All other tokens are sent as COMMAND DOCS has them, in upper case.
+var lowerCase = map[string]bool{"m": true, "km": true, "ft": true, "mi": true}
+
 // leftOut are commands without a function, with the reason.
 var leftOut = map[string]string{
 	"ASKING": "a cluster sends it",
