@@ -2,7 +2,7 @@ package cmd
 
 // inline is for how many words a request has room. SET with an expiration and a condition has
 // five.
-const inline = 6
+const inline = 5
 
 // request is a command with its arguments.
 type request struct {

@@ -13,9 +13,22 @@ import (
 func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (done bool, err error) {
 	// The interfaces are on the stack, each in a place of its own: made in a loop, or by
 	// another function, they would be allocated.
-	words := [inline]any{
-		r.words[0].arg(), r.words[1].arg(), r.words[2].arg(),
-		r.words[3].arg(), r.words[4].arg(), r.words[5].arg(),
+	var words [inline]any
+	switch r.n {
+	case 5:
+		words[4] = r.words[4].arg()
+		fallthrough
+	case 4:
+		words[3] = r.words[3].arg()
+		fallthrough
+	case 3:
+		words[2] = r.words[2].arg()
+		fallthrough
+	case 2:
+		words[1] = r.words[1].arg()
+		fallthrough
+	case 1:
+		words[0] = r.words[0].arg()
 	}
 	args := words[:r.n]
 	if r.more != nil {

@@ -382,7 +382,15 @@ func XPendingRange(key, group, start, end string, count int) Cmd[[]redisreply.Pe
 // the list of consumers is small, it runs in O(1) time; otherwise, an additional O(N) time for
 // iterating every consumer. A replica may answer it.
 func XPendingRangeConsumer(key, group, start, end string, count int, consumer string) Cmd[[]redisreply.PendingEntry] {
-	return Cmd[[]redisreply.PendingEntry]{request{name: "XPENDING", n: 6, words: [inline]word{textOf(key), textOf(group), textOf(start), textOf(end), intOf(int64(count)), textOf(consumer)}}}
+	c := Cmd[[]redisreply.PendingEntry]{request{name: "XPENDING"}}
+	r := &c.request
+	r.add(textOf(key))
+	r.add(textOf(group))
+	r.add(textOf(start))
+	r.add(textOf(end))
+	r.add(intOf(int64(count)))
+	r.add(textOf(consumer))
+	return c
 }
 
 // XPendingIdle is XPENDING: returns the information and entries from a stream consumer group's

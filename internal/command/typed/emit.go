@@ -104,7 +104,7 @@ func (p *pkg) writeFunc(b *bytes.Buffer, f *fn) {
 }
 
 // inline is how many words a request has room for.
-const inline = 6
+const inline = 5
 
 // words returns those of a function that always has the same number of them.
 func (f *fn) words() (words []string, ok bool) {
