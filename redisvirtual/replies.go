@@ -4,7 +4,7 @@ import "github.com/joomcode/redispipe/redis"
 
 // push takes a flight among what is to be read. resolved says that it is answered.
 func (c *conn) push(f *flight, resolved bool) {
-	if !resolved && len(c.to.hooks) > 0 {
+	if len(f.reqs) > 0 && len(c.to.hooks) > 0 { // not what is answered here, or fails here
 		f.observe(c.to.hooks)
 	}
 	c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -33,13 +34,17 @@ func silentAbout(t *testing.T, named chan<- struct{}) string {
 }
 
 // A server that stops answering while a client gets a socket of its own holds that for no longer
-// than a handshake may take.
+// than a handshake may take. Hooks are not told of what would have gone there.
 func TestSilentSocket(t *testing.T) {
-	v := over(t, connect(t, silentAbout(t, make(chan struct{}, 1)), redisconn.Opts{DialTimeout: 50 * time.Millisecond}))
-	v.say(words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x"))
-	v.hear(frames.OK)
-	_, err := v.r.ReadByte()
-	require.Error(t, err)
+	conn, h := connect(t, silentAbout(t, make(chan struct{}, 2)), redisconn.Opts{DialTimeout: 50 * time.Millisecond}), &recorder{}
+	for _, s := range []redis.Sender{conn, redis.WithHook(conn, h)} {
+		v := over(t, s)
+		v.say(words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x"))
+		v.hear(frames.OK)
+		_, err := v.r.ReadByte()
+		require.Error(t, err)
+	}
+	require.Empty(t, h.saw(t))
 }
 
 // Close ends a Write that waits for a socket of the client's own.
