@@ -134,9 +134,19 @@ func (s *Set) remove(topics []pubsub.Topic) (unwanted []*topic) {
 }
 
 // follow has the set be on the nodes that there are. What it missed of a new one is a gap;
-// so is what it has not received yet of one that is none any more.
+// so is what it has not received yet of one that is none any more. While none is known it stays
+// where it is.
 func (s *Set) follow() {
 	nodes, known := s.nodes()
+	if len(nodes) == 0 {
+		if s.unknown.IsZero() {
+			s.unknown = known
+		}
+		return
+	}
+	if !s.unknown.IsZero() {
+		known, s.unknown = s.unknown, time.Time{}
+	}
 	for t, members := range s.members {
 		reason, missing, made := inbox.SlotMoved, slices.Clone(nodes), time.Now()
 		var kept []*Member

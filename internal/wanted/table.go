@@ -44,6 +44,8 @@ type Set struct {
 	t    *Table
 	on   NodeSet
 	owns bool // its sockets, since it blocks them
+	// unknown is when its nodes were known last, if they are not now; else zero.
+	unknown time.Time
 	// members of each topic that is wanted, one for each node that it is wanted of.
 	members map[pubsub.Topic][]*Member
 }

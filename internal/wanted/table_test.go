@@ -28,6 +28,7 @@ func (place) OpenPush(context.Context) (*push.Socket, error) { return nil, error
 type places struct {
 	inner.Nodes // nil: nothing is sent
 	masters     []inner.Node
+	since       time.Time
 	changed     chan struct{}
 	reloads     int
 }
@@ -49,7 +50,7 @@ func (p *places) MasterAt(addr string) inner.Node {
 }
 
 func (p *places) All() (masters, replicas []inner.Node, since time.Time) {
-	return p.masters, nil, time.Time{}
+	return p.masters, nil, p.since
 }
 
 func (p *places) Changed() <-chan struct{} { return p.changed }
@@ -274,5 +275,40 @@ func TestFollow(t *testing.T) {
 		p.nodes.change()
 		_, err := p.set.Add([]pubsub.Topic{{Kind: pubsub.Pattern, Name: "*"}})
 		assert.True(p, redis.AsErrorx(err).IsOfType(pubsub.ErrNoNodes))
+	})
+}
+
+// While no node is known a set stays where it is: what it misses of the next one is a gap from
+// when the last ones were known.
+func TestFollowWhenNoNodeIsKnown(t *testing.T) {
+	played(t, AllMasters, func(p *play) {
+		p.add(news)
+		p.asks("SUBSCRIBE", "one", "two")
+		for _, addr := range []string{"one", "two"} {
+			p.says(addr, pubsub.Subscribed, news)
+			p.answers(addr)
+		}
+		time.Sleep(time.Minute)
+		since := time.Now()
+		for range 3 {
+			p.nodes.since = time.Now()
+			p.nodes.change()
+			p.table.Place(true)
+			assert.True(p, p.live("one", news))
+			time.Sleep(time.Second)
+		}
+		p.nodes.since = time.Now()
+		p.nodes.change(place("three"))
+		p.table.Place(true)
+		var open []*inbox.Gap
+		for ev, _ := p.set.Inbox.Next(); ev != nil; ev, _ = p.set.Inbox.Next() {
+			if gap := ev.(*inbox.Gap); gap.To.IsZero() {
+				open = append(open, gap)
+			}
+		}
+		require.Len(p, open, 1)
+		_, nodes := open[0].Of()
+		assert.Equal(p, []string{"three"}, nodes)
+		assert.Equal(p, since, open[0].From)
 	})
 }
