@@ -2,6 +2,7 @@ package frames
 
 import (
 	"bufio"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -37,4 +38,36 @@ func TestAppendResult(t *testing.T) {
 	require.Equal(t, "$-1\r\n", string(AppendResult(nil, redis.ErrExecEmpty.New("empty"), 2)))
 	require.Equal(t, "-ERR a  b\r\n", string(AppendError(nil, "ERR a\r\nb")))
 	require.Equal(t, "*2\r\n$3\r\nGET\r\n$0\r\n\r\n", string(AppendWords(nil, []string{"GET", ""})))
+}
+
+// FuzzAppendResult: what is made of whatever was decoded decodes to the same.
+func FuzzAppendResult(f *testing.F) {
+	for _, reply := range []string{
+		"$-1\r\n", "_\r\n", "+fine\r\n", "$4\r\na\r\nb\r\n", "=6\r\ntxt:\r\n\r\n", ":-5\r\n", "#t\r\n", ",nan\r\n", ",-inf\r\n",
+		"(123456789012345678901234567890\r\n", "*2\r\n:1\r\n*0\r\n", "%1\r\n+a\r\n~1\r\n+b\r\n", "-MOVED 1 :1\r\n", "!3\r\na\nb\r\n",
+	} {
+		f.Add(reply, true)
+	}
+	decode := func(text string) (any, error) {
+		return resp.NewDecoder(bufio.NewReader(strings.NewReader(text)), resp.Limits{Elements: 1000, Depth: 10}).Decode()
+	}
+	f.Fuzz(func(t *testing.T, reply string, old bool) {
+		res, err := decode(reply)
+		if err != nil || len(reply) > 4096 { // a long error is no line
+			return
+		}
+		protocol := 3
+		if old {
+			protocol = 2
+		}
+		first := AppendResult(nil, res, protocol)
+		again, err := decode(string(first))
+		require.NoError(t, err, "%q", first)
+		second, err := decode(string(AppendResult(nil, again, protocol)))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("%q", again), fmt.Sprintf("%q", second))
+		if !strings.Contains(reply, "!") { // an error is a line here, whatever it was
+			require.Equal(t, fmt.Sprintf("%q", res), fmt.Sprintf("%q", again))
+		}
+	})
 }

@@ -1,10 +1,15 @@
 package pubsub
 
 import (
+	"bufio"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -43,4 +48,46 @@ func TestParse(t *testing.T) {
 			assert.Equal(t, c.want, got)
 		})
 	}
+}
+
+// FuzzParse: a push that decodes is understood, or refused as the stream's error. What it is
+// understood as has the push's words, and work begins within bounds.
+func FuzzParse(f *testing.F) {
+	for _, elements := range []string{
+		"3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n",
+		"4\r\n$8\r\npmessage\r\n$2\r\np*\r\n$2\r\npc\r\n$2\r\nhi\r\n",
+		"3\r\n$10\r\nssubscribe\r\n$1\r\nc\r\n:1\r\n",
+		"3\r\n$11\r\nunsubscribe\r\n_\r\n:0\r\n",
+		"4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$4\r\nhost\r\n",
+		"4\r\n$6\r\nMOVING\r\n:1\r\n:86401\r\n_\r\n",
+		"4\r\n$9\r\nMIGRATING\r\n:1\r\n:2\r\n*1\r\n$1\r\n1\r\n",
+		"2\r\n$9\r\nSMIGRATED\r\n:7\r\n",
+	} {
+		f.Add(elements)
+	}
+	f.Fuzz(func(t *testing.T, elements string) {
+		var push resp.Push
+		d := resp.NewDecoder(bufio.NewReader(strings.NewReader(">"+elements)), resp.Limits{})
+		if _, pushed, err := d.DecodePush(&push); err != nil || !pushed {
+			return
+		}
+		kind := push.Words[0]
+		work, isWork := ParseWork(kind, push.Rest)
+		said, err := Parse((*redis.Push)(&push))
+		require.Equal(t, isWork, err == nil && said.What == Maintenance)
+		if err != nil {
+			require.True(t, redis.AsErrorx(err).IsOfType(ErrStream))
+			require.Zero(t, work)
+			return
+		}
+		if isWork {
+			require.Equal(t, string(kind), work.Kind)
+			require.Equal(t, work.Kind, string(said.Name))
+			require.True(t, 0 <= work.In && work.In <= 24*time.Hour, work.In)
+			require.True(t, work.Endpoint == "" || work.Kind == "MOVING")
+			return
+		}
+		require.Equal(t, string(push.Words[1]), string(said.Name))
+		require.Equal(t, string(push.Words[len(push.Words)-1]), string(said.Channel))
+	})
 }
