@@ -6,9 +6,6 @@ GO ?= go
 PKG ?= ./...
 # Modules with requirements of their own.
 MODULES = ./internal/bench/... ./internal/virtualpeers/... ./contrib/...
-# What make cover counts.
-REPO = github.com/joomcode/redispipe
-COVERED = $(REPO)/redis/...,$(REPO)/redisconn/...,$(REPO)/rediscluster/...,$(REPO)/redisdumb/...,$(REPO)/redispubsub/...,$(REPO)/internal/dedicated,$(REPO)/internal/dial,$(REPO)/internal/pipe,$(REPO)/internal/push,$(REPO)/internal/queue,$(REPO)/internal/resp,$(REPO)/internal/sock,$(REPO)/internal/timing,$(REPO)/internal/topology
 # How many packages are tested at once, and how many tests of each that can: most of them wait
 # for most of the time.
 PARALLEL = -p 3 -parallel 8
@@ -79,9 +76,11 @@ nightly: redis-server ## run all tests in full, and torture of each kind and eve
 	@$(MAKE) torture PUBSUB=1 CLUSTER=1
 	@$(MAKE) fuzz
 
-cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover
-	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -short $(PARALLEL) $(LINK) -coverpkg=$(COVERED) \
-		-coverprofile="$(CURDIR)/$(BUILD)/cover.out"
+cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover of what users import
+	@covered=$$(GO="$(GO)" scripts/covered.sh) && \
+		scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -short $(PARALLEL) $(LINK) -coverpkg=$$covered \
+			-coverprofile="$(CURDIR)/$(BUILD)/cover.all" $(TESTFLAGS)
+	@grep -v '_gen\.go:' $(BUILD)/cover.all >$(BUILD)/cover.out
 	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html
 	@$(GO) tool cover -func=$(BUILD)/cover.out | tail -n 1
 	@echo "line by line: $(BUILD)/cover.html"
