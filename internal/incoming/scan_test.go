@@ -14,6 +14,7 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte("*1\r\n$4\r\nPING\r\n"), 0)
 	f.Add([]byte("*-1\r\n*0\r\n*1\r\n$0\r\n\r\n"), 1)
 	f.Add([]byte("*1\r\n$-0\r\n\r\n"), 1)
+	f.Add([]byte("*"), 0)
 	f.Fuzz(func(t *testing.T, in []byte, cut int) {
 		var whole, pieces Scan
 		end, request, p := whole.Next(in)
@@ -22,10 +23,9 @@ func FuzzScan(f *testing.F) {
 		if e == 0 && pr == NoProblem {
 			e, r, pr = pieces.Next(in)
 		}
-		if pr == p {
-			require.Equal(t, end, e)
-			require.Equal(t, request, r)
-		}
+		require.Equal(t, p, pr)
+		require.Equal(t, end, e)
+		require.Equal(t, request, r)
 		require.LessOrEqual(t, end, len(in))
 		if request != nil {
 			require.Equal(t, len(Words(request))+1, (&wire.Request{Buf: request}).Words())
