@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -31,7 +32,7 @@ var _ redis.Sender = (*Cache)(nil)
 // from 6.2 on.
 func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
-	c.store = newStore(c.opts.MaxBytes)
+	c.store = memory.New(c.opts.MaxBytes)
 	servers, hooks := unwrapped(s)
 	within := innerOf(servers)
 	ended, ok := servers.(interface{ Ctx() context.Context })
@@ -58,7 +59,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, of which the cache does not know")
 	}
 	go c.run(changed)
-	return c.cacheOf(&sender{core: c, to: servers, inner: within, age: c.opts.MaxAge}, hooks), nil
+	return c.cacheOf(&sender{core: c, to: servers, inner: within, limits: memory.Limits{Age: c.opts.MaxAge, NullAge: c.opts.NullAge}}, hooks), nil
 }
 
 func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cache {
@@ -98,7 +99,7 @@ func unwrapped(s redis.Sender) (servers redis.Sender, hooks []func(redis.Sender)
 // other. Make it once and keep it. With an age of 0 nothing is answered out of memory.
 func (c *Cache) WithMaxAge(age time.Duration) *Cache {
 	s := *c.plain
-	s.age, s.all = max(age, 0), true
+	s.limits.Age, s.limits.All = max(age, 0), true
 	return c.core.cacheOf(&s, c.hooks)
 }
 
@@ -129,7 +130,7 @@ func (c *Cache) Transact(ctx context.Context, reqs []redis.Request) ([]any, erro
 // Invalidate drops what is kept of keys, as if a server had told that they were changed.
 func (c *Cache) Invalidate(keys ...string) {
 	for _, key := range keys {
-		c.core.store.changed(hashOf(key), byUser)
+		c.core.store.Changed(memory.HashOf(key), memory.ByUser)
 	}
 }
 

@@ -42,16 +42,6 @@ var cacheable = func() map[*command.Info]keysAt {
 	return table
 }()
 
-// otherIn2 are the commands whose reply with RESP2 can't be made of that with RESP3, which has
-// numbers where RESP2 has text.
-var otherIn2 = func() map[*command.Info]bool {
-	table := map[*command.Info]bool{}
-	for _, name := range strings.Fields("ZMSCORE ZSCORE GEOPOS GEODIST") {
-		table[command.Lookup(name)] = true
-	}
-	return table
-}()
-
 // appendKeysOfRead appends the keys of a request that is cacheable, none if it is not. isText is
 // set if its reply is a string, or null.
 func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte, isText bool) {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -15,12 +16,12 @@ type core struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	opts     Opts
-	store    *store
+	store    *memory.Store
 	nodes    nodes
 	inner    wire.Inner[redis.Future] // of the servers
 	sweeping chan struct{}            // has room for one: leases have ended
 
-	misses, joined, passed atomic.Int64
+	passed atomic.Int64
 }
 
 // run is the core's goroutine: feeds follow the nodes, and entries go whose lease has ended. New
@@ -35,7 +36,7 @@ func (c *core) run(changed <-chan struct{}) {
 			changed = c.nodes.changed() // before looking at them
 			c.place()
 		case <-c.sweeping:
-			c.store.sweep()
+			c.store.Sweep()
 		}
 	}
 }
@@ -55,7 +56,7 @@ func (c *core) changed(w written) {
 		return
 	}
 	for _, key := range w.keys {
-		c.store.changed(key, byWrite)
+		c.store.Changed(key, memory.ByWrite)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -28,7 +29,7 @@ type feed struct {
 
 	// lease is what is read under: it is nil, or has run out, while nothing is known. It is
 	// set after tracker, and read before it.
-	lease   atomic.Pointer[lease]
+	lease   atomic.Pointer[memory.Lease]
 	tracker atomic.Pointer[tracker]
 	mu      sync.Mutex // is held while one of both is set, but by anew
 }
@@ -77,7 +78,7 @@ func (f *feed) run() {
 // serve makes a tracker, and looks after it until it ends. It returns false if it could not be
 // made.
 func (f *feed) serve() bool {
-	began := now()
+	began := memory.Now()
 	t := &tracker{local: f.c.nodes.local()}
 	made, err := f.conn.OpenTracking(f.ctx, f.told, func() { f.end(t) })
 	if err != nil {
@@ -104,9 +105,9 @@ func (f *feed) serve() bool {
 	}
 }
 
-func (f *feed) begin(t *tracker, at instant) {
-	l := new(lease)
-	l.renew(at + instant(f.term))
+func (f *feed) begin(t *tracker, at memory.Instant) {
+	l := new(memory.Lease)
+	l.Renew(at + memory.Instant(f.term))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if t.lost {
@@ -124,7 +125,7 @@ func (f *feed) end(t *tracker) {
 	defer f.mu.Unlock()
 	t.lost = true
 	if f.tracker.CompareAndSwap(t, nil) {
-		f.lease.Swap(nil).end()
+		f.lease.Swap(nil).End()
 		f.c.sweepSoon()
 	}
 }
@@ -136,10 +137,10 @@ func (f *feed) anew() {
 		if old == nil {
 			return
 		}
-		l := new(lease)
-		l.until.Store(old.until.Load())
+		l := new(memory.Lease)
+		l.Renew(old.Until())
 		if f.lease.CompareAndSwap(old, l) {
-			old.end()
+			old.End()
 			f.c.sweepSoon()
 			return
 		}
@@ -149,7 +150,7 @@ func (f *feed) anew() {
 // ask asks the server whether it is still tracking. The answer says that it has told of all that
 // was changed before it was asked.
 func (f *feed) ask(t *tracker) {
-	asked := now()
+	asked := memory.Now()
 	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), wire.Own(func(res any, _ uint64) {
 		if !isTracking(res) {
 			f.end(t)
@@ -159,7 +160,7 @@ func (f *feed) ask(t *tracker) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if l := f.lease.Load(); l != nil && f.tracker.Load() == t {
-			l.renew(asked + instant(f.term))
+			l.Renew(asked + memory.Instant(f.term))
 		}
 	}), 0)
 }
@@ -183,7 +184,7 @@ func (f *feed) told(p *redis.Push) {
 	}
 	for _, key := range keys {
 		if key, ok := key.([]byte); ok {
-			f.c.store.changed(hashOf(key), byServer)
+			f.c.store.Changed(memory.HashOf(key), memory.ByServer)
 		}
 	}
 }

@@ -10,40 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A lease is extended, never shortened, and once it has ended stays so.
-func TestLease(t *testing.T) {
-	t.Parallel()
-	l := new(lease)
-	assert.False(t, l.holds(1))
-	l.renew(10)
-	l.renew(5)
-	assert.True(t, l.holds(9))
-	assert.False(t, l.holds(10))
-	l.end()
-	l.renew(20)
-	assert.True(t, l.ended())
-	assert.False(t, l.holds(-1))
-	(*lease)(nil).end()
-}
-
-// What is kept is not served when its lease has run out, and is again when that is renewed in
-// time.
-func TestLeaseRunsOut(t *testing.T) {
+// Each answer of the server that it is tracking extends the lease.
+func TestLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
-	must(t, r.other.Do(t.Context(), "SET", "key", "value"))
-	get(t, r.cache, "key")
-	require.True(t, kept(t, r.cache, "GET", "key"))
 	var f *feed
 	r.cache.core.nodes.each(func(found *feed) { f = found })
 	l := f.lease.Load()
-	l.until.Store(int64(now()) - 1)
-	require.False(t, kept(t, r.cache, "GET", "key"))
+	before := l.Until()
 	f.ask(f.tracker.Load())
-	require.Eventually(t, func() bool { return kept(t, r.cache, "GET", "key") }, patient, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Until() > before }, patient, time.Millisecond)
 	require.Same(t, l, f.lease.Load())
 }
 
@@ -126,10 +106,10 @@ func TestTrackerSilent(t *testing.T) {
 		Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked,
 	})
 	<-silenced.First()
-	written := now()
+	written := memory.Now()
 	must(t, p.other.Do(t.Context(), "SET", "key", "new"))
-	until := instant(f.lease.Load().until.Load())
-	assert.Less(t, until, written+instant(f.term), "the lease may have been renewed just before")
+	until := f.lease.Load().Until()
+	assert.Less(t, until, written+memory.Instant(f.term), "the lease may have been renewed just before")
 	require.Eventually(t, func() bool {
 		value, _ := p.cache.Do(t.Context(), "GET", "key").([]byte)
 		return string(value) == "new"

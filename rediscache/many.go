@@ -2,6 +2,7 @@ package rediscache
 
 import (
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -25,7 +26,7 @@ type many struct {
 // found is a request that is answered out of memory.
 type found struct {
 	i     int
-	entry *entry
+	value *memory.Value
 }
 
 // SendMany implements redis.Sender. If all of the requests only read, those that are not in
@@ -51,10 +52,10 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 	m.sendRest()
 	if len(m.found) == len(reqs) {
-		waiter{to: cb}.answeredBy(wire.Place{Cached: true})
+		waiter{To: cb}.answeredBy(wire.Place{Cached: true})
 	}
 	for _, f := range m.found {
-		waiter{cb, start + uint64(f.i)}.resolveValue(f.entry.value)
+		waiter{cb, start + uint64(f.i)}.resolveValue(*f.value)
 	}
 }
 
@@ -85,8 +86,8 @@ func (m *many) encode() (bad int) {
 func (m *many) place(i int) {
 	r, s := &m.wires[i], m.s
 	if i < m.changes {
-		if e := s.find(r.Buf); e != nil {
-			m.found = append(m.found, found{i, e})
+		if v := s.find(r.Buf); v != nil {
+			m.found = append(m.found, found{i, v})
 			return
 		}
 	}
@@ -99,10 +100,10 @@ func (m *many) place(i int) {
 		m.rest = append(m.rest, i)
 		return
 	}
-	switch there, how := s.enter(q, waiter{m.cb, m.start + uint64(i)}); how {
-	case isThere:
-		m.found = append(m.found, found{i, there})
-	case asks:
+	switch kept, how := s.enter(q, waiter{m.cb, m.start + uint64(i)}); how {
+	case memory.IsThere:
+		m.found = append(m.found, found{i, kept})
+	case memory.Asks:
 		b := m.batch(q.from)
 		r.Caller = wire.CallerOf(m.cb)
 		b.all, b.requests = append(b.all, q), append(b.requests, r)

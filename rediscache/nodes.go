@@ -7,6 +7,7 @@ import (
 
 	server "github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -53,7 +54,7 @@ func (n *nodes) check() {
 
 // feed returns the feed of the node that serves a slot, and the lease for what is read there
 // from now on; nil if there is none.
-func (n *nodes) feed(slot int) (*feed, *lease) {
+func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 	slot = max(slot, 0)
 	for {
 		p := n.placed.Load()

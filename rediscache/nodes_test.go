@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -27,13 +28,13 @@ func TestReplacedMaster(t *testing.T) {
 	opts := redisconn.Opts{IOTimeout: time.Minute}
 	before, after := connect(t, testbed.NewServer(t).Addr(), opts), connect(t, testbed.NewServer(t).Addr(), opts)
 	cluster := &oneMaster{node: before}
-	c := &core{ctx: t.Context(), store: newStore(1 << 20), sweeping: make(chan struct{}, 1)}
+	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1)}
 	c.nodes.all = cluster
 	c.nodes.placed.Store(&placement{})
 	c.place()
 	served := func() bool {
 		_, l := c.nodes.feed(1)
-		return l != nil && l.holds(now())
+		return l != nil && l.Holds(memory.Now())
 	}
 	require.Eventually(t, served, patient, time.Millisecond)
 	cluster.node = after

@@ -7,31 +7,21 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// reading is the read of an entry: the future of the request that a tracker was sent. Whoever
-// leaves who waits for it, the request is sent, and answers the others.
+// reading is a read that a tracker is sent, and the future of its request. Whoever leaves who waits
+// for it, the request is sent, and answers the others.
 //
-// It is pooled. It belongs to the caller that has made it until join: if that puts its entry in
-// place, it belongs to the sender of the request then, which resolves it once, and else to the
-// caller still. Who resolves it has it alone as soon as the entry does not name it any more
-// (fill, giveUp), and recycles it when all who waited are told. Until then others read request,
-// and change waiting, under the lock of the entry's shard.
+// It is pooled, and belongs to whom the read in it does: to the caller that has made it, then, if
+// that asks, to the sender of the request, which resolves it once. Who resolves it recycles it
+// when all who waited are told; else the caller does.
 type reading struct {
-	core    *core
-	entry   *entry // once it is in place
-	from    *feed
-	request []byte   // as it is sent; the reply is read behind it
-	waiting []waiter // guarded by the lock of the entry's shard
-
-	// What the entry is made with.
-	key    uint64   // the hash of its first key
-	more   []uint64 // those of the others
-	lease  *lease
-	sent   instant
-	listed bool
+	memory.Read // the reply is read into the room behind its request
+	core        *core
+	from        *feed
 
 	// isText: the reply is a string or null, and text where it is read.
 	isText, decoded bool
@@ -42,7 +32,7 @@ type reading struct {
 	slot int
 }
 
-var readingPool = sync.Pool{New: func() any { return &reading{request: make([]byte, 0, leastRoom)} }}
+var readingPool = sync.Pool{New: func() any { return &reading{Read: memory.Read{Request: make([]byte, 0, leastRoom)}} }}
 
 // A reading is made with so much room for a request and its reply, and left to the garbage
 // collector if it has got more than mostRoom.
@@ -54,17 +44,17 @@ const (
 // newReading returns a reading of a request.
 func newReading(request []byte) *reading {
 	r := readingPool.Get().(*reading)
-	r.request = append(r.request, request...)
+	r.Request = append(r.Request, request...)
 	return r
 }
 
 // recycle ends the use of a reading, which is the caller's.
 func (r *reading) recycle() {
-	if cap(r.request) > mostRoom {
+	if cap(r.Request) > mostRoom {
 		return
 	}
-	clear(r.waiting)
-	*r = reading{request: r.request[:0], waiting: r.waiting[:0], more: r.more[:0]}
+	r.Reset()
+	*r = reading{Read: r.Read}
 	readingPool.Put(r)
 }
 
@@ -76,7 +66,7 @@ func (r *reading) Cancelled() error { return nil }
 func (r *reading) Resolve(res any, _ uint64) {
 	if r.decoded {
 		request, text := r.joined()
-		r.answer(request, value{text: text, isText: true})
+		r.answer(request, memory.TextOf(text))
 		return
 	}
 	_, failed := res.(error)
@@ -89,13 +79,13 @@ func (r *reading) Resolve(res any, _ uint64) {
 		r.elsewhere()
 		return
 	}
-	r.answer(string(r.request), valueOf(res))
+	r.answer(string(r.Request), memory.ValueOf(res))
 }
 
 // DecodeReply implements resp.ReplyDecoder: a string is read once, for the entry and for all who
 // wait.
 func (r *reading) DecodeReply(d *resp.Decoder, _ uint64) (res any, err error) {
-	r.text = resp.Scalar{Kind: resp.Bytes, Bytes: r.request[len(r.request):]}
+	r.text = resp.Scalar{Kind: resp.Bytes, Bytes: r.Request[len(r.Request):]}
 	res, r.decoded, err = d.DecodeScalar(&r.text)
 	return res, err
 }
@@ -103,15 +93,16 @@ func (r *reading) DecodeReply(d *resp.Decoder, _ uint64) (res any, err error) {
 // joined returns the request and the text of its reply, which share their memory.
 func (r *reading) joined() (request, text string) {
 	var both strings.Builder
-	both.Grow(len(r.request) + len(r.text.Bytes))
-	both.Write(r.request)
+	both.Grow(len(r.Request) + len(r.text.Bytes))
+	both.Write(r.Request)
 	both.Write(r.text.Bytes)
-	return both.String()[:len(r.request)], both.String()[len(r.request):]
+	return both.String()[:len(r.Request)], both.String()[len(r.Request):]
 }
 
-// answer gives the entry its value, and that to all who wait for it.
-func (r *reading) answer(request string, v value) {
-	for _, w := range r.core.store.fill(r.entry, request, v) {
+// answer has the reply kept, and gives it to all who wait for it.
+func (r *reading) answer(request string, v memory.Value) {
+	for _, asker := range r.core.store.Fill(&r.Read, request, v) {
+		w := waiter(asker)
 		w.answeredBy(wire.Place{Address: r.from.addr})
 		w.settle(v)
 	}
@@ -121,10 +112,10 @@ func (r *reading) answer(request string, v value) {
 // elsewhere has the request answered by the servers as any other, for all that wait for it. The
 // reply is not kept.
 func (r *reading) elsewhere() {
-	again := &wire.Request{Cmd: r.cmd, Buf: r.request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
+	again := &wire.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared, again.Single = command.Allowed, command.Allowed
 	r.core.passed.Add(1)
-	waiting := slices.Clone(several(r.core.store.giveUp(r.entry)))
+	waiting := slices.Clone(several(r.core.store.GiveUp(&r.Read)))
 	waiting.listen()
 	r.core.inner.SendEncoded(again, waiting, 0)
 	r.recycle()
@@ -133,18 +124,18 @@ func (r *reading) elsewhere() {
 // deafLeast is the least time that a caller has to have who waits to be told to listen, which
 // connections that know its deadline decide by themselves: four times as long as they take at
 // the most.
-const deafLeast = instant(20 * time.Millisecond)
+const deafLeast = memory.Instant(20 * time.Millisecond)
 
-// send sends the request of the entry, which r is, for the caller that has encoded it. Nothing of
-// the caller's is asked of it but that it reads the reply if it waits for that, and is told to
-// listen: it may leave, and the others stay.
+// send sends the request for the caller that has encoded it. Nothing of the caller's is asked of it
+// but that it reads the reply if it waits for that, and is told to listen: it may leave, and the
+// others stay.
 func (r *reading) send(q *wire.Request) {
 	t := r.from.tracker.Load()
 	if t == nil {
 		r.elsewhere()
 		return
 	}
-	q.Deaf = q.Deaf && (q.Deadline.IsZero() || instantOf(q.Deadline)-r.sent >= deafLeast)
+	q.Deaf = q.Deaf && (q.Deadline.IsZero() || memory.InstantOf(q.Deadline)-r.Sent >= deafLeast)
 	q.Typed, q.Observed, q.Plain, q.Deadline = r.isText, false, false, time.Time{}
 	t.inner.SendEncoded(q, r, 0)
 	q.Ticket = wire.Ticket{Tells: q.Ticket.Tells}

@@ -2,8 +2,8 @@ package rediscache
 
 import (
 	"context"
-	"time"
 
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -14,10 +14,9 @@ type sender struct {
 	*core
 	to    redis.Sender
 	inner wire.Inner[redis.Future] // of to; nil if it has none
-	// age is the oldest that is served; 0: nothing is.
-	age time.Duration
-	// all keys are cached, and not only those with one of the prefixes.
-	all bool
+	// limits are those of what is served: with an Age of 0 nothing is, with All all keys are
+	// cached, and not only those with one of the prefixes.
+	limits memory.Limits
 }
 
 var (
@@ -38,11 +37,14 @@ type within sender
 
 // Recall implements wire.Memory.
 func (w *within) Recall(request []byte) (got wire.Remembered, ok bool) {
-	e := (*sender)(w).find(request)
-	if e == nil {
+	v := (*sender)(w).find(request)
+	if v == nil {
 		return got, false
 	}
-	return e.value.remembered(), true
+	if got.Text, got.IsText = v.Text(); !got.IsText {
+		got.Result = v.Result()
+	}
+	return got, true
 }
 
 // recall has a request answered out of memory, if it is there.
@@ -50,23 +52,19 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 	if !r.ReplicaSafe {
 		return false
 	}
-	e := s.find(r.Buf)
-	if e != nil {
-		w.recalled(e.value)
+	v := s.find(r.Buf)
+	if v != nil {
+		w.recalled(*v)
 	}
-	return e != nil
+	return v != nil
 }
 
-// find returns the entry that answers a request, nil if there is none.
-func (s *sender) find(request []byte) *entry {
-	if s.age == 0 {
+// find returns what answers a request, nil if that is not in memory.
+func (s *sender) find(request []byte) *memory.Value {
+	if s.limits.Age == 0 {
 		return nil
 	}
-	e := s.store.find(request, hashOf((&wire.Request{Buf: request}).Arg(1)), s.age, s.opts.NullAge)
-	if e == nil || !s.all && !e.listed {
-		return nil
-	}
-	return e
+	return s.store.Find(request, memory.HashOf((&wire.Request{Buf: request}).Arg(1)), s.limits)
 }
 
 // WantsSlot implements wire.Inner.
@@ -109,10 +107,10 @@ func (s *sender) read(r *wire.Request, w waiter) bool {
 	if q == nil {
 		return false
 	}
-	switch found, how := s.enter(q, w); how {
-	case isThere:
-		w.recalled(found.value)
-	case asks:
+	switch kept, how := s.enter(q, w); how {
+	case memory.IsThere:
+		w.recalled(*kept)
+	case memory.Asks:
 		q.send(r)
 	}
 	return true
@@ -121,7 +119,7 @@ func (s *sender) read(r *wire.Request, w waiter) bool {
 // question returns the reading of a request; nil if that is nothing for the cache, or there is no
 // tracker to read it.
 func (s *sender) question(r *wire.Request) *reading {
-	if !r.ReplicaSafe || s.age == 0 || r.Slot == wire.ManySlots {
+	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == wire.ManySlots {
 		return nil
 	}
 	f, l := s.nodes.feed(r.Slot)
@@ -134,37 +132,30 @@ func (s *sender) question(r *wire.Request) *reading {
 		return nil
 	}
 	listed := s.listed(keys)
-	if !s.all && !listed {
+	if !s.limits.All && !listed {
 		return nil
 	}
-	at := now()
-	if l == nil || !l.holds(at) {
+	at := memory.Now()
+	if l == nil || !l.Holds(at) {
 		s.passed.Add(1)
 		return nil
 	}
 	q := newReading(r.Buf)
 	q.core, q.from, q.isText, q.cmd, q.slot = s.core, f, isText, r.Cmd, r.Slot
-	q.lease, q.sent, q.listed, q.key = l, at, listed, hashOf(keys[0])
+	q.Lease, q.Sent, q.Listed, q.Key = l, at, listed, memory.HashOf(keys[0])
 	for _, key := range keys[1:] {
-		q.more = append(q.more, hashOf(key))
+		q.More = append(q.More, memory.HashOf(key))
 	}
 	return q
 }
 
-// enter has w wait for what q would read, and counts that. Unless w asks, it recycles q.
-func (s *sender) enter(q *reading, w waiter) (found *entry, how joined) {
-	found, how = s.store.join(q, w, s.age, s.opts.NullAge)
-	switch how {
-	case asks:
-		s.misses.Add(1)
-		return found, how
-	case waits:
-		s.joined.Add(1)
-	case isThere:
-		s.store.shard(found.key).hits.Add(1)
+// enter has w wait for what q would read. Unless w asks, it recycles q.
+func (s *sender) enter(q *reading, w waiter) (kept *memory.Value, how memory.Joined) {
+	kept, how = s.store.Join(&q.Read, memory.Waiter(w), s.limits)
+	if how != memory.Asks {
+		q.recycle()
 	}
-	q.recycle()
-	return found, how
+	return kept, how
 }
 
 // Send implements redis.Sender.

@@ -1,5 +1,7 @@
 package rediscache
 
+import "github.com/joomcode/redispipe/internal/memory"
+
 // Stats are the counters of a cache since it was made, and what it holds now.
 type Stats struct {
 	// Hits were answered out of memory; Misses were read by a tracking socket, and Joined
@@ -29,22 +31,19 @@ type Dropped struct {
 
 // Stats returns a snapshot of the counters, which is not of one moment.
 func (c *Cache) Stats() Stats {
-	s := c.core.store
+	n := c.core.store.Counts()
 	stats := Stats{
-		Misses: c.core.misses.Load(), Joined: c.core.joined.Load(), Passed: c.core.passed.Load(),
-		Entries: s.entries.Load(), Bytes: s.bytes.Load(), MaxBytes: c.core.opts.MaxBytes,
+		Hits: n.Hits, Misses: n.Misses, Joined: n.Joined, Passed: c.core.passed.Load(),
+		Entries: n.Entries, Bytes: n.Bytes, MaxBytes: c.core.opts.MaxBytes,
 		Dropped: Dropped{
-			Written: s.dropped[byWrite].Load(), Invalidated: s.dropped[byServer].Load(), Space: s.dropped[bySpace].Load(),
-			Aged: s.dropped[byAge].Load(), Lease: s.dropped[byLease].Load(), User: s.dropped[byUser].Load(),
+			Written: n.Dropped[memory.ByWrite], Invalidated: n.Dropped[memory.ByServer], Space: n.Dropped[memory.BySpace],
+			Aged: n.Dropped[memory.ByAge], Lease: n.Dropped[memory.ByLease], User: n.Dropped[memory.ByUser],
 		},
 	}
-	for i := range s.shards {
-		stats.Hits += s.shards[i].hits.Load()
-	}
-	at := now()
+	at := memory.Now()
 	c.core.nodes.each(func(f *feed) {
 		stats.Nodes++
-		if l := f.lease.Load(); l != nil && l.holds(at) {
+		if l := f.lease.Load(); l != nil && l.Holds(at) {
 			stats.Leases++
 		}
 	})

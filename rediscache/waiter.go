@@ -4,48 +4,47 @@ import (
 	"log"
 	"runtime/debug"
 
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
-// waiter is who waits for a read: a future, which may be nil, with its number.
-type waiter struct {
-	to redis.Future
-	n  uint64
-}
+// waiter resolves who waits for a read.
+type waiter memory.Waiter
 
 func (w waiter) resolve(res any) {
-	if w.to != nil {
-		w.to.Resolve(res, w.n)
+	if w.To != nil {
+		w.To.Resolve(res, w.N)
 	}
 }
 
 // resolveValue resolves with a value that stays what it is.
-func (w waiter) resolveValue(v value) {
-	if taker, ok := w.to.(wire.TextTaker); ok && v.isText {
-		taker.ResolveText(v.text, w.n)
-		return
+func (w waiter) resolveValue(v memory.Value) {
+	if text, isText := v.Text(); isText {
+		if taker, ok := w.To.(wire.TextTaker); ok {
+			taker.ResolveText(text, w.N)
+			return
+		}
 	}
-	w.resolve(v.result())
+	w.resolve(v.Result())
 }
 
 // recalled resolves with what is in memory.
-func (w waiter) recalled(v value) {
+func (w waiter) recalled(v memory.Value) {
 	w.answeredBy(wire.Place{Cached: true})
 	w.resolveValue(v)
 }
 
 // answeredBy tells where the answer comes from.
 func (w waiter) answeredBy(p wire.Place) {
-	if wire.Observes(w.to) {
-		wire.AnsweredBy(w.to, p)
+	if wire.Observes(w.To) {
+		wire.AnsweredBy(w.To, p)
 	}
 }
 
 // settle resolves in a goroutine that must not be held by it: a future of the user's is given one
 // of its own, which ends with it.
-func (w waiter) settle(v value) {
-	if w.to == nil || wire.CallerOf(w.to) != nil {
+func (w waiter) settle(v memory.Value) {
+	if w.To == nil || wire.CallerOf(w.To) != nil {
 		w.resolveValue(v)
 		return
 	}
@@ -60,23 +59,23 @@ func (w waiter) settle(v value) {
 }
 
 // several is the future of a read that several callers wait for.
-type several []waiter
+type several []memory.Waiter
 
 // Resolve implements redis.Future.
 func (s several) Resolve(res any, _ uint64) {
-	v := value{other: res} // nobody else has it
+	v := memory.ValueOf(res)
 	for _, w := range s {
-		w.settle(v)
+		waiter(w).settle(v)
 	}
 }
 
 // Cancelled implements redis.Future: it is nil while anybody waits.
 func (s several) Cancelled() (why error) {
 	for _, w := range s {
-		if w.to == nil {
+		if w.To == nil {
 			continue
 		}
-		if why = wire.WhyCancelled(w.to); why == nil {
+		if why = wire.WhyCancelled(w.To); why == nil {
 			return nil
 		}
 	}
@@ -86,7 +85,7 @@ func (s several) Cancelled() (why error) {
 // listen has those that wait listen to their contexts: nobody tells them to any more.
 func (s several) listen() {
 	for _, w := range s {
-		if caller := wire.CallerOf(w.to); caller != nil {
+		if caller := wire.CallerOf(w.To); caller != nil {
 			caller.Listen()
 		}
 	}

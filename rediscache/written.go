@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -49,7 +50,7 @@ func writtenBy(r *wire.Request) (w written) {
 		return w
 	}
 	for i := range call.Keys {
-		w.keys = append(w.keys, hashOf(keyAt(r, args, i)))
+		w.keys = append(w.keys, memory.HashOf(keyAt(r, args, i)))
 	}
 	w.all = len(w.keys) == 0
 	return w

@@ -1,4 +1,4 @@
-package rediscache
+package memory
 
 import (
 	"hash/maphash"
@@ -11,7 +11,8 @@ import (
 // that do share a tag, so that a change of one drops what is kept of both.
 var seed = maphash.MakeSeed()
 
-func hashOf[T string | []byte](text T) uint64 {
+// HashOf returns the hash of a key or a request.
+func HashOf[T string | []byte](text T) uint64 {
 	switch text := any(text).(type) {
 	case string:
 		return maphash.String(seed, text)
@@ -43,7 +44,7 @@ const few = 8
 // find returns the entry of a request, nil if there is none.
 func (t *tag) find(request []byte) *entry {
 	if t.many != nil {
-		if e := t.many[hashOf(request)]; e != nil && e.answers(request) {
+		if e := t.many[HashOf(request)]; e != nil && e.answers(request) {
 			return e
 		}
 		return nil

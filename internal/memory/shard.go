@@ -1,4 +1,4 @@
-package rediscache
+package memory
 
 import (
 	"sync"
@@ -13,7 +13,7 @@ const shards = 256
 // not visited since it came by. So a hit moves nothing, and what is read once does not push out
 // what is read often.
 type shard struct {
-	mu     sync.RWMutex // guards what follows, and what says so of tags and entries
+	mu     sync.RWMutex // guards what follows, and what says so of tags, entries and reads
 	tags   map[uint64]*tag
 	newest *entry
 	oldest *entry

@@ -1,10 +1,9 @@
-package rediscache
+package memory
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,38 +15,37 @@ import (
 
 // reads are reads of a store without servers.
 type reads struct {
-	*store
-	lease *lease
+	*Store
+	lease *Lease
 }
 
 func newReads(most int64) *reads {
-	r := &reads{newStore(most), new(lease)}
+	r := &reads{New(most), new(Lease)}
 	r.lease.until.Store(1 << 62)
 	return r
 }
 
 // begin begins the read of what stands for a request of keys.
-func (r *reads) begin(request string, keys ...string) (e *entry, how joined) {
-	q := newReading([]byte(request))
-	q.lease, q.sent, q.key = r.lease, now(), hashOf(firstOf(request, keys))
+func (r *reads) begin(request string, keys ...string) (q *Read, how Joined) {
+	q = &Read{Request: []byte(request), Lease: r.lease, Sent: Now(), Key: HashOf(firstOf(request, keys))}
 	for i := 1; i < len(keys); i++ {
-		q.more = append(q.more, hashOf(keys[i]))
+		q.More = append(q.More, HashOf(keys[i]))
 	}
-	return r.join(q, waiter{}, time.Hour, time.Hour)
+	_, how = r.Join(q, Waiter{}, anyReply)
+	return q, how
 }
 
-// fill fills an entry that begin has returned.
-func (r *reads) fill(e *entry, value string) (waiting []waiter) {
-	q := e.reading
-	q.text.Bytes = []byte(value)
-	request, text := q.joined()
-	waiting = slices.Clone(r.store.fill(e, request, valueOfText(text)))
-	q.recycle()
-	return waiting
+// anyReply is taken, whatever its age.
+var anyReply = Limits{Age: time.Hour, NullAge: time.Hour, All: true}
+
+// fill fills what begin has begun.
+func (r *reads) fill(q *Read, value string) (waiting []Waiter) {
+	both := string(q.Request) + value
+	return r.Fill(q, both[:len(q.Request)], TextOf(both[len(q.Request):]))
 }
 
 func (r *reads) has(request string, keys ...string) bool {
-	return r.find([]byte(request), hashOf(firstOf(request, keys)), time.Hour, time.Hour) != nil
+	return r.Find([]byte(request), HashOf(firstOf(request, keys)), anyReply) != nil
 }
 
 func firstOf(request string, keys []string) string {
@@ -68,8 +66,6 @@ func (r *reads) isEmpty(t *testing.T) {
 	}
 }
 
-func valueOfText(s string) value { return value{text: s, isText: true} }
-
 // A reply is kept only if nothing has happened to its key, and its lease, since it was asked for;
 // and nobody joins a read that was sent before.
 func TestFill(t *testing.T) {
@@ -79,21 +75,21 @@ func TestFill(t *testing.T) {
 		kept    bool
 	}{
 		"nothing":          {func(*reads) {}, true},
-		"another key":      {func(r *reads) { r.changed(hashOf("other"), byServer) }, true},
-		"invalidation":     {func(r *reads) { r.changed(hashOf("key"), byServer) }, false},
-		"own write":        {func(r *reads) { r.changed(hashOf("key"), byWrite) }, false},
-		"end of the lease": {func(r *reads) { r.lease.end() }, false},
+		"another key":      {func(r *reads) { r.Changed(HashOf("other"), ByServer) }, true},
+		"invalidation":     {func(r *reads) { r.Changed(HashOf("key"), ByServer) }, false},
+		"own write":        {func(r *reads) { r.Changed(HashOf("key"), ByWrite) }, false},
+		"end of the lease": {func(r *reads) { r.lease.End() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReads(1 << 20)
 			e, how := r.begin("key")
-			require.Equal(t, asks, how)
+			require.Equal(t, Asks, how)
 			c.between(r)
 			_, how = r.begin("key")
 			if c.kept {
-				require.Equal(t, waits, how)
+				require.Equal(t, Waits, how)
 			} else {
-				require.Equal(t, asks, how)
+				require.Equal(t, Asks, how)
 			}
 			waiting := r.fill(e, "old")
 			require.Len(t, waiting, map[bool]int{true: 2, false: 1}[c.kept])
@@ -110,7 +106,7 @@ func TestChanged(t *testing.T) {
 	e, _ := r.begin("MGET", keys...)
 	r.fill(e, "value")
 	require.True(t, r.has("MGET", keys...))
-	r.changed(hashOf("b"), byServer)
+	r.Changed(HashOf("b"), ByServer)
 	require.False(t, r.has("MGET", keys...))
 	r.isEmpty(t)
 }
@@ -220,11 +216,11 @@ func TestStoreAtOnce(t *testing.T) {
 				key := fmt.Sprint(random.IntN(3000))
 				switch random.IntN(4) {
 				case 0:
-					r.changed(hashOf(key), byWrite)
+					r.Changed(HashOf(key), ByWrite)
 				case 1:
 					r.has(key)
 				default:
-					if e, how := r.begin(key); how == asks {
+					if e, how := r.begin(key); how == Asks {
 						r.fill(e, strings.Repeat("x", random.IntN(1000)))
 					}
 				}
@@ -233,7 +229,7 @@ func TestStoreAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	for i := range 3000 {
-		r.changed(hashOf(fmt.Sprint(i)), byWrite)
+		r.Changed(HashOf(fmt.Sprint(i)), ByWrite)
 	}
 	r.isEmpty(t)
 }

@@ -1,43 +1,40 @@
-package rediscache
+package memory
 
 import (
 	"math/big"
 	"math/bits"
 	"slices"
-
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// value is a reply as it is kept. Nothing changes it.
-type value struct {
+// Value is a reply as it is kept. Nothing changes it.
+type Value struct {
 	text   string
 	isText bool
 	other  any // if it is not text
 }
 
-// valueOf makes a value of a reply, which it does not retain where somebody may change it.
-func valueOf(reply any) value {
+// TextOf is the value that is a text.
+func TextOf(text string) Value { return Value{text: text, isText: true} }
+
+// ValueOf makes a value of a reply, which it does not retain where somebody may change it.
+func ValueOf(reply any) Value {
 	if text, ok := reply.([]byte); ok {
-		return value{text: string(text), isText: true}
+		return TextOf(string(text))
 	}
-	return value{other: copied(reply)}
+	return Value{other: copied(reply)}
 }
 
-func (v *value) null() bool { return !v.isText && v.other == nil }
+func (v *Value) null() bool { return !v.isText && v.other == nil }
 
-// result returns the reply, as the caller's own.
-func (v *value) result() any {
+// Text returns the reply if it is a text.
+func (v *Value) Text() (text string, isText bool) { return v.text, v.isText }
+
+// Result returns the reply, as the caller's own.
+func (v *Value) Result() any {
 	if v.isText {
 		return []byte(v.text)
 	}
 	return copied(v.other)
-}
-
-func (v *value) remembered() wire.Remembered {
-	if v.isText {
-		return wire.Remembered{Text: v.text, IsText: true}
-	}
-	return wire.Remembered{Result: copied(v.other)}
 }
 
 // copied returns a copy of a result that shares nothing with it that can be changed.
@@ -100,32 +97,4 @@ func sizeOf(v any) int64 {
 		return textOverhead + int64(len(v.Bits()))*8
 	}
 	return 16
-}
-
-// inRESP2 returns a reply of RESP3 as one of RESP2, if it can be told what that would be.
-func inRESP2(v any) (any, bool) {
-	switch v := v.(type) {
-	case float64, bool, *big.Int:
-		return nil, false // RESP2 has text for them, which may be written in more than one way
-	case []any:
-		for i := range v {
-			el, ok := inRESP2(v[i])
-			if !ok {
-				return nil, false
-			}
-			v[i] = el
-		}
-		return v, true
-	case map[string]any:
-		flat := make([]any, 0, 2*len(v))
-		for key, el := range v {
-			el, ok := inRESP2(el)
-			if !ok {
-				return nil, false
-			}
-			flat = append(flat, []byte(key), el)
-		}
-		return flat, true
-	}
-	return v, true
 }

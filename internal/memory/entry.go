@@ -1,9 +1,8 @@
-package rediscache
+package memory
 
 import (
 	"bytes"
 	"sync/atomic"
-	"time"
 )
 
 // entry is a reply that is kept, or is being read. It hangs from the tag of its first key.
@@ -11,18 +10,18 @@ type entry struct {
 	key    uint64 // the hash of its first key
 	tag    *tag
 	more   []*tag // of the other keys
-	lease  *lease
-	sent   instant // when it was read, not before
-	listed bool    // all keys have a prefix of Opts.Prefixes
+	lease  *Lease
+	sent   Instant // when it was read, not before
+	listed bool
 
 	// What follows is guarded by the lock of the tag's shard, but visited, and that nothing
 	// changes the request and the value once the entry is filled.
 	placed  bool // it hangs from its tag; if not, nobody finds or fills it any more
 	filled  bool // and has its request and value, and a place in the queue of the shard
 	visited atomic.Bool
-	reading *reading // until it is filled or given up
-	request string   // as it is sent
-	value   value
+	reading *Read  // until it is filled or given up
+	request string // as it is sent
+	value   Value
 	size    int64
 
 	sibling      *entry // the next one of the tag
@@ -32,7 +31,7 @@ type entry struct {
 // answers reports whether the entry is that of a request.
 func (e *entry) answers(request []byte) bool {
 	if e.reading != nil {
-		return bytes.Equal(e.reading.request, request)
+		return bytes.Equal(e.reading.Request, request)
 	}
 	return e.request == string(request)
 }
@@ -40,9 +39,9 @@ func (e *entry) answers(request []byte) bool {
 // hash is that of the request.
 func (e *entry) hash() uint64 {
 	if e.reading != nil {
-		return hashOf(e.reading.request)
+		return HashOf(e.reading.Request)
 	}
-	return hashOf(e.request)
+	return HashOf(e.request)
 }
 
 // alive reports whether no key of the entry was changed, as far as is known, since before its
@@ -56,17 +55,17 @@ func (e *entry) alive() bool {
 	return !e.tag.dead.Load()
 }
 
-// fresh reports whether the entry may be served now to somebody who wants no reply older than
-// age.
-func (e *entry) fresh(now instant, age, nullAge time.Duration) bool {
+// fresh reports whether the entry may be served now within limits.
+func (e *entry) fresh(now Instant, l Limits) bool {
+	age := l.Age
 	if e.value.null() {
-		age = min(age, nullAge)
+		age = min(age, l.NullAge)
 	}
-	return now-e.sent < instant(age) && e.lease.holds(now) && e.alive()
+	return (l.All || e.listed) && now-e.sent < Instant(age) && e.lease.Holds(now) && e.alive()
 }
 
 // joinable reports whether a caller may wait for an entry that is being read: its request was
 // sent when the caller's might have been.
-func (e *entry) joinable(l *lease) bool {
+func (e *entry) joinable(l *Lease) bool {
 	return e.reading != nil && e.lease == l && !l.ended() && e.alive()
 }

@@ -1,9 +1,8 @@
-package rediscache
+package memory
 
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,26 +13,26 @@ func TestRequestsOfOneKey(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, few, few + 1, 1000} {
 		r := newReads(1 << 20)
-		entries := make([]*entry, n)
-		for i := range entries {
-			entries[i], _ = r.begin(fmt.Sprint("HGET:", i), "key")
+		reads := make([]*Read, n)
+		for i := range reads {
+			reads[i], _ = r.begin(fmt.Sprint("HGET:", i), "key")
 			_, how := r.begin(fmt.Sprint("HGET:", i), "key")
-			require.Equal(t, waits, how)
-			require.Len(t, r.fill(entries[i], fmt.Sprint(i)), 2)
+			require.Equal(t, Waits, how)
+			require.Len(t, r.fill(reads[i], fmt.Sprint(i)), 2)
 		}
-		for i := range entries {
-			e := r.find(fmt.Appendf(nil, "HGET:%d", i), hashOf("key"), time.Hour, time.Hour)
-			require.Same(t, entries[i], e)
-			require.Equal(t, fmt.Sprint(i), e.value.text)
+		for i := range reads {
+			v := r.Find(fmt.Appendf(nil, "HGET:%d", i), HashOf("key"), anyReply)
+			require.Same(t, &reads[i].entry.value, v)
+			require.Equal(t, fmt.Sprint(i), v.text)
 		}
 		require.False(t, r.has("HGET:", "key"))
-		r.drop(entries[0], byUser)
+		r.drop(reads[0].entry, ByUser)
 		require.False(t, r.has("HGET:0", "key"))
 		require.Equal(t, n > 1, r.has("HGET:"+fmt.Sprint(n-1), "key"))
-		r.changed(hashOf("key"), byWrite)
+		r.Changed(HashOf("key"), ByWrite)
 		require.False(t, r.has("HGET:"+fmt.Sprint(n-1), "key"))
 		r.isEmpty(t)
-		assert.EqualValues(t, n-1, r.dropped[byWrite].Load())
+		assert.EqualValues(t, n-1, r.dropped[ByWrite].Load())
 	}
 }
 
@@ -47,15 +46,16 @@ func TestReadTakesPlace(t *testing.T) {
 			r.begin(fmt.Sprint("HGET:", i), "key")
 		}
 		before, _ := r.begin("HGET", "key")
-		r.lease = new(lease) // another one
-		r.lease.renew(1 << 62)
+		r.lease = new(Lease) // another one
+		r.lease.Renew(1 << 62)
 		after, how := r.begin("HGET", "key")
-		require.Equal(t, asks, how)
+		require.Equal(t, Asks, how)
 		require.NotSame(t, before, after)
 		r.fill(before, "before")
 		require.False(t, r.has("HGET", "key"))
 		r.fill(after, "after")
-		require.Same(t, after, r.find([]byte("HGET"), hashOf("key"), time.Hour, time.Hour))
-		require.Equal(t, "after", after.value.text)
+		v := r.Find([]byte("HGET"), HashOf("key"), anyReply)
+		require.Same(t, &after.entry.value, v)
+		require.Equal(t, "after", v.text)
 	}
 }

@@ -1,0 +1,36 @@
+package memory
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A lease is extended, never shortened, and once it has ended stays so.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	l := new(Lease)
+	assert.False(t, l.Holds(1))
+	l.Renew(10)
+	l.Renew(5)
+	assert.True(t, l.Holds(9))
+	assert.False(t, l.Holds(10))
+	l.End()
+	l.Renew(20)
+	assert.True(t, l.ended())
+	assert.False(t, l.Holds(-1))
+	(*Lease)(nil).End()
+}
+
+// What is kept is not served when its lease has run out, and is again when that is renewed in time.
+func TestLeaseRunsOut(t *testing.T) {
+	t.Parallel()
+	r := newReads(1 << 20)
+	e, _ := r.begin("key")
+	r.fill(e, "value")
+	assert.True(t, r.has("key"))
+	r.lease.until.Store(int64(Now()) - 1)
+	assert.False(t, r.has("key"))
+	r.lease.Renew(1 << 62)
+	assert.True(t, r.has("key"))
+}

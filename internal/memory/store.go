@@ -1,0 +1,296 @@
+// Package memory keeps replies in memory: by request, until a key of the request is changed, or the
+// lease ends under which it was read. It sends nothing and hears of nothing: who does says what is
+// read, what has changed, and until when leases hold.
+package memory
+
+import "sync/atomic"
+
+// Reason is why an entry was dropped.
+type Reason uint8
+
+// Why entries are dropped.
+const (
+	ByWrite  Reason = iota // that was sent by those who read
+	ByServer               // which has told of a change
+	BySpace
+	ByAge
+	ByLease
+	ByUser
+	reasons
+)
+
+// Store is what is kept, and what is being read, of all servers. It is safe for use by many
+// goroutines, has none of its own, and never calls what it is given.
+type Store struct {
+	shards [shards]shard
+	most   int64 // bytes of tags and entries
+
+	bytes, entries atomic.Int64
+	misses, joined atomic.Int64
+	turn           atomic.Uint32 // the shard that is to make room next
+	dropped        [reasons]atomic.Int64
+}
+
+const (
+	// entryOverhead is what an entry takes beside its request and its value, cellOverhead what
+	// one of a map does whose keys come and go, tagOverhead a tag with its cell, and
+	// storeOverhead what all of that takes while it is empty.
+	entryOverhead = 160
+	cellOverhead  = 40
+	tagOverhead   = 64 + cellOverhead
+	storeOverhead = 100 << 10
+	// largestShare of the bound is what one entry may take: so one large value pushes out as
+	// much at the most.
+	largestShare = 32
+)
+
+// New returns a store that takes so many bytes at the most.
+func New(most int64) *Store {
+	s := &Store{most: most - storeOverhead}
+	for i := range s.shards {
+		s.shards[i].tags, s.shards[i].bytes = map[uint64]*tag{}, &s.bytes
+	}
+	return s
+}
+
+func (s *Store) shard(hash uint64) *shard { return &s.shards[hash>>56] }
+
+// Find returns the reply to a request if it is kept and within limits, nil if not. key is the hash
+// of the first key.
+func (s *Store) Find(request []byte, key uint64, l Limits) *Value {
+	sh := s.shard(key)
+	var e *entry
+	sh.mu.RLock()
+	if t := sh.tags[key]; t != nil {
+		e = t.find(request)
+	}
+	filled := e != nil && e.filled
+	sh.mu.RUnlock()
+	if !filled || !e.fresh(Now(), l) {
+		return nil
+	}
+	if !e.visited.Load() {
+		e.visited.Store(true)
+	}
+	sh.hits.Add(1)
+	return &e.value
+}
+
+// Joined is what has become of who wants a reply.
+type Joined uint8
+
+// What Store.Join returns.
+const (
+	Asks    Joined = iota // it waits for the read, which is to be sent
+	Waits                 // it waits for a read that was sent before
+	IsThere               // it does not wait: the reply is kept
+)
+
+// Join has w wait for the reply to a request: for that to q, or to a read that was sent before, and
+// does as well. If the reply is kept and within limits, it returns that, and nobody waits.
+func (s *Store) Join(q *Read, w Waiter, l Limits) (kept *Value, how Joined) {
+	e := &entry{key: q.Key, lease: q.Lease, sent: q.Sent, listed: q.Listed, reading: q}
+	for _, key := range q.More {
+		e.more = append(e.more, s.hold(key, e))
+	}
+	sh := s.shard(q.Key)
+	sh.mu.Lock()
+	e.tag = sh.holdLocked(q.Key)
+	gone := false
+	found := e.tag.find(q.Request)
+	switch {
+	case found != nil && found.filled && found.fresh(Now(), l):
+		kept, how = &found.value, IsThere
+		sh.hits.Add(1)
+	case found != nil && found.joinable(q.Lease):
+		how = Waits
+		s.joined.Add(1)
+		found.reading.waiting = append(found.reading.waiting, w)
+	default:
+		s.misses.Add(1)
+		e.placed = true
+		if e.tag.add(e); e.tag.many != nil {
+			e.size = cellOverhead
+		}
+		q.entry, q.waiting = e, append(q.waiting, w)
+		gone = found != nil && sh.removeLocked(found)
+	}
+	sh.mu.Unlock()
+	if gone {
+		s.forget(found, ByAge)
+	}
+	if how != Asks {
+		s.release(e)
+	}
+	return kept, how
+}
+
+// hold returns the tag of a key that is not the first of an entry.
+func (s *Store) hold(key uint64, e *entry) *tag {
+	sh := s.shard(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	t := sh.holdLocked(key)
+	t.others = append(t.others, e)
+	return t
+}
+
+// release ends what hold has begun.
+func (s *Store) release(e *entry) {
+	for _, t := range e.more {
+		sh := s.shard(t.hash)
+		sh.mu.Lock()
+		t.leave(e)
+		sh.releaseLocked(t)
+		sh.mu.Unlock()
+	}
+}
+
+// Fill keeps the reply to a read, with the text of its request, if that is still known to hold. It
+// returns who waits for it, in the room of the read: from here on nobody joins them.
+func (s *Store) Fill(q *Read, request string, v Value) (waiting []Waiter) {
+	e := q.entry
+	size := e.size + entryOverhead + taken(len(request)+len(v.text)) + 8*int64(len(e.more))
+	if !v.isText {
+		size += sizeOf(v.other)
+	}
+	fits := size <= s.most/largestShare
+	if fits {
+		s.makeRoom(size)
+	}
+	sh := s.shard(e.key)
+	sh.mu.Lock()
+	kept := fits && e.placed && e.alive() && !e.lease.ended()
+	if kept {
+		e.filled, e.request, e.value, e.size = true, request, v, size
+		sh.pushLocked(e)
+	} else {
+		sh.removeLocked(e)
+	}
+	e.reading = nil
+	sh.mu.Unlock()
+	switch {
+	case kept:
+		s.entries.Add(1)
+		return q.waiting
+	case fits:
+		s.bytes.Add(-size)
+	}
+	s.release(e)
+	return q.waiting
+}
+
+// GiveUp ends a read without a reply, and returns who waits for it, as Fill does.
+func (s *Store) GiveUp(q *Read) (waiting []Waiter) {
+	e := q.entry
+	sh := s.shard(e.key)
+	sh.mu.Lock()
+	sh.removeLocked(e)
+	e.reading = nil
+	sh.mu.Unlock()
+	s.release(e)
+	return q.waiting
+}
+
+// drop removes an entry.
+func (s *Store) drop(e *entry, why Reason) {
+	sh := s.shard(e.key)
+	sh.mu.Lock()
+	filled := sh.removeLocked(e)
+	sh.mu.Unlock()
+	if filled {
+		s.forget(e, why)
+	}
+}
+
+// forget accounts for a filled entry that was removed.
+func (s *Store) forget(e *entry, why Reason) {
+	s.bytes.Add(-e.size)
+	s.entries.Add(-1)
+	s.dropped[why].Add(1)
+	s.release(e)
+}
+
+// Changed drops what is kept of the key with a hash: what is read of it from here on is of after the
+// change.
+func (s *Store) Changed(key uint64, why Reason) {
+	sh := s.shard(key)
+	var room [few]*entry
+	gone, others := room[:0], []*entry(nil)
+	sh.mu.Lock()
+	if t := sh.killLocked(key); t != nil {
+		for e := range t.all {
+			if sh.removeLocked(e) {
+				gone = append(gone, e)
+			}
+		}
+		others, t.others = t.others, nil
+	}
+	sh.mu.Unlock()
+	for _, e := range gone {
+		s.forget(e, why)
+	}
+	for _, e := range others {
+		s.drop(e, why)
+	}
+}
+
+// makeRoom takes so many bytes, and drops entries if the bound is passed by that.
+func (s *Store) makeRoom(size int64) {
+	s.bytes.Add(size)
+	for empty := 0; s.bytes.Load() > s.most && empty < shards; {
+		sh := &s.shards[s.turn.Add(1)%shards]
+		sh.mu.Lock()
+		e := sh.victimLocked()
+		if e != nil {
+			sh.removeLocked(e)
+		}
+		sh.mu.Unlock()
+		if e == nil {
+			empty++
+			continue
+		}
+		empty = 0
+		s.forget(e, BySpace)
+	}
+}
+
+// Sweep drops what was read under leases that have ended: it is not served any more.
+func (s *Store) Sweep() {
+	for i := range s.shards {
+		var gone []*entry
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for e := sh.newest; e != nil; {
+			older := e.older
+			if e.lease.ended() && sh.removeLocked(e) {
+				gone = append(gone, e)
+			}
+			e = older
+		}
+		sh.mu.Unlock()
+		for _, e := range gone {
+			s.forget(e, ByLease)
+		}
+	}
+}
+
+// Counts are what has become of those who wanted replies, since the store was made, and what it
+// holds.
+type Counts struct {
+	Hits, Joined, Misses int64 // IsThere or found, Waits, Asks
+	Entries, Bytes       int64
+	Dropped              [reasons]int64
+}
+
+// Counts returns the counters, not all of one moment.
+func (s *Store) Counts() Counts {
+	c := Counts{Joined: s.joined.Load(), Misses: s.misses.Load(), Entries: s.entries.Load(), Bytes: s.bytes.Load()}
+	for i := range s.shards {
+		c.Hits += s.shards[i].hits.Load()
+	}
+	for why := range s.dropped {
+		c.Dropped[why] = s.dropped[why].Load()
+	}
+	return c
+}

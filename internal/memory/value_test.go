@@ -1,0 +1,23 @@
+package memory
+
+import (
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A copy shares nothing that can be changed.
+func TestCopied(t *testing.T) {
+	t.Parallel()
+	text, number := []byte("text"), big.NewInt(1)
+	list := []any{text, int64(1), nil, map[string]any{"key": []byte("v")}, number}
+	c := copied(list).([]any)
+	require.Equal(t, list, c)
+	clear(text)
+	number.SetInt64(2)
+	clear(list[3].(map[string]any)["key"].([]byte))
+	list[1] = nil
+	assert.Equal(t, []any{[]byte("text"), int64(1), nil, map[string]any{"key": []byte("v")}, big.NewInt(1)}, c)
+}

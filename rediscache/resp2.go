@@ -1,0 +1,46 @@
+package rediscache
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+)
+
+// otherIn2 are the commands whose reply with RESP2 can't be made of that with RESP3, which has
+// numbers where RESP2 has text.
+var otherIn2 = func() map[*command.Info]bool {
+	table := map[*command.Info]bool{}
+	for _, name := range strings.Fields("ZMSCORE ZSCORE GEOPOS GEODIST") {
+		table[command.Lookup(name)] = true
+	}
+	return table
+}()
+
+// inRESP2 returns a reply of RESP3 as one of RESP2, if it can be told what that would be.
+func inRESP2(v any) (any, bool) {
+	switch v := v.(type) {
+	case float64, bool, *big.Int:
+		return nil, false // RESP2 has text for them, which may be written in more than one way
+	case []any:
+		for i := range v {
+			el, ok := inRESP2(v[i])
+			if !ok {
+				return nil, false
+			}
+			v[i] = el
+		}
+		return v, true
+	case map[string]any:
+		flat := make([]any, 0, 2*len(v))
+		for key, el := range v {
+			el, ok := inRESP2(el)
+			if !ok {
+				return nil, false
+			}
+			flat = append(flat, []byte(key), el)
+		}
+		return flat, true
+	}
+	return v, true
+}
