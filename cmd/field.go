@@ -1,10 +1,6 @@
 package cmd
 
-import (
-	"strconv"
-
-	"github.com/joomcode/redispipe/redis"
-)
+import "github.com/joomcode/redispipe/redis"
 
 // Field is a name with its value: a field of a hash or of an entry of a stream, a key of MSET,
 // a parameter of CONFIG SET. See [F] and [Fields].
@@ -32,12 +28,6 @@ func Fields(of any) []Field {
 	return fields
 }
 
-// textArg is an argument as the text that is sent.
-func textArg(arg any) string {
-	text, _ := redis.ArgToString(arg)
-	return text
-}
-
 func (r *request) fields(fields []Field) {
 	for _, f := range fields {
 		r.add(textOf(f.name))
@@ -48,5 +38,3 @@ func (r *request) fields(fields []Field) {
 		r.add(f.value)
 	}
 }
-
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
