@@ -201,8 +201,8 @@ func ClusterKeySlot(key string) Cmd[int64] {
 //	CLUSTER LINKS
 //
 // Since Redis 7.0.0. Complexity: O(N) where N is the total number of Cluster nodes.
-func ClusterLinks() Cmd[any] {
-	return Cmd[any]{request{name: "CLUSTER LINKS"}}
+func ClusterLinks() Cmd[[]redisreply.Link] {
+	return Cmd[[]redisreply.Link]{request{name: "CLUSTER LINKS"}}
 }
 
 // ClusterMeet is CLUSTER MEET: forces a node to handshake with another node.
@@ -375,8 +375,8 @@ func ClusterSlaves(nodeID string) Cmd[[]string] {
 //
 // Since Redis 8.2.0. Complexity: O(N) where N is the total number of slots based on arguments.
 // O(N*log(N)) with ORDERBY subcommand.
-func ClusterSlotStats(filter ClusterSlotStatsFilter) Cmd[any] {
-	c := Cmd[any]{request{name: "CLUSTER SLOT-STATS"}}
+func ClusterSlotStats(filter ClusterSlotStatsFilter) Cmd[[]redisreply.SlotStats] {
+	c := Cmd[[]redisreply.SlotStats]{request{name: "CLUSTER SLOT-STATS"}}
 	r := &c.request
 	putClusterSlotStatsFilter(r, filter)
 	return c

@@ -81,8 +81,8 @@ func ACLGenPassBits(bits int) Cmd[string] {
 //
 // Since Redis 6.0.0. Complexity: O(N). Where N is the number of password, command and pattern
 // rules that the user has.
-func ACLGetUser(username string) Cmd[map[string]any] {
-	return Cmd[map[string]any]{request{name: "ACL GETUSER", n: 1, words: [inline]word{textOf(username)}}}
+func ACLGetUser(username string) Cmd[*redisreply.User] {
+	return Cmd[*redisreply.User]{request{name: "ACL GETUSER", n: 1, words: [inline]word{textOf(username)}}}
 }
 
 // ACLHelp is ACL HELP: returns helpful text about the different subcommands.
@@ -117,8 +117,8 @@ func ACLLoad() Cmd[redisreply.Done] {
 //	ACL LOG
 //
 // Since Redis 6.0.0. Complexity: O(N) with N being the number of entries shown.
-func ACLLog() Cmd[any] {
-	return Cmd[any]{request{name: "ACL LOG"}}
+func ACLLog() Cmd[[]redisreply.Denial] {
+	return Cmd[[]redisreply.Denial]{request{name: "ACL LOG"}}
 }
 
 // ACLLogCount is ACL LOG: lists recent security events generated due to ACL rules.
@@ -126,8 +126,8 @@ func ACLLog() Cmd[any] {
 //	ACL LOG count
 //
 // Since Redis 6.0.0. Complexity: O(N) with N being the number of entries shown.
-func ACLLogCount(count int) Cmd[any] {
-	return Cmd[any]{request{name: "ACL LOG", n: 1, words: [inline]word{intOf(int64(count))}}}
+func ACLLogCount(count int) Cmd[[]redisreply.Denial] {
+	return Cmd[[]redisreply.Denial]{request{name: "ACL LOG", n: 1, words: [inline]word{intOf(int64(count))}}}
 }
 
 // ACLLogReset is ACL LOG: lists recent security events generated due to ACL rules.
@@ -369,8 +369,8 @@ func CommandList(options ...CommandListOption) Cmd[[]string] {
 //	COMMANDLOG GET count <SLOW | LARGE-REQUEST | LARGE-REPLY>
 //
 // Since Valkey 8.1.0. Complexity: O(N) where N is the number of entries returned.
-func CommandLogGet(count int, typeName CommandLogGetType) Cmd[any] {
-	c := Cmd[any]{request{name: "COMMANDLOG GET"}}
+func CommandLogGet(count int, typeName CommandLogGetType) Cmd[[]redisreply.LoggedCommand] {
+	c := Cmd[[]redisreply.LoggedCommand]{request{name: "COMMANDLOG GET"}}
 	r := &c.request
 	r.add(intOf(int64(count)))
 	putCommandLogGetType(r, typeName)
@@ -559,8 +559,8 @@ func HotKeysStart(metrics HotKeysStartMetrics, options ...HotKeysStartOption) Cm
 //	HOTKEYS STOP
 //
 // Since Redis 8.6.0. Complexity: O(1).
-func HotKeysStop() Cmd[any] {
-	return Cmd[any]{request{name: "HOTKEYS STOP"}}
+func HotKeysStop() Cmd[redisreply.Done] {
+	return Cmd[redisreply.Done]{request{name: "HOTKEYS STOP"}}
 }
 
 // Info is INFO: returns information and statistics about the server.
@@ -805,8 +805,8 @@ func ReplicaOf(source Source) Cmd[redisreply.Done] {
 //	ROLE
 //
 // Since Redis 2.8.12. Complexity: O(1).
-func Role() Cmd[any] {
-	return Cmd[any]{request{name: "ROLE"}}
+func Role() Cmd[redisreply.Role] {
+	return Cmd[redisreply.Role]{request{name: "ROLE"}}
 }
 
 // Save is SAVE: synchronously saves the database(s) to disk.

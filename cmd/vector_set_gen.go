@@ -110,8 +110,8 @@ func VIsMember[V Value](key string, element V) Cmd[bool] {
 //	VLINKS key element
 //
 // Since Redis 8.0.0. A replica may answer it.
-func VLinks[V Value](key string, element V) Cmd[any] {
-	return Cmd[any]{request{name: "VLINKS", n: 2, words: [inline]word{textOf(key), valueOf(element)}}}
+func VLinks[V Value](key string, element V) Cmd[[][]string] {
+	return Cmd[[][]string]{request{name: "VLINKS", n: 2, words: [inline]word{textOf(key), valueOf(element)}}}
 }
 
 // VLinksWithScores is VLINKS: return the neighbors of an element at each layer in the HNSW
@@ -120,8 +120,8 @@ func VLinks[V Value](key string, element V) Cmd[any] {
 //	VLINKS key element WITHSCORES
 //
 // Since Redis 8.0.0. A replica may answer it.
-func VLinksWithScores[V Value](key string, element V) Cmd[any] {
-	return Cmd[any]{request{name: "VLINKS", n: 3, words: [inline]word{textOf(key), valueOf(element), textOf("WITHSCORES")}}}
+func VLinksWithScores[V Value](key string, element V) Cmd[[]map[string]float64] {
+	return Cmd[[]map[string]float64]{request{name: "VLINKS", n: 3, words: [inline]word{textOf(key), valueOf(element), textOf("WITHSCORES")}}}
 }
 
 // VRandMember is VRANDMEMBER: return one or multiple random members from a vector set.

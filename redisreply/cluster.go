@@ -1,5 +1,7 @@
 package redisreply
 
+import "time"
+
 // SlotOwner is an element of the reply to CLUSTER SLOTS: a range of slots with its nodes, of
 // which the first is the master.
 type SlotOwner struct {
@@ -51,4 +53,31 @@ type ShardNode struct {
 	Role              string `redis:"role"`
 	ReplicationOffset int64  `redis:"replication-offset"`
 	Health            string `redis:"health"`
+}
+
+// Link is an element of the reply to CLUSTER LINKS: a connection of the bus of a cluster.
+type Link struct {
+	// Direction is to if the node that was asked has opened it, else from.
+	Direction string `redis:"direction"`
+	// Node is the ID of the other node.
+	Node    string    `redis:"node"`
+	Created time.Time `redis:"create-time,unixmilli"`
+	// Events are r and w, for what it is open to.
+	Events string `redis:"events"`
+	// SendBufferAllocated and SendBufferUsed are in bytes.
+	SendBufferAllocated int64 `redis:"send-buffer-allocated"`
+	SendBufferUsed      int64 `redis:"send-buffer-used"`
+}
+
+// SlotStats is an element of the reply to CLUSTER SLOT-STATS. Which statistics there are, such as
+// key-count and cpu-usec, is up to the server and its configuration.
+type SlotStats struct {
+	Slot  int
+	Stats map[string]int64
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (s *SlotStats) UnmarshalRedis(res any) error {
+	type plain SlotStats
+	return inOrder((*plain)(s), res)
 }

@@ -19,6 +19,12 @@
 //	CLIENT TRACKINGINFO     Tracking
 //	CLUSTER SLOTS           []SlotOwner
 //	CLUSTER SHARDS          []Shard
+//	CLUSTER LINKS           []Link
+//	CLUSTER SLOT-STATS      []SlotStats
+//	ROLE                    Role
+//	ACL LOG                 []Denial
+//	ACL GETUSER             *User
+//	COMMANDLOG GET          []LoggedCommand
 //	FUNCTION LIST           []Library
 //	MODULE LIST             []Module
 //	LATENCY LATEST          []LatencyEvent

@@ -26,6 +26,13 @@ func readAll(res any) (errs []error) {
 	add(redis.As[redisreply.Clients](res))
 	add(redis.As[redisreply.SlowCommand](res))
 	add(redis.As[redisreply.Command](res))
+	add(redis.As[redisreply.Denial](res))
+	add(redis.As[redisreply.User](res))
+	add(redis.As[redisreply.Role](res))
+	add(redis.As[redisreply.Replica](res))
+	add(redis.As[redisreply.LoggedCommand](res))
+	add(redis.As[redisreply.Link](res))
+	add(redis.As[redisreply.SlotStats](res))
 	add(redis.As[[]*redisreply.Point](res))
 	add(redis.As[[]redisreply.Place](res))
 	add(redis.As[[]redisreply.Command](res))
@@ -49,7 +56,7 @@ func TestHostileReplies(t *testing.T) {
 		}
 		require.Greater(t, failed, 7, "%v of %T", failed, res)
 	}
-	for _, err := range readAll(nil)[:11] {
+	for _, err := range readAll(nil)[:18] {
 		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrResponseNil), "%v", err)
 	}
 	for _, err := range readAll(redis.ErrLoading.New("LOADING")) {

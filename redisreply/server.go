@@ -118,6 +118,25 @@ func (s *SlowCommand) UnmarshalRedis(res any) error {
 	return inOrder((*plain)(s), res)
 }
 
+// LoggedCommand is an element of the reply to COMMANDLOG GET.
+type LoggedCommand struct {
+	ID   int64
+	Time time.Time `redis:",unix"`
+	// Amount is how long a slow command took, in microseconds, and of a large request or reply
+	// how many bytes it has.
+	Amount int64
+	// Args, Addr and Name are those of a [SlowCommand].
+	Args []string
+	Addr string `redis:",omitempty"`
+	Name string `redis:",omitempty"`
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (c *LoggedCommand) UnmarshalRedis(res any) error {
+	type plain LoggedCommand
+	return inOrder((*plain)(c), res)
+}
+
 // Command is an element of the reply to COMMAND. Redis has Categories from 6.0 on, and Tips
 // and Subcommands from 7.0 on.
 type Command struct {

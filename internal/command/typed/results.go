@@ -19,7 +19,7 @@ func init() {
 const resultTable = `
 redisreply.Done: SetValue ACLLoad ACLLogReset ACLSave ACLSetUser ClientCaching ClientCapa ClientImportSource ClientNoEvict ClientNoTouch ClientPause ClientSetInfo ClientSetName ClientUnpause ClusterAddSlots ClusterAddSlotsRange ClusterDelSlots ClusterDelSlotsRange ClusterFailover ClusterFlushSlots ClusterForget ClusterMeet ClusterMeetBusPort ClusterReplicate ClusterReset ClusterSaveConfig ClusterSetConfigEpoch ClusterSetSlot CommandLogReset ConfigResetStat
 redisreply.Done: ConfigRewrite ConfigSet Discard Failover FlushAll FlushDB FunctionDelete FunctionFlush FunctionKill FunctionRestore HMSet LSet LTrim MemoryPurge ModuleLoad ModuleLoadEx ModuleUnload MSet Multi PFMerge PSetEx ReadOnly ReadWrite Rename ReplicaOf Restore Save ScriptFlush ScriptKill Select SetEx Shutdown SlaveOf SlowLogReset SwapDB Unwatch Watch XGroupCreate XGroupSetID XSetID XCfgSet
-redisreply.Done: Set VAddReduce VAdd
+redisreply.Done: Set VAddReduce VAdd HotKeysStop
 string: ACLGenPass ACLGenPassBits ACLWhoAmI ACLDryRun BgRewriteAOF BgSave
 string: BackupAbort BackupCleanup BackupSeal BackupStart
 string:
@@ -59,7 +59,7 @@ map[string]T: HRandFieldWithValues
 map[string]string: ConfigGet
 map[string]int64: PubSubNumSub PubSubShardNumSub
 map[string]float64: VSimWithScores
-map[string]any: VInfo VSimWithAttribs ACLGetUser ArInfo MemoryStats CommandDocs XInfoStreamFull FunctionStats
+map[string]any: VInfo VSimWithAttribs ArInfo MemoryStats CommandDocs XInfoStreamFull FunctionStats
 []redis.Entry[T]: XRange XRevRange XClaim
 map[string][]redis.Entry[T]: XRead XReadGroup
 *redisreply.Popped[T]: BLPop BRPop
@@ -95,6 +95,14 @@ redisreply.Common: LCSIdx
 []redisreply.Module: ModuleList
 []redisreply.SlotOwner: ClusterSlots
 []redisreply.Shard: ClusterShards
-any: ACLLog ACLLogCount ArGrep ArScan BackupList BackupStatus ClusterGetSlotMigrations ClusterLinks ClusterMigration ClusterSlotStats
-any: CommandLogGet Exec HotKeysGet HotKeysStop Role VEmbRaw VLinks VLinksWithScores
+[]redisreply.Link: ClusterLinks
+[]redisreply.SlotStats: ClusterSlotStats
+redisreply.Role: Role
+[]redisreply.Denial: ACLLog ACLLogCount
+*redisreply.User: ACLGetUser
+[]redisreply.LoggedCommand: CommandLogGet
+[][]string: VLinks
+[]map[string]float64: VLinksWithScores
+any: ArGrep ArScan BackupList BackupStatus ClusterGetSlotMigrations ClusterMigration
+any: Exec HotKeysGet VEmbRaw
 `

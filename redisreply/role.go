@@ -1,0 +1,55 @@
+package redisreply
+
+import "github.com/joomcode/redispipe/redis"
+
+// Role is the reply to ROLE.
+type Role struct {
+	Name string // master, slave or sentinel
+	// Offset is how much of the replication stream a server has, in bytes. Of a replica that has
+	// none yet it is -1.
+	Offset int64 `redis:",omitempty"`
+	// Replicas are those of a master that are connected.
+	Replicas []Replica
+	// Host and Port are those of a replica's master, and State is connect, connecting, sync or
+	// connected.
+	Host  string `redis:",omitempty"`
+	Port  int    `redis:",omitempty"`
+	State string `redis:",omitempty"`
+	// Masters are the names of those that a sentinel watches.
+	Masters []string
+}
+
+// Replica is a replica of a [Role].
+type Replica struct {
+	Host   string
+	Port   int
+	Offset int64
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (r *Role) UnmarshalRedis(res any) error {
+	list, ok := res.([]any)
+	type plain Role
+	if !ok || len(list) == 0 {
+		return inOrder((*plain)(r), res)
+	}
+	name, _ := redis.As[string](list[0])
+	names := fieldsOf[name]
+	if len(names) == 0 || len(list) < len(names) {
+		return errShape("that to ROLE", res)
+	}
+	return into((*plain)(r), redis.Zip(names, list[:len(names)]))
+}
+
+// fieldsOf are those that a server tells of its role, in their order.
+var fieldsOf = map[string][]any{
+	"master":   {"Name", "Offset", "Replicas"},
+	"slave":    {"Name", "Host", "Port", "State", "Offset"},
+	"sentinel": {"Name", "Masters"},
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (r *Replica) UnmarshalRedis(res any) error {
+	type plain Replica
+	return inOrder((*plain)(r), res)
+}
