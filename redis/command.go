@@ -74,7 +74,7 @@ func checkQueued(req Request, singleThreaded bool) error {
 func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	switch verdict {
 	case command.Malformed:
-		return errs.ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between")
+		return errs.ErrCommandFormat.New("Cmd must be one or two words of printable characters with one space between; each further word is an argument")
 	case command.WouldBlock:
 		return errs.ErrCommandForbidden.New("%s blocks, and would delay the other requests of its batch, transaction or connection: send it by itself, with Opts.DedicatedConns not negative", call.Name)
 	case command.ChangesSession:
@@ -107,7 +107,9 @@ func insteadOf(name string) string {
 		return "send with a nil Future to drop the reply"
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
 		return "use Subscriber of the client, redispubsub.New or redispubsub.NewCluster"
-	case "CLIENT TRACKING", "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
+	case "CLIENT TRACKING":
+		return "use package rediscache"
+	case "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
 		return "it needs a socket of its own, outside of this library"
 	}
 	return "use redis.WithSession"

@@ -143,7 +143,7 @@ func TestRefusalsSayWhatToUseAndNoSecret(t *testing.T) {
 func TestRefusalsNameWhatToUse(t *testing.T) {
 	for cmd, want := range map[string]string{
 		"SUBSCRIBE": "redispubsub.New", "psubscribe": "redispubsub.New", "SUNSUBSCRIBE": "redispubsub.New",
-		"SELECT": "Opts.DB", "WATCH": "redis.Watch", "MONITOR": "outside of this library",
+		"SELECT": "Opts.DB", "WATCH": "redis.Watch", "MONITOR": "outside of this library", "CLIENT TRACKING": "rediscache",
 	} {
 		assert.ErrorContains(t, ForbiddenCommand(cmd, false), want)
 	}

@@ -63,7 +63,9 @@ func insteadOfArg(cmd string, args []any, pos int) string {
 		return ": it is a time.Time, which redis.Args sends as text; Unix and UnixMilli are numbers"
 	}
 	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer:
+	case reflect.Pointer:
+		return ": it is a pointer, which redis.Args turns into arguments"
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
 		return ": it is a " + t.Kind().String() + ", which redis.Args turns into arguments"
 	}
 	return ": it is of a type of its own, which redis.Args turns into an argument"

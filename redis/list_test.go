@@ -21,7 +21,7 @@ func TestAsListsAgree(t *testing.T) {
 		{nil, ""},
 		{[]byte("canary"), "can't be read as"},
 		{map[string]any{"canary": nil}, "can't be read as"},
-		{[]any{"a", []any{}}, "element 1: a reply of type []interface {} can't be read as"},
+		{[]any{"a", []any{}}, "element 1: this array can't be read as"},
 		{[]any{nil}, "element 0: null can't be read as"},
 		{[]any{"a", "b", failure}, "element 2: x"},
 	} {
@@ -44,7 +44,7 @@ func TestAsListsAgree(t *testing.T) {
 		{[]any{nil, "x"}, "a key: null can't be read as"},
 		{[]any{failure, "x"}, "a key: x"},
 		{[]any{"a", nil}, "a value: null can't be read as"},
-		{map[string]any{"a": []any{}}, "a value: a reply of type []interface {} can't be read as"},
+		{map[string]any{"a": []any{}}, "a value: this array can't be read as"},
 		{map[string]any{"a": failure}, "a value: x"},
 	} {
 		plain, err := As[map[string]string](c.res)

@@ -165,7 +165,9 @@ func TestDoIntoMoreTypes(t *testing.T) {
 	require.NoError(t, Sync{answering(":7\r\n", Limits{})}.DoInto(&n, "GET", "k"))
 	assert.Equal(t, 7, n)
 	for _, bad := range []any{n, p, (*person)(nil), (*int)(nil)} {
-		assertType(t, ErrArgumentType, Sync{answering(":7\r\n", Limits{})}.DoInto(bad, "GET", "k"))
+		err := Sync{answering(":7\r\n", Limits{})}.DoInto(bad, "GET", "k")
+		assertType(t, ErrArgumentType, err)
+		assert.ErrorContains(t, err, "a pointer to a variable is needed")
 	}
 }
 

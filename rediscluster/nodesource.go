@@ -48,7 +48,7 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 		if failure == nil {
 			failure = ErrClusterSlots.New("no answer in time")
 		}
-		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of %d addresses of the cluster answers", len(s.seeds))
+		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of %d addresses tells the slots of a cluster", len(s.seeds))
 	}
 	l := topology.Merge(views)
 	if l == nil {

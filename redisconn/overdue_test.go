@@ -156,4 +156,5 @@ func TestOverdueTLSFunction(t *testing.T) {
 		}},
 	})
 	requireNotSent(t, err, redisconn.ErrDial)
+	require.ErrorContains(t, err, "the server, which may be one without TLS")
 }

@@ -88,8 +88,11 @@ type Variable struct {
 func VariableOf(dst any) (Variable, error) {
 	v := Variable{Kind: resp.KindOf(dst), dst: dst}
 	p := reflect.ValueOf(dst)
-	if p.Kind() != reflect.Pointer || p.IsNil() {
-		return v, errArgType("a reply can't be read into a %T that points nowhere", dst)
+	switch {
+	case p.Kind() != reflect.Pointer:
+		return v, errArgType("a reply can't be read into %T: a pointer to a variable is needed", dst)
+	case p.IsNil():
+		return v, errArgType("a reply can't be read into a nil %T: a pointer to a variable is needed", dst)
 	}
 	if v.Kind != resp.NoKind {
 		return v, nil

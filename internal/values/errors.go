@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/joomcode/errorx"
@@ -41,8 +42,21 @@ func unfit(t reflect.Type, text []byte, res any) error {
 }
 
 func mismatch(want reflect.Type, res any) error {
-	return errs.ErrResponseUnexpected.New("a reply of type %T can't be read as %v", res, want).
+	return errs.ErrResponseUnexpected.New("%s can't be read as %v", shown(res), want).
 		WithProperty(errs.EKResponse, res)
+}
+
+// shown names a result without its value.
+func shown(res any) string {
+	switch res.(type) {
+	case []byte, string:
+		return "this text"
+	case []any:
+		return "this array"
+	case map[string]any:
+		return "this map"
+	}
+	return fmt.Sprintf("a reply of type %T", res)
 }
 
 func errNull(want reflect.Type) error {

@@ -79,7 +79,7 @@ func (s *structPlan) read(dst reflect.Value, res any) error {
 		return err
 	}
 	if !known {
-		return errs.ErrResponseUnexpected.New("a reply of type %T has no field of %v", res, s.typ).
+		return errs.ErrResponseUnexpected.New("%s has no field of %v", shown(res), s.typ).
 			WithProperty(errs.EKResponse, res)
 	}
 	for i := range s.fields {

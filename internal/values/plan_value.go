@@ -82,7 +82,7 @@ func readDuration(dst reflect.Value, res any) error {
 	d, bad := time.ParseDuration(string(text))
 	if bad != nil || resp.IsWhole(text) && string(text) != "0" {
 		return errs.ErrResponseUnexpected.New(
-			"a reply of type %T can't be read as %v: use Seconds, Milliseconds or a field's unit for a number", res, dst.Type()).
+			"%s can't be read as %v: use Seconds, Milliseconds or a field's unit for a number", shown(res), dst.Type()).
 			WithProperty(errs.EKResponse, res)
 	}
 	dst.SetInt(int64(d))
