@@ -1,14 +1,97 @@
 package docs_test
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log"
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/cmd"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
+
+func TestMigratedOptions(t *testing.T) {
+	s := testbed.NewServer(t)
+	ctx, addr, user, password := t.Context(), s.Addr(), "ann", "/?#@%"
+	admin, err := redispipe.Open(ctx, "redis://"+addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := redis.Err(admin.Do(ctx, "ACL SETUSER", user, "on", ">"+password, "+@all", "~*")); err != nil {
+		t.Fatal(err)
+	}
+
+	db, err := redispipe.Open(ctx, "redis://"+addr, redispipe.Conn(func(o *redisconn.Opts) {
+		o.Username, o.Password = user, password // as they are: only in a URL they need escapes
+		o.DB = 1
+		o.IOTimeout = 3 * time.Second
+	}))
+
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if who, err := redis.As[string](db.Do(ctx, "ACL WHOAMI")); who != user || err != nil {
+		t.Error(who, err)
+	}
+}
+
+func Example_migratedPipeline() {
+	db, end := opened()
+	defer end()
+	players := []string{"ann", "bob", "cid"}
+	ctx := context.Background()
+	db.Do(ctx, "HSET", "balances", "ann", 5, "cid", 7)
+
+	balances := func() error {
+		var reqs []redis.Request
+		for _, player := range players {
+			reqs = append(reqs, redis.Req("HGET", "balances", player))
+		}
+		for i, res := range db.DoMany(ctx, reqs) {
+			balance, err := redis.As[*int64](res) // nil: the player has none
+			if err != nil {
+				return err
+			}
+			if balance != nil {
+				fmt.Println(players[i], *balance)
+			}
+		}
+		return nil
+	}
+	if err := balances(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// ann 5
+	// cid 7
+}
+
+func Example_migratedErrors() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+	db.Do(ctx, "SET", "greeting", "hello")
+
+	_, err := cmd.LPush("greeting", "x").Do(ctx, db)
+	switch e := redis.AsErrorx(err); {
+	case e == nil: // it ran
+	case e.IsOfType(redis.ErrContextClosed): // db is closed
+	case e.IsOfType(redis.ErrResult) && strings.HasPrefix(e.Message(), "WRONGTYPE "):
+		fmt.Println("greeting is no list")
+	}
+	// Output: greeting is no list
+}
 
 // TestMigrationParts checks the table of migration.md: how many lines each part of the service
 // has with each client.
