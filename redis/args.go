@@ -2,25 +2,26 @@ package redis
 
 import "github.com/joomcode/redispipe/internal/values"
 
-// Args converts values to the arguments of a request. Each value is replaced:
+// Args converts values to the arguments of a request. It replaces each value as follows:
 //
-//   - a value of a type that [Request].Args lists: by itself;
-//   - an [ArgMarshaler], [encoding.TextMarshaler] or [encoding.BinaryMarshaler],
-//     tried in this order: by what it returns;
-//   - a value of a type defined as one that Request.Args lists: by that value;
-//   - a [time.Time]: by text in RFC 3339; a [time.Duration]: by text as Go writes
-//     it ("1m30s"), see [Seconds] for a number;
-//   - a pointer or an interface: by what it holds;
-//   - a slice: by its elements; a map: by its keys and values, sorted by key;
-//   - a struct: by the names and values of its fields, in their order;
-//   - a [Scored], or a slice of them: by score and member, as ZADD takes them.
+//   - a value of a type that [Request].Args lists stays as it is;
+//   - an [ArgMarshaler], [encoding.TextMarshaler] or [encoding.BinaryMarshaler], tried in
+//     this order, becomes what it returns;
+//   - a value of a defined type (type ID string) becomes the value of its underlying
+//     type, if Request.Args lists that;
+//   - a [time.Time] becomes text in RFC 3339, a [time.Duration] text as Go writes it
+//     ("1m30s"): see [Seconds] for a number;
+//   - a pointer or an interface becomes what it holds;
+//   - a slice becomes its elements, a map its keys and values, sorted by key;
+//   - a struct becomes the names and values of its fields, in their order;
+//   - a [Scored], or a slice of them, becomes score and member, as ZADD takes them.
 //
 // A struct's fields are its exported fields and those of embedded structs. The tag
 // `redis:"name,option,…"` names a field; without a name it has its Go name, and "-"
 // leaves it out. Options are
 //
-//   - omitempty: the field is left out if it is zero or of no length, and set to
-//     zero if a reply lacks it;
+//   - omitempty: the field is left out if it is zero or empty, and set to zero if a reply
+//     lacks it;
 //   - inline: the fields of this struct are treated as fields of the outer one;
 //   - s, ms, us, ns: a time.Duration as a whole number of this unit, truncated; a
 //     duration other than 0 that would become 0 is an error;

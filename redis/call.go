@@ -8,36 +8,38 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// call is a wait of one caller, for one result or for several. Every wrapper waits here, and
-// here only is a context known.
+// call is the wait of one caller for one result or several. Every wrapper waits here, and
+// only this code knows the caller's context.
 //
-// While it is deaf it waits for its signal alone, which takes less than waiting for the end of
-// its context, too: whoever has its request tells it to listen when that takes long. While it
-// waits it may be given the right to read the replies of a connection: it reads until its own
-// is there, and passes the right on.
+// While a call is deaf, it waits for its signal alone, which is cheaper than waiting for the
+// end of its context as well. The connection that has its request tells it to listen once the
+// request has been pending for long. A call that waits may be given the right to read the
+// replies of a connection: it then reads until its own reply is there, and passes the right
+// on.
 type call struct {
 	state atomic.Uint32
-	// signals tells that the caller is to listen, that right is set, or that the call is
-	// resolved. It has room for all three, so that nobody ever waits for the caller. Signals
-	// may come in another order than what they tell: the caller counts them.
+	// signals gets one signal when the caller is to listen, one when right is set, and one
+	// when the call is resolved. It has room for all three, so that no sender of a signal
+	// waits for the caller. Signals may arrive in another order than these events happen, so
+	// the caller counts them.
 	signals chan struct{}
 	right   wire.ReadRight
-	// deaf: the caller waits for its signal alone. It is the caller's.
+	// deaf is set while the caller waits for its signal alone. Only the caller uses it.
 	deaf bool
-	// told: one of the signals tells the caller to listen. It is set in callTold, and the
-	// caller's afterwards.
+	// told is set if one of the signals tells the caller to listen. It is set in the
+	// state callTold; after that, only the caller uses it.
 	told bool
 }
 
-// The states of a call. The resolver ends its part by setting callResolved, the caller by
-// setting callAbandoned: each by one compare-and-swap. The second to come owns the call, and
-// disposes of it; the resolver hands it over by its signal. A caller that has set
-// callAbandoned must not touch the call again: it may be recycled at once, and serve another
-// request.
+// The states of a call. The resolver finishes by setting callResolved, a caller that leaves
+// by setting callAbandoned, each with one compare-and-swap. Whichever comes second owns the
+// call and recycles it; the resolver passes it to the caller by its signal. A caller that
+// has set callAbandoned must not touch the call again: it may be recycled at once, and serve
+// another request.
 const (
 	callPending   = iota
 	callDeaf      // as callPending; the caller may be told to listen to its context
-	callTold      // it is being told
+	callTold      // the caller is being told to listen
 	callSending   // its sender is not the library's, and may do anything before it waits
 	callGiven     // right is being set
 	callReading   // it has the right to read, or will find it in signals
@@ -45,7 +47,7 @@ const (
 	callAbandoned // the caller has gone
 )
 
-// ending is how a wait has ended.
+// ending is how a wait ended.
 type ending uint8
 
 const (
@@ -56,16 +58,17 @@ const (
 
 func newCall() call { return call{signals: make(chan struct{}, 3)} }
 
-// of prepares the call for requests that s is to send. A Sender of the user's may do
-// anything before it returns: until then it is not given the right to read.
+// of prepares the call for requests that s is to send. A user's own Sender may do
+// anything before its Send returns, so until then the call is not given the right to
+// read.
 func (c *call) of(s Sender) {
 	if innerOf(s) == nil {
 		c.state.Store(callSending)
 	}
 }
 
-// resolve tells the caller that what it waits for is there. It returns false if the
-// caller has gone, or was told before.
+// resolve tells the caller that its result is there. It returns false if the caller has
+// left, or was told before.
 func (c *call) resolve() bool {
 	for {
 		state := c.state.Load()
@@ -108,7 +111,7 @@ func (c *call) Listen() bool {
 	return true
 }
 
-// listen has the caller listen from now on, be it told to or not.
+// listen makes the caller listen from now on, whether or not it was told to.
 func (c *call) listen() {
 	if !c.deaf {
 		return
@@ -123,8 +126,8 @@ func (c *call) listen() {
 	}
 }
 
-// send calls send, which sends what the call is for. If that ends the goroutine, by a
-// panic or otherwise, the call is left: it may have been given the right to read.
+// send calls send, which sends the call's requests. If that ends the goroutine, by a
+// panic or otherwise, the call leaves: it may have been given the right to read.
 func (c *call) send(send func()) {
 	sent := false
 	defer func() {
@@ -138,8 +141,8 @@ func (c *call) send(send func()) {
 	sent = true
 }
 
-// wait waits until the call is resolved, or ctx ends. If ended is set the caller has to
-// leave, with r.
+// wait waits until the call is resolved, or ctx ends. If ended is set, the caller has to
+// call leave with r.
 func (c *call) wait(ctx context.Context) (r wire.ReadRight, ended bool) {
 	if c.state.Load() == callSending {
 		c.state.CompareAndSwap(callSending, callPending)
@@ -172,7 +175,7 @@ func (c *call) wait(ctx context.Context) (r wire.ReadRight, ended bool) {
 	}
 }
 
-// taken returns the right to read, if that is what the last signal brought.
+// taken returns the right to read, if the last signal brought it.
 func (c *call) taken() (r wire.ReadRight) {
 	if c.right.Reader != nil {
 		r, c.right = c.right, r
@@ -181,8 +184,9 @@ func (c *call) taken() (r wire.ReadRight) {
 }
 
 // leave ends a wait because ctx has ended. t is the ticket of the call's one request, if it
-// has one. If r is not empty, the caller has the right to read, which none whose context is
-// heeded gets. The call is the caller's own still unless the result is endAbandoned.
+// has one. If r is not empty, the caller has the right to read; a caller whose sender
+// watches its context never gets that. The call still belongs to the caller unless the
+// result is endAbandoned.
 func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
 	if t.Heeded {
 		<-c.signals

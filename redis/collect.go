@@ -12,10 +12,10 @@ import (
 // is nil, or there are fewer dsts than results, any result without an error is
 // accepted. Collect reads every result that can be read.
 //
-// If a result is an error or can't be read, the error is a *[BatchError], which has the
-// error of each request. If there are not as many results as requests, it is an
-// [ErrResponseUnexpected]. If there are more variables than requests, or one that no
-// reply can be read into, it is an [ErrArgumentType]. In both cases nothing is read.
+// If a result is an error or can't be read, Collect returns a *[BatchError], which has
+// the error of each request. It returns an [ErrResponseUnexpected] if there are not as
+// many results as requests, and an [ErrArgumentType] if there are more variables than
+// requests, or one that no reply can be read into. In these two cases it reads nothing.
 func Collect(reqs []Request, results []any, dsts ...any) error {
 	switch {
 	case len(results) != len(reqs):

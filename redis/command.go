@@ -7,16 +7,16 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Blocking reports whether the command may keep its connection waiting, and with it the
-// requests behind it: BLPOP, WAIT, SAVE. It goes by the name alone, so it is true of
-// XREAD and XREADGROUP without BLOCK, too; [CheckRequest] decides exactly.
+// Blocking reports whether the command may block its connection, and with it all later
+// requests: BLPOP, WAIT, SAVE. It looks at the name alone, so it is also true for XREAD
+// and XREADGROUP without BLOCK; [CheckRequest] looks at the arguments, too.
 func Blocking(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.Blocking)
 }
 
 // Dangerous reports whether the command changes the state of its connection, on which
-// others may depend: WATCH, SELECT, SUBSCRIBE, "CLIENT REPLY". A command with
-// subcommands is known by both words.
+// other requests may depend: WATCH, SELECT, SUBSCRIBE, "CLIENT REPLY". Give both words of
+// a command with subcommands.
 func Dangerous(cmd string) bool {
 	call := command.Of(cmd, nil)
 	return call.Info != nil && (call.Class == command.Session || call.Class == command.Protocol)
@@ -24,18 +24,18 @@ func Dangerous(cmd string) bool {
 
 // ReplicaSafe reports whether the command only reads keys, so that a replica answers it
 // as its master does, except for writes that have not reached the replica yet. It is
-// false for commands without keys (DBSIZE, KEYS), for those that may write (SORT,
-// GETEX), for TOUCH, and for SCAN and the like, whose cursor is valid on one server
-// only. XINFO and OBJECT are known by the first word alone, MEMORY USAGE by both.
+// false for commands without keys (DBSIZE, KEYS), for those that may write (SORT, GETEX),
+// for TOUCH, and for SCAN and the like, whose cursor is valid on one server only. For
+// XINFO and OBJECT the first word is enough; MEMORY USAGE needs both.
 func ReplicaSafe(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.ReplicaSafe)
 }
 
 // ForbiddenCommand returns [ErrCommandForbidden] if a connection must not send the
-// command, and [ErrCommandFormat] if the name can't be a command's. A connection with
-// one user (singleThreaded, ScriptMode) may block and change its own state, but not the
-// protocol. ForbiddenCommand goes by the name alone, so it treats XREAD as blocking;
-// [CheckRequest] decides exactly.
+// command, and [ErrCommandFormat] if the name can't be a command's. A connection with one
+// user (singleThreaded, ScriptMode) may block and change its own state, but not the
+// protocol. ForbiddenCommand looks at the name alone, so it treats XREAD as blocking;
+// [CheckRequest] looks at the arguments, too.
 func ForbiddenCommand(name string, singleThreaded bool) error {
 	call := command.Of(name, nil)
 	verdict := call.Verdict(singleThreaded)
@@ -69,8 +69,8 @@ func checkQueued(req Request, singleThreaded bool) error {
 	return CheckRequest(req, singleThreaded && !command.BoundsTransaction(req.Cmd))
 }
 
-// errVerdict explains a verdict other than Allowed. The text names the command
-// as the table has it, never as the caller wrote it.
+// errVerdict explains a verdict other than Allowed. The text has the command's name from
+// the table, never what the caller wrote.
 func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	switch verdict {
 	case command.Malformed:

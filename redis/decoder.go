@@ -7,7 +7,7 @@ import (
 )
 
 // Limits bound what a [Decoder] accepts. A length over its bound is an error before
-// anything is allocated for it. A zero field means its default.
+// anything is allocated for it. A field that is zero means the default.
 type Limits struct {
 	// Line is the maximum length of a header line in bytes, including CRLF. Default 64
 	// KiB.
@@ -35,13 +35,13 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 
 func (d *Decoder) codec() *resp.Decoder { return (*resp.Decoder)(d) }
 
-// Decode reads the next reply. The result may be an error that the server answered
-// with; err means that no reply could be read. Pushes and attributes of RESP3 are
-// skipped, since they answer no request.
+// Decode reads the next reply. If the server answered with an error, that is the result;
+// err means that no reply could be read. Pushes and attributes of RESP3 are skipped,
+// since they answer no request.
 func (d *Decoder) Decode() (res any, err error) { return d.codec().Decode() }
 
-// Next waits until a reply begins, skipping pushes, and returns the type that it begins
-// with ('+', '$', ...). It consumes nothing of the reply.
+// Next waits for the beginning of a reply, skipping pushes, and returns its type ('+',
+// '$', ...). It consumes nothing of the reply.
 func (d *Decoder) Next() (byte, error) { return d.codec().Next() }
 
 // Reset makes the decoder read from r, and drops what it has buffered.
@@ -54,8 +54,8 @@ func (d *Decoder) Buffered() int { return d.codec().Buffered() }
 // before it.
 func (d *Decoder) Size() int { return d.codec().Size() }
 
-// ReadResponse reads one response. It returns the result, or the error for which there
-// is none, and how many bytes it consumed. A header line has to fit into the reader's
+// ReadResponse reads one response. It returns the result, or the error that kept it from
+// reading one, and how many bytes it consumed. A header line has to fit into the reader's
 // buffer; the other bounds are the defaults of [Limits].
 func ReadResponse(r *bufio.Reader) (any, int) {
 	d := resp.NewDecoder(r, resp.Limits{Line: r.Size()})
@@ -66,5 +66,5 @@ func ReadResponse(r *bufio.Reader) (any, int) {
 	return res, d.Size()
 }
 
-// Push is what a server sends without a request.
+// Push is a message that a server sends without a request.
 type Push resp.Push

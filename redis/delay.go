@@ -11,25 +11,26 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Delay says where the time of a request went, up to its error. It is measured for the
-// batch that has the request.
+// Delay says how the time of a failed request was spent, until its error. Times are those
+// of the batch that the request is in.
 type Delay struct {
 	// Queue is the time until the batch began to be written. Earlier batches had to be
-	// written first, or there was no connection, or no room in the queue. Of a blocking
-	// command, and of what opens a session or a stream, it is the time until it had a
-	// connection of its own.
+	// written first, or there was no connection, or no room in the queue. For a blocking
+	// command, or when a session or a stream is opened, it is the time until the request
+	// had a connection of its own.
 	Queue time.Duration
-	// Wire is the time from then until the first byte of its answer: the network, the
-	// server, and the answers to earlier batches. If the batch waited for such an answer
-	// before it was written, that is part of it, too.
+	// Wire is the time from then until the first byte of the answer: the network, the
+	// server, and the answers to earlier batches. It includes the time for which the
+	// batch waited for such an answer before it was written.
 	Wire time.Duration
-	// Reading is the time in which the rest of the answer arrived.
+	// Reading is the time from then until the whole answer had arrived.
 	Reading time.Duration
-	// Callback is the time in which futures blocked the reader: those of the batch, and
-	// those of earlier batches. Of a stream it is that of the user's readers and writer.
+	// Callback is the time for which futures blocked the reader: those of the batch, and
+	// those of earlier batches. For a stream it is the time that the user's readers and
+	// writer took.
 	Callback time.Duration
-	// AheadRequests and AheadBytes are the number and size of the requests that were
-	// sent before this one and are not answered.
+	// AheadRequests and AheadBytes are the number of the requests that were sent before
+	// this one and are not answered, and their size in bytes.
 	AheadRequests, AheadBytes int
 	// Outcome is the outcome of the error. Only [DelayOf] sets it.
 	Outcome Outcome
@@ -55,7 +56,7 @@ func (s Stage) String() string {
 	return names[min(int(s), len(names)-1)]
 }
 
-// Longest returns the stage that took the longest.
+// Longest returns the longest stage.
 func (d Delay) Longest() Stage {
 	longest := StageQueue
 	times := [...]time.Duration{d.Queue, d.Wire, d.Reading, d.Callback}
@@ -75,15 +76,15 @@ func (d Delay) String() string {
 		plural(d.AheadRequests, "request"), plural(d.AheadBytes, "byte"))
 }
 
-// EKDelay is the [Delay] of a request that ended with a time-out, or because its
-// context or its connection ended: see [DelayOf].
+// EKDelay is the [Delay] of a request that timed out, or whose context or connection
+// ended: see [DelayOf].
 var EKDelay = errs.EKDelay
 
-// DelayOf returns where the time of a request went that ended with err, if that is
-// known: it is if the request was queued on a connection, in flight, or waiting for room
-// in a full queue or for a connection of its own, when it ended. For an [ErrOverloaded] it
-// is the delay of the oldest request in flight. If a cluster has sent the request again, it
-// is the delay of the last attempt; between two attempts it is not known.
+// DelayOf returns the delay of a request that ended with err, if it is known. It is known
+// if the request ended while it was queued on a connection, in flight, or waiting for room
+// in a full queue or for a connection of its own. For an [ErrOverloaded] it is the delay of
+// the oldest request in flight. If a cluster has sent the request again, it is the delay of
+// the last attempt; between two attempts it is not known.
 func DelayOf(err error) (Delay, bool) {
 	typed := errs.AsErrorx(err)
 	if typed == nil {
@@ -119,8 +120,8 @@ func delayOf(t wire.Ticket) *Delay {
 	return nil
 }
 
-// delayOutside returns the delay of a request that has waited since then for room in a
-// full queue.
+// delayOutside returns the delay of a request that has been waiting for room in a full
+// queue since that time.
 func delayOutside(queue any, since time.Time) *Delay {
 	var d Delay
 	if full, ok := queue.(delayer); ok {
@@ -130,7 +131,7 @@ func delayOutside(queue any, since time.Time) *Delay {
 	return &d
 }
 
-// withDelay adds where the time went, if that is known.
+// withDelay adds the delay to an error, if it is known.
 func withDelay(err *errorx.Error, d *Delay) *errorx.Error {
 	if d == nil {
 		return err

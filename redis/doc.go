@@ -9,11 +9,11 @@
 //
 // # Senders and futures
 //
-// A [Sender] takes a [Request] with a [Future], and returns at once; the future
-// is resolved once, in any goroutine, perhaps before that. The wrappers wait
-// for results: [Sync] waits for each, [SyncCtx] also returns when its context is
-// done, and [ChanFutured] returns a future with a channel. All of them are
-// values that cost nothing to make, and are safe for use by many goroutines.
+// A [Sender] takes a [Request] with a [Future], and returns at once; the future is
+// resolved once, in any goroutine, perhaps before Send returns. The wrappers wait for
+// results: [Sync] waits for each, [SyncCtx] also returns when its context is done, and
+// [ChanFutured] returns a future with a channel. All of them are values that cost nothing
+// to make, and are safe for use by many goroutines.
 //
 // # Results
 //
@@ -61,22 +61,24 @@ package redis
 // DoInto puts a target into its waiter and marks the request as typed. The reader claims
 // the item first, and then has the waiter decode straight from the read buffer
 // (resp.Scalar). The value stays in the waiter until the caller takes it, so a reply that
-// comes after the caller has left can't touch the caller's variable. For the same reason a
-// *[]byte is lent to the connection, and is nil after the context has ended. Slices, maps
-// and structs are built from a complete result, so that none is ever half filled. Types
-// that need reflection are read by a plan (redis/plan.go) and turned into arguments by a
-// marshaler (redis/marshal.go); each is made once per type. With Opts.Integrity replies
-// are held back, so all reads begin with a complete result.
+// comes after the caller has left can't touch the caller's variable. For the same reason
+// the buffer of a *[]byte belongs to the connection during the call, and the caller's
+// variable is nil if the context ends first. Slices, maps and structs are built from a
+// complete result, so that none is ever half filled. Types that need reflection are read
+// by a plan (redis/plan.go) and turned into arguments by a marshaler (redis/marshal.go);
+// each is made once per type. With Opts.Integrity replies are held back, so all reads
+// begin with a complete result.
 
 // Scripts.
 //
-// redis.Script uses nothing but Sender. The fast path is Do with EVALSHA; everything else
-// is a scriptCall, a future between the sender and the caller's future. On NOSCRIPT the
-// call enters Script.bursts under the address of the node: the first call sends the body,
-// and calls that come before it is answered are sent again after it, in their order. A
-// burst costs one body and two round trips for each node; a call that waits for one node
-// never waits for another. A call that meets NOSCRIPT after three such waits, as under a
-// flush every few milliseconds, sends the body itself, which can't miss.
+// redis.Script uses only the methods of Sender. The fast path is Do with EVALSHA;
+// everything else is a scriptCall, a future between the sender and the caller's future.
+// On NOSCRIPT the call enters Script.bursts under the address of the node: the first call
+// sends the body, and calls that come before it is answered are sent again after it, in
+// their order. A burst costs one body and two round trips for each node; a call that
+// waits for one node never waits for another. A call that meets NOSCRIPT after three such
+// waits, because the script is flushed every few milliseconds, sends the body itself, and
+// can't meet NOSCRIPT again.
 //
 // In a transaction nothing can be sent again, so each script's first request has the body.
 
@@ -84,28 +86,28 @@ package redis
 //
 // redis.GroupReader uses nothing but requests, and runs in its user's loop. Each step
 // (groupLoop.fetch) reads one batch: the consumer's own history, then entries that others
-// have left, when that is due, or new entries. After a failure it reads what it was given
-// again, since replies may be lost, in a way that the server does not count; entries that
-// the loop has delivered within MinIdle and this reader has not acknowledged (open) are
-// skipped. The end of the loop takes back the count of what was read and not delivered.
+// have left, when that is due, or new entries. After a failure a reply may be lost, so
+// the loop reads the consumer's entries again, in a way that the server does not count as
+// a delivery. It skips entries (open) that it has delivered within MinIdle and that this
+// reader has not acknowledged. When the loop ends, it undoes the server's count for
+// entries that it has read and not delivered.
 //
-// - A lease. Entries that were fetched belong to this reader for MinIdle. If a batch is
-//   older than half of that when one of its entries is due, the batch is claimed again,
-//   without counting as a delivery. If it is older than MinIdle, it is dropped and read
-//   again.
-// - A group that is gone. XGROUP DESTROY deletes what is pending and what was
-//   acknowledged, and so does DEL of the stream. The loop forgets what it has read, and is
-//   told; the next read makes the group anew at Start. Nothing is lost, and entries that
-//   were acknowledged come again: only a second write for each acknowledgement could tell
-//   them.
+// - Entries that were fetched belong to this reader for MinIdle. If a batch is older than
+//   half of that when one of its entries is due, the batch is claimed again, without
+//   counting as a delivery. If it is older than MinIdle, it is dropped and read again.
+// - If the group is destroyed, by XGROUP DESTROY or DEL of the stream, the server no
+//   longer knows what is pending and what was acknowledged. The loop drops what it has
+//   read, and delivers an error; the next read creates the group again at Start. Nothing
+//   is lost, but acknowledged entries come again: only a second write for each
+//   acknowledgement could tell them apart.
 // - Redis 6.2 does not say which of the claimed entries are deleted. They are in the
 //   consumer's history, which is read once more.
 
 // Hooks.
 //
 // do, sendMany and sendTransaction look for the one type hooked, call the hook, and go on
-// with the sender inside, which so keeps its fast path for encoded requests. Raw futures
-// are wrapped, and their hook is called in a goroutine of its own. wire.Observer, a flag
-// of the request, reports which server answered. A Session keeps the hooks of the sender
-// that it was opened on, and calls them itself. redis.Hooks calls them around what is no
-// request: subscribing.
+// with the sender inside, which thus keeps its fast path for encoded requests. Futures
+// that are given to a hooked sender are wrapped, and their hook is called in a goroutine
+// of its own. A wire.Observer, which a flag of the request announces, is told which
+// server answered. A Session keeps the hooks of the sender that it was opened on, and
+// calls them itself. redis.Hooks calls hooks around what is not a request: subscribing.

@@ -8,8 +8,8 @@ import "github.com/joomcode/redispipe/internal/errs"
 var Errors = errs.Errors
 
 var (
-	// ErrTraitNotSent marks a request of which provably no byte reached a
-	// socket write. It did not run: sending it again is safe.
+	// ErrTraitNotSent marks a request that provably did not run, since no byte of it was
+	// written to a socket: sending it again is safe.
 	ErrTraitNotSent = errs.ErrTraitNotSent
 	// ErrTraitConnectivity marks failures of the network or of the connection.
 	ErrTraitConnectivity = errs.ErrTraitConnectivity
@@ -28,15 +28,15 @@ var (
 	// ErrNoAddressProvided is returned by a constructor that got no address.
 	ErrNoAddressProvided = errs.ErrNoAddressProvided
 	// ErrURL is returned by ParseURL of packages redisconn and rediscluster, and where a
-	// URL is given instead of an address. Of the URL it shows at most the name of a
-	// parameter.
+	// URL is given instead of an address. Its text shows nothing of the URL but, at most,
+	// the name of a parameter.
 	ErrURL = errs.ErrURL
 
 	// ErrContextClosed ends requests that are sent after Close, or after the end of the
 	// context that the connection or cluster was made with. Not sent.
 	ErrContextClosed = errs.ErrContextClosed
-	// ErrIO is a failure of the connection: to read or write, or a time-out. The request may have run:
-	// send it again only if it may run twice.
+	// ErrIO is a failure of the connection: reading or writing failed, or the answer did not
+	// come in time. The request may have run: send it again only if it may run twice.
 	ErrIO = errs.ErrIO
 	// ErrQueueFull ends a request because the queue of the connection is full. Not
 	// sent: retry later, or send less.
@@ -70,17 +70,17 @@ var (
 	ErrSessionClosed = errs.ErrSessionClosed
 	// ErrSessionBusy: two goroutines use the session at once. Not sent.
 	ErrSessionBusy = errs.ErrSessionBusy
-	// ErrSessionLost: the session's connection was lost before this request, with all
-	// of its state. Not sent, and a failure of the connection: begin again with a new session.
+	// ErrSessionLost: the session's connection, with all of its state, was lost before this
+	// request. Not sent: begin again with a new session.
 	ErrSessionLost = errs.ErrSessionLost
 	// ErrRequestCancelled: the caller's context ended, or its future was cancelled,
 	// before the answer came. The request may have run, unless the error is an
 	// [ErrRequestWithdrawn].
 	ErrRequestCancelled = errs.ErrRequestCancelled
-	// ErrRequestWithdrawn is the [ErrRequestCancelled] of a request that was withdrawn
-	// before any of it was written, or of a blocking command that the server unblocked
-	// before it had done anything, or that all nodes of a cluster had refused, as with
-	// MOVED. It did not run: a retry is safe.
+	// ErrRequestWithdrawn is the [ErrRequestCancelled] of a request that did not run: it
+	// was withdrawn before any of it was written, or it is a blocking command that the
+	// server unblocked before it had done anything, or every node of a cluster that got
+	// it refused it, as with MOVED. A retry is safe.
 	ErrRequestWithdrawn = errs.ErrRequestWithdrawn
 	// ErrOverloaded is the [ErrRequestWithdrawn] of a request whose deadline can't be
 	// met any more, judging by how long others wait for the server. It comes before the
@@ -89,8 +89,8 @@ var (
 )
 
 var (
-	// ErrResponse holds errors in what a server sent. If that is not a valid reply, the
-	// connection is closed, since nothing after it can be trusted.
+	// ErrResponse holds errors in what a server sent. After an invalid reply the
+	// connection is closed, since nothing that follows can be trusted.
 	ErrResponse = errs.ErrResponse
 	// ErrResponseFormat: not valid RESP.
 	ErrResponseFormat = errs.ErrResponseFormat
@@ -111,8 +111,9 @@ var (
 	ErrNoFinalRN = errs.ErrNoFinalRN
 	// ErrUnknownHeaderType: a header line that begins with no known type.
 	ErrUnknownHeaderType = errs.ErrUnknownHeaderType
-	// ErrTransaction: MULTI was not accepted, or EXEC did not answer with as many results
-	// as there were requests. They may have run, also one by one.
+	// ErrTransaction: MULTI was not accepted, or EXEC did not answer with one result for
+	// each request. The requests may have run, perhaps one by one. Don't send them again
+	// unless they may run twice.
 	ErrTransaction = errs.ErrTransaction
 	// ErrPing: a heartbeat was answered with something other than its nonce.
 	ErrPing = errs.ErrPing
@@ -120,10 +121,9 @@ var (
 
 var (
 	// ErrResult is an error that the server answered with. It shows the server's text,
-	// except for what may be an argument: the text of the codes ERR and NOGROUP ends
-	// before the first quotation, colon or number of several digits. Errors of other
-	// codes, and those that scripts raise, are shown whole. [EKText] has the whole
-	// text.
+	// except for parts that may be arguments: the text of the codes ERR and NOGROUP ends
+	// before the first quotation mark, colon or number of several digits. Errors of other
+	// codes, and those that scripts raise, are shown whole. [EKText] has the whole text.
 	ErrResult = errs.ErrResult
 	// ErrMoved is MOVED: another node has the slot (EKMovedTo, EKSlot).
 	ErrMoved = errs.ErrMoved
@@ -148,10 +148,10 @@ var (
 	// connection.
 	ErrMaxClients = errs.ErrMaxClients
 	// ErrNoScript is NOSCRIPT: the server does not have the script, and ran nothing. A
-	// [Script] is sent again with its body then.
+	// [Script] then sends its body.
 	ErrNoScript = errs.ErrNoScript
-	// ErrExecEmpty is the [ErrResult] of EXEC that answered null, because a watched key was
-	// changed. Nothing ran.
+	// ErrExecEmpty is the [ErrResult] of a transaction whose EXEC answered null, because a
+	// watched key was changed. Nothing ran.
 	ErrExecEmpty = errs.ErrExecEmpty
 	// ErrExecAbort is EXECABORT: a command of the transaction was refused, and none
 	// ran.
@@ -172,8 +172,8 @@ var (
 	// EKArgPos is the index of an argument in Request.Args (int).
 	EKArgPos = errs.EKArgPos
 	// EKRequest is the request that failed ([Request]). It prints without the values of
-	// its arguments. Requests that came through methods of [Sender], and not of Sync or
-	// SyncCtx, have their arguments as they were sent: as strings.
+	// its arguments. If it was sent by a method of [Sender], and not of Sync or SyncCtx,
+	// its arguments are strings, as they were sent.
 	EKRequest = errs.EKRequest
 	// EKRequests is the batch or transaction that failed ([]Request).
 	EKRequests = errs.EKRequests
@@ -182,8 +182,8 @@ var (
 	EKText = errs.EKText
 	// EKResponse is the unexpected response.
 	EKResponse = errs.EKResponse
-	// EKCause is the error that a method of the user's returned, such as MarshalText
-	// (error).
+	// EKCause is the error (error) that one of the user's methods returned, such as
+	// MarshalText.
 	EKCause = errs.EKCause
 	// EKAddress is the address of the server (string).
 	EKAddress = errs.EKAddress

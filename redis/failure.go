@@ -6,21 +6,21 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// What errors.Is compares an error with, at any depth of %w. See [Err] for the errors in which
-// it finds them.
+// Targets for errors.Is, which finds them at any depth of %w. See [Err] for the errors that
+// match.
 var (
-	// Nil is null where a value was asked for: [ErrResponseNil].
+	// Nil matches null where a value was asked for: [ErrResponseNil].
 	Nil error = ErrResponseNil.New("null")
-	// ErrRefused is an [OutcomeRefused].
+	// ErrRefused matches an [OutcomeRefused].
 	ErrRefused error = ErrResult.New("the server answered with an error")
-	// ErrNotSent is an [OutcomeNotSent]. errors.Is needs what [Err] returns to find it.
+	// ErrNotSent matches an [OutcomeNotSent], in errors that [Err] returns.
 	ErrNotSent error = errs.NotSent
-	// ErrUnknown is an [OutcomeUnknown]. errors.Is needs what [Err] returns to find it.
+	// ErrUnknown matches an [OutcomeUnknown], in errors that [Err] returns.
 	ErrUnknown error = errs.Unknown
 )
 
-// Err returns res as an error if it is one, and nil otherwise, as [AsError] does, in the form in
-// which the functions of this library return their errors:
+// Err returns res as an error if it is one, and nil otherwise. Unlike [AsError], it returns the
+// error in the form in which the functions of this library return theirs:
 //
 //   - errors.Is(err, context.Canceled) and errors.Is(err, context.DeadlineExceeded) tell that a
 //     context ended the request;
@@ -30,13 +30,14 @@ var (
 //   - errors.As with an *errorx.Error, errorx.IsOfType and [AsErrorx] find the error itself. Its
 //     type and traits are never those of its cause.
 //
-// Results are *errorx.Error, and so are the errors of AsError, of Connect, of NewCluster, of
-// SendTransaction and of Next, except those that a context has caused. In these errors.Is finds
-// Nil and ErrRefused, but neither ErrNotSent and ErrUnknown nor causes: give them to Err first.
+// Results are *errorx.Error, and so are the errors of AsError, Connect, NewCluster,
+// SendTransaction and Next, except those that a context has caused. In an *errorx.Error,
+// errors.Is finds Nil and ErrRefused, but not ErrNotSent, ErrUnknown or causes: pass it to Err
+// first.
 func Err(res any) error { return errs.Err(res) }
 
-// AsError returns res as an error if it is one, and nil otherwise. It is the *errorx.Error that
-// the result is, or [Err] of it if a context has caused it. Use [Err] for errors.Is with
+// AsError returns res as an error if it is one, and nil otherwise. The error is the
+// *errorx.Error itself, or [Err] of it if a context has caused it. Use [Err] for errors.Is with
 // [ErrNotSent] or [ErrUnknown], and for causes.
 func AsError(res any) error { return errs.AsError(res) }
 

@@ -10,13 +10,13 @@ import (
 type queued struct {
 	queueing sync.Mutex // guards what follows
 	ticket   wire.Ticket
-	use      uint32 // that ticket is of: see waiter.use
+	use      uint32 // that the ticket belongs to: see waiter.use
 }
 
 // Queued implements wire.Queuer.
 func (q *queued) Queued(t wire.Ticket) { q.queuedBy(0, t) }
 
-// queuedBy is Queued for one of the uses of a future that is used again.
+// queuedBy is Queued for one use of a future that is reused.
 func (q *queued) queuedBy(use uint32, t wire.Ticket) {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
@@ -34,7 +34,7 @@ func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
 }
 
 // heeded returns the ticket of a blocking request that was sent by itself, if its sender
-// heeds the context.
+// watches the context.
 func (q *queued) heeded() wire.Ticket {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
@@ -50,8 +50,8 @@ type lastPlace struct {
 	place wire.Place
 }
 
-// AnsweredBy implements wire.Observer. A reader may come with the answer of a transaction's
-// first request when the connection is lost and its end has been resolved.
+// AnsweredBy implements wire.Observer. When a connection is lost, a late reader may report
+// the answer to a transaction's first request after EXEC has been resolved.
 func (l *lastPlace) AnsweredBy(place wire.Place) {
 	l.where.Lock()
 	defer l.where.Unlock()
@@ -64,7 +64,7 @@ func (l *lastPlace) last() wire.Place {
 	return l.place
 }
 
-// placed is lastPlace if that is wanted.
+// placed is lastPlace, if anybody wants to know.
 type placed struct {
 	wanted bool
 	lastPlace
@@ -73,7 +73,7 @@ type placed struct {
 // Observes implements wire.Observer.
 func (p *placed) Observes() bool { return p.wanted }
 
-// results are those of several requests.
+// results are the results of several requests.
 type results struct {
 	all      []any
 	resolved []bool
@@ -84,7 +84,8 @@ func newResults(n int) results {
 	return results{all: make([]any, n), resolved: make([]bool, n), left: n}
 }
 
-// set sets one result, unless it has one. It reports whether that was the last.
+// set sets result n, unless it is set already. It reports whether that was the last one
+// missing.
 func (r *results) set(res any, n uint64) (last bool) {
 	if r.resolved[n] {
 		return false

@@ -18,24 +18,24 @@ type GroupOpts struct {
 	// Stream is the key of the stream, Group the name of the consumer group.
 	Stream, Group string
 	// Consumer is the name of this reader. No two readers of a group may have the same
-	// name at the same time. A reader that is restarted with its former name goes on
-	// where it was.
+	// name at the same time. A reader that is restarted under the same name goes on where
+	// it was.
 	Consumer string
-	// Start is the ID after which the group begins if it does not exist, or not any more.
-	// Default "0": all entries of the stream. It has to be an ID, not "$": entries that
-	// are added before the group is made would be lost.
+	// Start is the ID after which the group begins when the reader has to create it, also
+	// after it was destroyed. Default "0": all entries of the stream. It has to be an ID,
+	// not "$": entries that are added before the group is made would be lost.
 	Start string
 	// Count is how many entries are read at once, at most. Default 100.
 	Count int
 	// Block is how long one read waits for entries. Default 5 s.
 	Block time.Duration
 	// MinIdle is the time after which an entry that was delivered and not acknowledged
-	// goes to another reader. It has to be longer than the work on one entry, or two
-	// readers work on it at the same time. Default 1 min, at least 10 ms.
+	// goes to another reader. It has to be longer than the work on one entry; otherwise
+	// two readers work on it at the same time. Default 1 min, at least 10 ms.
 	MinIdle time.Duration
 	// MaxDeliveries bounds how often an entry is delivered; after that it goes to
-	// DeadLetter. Of a reader that dies, or does not deliver for MinIdle, all that it has
-	// read counts as delivered, up to Count entries. Default 0: no bound.
+	// DeadLetter. If a reader dies, or does not deliver for MinIdle, all entries that it
+	// has read count as delivered, up to Count of them. Default 0: no bound.
 	MaxDeliveries int
 	// DeadLetter gets entries that were delivered MaxDeliveries times, to store them
 	// elsewhere. If it returns nil, the entry is acknowledged. If it returns an error,
@@ -55,12 +55,14 @@ var (
 	ErrGroupEntryID = ErrGroup.NewType("entry_id", errs.ErrTraitNotSent)
 	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
 	// acknowledged. The reader has acknowledged it. Its ID comes with the error. Another
-	// reader may be at work on it: what is deleted is found before MinIdle has passed.
+	// reader may still be working on it, since a deleted entry is noticed before MinIdle
+	// has passed.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
-	// ErrGroupDestroyed: the group that the reader has read, or the stream, is gone, and
-	// with it what was acknowledged and how often each entry was delivered. If the loop
-	// goes on, it makes the group anew, unless another reader has: all entries of the
-	// stream after Start come again, also those that were acknowledged.
+	// ErrGroupDestroyed: the group, or its stream, was deleted while the reader read it,
+	// and the server has forgotten what was acknowledged and how often each entry was
+	// delivered. If the loop goes on, it creates the group again, unless another reader
+	// has: all entries of the stream after Start come again, also those that were
+	// acknowledged.
 	ErrGroupDestroyed = ErrGroup.NewType("destroyed")
 )
 
@@ -98,7 +100,7 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 	return o, nil
 }
 
-// isEntryID reports whether id is an ID, which may lack its number.
+// isEntryID reports whether id is an ID. Its second number may be missing.
 func isEntryID(id string) bool {
 	millis, number, numbered := strings.Cut(id, "-")
 	ms, err := strconv.ParseInt(millis, 10, 64)
@@ -133,28 +135,30 @@ type Message struct {
 //	}
 //
 // Ack and Flush may be called by many goroutines; one loop runs at a time. A reader
-// deletes no consumer: the entries of a consumer that has gone are delivered to others
-// after MinIdle, but its name stays.
+// deletes no consumer: the entries of a consumer that has stopped are delivered to others
+// after MinIdle, but its name stays in the group.
 type GroupReader struct {
 	db   SyncCtx
 	opts GroupOpts
 	busy atomic.Bool
-	// joined is whether the group was there. It belongs to the loop that runs.
+	// joined is set once the group existed. It belongs to the loop that is running.
 	joined bool
 
 	mu sync.Mutex // guards what follows
-	// acked are the IDs that are to be sent, and since when the first of them waits.
+	// acked are the IDs that are still to be acknowledged, and since when the first of
+	// them waits.
 	acked   []string
 	waiting time.Time
-	// open are the IDs that the loop has delivered, and when: until they are acknowledged
-	// by this reader, or MinIdle has passed and they may be anybody's.
+	// open has the IDs that the loop has delivered, and when. An ID stays until this
+	// reader acknowledges it, or MinIdle has passed, after which another reader may have
+	// it.
 	open map[string]time.Time
 }
 
-// NewGroupReader makes a reader. It sends nothing before its loop begins. Reads block,
-// on a connection of their own. If the Sender refuses blocking commands, the reader
-// polls instead: once a second while there are no entries, and more often while there
-// are. In a cluster the Sender has to be one that reads from masters.
+// NewGroupReader makes a reader. It sends nothing before its loop begins. Reads block, on
+// a connection of their own. If the Sender refuses blocking commands, the reader polls
+// instead: once a second while there are no entries, and more often while there are. In a
+// cluster the Sender must read from masters.
 func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -182,8 +186,8 @@ func (r *GroupReader) Ack(ids ...string) error {
 	return nil
 }
 
-// flushAfter is how long an acknowledgement waits for others. It bounds how much is
-// worked on again after a crash, and costs ten requests a second at the most.
+// flushAfter is how long an acknowledgement waits for others. It bounds how much work is
+// repeated after a crash, and costs at most ten requests a second.
 const flushAfter = 100 * time.Millisecond
 
 func (r *GroupReader) mayFlush() bool {
@@ -195,8 +199,9 @@ func (r *GroupReader) mayFlush() bool {
 // flushAtOnce bounds the IDs of one request.
 const flushAtOnce = 1000
 
-// Flush acknowledges at once what Ack was called for. After an error the rest is
-// kept, and sent with the next flush; a retry is always safe.
+// Flush acknowledges at once all entries that Ack was called for. After an error it keeps
+// those that may not be acknowledged, and the next flush sends them; a retry is always
+// safe.
 func (r *GroupReader) Flush(ctx context.Context) error {
 	r.mu.Lock()
 	ids := r.acked
@@ -242,7 +247,8 @@ func (r *GroupReader) settle() {
 	maps.DeleteFunc(r.open, func(_ string, at time.Time) bool { return time.Since(at) >= r.opts.MinIdle })
 }
 
-// leave forgets what was delivered and marked: it was of a group that is gone.
+// leave forgets what was delivered and what is to be acknowledged, since their group was
+// destroyed.
 func (r *GroupReader) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// claimPause is the least time between two passes over what other consumers have
-// left. With a read that blocks for a second, it makes two commands a second.
+// claimPause is the least time between two passes over what other consumers have left.
+// With reads that block for a second, an idle reader sends at most two commands a second.
 const claimPause = 2 * time.Second
 
-// claim takes over entries that were delivered longer than MinIdle ago, to whomever,
+// claim takes over entries that were delivered to any consumer longer than MinIdle ago
 // and are not acknowledged. A pass ends with the cursor 0-0, and is followed by a pause.
 func (l *groupLoop) claim(ctx context.Context) error {
 	l.fetched = time.Now()
@@ -30,7 +30,7 @@ func (l *groupLoop) claim(ctx context.Context) error {
 		l.due = time.Now().Add(max(l.opts.MinIdle/2, claimPause))
 	}
 	if claimed.unnamed {
-		l.history = "0" // Redis 6.2 does not say which, but knows them as this consumer's
+		l.history = "0" // Redis 6.2 does not say which, but lists them as this consumer's
 	}
 	for _, id := range claimed.deleted {
 		l.batch = append(l.batch, deletedItem(id))
@@ -38,14 +38,14 @@ func (l *groupLoop) claim(ctx context.Context) error {
 	return l.redeliver(ctx, claimed.entries)
 }
 
-// claimed is what XAUTOCLAIM answers with.
+// claimed is the answer to XAUTOCLAIM.
 type claimed struct {
 	cursor  string
 	entries []Entry[any]
 	// deleted are the IDs of entries that were deleted; the server has taken them off
 	// the group's list. Redis 7.0 and later.
 	deleted []string
-	// unnamed: some entry was deleted, and is on the list still. Redis 6.2.
+	// unnamed is set if an entry was deleted and is still on the group's list. Redis 6.2.
 	unnamed bool
 }
 
@@ -153,9 +153,9 @@ func parsePendingEntry(el []any) (p pendingEntry, err error) {
 	return p, nil
 }
 
-// renew sees to it that the batch is this reader's own: what was fetched longer than
-// half of MinIdle ago is claimed again, before another may. What could be another's
-// by now is dropped, and read again if it is not.
+// renew makes sure that the batch still belongs to this reader: entries that were fetched
+// longer than half of MinIdle ago are claimed again, before another reader may claim
+// them. Entries that another may have by now are dropped, and read again if none has.
 func (l *groupLoop) renew(ctx context.Context) error {
 	age := time.Since(l.fetched)
 	if age < l.opts.MinIdle/2 || l.batch[0].err != nil {
@@ -193,9 +193,9 @@ func (l *groupLoop) renew(ctx context.Context) error {
 	return nil
 }
 
-// keep drops all of the batch but what was claimed, and what is an error already. What was
-// pending until it could not be claimed, the server has found deleted; what was not, another
-// consumer has acknowledged or reported.
+// keep drops everything of the batch but the entries that were claimed, and errors. An entry
+// that was pending and could not be claimed has been deleted. One that was not pending was
+// acknowledged or reported by another consumer.
 func (l *groupLoop) keep(claimed []string, pending []any) error {
 	batch := l.batch
 	l.batch = nil

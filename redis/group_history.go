@@ -8,12 +8,13 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// The server counts an entry as delivered when it is read, and so must a reader whose
-// process may have died meanwhile. What this loop has read and not delivered is not
-// counted: it is read again without being counted, and given back when the loop ends.
+// The server counts an entry as delivered when it is read. For entries that were read
+// before this loop began that count stands, since the process that read them may have
+// died at work on them. Entries that this loop has read and not delivered must not count:
+// it reads them again without counting, and undoes the count when it ends.
 
-// readHistory reads the entries that this consumer was given before the loop began, and
-// that are not acknowledged. The server counts that.
+// readHistory reads the unacknowledged entries that this consumer was given before the
+// loop began. The server counts that as a delivery.
 func (l *groupLoop) readHistory(ctx context.Context) error {
 	l.fetched = time.Now()
 	entries, err := l.read(ctx, l.history)
@@ -34,8 +35,8 @@ func (l *groupLoop) readHistory(ctx context.Context) error {
 	return l.redeliver(ctx, again)
 }
 
-// readAgain reads the entries that this loop was given, and that it has not delivered,
-// after a failure. Those that may be another's by now are left to claim.
+// readAgain reads, after a failure, the entries that this loop was given and has not
+// delivered. Entries that another consumer may have by now are left to claim.
 func (l *groupLoop) readAgain(ctx context.Context) error {
 	from := "-"
 	if l.history != "0" {
@@ -79,8 +80,8 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 	return l.redeliver(ctx, again)
 }
 
-// giveBack takes the delivery back that the server has counted for each entry of the
-// batch, if deliveries are bounded.
+// giveBack undoes the delivery that the server has counted for each entry of the batch,
+// if deliveries are bounded.
 func (l *groupLoop) giveBack(ctx context.Context) error {
 	if l.opts.MaxDeliveries <= 0 || time.Since(l.fetched) >= l.opts.MinIdle {
 		return nil

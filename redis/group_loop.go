@@ -15,10 +15,10 @@ import (
 // other consumers have left (XAUTOCLAIM). It goes on until ctx is done, the Sender is
 // closed, or the loop is left; what is marked by Ack is acknowledged then.
 //
-// An error comes with an empty Message, but for ErrGroupEntryDeleted, whose Message
-// has the ID. The loop may go on after any error: what was lost on the way comes
-// again, after a pause that grows to a second. An entry that is not acknowledged comes
-// again after MinIdle, here or elsewhere, and at once in a new loop.
+// An error comes with an empty Message, except ErrGroupEntryDeleted, whose Message has
+// the ID. The loop may go on after any error: entries whose reply was lost come again,
+// after a pause that grows to a second. An entry that is not acknowledged comes again
+// after MinIdle, here or elsewhere, and at once in a new loop.
 //
 // While there is nothing to do, the reader sends two commands a second at the most.
 func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
@@ -57,19 +57,20 @@ const groupBegin = "0-0"
 // groupLoop is one loop over a GroupReader, in the goroutine of its user.
 type groupLoop struct {
 	*GroupReader
-	// batch is what was read and is not delivered yet, fetched when that was: what is
-	// older than MinIdle may be another's by now.
+	// batch is what was read and is not delivered yet, and fetched when it was read:
+	// after MinIdle another reader may have its entries.
 	batch   []groupItem
 	fetched time.Time
-	// history is the last ID of the entries of this consumer's own that were read
-	// again, "" when all were; begun is whether they were once, by this loop.
+	// history is the last ID of this consumer's earlier entries that was read again, ""
+	// when all were; begun is whether this loop has read all of them once.
 	history string
 	begun   bool
-	// cursor and due are of XAUTOCLAIM: where the pass goes on, and when the next
-	// one begins.
+	// cursor is where the present pass of XAUTOCLAIM goes on, due is when the next pass
+	// begins.
 	cursor string
 	due    time.Time
-	// polls: the Sender does not let a read block. pause grows while there is nothing.
+	// polls is set if the Sender refuses reads that block. pause grows while there is
+	// nothing to read.
 	polls bool
 	pause time.Duration
 }
@@ -132,8 +133,8 @@ func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Mess
 	return yield(item.Message, nil)
 }
 
-// forget drops the entries that are not delivered: they are read again. Those that were
-// found deleted stay, since nobody is told of them again.
+// forget drops the entries that are not delivered: they are read again. The reports of
+// deleted entries stay, since the server does not repeat them.
 func (l *groupLoop) forget() {
 	l.batch = slices.DeleteFunc(l.batch, func(item groupItem) bool { return item.err == nil })
 	l.history = "0"
@@ -164,8 +165,8 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 // lastFlushMost bounds the last flush, whose context has usually ended.
 const lastFlushMost = time.Second
 
-// flushLast acknowledges what is marked, when the loop ends, and gives back what it has
-// not delivered. What can't be given back counts as delivered.
+// flushLast, when the loop ends, acknowledges what Ack was called for, and undoes the
+// count of entries that were not delivered. If that fails, they count as delivered.
 func (l *groupLoop) flushLast(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
@@ -183,13 +184,13 @@ const (
 	groupPauseMost  = time.Second
 )
 
-// backOff waits, longer each time until something is read.
+// backOff waits. Each wait is longer, until something is read.
 func (l *groupLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
 	_, _ = pause.For(ctx, l.pause, nil)
 }
 
-// readNew reads entries that no consumer was given yet.
+// readNew reads entries that no consumer has been given yet.
 func (l *groupLoop) readNew(ctx context.Context) error {
 	var block []any
 	if !l.polls {
@@ -227,8 +228,8 @@ func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Ent
 	return streams[l.opts.Stream], err
 }
 
-// rejoin makes a group that is not there. If it was there before, rejoin only says so:
-// the next read will make it, if the loop goes on.
+// rejoin creates a group that does not exist. If it existed before, rejoin only returns
+// an error that says so: the next read creates it, if the loop goes on.
 func (l *groupLoop) rejoin(ctx context.Context) error {
 	if l.joined {
 		l.joined = false

@@ -18,13 +18,14 @@ type Hook interface {
 	After(ctx context.Context, op Operation, end Completion)
 }
 
-// Operation is what a hook is called around. It has no arguments.
+// Operation describes what a hook is called around. It does not have the arguments of
+// requests.
 type Operation struct {
 	Kind OperationKind
 	// Command is the name of the command in upper case, with the subcommand ("CLUSTER
 	// SLOTS"). It is empty if the operation has several commands, and [OtherCommand] if
-	// the command is not known and too many unknown names were sent already: so the
-	// number of names is bounded, and they can be used as labels.
+	// the command is not known and too many unknown names were sent before. So the number
+	// of names is bounded, and they can be used as labels.
 	Command string
 	// Requests is the number of requests, without MULTI and EXEC.
 	Requests int
@@ -55,23 +56,23 @@ const (
 	OperationUnsubscribe
 )
 
-// Completion is how an operation has ended.
+// Completion says how an operation ended.
 type Completion struct {
-	// Result is what the future, or the caller of Sync or SyncCtx, gets; of
+	// Result is what the future, or the caller of Sync or SyncCtx, gets; for
 	// OperationMany it is a []any. It is nil if DoInto has read the value. It holds
-	// data of users: don't log it, and don't change it.
+	// users' data: don't log it, and don't change it.
 	Result any
-	// Err is the error; of several results, the first error with the Outcome.
+	// Err is the error; for several results, the first error with the Outcome.
 	Err error
-	// Outcome is what became of the request. Of several it is the worst, in this order:
-	// unknown, not sent, refused, value.
+	// Outcome is what became of the request. For several requests it is the worst, in
+	// this order: unknown, not sent, refused, value.
 	Outcome  Outcome
 	Duration time.Duration
-	// Address is that of the server that answered last, or could not be reached, as it
-	// was given to the connection; Peer is the remote address of the socket. They are
-	// empty if not known.
+	// Address is the address of the server that answered last, or could not be reached,
+	// as it was given to the connection; Peer is the remote address of the socket. They
+	// are empty if not known.
 	Address, Peer string
-	// Cached is set if the operation is one request, or several, that were all answered out of
-	// memory: see package rediscache. Address and Peer are empty then.
+	// Cached is set if all requests of the operation were answered from memory: see package
+	// rediscache. Address and Peer are then empty.
 	Cached bool
 }

@@ -23,23 +23,23 @@ func WithHook(s Sender, hook Hook) Sender {
 	return &hooked{s: s, observer: observer{Hook: hook}}
 }
 
-// hooked is a Sender with a hook. The wrappers look for this very type, so that they
-// send to s as if there was no hook; a decorator that embeds it is sent to as any
-// Sender of a user's.
+// hooked is a Sender with a hook. The wrappers look for exactly this type, and then send
+// to s as if there were no hook. They treat a decorator that embeds it like any user's
+// own Sender.
 type hooked struct {
 	s Sender
 	observer
 }
 
 // Unhook is for packages of this module: nobody else can call it. It returns the sender that h
-// hooks, and what hooks another one in the same way.
+// hooks, and a function that hooks another sender in the same way.
 func (h *hooked) Unhook(wire.Ask) (inner Sender, hook func(Sender) Sender) {
 	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }
 }
 
-// Observe begins an operation of requests that are sent to what h hooks. end has the hook told how
-// it has ended, once, and is not held by it. It is for packages of this module: nobody else can
-// call it.
+// Observe begins an operation of requests that are sent to the sender inside h. end tells the
+// hook how the operation ended; call it once. It does not wait for the hook. Observe is for
+// packages of this module: nobody else can call it.
 func (h *hooked) Observe(_ wire.Ask, kind OperationKind, reqs []Request) (end func(res any, at wire.Place)) {
 	o := begin(context.Background(), &h.observer, operation(kind, reqs))
 	return o.endAside
@@ -121,13 +121,13 @@ func (s *hookedScanner) Next(cb Future) {
 	s.s.Next(newHookedFuture(cb, s.begin(context.Background())))
 }
 
-// hookedFuture is the future of one result. It is no wire.Caller: who reads replies
-// for itself must not be held by another's future.
+// hookedFuture is the future of one result. It is no wire.Caller: a caller that reads its
+// own reply must not be blocked by somebody else's future.
 type hookedFuture struct {
 	placed
 	to   wire.Passed
 	o    observation
-	once sync.Once // a Sender of a user's may resolve twice
+	once sync.Once // a user's own Sender may resolve twice
 }
 
 func newHookedFuture(cb Future, o observation) *hookedFuture {

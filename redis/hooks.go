@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Hooks calls hooks around what is no request to a Sender, for packages that are built on
-// this one: redispubsub does so around Subscribe and Unsubscribe. What [WithHook] says of
-// a hook holds for each of them. The zero value has none.
+// Hooks calls hooks around operations that are not requests to a Sender, for packages
+// that are built on this one: redispubsub calls them around Subscribe and Unsubscribe.
+// What [WithHook] says of a hook holds for each of them. The zero value has no hooks.
 type Hooks struct{ all []*observer }
 
 // NewHooks returns Hooks, the outermost first.
@@ -19,8 +19,8 @@ func NewHooks(hooks ...Hook) Hooks {
 	return Hooks{all}
 }
 
-// Around calls f, with Before of each hook before it and After behind it. f returns what
-// After gets, but for the Duration.
+// Around calls f, with Before of each hook before it and After of each hook after it. f
+// returns what After gets, without the Duration.
 func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
 	os := observe(ctx, h.all, op)
 	end := f()

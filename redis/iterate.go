@@ -19,17 +19,16 @@ type Field[T any] struct {
 // of SCAN: a key that exists throughout comes at least once; any other key may come or
 // not. It ignores opts.Key.
 //
-// With CLUSTERSCAN as opts.Cmd, which clusters of Valkey have from 9.1 on, the servers lead
-// from node to node, and a key comes even if its slot moves whole several times, which SCAN may
-// miss. But while a slot is moved key by key, keys of it may not come; SCAN finds them all. Any
-// other opts.Cmd is taken for SCAN.
+// With CLUSTERSCAN as opts.Cmd, which Valkey clusters have from 9.1 on, the cursor leads from
+// node to node. It finds a key even if its slot moves as a whole several times, where SCAN may
+// miss it. But while a slot is moved key by key, it may miss keys of that slot; SCAN finds them
+// all. Any other opts.Cmd is treated as SCAN.
 //
 //	for key, err := range redis.Keys(ctx, sender, redis.ScanOpts{Match: "user:*"}) {
 //
-// It sends a request when the keys of the last one are used up, so it holds at most one
-// batch in memory, and the loop may be left at any point. An error, which may be the
-// end of ctx, comes with an empty key and ends the iteration. A second loop starts
-// over.
+// It sends a request when the keys of the last one are used up, so it has at most one
+// batch in memory, and the loop may be left at any point. An error, which may be the end
+// of ctx, comes with an empty key and ends the iteration. A second loop starts over.
 func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
 	if !strings.EqualFold(opts.Cmd, "CLUSTERSCAN") {
 		opts.Cmd = "SCAN"
@@ -68,8 +67,8 @@ func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq
 	})
 }
 
-// elements iterates over what a scanner finds. Each element is made of so many
-// strings by read.
+// elements iterates over what a scanner finds. read makes each element out of width
+// strings.
 func elements[T any](ctx context.Context, s Sender, opts ScanOpts, width int, read func(*T, []string) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -20,10 +20,9 @@ type Library struct {
 // NewLibrary makes a library from its source, which begins with "#!lua name=…".
 func NewLibrary(src string) *Library { return &Library{src: src} }
 
-// Load loads the library into every master, replacing one of the same name (FUNCTION
-// LOAD REPLACE); replicas get it from their masters. It may be called again. The error
-// joins (errors.Join) one error for each master that failed; the others have the
-// library.
+// Load loads the library into every master, replacing one of the same name (FUNCTION LOAD
+// REPLACE); replicas get it from their masters. A retry is safe. The error joins
+// (errors.Join) one error for each master that failed; the others have the library.
 func (l *Library) Load(ctx context.Context, to Sender) error {
 	return onShards(ctx, to, l.loadRequest(), func(any) error { return nil })
 }
@@ -76,7 +75,7 @@ func (f *Function) Request(keys []string, args ...any) Request {
 	return callRequest(f.cmd, f.name, keys, args)
 }
 
-// until calls until the server has the function.
+// until repeats a call until the server has the function.
 func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
 	for round := 0; ; round++ {
 		res := call()

@@ -40,8 +40,8 @@ func (m *manyWaiter) Cancelled() error {
 	return m.abandoned
 }
 
-// abandon gives err to all that is not resolved. Nothing changes the results
-// after it.
+// abandon sets err as the result of every request that is not resolved. Nothing changes
+// the results afterwards.
 func (m *manyWaiter) abandon(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

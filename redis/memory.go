@@ -5,8 +5,8 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// recall returns the result of a command if it is in memory: it is in t, if that is not nil and
-// takes it. It keeps no reference to args.
+// recall returns the result of a command if it is in memory. If t is not nil and takes the
+// value, the value is in t. recall keeps no reference to args.
 func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire.Place) (res any, ok bool) {
 	scratch := wire.GetScratch()
 	var got wire.Remembered

@@ -26,7 +26,7 @@ func begin(ctx context.Context, by *observer, op Operation) observation {
 	return observation{by.Begin(ctx, op)}
 }
 
-// end ends the operation of a caller that waits. If it is a part of that of another hook, seen
+// end ends the operation of a caller that waits. If another hook's operation contains it, seen
 // gets its place.
 func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
 	if o.Hooked() {
@@ -37,7 +37,8 @@ func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
 	}
 }
 
-// endAside ends that of a future: the goroutine that resolves it must not be held.
+// endAside ends the operation of a future, in a goroutine of its own: the hook must not
+// delay the goroutine that resolves the future.
 func (o *observation) endAside(res any, place wire.Place) {
 	if o.Hooked() {
 		o.EndAside(o.completed(res, place))
@@ -83,7 +84,7 @@ func (os observations) end(res any, place wire.Place) {
 	}
 }
 
-// resultOf returns what a hook gets of an operation that has results or an error.
+// resultOf returns the result that a hook gets for an operation with results or an error.
 func resultOf(results any, err error) any {
 	if err != nil {
 		return err
@@ -95,8 +96,8 @@ func resultOf(results any, err error) any {
 // 256 other such names were sent.
 const OtherCommand = "_OTHER"
 
-// modules are the commands that are not in the table, as those of modules. No more
-// than modulesMost names are taken for commands.
+// modules are commands that are not in the table, such as those of server modules. At
+// most modulesMost names are kept.
 var modules struct {
 	names sync.Map
 	count atomic.Int64
@@ -108,7 +109,7 @@ const modulesMost = 256
 func operationName(cmd string, args []any) string {
 	call := command.Of(cmd, args)
 	if call.Info != nil {
-		return command.Lookup(call.Name).Name // the compiler takes call.Name for a part of args
+		return command.Lookup(call.Name).Name // to the compiler, call.Name would be a reference to args
 	}
 	name := strings.ToUpper(new(command.Call).ShownName(cmd))
 	if _, known := modules.names.Load(name); known {

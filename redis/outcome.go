@@ -10,7 +10,7 @@ const (
 	OutcomeValue Outcome = iota
 	// OutcomeRefused: the server answered with an error (ErrResult).
 	OutcomeRefused
-	// OutcomeNotSent: no byte of the request reached a socket write; it did not run.
+	// OutcomeNotSent: no byte of the request was written to a socket; it did not run.
 	OutcomeNotSent
 	// OutcomeUnknown: no reply came that can be trusted; it may have run.
 	OutcomeUnknown
@@ -21,7 +21,7 @@ func (o Outcome) String() string { return errs.Outcome(o).String() }
 
 // OutcomeOf returns the outcome of a request that ended with res, which is a result or
 // the error that a wrapper has made of one. If DoInto or As could not read a reply, the
-// outcome is a value, since the request ran. Errors of other libraries are
+// outcome is OutcomeValue, since the request ran. For errors of other libraries it is
 // OutcomeUnknown.
 func OutcomeOf(res any) Outcome {
 	if res == any(ScanEOF) {
@@ -30,11 +30,11 @@ func OutcomeOf(res any) Outcome {
 	return Outcome(errs.OutcomeOf(res))
 }
 
-// SafeToRetry reports whether a request that ended with err can be sent again, even if
-// it writes, because it did not run and may do so next time: it was not sent
-// ([ErrTraitNotSent]), or the server refused it for a while ([ErrTraitTransient]). It
-// returns false for a malformed request, for a connection or cluster that is closed, for a
-// [ResultError], and for nil.
+// SafeToRetry reports whether a request that ended with err can be sent again, even if it
+// writes, because it did not run and may succeed next time: it was not sent
+// ([ErrTraitNotSent]), or the server refused it for a reason that passes
+// ([ErrTraitTransient]). It returns false for a malformed request, for a connection or
+// cluster that is closed, for a [ResultError], and for nil.
 //
 // If the context has ended, use a new one. Let some time pass between attempts, and
 // bound their number.
@@ -51,9 +51,9 @@ func SafeToRetry(err error) bool {
 	return failure.HasTrait(errs.ErrTraitNotSent)
 }
 
-// CausedBy reports whether target is err or among its causes, as errors.Is does for
-// errors that wrap with %w. It does so for every error of this library; errors.Is for those that
-// [Err] describes.
+// CausedBy reports whether target is err or among its causes, as errors.Is does for errors that
+// wrap with %w. It works for every error of this library; errors.Is only for those that [Err]
+// returns.
 //
 // The cause of an [ErrRequestCancelled] is why the caller's context ended:
 // context.Canceled or context.DeadlineExceeded. These may be the causes of other

@@ -2,8 +2,8 @@ package redis
 
 import "context"
 
-// Command is a request that is made elsewhere, as those of package cmd are. A [Request] is one
-// itself.
+// Command is anything that makes a request, such as the types of package cmd. A [Request] is a
+// Command.
 type Command interface {
 	// Request returns the request. It may be called more than once.
 	Request() Request
@@ -12,8 +12,8 @@ type Command interface {
 // Request implements [Command].
 func (r Request) Request() Request { return r }
 
-// RequestOf returns the request of a command's name with its arguments, or of a [Command] alone.
-// For anything else the error is an [ErrCommandFormat].
+// RequestOf returns a request. cmd is the command's name, followed by its arguments, or a
+// [Command] without arguments. For anything else the error is an [ErrCommandFormat].
 func RequestOf(cmd any, args ...any) (Request, error) {
 	switch c := cmd.(type) {
 	case string:
@@ -27,7 +27,7 @@ func RequestOf(cmd any, args ...any) (Request, error) {
 }
 
 // Into returns the request with a pointer to the variable that its result is to be read into,
-// of any type that [As] accepts, for [Batch].
+// for [Batch]. The variable may be of any type that [As] accepts.
 func (r Request) Into(dst any) Reading { return Reading{r, dst} }
 
 // Reading is a request with the variable that its result is to be read into: see
@@ -40,12 +40,13 @@ type Reading struct {
 // Request implements [Command].
 func (r Reading) Request() Request { return r.request }
 
-// Batch sends commands at once, as [SyncCtx.SendMany] does, and reads the results of those that
-// are a [Reading] into their variables; of the others any result without an error is accepted.
+// Batch sends commands at once, as [SyncCtx.SendMany] does. It reads the result of each
+// [Reading] into its variable; for other commands it accepts any result that is not an error.
 //
-// If some of them failed, or their results can't be read, the error is a *[BatchError], which
-// has the error of each; the variables of the others are set. If no reply can be read into a
-// variable, it is an [ErrArgumentType], and nothing is sent. [SafeToRetry] of an error says whether that request can be sent again.
+// If a command fails, or its result can't be read, Batch returns a *[BatchError], which has the
+// error of each command; the variables of the others are set. [SafeToRetry] of one of its
+// errors says whether that command can be sent again. If a variable has a type that no reply
+// can be read into, Batch returns an [ErrArgumentType], and nothing is sent.
 func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 	reqs, dsts := make([]Request, len(cmds)), make([]any, len(cmds))
 	for i, c := range cmds {

@@ -10,16 +10,16 @@ import (
 
 // Request is a command with its arguments.
 type Request struct {
-	// Cmd is the command's name, in any case. It may hold one space
+	// Cmd is the command's name, in upper or lower case. It may contain one space
 	// ("CLUSTER SLOTS"): the second word is sent as the first argument.
 	Cmd string
 	// Args are nil (sent as an empty string), []byte, string, any integer
 	// type, float32, float64 or bool (sent as 1 or 0).
 	//
-	// A [time.Duration] is sent as the number that the command takes there: after EX of SET
-	// and as the argument of EXPIRE as seconds, after PX and BLOCK as milliseconds, as the
-	// timeout of BLPOP as seconds with a fraction. It has to be a whole number of the unit.
-	// Elsewhere it can't be sent: see [Seconds], [Milliseconds] and [Args].
+	// A [time.Duration] is sent in the unit that the command takes in its place: in seconds
+	// after EX and as the argument of EXPIRE, in milliseconds after PX and BLOCK, in
+	// seconds with a fraction as the timeout of BLPOP. It has to be a whole number of the
+	// unit. In other places it can't be sent: see [Seconds], [Milliseconds] and [Args].
 	//
 	// For slices, maps and structs, and types of your own, see [Args].
 	Args []any
@@ -30,7 +30,8 @@ func Req(cmd string, args ...any) Request {
 	return Request{Cmd: cmd, Args: args}
 }
 
-// CommandName returns Cmd in upper case, without a second word that is an argument.
+// CommandName returns Cmd in upper case. It leaves out a second word that is an argument,
+// and not a subcommand.
 func (r Request) CommandName() string {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && !call.Is(command.Container) {
 		return call.Name
@@ -64,10 +65,11 @@ func plural(n int, noun string) string {
 // if the request has no key, if the command can't take these arguments, or if the key's
 // type can't be sent.
 //
-// It knows every command up to Redis 8.2 and Valkey 9.1, from what the servers say of
-// them. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
-// where the request goes. Of an unknown command, usually of a module, the key is
-// Args[0], whether Cmd has one word or two. RANDOMKEY answers ("RANDOMKEY", false).
+// It knows every command up to Redis 8.2 and Valkey 9.1, from what the servers themselves
+// say. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
+// where the request goes. For an unknown command, usually one of a module, the key is
+// Args[0], whether Cmd has one word or two. For RANDOMKEY, Key returns ("RANDOMKEY",
+// false).
 func (r Request) Key() (string, bool) {
 	call := command.Of(r.Cmd, r.Args)
 	i := call.FirstKey()

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which
-// costs microseconds. Set it before the first request. Default false.
+// CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which takes
+// some microseconds for each error. Set it before the first request. Default false.
 var CollectTrace = false
 
 // traced adds the caller's stack trace to errors, if that is asked for.
@@ -33,7 +33,7 @@ func withRequest(err error, cmd string, args []any) error {
 	return typed.WithProperty(errs.EKRequest, Request{Cmd: cmd, Args: values.CloneArgs(args)})
 }
 
-// ofRequest names the request that could not be answered, or not be read.
+// ofRequest adds the request to an error. Its reply did not come, or could not be read.
 func ofRequest(err error, cmd string, args []any) error {
 	if err == nil {
 		return nil

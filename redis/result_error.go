@@ -20,7 +20,7 @@ func (e *ResultError) Error() string { return fmt.Sprintf("request %d: %v", e.In
 func (e *ResultError) Unwrap() error { return e.Err }
 
 // FirstError returns a *[ResultError] if any of the results, as SendMany and SendTransaction
-// return them, is an error, and nil otherwise. See [Collect] for all of them.
+// return them, is an error, and nil otherwise. [Collect] returns all errors.
 func FirstError(results []any) error {
 	for i, res := range results {
 		if err := errs.Err(res); err != nil {

@@ -57,8 +57,8 @@ func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 // step is the request of the next step.
 func (s *ScannerBase) step() Request { return s.ScanOpts.Request(s.Iter) }
 
-// stepOf returns the request of a Scanner's next step. It is empty if that is not known,
-// without a ScannerBase.
+// stepOf returns the request of a Scanner's next step. It is empty for a Scanner without
+// a ScannerBase.
 func stepOf(s Scanner) Request {
 	if known, ok := s.(interface{ step() Request }); ok {
 		return known.step()
@@ -111,8 +111,8 @@ type scanStep struct {
 	s *ScannerBase
 }
 
-// Caller is for wire.CallerOf: nobody reads for a step, so that one whose caller has gone
-// is not sent.
+// Caller is for wire.CallerOf. It returns nil, since nobody reads for a step: so the
+// future is asked whether it is cancelled, and a step whose caller has left is not sent.
 func (scanStep) Caller() wire.Caller { return nil }
 
 // Resolve implements Future.

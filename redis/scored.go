@@ -20,7 +20,7 @@ func (s *Scored[T]) UnmarshalRedis(res any) error {
 	return values.ReadPair(reflect.TypeOf(s).Elem(), res, "a member", &s.Member, "a score", &s.Score)
 }
 
-// scored is what package values knows a Scored by.
+// scored is the interface by which package values recognizes a Scored.
 type scored interface {
 	parts() (score float64, member reflect.Value)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// Script is a Lua script. A call sends its hash (EVALSHA), and its body to a server
-// that does not know the hash, as after SCRIPT FLUSH, a restart or a failover: NOSCRIPT
-// never reaches the caller. If many calls meet NOSCRIPT at once, one of them sends the
-// body, for each node, and the others are sent again after it, in the order in which
-// they met NOSCRIPT.
+// Script is a Lua script. A call sends the script's hash (EVALSHA). If the server does
+// not know the hash, as after SCRIPT FLUSH, a restart or a failover, the call sends the
+// body: NOSCRIPT never reaches the caller. If many calls meet NOSCRIPT at once, one of
+// them sends the body, for each node, and the others are sent again after it, in the
+// order in which they met NOSCRIPT.
 //
 // Make a script once, usually in a package variable. It is safe for use by many
 // goroutines, with any number of Senders. In a cluster its keys decide where it runs.
@@ -25,25 +25,25 @@ import (
 //
 //	left, err := redis.As[int64](take.Do(ctx, sender, []string{"stock"}, 2))
 //
-// [SafeToRetry] says whether a retry is safe after an error, as with any request. A
-// script that fails half-way has run up to there.
+// [SafeToRetry] says whether a retry is safe after an error, as with any request. If a
+// script fails half-way, what it did before stays done.
 type Script struct {
 	src            string
 	byHash, byBody string // the commands
 	fromServer     bool
 
 	hash     atomic.Pointer[string]
-	loaded   atomic.Bool // no server has lacked it since one ran it by its hash
+	loaded   atomic.Bool // a server ran it by its hash, and none has answered NOSCRIPT since
 	asking   atomic.Bool // SCRIPT LOAD is under way, or was refused
 	disputed atomic.Bool
 
 	mu sync.Mutex // guards what follows
-	// bursts has the calls that wait until the body is answered, by the address
-	// of the node that lacks it.
+	// bursts has the calls that wait for the answer to a body, by the address of the node
+	// that lacks the script.
 	bursts map[string][]*scriptCall
 }
 
-// NewScript makes a script of its body.
+// NewScript makes a script from its source.
 func NewScript(src string) *Script {
 	return &Script{src: src, byHash: "EVALSHA", byBody: "EVAL", bursts: map[string][]*scriptCall{}}
 }
@@ -128,9 +128,9 @@ func callRequest(cmd, callee string, keys []string, args []any) Request {
 }
 
 // Load loads the script into every master, so that no call has to send the body. It is
-// optional: a call loads the script if it is missing. The error is an [ErrScriptHash]
-// if a server's hash differs from the library's. Otherwise it joins (errors.Join) one
-// error for each master that failed; the others have the script.
+// optional, since a call loads the script where it is missing. The error is an
+// [ErrScriptHash] if a server's hash differs from the library's. Otherwise it joins
+// (errors.Join) one error for each master that failed; the others have the script.
 func (s *Script) Load(ctx context.Context, to Sender) error {
 	return onShards(ctx, to, Req("SCRIPT LOAD", s.src), func(res any) error {
 		hash, err := values.As[string](res)
@@ -141,8 +141,8 @@ func (s *Script) Load(ctx context.Context, to Sender) error {
 	})
 }
 
-// onShards sends a request to one master after the other, and returns the errors
-// that they, and done, answer with. done gets results that are no errors.
+// onShards sends a request to one master after the other, and passes each result that is
+// not an error to done. It returns the errors of masters and of done.
 func onShards(ctx context.Context, to Sender, req Request, done func(any) error) error {
 	if ctx == nil {
 		return errs.Err(errs.NilContext())
@@ -180,7 +180,7 @@ func (s *Script) knownHash() string {
 	return hash
 }
 
-// ask has some master tell the hash, unless one was asked already. It does not wait.
+// ask asks some master for the hash, unless one was asked already. It does not wait.
 func (s *Script) ask(to Sender) {
 	if !s.asking.CompareAndSwap(false, true) {
 		return
@@ -206,7 +206,7 @@ func (s *Script) ask(to Sender) {
 	}
 }
 
-// confirm compares the hash with what a server has told.
+// confirm compares the hash with a server's answer.
 func (s *Script) confirm(hash string) error {
 	if raw, err := hex.DecodeString(hash); err == nil && len(raw) == sha1.Size {
 		if !s.fromServer {

@@ -10,15 +10,16 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// WithScripts returns a Sender like s that knows these scripts, so that their requests
-// ([Script.Request]) can be sent one at a time, in batches and in transactions.
-// NOSCRIPT never reaches the caller.
+// WithScripts returns a Sender that sends through s and knows these scripts. Their
+// requests ([Script.Request]) can be sent through it one at a time, in batches and in
+// transactions. NOSCRIPT never reaches the caller.
 //
-// In a transaction the first request of each script has the body, and the later ones
-// have the hash. So it is in a batch until some server is known to have the script. If
-// a request of a batch meets NOSCRIPT after all, since the script was flushed, it runs
-// after the body was answered: behind other requests of its batch, but in order with
-// those that met NOSCRIPT, too. If the order matters, use a transaction.
+// In a transaction the first request of each script has the body, and the later ones have
+// the hash. The same holds for a batch, until some server is known to have the script. If
+// a request of a batch is answered with NOSCRIPT because the script was flushed, it is
+// sent again after the body was answered. Then it runs after other requests of its batch,
+// but still in order among those that were answered with NOSCRIPT. If the order matters,
+// use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
 	return &scriptSender{s, scripts}
 }
@@ -125,8 +126,8 @@ type scriptBatch struct {
 	calls []*scriptCall // by index; nil for other requests
 }
 
-// sendBodies has the first request of each script send the body; of a script that some server
-// has, only if always is set.
+// sendBodies makes the first request of each script send the body. For a script that some
+// server has, it does so only if always is set.
 func (m *scriptBatch) sendBodies(always bool) {
 	for i, c := range m.calls {
 		if c != nil && c.first && (always || !c.script.loaded.Load()) {
@@ -147,8 +148,8 @@ func (m *scriptBatch) Resolve(res any, n uint64) {
 // scriptTransaction is the future of a transaction with scripts.
 type scriptTransaction struct{ *scriptBatch }
 
-// Resolve implements Future. Where a body failed before it was loaded, the requests
-// behind it meet NOSCRIPT, and get what the body was refused with.
+// Resolve implements Future. If a body was refused, and so not loaded, later requests for
+// the script are answered with NOSCRIPT; they get the error of the body instead.
 func (m scriptTransaction) Resolve(res any, n uint64) {
 	if results, ok := res.([]any); ok && len(results) == len(m.calls) {
 		refused := map[*Script]any{}
@@ -166,10 +167,9 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 	resolve(m.To, res, n)
 }
 
-// maxScriptRounds is how often a call waits for another call's body and meets
-// NOSCRIPT all the same. Then it sends the body by itself, which can't meet it. Each
-// round costs two round trips, and ends with a body on one node more at the least; a
-// script that is flushed every 10 ms needs no third one.
+// maxScriptRounds is how often a call waits for another call's body and is answered with
+// NOSCRIPT again. After that it sends the body itself, which can't be answered so. Each
+// round takes two round trips. A script that is flushed every 10 ms needs no third round.
 const maxScriptRounds = 3
 
 // scriptCall is the future of a request that runs a script by its hash. If it is
@@ -183,7 +183,7 @@ type scriptCall struct {
 	rounds int
 	first  bool // no request of the batch before it runs the script
 	bodied bool // the body was sent
-	// leads: others wait for this call's body, which node lacks.
+	// leads is set if other calls wait until this call's body is on node.
 	leads bool
 	node  string
 }
@@ -217,7 +217,7 @@ func (c *scriptCall) missed(node string) {
 	s := c.script
 	s.loaded.Store(false)
 	if c.rounds++; c.rounds > maxScriptRounds {
-		s.ask(c.to) // it may be that the server disputes the hash
+		s.ask(c.to) // the server may compute another hash
 		c.to.Send(c.body(), c, 0)
 		return
 	}
@@ -235,7 +235,7 @@ func (c *scriptCall) missed(node string) {
 	}
 }
 
-// release sends those that have waited for the call's body.
+// release sends the calls that have waited for this call's body.
 func (c *scriptCall) release() {
 	s := c.script
 	c.leads = false

@@ -14,8 +14,8 @@ type Future interface {
 	// that is the goroutine that reads the socket: it must be quick, and must not wait
 	// for another reply of the same connection.
 	Resolve(res any, n uint64)
-	// Cancelled returns an error if nobody waits for the result any more: the request
-	// is not sent then, unless it is written already. It must not block.
+	// Cancelled returns an error if nobody waits for the result any more. The request is
+	// then not sent, unless it is already written. It must not block.
 	Cancelled() error
 }
 
@@ -52,17 +52,18 @@ type Sender interface {
 	// Scanner returns an iterator over keys, or over the elements of a key.
 	Scanner(opts ScanOpts) Scanner
 	// EachShard calls f with a Sender for each master, until f returns false. For a
-	// master without a connection f gets a nil Sender and an error.
+	// master that is not connected, f gets a nil Sender and an error.
 	EachShard(f func(Sender, error) bool)
-	// Close ends the sender. Requests that are not written yet end as not sent.
+	// Close ends the sender. Requests that are not written yet end as not sent, those in
+	// flight as unknown.
 	Close()
 }
 
 // Scanner iterates in batches.
 type Scanner interface {
-	// Next has cb resolved with the next batch ([]string), with an error, or
-	// with ScanEOF when there is no more. One Next at a time. After an error the
-	// next call repeats the step that failed; after ScanEOF it gives ScanEOF again.
+	// Next resolves cb with the next batch ([]string), with an error, or with ScanEOF at
+	// the end. Only one Next may run at a time. After an error the next call repeats the
+	// step that failed; after ScanEOF it gives ScanEOF again.
 	Next(cb Future)
 }
 
@@ -106,8 +107,8 @@ func (s ScanOpts) Request(it []byte) Request {
 	return Request{Cmd: cmd, Args: args}
 }
 
-// delegateOf returns the sender that s is a handle of, as a redispipe.Client is, or nil. It may
-// have hooks, so the wrappers send to it as if their user had given it to them.
+// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
+// have hooks, so the wrappers send to it as if their user had passed it to them.
 func delegateOf(s Sender) Sender {
 	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
 		return asked.Delegate(wire.Ask{Held: s})
@@ -115,8 +116,8 @@ func delegateOf(s Sender) Sender {
 	return nil
 }
 
-// innerOf returns what s takes beside the methods of Sender, or nil: a Sender of a user's
-// takes nothing else, and a decorator that embeds a connection must be called itself.
+// innerOf returns the methods that s has for packages of this module, or nil. A user's
+// own Sender has none, and a decorator that embeds a connection must be called itself.
 func innerOf(s Sender) wire.Inner[Future] {
 	if asked, ok := s.(interface {
 		Inner(wire.Ask) wire.Inner[Future]
@@ -126,7 +127,7 @@ func innerOf(s Sender) wire.Inner[Future] {
 	return nil
 }
 
-// memoryOf returns what s answers out of its memory with, or nil.
+// memoryOf returns the memory from which s answers requests, or nil.
 func memoryOf(s Sender) wire.Memory[Future] {
 	if asked, ok := s.(interface {
 		Memory(wire.Ask) wire.Memory[Future]

@@ -22,7 +22,8 @@ import (
 // In a cluster it follows redirects until a call was not redirected. After that a
 // redirect is a result ([ErrMoved], [ErrAsk]), since the state of the session is on its
 // connection: open another session, and begin again. ASK is followed for 50 ms, and for
-// 50 ms from each call on; then the node answers with ErrMoved until the slot is its own.
+// 50 ms from each call on; after that the node answers with ErrMoved until it owns the
+// slot.
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated
@@ -34,7 +35,7 @@ type Session struct {
 const (
 	sessionIdle = iota
 	sessionBusy
-	sessionClosing // it is busy, and to be closed after that
+	sessionClosing // a call is running, after which it is closed
 	sessionClosed
 )
 
@@ -44,10 +45,11 @@ const (
 // in use, it waits until ctx is done. ctx also bounds all calls of the session. Close
 // the session, or use [WithSession].
 //
-// In a cluster a node that is not connected is waited for as with a request: for some
-// 200 ms. An error has [ErrTraitNotSent]. It is an [ErrSession] if s has no sessions: a
-// type of the user's that embeds a sender has none, since its methods would be left out.
-// Open the session on the sender inside. Senders of [WithHook] have sessions.
+// In a cluster OpenSession waits for a node that is not connected as a request does: for
+// some 200 ms. Its errors have [ErrTraitNotSent]: a retry is safe. The error is an
+// [ErrSession] if s has no sessions. A user's type that embeds a sender has none, since a
+// session would bypass its methods: open the session on the embedded sender. Senders of
+// [WithHook] have sessions.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	var keys []string
 	if key != "" {
@@ -91,8 +93,8 @@ func WithSession(ctx context.Context, s Sender, key string, f func(*Session) err
 	return f(session)
 }
 
-// Close gives the connection back. It does not wait, and may be called again. If
-// another goroutine is in a call, the connection is given back after that call.
+// Close returns the connection to the pool. It does not wait, and may be called again. If
+// another goroutine is in a call, the connection is returned after that call.
 func (s *Session) Close() {
 	for {
 		switch state := s.state.Load(); state {
@@ -186,7 +188,7 @@ func (s *Session) begin(kind OperationKind, reqs []Request) observations {
 	return observe(s.ctx, s.hooks, operation(kind, reqs))
 }
 
-// sendMany is SendMany without hooks. seen is set to where the requests were sent.
+// sendMany is SendMany without hooks. It sets seen to the server that got the requests.
 func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 	results := make([]any, len(reqs))
 	encoded, bad, err := encodeAll(reqs)
@@ -257,8 +259,8 @@ func (s *Session) exchange(encoded []wire.Request, seen *wire.Place, each func(i
 	return err
 }
 
-// encodeAll encodes requests for a connection of one user. bad is the index of one that
-// is malformed.
+// encodeAll encodes requests for a connection with one user. If a request is malformed,
+// bad is its index.
 func encodeAll(reqs []Request) (encoded []wire.Request, bad int, err error) {
 	encoded = make([]wire.Request, len(reqs))
 	var buf []byte

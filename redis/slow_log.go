@@ -9,14 +9,13 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 )
 
-// NewSlowLog returns a [Hook] that logs operations that failed, and those that took
-// longer than the threshold: the command's name, the number of requests, the duration,
-// the outcome, the address, and the error with where its time went. It shows no
-// argument. Of each kind it writes ten lines at once and then one a second, which says
-// how many were left out ("suppressed"). With a threshold of 0 it logs only failures,
-// and with a nil l nothing. A command that may block (see [Blocking]) is never slow. That a
-// [GroupReader] finds no group yet (NOGROUP) is no failure: it makes the group then. That of a
-// group that is gone is logged.
+// NewSlowLog returns a [Hook] that logs operations that failed, and those that took longer
+// than the threshold: the command's name, the number of requests, the duration, the outcome,
+// the address, and the error with where its time went. It shows no argument. Of each kind it
+// writes ten lines at once and then one a second, which says how many were left out
+// ("suppressed"). With a threshold of 0 it logs only failures, and with a nil l nothing. A
+// command that may block (see [Blocking]) never counts as slow. When a [GroupReader] finds no
+// group (NOGROUP) and creates it, that is not a failure; when the group was destroyed, it is.
 func NewSlowLog(l *slog.Logger, threshold time.Duration) Hook {
 	return slowLog{oplog.New(l), threshold}
 }
@@ -26,11 +25,11 @@ type slowLog struct {
 	threshold time.Duration
 }
 
-// noGroup is how a server says that there is no such group, or stream.
+// noGroup is the code of a server's error for a group or stream that does not exist.
 const noGroup = "NOGROUP"
 
 // groupExpected is the key of a context with which a GroupReader reads from a group that it may
-// have to make first.
+// have to create first.
 type groupExpected struct{}
 
 // Before implements Hook.

@@ -8,9 +8,9 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Sync wraps a Sender so that a call waits for its result. It is safe for use
-// by many goroutines; that is what fills the batches. A call waits while the queue is
-// full, and for the answer until the connection fails, which its IOTimeout bounds.
+// Sync wraps a Sender so that a call waits for its result. It is safe for use by many
+// goroutines; their requests share batches. A call waits while the queue is full, and
+// then for its answer, or until the connection fails, at the latest after its IOTimeout.
 //
 // Of each error, [OutcomeOf] says what became of the request, and [SafeToRetry] whether it
 // can be sent again.
@@ -19,7 +19,7 @@ type Sync struct {
 }
 
 // Do sends a command and returns its result, which is an *errorx.Error if the
-// request failed: see AsError. Arguments are not kept.
+// request failed: see AsError. It does not retain arguments.
 func (s Sync) Do(cmd string, args ...any) any {
 	return do(context.Background(), s.S, cmd, args, nil, nil)
 }
@@ -29,8 +29,8 @@ func (s Sync) Send(r Request) any {
 	return do(context.Background(), s.S, r.Cmd, r.Args, nil, nil)
 }
 
-// SendMany sends requests at once and returns their results in order. Each
-// result is to be checked for an error of its own.
+// SendMany sends requests at once and returns their results in order. Check each result
+// for an error.
 func (s Sync) SendMany(reqs []Request) []any {
 	return sendMany(context.Background(), s.S, reqs, nil)
 }
@@ -41,16 +41,16 @@ func (s Sync) SendMany(reqs []Request) []any {
 // transaction ran whole or not at all; after [ErrTransaction] its requests may have run one
 // by one.
 //
-// The error is nil if EXEC has answered: each result is to be checked for an error of its
-// own. [Sync.Transact] does that.
+// The error is nil if EXEC has answered: check each result for an error. [Sync.Transact]
+// does that.
 func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
 	return sendTransaction(context.Background(), s.S, reqs, nil)
 }
 
-// Transact is [Sync.SendTransaction], and returns an error if any of the requests failed: with
-// the results of all a *[ResultError], which says which was the first. The others have run
-// then, so never send the transaction again after it. After any other error there are no
-// results.
+// Transact is [Sync.SendTransaction], but also returns an error if any of the requests failed:
+// a *[ResultError], which says which was the first, together with all results. The other
+// requests have run, so never send the transaction again after a *ResultError. With any other
+// error there are no results.
 func (s Sync) Transact(reqs []Request) ([]any, error) {
 	return transacted(s.SendTransaction(reqs))
 }
@@ -65,8 +65,7 @@ type SyncIterator struct {
 	s Scanner
 }
 
-// Next returns the next batch, which may be empty; ScanEOF as the error tells
-// the end.
+// Next returns the next batch, which may be empty. The error is ScanEOF at the end.
 func (s SyncIterator) Next() ([]string, error) {
 	return scanNext(context.Background(), s.s, nil)
 }
@@ -102,19 +101,19 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 // SyncCtx wraps a Sender so that a call waits for its result, or for the end
 // of its context. It is safe for use by many goroutines.
 //
-// When the context ends first, the error is of type ErrRequestCancelled: with
-// ErrTraitNotSent the request was taken back unsent, without it the request
-// may have run. [SafeToRetry] tells them apart, and [DelayOf] says where the time went. A
-// nil context is an ErrContextIsNil, and nothing is sent.
+// If the context ends first, the error is of type ErrRequestCancelled. With
+// ErrTraitNotSent the request was withdrawn before it was written; without, it may have
+// run. [SafeToRetry] tells them apart, and [DelayOf] says how the time was spent. With a
+// nil context the error is ErrContextIsNil, and nothing is sent.
 //
-// A deadline is noticed at once, and a cancellation within two milliseconds, or under load
-// within three times what requests take.
+// A call returns at once when its deadline passes. A cancellation is noticed within two
+// milliseconds, or under load within three times the time that requests take.
 type SyncCtx struct {
 	S Sender
 }
 
 // Do sends a command and returns its result, which is an *errorx.Error if the
-// request failed: see AsError. Arguments are not kept.
+// request failed: see AsError. It does not retain arguments.
 func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
 	if ctx == nil {
 		return errs.NilContext()
@@ -164,8 +163,8 @@ type SyncCtxIterator struct {
 	s   Scanner
 }
 
-// Next returns the next batch, which may be empty; ScanEOF as the error tells
-// the end. After an ErrRequestCancelled the iterator is of no more use.
+// Next returns the next batch, which may be empty. The error is ScanEOF at the end. After an
+// ErrRequestCancelled the iterator can't be used any more.
 func (s SyncCtxIterator) Next() ([]string, error) {
 	if s.ctx == nil {
 		return nil, errs.NilContext()

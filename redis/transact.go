@@ -17,8 +17,8 @@ func TransactionResponse(res any) ([]any, error) {
 }
 
 // ExecResult returns the result of a transaction of so many requests, given the replies to
-// MULTI and EXEC. EXEC decides nothing unless MULTI was accepted: the requests have run one
-// by one otherwise. It is for packages redisconn and redisdumb.
+// MULTI and EXEC. If MULTI was not accepted, the requests have run one by one, whatever
+// EXEC answered. ExecResult is for packages redisconn and redisdumb.
 func ExecResult(multi, exec any, requests int) any {
 	if refused := errs.AsErrorx(multi); refused != nil {
 		err := errs.ErrTransaction.Wrap(refused, "MULTI was refused, so that the requests behind it may have run one by one").

@@ -14,10 +14,10 @@ import (
 // *float64 or *bool is decoded straight from the read buffer. The reply to HMGET is
 // read by the names of the fields that were asked for.
 //
-// The error is that of the request; an [ErrArgumentType] for a type that no reply can
-// be read into (nothing is sent); or one of As. After an error dst is unchanged, except
-// for a *[]byte, whose buffer is lent to the connection: it is empty, and nil if the
-// context ended.
+// The error is that of the request, or one of As; for a type that no reply can be read
+// into it is an [ErrArgumentType], and nothing is sent. After an error dst is unchanged,
+// except a *[]byte, whose buffer the connection uses during the call: it is empty after
+// an error, and nil if the context ended.
 func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 	return doInto(context.Background(), s.S, dst, cmd, args)
 }
@@ -36,25 +36,25 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 		return errs.Err(err)
 	}
 	t := target{Scalar: resp.Scalar{Kind: v.Kind}}
-	var lent *[]byte
+	var buf *[]byte
 	if t.Kind == resp.Bytes {
-		lent = dst.(*[]byte)
-		t.Bytes, *lent = (*lent)[:0], nil
+		buf = dst.(*[]byte)
+		t.Bytes, *buf = (*buf)[:0], nil
 	}
 	res := do(ctx, s, cmd, args, &t, nil)
 	if _, failed := res.(error); t.filled && !failed {
 		t.Store(dst)
 		return nil
 	}
-	if lent != nil {
-		*lent = t.Bytes[:0]
+	if buf != nil {
+		*buf = t.Bytes[:0]
 	}
 	return readInto(v, res, cmd, args)
 }
 
 // DoAs sends a command and returns its result as a T, of any type that [As] accepts: see
-// [Sync.DoInto]. After an error it is the zero value. It allocates nothing for an int64, a
-// float64, a bool, and for a string its text.
+// [Sync.DoInto]. After an error it returns the zero value. For an int64, a float64 or a
+// bool it allocates nothing, for a string only the text.
 func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
 	var result T
 	if scalar, err := DoScalar(ctx, s, &result, cmd, args...); scalar {
@@ -66,8 +66,8 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 }
 
 // DoScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
-// retain dst, so the variable may be on its caller's stack; after an error that is zero. For
-// another type it returns false, and nothing is sent.
+// retain dst, so the variable may be on its caller's stack; after an error the variable is
+// zero. For another type it returns false, and nothing is sent.
 func DoScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (scalar bool, err error) {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if t.Kind == resp.NoKind {
@@ -87,15 +87,15 @@ func DoScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (
 	return true, err
 }
 
-// readScalar is apart since the place of the result is allocated.
+// readScalar is a function of its own because its result escapes to the heap.
 func readScalar(kind resp.Kind, res any, cmd string, args []any) (resp.Scalar, error) {
 	one := resp.Scalar{Kind: kind}
 	err := values.Assign(one.Place(), res)
 	return one, ofRequest(err, cmd, args)
 }
 
-// readInto reads the result of a request into v, which is left as it was if that fails. The
-// result of HMGET has values alone, the request has their names.
+// readInto reads the result of a request into v, and leaves v unchanged if that fails. The
+// result of HMGET has only values; their names are in the request.
 func readInto(v values.Variable, res any, cmd string, args []any) error {
 	if v.Named() && command.Lookup(cmd).Named("HMGET") && len(args) > 0 {
 		res = Zip(values.CloneArgs(args[1:]), res)

@@ -12,23 +12,23 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// waiter is the future of a caller that waits for one result. Those of encoded
-// requests are pooled. A Sender of a user's gets one that is used once: if it
-// resolves it twice, no other caller's result suffers.
+// waiter is the future of a caller that waits for one result. Waiters of encoded requests
+// are pooled. A user's own Sender gets a waiter that is used only once: if it resolves
+// that twice, no other caller gets a wrong result.
 //
-// A pooled waiter is its caller's, and its sender's with it, until it is resolved; then
-// it is the caller's alone, which recycles it. If the caller abandons it, it is the
-// resolver's alone, which recycles it: see the states of a call. A waiter that is withdrawn
-// is the caller's alone, too.
+// A pooled waiter is shared by its caller and its sender until it is resolved; then the
+// caller alone owns it, and recycles it. If the caller abandons it, the resolver owns and
+// recycles it: see the states of a call. After its request was withdrawn, the caller alone
+// owns it.
 type waiter struct {
-	// What every request needs comes first: with a thousand callers it has left the
-	// processor's caches when the reply comes, and this is the size of one line of them.
+	// What every request needs comes first, in one cache line: with a thousand callers
+	// the waiter is no longer in the processor's caches when the reply comes.
 	call
 	res             any
 	pooled          bool
 	typed, observed bool // as in wire.Request
-	// use numbers the uses of a pooled one, so that the ticket of an earlier use is known
-	// as such. It changes only while nobody else has the waiter.
+	// use counts the uses of a pooled waiter, so that the ticket of an earlier use is
+	// recognized. It changes only while nobody else has the waiter.
 	use uint32
 
 	ctx    context.Context // of a request that may block, else nil
@@ -124,9 +124,9 @@ func (w *waiter) Context() context.Context {
 	return w.ctx
 }
 
-// result waits until the request is resolved, or ctx ends. It ends the
-// caller's use of the waiter. ticket is that of the request, if it is known. What came
-// into the waiter's target is moved to t, and where the answer came from to seen.
+// result waits until the request is resolved, or ctx ends. It ends the caller's use of
+// the waiter. ticket is the request's, if it is known. result moves the value in the
+// waiter's target to t, and the place that the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
 	end, last := endResolved, ticket
 	if r, ended := w.wait(ctx); ended {
@@ -151,7 +151,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 }
 
 // target is a place for a single value. It belongs to the waiter until the caller takes it, so
-// that a reply that comes too late can't touch what is the caller's.
+// a reply that comes too late can't touch the caller's memory.
 type target struct {
 	resp.Scalar      // its Bytes are the caller's
 	filled      bool // the value is here, and not in the result
@@ -166,14 +166,14 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
-// abandoned is the result of a request whose caller went away.
+// abandoned is the result of a request whose caller has left.
 func abandoned(ctx context.Context, t wire.Ticket) error {
 	return withDelay(errs.ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), delayOf(t))
 }
 
-// do sends one command and waits for its result, which may come into t, if that
-// is not nil; where the answer came from goes to seen, if that is not nil. It keeps
-// no reference to args.
+// do sends one command and waits for its result. If t is not nil, the value may be in t
+// instead of the result. If seen is not nil, it is set to the place that the answer came
+// from. do keeps no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	if h, ok := s.(*hooked); ok {
 		o := begin(ctx, &h.observer, requestOperation(cmd, args))
@@ -186,7 +186,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		return traced(withRequest(withdrawn(ctx), cmd, args))
 	}
 	for {
-		res := exchange(ctx, s, cmd, args, t, seen)
+		res := sendAndWait(ctx, s, cmd, args, t, seen)
 		err, failed := res.(error)
 		if !failed {
 			return res
@@ -198,7 +198,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	}
 }
 
-func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
+func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	inner := innerOf(s)
 	if inner == nil {
 		if d := delegateOf(s); d != nil {
@@ -206,7 +206,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		}
 		memory := memoryOf(s)
 		if memory == nil {
-			return exchangePlain(ctx, s, cmd, args, seen)
+			return sendPlain(ctx, s, cmd, args, seen)
 		}
 		if res, ok := recall(memory, cmd, args, t, seen); ok {
 			return res
@@ -219,7 +219,7 @@ func exchange(ctx context.Context, s Sender, cmd string, args []any, t *target, 
 		return errArgument(cmd, args, bad)
 	}
 	r := &scratch.Request
-	// For as long as a blocking request lasts its sender heeds the context.
+	// While a blocking request runs, its sender watches the context.
 	r.Held = r.Shared == command.WouldBlock
 	r.Deaf = ctx.Done() != nil && !r.Held
 	w := pooledWaiter(r.Deaf)
@@ -246,7 +246,8 @@ func encodeCommand(s *wire.Scratch, cmd string, args []any, wantsSlot bool) (bad
 	return -1
 }
 
-// want prepares the waiter, and its encoded request, for what the caller wants.
+// want prepares the waiter, and its encoded request, for the kind of result that the
+// caller wants.
 func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wire.Place) {
 	w.observed = seen != nil
 	if t != nil && t.Kind != resp.NoKind {
@@ -260,8 +261,8 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 	}
 }
 
-// exchangePlain is exchange with a Sender that takes plain requests.
-func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire.Place) any {
+// sendPlain is sendAndWait with a Sender that takes plain requests.
+func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire.Place) any {
 	call := command.Of(cmd, args)
 	for i := range args {
 		if !call.Sendable(i) {
@@ -278,9 +279,10 @@ func exchangePlain(ctx context.Context, s Sender, cmd string, args []any, seen *
 	return w.result(ctx, w.heeded(), nil, seen)
 }
 
-// awaitCapacity waits, after the error of a full queue, until the request can be
-// sent again. Then it has to be sent, even if the context has ended meanwhile:
-// the room is kept for it. Else the result is what the request ends with.
+// awaitCapacity waits, after the error of a full queue, until there is room for the
+// request. If again is true, the request has to be sent, even if the context has ended
+// meanwhile, since the room is reserved for it. Otherwise the error is the result of the
+// request.
 func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	full := errs.AsErrorx(err)
 	if !full.IsOfType(errs.ErrQueueFull) {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// watchMost is how many attempts [Watch] makes at the most. At 64 goroutines that
-	// increment one key the worst of 6,400 took 24.
+	// watchMost is how many attempts [Watch] makes at the most: five times what the worst
+	// of 6,400 increments of one key by 64 goroutines needed.
 	watchMost = 128
 	// watchPauseMost bounds the pause between two attempts, which is drawn from an
 	// interval that doubles from watchPauseFirst on.
 	watchPauseFirst = time.Millisecond
 	watchPauseMost  = 64 * time.Millisecond
-	// Watch ends when no session could be opened watchUnopened times in a row, and for
-	// watchUnopenedFor. Where opening fails at once, a server has that time to come back; in
-	// a cluster each try takes all the time that a request has, which is 0.2 s for a shard
-	// that is down, and 2 s for one that is frozen.
+	// Watch gives up when opening a session has failed at least watchUnopened times in a
+	// row, and for at least watchUnopenedFor. Where opening fails at once, a server has that
+	// time to come back; in a cluster each attempt lasts as long as a request is retried:
+	// 0.2 s for a shard that is down, and 2 s for one that is frozen.
 	watchUnopened    = 3
 	watchUnopenedFor = time.Second
 )
@@ -45,10 +45,10 @@ func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 	return t.session.DoInto(dst, cmd, args...)
 }
 
-// Queue adds a command to the transaction, which is sent after the function has
-// returned. It is the command's name with its arguments, or a [Command] alone. Its arguments
-// must not be changed before that. What a connection that others share refuses, such as EXEC,
-// is the error of Watch then, and nothing is sent.
+// Queue adds a command to the transaction, which is sent after the function has returned. cmd
+// is the command's name, followed by its arguments, or a [Command] alone. Arguments must not
+// be changed before the transaction is sent. If the command is one that a shared connection
+// refuses, such as EXEC, Watch returns that error, and the transaction is not sent.
 func (t *Tx) Queue(cmd any, args ...any) {
 	req, err := RequestOf(cmd, args...)
 	if err == nil {
@@ -65,12 +65,12 @@ func (t *Tx) Queue(cmd any, args ...any) {
 // does: with a *[ResultError] if any of them failed. If f returns an error, or queues nothing,
 // nothing is sent.
 //
-// If a key was changed or moved to another node in the meantime, or the connection was
-// lost before EXEC was sent, Watch pauses and calls f again, at most 128 times, until ctx
-// is done, or until no session could be opened for a second, three times at the least. The
-// error then says how often, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If EXEC was sent and not answered, the error is [ErrIO] or
-// [ErrRequestCancelled]: the transaction ran whole or not at all, and f is not called
-// again.
+// If a key was changed or moved to another node in the meantime, or the connection was lost
+// before EXEC was sent, Watch pauses and calls f again, at most 128 times, until ctx is done,
+// or until opening a session has failed for a second and at least three times. The error then
+// says how often f was called, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If
+// EXEC was sent and not answered, the error is [ErrIO] or [ErrRequestCancelled]: the
+// transaction ran whole or not at all, and f is not called again.
 //
 // In a cluster all keys have to be of one slot, also those of the commands that f sends or
 // queues; otherwise the error is [ErrNoSlotKey]. Each Watch has a [Session].
@@ -78,8 +78,8 @@ func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]a
 	return WatchAtMost(ctx, watchMost, s, keys, f)
 }
 
-// WatchAtMost is [Watch] with another bound than 128 of how often f is called. It is 1 or
-// more; otherwise the error is an [ErrSession].
+// WatchAtMost is [Watch], but calls f at most attempts times, instead of 128. If attempts
+// is less than 1, the error is an [ErrSession].
 func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
 	switch {
 	case ctx == nil:
@@ -109,20 +109,20 @@ type watch struct {
 	f       func(*Tx) error
 	most    int      // attempts
 	session *Session // nil between connections
-	last    error    // with what the last one ended
+	last    error    // the error of the last attempt
 	again   bool     // the attempt did nothing, and another one may
-	failure error    // with what f failed, if that is the result
-	// unopened counts the last attempts in which no session could be opened; since is when
-	// the first of them failed.
+	failure error    // the error of f, if that is the result
+	// unopened counts the attempts since a session was last opened; since is when the
+	// first of them failed.
 	unopened int
 	since    time.Time
 	place    wire.Place
 }
 
-// errNotReturned is the failure of a function that panics, or ends its goroutine.
+// errNotReturned is the error of a function that panics, or ends its goroutine.
 var errNotReturned = errors.New("it has not returned")
 
-// observed is run between hooks, of which it is one operation.
+// observed calls run, as one operation for hooks.
 func (w *watch) observed(hooks []*observer) (results []any, err error) {
 	o := observe(w.ctx, hooks, Operation{Kind: OperationWatch, Command: "WATCH"})
 	defer func() {
@@ -222,8 +222,9 @@ func (w *watch) call(tx *Tx) error {
 	return err
 }
 
-// failed ends the connection's use after an error, and decides whether to try again: not
-// for a redirect of another slot than that of the keys, which leads nowhere.
+// failed gives up the session after an error, and decides whether to try again: not after
+// a redirect for another slot than that of the keys, which another attempt would meet
+// again.
 func (w *watch) failed(err error) error {
 	w.close()
 	w.last = err
@@ -237,8 +238,8 @@ func (w *watch) failed(err error) error {
 	return err
 }
 
-// unsent is the error of a request before EXEC: whatever became of it, nothing of the
-// transaction was sent.
+// unsent is the error of a request before EXEC: whatever became of that request, nothing
+// of the transaction was sent.
 func (w *watch) unsent(err error) error {
 	switch {
 	case w.ctx.Err() != nil:
