@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Connection is a connection to one server, which all of its users share. It implements
+// Connection is a connection to one server, shared by all of its users. It implements
 // [redis.Sender] and is safe for use by many goroutines.
 type Connection struct {
 	addr   string // as given
@@ -36,13 +36,14 @@ type Connection struct {
 	stat   func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
 	pool   *dedicated.Pool
 	pushes *push.Sockets
-	// tracking is set if the connection is one of another's trackers.
+	// tracking is set if the connection tracks keys for another one: see trackers.
 	tracking *tracking
 	trackers trackers
 	reauth   chan struct{} // holds the Reauthenticate that is under way
 	latency  atomic.Int64  // see PingLatency
-	// shortest is the shortest round trip lately: it falls at once, and rises by an eighth
-	// with each trip. So it tells how far the server is, though that stalls now and then.
+	// shortest follows the shortest recent round trip in nanoseconds: downwards at once,
+	// upwards by an eighth per trip. So it shows how far away the server is, even if the
+	// server stalls now and then.
 	shortest atomic.Int64
 	sockets  atomic.Pointer[socketAddrs]
 }
@@ -57,8 +58,9 @@ var _ redis.Sender = (*Connection)(nil)
 // Connect makes a Connection to addr, which is host:port, tcp://host:port, unix://path,
 // or a path that begins with '.' or '/'.
 //
-// If ctx has a deadline, it bounds Connect only, however it ends, and the connection lives
-// until Close. If it has none, the connection lives until Close, or until ctx is cancelled.
+// If ctx has a deadline, ctx bounds only Connect, and the connection lives until Close,
+// even if ctx is cancelled. If ctx has no deadline, the connection lives until Close, or
+// until ctx is cancelled.
 //
 // Connect dials once, unless AsyncDial is set. If that fails for good (trait
 // [ErrTraitInitPermanent]), or ReconnectPause is negative, it returns the error;
@@ -67,7 +69,7 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	return connect(ctx, addr, opts, nil)
 }
 
-// connect is Connect of a connection that is tracking something, unless that is nil.
+// connect is Connect. If t is not nil, the connection tracks keys.
 func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connection, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -114,7 +116,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	return c, nil
 }
 
-// makePipe makes what requests go through.
+// makePipe makes the queue and the pipe that requests go through.
 func (c *Connection) makePipe() {
 	o := &c.opts
 	c.queue = queue.New(queue.Opts{
@@ -137,8 +139,8 @@ func (c *Connection) makePipe() {
 }
 
 // Close ends the connection. Requests that are not written end with
-// [redis.ErrContextClosed], those in flight with [redis.ErrIO]. It does not wait, and
-// may be called more than once, and by a future.
+// [redis.ErrContextClosed], not sent; those in flight end with [redis.ErrIO], and may
+// have run. Close does not wait. It may be called more than once, and by a future.
 func (c *Connection) Close() {
 	c.closed()
 	c.cancel(life.ErrClosed)
@@ -172,7 +174,7 @@ func (c *Connection) RemoteAddr() string {
 	return ""
 }
 
-// place is where replies come from.
+// place says where replies come from.
 func (c *Connection) place() wire.Place {
 	return wire.Place{Address: c.addr, Peer: c.RemoteAddr()}
 }
@@ -215,8 +217,8 @@ const (
 	PingMaxLatency = 160 * time.Second
 )
 
-// PingLatency returns the smoothed round trip of the heartbeat. It begins with that of the
-// handshake.
+// PingLatency returns the smoothed round trip of heartbeats. Before the first heartbeat it
+// is that of the handshake.
 func (c *Connection) PingLatency() time.Duration {
 	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
 }
@@ -226,10 +228,10 @@ func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
-// errClosed is what ends a connection that is closed.
+// errClosed is the error of a connection that is closed.
 func (c *Connection) errClosed() *errorx.Error { return c.withConn(peer.Closed(c.ctx)) }
 
-// measured takes a round trip into the smoothed latency, and into the shortest one.
+// measured updates the smoothed latency and the shortest round trip.
 func (c *Connection) measured(trip time.Duration) {
 	trip = min(trip, PingMaxLatency)
 	shortest := trip

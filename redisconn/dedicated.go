@@ -21,13 +21,13 @@ func (c *Connection) newPool() *dedicated.Pool {
 	})
 }
 
-// leavesShared reports whether a request, if it is sent by itself, goes to a dedicated
+// leavesShared reports whether a request that is sent by itself goes to a dedicated
 // connection.
 func (c *Connection) leavesShared(r *wire.Request) bool {
 	return r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0
 }
 
-// block sends a request that may block past the shared connection.
+// block sends a request that may block on a dedicated connection.
 func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	var st *queue.Stat
 	if c.stat != nil {
@@ -57,7 +57,7 @@ func (o owner) Shared() dedicated.Shared {
 	return nil
 }
 
-// Resolve implements dedicated.Owner. What it is given as stat is a *queue.Stat, or nil.
+// Resolve implements dedicated.Owner. st is a *queue.Stat or nil.
 func (o owner) Resolve(cb Future, n uint64, res, st any, received, sent int) {
 	defer o.c.pipe.Resolve(cb, res, n) // even if the logger ends the goroutine
 	if st, _ := st.(*queue.Stat); st != nil && received > 0 {

@@ -1,21 +1,22 @@
 package redisconn
 
-// DedicatedStats are the statistics of the connections for blocking commands and
-// sessions, beside the shared one: see Opts.DedicatedConns.
+// DedicatedStats are the statistics of the connections that blocking commands and
+// sessions have in addition to the shared one: see Opts.DedicatedConns.
 type DedicatedStats struct {
-	// Open is the number of these connections, Idle of those that are not in use.
-	// Waiting is the number of blocking commands and of sessions to be opened that wait
-	// for one.
+	// Open is the number of these connections, Idle the number of those that are not in
+	// use. Waiting is the number of callers that wait for one, to send a blocking command
+	// or to open a session.
 	Open, Idle, Waiting int
 	// Values, Refused, NotSent and Unknown count their requests by [redis.Outcome],
 	// including MULTI and EXEC of sessions.
 	Values, Refused, NotSent, Unknown uint64
-	// Connects and Disconnects count connections that were made and lost, FailedDials
-	// attempts that failed. A connection that is closed because it is not needed any
-	// more, or can't be reset after a session, is not counted as lost.
+	// Connects counts connections that were made, Disconnects those that were lost,
+	// FailedDials attempts that failed. A connection that is closed because it is no
+	// longer needed, or can't be reset after a session, does not count as lost.
 	Connects, Disconnects, FailedDials uint64
 	// NotUnblocked counts cancelled blocking commands that the server could not be asked
-	// to unblock: see [LogNotUnblocked]. Each has cost its connection, and is unknown.
+	// to unblock: see [LogNotUnblocked]. For each of them its connection was closed, and
+	// the outcome is unknown.
 	NotUnblocked uint64
 }
 

@@ -12,13 +12,12 @@
 //
 //	Send → encode → open batch → write → in flight → read → decode → Future
 //
-// A caller encodes its request into the open batch, under the queue's lock, so
-// it may reuse its arguments as soon as Send returns. If nobody is writing, it
-// takes the batch and writes it, without ever waiting for the socket: what the
-// socket does not take is left to the writer goroutine, as is most of what is
-// sent over TLS. While a write is under way, the next batch fills. Batches in
-// flight are in the order of the wire, so the first reply is for the first
-// request of the first batch.
+// A caller encodes its request into the open batch, under the queue's lock, so it may
+// reuse its arguments as soon as Send returns. If nobody is writing, the caller takes the
+// batch and writes it, without ever waiting for the socket: the writer goroutine writes
+// the bytes that the socket does not take at once, and most of those sent over TLS.
+// During a write, the next batch fills. Batches in flight are kept in the order in which
+// they were written, so the first reply is for the first request of the first batch.
 //
 // # Lost connections
 //
@@ -26,16 +25,16 @@
 // was written ends with the trait [redis.ErrTraitNotSent]; one that was written
 // ends with [redis.ErrIO], and may have run. Nothing is sent twice.
 //
-// A heartbeat, three times per Opts.IOTimeout, detects servers that are silent or
-// out of step. A reply that nobody asked for, or that does not parse, ends the
-// socket: a doubtful reply is given to nobody.
+// A heartbeat, three times per Opts.IOTimeout, detects servers that are silent, and
+// replies that are out of step with requests. A reply that nobody asked for, or that does
+// not parse, closes the socket: no request ever gets a doubtful reply.
 //
 // # Forbidden commands
 //
-// Commands that would change the state of the shared socket (SUBSCRIBE, SELECT,
-// WATCH) end with [redis.ErrCommandForbidden]. A [redis.Session], and a
-// connection with Opts.ScriptMode, allow those that are harmless with one user.
-// A blocking command (BLPOP) has a socket of its own while it blocks: see
+// Commands that would change the state of the shared socket (SUBSCRIBE, SELECT, WATCH)
+// end with [redis.ErrCommandForbidden]. A [redis.Session], and a connection with
+// Opts.ScriptMode, have only one user, and allow those of them that leave the protocol as
+// it is. A blocking command (BLPOP) has a socket of its own while it blocks: see
 // Opts.DedicatedConns. Batches and transactions refuse blocking commands.
 //
 // # Bounds

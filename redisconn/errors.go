@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/redispipe/internal/peer"
 )
 
-// ErrTraitInitPermanent marks failures to connect that dialing again will not
-// mend: a wrong password, a database that does not exist, a certificate that
-// does not verify, a server that is not a Redis.
+// ErrTraitInitPermanent marks failures to connect that would happen again: a wrong
+// password, a database that does not exist, a certificate that does not verify, a server
+// that does not speak the Redis protocol.
 var ErrTraitInitPermanent = errs.ErrTraitInitPermanent
 
 var (
@@ -28,12 +28,13 @@ var (
 	// ErrCredentials: Opts.CredentialsProvider failed. Its error is in
 	// [EKCredentialsCause] and is not printed, since it may contain a secret.
 	ErrCredentials = dial.ErrCredentials
-	// ErrInit: the server refused the handshake, and will refuse it again.
+	// ErrInit: the server refused the handshake, and would refuse it again.
 	ErrInit = dial.ErrInit
 	// ErrConnSetup: the handshake failed for a reason that may pass: an I/O error, or a
 	// server that is loading or has too many clients.
 	ErrConnSetup = dial.ErrConnSetup
-	// ErrRole: the server does not have Opts.Role. That may change.
+	// ErrRole: the server's role is not Opts.Role. That may change, so the connection
+	// goes on dialing.
 	ErrRole = dial.ErrRole
 	// ErrClientName: Opts.ClientName has a space, or a character that is not printable
 	// ASCII.
@@ -47,7 +48,7 @@ var (
 	EKConnection = errs.NewProperty("connection")
 	// EKDb is the database that could not be selected (int).
 	EKDb = dial.EKDb
-	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or why it
-	// was not waited for.
+	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or the
+	// reason for not waiting for it any longer (error).
 	EKCredentialsCause = dial.EKCredentialsCause
 )

@@ -12,7 +12,7 @@ import (
 
 // LogEvent is one of the Log… types.
 type LogEvent interface {
-	// logEvent is how DefaultLogger and NewSlogLogger write it.
+	// logEvent returns the line that DefaultLogger and NewSlogLogger write.
 	logEvent() oplog.Line
 }
 
@@ -37,7 +37,7 @@ type LogConnectFailed struct {
 	Error error
 }
 
-// LogDisconnected: an established connection broke or, with a [redis.ErrContextClosed], was
+// LogDisconnected: the connection was lost or, if the error is a [redis.ErrContextClosed],
 // closed by its owner.
 type LogDisconnected struct {
 	Error      error
@@ -46,18 +46,18 @@ type LogDisconnected struct {
 }
 
 // LogAuthFailed: Reauthenticate got no new credentials, or the server refused them. The
-// connection goes on as the user that it has.
+// connection keeps its user.
 type LogAuthFailed struct {
 	Error error
 }
 
-// LogMaintenance: the server has told of work on it, as managed servers do with Opts.Protocol 3.
-// Nothing comes of that by itself: if the socket ends, the connection dials again. It may be
-// reported at the same time as other events.
+// LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3.
+// The library only reports it; if the socket ends, the connection dials again as always. It may
+// be reported at the same time as other events.
 type LogMaintenance struct {
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
-	In       time.Duration // when it begins, at most a day; zero if the server does not say
-	Endpoint string        // of MOVING, where to connect to instead; empty if that stays the same
+	In       time.Duration // time until it begins, at most a day; zero if the server does not say
+	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
 }
 
 // LogContextClosed: the connection ended, by Close or with its context.
@@ -66,23 +66,21 @@ type LogContextClosed struct {
 }
 
 // LogContextOutlived: the context of Connect, which has a deadline, has ended. The
-// connection goes on, until Close: such a context bounds the making only.
+// connection lives on until Close, since such a context bounds only Connect.
 type LogContextOutlived struct {
 	Error error // why the context has ended
 }
 
-// LogFuturePanic: a future, or another function of the user's, such as the logger or
-// Opts.Dialer, panicked. At most the result of one request is lost, or one attempt to
-// connect.
+// LogFuturePanic: a future or another of the user's functions, such as the logger or
+// Opts.Dialer, panicked. At most one result, or one attempt to connect, is lost.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
 }
 
-// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. Of
-// this event, as of [LogDedicatedDisconnected] and [LogDedicatedFailed], at most one is
-// reported in a second; More is the number of those that were left out since the last
-// one.
+// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. This
+// event, [LogDedicatedDisconnected] and [LogDedicatedFailed] are each reported at most
+// once a second; More is how many were left out since the last report.
 type LogDedicatedConnected struct {
 	LocalAddr  string
 	RemoteAddr string
@@ -105,19 +103,19 @@ type LogDedicatedFailed struct {
 	More  int
 }
 
-// LogNotUnblocked: the context of a blocking command has ended, and the server could not
-// be asked to unblock it, so that its connection is closed, an element may be lost, and the
-// outcome is unknown. Either the ACL user may not call CLIENT ID, INFO and CLIENT UNBLOCK,
-// which the error says, or the dedicated connection leads to another server process than
-// the shared one, as behind a balancer. It is reported once for a [Connection];
-// DedicatedStats.NotUnblocked counts all.
+// LogNotUnblocked: the context of a blocking command has ended, and the server could not be
+// asked to unblock the command. Its connection is closed, its outcome is unknown, and an
+// element that it has popped may be lost. Either the ACL user may not call CLIENT ID, INFO
+// or CLIENT UNBLOCK (the error says so), or the dedicated connection leads to another
+// server process than the shared one, as behind a load balancer. It is reported once for
+// each [Connection]; DedicatedStats.NotUnblocked counts all.
 type LogNotUnblocked struct {
 	Error error
 }
 
-// LogTrackingFailed: dialing the tracking connection of a cache, or its handshake, failed, such as
-// for a user who may not call CLIENT TRACKING. It is dialed again, after at most half a second. Until
-// it is connected all is read as without a cache. See package rediscache.
+// LogTrackingFailed: dialing the tracking connection of a cache, or its handshake, failed, for
+// example because the user may not call CLIENT TRACKING. It is dialed again after at most half
+// a second. Until it is connected, nothing is read from the cache. See package rediscache.
 type LogTrackingFailed struct {
 	Error error
 }
@@ -206,7 +204,7 @@ func (e LogSessionLeaked) logEvent() oplog.Line {
 		Slog(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
 }
 
-// lostLevel is the level of the end of a connection, which its owner may have closed.
+// lostLevel is the level for the end of a connection: lower if its owner has closed it.
 func lostLevel(err error) slog.Level {
 	if failure := redis.AsErrorx(err); failure != nil && failure.IsOfType(redis.ErrContextClosed) {
 		return slog.LevelInfo
@@ -214,7 +212,7 @@ func lostLevel(err error) slog.Level {
 	return slog.LevelWarn
 }
 
-// failedLevel is the level of a failure to connect.
+// failedLevel is the level for a failure to connect.
 func failedLevel(err error) slog.Level {
 	if failure := redis.AsErrorx(err); failure != nil && failure.HasTrait(ErrTraitInitPermanent) {
 		return slog.LevelError

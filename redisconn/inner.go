@@ -19,7 +19,7 @@ func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
 	return nil
 }
 
-// within is a Connection as packages of this module see it.
+// within is a Connection with the methods that are only for packages of this module.
 type within Connection
 
 var _ inner.Conn = (*within)(nil)
@@ -72,8 +72,8 @@ func (w *within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64,
 	c.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
-// OpenDedicated implements wire.Inner. A connection has no slots, so it ignores keys, and it
-// can't follow the redirect that last may be.
+// OpenDedicated implements wire.Inner. A connection has no slots, so it ignores keys, and if
+// last is a redirect it can't follow that.
 func (w *within) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return nil, err
@@ -105,7 +105,7 @@ func (w *within) StopWrites() (stopped <-chan struct{}) {
 	c := (*Connection)(w)
 	stop := c.pipe.StopWrites(c.errClosed())
 	done := make(chan struct{})
-	go func() { // ends with the last write
+	go func() { // ends when the last write has ended
 		defer close(done)
 		stop()
 		c.pool.EndWrites()

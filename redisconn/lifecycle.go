@@ -15,10 +15,10 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// run is the lifecycle goroutine: it dials, looks after the session, and
-// dials again, until the connection is closed. It is started by Connect and
-// ends with the connection's context. making bounds the first attempt, and what came of that
-// is sent to result; if it is an error, the connection is closed.
+// run is the lifecycle goroutine: it dials, watches the session, and dials again, until the
+// connection is closed. It is started by Connect and ends with the connection's context.
+// making bounds the first attempt, whose outcome is sent to result; if that is an error, the
+// connection is closed.
 func (c *Connection) run(making context.Context, result chan<- error, corrected []LogOptCorrected) {
 	defer close(c.ended)
 	for _, event := range corrected {
@@ -67,17 +67,17 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 	}
 }
 
-// A session that breaks is replaced at once, so that a lost connection costs
-// no more than it must. When one after the other was of no use, the pauses grow
-// up to ReconnectPause: the eighth is half as long.
+// A session that breaks is replaced at once, to lose as little time as possible. If
+// several in a row were not useful, the pauses grow up to ReconnectPause: the eighth is
+// half as long.
 const brokenGrace = 8
 
-// usefulLeast is the least life of a session that was of use. It bounds how
-// often a server is dialed that answers something and breaks the connection.
+// usefulLeast is how long a useful session lives at least. It bounds how often a server
+// is dialed that answers something and then closes the connection.
 const usefulLeast = 10 * time.Millisecond
 
-// wasOfUse reports whether the session has answered anything, and has not broken
-// as soon as it began.
+// wasOfUse reports whether the session was useful: it has answered something, and did not
+// break as soon as it began.
 func (c *Connection) wasOfUse(s *pipe.Session, life time.Duration) bool {
 	return s.Socket.Received() > 0 && life >= usefulLeast || life >= c.opts.ReconnectPause
 }
@@ -106,7 +106,7 @@ func (c *Connection) attempt(ctx context.Context) (*pipe.Session, *errorx.Error)
 	return s, nil
 }
 
-// connectResult is what Connect is to return after the first attempt.
+// connectResult is what Connect returns after the first attempt.
 func (c *Connection) connectResult(making context.Context, err *errorx.Error) error {
 	switch {
 	case err == nil:
@@ -117,14 +117,14 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 	return nil
 }
 
-// end resolves what is left of a failed session, and ends its writer. The
-// reader ends by itself, when no future holds it.
+// end resolves the requests that a failed session has left, and ends its writer. The
+// reader ends by itself, once no future blocks it.
 func (c *Connection) end(s *pipe.Session) *errorx.Error {
 	if c.tracking != nil {
 		c.tracking.ended()
 	}
 	err := c.withConn(s.Err())
-	c.disconnected(err) // it may have failed before it was connected
+	c.disconnected(err) // the session may have failed before it was connected
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
@@ -134,7 +134,7 @@ func (c *Connection) end(s *pipe.Session) *errorx.Error {
 	return err
 }
 
-// unsentError is what requests get that were not written when the session failed.
+// unsentError is the error of requests that were not written when the session failed.
 func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	if c.ctx.Err() != nil {
 		return c.errClosed()
@@ -151,10 +151,10 @@ func (c *Connection) finish(err *errorx.Error) {
 	c.report(LogContextClosed{Error: life.Ended(c.ctx)})
 }
 
-// pause waits before the next attempt, counted from the start of the last.
-// The wait is drawn from all of the interval, so that the clients of a server
-// that comes back do not come all at once. The interval is ReconnectPause, so many
-// times doubled or, if that is negative, halved.
+// pause waits before the next attempt, counted from the start of the last. The wait is
+// drawn at random from zero up to a bound, so that the clients of a server that comes
+// back do not all dial at once. The bound is ReconnectPause, doubled so many times, or
+// halved if doubled is negative.
 func (c *Connection) pause(doubled int, began time.Time) {
 	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)

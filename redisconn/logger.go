@@ -12,14 +12,14 @@ import (
 // goroutines, so they should be quick. They may call the connection, but must not wait
 // for one of its results.
 type Logger interface {
-	// Report is called for each event, in order; a [LogMaintenance], and those of dedicated
-	// connections, come at the same time as others.
+	// Report is called for each event, in order. A [LogMaintenance], and events of dedicated
+	// connections, may be reported at the same time as others.
 	Report(conn *Connection, event LogEvent)
-	// ReqStat is called for each answered request but AUTH, with its result, the
-	// nanoseconds from Send to the answer, the bytes of the answer (in) and those of
-	// the request (out). The request's arguments may be strings instead of the types
-	// that were given. If the logger has a method WantsReqStat() bool, it is called
-	// once, and statistics are collected only if it returns true.
+	// ReqStat is called for each answered request except AUTH, with its result, the
+	// nanoseconds from Send to the answer, and the size in bytes of the answer (in) and
+	// the request (out). The request's arguments may be strings instead of their original
+	// types. If the logger has a method WantsReqStat() bool, it is called once, and
+	// statistics are collected only if it returns true.
 	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
 }
 
@@ -74,8 +74,8 @@ func (c *Connection) report(event LogEvent) {
 	})
 }
 
-// heard is told of each push that comes on the shared socket, and reports what servers say of
-// work on them.
+// heard gets each push that comes on the shared socket, and reports announcements of
+// maintenance.
 func (c *Connection) heard(push []any) {
 	if len(push) == 0 {
 		return

@@ -24,7 +24,7 @@ func (w *within) OpenTracking(ctx context.Context, told func(*redis.Push), ended
 		return nil, err
 	}
 	if user := made.sockets.Load(); user == nil || !c.trackers.add(made, user.user) {
-		made.Close() // new credentials have come in the meantime, or it is lost already
+		made.Close() // there are new credentials since, or the connection is lost already
 	}
 	stop := context.AfterFunc(c.ctx, made.Close)
 	context.AfterFunc(made.ctx, func() {

@@ -22,18 +22,18 @@ type Opts struct {
 	Username string
 	// Password to authenticate with; empty means no authentication.
 	Password string
-	// CredentialsProvider, if set, returns the user and password of each new socket;
+	// CredentialsProvider, if set, returns the user and password for each new socket;
 	// Username and Password are ignored. See [Connection.Reauthenticate] for open
-	// sockets. If it fails, or does not return until ctx is done, which is within
-	// DialTimeout, the attempt to connect fails with [ErrCredentials]. Each connection
-	// calls it, several at a time: cache what takes long.
+	// sockets. ctx ends within DialTimeout. If the provider fails, or has not returned
+	// when ctx is done, the attempt to connect fails with [ErrCredentials]. Every
+	// connection calls it, possibly at the same time: if it is slow, cache its result.
 	CredentialsProvider func(ctx context.Context) (Credentials, error)
 	// ClientName is sent to the server with CLIENT SETNAME, and shown in logs.
 	// Printable ASCII without spaces; default none.
 	ClientName string
-	// NoClientInfo leaves out CLIENT SETINFO, by which the handshake names the library
-	// and its version. Servers that do not know it answer with an error, which is
-	// ignored; some proxies close the connection. Default false.
+	// NoClientInfo leaves out CLIENT SETINFO, with which the handshake names the library
+	// and its version. Servers that do not know the command answer with an error, which
+	// is ignored; some proxies close the connection. Default false.
 	NoClientInfo bool
 	// Protocol is the version of RESP: 2 (the default), or 3, which the handshake asks
 	// for with HELLO. It changes the types of some results.
@@ -41,13 +41,14 @@ type Opts struct {
 	// ReadOnly sends READONLY in every handshake, so that a replica of a cluster
 	// answers reads. Default false.
 	ReadOnly bool
-	// Role makes every handshake ask ROLE. A server of another role is refused with
-	// [ErrRole] before any request is sent to it, and dialed again. A server that does
-	// not let the user ask is trusted. Default RoleAny: do not ask.
+	// Role makes every handshake send ROLE. If the server has another role, the attempt
+	// to connect fails with [ErrRole] before any request is sent, and the server is
+	// dialed again. If the user may not call ROLE, any server is accepted. Default
+	// RoleAny: do not ask.
 	Role Role
 
-	// IOTimeout is how long the oldest request in flight may wait while less than 64
-	// KiB comes in; after that the connection fails. In ScriptMode the timeout of a
+	// IOTimeout is how long the oldest request in flight may wait while less than 64 KiB
+	// are received; after that the connection fails. In ScriptMode the timeout of a
 	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 it
 	// may block forever. Default 1 s; negative: no time-out.
 	IOTimeout time.Duration
@@ -55,11 +56,11 @@ type Opts struct {
 	// It is at most IOTimeout, which is also its default; if IOTimeout is negative, the
 	// default is 5 s.
 	DialTimeout time.Duration
-	// ReconnectPause is the longest pause between two attempts to connect. Each pause
-	// is drawn at random between zero and a bound, which is half of ReconnectPause
-	// after the first failure and doubles with each further one, up to ReconnectPause.
-	// Default 2 × DialTimeout, but at most 500 ms, so that a server that is back is
-	// soon in use. Negative: never reconnect.
+	// ReconnectPause is the longest pause between two attempts to connect. Each pause is
+	// drawn at random between zero and a bound, which is half of ReconnectPause after the
+	// first failure and doubles with each further one, up to ReconnectPause. Default 2 ×
+	// DialTimeout, but at most 500 ms, so that a server that comes back is soon in use.
+	// Negative: never reconnect.
 	ReconnectPause time.Duration
 	// ReconnectPauseMax lets pauses grow beyond ReconnectPause if it is longer, and
 	// caps them if it is shorter. Default ReconnectPause.
@@ -68,26 +69,27 @@ type Opts struct {
 	// negative: none.
 	TCPKeepAlive time.Duration
 
-	// WritePause 0, the default, lets batches form by themselves. A positive value
-	// changes nothing: requests wait no longer than with the default. With a negative
-	// one a request never waits for those of other goroutines.
+	// WritePause is used for its sign only. With 0, the default, or a positive value,
+	// batches form by themselves. With a negative value a request never waits for those
+	// of other goroutines.
 	WritePause time.Duration
-	// MaxRequests bounds the requests that are queued or in flight. When there are as
-	// many, further requests end with [redis.ErrQueueFull], not sent, and callers of
+	// MaxRequests bounds the number of requests that are queued or in flight. At the
+	// bound, further requests end with [redis.ErrQueueFull], not sent, but callers of
 	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
 	MaxRequests int
-	// MaxBytes bounds the bytes of requests that are not written yet, in the same way.
-	// Default 256 MiB.
+	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same
+	// way. Default 256 MiB.
 	MaxBytes int
-	// DedicatedConns bounds the connections beside the shared one, which are made when
-	// a blocking command or a session needs one to itself. When all are in use,
-	// blocking commands and sessions wait, first come, first served, until their
-	// contexts end. A connection that is idle for a minute is closed. Each has a read
-	// buffer of 32 KiB, and counts for the server's maxclients. Default 256; negative:
-	// none, blocking commands and sessions are refused. Not used in ScriptMode.
+	// DedicatedConns bounds the number of dedicated connections. They are made in
+	// addition to the shared one when a blocking command or a session needs a connection
+	// of its own. When all are in use, blocking commands and sessions wait, first come,
+	// first served, until their contexts end. A connection that is idle for a minute is
+	// closed. Each has a read buffer of 32 KiB, and counts for the server's maxclients.
+	// Default 256; negative: none, so blocking commands and sessions are refused. Not
+	// used in ScriptMode.
 	DedicatedConns int
-	// TraceSessions records where each session is opened, for the LogSessionLeaked of
-	// one that is never closed. It costs some microseconds for each. Default false.
+	// TraceSessions records the stack of each goroutine that opens a session, for
+	// LogSessionLeaked. It takes some microseconds for each session. Default false.
 	TraceSessions bool
 	// Integrity ends each written batch with a PING of a nonce, and releases the
 	// replies of the batch only after the nonce has come back: a reply that was lost or
@@ -95,17 +97,19 @@ type Opts struct {
 	// effect in ScriptMode, and none on dedicated connections and streams. Default false:
 	// the heartbeat detects the same, but later.
 	Integrity bool
-	// Limits bound what is accepted from the server: see there for units and defaults.
+	// Limits bound what is accepted from the server: see [redis.Limits] for units and
+	// defaults.
 	Limits redis.Limits
 
 	// AsyncDial makes Connect return at once and dial in the background. Default false.
 	AsyncDial bool
 	// ScriptMode allows blocking commands and those that change the state of the socket
 	// (MULTI, WATCH, SELECT ...), for a connection that only one goroutine uses. Blocking
-	// commands, redis.Watch and sessions do not need it: see DedicatedConns. It has
-	// no heartbeat: while a command blocks forever, only TCPKeepAlive can detect that
-	// the server is gone. When a context ends, the server still has the command: close
-	// the connection then, or later requests wait behind it. Default false.
+	// commands, redis.Watch and sessions do not need it: see DedicatedConns. It has no
+	// heartbeat: while a command blocks forever, only TCPKeepAlive can detect that the
+	// server is gone. If a context ends during a blocking command, close the connection:
+	// the server goes on with the command, and later requests would wait for it. Default
+	// false.
 	ScriptMode bool
 
 	// TLSEnabled connects with TLS. The certificate is verified. Default false.
@@ -114,12 +118,11 @@ type Opts struct {
 	// ServerName means the host of the address. Default: the system's roots, TLS 1.2 at
 	// the least.
 	TLSConfig *tls.Config
-	// Dialer replaces the dialing of addresses. Its context ends after DialTimeout; what it
-	// returns later is closed. If 16 calls are late at once, attempts fail until one of
-	// them has returned. network is "tcp" or "unix". Close of the connection that it returns
-	// must not block, and must end reads and writes that wait. If it returns a *tls.Conn, the socket below is
-	// closed. If it panics, that is reported by a [LogFuturePanic], and the attempt to
-	// connect fails.
+	// Dialer, if set, dials addresses; network is "tcp" or "unix". Its context ends after
+	// DialTimeout; a connection that it returns later is closed. While 16 calls are late,
+	// further attempts to connect fail. Close of a connection that it returns must not block,
+	// and must end reads and writes that are waiting; of a *tls.Conn the socket below is
+	// closed. If it panics, a [LogFuturePanic] is reported, and the attempt to connect fails.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Handle is any value; [Connection.Handle] returns it.
@@ -144,11 +147,11 @@ const (
 	defaultIOTimeout = time.Second
 	// noTimeoutDial bounds dialing where IOTimeout does not.
 	noTimeoutDial = 5 * time.Second
-	// defaultLongestPause has a server that is back in use again within 0.4 s for 95 of
-	// 100 clients. Two hundred clients dial it 800 times a second meanwhile.
+	// With defaultLongestPause 95 of 100 clients use a server within 0.4 s after it has
+	// come back. Until then 200 clients dial it 800 times a second.
 	defaultLongestPause = 500 * time.Millisecond
-	// A frozen server holds what its callers sent within one IOTimeout: 2^18
-	// requests are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
+	// Enough for all that is sent to a frozen server within one IOTimeout: 2^18 requests
+	// are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
 	defaultMaxRequests = 1 << 18
 	defaultMaxBytes    = 256 << 20
 	// Enough for 128 queue workers with a session each; 8 MiB of read buffers.
@@ -194,8 +197,8 @@ func (o Opts) withDefaults() Opts {
 	return o
 }
 
-// dialing returns what of the options concerns dialing and the handshake. panicked is
-// told of functions of the user's that panic.
+// dialing returns the options for dialing and the handshake. panicked is called when one
+// of the user's functions panics.
 func (o Opts) dialing(addr dial.Address, panicked func(v any, stack []byte)) dial.Config {
 	return dial.Config{
 		Address: addr, Dialer: o.Dialer, KeepAlive: o.TCPKeepAlive, Timeout: o.DialTimeout,
@@ -206,7 +209,7 @@ func (o Opts) dialing(addr dial.Address, panicked func(v any, stack []byte)) dia
 	}
 }
 
-// corrections lists what withDefaults has changed of the options that were given.
+// corrections lists the given options that withDefaults has changed.
 func corrections(given, used Opts) (list []LogOptCorrected) {
 	for _, c := range []LogOptCorrected{
 		{"DialTimeout", given.DialTimeout, used.DialTimeout},

@@ -8,16 +8,16 @@ import (
 	"github.com/joomcode/redispipe/internal/push"
 )
 
-// PushSocket is a socket to the server of a [Connection], beside the shared one, for
-// what a server sends without a request. Any goroutine may Send; one goroutine may
-// Receive. It ends with its first error, with Close, or with the connection. It does
-// not dial again: its owner has to find out what a new socket has missed.
+// PushSocket is a socket to the server of a [Connection] for messages that a server sends
+// without a request, such as those of Pub/Sub. Any goroutine may Send; only one may
+// Receive. It ends with its first error, with Close, or with the connection. It does not
+// dial again, since only its owner can find out what was missed in between.
 //
 // It has a heartbeat: a server that does not answer ends the socket within IOTimeout.
 type PushSocket = push.Socket
 
-// OpenPush dials a [PushSocket], with the options of the connection. ctx and
-// DialTimeout bound only the dialing. The user needs the permission to PING.
+// OpenPush dials a [PushSocket], with the options of the connection. ctx and DialTimeout
+// bound only the dialing. The ACL user must be allowed to call PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -35,11 +35,11 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 func (c *Connection) newPushes() *push.Sockets {
 	return push.New(c.ctx, c.dialer, push.Config{
 		Timeout: c.silence(), TimesOut: c.opts.IOTimeout > 0, WithConn: c.withConn,
-		Authenticated: func(cr Credentials, reply any) { _ = c.judgeAuth(cr, reply) }, // which reports a refusal
+		Authenticated: func(cr Credentials, reply any) { _ = c.judgeAuth(cr, reply) }, // judgeAuth reports a refusal
 	})
 }
 
-// silence is how long a server may be silent on a socket beside the shared one.
+// silence is how long a server may be silent on a push socket.
 func (c *Connection) silence() time.Duration {
 	if c.opts.IOTimeout <= 0 {
 		return defaultIOTimeout

@@ -18,21 +18,22 @@ import (
 // with AUTH on the open socket. Requests go on in the meantime, as the old user until
 // the server confirms the new one. AUTH is never sent within a transaction.
 //
-// It returns nil when the server has confirmed. After that nothing needs the old
-// credentials but the sessions and blocking commands that are under way: it waits for
-// handshakes that may have begun with them. Idle dedicated connections are closed, the
-// others when they are given back, or greeted again with the new credentials. Sockets of
-// subscribers are sent AUTH, too, with Protocol 3; with 2 a server takes none on them.
+// It returns nil when the server has confirmed the new credentials and all handshakes
+// that may have begun with the old ones are over. After that only sessions and blocking
+// commands that are still running depend on the old credentials. Idle dedicated
+// connections are closed; those in use are closed when they are released, or get a new
+// handshake with the new credentials. With Protocol 3, AUTH is also sent on the sockets
+// of subscribers; with Protocol 2 a server does not accept it there.
 //
-// If the socket is gone before the server has confirmed, or there is none, the error is
-// [ErrNotConnected] or [redis.ErrIO]: nothing needs the old credentials either, since the
-// next socket asks the provider, but nobody knows whether the server takes the new ones.
+// If there is no socket, or it is lost before the server has confirmed, the error is
+// [ErrNotConnected] or [redis.ErrIO]. The next socket asks the provider, so the old
+// credentials are not needed any more, but it is not known whether the server accepts the
+// new ones.
 //
 // If the provider fails or has no credentials ([ErrCredentials]), or the server refuses
-// ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the connection goes
-// on as the user that it has. If ctx ends first, it returns
-// [redis.ErrRequestCancelled], and AUTH may still be sent. Calling it again is always
-// safe.
+// them ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the connection
+// keeps its user. If ctx ends first, it returns [redis.ErrRequestCancelled], and AUTH may
+// still be sent. A retry is always safe.
 //
 // With ScriptMode a transaction may be open, so the error is
 // [redis.ErrCommandForbidden]: send AUTH yourself.
@@ -43,7 +44,7 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if c.opts.ScriptMode {
 		return redis.Err(c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH")))
 	}
-	// One at a time, so that the last to ask is the last to send.
+	// One at a time, so that AUTH is sent in the order in which the provider was asked.
 	select {
 	case c.reauth <- struct{}{}:
 		defer func() { <-c.reauth }()
@@ -74,7 +75,7 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	return nil
 }
 
-// newCredentials asks for credentials to authenticate again with.
+// newCredentials asks the provider for new credentials.
 func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.Error) {
 	asking, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
@@ -96,8 +97,8 @@ func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.E
 	return cr, err
 }
 
-// spread has the sockets beside the shared one use the new credentials, and waits for
-// those that may still be about to use older ones.
+// spread makes all sockets but the shared one use the new credentials, and waits for
+// handshakes that may still use older ones.
 func (c *Connection) spread(ctx context.Context, cr Credentials) error {
 	c.pool.Outdate(cr)
 	err := c.dialer.Settle(ctx)
@@ -112,8 +113,8 @@ func isLost(err *errorx.Error) bool {
 	return err.IsOfType(ErrNotConnected) || err.IsOfType(redis.ErrIO)
 }
 
-// sendAuth queues AUTH as a request of the library's own. What becomes of it is sent
-// to answer.
+// sendAuth queues AUTH as one of the library's own requests. Its outcome is sent to
+// answer.
 func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan *errorx.Error, refused *errorx.Error) {
 	answer = make(chan *errorx.Error, 1)
 	req, _ := dial.Auth(cr)
@@ -138,7 +139,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	}
 }
 
-// judgeAuth returns what Reauthenticate is to return, and reports a refusal.
+// judgeAuth returns the result of Reauthenticate, and reports a refusal.
 func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrResult) {
 		switch {

@@ -19,8 +19,8 @@ func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 	c.pipe.Resolve(cb, c.withConn(err), n)
 }
 
-// refuseBatch resolves the requests of a batch that was not queued. The one of
-// index failed has the error; if it is malformed, others are so by it.
+// refuseBatch resolves the requests of a batch that was not queued. The request of index
+// failed gets err; if it is malformed, the others get an error that says so.
 func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags int, err *errorx.Error, failed int) {
 	others := err
 	if failed >= 0 {
@@ -44,7 +44,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	case flags&DoTransaction == 0:
 	case len(reqs) == 0:
 		c.refuse(cb, others, exec)
-	default: // the transaction counts as its requests
+	default: // a transaction counts as its requests
 		c.pipe.Resolve(cb, c.withConn(others), exec)
 	}
 }

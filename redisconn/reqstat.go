@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// newStat returns nil for AUTH, however it is spelled, so that no logger gets a password.
-// HELLO is never sent for a user.
+// newStat returns nil for AUTH, in any spelling, so that no logger gets a password.
+// HELLO, which may have one, is refused to users.
 func newStat(r *wire.Request) *queue.Stat {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
 		return nil

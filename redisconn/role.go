@@ -2,7 +2,7 @@ package redisconn
 
 import "github.com/joomcode/redispipe/internal/dial"
 
-// Role is the role of a server in replication.
+// Role is a server's role in replication.
 type Role = dial.Role
 
 const (

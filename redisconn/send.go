@@ -44,7 +44,8 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	wire.Queued(cb, r.Ticket)
 }
 
-// sendOne sends a request by itself: to the shared connection, or past it if it blocks.
+// sendOne sends a request by itself: on the shared connection, or on a dedicated one if
+// it blocks.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	if c.leavesShared(r) {
 		return c.block(r, cb, n, asking)
@@ -64,7 +65,7 @@ func flagAsking(asking bool) int {
 	return 0
 }
 
-// askFuture tells r what there is to know of its future. It refuses a request that nobody
+// askFuture notes in r the abilities of its future. It refuses a request that nobody
 // waits for any more.
 func askFuture(r *wire.Request, cb Future) (refused *errorx.Error) {
 	if cb != nil {
@@ -84,7 +85,7 @@ func encodeTo(s *wire.Scratch, r *wire.Request, req Request) *errorx.Error {
 	return redis.AsErrorx(err)
 }
 
-// checkEncoded refuses what must not be sent, with these flags.
+// checkEncoded refuses a request that must not be sent with these flags.
 func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	verdict := r.Shared
 	single := c.opts.ScriptMode && !(flags&DoTransaction != 0 && command.BoundsTransaction(r.Cmd))
@@ -97,9 +98,10 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
 }
 
-// enter lets requests of the users' in, which go out together, with flags after ASKING or
-// between MULTI, whose number is n-1, and EXEC. last is the ticket of the last of them: once
-// they are written they may be sent again, so that nobody may look at reqs.
+// enter queues users' requests that are written together: with flags after ASKING, or
+// between MULTI, whose number is n-1, and EXEC. last is the ticket of the last of them. Once
+// the requests are written, their owner may send them again, so nobody may read reqs
+// afterwards.
 func (c *Connection) enter(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
 	return c.pipe.Enter(reqs, &queue.Entry{
 		Future: cb, N: n, Stat: c.stat, Blocks: c.opts.ScriptMode,
@@ -107,7 +109,7 @@ func (c *Connection) enter(reqs []*wire.Request, cb Future, n uint64, flags int)
 	})
 }
 
-// blockTime is for how long a request may block.
+// blockTime is how long a request may block.
 func blockTime(cmd string, args []any) time.Duration {
 	call := command.Of(cmd, args)
 	return call.BlockTime()

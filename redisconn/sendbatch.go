@@ -12,8 +12,8 @@ func (c *Connection) SendMany(reqs []Request, cb Future, start uint64) {
 	c.SendBatch(reqs, cb, start)
 }
 
-// SendBatch sends requests in order, as one batch. If one of them is malformed,
-// it ends with its own error, the rest with redis.ErrBatchFormat.
+// SendBatch sends requests in order, as one batch. If one of them is malformed, none is
+// sent: it ends with its own error, the others with redis.ErrBatchFormat.
 func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
 	c.SendBatchFlags(reqs, cb, start, 0)
 }

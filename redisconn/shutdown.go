@@ -18,18 +18,19 @@ var (
 	EKUnknown = errs.NewPrintableProperty("unknown")
 )
 
-// Shutdown accepts no more requests, waits until those that were accepted are answered
-// or ctx is done, and closes the connection. Open sessions are waited for: until they are
-// closed they may send all but blocking commands. Blocking commands are unblocked: they
-// end with what the server has given them, or with [redis.ErrContextClosed], not sent. If
-// requests are left when ctx is done, they are resolved as by Close, and an [ErrShutdown]
-// says how many there were; each open session counts as one.
+// Shutdown accepts no more requests, waits until those that were accepted are answered or
+// ctx is done, and closes the connection. It waits for open sessions, which may go on
+// sending all but blocking commands. Blocking commands are unblocked: they end with what
+// the server has given them, or with [redis.ErrContextClosed], not sent. If requests are
+// left when ctx is done, they are resolved as by Close, and an [ErrShutdown] says how
+// many there were; each open session counts as one.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
-	// What blocks is unblocked through the shared connection, which drains only then.
+	// Blocking commands are unblocked through the shared connection, so that is drained
+	// after them.
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.pool.Drained} {
 		select {
 		case <-drained():
@@ -52,16 +53,16 @@ func (c *Connection) errLeft(ctx context.Context) error {
 		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown))
 }
 
-// left counts the requests that are pending, and the sessions that are open as unknown.
+// left counts the pending requests. Each open session counts as one of unknown outcome.
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.Left()
 	granted, waiting := c.pool.Left()
 	return unsent + waiting, unknown + granted
 }
 
-// Pending returns the number of requests that are not answered, written or not, plus
-// the number of open sessions. Requests of the library itself, such as heartbeats, are
-// not counted.
+// Pending returns the number of requests without an answer, written or not, plus the
+// number of open sessions. It does not count the library's own requests, such as
+// heartbeats.
 func (c *Connection) Pending() int {
 	unsent, unknown := c.left()
 	return unsent + unknown

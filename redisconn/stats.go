@@ -19,10 +19,10 @@ type Stats struct {
 	State string
 
 	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as
-	// the connection saw them: a request whose caller has left counts by its answer,
-	// and a request that is sent again counts again. Requests that were refused because
-	// they are malformed, or because the queue was full, count as not sent. Requests on
-	// dedicated connections are counted in Dedicated only.
+	// the connection saw them: a request whose caller has left counts by its answer, and
+	// a request that is sent again counts again. Requests that were refused because they
+	// are malformed, or because the queue was full, count as not sent. Requests on
+	// dedicated connections count only in Dedicated.
 	Values, Refused, NotSent, Unknown uint64
 
 	// Writes counts the batches that were written; WrittenRequests and WrittenBytes are
@@ -31,26 +31,26 @@ type Stats struct {
 	// ReadBytes counts the bytes that were read.
 	ReadBytes uint64
 
-	// InFlight is the number of requests that wait for their answers, Queued of those
-	// that wait to be written, including the library's own. A request counts as in
-	// flight until all of its batch is answered. QueuedBytes is the size of the queued
-	// requests.
+	// InFlight is the number of requests that wait for their answers, Queued the number
+	// of those that wait to be written, including the library's own. A request counts as
+	// in flight until its whole batch is answered. QueuedBytes is the size of the queued
+	// requests in bytes.
 	InFlight, Queued, QueuedBytes int
 	// WaitingForRoom is the number of callers that wait for room in the queue.
 	WaitingForRoom int
 
-	// Connects and Disconnects count sockets that were connected and lost, FailedDials
-	// attempts that failed.
+	// Connects counts sockets that were connected, Disconnects those that were lost,
+	// FailedDials attempts that failed.
 	Connects, Disconnects, FailedDials uint64
 	// PingLatency is Connection.PingLatency.
 	PingLatency time.Duration
 
-	// Queue, Wire, Reading and Callback say where the time of answered requests went:
+	// Queue, Wire, Reading and Callback say how the time of answered requests was spent:
 	// see [redis.Delay].
 	Queue, Wire, Reading, Callback *redis.Histogram
 
-	// Dedicated are the statistics of the dedicated connections, in a snapshot that is
-	// taken at another moment.
+	// Dedicated has the statistics of the dedicated connections, from a snapshot of its
+	// own.
 	Dedicated DedicatedStats
 }
 
@@ -72,8 +72,8 @@ func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
 	return nil
 }
 
-// Stats returns a snapshot. It holds the connection's lock for a part of its time,
-// which is some 2.4 µs (BenchmarkStats, two cores).
+// Stats returns a snapshot. It takes a few microseconds (BenchmarkStats), for a part of
+// which it holds the connection's lock.
 func (c *Connection) Stats() Stats {
 	q := c.queue.Stats()
 	stages := &q.Stages

@@ -14,16 +14,17 @@ import (
 
 // DoStream sends one request on a socket of its own, so that a large value delays no
 // other request. Arguments may be of type [redis.Stream]. If w is not nil and the reply
-// is a bulk string, it is written to w as it arrives, and the result is its length
-// (int64). Any other result is that of an ordinary request.
+// is a bulk string, it is written to w as it arrives, and the result is its length in
+// bytes (int64). Any other result is that of an ordinary request.
 //
-// Memory is bounded by a few times 64 KiB. Each read and write of the socket has to
+// It needs at most a few times 64 KiB of memory. Each read and write of the socket has to
 // make progress within IOTimeout, to which the timeout of a blocking command is added;
-// the user's reader and writer may take any time. Each request dials, which costs some
+// the user's reader and writer may take any time. Each request dials, which takes some
 // round trips: use it for large values.
 //
-// An error of connecting has [redis.ErrTraitNotSent]. If only a part of the request was
-// written, it did not run, but the error is [redis.ErrIO].
+// If connecting fails, the error has [redis.ErrTraitNotSent]: a retry is safe. If only a
+// part of the request was written, it did not run, but the error is [redis.ErrIO], as for
+// one that may have run.
 func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args ...any) any {
 	if ctx == nil {
 		return errs.NilContext()
@@ -42,7 +43,7 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 		return c.withConn(failure)
 	}
 	defer greeted.Close()
-	// Whichever of the contexts ends first ends the exchange.
+	// Whichever context ends first closes the socket.
 	defer context.AfterFunc(ctx, func() { _ = greeted.Close() })()
 	defer context.AfterFunc(c.ctx, func() { _ = greeted.Close() })()
 
@@ -82,7 +83,7 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 	return s.Dec.DecodeTo(timedWriter{w, calls})
 }
 
-// timedReader is a reader of the user's, whose time is measured.
+// timedReader measures the time that a user's reader takes.
 type timedReader struct {
 	io.Reader
 	calls *timing.Callbacks
@@ -94,7 +95,7 @@ func (r timedReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// timedWriter is a writer of the user's, whose time is measured.
+// timedWriter measures the time that a user's writer takes.
 type timedWriter struct {
 	io.Writer
 	calls *timing.Callbacks
@@ -106,7 +107,7 @@ func (w timedWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// plainArgs has empty arguments in the place of streams.
+// plainArgs returns args with an empty argument in place of each stream.
 func plainArgs(args []any) []any {
 	plain := make([]any, len(args))
 	for i, arg := range args {

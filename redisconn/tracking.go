@@ -10,20 +10,22 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// tracking is whom a connection tells of the keys that were read on it. See inner.Conn.
+// tracking has the functions that a connection calls about keys that were read on it: see
+// inner.Conn.
 type tracking struct {
 	told  func(*resp.Push)
 	ended func()
 }
 
-// trackers are the connections beside the shared one that are tracking keys.
+// trackers are the connections that track keys, in addition to the shared one.
 type trackers struct {
 	mu   sync.Mutex // guards what follows
 	open map[*Connection]struct{}
-	user string // of the last new credentials, if there were any
+	user string // of the last new credentials; empty if there were none
 }
 
-// add adds a connection, unless it is of another user than it would be by now.
+// add adds a connection, unless new credentials have changed the user since it was
+// dialed.
 func (t *trackers) add(c *Connection, user string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,8 +45,8 @@ func (t *trackers) remove(c *Connection) {
 	delete(t.open, c)
 }
 
-// authenticate sends AUTH on those of the same user, and ends the others: what was read as one
-// user is not for another. It does not wait for the replies.
+// authenticate sends AUTH on connections of the same user, and closes the others: values that
+// were read as one user must not be given to another. It does not wait for the replies.
 func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	t.mu.Lock()
 	t.user = userOf(cr)
@@ -52,7 +54,7 @@ func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	t.mu.Unlock()
 	for _, c := range open {
 		if addrs := c.sockets.Load(); addrs != nil && addrs.user == userOf(cr) {
-			_, _ = c.sendAuth(ctx, cr) // what is refused is refused on the shared socket, too
+			_, _ = c.sendAuth(ctx, cr) // a refusal shows on the shared socket, too
 			continue
 		}
 		c.tracking.ended()
@@ -60,5 +62,5 @@ func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	}
 }
 
-// userOf is the name that the server has for a user.
+// userOf is the server's name for the user.
 func userOf(cr Credentials) string { return cmp.Or(cr.Username, "default") }

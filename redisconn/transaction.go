@@ -9,17 +9,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// transaction is the future of MULTI, which has the number 0, of the requests behind it, and
-// of EXEC, which is last. What EXEC answers is judged with what MULTI answered.
+// transaction is the future of MULTI, which has the number 0, of the requests after it, and
+// of EXEC, which is last. What the answer to EXEC means depends on the answer to MULTI;
+// "OK" unless it was something else: see judge.
 type transaction struct {
 	wire.Passed
 	c        *Connection
 	start    uint64 // the first number that To is resolved with
 	requests int
-	whole    bool // To is resolved with what EXEC answered only
+	whole    bool // To is resolved only once, with the result of EXEC
 
 	mu    sync.Mutex // guards multi: leftovers are resolved in any order
-	multi any        // what MULTI answered; "OK" unless it was something else
+	multi any        // the answer to MULTI
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {

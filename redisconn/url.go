@@ -19,11 +19,11 @@ import (
 //
 // The parameters are named as in go-redis: db, which overrides the path, dial_timeout,
 // read_timeout (IOTimeout; without it write_timeout), protocol, read_only, skip_verify,
-// username, password and client_name. Parameters of its pool and retries are accepted
-// and have no effect. The names of other clients are accepted too, unless they
-// contradict: socket_timeout, socket_connect_timeout, ssl_cert_reqs, database, and
+// username, password and client_name. Parameters of its pool and retries are accepted and
+// have no effect. Names that other clients use are accepted too, unless they contradict
+// each other: socket_timeout, socket_connect_timeout, ssl_cert_reqs, database, and
 // timeout, which needs a unit. A time-out without a unit is in seconds; zero or less
-// turns it off; an empty value is the default.
+// turns it off; an empty value means the default.
 //
 // Any other parameter, a second address, and an invalid value are a [redis.ErrURL].
 // Neither the error nor the printed options show a password, so the error names an
@@ -48,7 +48,7 @@ func ParseURL(url string) (addr string, opts Opts, err error) {
 
 func init() { inner.OptsOfURL = func(u *redisurl.URL) any { return optsOfURL(u) } }
 
-// optsOfURL returns the options of what a URL says of connections.
+// optsOfURL returns the options for connections that a URL has.
 func optsOfURL(u *redisurl.URL) Opts {
 	opts := Opts{
 		DB:          u.DB,
