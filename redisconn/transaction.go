@@ -10,8 +10,8 @@ import (
 )
 
 // transaction is the future of MULTI, which has the number 0, of the requests after it, and
-// of EXEC, which is last. What the answer to EXEC means depends on the answer to MULTI;
-// "OK" unless it was something else: see judge.
+// of EXEC, which is last. What the answer to EXEC means depends on the answer to MULTI: see
+// judge.
 type transaction struct {
 	wire.Passed
 	c        *Connection
@@ -20,7 +20,7 @@ type transaction struct {
 	whole    bool // To is resolved only once, with the result of EXEC
 
 	mu    sync.Mutex // guards multi: leftovers are resolved in any order
-	multi any        // the answer to MULTI
+	multi any        // the answer to MULTI; "OK" unless it was something else
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
