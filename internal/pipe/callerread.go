@@ -17,7 +17,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 	r := s.reader
 	r.deaf = deaf
 	finished := false
-	defer func() { // what is the user's, as a logger, may panic or end the goroutine
+	defer func() { // a user's function, such as a logger, may panic or end the goroutine
 		if finished {
 			return
 		}
@@ -63,8 +63,8 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 
 // PassRead implements wire.Reader.
 func (s *Session) PassRead() {
-	if s.Both { // the caller has not come to write
-		defer s.PassRead() // also if a future that is asked whether it is cancelled ends the goroutine
+	if s.Both { // the caller has not written yet
+		defer s.PassRead() // even if a future's Cancelled ends the goroutine
 		s.flushBoth()
 		return
 	}
@@ -76,7 +76,7 @@ func (s *Session) PassRead() {
 	}
 }
 
-// settle takes what is answered out of flight. The right to read stays.
+// settle takes an answered batch out of flight. The caller keeps the right to read.
 func (r *reader) settle() {
 	if b := r.retired; b != nil {
 		r.cur = r.s.p.queue.Retire(b, r.dec.Buffered() > 0)
@@ -84,7 +84,7 @@ func (r *reader) settle() {
 	r.retired, r.until = nil, 0
 }
 
-// replyState is what became of waiting for a reply.
+// replyState is the outcome of waiting for a reply.
 type replyState uint8
 
 const (
@@ -93,9 +93,9 @@ const (
 	replyTooLarge            // it does not fit into the buffer
 )
 
-// awaitReply waits until the next reply can be decoded without waiting. It consumes
-// nothing, so that the wait can be interrupted and continued by another goroutine. With
-// a context that can't end it does not wait: decoding may.
+// awaitReply waits until the next reply is buffered. It consumes nothing, so the wait can
+// be interrupted, and continued by another goroutine. With a context that can't end it
+// does not wait: then decoding may wait.
 func (r *reader) awaitReply(ctx context.Context) replyState {
 	if ctx.Done() == nil {
 		return replyReady
@@ -121,8 +121,8 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 var longAgo = time.Unix(1, 0)
 
 // interruptibly calls wait, which reads from the socket, until ctx is done. It returns
-// false if ctx has ended the wait. Errors, also of a deadline that is not ours, end the
-// session. A wait that was interrupted may be called again.
+// false if ctx has ended the wait. Any other error, also of somebody else's deadline,
+// ends the session. After an interruption wait may be called again.
 func (s *Session) interruptibly(ctx context.Context, wait func() error) bool {
 	var err error
 	waited := true
@@ -147,8 +147,9 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) bool {
 	return true
 }
 
-// waitDeaf calls wait until the caller is told to listen, and returns false then. Most
-// replies come before that, and to heed a context takes as long as a small request.
+// waitDeaf calls wait, and returns false if the caller is told to listen before that has
+// returned. Most replies come earlier, and watching a context takes as long as a small
+// request.
 func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
 	n := s.waits.Add(1)
 	if !s.Listens.Load() {

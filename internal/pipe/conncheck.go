@@ -9,9 +9,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// connCheck ends the session if the server has closed the connection, or has sent
-// something that nobody asked for. It returns false then. Whoever calls it has both rights,
-// and loses that to write with the session.
+// connCheck ends the session, and returns false, if the server has closed the connection or
+// has sent something that nobody asked for. Its caller has both rights, and loses the right
+// to write when the session ends.
 func (s *Session) connCheck() bool {
 	err := s.checker.Check()
 	if err == peer.ErrUnsolicited && s.raw == nil {
@@ -24,7 +24,7 @@ func (s *Session) connCheck() bool {
 	return err == nil
 }
 
-// failCheck ends a session with what connCheck has found.
+// failCheck ends a session with the error that a check has found.
 func (s *Session) failCheck(err error) {
 	if err == peer.ErrUnsolicited {
 		s.Fail(redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error()))
@@ -52,8 +52,9 @@ func (s *Session) readRecords(wait time.Duration) error {
 	return err
 }
 
-// mayIdle reports whether nobody needs to read while nothing is pending: connCheck
-// finds what comes later. What has come already, though nothing is pending, ends the session.
+// mayIdle reports whether nobody has to read while nothing is pending, since connCheck would
+// notice whatever comes later. If something has come although nothing is pending, it ends the
+// session.
 func (r *reader) mayIdle() bool {
 	if !r.canIdle {
 		return false
@@ -63,7 +64,7 @@ func (r *reader) mayIdle() bool {
 		return true
 	}
 	if !r.s.p.queue.Idle() {
-		return false // what is pending may be taken back meanwhile
+		return false // what was pending may have been taken back
 	}
 	err := peer.ErrUnsolicited
 	if !buffered {

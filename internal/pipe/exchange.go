@@ -7,9 +7,9 @@ import (
 	"github.com/joomcode/redispipe/internal/queue"
 )
 
-// writeFirst writes for a caller that has both rights: in one step with waiting for the
-// reply, if it is alone and nothing but replies can come. It returns false if ctx ended,
-// and the session lives.
+// writeFirst writes for a caller that has both rights. If the caller is alone, and
+// nothing but replies can come, it writes and waits for the reply in one step. It returns
+// false if ctx has ended while the session lives on.
 func (s *Session) writeFirst(ctx context.Context) bool {
 	if b := s.TakeFirst(); b != nil {
 		s.Both = false
@@ -19,20 +19,20 @@ func (s *Session) writeFirst(ctx context.Context) bool {
 	return true
 }
 
-// flushBoth is flush for a caller that has both rights: nothing is in flight then but what
-// it is to write.
+// flushBoth is flush for a caller that has both rights: nothing is in flight but the batch
+// that it is to write.
 func (s *Session) flushBoth() {
 	s.Both = false
 	d := queue.MustWrite | queue.InFlightNone
-	if s.reader.canIdle { // else there may be bytes that are no reply
+	if s.reader.canIdle { // otherwise bytes that are no reply may be there
 		d |= queue.MustCheck
 	}
 	s.flush(d)
 }
 
-// exchange writes the batch of a caller that has both rights, and waits for the
-// answer to begin. The wait is prepared before the write, which saves a read that would
-// find nothing. It returns false if ctx has ended while the session lives on.
+// exchange writes the batch of a caller that has both rights and waits for the beginning
+// of the answer, in one step: the wait is prepared before the write, which saves a read
+// that would find nothing. It returns false if ctx has ended while the session lives on.
 func (s *Session) exchange(ctx context.Context, b *queue.Batch) bool {
 	s.exchanged = b
 	ok := s.interruptibly(ctx, s.waitExchanged)

@@ -21,8 +21,8 @@ func (r *reader) answerFenced(b *queue.Batch) bool {
 		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}
-	// A future that panics interrupts this; what is claimed is done. After the
-	// last item the batch is no longer the reader's.
+	// If a future panics, this loop is interrupted, and later goes on behind the claimed
+	// items. After the last item the batch no longer belongs to the reader.
 	size := len(b.Items)
 	next, ok := b.Unclaimed()
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// heartbeat sends a PING with a nonce now and then. A wrong echo means that
-// replies and requests have come out of step, and ends the session.
+// heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are
+// out of step with requests, and ends the session.
 type heartbeat struct {
 	s       *Session
 	waiting atomic.Bool // one at a time
@@ -41,8 +41,8 @@ func (h *heartbeat) answered(res any, _ uint64) {
 	h.s.Fail(redis.ErrPing.New("a heartbeat was answered with something else"))
 }
 
-// misdirected reports whether res is the echo that the heartbeat waits for, though a
-// request of a user's is about to get it.
+// misdirected reports whether res is the echo that the heartbeat waits for, while a
+// user's request is about to get it.
 func (h *heartbeat) misdirected(res any, own bool) bool {
 	return h.waiting.Load() && !own && h.nonce.Is(res)
 }

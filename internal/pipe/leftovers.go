@@ -34,9 +34,10 @@ type leftover struct {
 	sent []byte // the bytes of a plain request
 }
 
-// Abandon resolves all that is queued or in flight when the session has failed, or an attempt
-// to make one: unsent is for what was not written. The state must be one in which nothing is
-// accepted. The session's writer ends with it, and its reader when no future holds it.
+// Abandon resolves all requests that are queued or in flight when a session, or an attempt to
+// make one, has failed. Those that were not written get unsent. The state must be one in
+// which nothing is accepted. The session's writer then ends, and its reader as soon as no
+// future blocks it.
 func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 	l := &leftovers{p: p}
 	unknown := unsent
@@ -54,11 +55,11 @@ func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 	l.resolveAll()
 }
 
-// A future that holds its caller keeps the others waiting no longer than this.
+// leftoverPatience bounds how long the lifecycle waits for a future that blocks.
 const leftoverPatience = 20 * time.Millisecond
 
-// collect takes over the items of a list of batches that nobody has claimed.
-// They get unknown if any of their bytes were written, else unsent.
+// collect claims the items of a list of batches that nobody has claimed. An item gets
+// unknown if any of its bytes were written, otherwise unsent.
 func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 	for oldest := b; b != nil; b = b.Next {
 		i := b.ClaimRest()
@@ -79,10 +80,10 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 			if it.Future == nil || it.Multi {
 				continue
 			}
-			if it.Caller != nil { // another's future may hold up its own
+			if it.Caller != nil { // a future of somebody else may delay that of this caller
 				it.Caller.Listen()
 			}
-			if !it.Exec || b.Items[i-1].Multi { // a transaction counts as its requests
+			if !it.Exec || b.Items[i-1].Multi { // for a transaction, its requests are counted
 				l.count(it.Own, err == unsent)
 			}
 			left := leftover{Item: it, err: err}
@@ -104,8 +105,9 @@ func (l *leftovers) count(own, notSent bool) {
 	}
 }
 
-// resolveAll resolves all, and waits for that, so that what is sent on the next socket
-// is resolved after them, but no longer than for a future that holds its caller.
+// resolveAll resolves all leftovers. It waits until that is done, so that they are
+// resolved before any request of the next socket, but no longer than leftoverPatience
+// after a future blocks.
 func (l *leftovers) resolveAll() {
 	if len(l.items) == 0 {
 		return
@@ -117,14 +119,15 @@ func (l *leftovers) resolveAll() {
 	}
 }
 
-// begin has all resolved, in order, in goroutines of their own: a future may block.
+// begin starts to resolve all, in order, in goroutines of their own, since a future may
+// block.
 func (l *leftovers) begin() {
 	l.done = make(chan struct{})
 	l.work()
 	go l.watch()
 }
 
-// work starts a goroutine that resolves until nothing is left to begin with.
+// work starts a goroutine that resolves items until all of them are begun.
 func (l *leftovers) work() {
 	go func() {
 		for {
@@ -137,7 +140,7 @@ func (l *leftovers) work() {
 	}()
 }
 
-// resolveItem counts a future as done that ends its goroutine, too.
+// resolveItem counts an item as done even if its future ends the goroutine.
 func (l *leftovers) resolveItem(it *leftover) {
 	defer func() {
 		if l.ended.Add(1) == int64(len(l.items)) {
@@ -151,8 +154,8 @@ func (l *leftovers) resolveItem(it *leftover) {
 	l.p.Resolve(it.Future, err, it.N)
 }
 
-// watch is a goroutine that lasts until the last item is begun: when futures
-// hold all that work, others go on, twice as many each time.
+// watch is a goroutine that lasts until the last item is begun. When futures block all
+// workers, it starts others, twice as many each time.
 func (l *leftovers) watch() {
 	ticker := time.NewTicker(leftoverPatience)
 	defer ticker.Stop()
@@ -177,8 +180,8 @@ func (l *leftovers) watch() {
 	}
 }
 
-// resolveCancelled has resolved what was dropped. It does not wait for that: the
-// caller may be one of Send, and may have the right to write.
+// resolveCancelled resolves items that were dropped, in goroutines of its own: its caller
+// may be inside of Send, or have the right to write, so it must not wait.
 func (p *Pipe) resolveCancelled(items []queue.Item) {
 	if len(items) == 0 {
 		return

@@ -47,14 +47,14 @@ func (s *Session) Watch() {
 	}
 }
 
-// served is since when the oldest batch has been so, as far as calls tell: before that the
-// server may have blocked on others.
+// served says since when the oldest batch has been the oldest, as far as the calls of
+// since show. Before that, the server may have blocked on an earlier one.
 type served struct {
 	seq uint64
 	at  time.Time
 }
 
-// since returns that time for the batch whose first request has that number.
+// since returns that time for the batch whose first request has the number seq.
 func (v *served) since(now time.Time, seq uint64) time.Time {
 	if v.at.IsZero() || seq != v.seq {
 		v.seq, v.at = seq, now

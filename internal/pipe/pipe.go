@@ -21,33 +21,32 @@ import (
 type Opts struct {
 	// Ctx is the connection's: a session ends with it.
 	Ctx context.Context
-	// Timeout is for how long requests that were written may go unanswered; negative for
-	// as long as they like.
+	// Timeout is how long written requests may go unanswered; negative: without a bound.
 	Timeout time.Duration
-	// Heartbeats is the time in which the session is looked after six times, and a heartbeat
-	// is sent three times.
+	// Heartbeats is the time in which the session is checked six times, and three heartbeats
+	// are sent.
 	Heartbeats time.Duration
-	// Integrity: replies are released when a whole batch of them is known to be in step.
+	// Integrity: replies are released only when the whole batch is known to be in step.
 	Integrity bool
-	// Pushes: something may come that nobody has asked for.
+	// Pushes: the server may send what nobody has asked for.
 	Pushes bool
-	// Yields: before a batch is written, others may run first, to send what goes with it.
+	// Yields: before a batch is written, other goroutines may run, to add their requests.
 	Yields bool
-	// Script: requests may block, so that there are no heartbeats.
+	// Script: requests may block, so there are no heartbeats.
 	Script bool
 
 	// WithConn adds the connection to an error.
 	WithConn func(*errorx.Error) *errorx.Error
 	// Place is where replies come from.
 	Place func() wire.Place
-	// Panicked is told of a function of the user's that has panicked.
+	// Panicked is called when one of the user's functions has panicked.
 	Panicked func(v any, stack []byte)
-	// Measured is told of the round trip of a heartbeat.
+	// Measured is called with the round trip of each heartbeat.
 	Measured func(time.Duration)
 	// Stat, if not nil, makes the statistics of the library's own requests: see queue.Entry.
 	Stat func(*wire.Request) *queue.Stat
-	// ReqStat, if not nil, is told of each answered request that has a Stat: in and out are
-	// the sizes of reply and request in bytes.
+	// ReqStat, if not nil, is called for each answered request that has a Stat. in and out
+	// are the sizes of reply and request in bytes.
 	ReqStat func(st *queue.Stat, res any, in, out int)
 }
 
@@ -59,7 +58,7 @@ type Pipe struct {
 	listen  *time.Timer // calls tellCallers, while anybody has to be told to listen
 }
 
-// New makes a pipe of what enters a queue.
+// New makes a pipe for the requests of a queue.
 func New(q *queue.Queue, o Opts) *Pipe {
 	p := &Pipe{opts: o, queue: q}
 	p.listen = time.AfterFunc(math.MaxInt64, p.tellCallers)
@@ -67,9 +66,9 @@ func New(q *queue.Queue, o Opts) *Pipe {
 	return p
 }
 
-// Enter lets requests into the queue, and sees to their being written, or says why they have
-// not entered. last is the ticket of the last of them: once they are written they may be
-// sent again, so that nobody may look at them.
+// Enter puts requests into the queue and writes them, or has them written. refused says why
+// they have not entered. last is the ticket of the last of them. Once requests are written,
+// their owner may send them again, so nobody may read them afterwards.
 func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
 	to, duty, last, refused := p.queue.Enter(reqs, e)
 	if duty&queue.MustListen != 0 {
@@ -81,7 +80,7 @@ func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, re
 	return last, refused
 }
 
-// tellCallers tells callers that have waited for long to listen to their contexts.
+// tellCallers tells callers that have been waiting for long to listen to their contexts.
 func (p *Pipe) tellCallers() {
 	reads, again := p.queue.Listen()
 	if s := p.Session(); reads && s != nil {
@@ -92,7 +91,7 @@ func (p *Pipe) tellCallers() {
 	}
 }
 
-// SendOwn sends a request of the library's own on a certain session, or not at all.
+// SendOwn sends one of the library's own requests on a certain session, or not at all.
 func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
 	r, _, err := request.Encode(nil, req, false)
 	if err != nil {
@@ -106,5 +105,5 @@ func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
 	}
 }
 
-// Session returns the session, or the last one, or nil if there was none.
+// Session returns the present session, or the last one; nil if there was none.
 func (p *Pipe) Session() *Session { return p.current.Load() }

@@ -15,13 +15,13 @@ import (
 // processes other than the server wait too, one of them may run for a whole time
 // slice, some milliseconds. The time that is lost in this way is bounded.
 const (
-	// slowYield is how long a yield takes at least to count as lost time: the server
-	// takes up to 0.5 ms, other processes 1 to 4 ms.
+	// slowYield is how long a yield must take to count as lost time: the server takes up
+	// to 0.5 ms, other processes 1 to 4 ms.
 	slowYield = time.Millisecond
-	// slowYieldPrice bounds the share of the time that is lost: one in so many. The
-	// server's own long turns, with 1000 goroutines, are as rare.
+	// slowYieldPrice bounds the share of time that is lost: one part in slowYieldPrice.
+	// With 1000 goroutines the server's own long turns are as rare.
 	slowYieldPrice = 16
-	// slowYieldCredit is how much may be lost at once before it counts.
+	// slowYieldCredit is how much time may be lost at once before the bound applies.
 	slowYieldCredit = 10 * time.Millisecond
 )
 
@@ -29,7 +29,7 @@ const (
 type processor struct {
 	local bool // the server shares the machine
 	began time.Time
-	// repaid is when what was lost will be repaid, since began.
+	// repaid is the time, since began, from which on no lost time is left to make up for.
 	repaid atomic.Int64
 }
 
@@ -56,7 +56,7 @@ func (p *processor) may(now time.Duration) bool {
 	return time.Duration(p.repaid.Load())-now <= slowYieldPrice*slowYieldCredit
 }
 
-// account takes into account how long a yield took, and when it ended.
+// account adds a yield that ended at now and took so long.
 func (p *processor) account(now, took time.Duration) {
 	if took < slowYield {
 		return

@@ -2,5 +2,5 @@
 
 package pipe
 
-// schedYield does nothing where it was not measured.
+// schedYield does nothing on systems where its gain was not measured.
 func schedYield() {}

@@ -13,38 +13,37 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// reader resolves futures in the order of the wire. It is used by the holder of
-// the right to read.
+// reader reads replies and resolves the futures of their requests, in order. Only the
+// holder of the right to read uses it.
 type reader struct {
 	s   *Session
 	dec *resp.Decoder
 	// cur is the batch whose answer has begun to come, or nil.
 	cur *queue.Batch
-	// next is the batch to which the next reply is, if that is known: the caller who reads has
-	// written it, by exchange, and nothing else was in flight.
+	// next is the batch that the next reply belongs to, if that is known: the reading caller
+	// has written it by exchange, when nothing else was in flight.
 	next *queue.Batch
-	// retired is a batch that is answered, and is taken out of flight when the right to read
-	// is passed on: that is one turn at the lock for both. Its last reply was the last that
-	// the caller who reads, and is alone, has waited for.
+	// retired is an answered batch that is taken out of flight together with passing on the
+	// right to read, so that the lock is taken once for both. A reading caller that is alone
+	// has waited for its last reply.
 	retired *queue.Batch
-	// until is the number behind that of the last request that the caller who reads waits
+	// until is one more than the number of the last request that the reading caller waits
 	// for; zero if the loop reads.
 	until uint64
-	// deaf: the caller who reads does not heed its context yet.
+	// deaf: the reading caller does not listen to its context yet.
 	deaf bool
-	// held are the replies of cur so far, with Opts.Integrity.
+	// held are the replies to cur that wait for the fence, with Opts.Integrity.
 	held []reply
-	// answered is the sequence number behind that of the last answered request.
+	// answered is one more than the sequence number of the last answered request.
 	answered uint64
 
 	canIdle   bool        // nobody needs to read when nothing is pending
 	idleTimer *time.Timer // stopped, but while the loop waits for the right
 }
 
-// idleMost is how often the loop looks whether anybody reads. A socket on which nobody has
-// read since it looked last is read by the loop: a connection that the server closes is
-// noticed after 10 to 20 ms. A hundred wake-ups a second beside a lone caller are too few to be
-// measured.
+// idleMost is how often the loop checks whether anybody reads. If nobody has read since the
+// last check, the loop reads, so that it takes 10 to 20 ms to notice that the server has closed
+// the connection. A hundred wake-ups a second cost a lone caller nothing that can be measured.
 const idleMost = 10 * time.Millisecond
 
 func newReader(s *Session, canIdle bool) *reader {
@@ -82,8 +81,8 @@ func (r *reader) serve() (interrupted bool) {
 	return false
 }
 
-// passOn passes the right to read on when all that has come is read, and waits
-// until it is the loop's again. It returns false if the session has failed.
+// passOn passes the right to read on when everything that has come is read, and waits
+// until the loop has the right again. It returns false if the session has failed.
 func (r *reader) passOn() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
@@ -112,7 +111,7 @@ func (r *reader) passOn() bool {
 	}
 }
 
-// nextWaits reports whether the next reply, which has come, is for a caller that waits, or
+// nextWaits reports whether the next reply, which has come, is for a waiting caller or for
 // nobody.
 func (r *reader) nextWaits() bool {
 	b, _ := r.current()
@@ -123,8 +122,8 @@ func (r *reader) nextWaits() bool {
 	return ok && (b.Items[next].Caller != nil || b.Items[next].Future == nil)
 }
 
-// current returns the batch to which a reply has begun to come. If none is in flight, why
-// says what that means for the reply.
+// current returns the batch whose reply has begun to come. If none is in flight, why is
+// the error with which the reply ends the session.
 func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
 	switch {
 	case r.cur != nil:
@@ -139,7 +138,7 @@ func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
 
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
-	if len(r.held) == 0 { // else a future has interrupted the release of replies
+	if len(r.held) == 0 { // otherwise a future has interrupted the release of replies
 		r.s.FitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
 			r.s.Fail(redis.AsErrorx(err))
@@ -180,8 +179,8 @@ func (r *reader) answer() bool {
 // replyDecoder is the future of a typed request.
 type replyDecoder = resp.ReplyDecoder
 
-// answerTyped is for a future that reads the reply by itself. It belongs to the
-// reader while it does so, whatever becomes of the session.
+// answerTyped lets a future decode the reply by itself. Meanwhile the future belongs to
+// the reader, whatever happens to the session.
 func (r *reader) answerTyped(b *queue.Batch, next int) bool {
 	if !b.Claim(next) {
 		return false
@@ -196,12 +195,12 @@ func (r *reader) answerTyped(b *queue.Batch, next int) bool {
 	return true
 }
 
-// failTyped ends the session, and the claimed item of index i whose reply could not be
-// read: as leftovers would, which don't know of it.
+// failTyped ends the session, and resolves the claimed item of index i, whose reply could
+// not be read. Leftovers would do the same, but get only unclaimed items.
 func (r *reader) failTyped(b *queue.Batch, i int, err *errorx.Error) {
 	r.s.Fail(err)
 	if err.IsOfType(redis.ErrIO) {
-		err = r.s.unknownError() // why the session has failed, be it by this error or before
+		err = r.s.unknownError() // the reason why the session has failed, which may be an earlier error
 	} else {
 		err = r.s.p.opts.WithConn(err)
 	}
@@ -221,9 +220,10 @@ func (r *reader) resolve(b *queue.Batch, i int, got reply) {
 	r.finish(b, i, got)
 }
 
-// finish resolves the item of index i. The last one of a batch is resolved when the batch
-// is out of flight already, so that a panic leaves nothing half done, unless it is the last that the
-// caller who reads has waited for: that is no function of the user's, and settle ends it.
+// finish resolves the item of index i. The last item of a batch is resolved after the batch was
+// taken out of flight, so that a panic leaves nothing half done. The exception is the last item
+// that a reading caller waits for: its future is the library's own, and settle takes the batch
+// out of flight afterwards.
 func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	it := &b.Items[i]
 	if err, failed := got.res.(*errorx.Error); failed {
@@ -239,7 +239,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 		b.NameElements(i, got.res)
 	}
 	r.answered = max(r.answered, it.Seq+1)
-	fut, n, observed := it.Future, it.N, it.Observed // b is another's when it is retired
+	fut, n, observed := it.Future, it.N, it.Observed // b no longer belongs to the reader once it is retired
 	calls := fut != nil && it.Caller == nil
 	if calls {
 		r.s.calls.Start()

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Resolve resolves a future in another place than the reader. One that panics is reported.
+// Resolve resolves a future outside of the reader. If the future panics, that is reported.
 func (p *Pipe) Resolve(cb redis.Future, res any, n uint64) {
 	if cb == nil {
 		return
@@ -16,14 +16,14 @@ func (p *Pipe) Resolve(cb redis.Future, res any, n uint64) {
 	cb.Resolve(res, n)
 }
 
-// Tell tells of an answered request that has statistics. in and out are the sizes of reply
-// and request in bytes.
+// Tell passes the statistics of an answered request to ReqStat. in and out are the sizes
+// of reply and request in bytes.
 func (p *Pipe) Tell(st *queue.Stat, res any, in, out int) {
 	defer p.recovered()
 	p.opts.ReqStat(st, res, in, out)
 }
 
-// recovered is deferred where a function of the user's may panic.
+// recovered is deferred around the user's functions, which may panic.
 func (p *Pipe) recovered() {
 	if v := recover(); v != nil {
 		p.opts.Panicked(v, debug.Stack())

@@ -13,8 +13,8 @@ import (
 )
 
 // Session is the life of one socket. It fails once, with the first error, and everything
-// else follows from that: the socket is closed, reader and writer come to their ends, and
-// who has started it abandons what is left.
+// else follows from that: the socket is closed, reader and writer end, and whoever has
+// started the session abandons what is left.
 type Session struct {
 	*sock.Socket
 	queue.Session // what the queue knows of it
@@ -34,21 +34,21 @@ type Session struct {
 	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
-	// waits numbers the waits of those who read. An odd one may be interrupted, by whom makes
-	// it even: see interruptibly.
+	// waits numbers the waits for replies. While it is odd, a wait may be interrupted, by
+	// making it even: see interruptibly.
 	waits       atomic.Uint64
 	interrupted chan struct{}
 	// exchanged is the batch that exchange has not written yet.
 	exchanged *queue.Batch
 
 	beats heartbeat
-	// RunID is that of the server process that the session leads to, or empty if that does
-	// not tell; nil until somebody asks.
+	// RunID is the run_id of the server process at the other end, or empty if the server
+	// does not tell it; nil until somebody has asked.
 	RunID atomic.Pointer[string]
 }
 
-// Start begins a session on a socket, with goroutines that read and write. It ends when it
-// has failed; then what is left is to be abandoned.
+// Start begins a session on a socket, with goroutines that read and write. The session
+// ends when it fails; then call Abandon.
 func (p *Pipe) Start(socket *sock.Socket) *Session {
 	s := newSession(p, socket)
 	p.current.Store(s)
@@ -95,7 +95,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	return s
 }
 
-// Err returns with what the session has failed. It may be called when that has happened.
+// Err returns the error that the session has failed with. Call it only after that.
 func (s *Session) Err() *errorx.Error { return s.err }
 
 // Fail ends the session, unless it has ended.
@@ -114,7 +114,7 @@ func (s *Session) failReply(err *errorx.Error) {
 func (s *Session) failOnce(err, badReply *errorx.Error) {
 	s.failure.Do(func() {
 		s.err, s.badReply = err, badReply
-		s.p.queue.Change(queue.Disconnected, nil, err) // before anybody sees it: the next session is not lost
+		s.p.queue.Change(queue.Disconnected, nil, err) // before anybody sees the error, so that it can't be taken for that of the next session
 		close(s.failed)
 		_ = s.Close()
 	})
@@ -129,8 +129,8 @@ func (s *Session) hasFailed() bool {
 	}
 }
 
-// unknownError is what requests get that were written, at least in part, when
-// the session failed.
+// unknownError is the error of requests that were written, at least in part, when the
+// session failed.
 func (s *Session) unknownError() *errorx.Error {
 	if s.err.IsOfType(redis.ErrIO) {
 		return s.p.opts.WithConn(s.err)

@@ -8,10 +8,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// StopWrites has nothing of the users' written from here on, but for what a goroutine is
-// just about to write, if the socket takes that at once. What is not written ends with
-// closed, and what is written only in part is lost with the session. stop returns when
-// nobody writes any more.
+// StopWrites stops the writing of users' requests. A goroutine that is just about to
+// write still does so, if the socket takes the bytes at once. Requests that are not
+// written end with closed; if one is written only in part, the session ends. stop returns
+// when nobody writes any more.
 func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	left, writes := p.queue.Withhold()
 	l := &leftovers{p: p}
@@ -27,12 +27,12 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	}
 }
 
-// tookBack reports whether writes are stopped and nothing is in flight: what a caller was
-// to write has been taken back, so that no reply to it comes.
+// tookBack reports whether writes are stopped and nothing is in flight: the batch that a
+// caller was about to write has been taken back, so no reply will come.
 func (s *Session) tookBack() bool { return s.p.queue.Withheld() && !s.p.queue.InFlight() }
 
-// endWrite returns when nobody has the right to write. Who waits for the socket to take
-// more gives up, which ends the session: see writeOnce.
+// endWrite returns when nobody has the right to write. A writer that waits for the socket
+// to take more gives up, which ends the session: see writeOnce.
 func (s *Session) endWrite() {
 	if err := s.SetWriteDeadline(longAgo); err != nil {
 		s.Fail(redis.ErrIO.Wrap(err, "ending a write"))

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// flush does what the sender of a request has to do. It is not held by a socket
-// that takes no bytes: what can't be written at once is left to the writer.
+// flush does the duty of a request's sender. It never waits for the socket: what can't be
+// written at once is left to the writer goroutine.
 func (s *Session) flush(d queue.Duty) {
 	if d&queue.MustCheck != 0 && !s.connCheck() {
 		return
@@ -34,8 +34,8 @@ func (s *Session) flush(d queue.Duty) {
 	s.processor.yield()
 }
 
-// next returns the batch that is to be written: b, or else the open one, after others have
-// had the chance to send what goes with it. It returns nil if the right to write is lost.
+// next returns the batch that is to be written: b or, if that is nil, the open one, after
+// other goroutines could add their requests. It returns nil if the right to write is lost.
 func (s *Session) next(b *queue.Batch) (_ *queue.Batch, cancelled []queue.Item) {
 	if b != nil {
 		return b, nil
@@ -62,8 +62,8 @@ func (s *Session) writeBatch(b *queue.Batch) {
 	}
 }
 
-// yield lets the goroutines that are about to send do so, where that is worth
-// it. It returns false if one of them has taken over the right to write.
+// yield lets goroutines that are about to send run first, where that pays. It returns
+// false if one of them has taken over the right to write.
 func (s *Session) yield() bool {
 	if !s.p.opts.Yields {
 		return true
@@ -96,9 +96,9 @@ func (s *Session) writeNow(b *queue.Batch) bool {
 	return true
 }
 
-// securedNow is how many bytes a caller writes to a TLS connection by itself, if
-// nothing is in flight: all that was written before has been read then, so that as much
-// as the least send buffer of a system takes does not hold the caller.
+// securedNow is how many bytes a caller writes to a TLS connection by itself, if nothing
+// is in flight. The server has then read all earlier bytes, so even the smallest send
+// buffer of a system takes as many without making the caller wait.
 const securedNow = 4 << 10
 
 // writeLoop is the writer goroutine. It is started with the session, owns what
@@ -142,7 +142,7 @@ func (s *Session) writeBlocking(b *queue.Batch) bool {
 	}
 	n, err := s.writeWaiting(b.Buf[b.Sent:])
 	if err != nil && s.raw == nil {
-		n = len(b.Buf) // how much of it left is anybody's guess
+		n = len(b.Buf) // how much of it was sent is not known
 	}
 	b.Sent += n
 	if err != nil {
@@ -157,9 +157,9 @@ func (s *Session) writeFailed(err error) {
 	s.p.queue.Release()
 }
 
-// writeOnce writes what the socket takes at once. It does not heed the deadline by which
-// StopWrites ends a write that waits: this one does not wait. But it leaves it for one that
-// would wait for the rest.
+// writeOnce writes what the socket takes at once. It ignores the deadline by which
+// StopWrites ends waiting writes, since it does not wait, and leaves that deadline in place
+// for the write of the rest.
 func (s *Session) writeOnce(buf []byte) (n int, err error) {
 	if n, err = s.raw.Write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err

@@ -13,17 +13,18 @@ import (
 )
 
 // Batch is the unit of work: encoded requests and the futures that wait for their replies.
-// It is open, and the queue's, until it is taken. Then Buf is the writer's until that is
-// done, and who reads claims the items one after the other. It is recycled when both are
-// done, or when all of it is withdrawn before it is written.
+// It is open, and belongs to the queue, until it is taken. Then Buf belongs to the writer
+// until that is done, and the goroutine that reads claims the items one after the other.
+// It is recycled when both are done, or when all of it was withdrawn before it was
+// written.
 type Batch struct {
 	Buf   []byte
 	Items []Item
 
 	withdrawn      int  // items to be removed before it is written
-	withdrawnBytes int  // what they take
-	customFutures  bool // has futures whose Cancelled is worth asking
-	own            int  // items that the library puts there for itself
+	withdrawnBytes int  // their size
+	customFutures  bool // has futures that may be cancelled
+	own            int  // items of the library's own
 	plain          bool // has plain items: Buf is kept until they are answered
 	// Refused counts requests that were answered with an error; the reader's.
 	Refused int
@@ -32,12 +33,12 @@ type Batch struct {
 	lastSeq uint64     // of its last request
 	offset  uint64     // bytes that were taken before
 	Fence   peer.Nonce // of the PING that ends it, if the queue is fenced
-	// Blocks is for how long its requests may block, if that matters.
+	// Blocks is how long its requests may block, where that matters.
 	Blocks time.Duration
 	Next   *Batch // in flight
 
 	Sent    int          // bytes that reached the socket; the writer's until it is done
-	claimed atomic.Int64 // items that somebody resolves or has resolved
+	claimed atomic.Int64 // how many items are being or have been resolved
 
 	// Guarded by the queue's lock: the second to finish recycles.
 	written, answered bool
@@ -46,7 +47,7 @@ type Batch struct {
 // Item is one request of a batch.
 type Item struct {
 	Future redis.Future
-	Caller wire.Caller // that waits for it, if any
+	Caller wire.Caller // the caller that waits for it, if any
 	N      uint64
 	Seq    uint64 // the request's number in its queue
 	// Start and end bound the request's bytes in the batch. All requests of a transaction
@@ -59,14 +60,14 @@ type Item struct {
 	// others are named by what has sent them.
 	Plain bool
 	Own   bool // the library has sent it for itself
-	// Multi and Exec are what a transaction begins and ends with. If MULTI is not
-	// answered its future is not resolved: that of EXEC is, for both.
+	// Multi and Exec mark the first and the last item of a transaction. If MULTI is not
+	// answered, its future is not resolved: only that of EXEC is.
 	Multi, Exec bool
 	withdrawn   bool
 	pinned      bool // may not be dropped alone, see pin
 }
 
-// Stat is what statistics of a request need to know of it.
+// Stat is what the statistics of a request need.
 type Stat struct {
 	Req   redis.Request
 	Start time.Time
@@ -90,7 +91,7 @@ func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) 
 	}
 	b.plain = b.plain || r.Plain
 	if r.Caller != nil || fut == nil {
-		return it // a caller that waits takes its request back by itself
+		return it // a caller that waits withdraws its request itself
 	}
 	switch fut.(type) {
 	case redis.FuncFuture, wire.Own: // never cancelled
@@ -100,8 +101,8 @@ func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) 
 	return it
 }
 
-// nextItem adds an item that is zero. It is written in place: a copy of an item that has
-// just been written field by field waits until the processor has stored all of them.
+// nextItem adds an item that is zero, to be filled in place: copying an item that was
+// just filled would wait until the processor has stored its fields.
 func (b *Batch) nextItem() *Item {
 	n := len(b.Items)
 	if n == cap(b.Items) {
@@ -111,16 +112,15 @@ func (b *Batch) nextItem() *Item {
 	return &b.Items[n]
 }
 
-// pin keeps together what was added since m: a transaction, or ASKING and what it
-// is for.
+// pin keeps together the items added since m: a transaction, or ASKING and its request.
 func (b *Batch) pin(m mark) {
 	for i := m.items; i < len(b.Items); i++ {
 		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
 	}
 }
 
-// lastOf returns the sequence number of the last of the requests from item i on
-// that one caller waits for.
+// lastOf returns the sequence number of the last request, from item i on, that the same
+// caller waits for.
 func (b *Batch) lastOf(i int) uint64 {
 	for i+1 < len(b.Items) && b.Items[i+1].Future == b.Items[i].Future {
 		i++
@@ -128,15 +128,15 @@ func (b *Batch) lastOf(i int) uint64 {
 	return b.Items[i].Seq
 }
 
-// reset empties the batch, and leaves it its buffer.
+// reset empties the batch, which keeps its buffer.
 func (b *Batch) reset() {
 	items, buf := b.Items, b.Buf
 	clear(items)
 	*b = Batch{Items: items[:0], Buf: buf}
 }
 
-// Unclaimed returns the index of the oldest item that nobody has claimed. It is not ok
-// if ClaimRest has taken what was left: the session has failed then.
+// Unclaimed returns the index of the oldest unclaimed item. ok is false if ClaimRest has
+// claimed the rest, because the session has failed.
 func (b *Batch) Unclaimed() (i int, ok bool) {
 	i = int(b.claimed.Load())
 	return i, i < len(b.Items)
@@ -189,8 +189,8 @@ func (b *Batch) withdraw(seq uint64) bool {
 // its size: removing them takes a copy of the rest.
 const withdrawnLeast = 64 << 10
 
-// worthCompacting reports whether enough of the batch is withdrawn for a copy of the
-// rest to be worth it: no more bytes are copied than are freed.
+// worthCompacting reports whether enough of the batch is withdrawn to copy the rest: no
+// more bytes are copied than are freed.
 func (b *Batch) worthCompacting() bool {
 	return b.withdrawn == len(b.Items) || b.withdrawnBytes > max(withdrawnLeast, len(b.Buf)/2)
 }
@@ -214,8 +214,8 @@ func (b *Batch) compact() {
 	b.withdrawn, b.withdrawnBytes = 0, 0
 }
 
-// cancelled marks what is cancelled as withdrawn, and returns it. Nothing is marked
-// before all are asked, as a future may end the goroutine.
+// cancelled marks the cancelled items as withdrawn, and returns them. It asks all futures
+// before it marks any, since a future may end the goroutine.
 func (b *Batch) cancelled() (items []Item) {
 	var at []int
 	for i, it := range b.Items {

@@ -2,16 +2,17 @@ package queue
 
 import "github.com/joomcode/errorx"
 
-// Change changes the state: s is set if that is [Connected], and why says what has ended the
-// connection if it is [Disconnected]. A closed queue stays closed. If it returns true, s is
-// to write what is open already: its writer is to be woken, with the right to write.
+// Change changes the state. s is the session if the state is [Connected]; why is the error
+// that has ended the connection if it is [Disconnected]. A closed queue stays closed. If it
+// returns true, there is an open batch already: the caller has to wake the writer of s,
+// which has the right to write.
 func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.state != Closed {
 		q.countChange(to)
 		q.state, q.session, q.why = to, s, why
-		q.reading = readLoop // the loop of a new session begins with it
+		q.reading = readLoop // the loop of a new session starts with the right to read
 		start = s != nil && q.open != nil && !q.writing
 		q.writing = q.writing || start
 	}
@@ -57,7 +58,8 @@ func (q *Queue) AwaitRelease() {
 	q.awaitRelease()
 }
 
-// awaitRelease is AwaitRelease under the lock, which it leaves meanwhile.
+// awaitRelease is AwaitRelease for a caller that has the lock, which it releases while it
+// waits.
 func (q *Queue) awaitRelease() {
 	for q.writing {
 		if q.released == nil {

@@ -7,13 +7,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// searchMost bounds how many batches are looked at for that of a request, so that a
-// frozen server with many requests in flight costs them no more when they time out. A
-// request behind these has been sent for less long than it is said then.
+// searchMost bounds how many batches are searched for a request, so that the search stays
+// short when many requests to a frozen server time out. A request beyond them was sent
+// later than its delay says.
 const searchMost = 1024
 
-// Delay tells package redis where the time of a request has gone. It is not ok for one
-// that was answered.
+// Delay returns the delay of a request; ok is false if it was answered.
 func (q *Queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,7 +47,7 @@ func (q *Queue) openDelay(now time.Duration) (d redis.Delay) {
 	return redis.Delay{Queue: ready - q.opened, Wire: now - ready}
 }
 
-// setAhead sets what is before a request that begins at an offset.
+// setAhead sets the requests and bytes before a request that begins at an offset.
 func (q *Queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	b := q.head
 	if b == nil {
@@ -59,7 +58,7 @@ func (q *Queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	d.AheadBytes = int(begin - min(begin, b.offset+uint64(b.begin(i))))
 }
 
-// overloaded is the delay of the oldest request, for one that is refused.
+// overloaded is the delay of the oldest request, for the error of a refused one.
 func (q *Queue) overloaded() redis.Delay {
 	d := q.head.Delay(timing.Clock())
 	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
@@ -81,8 +80,8 @@ func (q *Queue) LeftDelay(b, oldest *Batch) (d redis.Delay) {
 	return d
 }
 
-// Oldest is what is to be known of the oldest batch in flight, to tell a server that has
-// stopped.
+// Oldest describes the oldest batch in flight, by which a server that has stopped is
+// noticed.
 type Oldest struct {
 	Seq    uint64 // of its first request
 	Taken  time.Time

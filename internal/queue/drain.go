@@ -1,7 +1,7 @@
 package queue
 
-// Drain lets nothing in any more, and returns what is closed when nothing is
-// pending but the library's own.
+// Drain admits no more requests. It returns a channel that is closed when only the
+// library's own requests are pending.
 func (q *Queue) Drain() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -12,8 +12,8 @@ func (q *Queue) Drain() <-chan struct{} {
 	return q.draining
 }
 
-// Left counts the requests that are pending, without the library's own: those that are
-// not sent, and those of which it is not known whether they have run.
+// Left counts the pending requests, without the library's own: those that are not sent,
+// and those that may have run.
 func (q *Queue) Left() (notSent, unknown int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,18 +13,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Entry says how requests enter that are written together.
+// Entry describes requests that enter together.
 type Entry struct {
 	Future redis.Future
-	N      uint64 // of the first; that of MULTI is one less, of EXEC one more than the last
+	N      uint64 // number of the first; MULTI has one less, EXEC one more than the last
 	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
 	Asking, Transaction bool
-	// On, if not nil, is the session on which it is to be written or not at all: what has
-	// entered is resolved when that fails.
+	// On, if not nil, is the only session on which the requests may be written: they are
+	// resolved when it fails.
 	On *Session
 	// Stat, if not nil, makes the statistics of a request, or returns nil.
 	Stat func(*wire.Request) *Stat
-	// Blocks: requests may block, and for how long matters.
+	// Blocks: requests may block, and it matters how long.
 	Blocks bool
 }
 
@@ -35,27 +35,26 @@ func (e *Entry) stat(r *wire.Request) *Stat {
 	return e.Stat(r)
 }
 
-// Duty is what the sender of a request that has entered has to do, and what it has to
-// know for that. It is returned for each request in a register: as a struct it took
-// 20 ns more.
+// Duty is a set of flags: what the sender of a request that has entered has to do, and
+// what it has to know for that. It fits into a register, which is faster than a struct.
 type Duty uint8
 
 // The duties.
 const (
-	MustCheck    Duty = 1 << iota // before it writes: nobody has read since the last reply
+	MustCheck    Duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
 	MustWake                      // pass the right to read to the loop, before it writes
 	MustWrite                     // it has the right to write
 	InFlightNone                  // all that was written before has been read
-	MustListen                    // have Listen called
+	MustListen                    // see to it that Listen is called
 )
 
-// Enter lets requests in: the sender has to do its duty on s. The queue keeps neither reqs nor
-// e. last is the ticket of the last of them: once they are written they may be sent again, so
-// that nobody may look at them.
+// Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
+// keeps neither reqs nor e. last is the ticket of the last request. Once requests are written,
+// their owner may send them again, so nobody may read them afterwards.
 func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last wire.Ticket, refused *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, own := e.Future.(wire.Own) // the library sends it for itself
+	_, own := e.Future.(wire.Own) // one of the library's own
 	if refused = q.admitEntry(reqs, e, own); refused != nil {
 		return nil, 0, last, refused
 	}
@@ -86,7 +85,7 @@ func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry, own bool) *errorx.Err
 		return peer.ErrNotConnected.New("the session has ended")
 	}
 	if len(reqs) == 1 && !q.inTime(reqs[0].Deadline) {
-		q.letIn() // this one may have been let in
+		q.letIn() // this caller may be one of those
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are ahead of this one", q.pending).
 			WithProperty(redis.EKDelay, q.overloaded())
 	}
@@ -148,7 +147,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	}
 	switch {
 	case q.yielding != 0 && q.enough(q.concurrency):
-		q.yielding = 0 // the right to write is taken over
+		q.yielding = 0 // takes over the right to write
 		d = MustWrite
 	case q.writing:
 	case !q.postponable():

@@ -7,21 +7,21 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Callers are told to listen once in listenLeast, or in twice the time that requests take of
-// late if that is longer, up to listenMost: those whose requests have been pending for half of
-// that time.
+// Listen runs at intervals of listenLeast or, if that is longer, of twice the time that
+// requests have taken lately, but at most listenMost. It tells the callers whose requests have
+// been pending for half of the interval.
 const (
 	listenLeast = time.Millisecond
 	listenMost  = 5 * time.Millisecond
 )
 
-// every is how often callers are told now.
+// every is the present interval.
 func (q *Queue) every() time.Duration {
 	return min(max(listenLeast, 2*q.lately), listenMost)
 }
 
-// clock returns the time. While Listen is called again and again it is behind by one turn of
-// that at most: to read it for each request would take longer.
+// clock returns the time. While Listen is called regularly, it may be late by one interval,
+// since reading the clock for each request would take longer.
 func (q *Queue) clock() time.Duration {
 	if !q.due {
 		q.called = timing.Clock()
@@ -29,15 +29,15 @@ func (q *Queue) clock() time.Duration {
 	return max(q.opened, q.called)
 }
 
-// tells decides whether the caller of r, which enters, will be told to listen. One listens at
-// once if its deadline may pass before it would be told, the clock being behind by one turn, or
-// if the network takes so long that most callers would be told.
+// tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
+// caller listens at once if its deadline may pass before it would be told (the clock may be
+// late), or if the network is so slow that most callers would be told.
 func (q *Queue) tells(r *wire.Request) bool {
 	return r.Deaf && q.usual < listenLeast/2 && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= 4*q.every())
 }
 
-// tellLater is called when the caller of a request that enters will be told. It reports whether
-// Listen has to be called for that, by who sends the request.
+// tellLater is called when the caller of an entering request is deaf. It reports whether the
+// sender of the request has to arrange the call of Listen.
 func (q *Queue) tellLater() (first bool) {
 	if q.due {
 		return false
@@ -46,12 +46,13 @@ func (q *Queue) tellLater() (first bool) {
 	return true
 }
 
-// ListenAfter is when Listen is to be called by who has that duty.
+// ListenAfter is the time after which a sender with the duty MustListen has Listen
+// called.
 const ListenAfter = listenLeast
 
-// Listen tells callers to listen whose requests have been pending for long.
-// again is when it has to be called again, if it is not 0. If reads is set, one of them has
-// the right to read: see [Session.Listens].
+// Listen tells callers to listen if their requests have been pending for long. If again is
+// not 0, Listen has to be called again after that time. If reads is set, one of the callers
+// has the right to read: see [Session.Listens].
 func (q *Queue) Listen() (reads bool, again time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

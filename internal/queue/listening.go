@@ -2,18 +2,18 @@ package queue
 
 import "time"
 
-// listening is what is known of callers that have not been told to listen to their contexts:
-// see wire.Caller. All of it is guarded by Queue.mu.
+// listening keeps track of callers that have not been told to listen to their contexts: see
+// wire.Caller. All of it is guarded by Queue.mu.
 type listening struct {
 	due    bool          // somebody calls Listen soon
 	told   uint64        // the callers of requests before it have been told
 	called time.Duration // when Listen was called last, or the clock was read
 }
 
-// tell tells the callers of b that have not been told. It reports whether one of them could not
-// be: it may have the right to read.
+// tell tells the callers of b that have not been told. It reports whether one of them may have
+// the right to read, and so could not be told.
 func (l *listening) tell(b *Batch) (reads bool) {
-	i := max(b.find(l.told), int(b.claimed.Load())-1) // who reads may wait for more of what is claimed
+	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply
 	for ; i < len(b.Items); i++ {
 		if caller := b.Items[i].Caller; caller != nil && !caller.Listen() {
 			reads = true

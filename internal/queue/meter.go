@@ -7,21 +7,20 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// meter is what is measured and counted: for those who decide when a batch is written, for
-// those who ask where the time of a request has gone, and for statistics. All of it is
-// guarded by Queue.mu.
+// meter measures and counts: for the decision when a batch is written, for the delays of
+// requests, and for statistics. All of it is guarded by Queue.mu.
 type meter struct {
 	concurrency int // see policy.go
 	// opened is when the open batch was opened, or the last one, if there is none.
 	opened time.Duration
-	// usual is the least time that a batch was in flight, lately.
+	// usual is the least recent time that a batch was in flight.
 	usual time.Duration
-	// lately is for how long requests have been pending, lately.
+	// lately is how long requests have been pending, on a recent average.
 	lately time.Duration
 	// takenSeq and takenBytes are how many requests and bytes were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
-	// pause is how many batches are not postponed, since postponing has not paid.
+	// pause is how many further batches are not postponed, since postponing has not paid.
 	pause int
 	// row is how many batches were taken since nothing was in flight.
 	row int
@@ -48,7 +47,7 @@ type counters struct {
 	lastRetired                        time.Duration
 }
 
-// take measures and counts a batch that is taken. calls measures what its futures take.
+// take measures and counts a batch that is taken. calls measures the time of its futures.
 func (m *meter) take(b *Batch, calls *timing.Callbacks) {
 	b.Opened, b.Taken = m.opened, timing.Clock()
 	if b.Ready = m.postponed.since; b.Ready == 0 {
@@ -87,8 +86,8 @@ func (m *meter) answered(b *Batch, now time.Duration) {
 	m.stages[redis.StageQueue].Add(d.Queue, n)
 	m.stages[redis.StageWire].Add(d.Wire, n)
 	m.stages[redis.StageReading].Add(d.Reading, n)
-	// The last future of a batch is resolved when the batch is retired, so the time that
-	// one of a user's takes is added afterwards.
+	// The last future of a batch is resolved after the batch is retired, so the time of a
+	// user's future is added later.
 	if last := &b.Items[len(b.Items)-1]; last.Future == nil || last.Caller != nil {
 		m.stages[redis.StageCallback].Add(d.Callback, n)
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Request makes a request of what the plain item of index i was encoded to, so that an
-// error can name it: the caller may have changed its arguments since.
+// Request decodes the request of the plain item of index i, so that an error can name it:
+// the caller may have changed the arguments since.
 func (b *Batch) Request(i int) redis.Request { return RequestOf(b.Bytes(i)) }
 
 // Bytes returns the encoded request of a plain item, as long as it is not answered.
@@ -21,8 +21,8 @@ func RequestOf(encoded []byte) redis.Request {
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
-// NameElements names the requests of a transaction in those of its results that
-// are errors. i is the index of EXEC, and res what it answered.
+// NameElements adds the requests of a transaction to the errors among its results. i is
+// the index of EXEC, res the answer to it.
 func (b *Batch) NameElements(i int, res any) {
 	results, ok := res.([]any)
 	if !ok || len(results) > i {

@@ -14,21 +14,21 @@ func smooth(concurrency, pending int) int {
 // Alone reports whether requests come one at a time.
 func Alone(concurrency int) bool { return concurrency <= 1 }
 
-// crowd is from how many concurrent requests on callers come as a crowd: postponing no longer
-// gathers them by itself, and to wake one after another is what takes the time.
+// crowd is the number of concurrent requests from which on postponing alone no longer gathers
+// them, and most time goes into waking one caller after another.
 const crowd = 24
 
-// worthYielding decides whether a writer lets other goroutines run, once, by
-// runtime.Gosched, before it takes the batch: those that the last replies woke are
-// about to send their next requests. gathered is whether postponing gathers these anyway,
-// unless they are a crowd.
+// worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched)
+// before it takes the batch, because those that the last replies woke are about to send
+// their next requests. gathered is set if postponing gathers these anyway, unless they
+// are a crowd.
 func worthYielding(concurrency int, gathered bool) bool {
 	return concurrency >= crowd || !gathered && !Alone(concurrency)
 }
 
-// burst is how many batches in a row, since nothing was in flight, are written without
-// yielding if postponing has not paid. Who yields for a few others that have something else to
-// do is only delayed by that, unless they keep the connection busy.
+// burst is how many batches, since nothing was in flight, are written without yielding if
+// postponing has not paid: the few other callers then have something else to do, and yielding
+// only delays the writer, unless they keep the connection busy.
 const burst = 8
 
 // worthYieldingAgain decides whether a writer that has yielded does so again, if requests
@@ -38,14 +38,14 @@ func worthYieldingAgain(concurrency int, several bool) bool {
 	return several && concurrency >= crowd
 }
 
-// ExtraReplies reports whether a caller that has read its own reply reads those of
-// others, too, as long as they have come already, before it passes the right to read
-// on. To pass it on for every reply would keep the client busy with one goroutine after
-// another while the server waits for the next batch.
+// ExtraReplies reports whether a caller that has read its own reply also reads those of
+// others that have come already, before it passes the right to read on. Passing the right
+// on for every reply would keep the client busy with waking goroutines while the server
+// waits for the next batch.
 func ExtraReplies(concurrency int) bool { return concurrency >= crowd }
 
-// leastInFlight follows the time that batches are in flight downwards at once and
-// upwards slowly, so that it is what the network and an idle server take.
+// leastInFlight follows the time that batches are in flight, downwards at once and
+// upwards slowly: so it is about the time that the network and an idle server take.
 func leastInFlight(old, latest time.Duration) time.Duration {
 	if old == 0 {
 		return latest
@@ -53,11 +53,10 @@ func leastInFlight(old, latest time.Duration) time.Duration {
 	return min(latest, old+old/64+1)
 }
 
-// inTime decides whether a request can be expected to be answered in the time that it
-// has left. How long the oldest request in flight has waited beyond the usual is what
-// has queued up at the server. At twice the load that can
-// be served the queue grows as fast as it is worked off, so that a request that
-// enters now waits twice as long.
+// inTime decides whether a request is likely to be answered in the time that it has left.
+// The time that the oldest request in flight has waited beyond the usual shows how much
+// has queued up at the server. At twice the load that the server can handle, a request
+// that enters now waits twice as long.
 func inTime(oldest, usual, left time.Duration) bool {
 	queued := oldest - usual
 	return left > usual && (queued < overload || queued <= (left-usual)/2)
@@ -79,7 +78,7 @@ const (
 	enoughBytes = 128 << 10
 )
 
-// enough reports whether a batch does not wait for more.
+// enough reports whether a batch is large enough to be written without waiting for more.
 func enough(items, bytes, concurrency int, several bool) bool {
 	share := concurrency / 2
 	if several {
@@ -88,9 +87,9 @@ func enough(items, bytes, concurrency int, several bool) bool {
 	return bytes >= enoughBytes || items >= min(enoughMost, max(enoughLeast, share))
 }
 
-// postponeMost is the longest round trip for which a batch that has not enough waits
-// for the answer to what is in flight: the callers whom that wakes send what goes with it.
-// It waits for the rest of one round trip at the most.
+// postponeMost is the longest round trip for which a batch that has not enough waits for
+// the answer to what is in flight, so that the callers woken by that can add their
+// requests. It waits for the rest of one round trip at the most.
 const postponeMost = 300 * time.Microsecond
 
 // worthPostponing decides whether a batch that has not enough is written only when nothing is
@@ -100,8 +99,8 @@ func worthPostponing(concurrency int, roundTrip time.Duration) bool {
 	return !Alone(concurrency) && roundTrip <= postponeMost
 }
 
-// hasPaid decides whether it has paid to postpone a batch: whether half of those whom the
-// answer woke have sent what goes with it.
+// hasPaid decides whether postponing a batch has paid: whether at least half of the
+// callers that the answer woke have added a request to it.
 func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 
 // postponePause is how many batches are not postponed after one for which that has not

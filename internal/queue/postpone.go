@@ -6,13 +6,13 @@ package queue
 //   - by the sender whose request gives it enough (see [enough]);
 //   - when nothing is in flight any more: by the next caller that is to read, which gets
 //     both rights;
-//   - by the loop, when that gets the right to read: the future that it is about to
-//     resolve may wait for what a postponed request does.
+//   - by the loop, when it gets the right to read: the future that it is about to resolve
+//     may wait for the effect of a postponed request.
 //
-// If few of those whom the answer woke have sent anything by then, it has not paid, and the
-// next batches are not postponed: the callers have something else to do in between.
+// If few of the callers that the answer woke have sent anything by then, postponing has not
+// paid, and the next batches are not postponed: the callers do something else in between.
 
-// judgePostponing decides whether to postpone the next batches: b is taken.
+// judgePostponing decides, when b is taken, whether to postpone the next batches.
 func (q *Queue) judgePostponing(b *Batch) {
 	switch p := q.postponed; {
 	case p.since == 0:

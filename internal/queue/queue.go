@@ -20,7 +20,8 @@ import (
 type Opts struct {
 	// Ctx is the connection's: nothing enters when it has ended.
 	Ctx context.Context
-	// MaxRequests and MaxBytes bound what is pending, and what is not taken of that.
+	// MaxRequests bounds the pending requests, MaxBytes the bytes of those that are not
+	// taken.
 	MaxRequests, MaxBytes int
 	// Fenced has each batch end with a PING: see [Batch.Fence].
 	Fenced bool
@@ -55,21 +56,21 @@ func New(o Opts) *Queue {
 	return q
 }
 
-// Several says whether those who send through the queue send to other servers, too.
+// Several says whether the queue's callers send to other servers, too.
 func (q *Queue) Several(several bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.several = several
 }
 
-// Load returns how many requests are sent at once, as of late.
+// Load returns how many requests have been concurrent lately.
 func (q *Queue) Load() int { return int(q.load.Load()) }
 
 // Withheld reports whether nothing of the users' is written any more.
 func (q *Queue) Withheld() bool { return q.withheld.Load() }
 
-// gate admits requests as long as there is room, and callers that wait for room in the
-// order in which they came. All of it is guarded by Queue.mu.
+// gate admits requests as long as there is room. Callers that wait for room are admitted
+// in the order in which they came. All of it is guarded by Queue.mu.
 type gate struct {
 	maxRequests, maxBytes int
 
@@ -77,9 +78,10 @@ type gate struct {
 	why   *errorx.Error // what ended the connection, while disconnected
 
 	pending int // requests accepted and not answered
-	own     int // those of pending that the library has put there for itself
+	own     int // how many of pending are the library's own
 	bytes   int // bytes accepted and not taken
-	// lingering are requests that were withdrawn, but are in the open batch yet.
+	// lingering counts requests that were withdrawn, but whose bytes are still in the
+	// open batch.
 	lingering int
 
 	waiting list.List // of waiter, oldest first
@@ -94,8 +96,8 @@ type waiter struct {
 	woken    chan struct{}
 }
 
-// admit returns nil if so many requests may enter, and otherwise the error that they get.
-// More than the bounds may enter if nothing is pending.
+// admit returns nil if so many requests may enter, and otherwise their error. If nothing
+// is pending, more requests than the bound may enter together.
 func (g *gate) admit(requests int) *errorx.Error {
 	switch {
 	case g.state == Closed || g.draining != nil:

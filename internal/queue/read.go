@@ -5,9 +5,10 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// PassRead passes the right to read of a session on. mayIdle is whether nobody needs to have
-// it when nothing is pending, and retired, if not nil, an answered batch that is in flight
-// still. It returns true if the loop has the right, and is to be woken if it was not its own.
+// PassRead passes the right to read of a session on. mayIdle is set if nobody needs the right
+// while nothing is pending; retired, if not nil, is an answered batch that is still in
+// flight. It returns true if the loop gets the right: a caller that passes it on has to wake
+// the loop.
 func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
 	q.mu.Lock()
 	long := retired != nil && q.retire(retired, timing.Clock())
@@ -24,7 +25,7 @@ func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
 	return loop
 }
 
-// LoopReads gives the right to read, which is a caller's, to the loop, which has to be woken.
+// LoopReads gives the right to read from a caller to the loop, which has to be woken.
 func (q *Queue) LoopReads(s *Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -33,8 +34,8 @@ func (q *Queue) LoopReads(s *Session) {
 	}
 }
 
-// offersMost bounds how many requests are looked at for the next to read: so many
-// callers whose contexts have ended are passed over.
+// offersMost bounds how many requests are searched for the next caller that can read:
+// callers whose contexts have ended can't.
 const offersMost = 32
 
 // nextReader returns the next holder of the right to read, and gives it to that one if it
@@ -55,7 +56,7 @@ func (q *Queue) nextReader(s *Session, mayIdle bool) readHolder {
 			offers++
 			it := &b.Items[i]
 			if it.Future == nil {
-				continue // anybody may resolve nothing
+				continue // without a future, anybody may read its reply
 			}
 			if it.Caller == nil {
 				return readLoop
@@ -86,8 +87,8 @@ func (q *Queue) InFlight() bool {
 	return q.head != nil
 }
 
-// TakeRead takes the right to read for the loop, if nobody has had it since it
-// was called last.
+// TakeRead takes the right to read for the loop, if nobody has had the right since the
+// last call of TakeRead.
 func (q *Queue) TakeRead(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// A connection has two rights, each with one holder at a time. They change hands under
-// Queue.mu; the holder acts without the lock, and passes the right on.
+// rights are the two rights of a connection, each with one holder at a time. They change
+// hands under Queue.mu; the holder acts without the lock, and passes the right on.
 //
 // The right to write is the right to take the open batch and write it. It goes to
 // the sender that finds it free, which writes without blocking. What the socket does
@@ -76,15 +76,15 @@ func (r *rights) release() {
 	}
 }
 
-// pass passes the right to write to the writer goroutine, with b, a batch in flight, if that
-// is not nil. It gives the right up if there is nothing to write, neither b nor an open batch,
+// pass passes the right to write to the writer goroutine. b, if not nil, is a batch in flight
+// that is to be written first. It gives the right up if there is neither b nor an open batch,
 // or no session.
 func (r *rights) pass(b *Batch, open bool) {
 	if r.session == nil || b == nil && !open {
 		r.release()
 		return
 	}
-	r.session.Wake <- b // has room: there is one right
+	r.session.Wake <- b // has room, since there is only one such right
 }
 
 // Session is what the queue knows of the socket that it is connected to: to whom the rights
@@ -96,22 +96,22 @@ type Session struct {
 	// is not written, or not whole, or nil for the open batch. It has room for one.
 	Wake chan *Batch
 	// MayPass: callers may read. MayExchange: a caller that has both rights may write and
-	// wait for the reply in one step.
+	// wait for the reply in one step (an exchange).
 	MayPass, MayExchange bool
 	// Calls measures what futures take.
 	Calls *timing.Callbacks
 	// Received returns how many bytes were received.
 	Received func() int64
 
-	// Both: the caller that has been given the right to read has the right to write, too,
-	// and is to use it first. It belongs to the holder of the right to read.
+	// Both: the caller that has the right to read also has the right to write, and has to
+	// use that first. It belongs to the holder of the right to read.
 	Both bool
-	// Listens: the caller that has the right to read is to heed its context from now on, if it
-	// did not. It is written under the lock, and does not outlast the right.
+	// Listens: the caller that has the right to read has to listen to its context from now on.
+	// It is written under the lock, and does not outlast the right.
 	Listens atomic.Bool
-	// first is the batch that the holder of the right to write is to write first: it is in
-	// flight already, and nothing else is. Who takes it out has it: that holder or, under
-	// the lock, who takes it back.
+	// first is the batch that the holder of the right to write has to write first. It is
+	// already in flight, and nothing else is. It belongs to whoever takes it out of here:
+	// that holder or, under the lock, a goroutine that withdraws it.
 	first atomic.Pointer[Batch]
 }
 

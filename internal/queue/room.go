@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Room is room for so many requests of one caller.
+// Room is the room in a queue for so many requests of one caller.
 type Room struct {
 	Queue    *Queue
 	Requests int
@@ -17,7 +17,7 @@ type Room struct {
 var _ wire.CapacityWaiter = Room{}
 
 // AwaitCapacity implements wire.CapacityWaiter. It also returns when the connection is
-// lost: sending again then tells so.
+// lost: sending again then returns that error.
 func (r Room) AwaitCapacity(ctx context.Context) error {
 	q := r.Queue
 	q.mu.Lock()
@@ -35,14 +35,14 @@ func (r Room) AwaitCapacity(ctx context.Context) error {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.waiting.Remove(place)
-		if len(woken) > 0 { // pass on the place that was meant for this caller
+		if len(woken) > 0 { // pass on the room that was meant for this caller
 			q.letIn()
 		}
 		return life.Reason(ctx)
 	}
 }
 
-// Delay tells package redis what is ahead of a request that waits for room.
+// Delay returns the number and size of the requests ahead of one that waits for room.
 func (r Room) Delay(uint64) (d redis.Delay, ok bool) {
 	q := r.Queue
 	q.mu.Lock()

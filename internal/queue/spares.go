@@ -44,7 +44,7 @@ func (s *spares) putBuffer(b *Batch) {
 	b.Buf = nil
 }
 
-// hasRoom takes room for so many bytes, and reports whether there was as much.
+// hasRoom reserves room for so many bytes, and reports whether there was enough.
 func (s *spares) hasRoom(size int) bool {
 	if s.bytes+size > sparesMost {
 		return false
@@ -53,7 +53,7 @@ func (s *spares) hasRoom(size int) bool {
 	return true
 }
 
-// sizeOf returns some number of bytes that a batch takes without its buffer.
+// sizeOf estimates the size of a batch without its buffer, in bytes.
 func sizeOf(b *Batch) int { return 256 + 96*cap(b.Items) }
 
 // trim drops everything if at most a heartbeat was sent since the last trim, and

@@ -16,9 +16,9 @@ import (
 // of it is guarded by Queue.mu.
 type flight struct {
 	open *Batch // nil when empty
-	// asking: a batch that was taken is not in flight yet, since its futures are asked
-	// whether they are cancelled. Until it is, nobody but the loop may get the right to
-	// read: requests behind it come after its users' futures.
+	// asking: a batch was taken and is not in flight yet, since its futures are being
+	// asked whether they are cancelled. Until then only the loop may get the right to
+	// read, because requests after it must not overtake those futures.
 	asking     bool
 	head, tail *Batch
 	seq        uint64 // sequence number of the next request
@@ -49,8 +49,8 @@ func (f *flight) pop() {
 	}
 }
 
-// clearMost is up to how many items a batch is cleared under the lock: a long one takes
-// microseconds, which are worth a second turn at the lock.
+// clearMost is the number of items up to which a batch is cleared under the lock.
+// Clearing a longer one takes microseconds, so the lock is released and taken again.
 const clearMost = 16
 
 // recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
@@ -64,9 +64,9 @@ func (f *flight) recycle(b *Batch) bool {
 	return true
 }
 
-// Take puts the open batch in flight. The caller must have the right to write, which it
-// loses if there is nothing to take: b is nil then. It has to resolve the cancelled items
-// after it has written.
+// Take puts the open batch in flight. The caller must have the right to write. If there
+// is nothing to take, b is nil, and the caller loses the right. It has to resolve the
+// cancelled items after it has written.
 func (q *Queue) Take() (b *Batch, cancelled []Item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -122,7 +122,7 @@ func (q *Queue) ask(b *Batch) (cancelled []Item) {
 	return cancelled
 }
 
-// fly puts a batch in flight.
+// fly puts a batch that was taken in flight.
 func (q *Queue) fly(b *Batch) {
 	var calls *timing.Callbacks
 	if q.session != nil {
@@ -181,9 +181,9 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.state == Closed: // the session is about to be ended
+	case q.state == Closed: // the session is about to end
 		return nil, peer.Closed(q.ctx)
-	case q.session != s || q.head == nil || s.first.Load() != nil: // what is first is not written
+	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch is not written
 		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
 	}
 	q.answerBegins(q.head, timing.Clock())
@@ -206,7 +206,7 @@ func (q *Queue) answerBegins(b *Batch, now time.Duration) {
 func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 	q.mu.Lock()
 	now := timing.Clock()
-	more = more && q.head == b // else it is not from the socket of what is in flight now
+	more = more && q.head == b // otherwise more came from another socket than that of the batches in flight
 	long := q.retire(b, now)
 	if more && q.head != nil {
 		next = q.head

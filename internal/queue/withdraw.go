@@ -15,7 +15,7 @@ func (q *Queue) Withdraw(seq uint64) bool {
 	q.pending--
 	q.lingering++
 	q.notSent++
-	if b.worthCompacting() { // else nothing would bound what piles up
+	if b.worthCompacting() { // otherwise withdrawn bytes would pile up without a bound
 		q.bytes -= len(b.Buf)
 		b.compact()
 		q.bytes += len(b.Buf)
@@ -29,8 +29,9 @@ func (q *Queue) Withdraw(seq uint64) bool {
 	return true
 }
 
-// Withhold lets nothing of the users' in any more, and takes out what nobody has begun to
-// write, oldest first. writes is the session that somebody has the right to write to.
+// Withhold admits no more users' requests, and takes out those that nobody has begun to
+// write, oldest first. writes is the session that somebody has the right to write to, if
+// any.
 func (q *Queue) Withhold() (left *Batch, writes *Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,8 +67,7 @@ func (q *Queue) withdrawFirst(seq uint64) bool {
 	return true
 }
 
-// takeBackFirst takes the batch that is to be written first out of flight again, unless its
-// writer has begun.
+// takeBackFirst takes the first batch out of flight again, unless its writer has begun.
 func (q *Queue) takeBackFirst() *Batch {
 	if q.session == nil {
 		return nil

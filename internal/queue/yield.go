@@ -13,7 +13,7 @@ func (q *Queue) StartYield() (turn uint64) {
 func (q *Queue) yield() (turn uint64) {
 	n := max(q.concurrency, q.pending)
 	q.yielding, q.yieldedWith = 0, 0
-	// If postponing has not paid, callers do something else in between.
+	// If postponing has not paid, the callers do something else in between.
 	gathered := q.gathers() || q.pause > 0 && (q.head == nil || q.row < burst)
 	if worthYielding(n, gathered) && !q.enough(n) {
 		q.turn++
