@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 
+	"github.com/joomcode/redispipe/internal/outgoing"
+	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -21,7 +23,7 @@ import (
 //
 // The function fails, with a [redis.ErrOpts], if s is of another type.
 func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	to, err := serversOf(s)
+	to, err := upstream.Of(s)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
@@ -29,11 +31,8 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 		if err := ctx.Err(); err != nil { // as a dialer of sockets
 			return nil, err
 		}
-		if to.nodes == nil {
-			return newConn(to), nil
-		}
-		if node := to.at(addr); node != nil {
-			return newConn(node), nil
+		if at := to.At(addr); at != nil {
+			return newConn(at), nil
 		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}
@@ -46,10 +45,10 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 //
 // If s is of another type, Read and Write fail with a [redis.ErrOpts].
 func Conn(s redis.Sender) net.Conn {
-	to, err := serversOf(s)
+	to, err := upstream.Of(s)
 	if err != nil {
-		c := newConn(&servers{protocol: 2})
-		c.failed = redis.AsErrorx(err)
+		c := newConn(&upstream.Servers{Terms: outgoing.Terms{Several: true}}) // of no address
+		c.stream.Fail(redis.AsErrorx(err))
 		return c
 	}
 	return newConn(to)

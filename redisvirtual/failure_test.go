@@ -63,22 +63,6 @@ func TestNotSent(t *testing.T) {
 	require.True(t, redis.SafeToRetry(err))
 }
 
-// What was answered makes the end of a connection one after which nothing is to be sent again.
-func TestNotSentBehindAnswer(t *testing.T) {
-	c := newConn(&servers{protocol: 2})
-	f := newFlight(c)
-	_, _ = f.add(), f.add()
-	c.push(f, false)
-	f.Resolve("OK", 0)
-	f.Resolve(redis.ErrContextClosed.New("closed"), 1)
-	got := make([]byte, 5)
-	_, err := io.ReadFull(c, got)
-	require.NoError(t, err)
-	_, err = c.Read(got)
-	require.False(t, retried(err), "%v", err)
-	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err))
-}
-
 // A deadline is that of a socket. Behind it the connection goes on.
 func TestDeadline(t *testing.T) {
 	v := virtual(t)
@@ -99,19 +83,6 @@ func TestDeadline(t *testing.T) {
 	require.NoError(t, v.SetWriteDeadline(time.Unix(1, 0)))
 	_, err = v.Write([]byte(words("PING")))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-}
-
-// A deadline that is set while somebody reads holds for that.
-func TestDeadlineWhileReading(t *testing.T) {
-	v := virtual(t)
-	require.NoError(t, v.SetReadDeadline(time.Time{}))
-	read := make(chan error)
-	go func() {
-		_, err := v.Conn.Read(make([]byte, 1))
-		read <- err
-	}()
-	require.NoError(t, v.SetReadDeadline(time.Now().Add(time.Millisecond)))
-	require.ErrorIs(t, <-read, os.ErrDeadlineExceeded)
 }
 
 // Close ends who reads, and what blocks: the server gives nothing to who has gone.

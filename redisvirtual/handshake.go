@@ -25,7 +25,7 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		c.answer(frames.AppendError(nil, "NOPROTO unsupported protocol version"))
 		return true
 	}
-	if protocol > c.to.protocol {
+	if protocol > c.to.Protocol {
 		// As a server that knows of no other protocol: clients go on without it.
 		c.answer(frames.AppendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
 		return true
@@ -43,11 +43,11 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		}
 	}
 	c.protocol = protocol
-	if protocol != c.to.protocol {
+	if protocol != c.to.Protocol {
 		return c.pass(r)
 	}
 	plain := wire.Request{}
-	c.describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
+	c.to.Describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
 	plain.Shared, plain.Single = command.Allowed, command.Allowed // it changes nothing
 	return c.alone(&plain, false)
 }
@@ -57,21 +57,21 @@ func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, pr
 	if len(args) == 0 {
 		return 0, nil, nil, ""
 	}
-	protocol, err := strconv.Atoi(text(args[0]))
+	protocol, err := strconv.Atoi(incoming.Text(args[0]))
 	if err != nil {
 		return 0, nil, nil, "ERR Protocol version is not an integer or out of range"
 	}
 	for i := 1; i < len(args); i++ {
-		switch word := upper(args[i]); {
+		switch word := incoming.Upper(args[i]); {
 		case word == "AUTH" && i+2 < len(args):
-			cr = &dial.Credentials{Username: text(args[i+1]), Password: text(args[i+2])}
+			cr = &dial.Credentials{Username: incoming.Text(args[i+1]), Password: incoming.Text(args[i+2])}
 			i += 2
 		case word == "SETNAME" && i+1 < len(args):
-			given := text(args[i+1])
+			given := incoming.Text(args[i+1])
 			name = &given
 			i++
 		default:
-			return 0, nil, nil, "ERR Syntax error in HELLO option '" + text(args[i]) + "'"
+			return 0, nil, nil, "ERR Syntax error in HELLO option '" + incoming.Text(args[i]) + "'"
 		}
 	}
 	return protocol, name, cr, ""
@@ -83,9 +83,9 @@ func (c *conn) auth(r *wire.Request) (done bool) {
 	var cr dial.Credentials
 	switch len(args) {
 	case 1:
-		cr.Password = text(args[0])
+		cr.Password = incoming.Text(args[0])
 	case 2:
-		cr.Username, cr.Password = text(args[0]), text(args[1])
+		cr.Username, cr.Password = incoming.Text(args[0]), incoming.Text(args[1])
 	default:
 		return c.passAs("AUTH", r) // for the server's words
 	}
@@ -103,14 +103,14 @@ func (c *conn) auth(r *wire.Request) (done bool) {
 // authenticates reports whether credentials are those of the shared connection. That is not
 // known if somebody has to be asked, unless serve does so.
 func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
-	dialer, err := c.to.dialer()
+	dialer, err := c.to.Dialer()
 	if err != nil {
 		return false, true
 	}
 	if dialer.Provider != nil && !c.served {
 		return false, false
 	}
-	ours, failure := dialer.Ask(c.context())
+	ours, failure := dialer.Ask(c.stream.Context())
 	if failure != nil {
 		return false, true
 	}
@@ -127,7 +127,7 @@ func plain(cr dial.Credentials) dial.Credentials {
 
 // selectDB deals with SELECT.
 func (c *conn) selectDB(r *wire.Request) (done bool) {
-	if args := incoming.Words(r.Buf); len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db) {
+	if args := incoming.Words(r.Buf); len(args) == 1 && incoming.Text(args[0]) == strconv.Itoa(c.to.DB) {
 		c.answer([]byte(frames.OK))
 		return true
 	}
@@ -140,9 +140,9 @@ func (c *conn) client(r *wire.Request) (done, ours bool) {
 	if len(args) == 0 {
 		return false, false
 	}
-	switch sub := upper(args[0]); {
+	switch sub := incoming.Upper(args[0]); {
 	case sub == "SETNAME" && len(args) == 2:
-		if name := text(args[1]); dial.ValidName(name) {
+		if name := incoming.Text(args[1]); dial.ValidName(name) {
 			c.name = name
 			c.answer([]byte(frames.OK))
 		} else {
@@ -155,7 +155,7 @@ func (c *conn) client(r *wire.Request) (done, ours bool) {
 	case sub == "SETINFO" && len(args) == 3:
 		c.answer([]byte(frames.OK))
 	case command.Lookup("CLIENT "+sub) == nil: // it may change what others get, as pushes
-		c.answer(frames.AppendError(nil, "ERR unknown subcommand '"+text(args[0])+"'. Try CLIENT HELP."))
+		c.answer(frames.AppendError(nil, "ERR unknown subcommand '"+incoming.Text(args[0])+"'. Try CLIENT HELP."))
 	default:
 		return false, false
 	}

@@ -5,7 +5,7 @@ package redisvirtual
 // writer any more. It ends when nothing of that kind is left, and with the connection. If a socket
 // of the client's own is all that it is for, Write calls it.
 func (c *conn) serve() {
-	for c.settle() {
+	for c.stream.Settle() {
 		c.mu.Lock()
 		buf := c.in
 		c.mu.Unlock()
@@ -15,7 +15,7 @@ func (c *conn) serve() {
 		if err != nil || c.quit {
 			break
 		}
-		if c.passing {
+		if c.own != nil {
 			c.passOn(len(buf) - len(rest))
 			return
 		}
@@ -24,13 +24,10 @@ func (c *conn) serve() {
 		}
 	}
 	c.leaveSession()
+	c.stream.End() // also if a Write has failed, that nobody called
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.in, c.serving = nil, false
-	if !c.closed && !c.ended && c.failed == nil {
-		c.ended = true // a Write has failed, that nobody called
-		c.wakeReader()
-	}
 }
 
 // idle takes away what was sent, and reports whether Write is the writer again, because serve
@@ -39,7 +36,7 @@ func (c *conn) idle(sent, left int, later bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.in = c.in[sent:]
-	if later || len(c.in) > left || c.closed {
+	if later || len(c.in) > left || c.stream.Closed() {
 		return false
 	}
 	if len(c.in) == 0 {

@@ -2,6 +2,7 @@ package redisvirtual
 
 import (
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/outgoing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -16,15 +17,15 @@ func (c *conn) inSession(name string, r *wire.Request) (done bool) {
 	case name != "WATCH" && name != "UNWATCH" && (r.Shared == command.ChangesSession || r.Shared == command.ChangesProtocol):
 		return c.pass(r)
 	case name == "WATCH" && !c.watching:
-		f := newFlight(c)
-		*f.add() = *r
-		if c.openSession(keysOf(f.reqs), f) {
+		f := c.stream.NewFlight()
+		*f.Add() = *r
+		if c.openSession(keysOf(f.Reqs), f) {
 			c.exchange(f)
 		}
 		return true
 	}
-	f := newFlight(c)
-	*f.add() = *r
+	f := c.stream.NewFlight()
+	*f.Add() = *r
 	c.exchange(f)
 	if name == "UNWATCH" {
 		c.leaveSession()
@@ -42,14 +43,11 @@ func keysOf(reqs []wire.Request) (keys []string) {
 
 // openSession lends a dedicated connection for keys. If there is none, that ends the requests of
 // f.
-func (c *conn) openSession(keys []string, f *flight) bool {
-	session, err := c.to.sender.OpenDedicated(c.context(), keys, nil)
+func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
+	session, err := c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
 	if err != nil {
-		c.push(f, false)
-		for i := range f.reqs {
-			f.Resolve(err, uint64(i))
-		}
-		c.sent(f)
+		f.Push()
+		f.End(0, err)
 		return false
 	}
 	c.mu.Lock()
@@ -59,23 +57,18 @@ func (c *conn) openSession(keys []string, f *flight) bool {
 }
 
 // exchange sends the requests of f in the session, and waits for the replies.
-func (c *conn) exchange(f *flight) {
+func (c *conn) exchange(f *outgoing.Flight) {
 	c.mu.Lock()
 	session := c.session
 	c.mu.Unlock()
-	c.push(f, false)
-	if f.observed != nil {
-		f.AnsweredBy(session.Place())
-	}
+	f.Push()
+	f.AnsweredBy(session.Place())
 	left := 0
-	err := session.Exchange(c.context(), f.reqs, func(i int, res any) {
+	err := session.Exchange(c.stream.Context(), f.Reqs, func(i int, res any) {
 		f.Resolve(res, uint64(i))
 		left = i + 1
 	})
-	for ; err != nil && left < len(f.reqs); left++ {
-		f.Resolve(err, uint64(left))
-	}
-	c.sent(f)
+	f.End(left, err)
 }
 
 // leaveSession gives the dedicated connection back, if there is one.

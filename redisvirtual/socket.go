@@ -38,24 +38,14 @@ func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte)
 	}
 	own, err := open()
 	if err != nil {
-		f := newFlight(c)
-		f.reply()
-		c.push(f, false)
-		f.Resolve(err, 0)
-		c.sent(f)
+		f := c.stream.NewFlight()
+		f.AddReply()
+		f.Push()
+		f.End(0, err)
 		return true
 	}
-	c.mu.Lock()
-	c.own, c.passing = own, true
-	closed := c.closed
-	_ = own.SetReadDeadline(c.readBy)
-	_ = own.SetWriteDeadline(c.writeBy)
-	c.wakeReader()
-	c.mu.Unlock()
-	if closed {
-		_ = own.Close()
-		return true
-	}
+	c.own = own
+	c.stream.Continue(own)
 	if _, err := own.Write(out); err != nil && len(out) > 0 {
 		c.broken(err)
 	}
@@ -90,18 +80,18 @@ func (c *conn) dialAs(name string, r *wire.Request) (net.Conn, error) {
 // open makes a socket, and has greet say on it what is to be said. Close, and the time that
 // connecting may take, bound all of it.
 func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *errorx.Error), greet func(*socket) error) (net.Conn, error) {
-	dialer, err := c.to.dialer()
+	dialer, err := c.to.Dialer()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(c.context(), dialer.Timeout)
+	ctx, cancel := context.WithTimeout(c.stream.Context(), dialer.Timeout)
 	defer cancel()
 	opened, failure := open(dialer, ctx)
 	if failure != nil {
 		return nil, failure
 	}
 	own := opened.Conn
-	s := &socket{Conn: own, dec: opened.Dec, stop: context.AfterFunc(c.to.ctx, func() { _ = own.Close() })}
+	s := &socket{Conn: own, dec: opened.Dec, stop: context.AfterFunc(c.to.Ctx, func() { _ = own.Close() })}
 	over := context.AfterFunc(ctx, func() { _ = own.Close() })
 	if err := greet(s); err != nil || !over() {
 		_ = s.Close()
@@ -117,15 +107,15 @@ func (c *conn) history(greeted string) (out []byte, replies int) {
 		out = frames.AppendWords(out, words)
 		replies++
 	}
-	spoken := c.to.protocol
+	spoken := c.to.Protocol
 	if greeted == "AUTH" {
 		spoken = 2
 	}
 	if c.protocol != spoken && greeted != "HELLO" {
 		say("HELLO", strconv.Itoa(c.protocol))
 	}
-	if greeted != "" && c.to.db != 0 {
-		say("SELECT", strconv.Itoa(c.to.db))
+	if greeted != "" && c.to.DB != 0 {
+		say("SELECT", strconv.Itoa(c.to.DB))
 	}
 	if c.name != "" {
 		say("CLIENT", "SETNAME", c.name)

@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/incoming"
+	"github.com/joomcode/redispipe/internal/outgoing"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
 const (
@@ -74,13 +74,13 @@ func (c *conn) mayQueue(name string, r *wire.Request) bool {
 	switch name {
 	case "SELECT":
 		args := incoming.Words(r.Buf)
-		return len(args) == 1 && text(args[0]) == strconv.Itoa(c.to.db)
+		return len(args) == 1 && incoming.Text(args[0]) == strconv.Itoa(c.to.DB)
 	case "CLIENT":
 		args := incoming.Words(r.Buf)
 		if len(args) == 0 {
 			return true
 		}
-		sub := upper(args[0])
+		sub := incoming.Upper(args[0])
 		return r.Shared == command.Allowed && sub != "SETNAME" && sub != "SETINFO" && command.Lookup("CLIENT "+sub) != nil
 	case "UNWATCH":
 		return true
@@ -91,7 +91,7 @@ func (c *conn) mayQueue(name string, r *wire.Request) bool {
 // exec deals with EXEC.
 func (c *conn) exec() (done bool) {
 	tx := c.tx
-	if (c.watching || c.to.several()) && !c.served {
+	if (c.watching || c.to.Several) && !c.served {
 		return false
 	}
 	if tx.refused {
@@ -102,7 +102,7 @@ func (c *conn) exec() (done bool) {
 		return true
 	}
 	c.tx = nil
-	f := newFlight(c)
+	f := c.stream.NewFlight()
 	c.fill(f, tx)
 	asking := c.asking
 	c.asking = false
@@ -110,8 +110,8 @@ func (c *conn) exec() (done bool) {
 	case c.watching:
 		c.exchange(f)
 		c.leaveSession()
-	case c.to.several():
-		if c.openSession(keysOf(f.reqs[1:len(f.reqs)-1]), f) {
+	case c.to.Several:
+		if c.openSession(keysOf(f.Reqs[1:len(f.Reqs)-1]), f) {
 			c.exchange(f)
 			c.leaveSession()
 		}
@@ -122,10 +122,10 @@ func (c *conn) exec() (done bool) {
 }
 
 // fill makes f the transaction, of whose replies the client gets those that it does not have.
-func (c *conn) fill(f *flight, tx *transaction) {
+func (c *conn) fill(f *outgoing.Flight, tx *transaction) {
 	add := func(buf []byte) {
-		r := f.add()
-		c.describe(r, buf)
+		r := f.Add()
+		c.to.Describe(r, buf)
 		r.Shared, r.Single = command.Allowed, command.Allowed // nothing blocks here
 	}
 	add([]byte(multiRequest))
@@ -135,30 +135,5 @@ func (c *conn) fill(f *flight, tx *transaction) {
 		start = end
 	}
 	add([]byte(execRequest))
-	f.whole, f.told, f.read = true, tx.told > 0, tx.told
+	f.Transaction(tx.told)
 }
-
-// judge judges the reply to EXEC by that to MULTI, which the client was told to be OK. If the server has refused MULTI and all
-// requests behind it, that is the reply; if one of them has run by itself, nobody knows what
-// has.
-func (f *flight) judge(exec *reply, res any) {
-	switch {
-	case exec.lost != nil:
-		return
-	case !exec.framed && res == nil && f.c.to.protocol == 2: // of an array, which clients expect
-		exec.frame = append(exec.frame[:0], "*-1\r\n"...)
-	}
-	multi := &f.replies[0]
-	if !f.told || !refused(multi) {
-		return
-	}
-	for i := range f.replies[:len(f.replies)-1] {
-		if !refused(&f.replies[i]) {
-			exec.lost = redis.ErrTransaction.New("MULTI was refused, and what followed it was not")
-			return
-		}
-	}
-	exec.frame = append(exec.frame[:0], multi.frame...)
-}
-
-func refused(r *reply) bool { return len(r.frame) > 0 && r.frame[0] == '-' }

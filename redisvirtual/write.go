@@ -1,8 +1,6 @@
 package redisvirtual
 
 import (
-	"net"
-
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/incoming"
 )
@@ -15,8 +13,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.mu.Lock()
-	err := c.writable()
-	switch own := c.own; {
+	wanted, err := c.stream.Writable()
+	switch {
 	case err != nil:
 		c.mu.Unlock()
 		return 0, err
@@ -24,11 +22,12 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.in = append(c.in, p...)
 		c.mu.Unlock()
 		return len(p), nil
-	case own != nil:
-		c.mu.Unlock()
-		return own.Write(p)
-	case c.failed != nil: // how the connection ends is known when all replies are
-		c.mu.Unlock()
+	}
+	c.mu.Unlock()
+	switch {
+	case c.own != nil:
+		return c.own.Write(p)
+	case !wanted:
 		return len(p), nil
 	}
 	buf := p
@@ -36,7 +35,6 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.in = append(c.in, p...)
 		buf = c.in
 	}
-	c.mu.Unlock()
 	rest, later, err := c.take(buf)
 	if err != nil {
 		return 0, err
@@ -65,32 +63,19 @@ func (c *conn) keep(rest []byte, later bool) (serves bool) {
 	default:
 		c.in = append([]byte(nil), rest...)
 	}
-	c.serving = later && !c.closed
+	c.serving = later && !c.stream.Closed()
 	return c.serving
-}
-
-// writable returns why nothing can be written.
-func (c *conn) writable() error {
-	switch {
-	case c.closed || c.ended:
-		return net.ErrClosed
-	case c.failed != nil && c.unresolved == 0:
-		return c.failure()
-	case c.passed(c.writeBy):
-		return expired{sent: c.unresolved > 0 || c.head != nil && c.ran}
-	}
-	return nil
 }
 
 // take sends the requests that buf begins with, and returns the rest: a request that is not
 // complete, or if later is set one that serve has to deal with.
 func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
-	for len(buf) > 0 && !c.passing {
+	for len(buf) > 0 && c.own == nil {
 		end, request, problem := c.scan.Next(buf)
 		if problem != incoming.NoProblem {
 			c.tell()
 			c.answer(frames.AppendError(nil, "ERR "+string(problem)))
-			c.end()
+			c.stream.End()
 			buf = nil
 			break
 		}

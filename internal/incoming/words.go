@@ -2,6 +2,7 @@ package incoming
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -27,3 +28,9 @@ func Words(request []byte) []any {
 	}
 	return args
 }
+
+// Text returns a word of [Words].
+func Text(word any) string { return string(word.([]byte)) }
+
+// Upper returns a word of [Words] in upper case.
+func Upper(word any) string { return strings.ToUpper(Text(word)) }

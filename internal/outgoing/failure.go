@@ -1,4 +1,4 @@
-package redisvirtual
+package outgoing
 
 import (
 	"context"

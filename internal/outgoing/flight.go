@@ -1,7 +1,8 @@
-package redisvirtual
+package outgoing
 
 import (
 	"context"
+	"net"
 	"sync"
 
 	"github.com/joomcode/errorx"
@@ -12,29 +13,31 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// flight is what is sent together, and the future of it: the replies in their order. What is
-// answered here is a flight, too, of one reply.
+// Flight is requests that are sent together, and the future of them: the replies in their order.
+// What is answered without a server is a flight, too, of one reply.
 //
-// It is its connection's from push on, which takes it out when all replies are read. Then it
-// goes back to the pool, unless a sender has it still. A flight whose connection is closed
-// meanwhile does not go back.
-type flight struct {
-	c       *conn
-	next    *flight
+// It is the writer's up to Push, which makes it the stream's; from then on the sender has it, too,
+// until End, or until Send has sent the last request. The stream gives it back to the pool when all
+// replies are read and no sender has it. A flight whose stream is closed meanwhile does not go back.
+type Flight struct {
+	// Reqs are the writer's, and the sender's until they are sent.
+	Reqs []wire.Request
+	// Blocks: the context of the stream ends the request. Set before Push.
+	Blocks bool
+
+	to      *Stream
+	next    *Flight
 	replies []reply
 	read    int // replies that are read, and of the next one so many bytes
 	off     int
-	reqs    []wire.Request // the sender's, until it is sent
 	refs    []*wire.Request
 	// whole: the requests are a transaction, of which none is taken out.
 	whole bool
 	// told: the client was told that MULTI is done.
-	told bool
-	// blocks: the context of the connection ends the request.
-	blocks   bool
+	told     bool
 	observed *observed // nil without hooks
 
-	// Guarded by conn.mu.
+	// Guarded by Stream.mu.
 	sending bool                // the sender has it still
 	gone    bool                // it is read, and goes back to the pool when it is sent
 	from    uint64              // the request that is being sent, or the first of them
@@ -42,16 +45,16 @@ type flight struct {
 }
 
 // reply is what a request was answered with. It belongs to whoever resolves it until done is
-// set, and then to the connection.
+// set, and then to the stream.
 type reply struct {
 	frame []byte
 	// framed: frame has the last reply that was read; else the result has it.
 	framed bool
-	done   bool          // guarded by conn.mu
+	done   bool          // guarded by Stream.mu
 	lost   *errorx.Error // there is no reply
 }
 
-var flights = sync.Pool{New: func() any { return new(flight) }}
+var flights = sync.Pool{New: func() any { return new(Flight) }}
 
 // A flight keeps frames of up to so many bytes, and up to so many replies, for its next use: one
 // large reply must not pin its size forever.
@@ -60,15 +63,16 @@ const (
 	repliesKept = 128
 )
 
-func newFlight(c *conn) *flight {
-	f := flights.Get().(*flight)
-	f.c = c
+// NewFlight returns a flight without requests.
+func (s *Stream) NewFlight() *Flight {
+	f := flights.Get().(*Flight)
+	f.to = s
 	return f
 }
 
 // put gives a flight back.
-func (f *flight) put() {
-	replies, reqs, refs := f.replies, f.reqs, f.refs
+func (f *Flight) put() {
+	replies, reqs, refs := f.replies, f.Reqs, f.refs
 	if cap(replies) > repliesKept {
 		replies, reqs, refs = nil, nil, nil
 	}
@@ -81,24 +85,29 @@ func (f *flight) put() {
 		replies[i] = reply{frame: frame[:0]}
 	}
 	clear(reqs)
-	*f = flight{replies: replies[:0], reqs: reqs[:0], refs: refs[:0]}
+	*f = Flight{replies: replies[:0], Reqs: reqs[:0], refs: refs[:0]}
 	flights.Put(f)
 }
 
-// add adds a request, and returns it to be described.
-func (f *flight) add() *wire.Request {
-	n := len(f.reqs)
-	if n < cap(f.reqs) {
-		f.reqs = f.reqs[:n+1]
+// Add adds a request, and returns it to be described.
+func (f *Flight) Add() *wire.Request {
+	n := len(f.Reqs)
+	if n < cap(f.Reqs) {
+		f.Reqs = f.Reqs[:n+1]
 	} else {
-		f.reqs = append(f.reqs, wire.Request{})
+		f.Reqs = append(f.Reqs, wire.Request{})
 	}
-	f.reply()
-	return &f.reqs[n]
+	f.AddReply()
+	return &f.Reqs[n]
 }
 
-// reply adds a reply, which has the frame of an earlier one to write into.
-func (f *flight) reply() *reply {
+// Cut takes the request back that was added last.
+func (f *Flight) Cut() {
+	f.Reqs, f.replies = f.Reqs[:len(f.Reqs)-1], f.replies[:len(f.replies)-1]
+}
+
+// AddReply adds a reply to what is not sent. It has the frame of an earlier one to write into.
+func (f *Flight) AddReply() *reply {
 	n := len(f.replies)
 	if n < cap(f.replies) {
 		f.replies = f.replies[:n+1]
@@ -109,11 +118,11 @@ func (f *flight) reply() *reply {
 }
 
 // inFrame is the result of a reply that is in its frame, and says nothing to a sender.
-var inFrame any = new(flight)
+var inFrame any = new(Flight)
 
 // DecodeReply implements resp.ReplyDecoder. It may be called again, for a request that was sent
 // again.
-func (f *flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
+func (f *Flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	r := &f.replies[n]
 	frame, refused, err := d.AppendFrame(r.frame[:0])
 	r.frame = frame
@@ -124,10 +133,10 @@ func (f *flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 }
 
 // Resolve implements redis.Future.
-func (f *flight) Resolve(res any, n uint64) {
+func (f *Flight) Resolve(res any, n uint64) {
 	r := &f.replies[n]
 	failure := redis.AsErrorx(res)
-	if failure != nil && failure.IsOfType(redis.ErrQueueFull) && f.c.awaitsRoom(f, n, failure) {
+	if failure != nil && failure.IsOfType(redis.ErrQueueFull) && f.awaitsRoom(n, failure) {
 		return
 	}
 	r.framed = res == inFrame
@@ -136,7 +145,7 @@ func (f *flight) Resolve(res any, n uint64) {
 	case failure != nil && !failure.IsOfType(redis.ErrResult):
 		r.frame, r.lost = refusedHere(r.frame[:0], failure)
 	default:
-		r.frame = frames.AppendResult(r.frame[:0], res, f.c.to.protocol)
+		r.frame = frames.AppendResult(r.frame[:0], res, f.to.terms.Protocol)
 	}
 	if f.whole && int(n) == len(f.replies)-1 {
 		f.judge(r, res)
@@ -144,31 +153,26 @@ func (f *flight) Resolve(res any, n uint64) {
 	if f.observed != nil {
 		f.observed.end(int(n), r, failure)
 	}
-	f.c.resolved(f, r, int(n))
+	f.to.resolved(f, r, int(n))
 }
 
 // Cancelled implements redis.Future.
-func (f *flight) Cancelled() error {
-	if f.whole {
-		return nil
+func (f *Flight) Cancelled() error {
+	if !f.whole && f.to.Closed() {
+		return net.ErrClosed
 	}
-	return f.c.gone()
+	return nil
 }
 
 // Context is for wire.ContextOf.
-func (f *flight) Context() context.Context {
-	if f.blocks {
-		return f.c.context()
+func (f *Flight) Context() context.Context {
+	if f.Blocks {
+		return f.to.Context()
 	}
 	return context.Background()
 }
 
 // NamesRequests implements wire.Namer: a client knows what it has asked.
-func (*flight) NamesRequests() {}
+func (*Flight) NamesRequests() {}
 
-var _ resp.ReplyDecoder = (*flight)(nil)
-
-// cut takes the request back that was added last.
-func (f *flight) cut() {
-	f.reqs, f.replies = f.reqs[:len(f.reqs)-1], f.replies[:len(f.replies)-1]
-}
+var _ resp.ReplyDecoder = (*Flight)(nil)

@@ -1,4 +1,4 @@
-package redisvirtual
+package outgoing
 
 import (
 	"slices"
@@ -17,13 +17,18 @@ type observed struct {
 	at    wire.Place
 }
 
+// Hook is a hook around the sender.
+type Hook interface {
+	Observe(a wire.Ask, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at wire.Place))
+}
+
 // observe begins the operations that the requests of f are: one for each, or a transaction.
-func (f *flight) observe(hooks []hook) {
-	f.observed = &observed{ends: make([][]func(any, wire.Place), len(f.reqs))}
-	reqs := make([]redis.Request, len(f.reqs))
-	for i := range f.reqs {
-		f.reqs[i].Observed = f.Observes()
-		reqs[i] = redis.Request{Cmd: f.reqs[i].Cmd, Args: f.reqs[i].Args()}
+func (f *Flight) observe(hooks []Hook) {
+	f.observed = &observed{ends: make([][]func(any, wire.Place), len(f.Reqs))}
+	reqs := make([]redis.Request, len(f.Reqs))
+	for i := range f.Reqs {
+		f.Reqs[i].Observed = f.Observes()
+		reqs[i] = redis.Request{Cmd: f.Reqs[i].Cmd, Args: f.Reqs[i].Args()}
 	}
 	for _, h := range hooks {
 		if f.whole {
@@ -60,15 +65,17 @@ func (o *observed) end(n int, r *reply, refused *errorx.Error) {
 
 // Observes implements wire.Observer. Where the requests of a flight go to different servers, it is
 // not known which has answered which.
-func (f *flight) Observes() bool {
-	return f.observed != nil && (!f.c.to.several() || len(f.reqs) == 1)
+func (f *Flight) Observes() bool {
+	return f.observed != nil && (!f.to.terms.Several || len(f.Reqs) == 1)
 }
 
 // AnsweredBy implements wire.Observer.
-func (f *flight) AnsweredBy(at wire.Place) {
-	f.observed.where.Lock()
-	defer f.observed.where.Unlock()
-	f.observed.at = at
+func (f *Flight) AnsweredBy(at wire.Place) {
+	if o := f.observed; o != nil {
+		o.where.Lock()
+		defer o.where.Unlock()
+		o.at = at
+	}
 }
 
-var _ wire.Observer = (*flight)(nil)
+var _ wire.Observer = (*Flight)(nil)

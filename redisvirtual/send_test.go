@@ -11,6 +11,8 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/outgoing"
+	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -69,7 +71,7 @@ func (halfFull) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
 // A Write for which there is no room in time does not say that nothing was sent, if the first of
 // its requests was.
 func TestQueueFullBehindSent(t *testing.T) {
-	c := newConn(&servers{sender: halfFull{}, protocol: 2})
+	c := newConn(&upstream.Servers{Terms: outgoing.Terms{Protocol: 2, Several: true}, Sender: halfFull{}})
 	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
 	_, err := c.Write([]byte(words("INCR", "a") + words("INCR", "b")))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -94,7 +96,7 @@ func (s *redirecting) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
 // Only the request that is being sent is sent again when there is room in a queue.
 func TestQueueFullElsewhere(t *testing.T) {
 	s := &redirecting{sent: map[uint64]int{}}
-	c := newConn(&servers{sender: s, protocol: 2})
+	c := newConn(&upstream.Servers{Terms: outgoing.Terms{Protocol: 2, Several: true}, Sender: s})
 	_, err := c.Write([]byte(words("INCR", "a") + words("INCR", "b")))
 	require.NoError(t, err)
 	require.Equal(t, map[uint64]int{0: 1, 1: 1}, s.sent)

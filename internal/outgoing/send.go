@@ -1,0 +1,116 @@
+package outgoing
+
+import (
+	"context"
+	"net"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// Push has the client read the replies of f behind those that it is to read already.
+func (f *Flight) Push() {
+	s := f.to
+	if len(f.Reqs) > 0 && len(s.terms.Hooks) > 0 {
+		f.observe(s.terms.Hooks)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unresolved += len(f.replies)
+	f.sending = true
+	s.pushLocked(f)
+}
+
+// Refs returns the requests for those who want their addresses.
+func (f *Flight) Refs() []*wire.Request {
+	for i := range f.Reqs {
+		f.refs = append(f.refs, &f.Reqs[i])
+	}
+	return f.refs
+}
+
+// Send calls send, which sends the requests from one of them on, and again each time there may be
+// room in a queue that was full. Behind the last of them, it ends the sender's part of the flight. If
+// the write deadline passes meanwhile, it ends the stream.
+func (f *Flight) Send(from uint64, last bool, send func()) error {
+	s := f.to
+	if from > 0 {
+		s.mu.Lock()
+		f.from = from
+		s.mu.Unlock()
+	}
+	for {
+		send()
+		s.mu.Lock()
+		room, by := f.room, s.writeBy
+		f.room = nil
+		if room == nil && last {
+			f.sentLocked()
+		}
+		s.mu.Unlock()
+		if room == nil {
+			return nil
+		}
+		ctx, cancel := s.Context(), context.CancelFunc(func() {})
+		if !by.IsZero() {
+			ctx, cancel = context.WithDeadline(ctx, by)
+		}
+		err := room.AwaitCapacity(ctx)
+		cancel()
+		if err != nil {
+			err = f.overdue()
+			f.End(0, nil)
+			return err
+		}
+	}
+}
+
+// End ends the sender's part of a flight. If there is an error, it is why no reply comes from that
+// index on.
+func (f *Flight) End(from int, err error) {
+	for ; err != nil && from < len(f.replies); from++ {
+		f.Resolve(err, uint64(from))
+	}
+	f.to.mu.Lock()
+	defer f.to.mu.Unlock()
+	f.sentLocked()
+}
+
+func (f *Flight) sentLocked() {
+	if f.sending = false; f.gone {
+		f.put()
+	}
+}
+
+// overdue ends the stream of a client for whose Write there was no room in time: nobody knows how
+// much of that was sent.
+func (f *Flight) overdue() error {
+	s := f.to
+	s.mu.Lock()
+	closed := s.closed
+	sent := s.ran || s.unresolved > len(f.replies)-int(f.from)
+	s.mu.Unlock()
+	if closed {
+		return net.ErrClosed
+	}
+	_ = s.Close()
+	return expired{sent: sent}
+}
+
+// awaitsRoom reports whether a request that was refused is to be sent again: not one that was sent
+// before, and refused where it was redirected to.
+func (f *Flight) awaitsRoom(n uint64, full *errorx.Error) bool {
+	room, ok := full.Property(errs.EKCapacity)
+	if !ok {
+		return false
+	}
+	f.to.mu.Lock()
+	defer f.to.mu.Unlock()
+	awaits := f.sending && n >= f.from
+	if awaits {
+		f.room = room.(wire.CapacityWaiter)
+	}
+	return awaits
+}

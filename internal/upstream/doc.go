@@ -1,0 +1,2 @@
+// Package upstream is where the requests of virtual connections go.
+package upstream
