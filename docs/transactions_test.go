@@ -169,6 +169,30 @@ func accepted(t *testing.T, db *redispipe.Client, what, command string, args ...
 	}
 }
 
+// extend gives a lock that the token holds another time to live, in milliseconds, on any server.
+var extend = redis.NewScript(`
+	if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+	return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
+
+func TestExtend(t *testing.T) {
+	db, end := opened()
+	defer end()
+	ctx := t.Context()
+	token := "mine"
+	for holder, want := range map[string]bool{token: true, "another": false} {
+		db.Do(ctx, "SET", "lock", holder)
+
+		held, err := redis.As[bool](extend.Do(ctx, db, []string{"lock"}, token, 10_000))
+
+		if held != want || err != nil {
+			t.Error(held, err)
+		}
+		if ttl := db.Do(ctx, "PTTL", "lock"); (ttl != int64(-1)) != want {
+			t.Error("a lock of", holder, "has", ttl)
+		}
+	}
+}
+
 func TestCompareAndSet(t *testing.T) {
 	db, end := opened()
 	defer end()
