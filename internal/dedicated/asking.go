@@ -9,17 +9,17 @@ import (
 // asking is ASKING, encoded.
 var asking, _ = redis.AppendRequest(nil, redis.Req("ASKING"))
 
-// askLasts is for how long after an ASK requests are sent behind ASKING. An ASK is true
-// only when it is said. If the slot has since moved to the node, away from it, and has
-// begun to move to it again, the node takes a late ASKING for a sign that it has the key,
-// and makes a new one beside the key that is still to come. With a slot that moves to and
-// fro every 60 ms, 200 ms are enough for that.
+// askLasts is how long after an ASK requests are sent after ASKING. An ASK is only true
+// at its time: if the slot has since moved to the node, away again, and is moving to it
+// once more, a late ASKING makes the node create a second key beside the one that is
+// still to come. With a slot that moves back and forth every 60 ms, this happens after
+// 200 ms.
 const askLasts = 50 * time.Millisecond
 
-// askHolds reports whether ASKING may go before a request because of an ASK of that time.
+// askHolds reports whether an ASK of that time still allows ASKING before a request.
 func askHolds(asked time.Time) bool { return time.Since(asked) < askLasts }
 
-// askedNow returns the time of an ASK that is followed at once, or zero if there is none.
+// askedNow returns the present time if an ASK is being followed, and zero otherwise.
 func askedNow(asking bool) (at time.Time) {
 	if asking {
 		at = time.Now()

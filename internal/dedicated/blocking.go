@@ -15,24 +15,24 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// blocking is a blocking command. It waits for a dedicated connection, has that until
-// it is answered, and ends when its caller's context does.
+// blocking is a blocking command. It waits for a dedicated connection, uses that until it
+// is answered, and ends when its caller's context ends.
 type blocking struct {
 	p      *Pool
 	cb     redis.Future
 	n      uint64
 	req    wire.Request // with a Buf of its own
 	out    []byte       // req, after ASKING if asked is set
-	asked  time.Time    // when ASK was said that led here
+	asked  time.Time    // time of the ASK that led here
 	blocks time.Duration
 	stat   any // the owner's
 	ctx    context.Context
 	*timing.Stages
 }
 
-// Block sends a blocking command. Its future is resolved soon after its caller's
-// context has ended, in any case. A caller that would only wait for it runs it here.
-// stat is for [Owner].
+// Block sends a blocking command. Its future is resolved at the latest soon after its
+// caller's context has ended. If the caller would only wait, the command runs in the
+// caller's goroutine. stat is passed to [Owner.Resolve].
 func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, stat any) *errorx.Error {
 	b, err := p.newBlocking(wire.ContextOf(cb), r, askedNow(asking))
 	if err != nil {
@@ -43,9 +43,9 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 	wire.Queued(cb, r.Ticket)
 	t, refused := p.enter()
 	switch {
-	case refused != nil: // with nothing to wait for, as a queue has that is full
+	case refused != nil: // this error can't be waited for, unlike that of a full queue
 		b.resolve(refused, 0)
-	case r.Held: // to pass it on would cost the caller two switches of goroutines
+	case r.Held: // another goroutine would cost the caller two switches
 		b.serve(t)
 	default:
 		go b.serve(t)
@@ -53,8 +53,8 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 	return nil
 }
 
-// newBlocking makes one of a request, which it copies. asked is when ASK was said that led
-// here, or zero.
+// newBlocking makes a blocking command from a request, which it copies. asked is the time of
+// the ASK that led here, or zero.
 func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
 	b := &blocking{p: p, ctx: ctx, Stages: timing.Open(nil), req: *r, asked: asked, blocks: call.BlockTime()}
@@ -70,8 +70,8 @@ func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time
 	return b, nil
 }
 
-// serve runs the request on the connection that it gets, releases that, and resolves the
-// request, in a goroutine of its own, unless the sender would only wait.
+// serve waits for a connection, runs the request on it, releases it, and resolves the
+// request. It runs in a goroutine of its own, unless the sender would only wait.
 func (b *blocking) serve(t *turn) {
 	c, err := b.p.await(b.ctx, t)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *blocking) serve(t *turn) {
 	}
 	asked := false
 	defer func() {
-		if !asked { // by a future that ends the goroutine: it counts as waited for
+		if !asked { // the future has ended the goroutine: it counts as not cancelled
 			go b.serveOn(c)
 		}
 	}()
@@ -95,7 +95,8 @@ func (b *blocking) serve(t *turn) {
 	b.serveOn(c)
 }
 
-// serveOn is serve with what came with the place.
+// serveOn is serve after the place was granted. c is the connection that came with it, if
+// any.
 func (b *blocking) serveOn(c *Conn) {
 	c, err := b.p.ready(b.ctx, c)
 	if err != nil {
@@ -107,12 +108,12 @@ func (b *blocking) serveOn(c *Conn) {
 	if b.req.Observed {
 		wire.AnsweredBy(b.cb, b.p.place(c))
 	}
-	b.p.release(c, alive) // first, so that who sends the next one finds it
+	b.p.release(c, alive) // first, so that the sender of the next command finds it idle
 	b.resolve(res, size)
 }
 
-// perform has the request run on a connection, until its context ends or the pool is
-// drained. alive is whether the connection can be used again.
+// perform runs the request on a connection, until its context ends or the pool is
+// drained. alive is set if the connection can be used again.
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	if b.p.owner.Withheld() || !b.p.begin() {
 		return peer.Closed(b.p.ctx), true
@@ -139,12 +140,12 @@ func (b *blocking) cancelled() bool {
 	return b.ctx.Err() != nil || b.cb != nil && wire.IsCancelled(b.cb)
 }
 
-// unblockedMost bounds how often a command is sent again that somebody else has had
-// unblocked, as a server that changes its role does once.
+// unblockedMost bounds how often a command is sent again after somebody else has
+// unblocked it. A server that changes its role does so once.
 const unblockedMost = 8
 
-// run sends the request and returns what becomes of it. alive is whether the connection
-// can be used again.
+// run sends the request and returns its result. alive is set if the connection can be
+// used again.
 func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
@@ -190,7 +191,8 @@ func (b *blocking) read(c *Conn, asked bool) (any, error) {
 	return c.Dec.Decode()
 }
 
-// lostBehind is with what a connection was lost on which a request ended with res.
+// lostBehind returns the error of a connection that was lost by a request which ended
+// with res.
 func lostBehind(res any) *errorx.Error {
 	err := redis.AsErrorx(res)
 	if err == nil || err.IsOfType(redis.ErrResult) {

@@ -18,16 +18,17 @@ import (
 type Conn struct {
 	*dial.Socket
 	timeout time.Duration // of reads and writes
-	raw     *sock.Raw     // nil where one can't look whether the socket is quiet
+	raw     *sock.Raw     // nil where the socket can't be checked without reading
 	self    identity
 	used    time.Time
-	// generation is the pool's when its credentials were asked for, or updated.
+	// generation is the pool's generation at the time when the connection's credentials
+	// were asked for, or updated.
 	generation uint64
 }
 
-// check returns nil if an idle connection is still one, and nothing has come that nobody
-// asked for. Where one can't look, the server is asked: until ctx is done, for longest at
-// most.
+// check returns nil if an idle connection is still connected, and nothing has come that
+// nobody asked for. Where the socket can't be checked without reading, it sends a PING,
+// and waits until ctx is done, but at most for longest.
 func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	if why := c.quiet(); why != nil || c.raw != nil {
 		return why
@@ -51,7 +52,7 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	return nil
 }
 
-// quiet is check without asking the server. Pushes, which answer no request, are skipped.
+// quiet is check without a PING. It skips pushes, which answer no request.
 func (c *Conn) quiet() error {
 	for {
 		if why := c.nothingCame(); why != peer.ErrUnsolicited {
@@ -72,7 +73,7 @@ func (c *Conn) quiet() error {
 	}
 }
 
-// nothingCame returns ErrUnsolicited if there is something to be read, as far as one can look.
+// nothingCame returns ErrUnsolicited if there is something to read, where that can be checked.
 func (c *Conn) nothingCame() error {
 	switch {
 	case c.Dec.Buffered() > 0:
@@ -83,7 +84,7 @@ func (c *Conn) nothingCame() error {
 	return nil
 }
 
-// ping sends a PING, whose echo is known by the nonce.
+// ping sends a PING with a nonce, by which its echo is recognized.
 func (c *Conn) ping() (peer.Nonce, *errorx.Error) {
 	c.prepare(0)
 	n := peer.NewNonce()
@@ -92,15 +93,16 @@ func (c *Conn) ping() (peer.Nonce, *errorx.Error) {
 	return n, err
 }
 
-// prepare sets the time that the requests which are sent next have: to be written, and to
-// be answered part by part, before which the server may block.
+// prepare sets the time limits of the next requests: for writing them, and for reading
+// each part of the answer. blocks, the time that the server may block before it answers,
+// is added.
 func (c *Conn) prepare(blocks time.Duration) {
 	c.Allow(c.timeout, blocks)
 	_ = c.SetDeadline(time.Time{})
 }
 
-// send writes requests. sent is false if no byte of them was: over TLS, and on what a user's
-// Dialer has made, nobody knows.
+// send writes requests. sent is false if no byte of them was written. Over TLS, and on a
+// connection of a user's Dialer, that is not known.
 func (c *Conn) send(out []byte) (sent bool, err *errorx.Error) {
 	n, failure := c.Write(out)
 	if failure == nil {
@@ -112,7 +114,7 @@ func (c *Conn) send(out []byte) (sent bool, err *errorx.Error) {
 	return true, redis.ErrIO.Wrap(failure, "writing")
 }
 
-// await waits for a reply, and reads before it that to ASKING, if that was sent.
+// await waits for a reply. If ASKING was sent, it first reads the reply to that.
 func (c *Conn) await(t *timing.Stages, asked bool) error {
 	if asked {
 		if _, err := c.Dec.Decode(); err != nil {
@@ -123,9 +125,9 @@ func (c *Conn) await(t *timing.Stages, asked bool) error {
 }
 
 // confirm makes sure that a command which was answered with UNBLOCKED is over. A server
-// that has paused its clients (CLIENT PAUSE, a failover) answers so, and runs the
-// command afterwards. later is what it answers then, if ran: a command that is unblocked
-// once more has not run.
+// whose clients are paused (CLIENT PAUSE, a failover) answers UNBLOCKED and runs the
+// command later. If it ran, later is its answer. A command that is answered with
+// UNBLOCKED again has not run.
 func (c *Conn) confirm() (later any, ran bool, err error) {
 	nonce, failure := c.ping()
 	if failure != nil {
@@ -139,8 +141,8 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 		case nonce.Is(res):
 			return later, ran, nil
 		case peer.PingRefused(res):
-			// Nothing ran. It may be the command that is refused so, and the answer to
-			// PING is still to come: nobody must get that.
+			// Nothing ran. This may be the refusal of the command, with the answer to
+			// PING still to come, which no request may get.
 			_ = c.Close()
 			return later, ran, nil
 		}
@@ -156,8 +158,8 @@ func isUnblocked(res any) bool {
 	return err != nil && strings.HasPrefix(err.Message(), "UNBLOCKED")
 }
 
-// lostError is what a request ends with whose connection was lost. sent is whether any
-// of it may have been.
+// lostError is the error of a request whose connection was lost. sent is set if any of it
+// may have been sent.
 func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error {
 	switch {
 	case !sent && ctx.Err() != nil:

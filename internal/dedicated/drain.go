@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// begin says that a command is about to block, which end takes back. It returns false
-// if none may any more.
+// begin counts a command that is about to block, until end is called. It returns false if
+// the pool is being drained.
 func (p *Pool) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,8 +25,8 @@ func (p *Pool) end() {
 	p.drainedLocked()
 }
 
-// Shut admits nobody any more, refuses those who wait, and has blocking commands unblocked.
-// The channel is closed when nothing blocks.
+// Shut admits no more users, refuses those that wait, and has blocking commands unblocked.
+// The channel is closed when no command blocks.
 func (p *Pool) Shut() <-chan struct{} {
 	p.drain()
 	p.mu.Lock()
@@ -35,8 +35,7 @@ func (p *Pool) Shut() <-chan struct{} {
 	return p.calm
 }
 
-// EndWrites ends the writes on dedicated connections that wait for their sockets to take
-// more.
+// EndWrites ends writes on dedicated connections that wait for their sockets.
 func (p *Pool) EndWrites() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.all))
@@ -46,11 +45,11 @@ func (p *Pool) EndWrites() {
 	}
 }
 
-// Drained returns what is closed when the pool takes nobody any more, and all
-// connections are given back.
+// Drained returns a channel that is closed when the pool is shut and all connections are
+// released.
 func (p *Pool) Drained() <-chan struct{} { return p.empty }
 
-// drainedLocked closes what tells that the pool is drained, as far as it is.
+// drainedLocked closes the channels calm and empty when their conditions hold.
 func (p *Pool) drainedLocked() {
 	if p.ctx.Err() == nil {
 		return
@@ -71,7 +70,7 @@ func closeOnce(ch chan struct{}) {
 	}
 }
 
-// Close closes all connections. Their users find that out.
+// Close closes all connections. Their users notice by the errors.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

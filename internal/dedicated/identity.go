@@ -9,15 +9,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// identity says to which process a socket leads, and as which client that knows it.
+// identity says which server process is at the other end of a socket, and which client id
+// the socket has there.
 type identity struct {
 	server string        // run_id, which each process draws at random
 	client int64         // CLIENT ID
 	err    *errorx.Error // why one of them is not known
 }
 
-// ask lists the steps of a handshake that ask for it. A user need not be allowed
-// to.
+// ask lists the steps of a handshake that ask for it. It does not matter if the user may
+// not call them.
 func (id *identity) ask() []dial.Step {
 	return []dial.Step{
 		{Request: redis.Req("CLIENT", "ID"), Check: func(res any) *errorx.Error {
@@ -54,11 +55,12 @@ func RunID(res any) string {
 	return ""
 }
 
-// refusedForGood reports whether an error is the server's, and no passing one.
+// refusedForGood reports whether the server answered with the error, and will do so
+// again.
 func refusedForGood(err *errorx.Error) bool {
 	return err.IsOfType(redis.ErrResult) && !err.HasTrait(redis.ErrTraitTransient)
 }
 
-// errNotUnblocked: a dedicated connection is not known to be the client that the shared one
-// would name.
+// errNotUnblocked: it is not certain that the client id of a dedicated connection means the
+// same client on the shared one.
 var errNotUnblocked = redis.Errors.NewType("not_unblocked")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// limiter lets one event of a kind pass in a limiterPause, and counts the others: a
-// server that comes and goes must not be told of for each request.
+// limiter lets one event pass per limiterPause, and counts the others, so that a server
+// that comes and goes is not reported for each request.
 type limiter struct {
 	mu   sync.Mutex // guards the rest
 	last time.Time
@@ -15,7 +15,7 @@ type limiter struct {
 
 const limiterPause = time.Second
 
-// pass reports whether an event passes, and how many have not since the last one.
+// pass reports whether an event passes, and how many were left out since the last one.
 func (l *limiter) pass(now time.Time) (more int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

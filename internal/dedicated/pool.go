@@ -14,8 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// unusedMost is for how long a connection may be idle. A queue worker comes back much
-// sooner; what a burst has made is given back to the server after it.
+// unusedMost is how long a connection may be idle. A queue worker uses its connection
+// again much sooner; the connections of a burst are closed after it.
 const unusedMost = time.Minute
 
 // Config says what a pool's connections are for.
@@ -26,26 +26,28 @@ type Config struct {
 	TraceSessions bool
 }
 
-// Pool has the dedicated connections to a server. Whoever wants one enters, awaits a place,
-// with an idle connection or to make one, first come first served, and releases it.
+// Pool has the dedicated connections to a server. A user enters, waits for a place, first
+// come, first served, and releases it. A place comes with an idle connection, or with the
+// right to make one.
 type Pool struct {
 	config   Config
 	dialer   *dial.Dialer
 	owner    Owner
 	counters counters
-	// ctx ends when the pool takes nobody any more, and who blocks is to be unblocked.
+	// ctx ends when the pool admits no more users, and blocking commands are to be
+	// unblocked.
 	ctx   context.Context
 	drain context.CancelFunc
 
 	mu      sync.Mutex // guards the rest
-	places  int        // that are granted: each has a connection, or makes one
-	blocks  int        // commands that block, or may, on connections with a place
+	places  int        // granted: each has a connection, or makes one
+	blocks  int        // commands that block, or may block
 	idle    []*Conn
 	waiting list.List // of *turn
-	refused int       // those who waited, and do not know yet that they get no place
+	refused int       // users that were refused while they waited, and do not know it yet
 	all     map[*Conn]struct{}
-	// generation is how often the credentials have changed, to cr at last: what was
-	// greeted before is not used again, unless it is greeted anew.
+	// generation is how often the credentials have changed; cr are the latest. A
+	// connection of an earlier generation is not used again without a new handshake.
 	generation uint64
 	cr         dial.Credentials
 	sweeper    *time.Timer // runs while connections are idle
@@ -54,14 +56,13 @@ type Pool struct {
 	empty      chan struct{} // closed when the pool is drained and no place is granted
 }
 
-// turn is what somebody has in the pool who wants a connection: a place, or one among those
-// who wait.
+// turn is a user's place in the pool, or in the list of those that wait for one.
 type turn struct {
 	// conn is what came with a place that was granted at once: an idle connection, or nil if
 	// one is to be made.
 	conn *Conn
-	// waiting, of Pool.waiting, is set if it was not granted at once: granted gets what comes
-	// with the place.
+	// waiting, an element of Pool.waiting, is set if the place was not granted at once. Then
+	// granted gets the connection that comes with it.
 	waiting *list.Element
 	granted chan *Conn
 }
@@ -94,8 +95,8 @@ func (p *Pool) enter() (*turn, *errorx.Error) {
 	return t, nil
 }
 
-// await waits until ctx is done for the place of a turn, and returns what comes with it. Who is
-// refused one calls left.
+// await waits for a turn's place until ctx is done, and returns the connection that comes with
+// it, if any. A user that is refused calls left.
 func (p *Pool) await(ctx context.Context, t *turn) (c *Conn, refused *errorx.Error) {
 	if t.waiting == nil {
 		return t.conn, nil
@@ -120,7 +121,7 @@ func (p *Pool) await(ctx context.Context, t *turn) (c *Conn, refused *errorx.Err
 	return nil, refused
 }
 
-// left says that who was refused a place knows it.
+// left is called by a user that was refused a place.
 func (p *Pool) left() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +129,7 @@ func (p *Pool) left() {
 	p.drainedLocked()
 }
 
-// nextIdle takes another idle connection for a place that is granted: nil if there is
+// nextIdle takes another idle connection for a place that is granted; nil if there is
 // none.
 func (p *Pool) nextIdle() *Conn {
 	p.mu.Lock()
@@ -136,8 +137,8 @@ func (p *Pool) nextIdle() *Conn {
 	return p.lastIdleLocked()
 }
 
-// lastIdleLocked takes the idle connection that was used last. Whether it is alive its
-// user finds out.
+// lastIdleLocked takes the idle connection that was used last. Its user has to check
+// whether it is alive.
 func (p *Pool) lastIdleLocked() *Conn {
 	last := len(p.idle) - 1
 	if last < 0 {
@@ -161,15 +162,15 @@ func (p *Pool) made(c *Conn) (open int) {
 	return len(p.all)
 }
 
-// current returns the generation of what is greeted from here on.
+// current returns the generation of handshakes that begin now.
 func (p *Pool) current() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.generation
 }
 
-// update brings a connection that is about to be greeted anew to the present generation,
-// and returns the credentials for that.
+// update sets a connection, before its new handshake, to the present generation, and
+// returns the credentials for that.
 func (p *Pool) update(c *Conn) dial.Credentials {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,8 +181,8 @@ func (p *Pool) update(c *Conn) dial.Credentials {
 	return p.cr
 }
 
-// Outdate has no connection used again that was greeted before: the credentials have
-// changed.
+// Outdate notes new credentials: connections with older ones are not used again without a
+// new handshake.
 func (p *Pool) Outdate(cr dial.Credentials) {
 	p.mu.Lock()
 	p.generation++
@@ -194,9 +195,9 @@ func (p *Pool) Outdate(cr dial.Credentials) {
 	}
 }
 
-// release gives a place back, with its connection if that is as new. It goes to whoever
-// waits for one. A connection that is not as new is closed first, since its place bounds
-// how many there are.
+// release gives a place back, with its connection if that is as new. The place goes to
+// the next user that waits. A connection that is not as new is closed first, since places
+// bound the number of connections.
 func (p *Pool) release(c *Conn, asNew bool) {
 	p.mu.Lock()
 	if c != nil && !(asNew && c.generation == p.generation) {
@@ -245,7 +246,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// drop closes a connection that is not idle. If it has a place, that stays granted.
+// drop closes a connection that is not idle. Its place, if it has one, stays granted.
 func (p *Pool) drop(c *Conn) {
 	p.mu.Lock()
 	delete(p.all, c)
@@ -253,16 +254,16 @@ func (p *Pool) drop(c *Conn) {
 	_ = c.Close()
 }
 
-// Left returns how many have a connection, or make one, or are being refused one, and how
-// many wait.
+// Left returns how many users have a connection, make one, or are being refused one, and
+// how many wait.
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.places + p.refused, p.waiting.Len()
 }
 
-// sizes returns how many connections there are, how many of them nobody uses, and how
-// many wait.
+// sizes returns how many connections there are, how many of them are idle, and how many
+// users wait.
 func (p *Pool) sizes() (open, idle, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// ready makes of what the pool has granted a connection that can be used, until ctx is
-// done. With an error the place goes back to the pool.
+// ready returns a connection that can be used, for a place that the pool has granted: c
+// after a check, or a new one. It gives up when ctx is done. After an error the place
+// goes back to the pool.
 func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 	for c != nil {
 		why := c.check(ctx, p.dialer.Timeout)
@@ -23,7 +24,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		if ctx.Err() == nil {
 			p.noteLost(c, why)
 		}
-		if c.raw == nil { // to ask the next one might take as long as a time-out again
+		if c.raw == nil { // the PING to the next one might time out, too
 			break
 		}
 		c = p.nextIdle()
@@ -37,9 +38,9 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		err *errorx.Error
 	}
 	result := make(chan made)
-	// It goes on without its caller, until the dialer's time-out at the longest, or until
-	// the pool is drained: if each caller dialed anew, those that go soon would overrun a
-	// server that answers slowly.
+	// Dialing goes on without its caller, at most until the dialer's time-out, or until
+	// the pool is drained. If each caller dialed again, callers with short deadlines
+	// would overload a server that answers slowly.
 	go func() {
 		c, err := p.open()
 		select {
@@ -81,14 +82,14 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 	return c, nil
 }
 
-// renew makes a connection as new, with the credentials that it had, or with newer ones
-// that were given to Outdate. If these have expired, the connection is closed, and the
-// next one asks the provider. It ends when the pool is drained.
+// renew makes a connection as new, with its own credentials, or with newer ones that were
+// given to Outdate. If these have expired, the connection is closed, and the next one
+// asks the provider. It gives up when the pool is drained.
 func (p *Pool) renew(c *Conn) bool {
 	return p.dialer.Renew(p.ctx, c.Socket, func() dial.Credentials { return p.update(c) })
 }
 
-// place is where answers on a connection come from.
+// place says where answers on a connection come from.
 func (p *Pool) place(c *Conn) wire.Place {
 	return wire.Place{Address: p.dialer.Address.Text, Peer: sock.Text(c.RemoteAddr())}
 }

@@ -22,19 +22,20 @@ type Session struct {
 	p      *Pool
 	c      *Conn
 	opened string // the stack, with Opts.TraceSessions
-	// lost is with what the connection was lost.
+	// lost is the error that the connection was lost with.
 	lost *errorx.Error
-	// altered: something was sent of which RESET may not undo the effect.
+	// altered: a command was sent whose effect RESET may not undo.
 	altered bool
-	// asked is when ASK led here, or a request after ASKING was last taken: zero if the
-	// node has its slots. multi: a transaction is open, for which the ASKING before MULTI
-	// holds. watches: WATCH was sent after ASKING.
+	// asked is the time of the ASK that led here, or when the node last accepted a
+	// request after ASKING; zero if the node owns the slot. multi: a transaction is open,
+	// and the ASKING before its MULTI is valid for it. watches: WATCH was sent after
+	// ASKING.
 	asked          time.Time
 	multi, watches bool
 }
 
-// Open waits for a connection until ctx is done. The session sends ASKING before its
-// requests, if asking is set, for as long as ASK holds.
+// Open waits for a connection until ctx is done. If asking is set, the session sends
+// ASKING before its requests, for askLasts.
 func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) {
 	asked := askedNow(asking)
 	waiting := timing.Open(nil)
@@ -117,7 +118,7 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 		}
 		each(i, res)
 	}
-	interrupted := !stop() // it is being closed, though all may be answered
+	interrupted := !stop() // the connection is being closed, though all may be answered
 	switch {
 	case err != nil:
 		return s.broken(t.Explain(lostError(ctx, err, sent)))
@@ -127,7 +128,7 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 	return nil
 }
 
-// encode returns what is written for requests, and before which of them is ASKING.
+// encode returns the bytes for requests, and which of them come after ASKING.
 func (s *Session) encode(reqs []wire.Request) (out []byte, asked []bool) {
 	asked = make([]bool, len(reqs))
 	for i := range reqs {
@@ -139,8 +140,9 @@ func (s *Session) encode(reqs []wire.Request) (out []byte, asked []bool) {
 	return out, asked
 }
 
-// asksBefore reports whether ASKING goes before a request. Since WATCH was taken, EXEC runs
-// only what is as it was then: what reads, and a transaction, have the time that they need.
+// asksBefore reports whether ASKING is sent before a request. Once the node has accepted
+// WATCH, EXEC runs only if the keys have not changed, so there is no time limit for reads
+// and for the transaction.
 func (s *Session) asksBefore(r *wire.Request) bool {
 	cmd := strings.ToUpper(r.Cmd)
 	asks := !s.multi && (askHolds(s.asked) || s.watches && (r.ReadOnly || cmd == "MULTI"))
@@ -165,14 +167,14 @@ func (s *Session) block(ctx context.Context, r *wire.Request, each func(int, any
 	}
 	b.req.Typed = false
 	res, alive := b.perform(s.c)
-	each(0, res) // even if the connection was lost behind an element
+	each(0, res) // even if the connection was lost after an element
 	if !alive {
 		_ = s.lose(lostBehind(res))
 	}
 	return nil
 }
 
-// broken is lose of a connection that is to be told of.
+// broken is lose, with a report to the owner.
 func (s *Session) broken(err *errorx.Error) error {
 	s.p.noteLost(s.c, err)
 	return s.lose(err)
@@ -185,9 +187,9 @@ func (s *Session) lose(err *errorx.Error) error {
 	return s.p.owner.WithConn(err)
 }
 
-// alters reports whether RESET may not undo what a request does to its connection:
-// what a server knows that this library does not, and what concerns the client, of
-// which versions of servers reset different parts.
+// alters reports whether RESET may not undo what a request does to its connection. That
+// is so for commands that the table lacks, and for CLIENT commands, since servers differ
+// in what they reset.
 func alters(r *wire.Request) bool {
 	call := command.Of(r.Cmd, r.Args())
 	return call.Info == nil || strings.HasPrefix(call.Name, "CLIENT")
@@ -196,8 +198,8 @@ func alters(r *wire.Request) bool {
 // Place implements wire.Dedicated.
 func (s *Session) Place() wire.Place { return s.p.place(s.c) }
 
-// Release implements wire.Dedicated. The goroutine makes the connection as new, gives
-// it back, and ends.
+// Release implements wire.Dedicated. A goroutine makes the connection as new, releases it
+// to the pool, and ends.
 func (s *Session) Release() {
 	runtime.SetFinalizer(s, nil)
 	if s.lost != nil || s.altered {
@@ -208,7 +210,7 @@ func (s *Session) Release() {
 	go func() { p.release(c, p.renew(c)) }()
 }
 
-// leaked is called when nobody refers to s any more, though it was not released.
+// leaked is called when the garbage collector finds that s was never released.
 func (s *Session) leaked() {
 	p, c, opened := s.p, s.c, s.opened
 	go func() {

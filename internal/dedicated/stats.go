@@ -19,12 +19,12 @@ type Stats struct {
 	NotUnblocked                       uint64
 }
 
-// counters are what Stats is made of, beside the pool.
+// counters has the parts of Stats that the pool itself does not know.
 type counters struct {
 	requests                           [4]atomic.Uint64 // by redis.Outcome
 	connects, disconnects, failedDials atomic.Uint64
 	notUnblocked                       atomic.Uint64
-	// What the owner is told once in a limiterPause.
+	// Events that are reported to the owner at most once per limiterPause.
 	made, lost, failed limiter
 }
 
@@ -44,7 +44,7 @@ func (p *Pool) count(res any, requests int) {
 	p.counters.requests[redis.OutcomeOf(res)].Add(uint64(requests))
 }
 
-// noteMade tells of a connection that was made, as one of so many.
+// noteMade counts and reports a connection that was made; open is how many there are.
 func (p *Pool) noteMade(conn net.Conn, open int) {
 	p.counters.connects.Add(1)
 	if more, ok := p.counters.made.pass(time.Now()); ok {
@@ -52,7 +52,8 @@ func (p *Pool) noteMade(conn net.Conn, open int) {
 	}
 }
 
-// noteLost tells of a connection that was lost, unless that is wanted.
+// noteLost counts and reports a connection that was lost, unless it was closed on
+// purpose.
 func (p *Pool) noteLost(conn net.Conn, err error) {
 	if p.ctx.Err() != nil {
 		return
@@ -63,7 +64,7 @@ func (p *Pool) noteLost(conn net.Conn, err error) {
 	}
 }
 
-// noteFailed tells of an attempt to make a connection that has failed.
+// noteFailed counts and reports a failed attempt to make a connection.
 func (p *Pool) noteFailed(err error) {
 	p.counters.failedDials.Add(1)
 	if more, ok := p.counters.failed.pass(time.Now()); ok {
@@ -71,8 +72,9 @@ func (p *Pool) noteFailed(err error) {
 	}
 }
 
-// noteNotUnblocked tells, once, of a command that could not be unblocked, since the server
-// does not let the user, or is not the shared connection's.
+// noteNotUnblocked counts a command that could not be unblocked, because the user may not
+// do so, or the shared connection leads to another server process. It reports the first
+// one.
 func (p *Pool) noteNotUnblocked(err *errorx.Error) {
 	if p.counters.notUnblocked.Add(1) == 1 {
 		p.owner.Report(NotUnblocked{Error: p.owner.WithConn(err)})

@@ -10,27 +10,26 @@ import (
 )
 
 const (
-	// unblockLeast is for how long an unblocked command may go unanswered after the end
-	// of its caller's context before its connection is closed: the caller has its result
-	// after 50 ms. On loopback 99 of 100 take 0.6 ms, and 6 ms beside 64 goroutines that
-	// send (BenchmarkBlockingCancelled, two cores).
+	// unblockLeast is how long an unblocked command may go unanswered after the end of
+	// its caller's context before its connection is closed, so that the caller has its
+	// result after 50 ms. It is many times what an answer takes on loopback
+	// (BenchmarkBlockingCancelled).
 	unblockLeast = 35 * time.Millisecond
-	// unblockTrips is the same in round trips, where those are long. It takes two: that
-	// of CLIENT UNBLOCK, and that of PING. Where one takes 10 ms, half take 21 ms, and
-	// 99 of 100 take 26 ms.
+	// unblockTrips is the same bound in round trips, for slow networks. Unblocking takes
+	// two: one for CLIENT UNBLOCK, one for PING.
 	unblockTrips = 5
-	// unblockLongest bounds that: a caller that has ended its context does not wait longer
-	// for a server that is farther than any should be.
+	// unblockLongest bounds the time of unblockTrips, so that no caller waits longer after
+	// its context has ended, however far away the server is.
 	unblockLongest = 250 * time.Millisecond
-	// unblockAgain is the first pause after which a command that was not blocked yet
-	// is unblocked again. It doubles.
+	// unblockAgain is the pause before unblocking is tried again for a command that did
+	// not block yet. It doubles each time.
 	unblockAgain = time.Millisecond
 )
 
-// unblock has the server end what a connection blocks on, and waits until answered is
-// closed. If the server can't, or not soon after the end of ctx, it closes the connection,
-// and returns false. A CLIENT UNBLOCK that comes too late has the next command of the
-// connection sent again at worst.
+// unblock makes the server end the command that blocks a connection, and waits until
+// answered is closed. If that fails, or takes too long after the end of ctx, it closes the
+// connection and returns false. A late CLIENT UNBLOCK may hit the connection's next
+// command, which is then sent again.
 func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (alive bool) {
 	ended := ctx.Done()
 	var patience <-chan time.Time
@@ -58,10 +57,10 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 		}
 		failure := redis.AsErrorx(n)
 		switch {
-		case n == int64(1): // the answer comes
+		case n == int64(1): // unblocked: the answer will come
 		case n == serverKnown:
 			ask.Reset(0)
-		case n == int64(0), // the server has not got the command yet, or has answered it
+		case n == int64(0), // the server has not received the command yet, or has answered it
 			failure != nil && failure.IsOfType(redis.ErrQueueFull):
 			ask.Reset(pause)
 			pause = min(2*pause, unblockLeast)
@@ -75,21 +74,21 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 	}
 }
 
-// unblockMost is for how long an unblocked command may go unanswered. Of the round trips
-// that were measured, of which trip is one, the shortest counts: others may have met a
-// server that stalled.
+// unblockMost is how long an unblocked command may go unanswered. It uses the shortest
+// round trip that is known, trip or the owner's, since a longer one may have met a server
+// that stalled.
 func (p *Pool) unblockMost(trip time.Duration) time.Duration {
 	trip = min(trip, p.owner.ShortestTrip())
 	return min(max(unblockLeast, timing.Times(trip, unblockTrips)), unblockLongest)
 }
 
-// serverKnown is the answer of askUnblock when it has found out where the shared connection
-// leads to.
+// serverKnown is the answer of askUnblock when it has found out which server process the
+// shared connection leads to.
 const serverKnown = "the server is known"
 
-// askUnblock asks through the shared connection, if its socket leads to the same process as
-// that of the client. Behind a balancer, or after a restart, it may lead to another, where
-// the id is that of another client.
+// askUnblock sends CLIENT UNBLOCK through the shared connection, if its socket leads to the
+// same process as that of the client. Behind a load balancer, or after a restart, it may
+// lead to another process, where the id belongs to another client.
 func (p *Pool) askUnblock(client identity) <-chan any {
 	reply := make(chan any, 1)
 	if client.err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// refused types an error that the server answered with: what passes by itself
-// is ErrConnSetup, a want of authentication ErrAuth, the rest of type other.
+// refused gives a server's error the right type: ErrConnSetup if it passes by itself,
+// ErrAuth if authentication is missing, and other for the rest.
 func refused(err *errorx.Error, other *errorx.Type) *errorx.Error {
 	if err.HasTrait(redis.ErrTraitTransient) {
 		return ErrConnSetup.Wrap(err, "handshake")
@@ -29,8 +29,8 @@ func checkAuth(res any) *errorx.Error {
 	return expect("AUTH", res, "OK")
 }
 
-// JudgeAuth returns what a server's answer to Auth means; nil is that it takes the
-// credentials, which the error does not show.
+// JudgeAuth returns the error that a server's answer to AUTH means, or nil if the server
+// accepts the credentials. The error does not show them.
 func JudgeAuth(cr Credentials, res any) *errorx.Error { return checkAuth(cr.redact(res)) }
 
 func checkHello(res any) *errorx.Error {
@@ -64,8 +64,8 @@ func checkTracking(res any) *errorx.Error {
 	return expect("CLIENT TRACKING", res, "OK")
 }
 
-// checkPing accepts a user that may not PING, and a server that answers it with
-// the state of its disk: it has understood.
+// checkPing accepts the refusal of a user who may not call PING, and MISCONF, by which
+// the server reports trouble with its disk: in both cases it has understood the command.
 func (c *Config) checkPing(res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
 		if c.Integrity && strings.HasPrefix(err.Message(), "NOPERM") {
@@ -95,7 +95,7 @@ func expect(cmd string, res any, want string) *errorx.Error {
 	return nil
 }
 
-// checkRole accepts a user that may not ask.
+// checkRole accepts any server if the user may not call ROLE.
 func (c *Config) checkRole(res any) *errorx.Error {
 	role, err := ParseRole(res)
 	switch failure := redis.AsErrorx(err); {
@@ -112,10 +112,10 @@ func (c *Config) checkRole(res any) *errorx.Error {
 	}
 }
 
-// reset is the step before all others where there was a handshake already.
+// reset is the first step of a new handshake on a socket that had one before.
 var reset = Step{redis.Req("RESET"), func(res any) *errorx.Error { return expect("RESET", res, "RESET") }}
 
-// Pinging is a step of connections whose user needs the permission to PING.
+// Pinging is a step for connections whose user must be allowed to call PING.
 var Pinging = Step{redis.Req("PING"), func(res any) *errorx.Error {
 	err := redis.AsErrorx(res)
 	if err == nil || peer.Misconf(err) {

@@ -20,19 +20,19 @@ type Config struct {
 	TLSConfig *tls.Config
 	Limits    redis.Limits
 
-	// Provider, if it is not nil, is asked for the credentials of each socket; if it is,
-	// they are Credentials.
+	// Provider, if not nil, is asked for the credentials of each socket; otherwise they
+	// are Credentials.
 	Provider     func(ctx context.Context) (Credentials, error)
 	Credentials  Credentials
 	Protocol, DB int
 	ReadOnly     bool
 	Role         Role
 	Integrity    bool
-	// Tracking has the server tell of changes of the keys that are read on the socket.
+	// Tracking makes the server report changes of the keys that are read on the socket.
 	Tracking     bool
 	ClientName   string
 	NoClientInfo bool
 
-	// Panicked is told of functions of the user's that panic.
+	// Panicked is called when one of the user's functions panics.
 	Panicked func(v any, stack []byte)
 }

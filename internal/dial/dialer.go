@@ -1,5 +1,6 @@
-// Package dial makes sockets that servers have been greeted on, out of an address and a
-// configuration. It knows no connection: its errors are given one by its user.
+// Package dial makes sockets on which the handshake is done, from an address and a
+// configuration. It knows nothing of connections: its caller adds the connection to
+// errors.
 package dial
 
 import (
@@ -27,9 +28,9 @@ func New(ctx context.Context, config Config) *Dialer {
 	return &Dialer{Config: config, ctx: ctx, overdue: overdue{panicked: config.Panicked}}
 }
 
-// Open dials, secures, asks for the credentials and greets. After the steps of every
-// connection it takes those that are given. ctx, Timeout, and the end of the Dialer's
-// context bound all of it, whatever the user's functions do.
+// Open dials, sets up TLS, asks for the credentials, and does the handshake: the steps of
+// every connection, and then the given ones. ctx, Timeout and the Dialer's context bound
+// all of it, whatever the user's functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
 	return d.open(ctx, func(ctx context.Context, s *Socket) (failure *errorx.Error) {
 		defer d.Begin()()
@@ -40,8 +41,8 @@ func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Erro
 	})
 }
 
-// OpenSilent dials and secures, as Open does, and says nothing to the server: for whoever
-// greets it with other credentials.
+// OpenSilent dials and sets up TLS, as Open does, but does no handshake: for callers that
+// do it with other credentials.
 func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
 	return d.open(ctx, func(context.Context, *Socket) *errorx.Error { return nil })
 }
@@ -58,7 +59,7 @@ func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
 	}
 	conn = sock.Wrap(conn) // the Dialer's may be TLS
-	// Closing is what ends a stalled handshake when the context ends.
+	// When the context ends, closing the socket ends a stalled handshake.
 	dialed := conn
 	stop := context.AfterFunc(ctx, func() { _ = dialed.Close() })
 	defer stop()
@@ -80,7 +81,7 @@ func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket
 		}
 		return nil, failure
 	}
-	if !stop() { // or it would be closed later, under whoever uses it
+	if !stop() { // otherwise it would be closed later, while it is in use
 		_ = conn.Close()
 		return nil, ErrDial.Wrap(ctx.Err(), "dialing")
 	}
@@ -111,7 +112,7 @@ func (d *Dialer) connect(ctx context.Context) (net.Conn, error) {
 	return got.conn, got.err
 }
 
-// secure makes TLS of a connection. It does not close that.
+// secure sets up TLS on a connection. It does not close the connection.
 func (d *Dialer) secure(ctx context.Context, conn net.Conn) (net.Conn, *errorx.Error) {
 	secured := tls.Client(conn, tlsConfig(d.TLSConfig, d.Address.host))
 	refused, err := callUntil(ctx, &d.overdue, "a function of Opts.TLSConfig",
@@ -127,8 +128,7 @@ func (d *Dialer) secure(ctx context.Context, conn net.Conn) (net.Conn, *errorx.E
 	return sock.Wrap(secured), nil
 }
 
-// Ask returns what to authenticate with: every socket asks here, and so does who is to
-// authenticate again.
+// Ask returns the credentials, for every new socket and for Reauthenticate.
 func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	if d.Provider == nil {
 		return d.Credentials, nil
@@ -151,11 +151,11 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	return p.cr, nil
 }
 
-// Renew makes a socket as new: RESET, and all of the handshake, with the credentials that
-// are returned once the handshake counts as begun. It reports whether that has worked
-// within Timeout, before the end of ctx; if not, the socket is of no more use.
+// Renew makes a socket as new by RESET and the whole handshake. It calls credentials
+// after the handshake counts as begun. It reports whether that has worked within Timeout
+// and before the end of ctx; if not, the socket can't be used any more.
 func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Credentials) bool {
-	s.Allow(0, 0) // that of the handshake holds
+	s.Allow(0, 0) // the time limit of the handshake applies
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -169,6 +169,6 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 // server has taken or refused them, or will never get them.
 func (d *Dialer) Begin() (over func()) { return d.handshakes.begin() }
 
-// Settle waits until all handshakes are over that have begun, or ctx is done. Timeout
-// bounds each of them.
+// Settle waits until all handshakes that have begun are over, or ctx is done. Timeout
+// bounds each handshake.
 func (d *Dialer) Settle(ctx context.Context) error { return d.handshakes.settle(ctx) }

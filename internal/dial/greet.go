@@ -9,16 +9,17 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Socket is a connection to a server that has been greeted on it. Trip and Credentials
-// are those of its last handshake.
+// Socket is a network connection on which the handshake is done. Trip and Credentials are
+// those of its last handshake.
 type Socket struct {
 	*sock.Socket
 	Trip        time.Duration
 	Credentials Credentials
 }
 
-// greet greets the server: all requests at once, then all answers. It is bounded
-// by closing the socket, and by timeout. Errors do not show the socket's credentials.
+// greet does the handshake: it writes all requests at once, then reads all answers.
+// Closing the socket ends it, and so does timeout. Errors do not show the socket's
+// credentials.
 func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	_ = s.SetDeadline(time.Now().Add(timeout))
 	var out []byte
@@ -56,9 +57,9 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	return nil
 }
 
-// unwritten tells why the handshake could not be written. A server that refuses
-// the client's certificate may have closed the connection by then; its alert is
-// still there to be read.
+// unwritten returns the reason why the handshake could not be written. A server that
+// refuses the client's certificate may have closed the connection by then; its alert can
+// still be read.
 func (s *Socket) unwritten(err error) *errorx.Error {
 	if s.Secured() {
 		if _, readErr := s.Conn.Read(make([]byte, 1)); isAlert(readErr) {

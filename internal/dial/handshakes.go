@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// handshakes are those under way, each from before it asks for its credentials until the
-// server has taken them: so whoever has new credentials finds every socket that may come
-// to have older ones.
+// handshakes are the handshakes under way. Each is counted from before it asks for its
+// credentials until the server has accepted them, so that Reauthenticate can wait for all
+// that may still use older ones.
 type handshakes struct {
 	mu       sync.Mutex // guards the rest
 	underway map[chan struct{}]struct{}

@@ -10,7 +10,7 @@ import (
 
 // overdueMost bounds the calls of the user's functions that go on although nobody waits
 // for them any more: a function that never returns must not cost a goroutine for each
-// attempt to connect. Functions that heed their contexts are never overdue for long.
+// attempt to connect. Functions that respect their contexts are not overdue for long.
 const overdueMost = 16
 
 // overdue counts those calls of a Dialer. Each has a goroutine, which ends as soon as the
@@ -20,8 +20,9 @@ type overdue struct {
 	panicked func(v any, stack []byte)
 }
 
-// callUntil calls f, a function of the user's that has a name, until ctx is done. f may
-// also panic, or end its goroutine. What it returns after ctx is done goes to late.
+// callUntil calls f, one of the user's functions, and waits for it until ctx is done;
+// name is for the error. f may also panic, or end its goroutine. A value that it returns
+// later is passed to late.
 func callUntil[T any](ctx context.Context, o *overdue, name string, f func() T, late func(T)) (v T, err error) {
 	if n := o.calls.Load(); n >= overdueMost {
 		return v, fmt.Errorf("%d calls of functions such as %s have not returned", n, name)

@@ -14,7 +14,7 @@ type Step struct {
 	Check   func(res any) *errorx.Error
 }
 
-// steps lists what is to be said to a new connection, in order.
+// steps lists the requests of the handshake, in order.
 func (c *Config) steps(cr Credentials) []Step {
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
@@ -40,7 +40,7 @@ func (c *Config) steps(cr Credentials) []Step {
 	if c.Tracking {
 		add(checkTracking, redis.Req("CLIENT TRACKING", "ON"))
 	}
-	// Names come last: what stands in the way of all requests shows before.
+	// Names come last, so that an error which would stop all requests is found first.
 	if c.ClientName != "" {
 		add(checkName, redis.Req("CLIENT SETNAME", c.ClientName))
 	}

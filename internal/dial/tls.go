@@ -23,8 +23,8 @@ func tlsConfig(given *tls.Config, host string) *tls.Config {
 	return config
 }
 
-// tlsError tells a refusal, which stays, from a network that fails during the
-// handshake.
+// tlsError distinguishes a refusal, which is permanent, from a network that fails during
+// the handshake.
 func tlsError(err error) *errorx.Error {
 	var (
 		verification *tls.CertificateVerificationError
