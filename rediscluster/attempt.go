@@ -16,17 +16,16 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// attempt is a single request: the future that a connection sees. It keeps the
-// request encoded, so that it can be sent again. It is recycled when the request
-// is resolved.
+// attempt is a single request that may be sent several times, and its future on each
+// connection. It keeps the request encoded. It is recycled when the request is resolved.
 type attempt struct {
 	retrier
 	wire.Passed
 	n   uint64
 	req wire.Request
 	buf []byte // the attempt's own; req.Buf is in it
-	// named is set if the attempt adds the request to errors. Package redis does
-	// it for the requests that it sends.
+	// named is set if the attempt has to add the request to errors. For its own requests
+	// package redis does that.
 	named bool
 }
 
@@ -116,7 +115,7 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
 		if a.spec.blocks && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
-			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked meanwhile, and failed anew
+			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked since, so this failure counts as the first
 		}
 		a.handleError(a, redis.AsErrorx(err))
 		return
@@ -124,7 +123,7 @@ func (a *attempt) Resolve(res any, _ uint64) {
 	a.finish(res)
 }
 
-// manyTries is longer than all tries take of a request that does not block.
+// manyTries is longer than all tries of a request that does not block.
 const manyTries = 10 * topology.MaxElapsed
 
 // DecodeReply implements resp.ReplyDecoder, for requests whose future does.

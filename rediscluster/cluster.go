@@ -123,7 +123,8 @@ func checkAddrs(addrs []string) error {
 }
 
 // Close ends the cluster. Requests that are not written end with
-// [redis.ErrContextClosed], those in flight with [redis.ErrIO]. It does not wait.
+// [redis.ErrContextClosed], not sent; those in flight end with [redis.ErrIO], and may
+// have run. It does not wait.
 func (c *Cluster) Close() {
 	c.draining.Store(true)
 	c.closed.Store(true)
@@ -152,7 +153,7 @@ func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{na
 // options.
 func (c *Cluster) GoString() string { return c.String() }
 
-// ForceReloading makes the topology be read again soon. It does not wait.
+// ForceReloading asks for the topology to be read again soon. It does not wait.
 func (c *Cluster) ForceReloading() { c.refresher.force() }
 
 // SetLatencyOrientedRR changes Opts.LatencyOrientedRR, with the next refresh.
@@ -164,9 +165,9 @@ func (c *Cluster) SetLatencyOrientedRR(v bool) {
 // SetForceMinLatencyReplica changes Opts.ForceMinLatencyReplica.
 func (c *Cluster) SetForceMinLatencyReplica(v bool) { c.rules.Soonest.Store(v) }
 
-// askTimeout bounds how long nodes are waited for that are asked for slots.
+// askTimeout bounds how long the cluster waits for nodes that it has asked for slots.
 func (c *Cluster) askTimeout() time.Duration {
-	// What redisconn takes IOTimeout to be if it is not set.
+	// The default of redisconn.Opts.IOTimeout.
 	const ioTimeout = time.Second
 	if c.opts.HostOpts.IOTimeout > 0 {
 		return c.opts.HostOpts.IOTimeout
@@ -196,21 +197,20 @@ func (c *Cluster) report(event LogEvent) {
 	})
 }
 
-// call calls what is the user's, and reports whether it has returned: it may panic, or
-// end its goroutine.
+// call calls one of the user's functions, and reports whether it has returned: it may
+// panic, or end its goroutine.
 func (c *Cluster) call(f func()) (returned bool) {
 	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
 }
 
-// recovered reports a panic of what is the user's, in a goroutine that is the
-// cluster's.
+// recovered reports a panic of one of the user's functions in a goroutine of the cluster.
 func (c *Cluster) recovered() {
 	if v := recover(); v != nil {
 		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
 	}
 }
 
-// userSeed is a seed of the user's. If it panics, that is reported, and it draws 0.
+// userSeed is a user's seed. If it panics, that is reported, and the number is 0.
 type userSeed struct {
 	c *Cluster
 	RoundRobinSeed

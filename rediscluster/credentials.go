@@ -11,10 +11,10 @@ import (
 
 // Reauthenticate calls [redisconn.Connection.Reauthenticate] of all connections to all
 // nodes at once; each calls HostOpts.CredentialsProvider for itself. It returns nil when
-// all that are connected have confirmed, and at least one was; the others ask the provider
-// when they connect. Otherwise it returns one of the errors; the other connections use
-// the new credentials then. Calling it again is safe. Each failure is reported by a
-// [LogHostEvent] with a [redisconn.LogAuthFailed].
+// all connected ones have confirmed, and there was at least one; the others ask the
+// provider when they connect. Otherwise it returns one of the errors, while connections
+// that have confirmed use the new credentials. A retry is safe. Each failure is reported
+// by a [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())

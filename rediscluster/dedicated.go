@@ -15,10 +15,10 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// OpenDedicated implements wire.Inner: it opens a connection of a session's own to the master
-// of keys. If there is none, it waits and tries again as a request does. last is the error that
-// ended the session's connection before: the topology is read again then. Not so after ASK:
-// the slot has not changed its master.
+// OpenDedicated implements wire.Inner: it opens a connection for a user's session to the master
+// of keys. If that is not connected, it waits and tries again as a request does. last is the
+// error that ended the session's last connection. After such an error the topology is read
+// again, except after ASK, when the slot still has its master.
 func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
 	reqs := make([]*wire.Request, len(keys))
 	for i, key := range keys {
@@ -40,10 +40,11 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 	return s, nil
 }
 
-// sessionConn is a session's own connection. What its retrier sends, and sends again, is the
-// wish to open one. It follows redirects as long as the session has had no other answer: until
-// then the connection has no state, such as WATCH, that would be lost. Later redirects are
-// results like others.
+// sessionConn is the connection of a user's session. Its retrier chooses the node, and after a
+// failure another one, as it does for requests; but instead of sending anything, it reports
+// the choice. sessionConn follows redirects until the session has had another answer: so long
+// the connection has no state, such as WATCH, that would be lost. Later redirects are results
+// like any other.
 type sessionConn struct {
 	retrier
 	wire.Dedicated
@@ -52,8 +53,8 @@ type sessionConn struct {
 	hasState bool            // there was an answer that is no redirect
 }
 
-// choice is the node, by its shared connection, to which one is to be opened, or why there is
-// none.
+// choice is the shared connection to the node on which a dedicated one is to be opened, or
+// the reason why there is none.
 type choice struct {
 	node   *redisconn.Connection
 	asking bool
@@ -121,7 +122,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each fu
 		if moved != nil && err == nil {
 			s.handleError(s, moved)
 			if to := <-s.chosen; to.err == nil {
-				s.Dedicated.Release() // first: who keeps one and waits for another can wait forever
+				s.Dedicated.Release() // first, since sessions that keep a connection while they wait for another may block each other forever
 				if err := s.open(to); err != nil {
 					return err
 				}
@@ -138,16 +139,15 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each fu
 	return s.Dedicated.Exchange(ctx, reqs, told)
 }
 
-// note has the topology read again, if a result says that it has changed.
+// note asks for a refresh, if a result says that the topology has changed.
 func (s *sessionConn) note(res any) {
 	if err, failed := res.(*errorx.Error); failed {
 		s.learn(topology.Redirect(err, topology.Tries{}, false, s.c.limits))
 	}
 }
 
-// redirectOf returns the first redirect that requests were answered with, if none of
-// them has run or changed its connection: a transaction that MULTI has begun has not if
-// EXEC failed.
+// redirectOf returns the first redirect among the results, if no request has run or
+// changed the state of the connection. A transaction has not run if its EXEC failed.
 func redirectOf(reqs []wire.Request, results []any) (moved *errorx.Error) {
 	last := len(reqs) - 1
 	transaction := strings.EqualFold(reqs[0].Cmd, "MULTI") && strings.EqualFold(reqs[last].Cmd, "EXEC") &&

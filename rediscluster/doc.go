@@ -15,14 +15,13 @@
 //	                  ▲                           └► redirect ► decision
 //	                  └──────────────── retrier ◄──────────────────┘
 //
-// An attempt keeps the request encoded, so that it can be sent again. Routing
-// reads the topology, an immutable snapshot behind an atomic pointer, without a
-// lock or a map. After an error a pure function (redirect) decides what to do,
-// and the retrier does it, for single requests and transactions alike. The
-// refresher is the only goroutine that replaces the topology: every
-// Opts.CheckInterval, and soon after a redirect or a lost connection, it asks the
-// nodes. If their answers contradict each other, the greater configuration epoch
-// wins.
+// An attempt keeps the request encoded, so that it can be sent again. Routing reads the
+// topology, an immutable snapshot behind an atomic pointer, without a lock or a map.
+// After an error a pure function (redirect) decides what to do, and the retrier does it,
+// for single requests and transactions alike. The refresher is the only goroutine that
+// replaces the topology: every Opts.CheckInterval, and soon after a redirect or a lost
+// connection, it asks the nodes. If their answers contradict each other, the one with the
+// greater configuration epoch counts.
 //
 // # What is sent again
 //
@@ -89,10 +88,10 @@ package rediscluster
 // One function decides what to do after an error (topology.Redirect: error, tries so far,
 // whether it is idempotent, limits → decision). One place does it (retrier.go) for
 // everything that can be sent again: single requests (attempt), parts of SendMany,
-// transactions. All of them stay encoded. retrier.enter lets them in: each is counted,
-// from then until it is resolved, before it looks whether Shutdown has begun. If one
-// attempt ended unknown, a later not sent does not make the request not sent. Credentials
-// go to nodes that the topology names, and never to an address that only a redirect named.
+// transactions. All of them stay encoded. retrier.enter counts each of them, until it is
+// resolved, before it checks whether Shutdown has begun. If one attempt ended as unknown,
+// the request does not end as not sent, even if a later attempt does. Credentials go to
+// nodes that the topology names, and never to an address that only a redirect named.
 //
 // Layouts come from a source (source.go): the nodes of a cluster (nodesource.go),
 // sentinels (sentinel.go), or the servers of a list (replicated.go). The refresher asks
@@ -127,10 +126,10 @@ package rediscluster
 // the time are walked again, on the node that has them then, and only their keys are
 // returned.
 //
-// In a cluster a session's connection is a sessionConn, and what the retrier sends for it
-// is the wish to open one, so sessions wait for a node as requests do. It follows
-// redirects until a request is answered otherwise, since until then the connection has no
-// state that could be lost. After a later redirect Watch begins anew.
+// In a cluster the connection of a user's session is a sessionConn, whose node the
+// retrier chooses, so sessions wait for a node as requests do. It follows redirects until
+// a request gets another answer, since until then the connection has no state that could
+// be lost. After a later redirect Watch begins again.
 //
-// CLUSTER SLOTS and CLUSTER NODES are asked, not CLUSTER SHARDS, which tells neither epochs
-// nor migrations.
+// Nodes are asked CLUSTER SLOTS and CLUSTER NODES, not CLUSTER SHARDS, which has neither
+// epochs nor migrations.

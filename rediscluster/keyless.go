@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Commands without keys go to any master, but for those of which one master's
-// answer, or effect, is a part of what was meant.
+// Why some commands without keys are not sent to just any master: the answer, or effect,
+// of a single master would be only a part of what the user wants.
 const (
 	hintEach = "it concerns every shard: use DoEachShard, or EachShard"
 	hintScan = "use Scanner, which walks every shard"

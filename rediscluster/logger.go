@@ -57,8 +57,8 @@ type LogInitialNodeSkipped struct {
 	Error   error
 }
 
-// LogSentinelFailed: a sentinel can't be asked, which is said once until it can be
-// again, or sentinels have begun to disagree. What was known before stays in use.
+// LogSentinelFailed: a sentinel can't be asked any more (reported once, until it answers
+// again), or sentinels have begun to disagree. The last known topology stays in use.
 type LogSentinelFailed struct {
 	Address string
 	Error   error
@@ -70,13 +70,13 @@ type LogContextClosed struct {
 }
 
 // LogContextOutlived: the context of the constructor, which has a deadline, has ended. The
-// cluster goes on, until Close: such a context bounds the making only.
+// cluster lives on until Close, since such a context bounds only the constructor.
 type LogContextOutlived struct {
 	Error error // why the context has ended
 }
 
-// LogFuturePanic: a future, or another function of the user's, such as the logger or the
-// WeightProvider, panicked. At most one request is concerned, or one refresh.
+// LogFuturePanic: a future or another of the user's functions, such as the logger or the
+// WeightProvider, panicked. At most one request, or one refresh, is affected.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack

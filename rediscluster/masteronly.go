@@ -8,9 +8,10 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// masterOnly are the slots that are read from their masters only, which operators note
-// under [redisclusterutil.MasterOnlyKey]. The master that has the key is asked for them
-// beside its layout, unless it has said that the user has no right to read it.
+// masterOnly are the slots that are read only from their masters, as operators have
+// listed them under [redisclusterutil.MasterOnlyKey]. The master that has the key is
+// asked for them in each refresh, unless it has answered that the user may not read the
+// key.
 type masterOnly struct {
 	slots   map[uint16]struct{}
 	refused *route.Node

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// newNode makes a node and has its connections dialed.
+// newNode makes a node and begins to dial its connections.
 func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	n := c.rules.NewNode(addr, replica, c.userZone(addr))
 	opts := c.opts.HostOpts
@@ -20,7 +20,7 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	opts.TLSConfig = tlsFor(opts, hostname)
 	for i := range c.opts.ConnsPerHost {
 		if addr == "" {
-			break // in the place of a master that there is not
+			break // stands for a master that does not exist
 		}
 		l := route.NewLink(n)
 		opts.Logger = hostLogger{c, l}
@@ -67,7 +67,7 @@ func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	return config
 }
 
-// userZone is what Opts.ZoneOf says, empty if it is not set or does not return.
+// userZone returns the result of Opts.ZoneOf; empty if that is not set, or panics.
 func (c *Cluster) userZone(addr string) (zone string) {
 	if c.opts.ZoneOf == nil || c.opts.Zone == "" {
 		return ""
@@ -76,7 +76,7 @@ func (c *Cluster) userZone(addr string) (zone string) {
 	return zone
 }
 
-// userWeight is what the WeightProvider says, 1 if it says nothing or does not return.
+// userWeight returns the weight of the WeightProvider; 1 if that has none, or panics.
 func (c *Cluster) userWeight(n *route.Node) (weight uint64) {
 	weight = 1
 	provider := c.opts.WeightProvider
@@ -109,7 +109,7 @@ func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent)
 			return // all connections have the same options
 		}
 	}
-	if h.link.Note(conn, event) { // first, so that who sees the event sees its effect
+	if h.link.Note(conn, event) { // first, so that whoever gets the event also sees its effect
 		c.ForceReloading()
 	}
 	c.report(LogHostEvent{Conn: conn, Event: event})

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// nodeSource is the source of a topology that the nodes of a cluster tell.
+// nodeSource is the source whose topology comes from the nodes of a cluster.
 type nodeSource struct {
 	c          *Cluster
 	seeds      []string
@@ -26,13 +26,14 @@ type nodeSource struct {
 // NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots; one
 // answer is enough.
 //
-// If ctx has a deadline, it bounds NewCluster only, however it ends, and the cluster lives until
-// Close. If it has none, the cluster lives until Close, or until ctx is cancelled.
+// If ctx has a deadline, ctx bounds only NewCluster, and the cluster lives until Close, even if
+// ctx is cancelled. If ctx has no deadline, the cluster lives until Close, or until ctx is
+// cancelled.
 //
-// If none answers, the error is that of the last one, or one that will not pass by
-// itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure).
-// Addresses that can't be used are reported by [LogInitialNodeSkipped]. One that may be a
-// URL, with a password, is an [ErrAddressHostname], which does not show it.
+// If none answers, the error is that of the last one or, if there is one, an error that
+// will not pass by itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS
+// failure). Addresses that can't be used are reported by [LogInitialNodeSkipped]. One
+// that may be a URL, with a password, is an [ErrAddressHostname], which does not show it.
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	opts.Addrs = nil // it is for NewReplicated
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
@@ -70,18 +71,18 @@ func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 	return l
 }
 
-// askAtMost bounds how many nodes are asked at once. Most clusters are asked in
-// whole: only the two masters of a migration know of it.
+// askAtMost bounds how many nodes are asked at once. It is large enough to ask all nodes
+// of most clusters, since only the two masters of a migration know of it.
 const askAtMost = 16
 
-// askNodes asks connected nodes what they think, those that answer in time.
+// askNodes asks connected nodes, and returns the views of those that answer in time.
 func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 	t := s.c.topology.Load()
 	nodes := slices.Clone(t.Nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	// Masters know their own slots best, and first.
 	sort.SliceStable(nodes, func(i, j int) bool { return !nodes[i].Replica && nodes[j].Replica })
-	// Room for all, so that answers which come too late hold nobody.
+	// Room for all, so that answers which come too late block nobody.
 	answers := make(chan func() bool, 1+len(nodes)+askAtMost)
 	others := t.AskReplicas(func() { answers <- func() bool { return false } })
 	if s.masterOnly.ask(t, answers) {
@@ -128,8 +129,9 @@ func askView(l *route.Link, answered func(topology.View, error)) {
 // news implements source: nodes have to be asked.
 func (s *nodeSource) news() <-chan struct{} { return nil }
 
-// probe implements source: it asks one master, and reports whether it knows other masters than the
-// topology has. Others learn of a new one within milliseconds, by the cluster's bus.
+// probe implements source: it asks one master, and reports whether that knows other masters
+// than the topology has. One is enough, since masters learn of a new one within milliseconds,
+// by the cluster's bus.
 func (s *nodeSource) probe() (news bool) {
 	t := s.c.topology.Load()
 	l := t.AnyMaster(route.Spec{Seed: route.FixedSeed(rand.Uint32())})
@@ -172,8 +174,8 @@ func (s *nodeSource) askSeeds(ctx context.Context) (views []topology.View, failu
 	return views, failure
 }
 
-// preferPermanent returns the error that tells the user more: one that dialing again
-// will not mend, and else the latest.
+// preferPermanent returns the error that tells the user more: one that would happen
+// again, or else the latest.
 func preferPermanent(old, latest error) error {
 	if old != nil && redis.AsErrorx(old).HasTrait(redisconn.ErrTraitInitPermanent) {
 		return old

@@ -45,17 +45,17 @@ type Opts struct {
 	// which itself sets Protocol, DB and Logger. User, password and TLS are not those
 	// of HostOpts: sentinels have their own. IOTimeout defaults to that of HostOpts.
 	SentinelOpts redisconn.Opts
-	// Addrs, for [NewReplicated], returns the addresses (host:port) of the servers; the
-	// list that NewReplicated got is ignored then. It is called each time the servers
-	// are asked, with a context that ends after IOTimeout, and not again before it has
-	// returned. If it returns an error, or no address, or a URL, or nothing in time, or
-	// panics, the last addresses stay in use.
+	// Addrs, for [NewReplicated], returns the addresses (host:port) of the servers, and
+	// replaces the list that NewReplicated got. It is called each time the servers are
+	// asked, with a context that ends after IOTimeout, and not again before it has
+	// returned. If it fails, panics, does not return in time, or returns no address or a
+	// URL, the last addresses stay in use.
 	Addrs func(ctx context.Context) ([]string, error)
-	// StopOnManyMasters, for [NewReplicated], stops writing while several servers are
-	// masters, and neither their replicas nor their histories tell which of them counts:
-	// requests that need a master end with [ErrNoAliveConnection]. Default false: the one
-	// that was the master goes on while it answers, though another may have been
-	// promoted, which then lacks what is written.
+	// StopOnManyMasters, for [NewReplicated], stops writes while several servers are
+	// masters, and neither their replicas nor their histories show which of them counts:
+	// requests that need a master end with [ErrNoAliveConnection], not sent. Default
+	// false: the present master stays in use while it answers; if another one has been
+	// promoted, that one lacks what is written.
 	StopOnManyMasters bool
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
@@ -99,12 +99,11 @@ const (
 
 	defaultWaitToMigrate = 20 * time.Millisecond
 	minWaitToMigrate     = 100 * time.Microsecond
-	// A request that waits notices Close only afterwards.
+	// While a request waits, it does not notice Close.
 	maxWaitToMigrate = time.Second
 
 	defaultReconnectPause = 200 * time.Millisecond
-	// Dials are spread over this time, and a node that is back is connected
-	// within it.
+	// Dials are spread over this time, and a node that comes back is connected within it.
 	defaultReconnectPauseMax = 500 * time.Millisecond
 )
 

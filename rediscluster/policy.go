@@ -47,13 +47,13 @@ func (p ReplicaPolicyEnum) String() string {
 type routeSpec struct {
 	route.Spec
 	policy ReplicaPolicyEnum
-	// blocks: it may take as long as it likes. Shutdown would wait for it, so no attempt
-	// begins once that has begun.
+	// blocks: the request may block. No attempt of it begins after Shutdown has begun,
+	// which would have to wait for it.
 	blocks bool
 }
 
-// spec returns what a request is routed by that a replica is known to answer as the master
-// does, but for its slot.
+// spec returns the routing, without the slot, of a request that is known to be safe on
+// replicas.
 func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
 	spec := routeSpec{policy: p, Spec: route.Spec{Slot: wire.NoSlot, Seed: seed, ReplicaShare: 1}}
 	switch p {

@@ -23,21 +23,21 @@ const (
 	// requests that fail again and again are no load for the nodes.
 	forcedFirst = 50 * time.Millisecond
 	forcedMost  = 2 * time.Second
-	// probePause is how often one node is asked for news during a longer pause, if requests
-	// go on asking for a refresh: the client is to notice soon when a master is replaced,
-	// though that may take so long that the pause has grown to forcedMost.
+	// probePause is how often one node is probed during a longer pause, while failing
+	// requests go on asking for a refresh. A failover may take so long that the pause has
+	// grown to forcedMost; with probes, the client still notices the new master soon.
 	probePause = 150 * time.Millisecond
 )
 
-// refresher is the only one that changes the topology.
+// refresher is the only goroutine that changes the topology.
 type refresher struct {
 	c      *Cluster
 	source source
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
 
-	// agreed is when the source was last asked, and gave the layout in place. Of the
-	// goroutine alone.
+	// agreed is when the source last confirmed the layout that is in use. Only the
+	// goroutine uses it.
 	agreed time.Time
 
 	mu      sync.Mutex // guards what follows
@@ -112,7 +112,8 @@ func (r *refresher) run() {
 		if unchanged++; changed || due {
 			unchanged = 0
 		}
-		// If a probe told of news, and the refresh found none, the next pause has no probes.
+		// If a probe found news and the refresh then found none, the next pause has no
+		// probes.
 		distance := pause.Doubled(forcedFirst, forcedMost, unchanged)
 		news = r.pause(distance-time.Since(began), changed || !news)
 	}
@@ -124,8 +125,8 @@ func (r *refresher) interval() time.Duration {
 	return r.c.opts.CheckInterval - rand.N(r.c.opts.CheckInterval/10)
 }
 
-// pause waits between two refreshes, no longer than the cluster is open. With probing it ends
-// early, with news, when a node tells other masters than the topology has.
+// pause waits between two refreshes, at most until the cluster is closed. With probing it
+// ends early, and returns true, when a node knows other masters than the topology has.
 func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 	until := time.Now().Add(d)
 	for probing && r.c.ctx.Err() == nil && time.Until(until) > probePause {
@@ -138,8 +139,8 @@ func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 	return false
 }
 
-// sleep waits, no longer than the cluster is open. What the source has to say at once is
-// published without waiting.
+// sleep waits, at most until the cluster is closed. News of the source is published
+// meanwhile, at once.
 func (r *refresher) sleep(d time.Duration) {
 	until := time.Now().Add(d)
 	for news := true; news; {
@@ -163,13 +164,13 @@ func (r *refresher) start(ctx context.Context) error {
 		return err
 	}
 	r.publish(l)
-	// Once more, by all nodes, so that the first requests meet what holds.
+	// Once more, from all nodes, so that the first requests use the present topology.
 	r.refresh(making, true)
 	return nil
 }
 
-// refresh reads the topology from the source, which asks for it again if ask is set,
-// and reports whether it has changed. If ctx ends first, nothing changes.
+// refresh reads the topology from the source, which asks the servers again if ask is set.
+// It reports whether the topology has changed. If ctx ends first, nothing changes.
 func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	r.c.refreshes.Add(1)
 	defer r.release(false)
@@ -191,8 +192,8 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	return changed
 }
 
-// publish puts a topology made of l in place, and retires the nodes that it
-// does not have, or has in others' places.
+// publish replaces the topology by one made from l, and retires the nodes that the new
+// one lacks or has replaced.
 func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	before := r.c.topology.Load()
 	nodes := make(map[topology.Node]*route.Node, len(before.Nodes))
@@ -235,8 +236,8 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	return true
 }
 
-// hostname is what TLS is to verify for addr, if that is not its own host: what the
-// layout, or else the source, has for it.
+// hostname returns the name that TLS has to verify for addr, from the layout or else from
+// the source; empty if it is the host of addr.
 func (r *refresher) hostname(l *topology.Layout, addr string, hosts func() map[string]string) string {
 	if hostname := l.Hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
 		return hostname

@@ -16,18 +16,20 @@ import (
 // asked for their roles (ROLE) every CheckInterval, after each failure, and in each
 // handshake. Host names are resolved as often, to all of their IPs.
 //
-// If ctx has a deadline, it bounds NewReplicated only, however it ends, and the client lives
-// until Close. If it has none, the client lives until Close, or until ctx is cancelled.
+// If ctx has a deadline, ctx bounds only NewReplicated, and the client lives until Close,
+// even if ctx is cancelled. If ctx has no deadline, the client lives until Close, or until
+// ctx is cancelled.
 //
 // It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master.
 //
-// Of several masters, those that answer count before one that can't be reached. Of these
-// it is the one that most of the listed replicas follow; else the one that was promoted
-// and has all that the others have, by their histories (INFO replication). Else nobody
-// can know: the one that was the master goes on while it answers. Without one, or with
+// If several servers are masters, those that answer are preferred to one that can't be
+// reached. Among these the client chooses the one that most of the listed replicas
+// follow; failing that, the one that was promoted and has all data of the others,
+// according to their histories (INFO replication). If that does not decide either, the
+// present master stays in use while it answers. If there is none, or with
 // Opts.StopOnManyMasters, requests that need a master end with [ErrNoAliveConnection],
-// which names the masters, until that changes; reads of replicas go on.
+// not sent; the error names the masters. Reads from replicas go on.
 //
 // If the master's connections lead to another server than its address, or refuse writes
 // (READONLY), they are replaced by new ones.
@@ -123,9 +125,9 @@ func (s *serverList) news() <-chan struct{} { return nil }
 // hosts implements source: layouts have them.
 func (s *serverList) hosts() map[string]string { return nil }
 
-// ask asks all servers. All are waited for until each has answered or failed once; later, as
-// long as the others of a source. Of a server that does not answer in time, what it said before
-// counts; of one that fails, its role before, with the failure.
+// ask asks all servers. The first time it waits until each has answered or failed; later no
+// longer than gather does. For a server that does not answer in time, its last answer counts;
+// for one that fails, its last role, with the error.
 func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
@@ -199,8 +201,8 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 	}
 }
 
-// askServerInfo asks one server over a connection of its own, which finds what a name
-// stands for anew, and holds for no longer than the answer.
+// askServerInfo asks one server over a new connection, so that its name is resolved
+// again. The connection is closed after the answer.
 func (c *Cluster) askServerInfo(ctx context.Context, addr, host string) topology.ServerInfo {
 	conn, err := c.dialOnce(ctx, addr, host, c.opts.HostOpts.Role)
 	if err != nil {

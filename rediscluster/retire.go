@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// retireDelay is how long a node of a cluster that has left still gets requests: they
-	// are of callers who have read the topology before it changed.
+	// retireDelay is how long a node that has left a cluster still accepts requests, from
+	// callers that have read the topology before it changed.
 	retireDelay = 100 * time.Millisecond
-	// answerDelay is how long a node without a cluster that has left may take to answer
-	// what was sent to it. It is short, because all callers may wait for the answers of a
-	// master that is paused while another takes its place.
+	// answerDelay is how long, without a cluster, a replaced server may take to answer
+	// its last requests. It is short, because all callers may be waiting for a master
+	// that is paused while another takes its place.
 	answerDelay = 50 * time.Millisecond
 )
 
@@ -27,9 +27,9 @@ func (r *refresher) retire(links []*route.Link) {
 	}
 }
 
-// closeRetired closes links that the topology does not have any more, once their
-// requests are answered. It returns at once; what it leaves behind ends with the last
-// answer, or with the cluster.
+// closeRetired closes links that the topology does not have any more, once their requests
+// are answered. It returns at once; its goroutines end with the last answer, or with the
+// cluster.
 func (r *refresher) closeRetired(links []*route.Link) {
 	for _, l := range links {
 		if r.c.rules.Sharded {
@@ -57,8 +57,8 @@ func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
 	r.close(ctx, l)
 }
 
-// close has the connection take nothing more, which then goes elsewhere, closes it when all
-// is answered or ctx is done, and drops it.
+// close stops the connection from accepting requests, which then go elsewhere. It closes
+// the connection when all requests are answered or ctx is done, and forgets it.
 func (r *refresher) close(ctx context.Context, l *route.Link) {
 	_ = l.Conn.Shutdown(ctx)
 	stats := l.Conn.Stats()

@@ -17,9 +17,9 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// retryable is what can be sent several times: an attempt, a transaction, or the wish of
-// a session to borrow a connection. Once it is sent or resolved it may be in other hands:
-// nobody touches it then.
+// retryable is what can be sent several times: an attempt, a transaction, or a
+// sessionConn, for which sending means to choose a node. Once it is sent or resolved, it
+// may be recycled or used by another goroutine, so nobody may touch it then.
 type retryable interface {
 	// sendTo sends it over the connection, after ASKING if so asked.
 	sendTo(conn *redisconn.Connection, asking bool)
@@ -31,8 +31,8 @@ type retryable interface {
 	Cancelled() error
 }
 
-// retrier sends a retryable until it is resolved: it knows what was tried, and
-// does what redirect decides.
+// retrier sends a retryable until it is resolved. It knows what was tried, and does what
+// topology.Redirect decides.
 type retrier struct {
 	c     *Cluster
 	spec  routeSpec
@@ -47,9 +47,9 @@ type retrier struct {
 	unknown *errorx.Error
 }
 
-// enter notes on which link it is to be sent, unless that is nil, and reports whether the
-// cluster takes it. The first time it is counted before draining is read, so that Shutdown
-// either knows of it or has it refused.
+// enter notes the link that the retryable is to be sent on, unless l is nil, and reports
+// whether the cluster accepts it. The first time, it is counted before draining is read,
+// so that Shutdown either waits for it or has it refused.
 func (k *retrier) enter(l *route.Link) (open bool) {
 	first := !k.accepted
 	if first {
@@ -62,7 +62,7 @@ func (k *retrier) enter(l *route.Link) (open bool) {
 	return !k.c.closed.Load() && !((first || k.spec.blocks) && k.c.draining.Load())
 }
 
-// leave counts it no more: it is resolved.
+// leave ends the count of a retryable that is resolved.
 func (k *retrier) leave() {
 	if k.accepted {
 		k.accepted = false
@@ -70,14 +70,14 @@ func (k *retrier) leave() {
 	}
 }
 
-// dispatch sends it where the topology says.
+// dispatch sends r to the node that the topology says.
 func (k *retrier) dispatch(r retryable) {
 	l := k.c.topology.Load().Route(k.spec.Spec)
 	k.follow(r, l, k.enter(l), false)
 }
 
-// follow sends it over the link that it has entered, unless there is none, or the cluster
-// does not take it. What can't be published yet waits until it may be.
+// follow sends r on the link that it has entered, if there is one and the cluster accepts
+// it. A message that must not be published yet waits until it may be.
 func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 	switch {
 	case !open:
@@ -94,7 +94,7 @@ func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 	}
 }
 
-// handleError does what is to be done after an error.
+// handleError decides and does what follows an error.
 func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	if k.c.closed.Load() {
 		k.giveUp(r, err)
@@ -121,7 +121,7 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		return
 	}
 	if caller := wire.CallerOf(r); caller != nil {
-		caller.Listen() // nothing tells it to while r waits, and not every connection does
+		caller.Listen() // while r waits nobody tells it to, and later not every connection does
 	}
 	k.tries = k.tries.After(d)
 	k.spec.Avoid = nil
@@ -141,7 +141,8 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learn has the topology read again if it may be out of date, and so may connections.
+// learn asks for a refresh if the error shows that the topology, or a connection, may be
+// out of date.
 func (k *retrier) learn(d topology.Decision) {
 	if d.MasterOnly {
 		k.link.Node.Refused.Store(true)
@@ -151,8 +152,8 @@ func (k *retrier) learn(d topology.Decision) {
 	}
 }
 
-// giveUp resolves it with an error, which does not say "not sent" if an earlier
-// one left that unknown.
+// giveUp resolves r with an error, which is not "not sent" if r may have run in an
+// earlier attempt.
 func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 	if k.unknown != nil && err.HasTrait(redis.ErrTraitNotSent) {
 		err = k.unknown
@@ -160,10 +161,9 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 	r.fail(err)
 }
 
-// sendToTarget sends it to where a redirect leads. An address that the topology
-// does not have is looked for once more after a refresh: nothing is ever sent, and
-// no password, to a host that only a redirect named. If too many wait for that,
-// it ends with err.
+// sendToTarget sends r to the node that a redirect names. If the topology lacks the
+// address, it looks again after a refresh: nothing, and no password, is ever sent to a
+// host that only a redirect named. If too many requests wait for that, r ends with err.
 func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
 	if d.Host == "" {
 		d.Host = k.link.Node.Host()
@@ -176,7 +176,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 	k.pause(r, err, k.c.refresher.afterRefresh, func() {
 		n := k.c.topology.Load().Find(addr)
 		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || k.whyCancelled(r) != nil {
-			k.resume(r) // what ASK said does not hold after a wait
+			k.resume(r) // after a wait an ASK is no longer valid
 			return
 		}
 		k.sendToNode(r, n, false)
@@ -186,7 +186,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
 	l := n.Pick(k.spec.Seed, nil)
 	switch {
-	case asking && (l == nil || !l.Up()): // ASK may be over when it is up
+	case asking && (l == nil || !l.Up()): // ASK may no longer be valid when the link is up
 		k.act(r, k.c.errNoLink(k.spec), topology.WhileMigrating(k.tries, k.c.limits))
 		return
 	case l == nil:
@@ -196,12 +196,13 @@ func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
 	k.follow(r, l, k.enter(l), asking)
 }
 
-// maxWaiting bounds the requests that wait for another attempt, so that callers that
-// keep sending to a shard that is down do not fill the memory: 16 MB with small arguments.
+// maxWaiting bounds the requests that wait for another attempt, so that callers that keep
+// sending to a shard that is down do not fill the memory. With small arguments they take
+// 16 MB.
 const maxWaiting = 1 << 16
 
-// retryAfter dispatches it again after a pause, which ends when there are other masters, or
-// ends it with err if too many wait.
+// retryAfter dispatches r again after a pause, or earlier if the masters change. If too
+// many requests wait, r ends with err.
 func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration) {
 	if wait <= 0 {
 		k.dispatch(r)
@@ -217,8 +218,8 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration)
 	}, func() { k.resume(r) })
 }
 
-// pause has resume called once: when the function that begin gets is called, or when r's
-// context ends, so that it is noticed that nobody waits. If too many wait, it ends r with err.
+// pause calls resume once: when wake, which begin gets, is called, or when r's context ends.
+// If too many requests wait, it ends r with err instead.
 func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()), resume func()) {
 	if k.c.waiting.Load() >= maxWaiting {
 		k.giveUp(r, err)
@@ -233,7 +234,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 			resume()
 		})
 	}
-	// From here on r may be in other hands.
+	// From here on another goroutine may use r.
 	if ctx := wire.ContextOf(r); ctx.Done() != nil {
 		resume, stop := wake, context.AfterFunc(ctx, wake)
 		wake = func() {
@@ -244,20 +245,20 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 	begin(wake)
 }
 
-// resume dispatches it after a pause, in which its caller may have left.
+// resume dispatches r after a pause, unless its caller has left meanwhile.
 func (k *retrier) resume(r retryable) {
 	switch err := k.whyCancelled(r); {
 	case err == nil:
 		k.dispatch(r)
 	case k.unknown != nil:
 		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts, of which one may have run"))
-	default: // it was refused, or was not sent at all
+	default: // it was refused, or not sent at all
 		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
 	}
 }
 
-// whyCancelled returns why nobody waits for r any more. A future that does not return when it
-// is asked counts as waited for.
+// whyCancelled returns why nobody waits for r any more, or nil. If the future panics when it
+// is asked, somebody still counts as waiting.
 func (k *retrier) whyCancelled(r retryable) (why error) {
 	k.c.call(func() { why = r.Cancelled() })
 	return why

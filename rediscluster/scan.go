@@ -28,7 +28,7 @@ func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().Layout)}
 }
 
-// keyScanner walks what the arguments of each step lead to: a single key, or the cluster by
+// keyScanner routes each step by its arguments: by the key of HSCAN and the like, or by
 // CLUSTERSCAN's cursor.
 type keyScanner struct {
 	redis.ScannerBase
@@ -44,8 +44,8 @@ func (s *keyScanner) Next(cb redis.Future) {
 	}
 }
 
-// scanMostIdle is how many rounds in a row may cover no slot, before Next fails. Before each
-// of them the topology is read.
+// scanMostIdle is how many rounds in a row may cover no slot before Next fails. The topology
+// is read before each of them.
 const scanMostIdle = 10
 
 // scanner walks master after master, until the coverage is complete.
@@ -56,7 +56,7 @@ type scanner struct {
 
 	node *route.Node // being walked, nil between two walks
 	slot int         // for which it is
-	// before are the node's when the walk began, nil if it did not say.
+	// before are the node's slots when the walk began, nil if it did not tell them.
 	before atomic.Pointer[topology.NodeSlots]
 	idle   int // rounds since the last walk that has covered a slot
 	ended  bool
@@ -73,7 +73,7 @@ func (s *scanner) Next(cb redis.Future) {
 	}
 	t := s.c.topology.Load()
 	if s.node != nil && t.Find(s.node.Addr) != s.node {
-		s.abandonWalk() // it is no master any more: its cursor is worth nothing
+		s.abandonWalk() // it is no master any more, so its cursor is useless
 	}
 	switch {
 	case s.c.draining.Load():
@@ -105,7 +105,7 @@ func (s *scanner) Next(cb redis.Future) {
 			s.Next(cb)
 		})
 	default:
-		if s.Iter == nil { // the answer comes before that to the first step
+		if s.Iter == nil { // asked before the first step, so it is answered earlier
 			s.ask(l.Conn, func(h *topology.NodeSlots, _ error) { s.before.Store(h) })
 		}
 		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.Conn)
@@ -155,7 +155,7 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 		switch failure := redis.AsErrorx(err); {
 		case err == nil:
 			done(topology.NodeSlotsOf(nodes), nil)
-		case failure.IsOfType(redis.ErrResult): // the user may not ask: what the topology has counts
+		case failure.IsOfType(redis.ErrResult): // the user may not ask, so the slots in the topology count
 			t := s.c.topology.Load()
 			done(t.Layout.NodeSlots(slices.Index(t.Nodes, n)), nil)
 		default:

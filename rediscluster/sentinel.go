@@ -18,23 +18,24 @@ import (
 const maxSentinels = 32
 
 // NewSentinel makes a client of a master with replicas that sentinels watch. addrs
-// (host:port) are some of the sentinels: these tell the others, and the client
+// (host:port) are some of the sentinels: the client learns of the others from them, and
 // subscribes to all that it can reach. name is the sentinels' name for the master.
 //
-// If ctx has a deadline, it bounds NewSentinel only, however it ends, and the client lives
-// until Close. If it has none, the client lives until Close, or until ctx is cancelled.
+// If ctx has a deadline, ctx bounds only NewSentinel, and the client lives until Close,
+// even if ctx is cancelled. If ctx has no deadline, the client lives until Close, or until
+// ctx is cancelled.
 //
 // It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master. Opts.SentinelOpts are the options of connections to
 // sentinels, which get no user and password of HostOpts.
 //
-// Of the sentinels' answers, the one with the greatest config-epoch counts. As soon as
-// a sentinel tells a greater epoch, nothing more is written to the old master. Replies
-// that it owes are used if they come within 50 ms; otherwise these requests are
-// unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent
-// to it. While no sentinel answers, the last answer counts. So does that of each sentinel
-// that does not answer, until a majority has agreed on something else for 10 s: sentinels
-// that are installed anew begin with epoch 0.
+// Of the sentinels' answers, the one with the greatest config-epoch counts. As soon as a
+// sentinel reports a greater epoch, nothing more is written to the old master. Requests
+// in flight there are answered if their replies come within 50 ms; otherwise they end as
+// unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent to
+// it. The last answer of a sentinel counts even while it does not answer, until a
+// majority has agreed on something else for 10 s; without that limit, newly installed
+// sentinels, which begin with epoch 0, would never count.
 //
 // If no sentinel knows a master yet, or the master can't be reached, NewSentinel waits
 // until ctx is done, or for 5 s if ctx has no deadline. Errors: [ErrNoSentinel],
@@ -125,9 +126,9 @@ func (s *sentinels) read(ctx context.Context, ask bool) *topology.Layout {
 	return s.reports.Layout()
 }
 
-// askAll returns when all have answered, or a grace after the first has. Once there is a
-// topology it returns as soon as one tells another, so that a sentinel that is frozen
-// holds up no failover; before, several may disagree.
+// askAll returns when all have answered, or askGrace after the first one. Once there is a
+// topology, it returns as soon as a sentinel reports another, so that a frozen sentinel
+// delays no failover. Before that it waits for the others, since several may disagree.
 func (s *sentinels) askAll(ctx context.Context) {
 	var news <-chan struct{}
 	if len(s.c.topology.Load().Shards) > 0 {
@@ -152,7 +153,7 @@ func (s *sentinels) news() <-chan struct{} { return s.signal }
 // hosts implements source: sentinels tell names, if they are told to.
 func (s *sentinels) hosts() map[string]string { return nil }
 
-// hear takes in what a sentinel says, or why it does not answer.
+// hear notes a sentinel's answer, or why there is none.
 func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) {
 	if s.c.ctx.Err() != nil {
 		return
@@ -193,7 +194,7 @@ func (s *sentinels) watch(addrs []string) {
 	}
 }
 
-// forget ends the watch of sentinels that are of no more use.
+// forget ends the watch of sentinels that are no longer needed.
 func (s *sentinels) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 
 // Shutdown accepts no more requests (they end with [redis.ErrContextClosed], not sent),
 // waits until those that it has accepted are answered or ctx is done, and closes the
-// cluster. If requests are left when ctx is done, an [ErrShutdown] says how many: those
-// on a connection may have run, those between two attempts have not.
+// cluster. If requests are left when ctx is done, they end as by Close, and an
+// [ErrShutdown] says how many there were: those on a connection may have run, those
+// between two attempts have not.
 func (c *Cluster) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())

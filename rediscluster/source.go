@@ -8,14 +8,14 @@ import (
 	"github.com/joomcode/redispipe/internal/topology"
 )
 
-// source is where a topology comes from: the nodes of a cluster (nodeSource), the
-// servers of a list (serverList), or sentinels. All else works on what it tells. But
-// for news, its methods are the refresher's.
+// source is where a topology comes from: the nodes of a cluster (nodeSource), the servers
+// of a list (serverList), or sentinels. Except news, only the refresher calls its
+// methods.
 type source interface {
 	// start returns the first layout, while ctx is not done.
 	start(ctx context.Context) (*topology.Layout, error)
-	// read asks again, if ask is set, while ctx is not done, and returns what holds; nil if
-	// nobody answers.
+	// read returns the present layout, nil if nobody answers. If ask is set, it asks the
+	// servers again, until ctx is done.
 	read(ctx context.Context, ask bool) *topology.Layout
 	// probe reports whether somebody tells other masters than the topology has. It
 	// asks less than read.
@@ -37,9 +37,9 @@ func signal(due chan<- struct{}) {
 // askGrace is how long the others are waited for after the first has answered.
 const askGrace = 100 * time.Millisecond
 
-// gather calls n functions that come on answers: each takes in an answer, and reports
-// whether it is a good one. The first good one is waited for no longer than atMost, the
-// others no longer than askGrace after it, and all until wake is signalled, or ctx is done.
+// gather calls n functions that come on answers: each notes an answer, and reports whether
+// it is good. It waits at most atMost for the first good answer, and at most askGrace
+// longer for the others. It returns early when wake is signalled, or ctx is done.
 func gather(ctx context.Context, answers <-chan func() (good bool), n int, atMost time.Duration, wake <-chan struct{}) {
 	late := time.NewTimer(atMost)
 	defer late.Stop()
@@ -61,9 +61,9 @@ func gather(ctx context.Context, answers <-chan func() (good bool), n int, atMos
 }
 
 const (
-	// startTimeout is how long a master is waited for that nobody knows yet, if the
-	// context has no deadline: some failovers, and no more than a caller expects of a
-	// constructor.
+	// startTimeout is how long a constructor waits for a master that nobody knows yet, if
+	// its context has no deadline: long enough for most failovers, and no longer than a
+	// caller expects of a constructor.
 	startTimeout = 5 * time.Second
 	// startFirst is the pause between two rounds of questions meanwhile. It doubles up
 	// to startMost, so that a long wait is no load.

@@ -11,15 +11,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// within is a Cluster with a policy: what sends for the cluster, and for each PolicyMan.
-// Packages of this module find it by Inner.
+// within is a Cluster with a policy. It sends for the cluster and for each PolicyMan.
+// Packages of this module get it by Inner.
 type within struct {
 	c    *Cluster
 	spec routeSpec // of the policy: see ReplicaPolicyEnum.spec
 }
 
-// with returns the cluster with a policy. Those with the policies that there are stand in
-// Cluster.within, since each request asks for one.
+// with returns the cluster with a policy. Those of the known policies are made once, in
+// Cluster.within, since each request needs one.
 func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 	if i := int(policy); i >= 0 && i < len(c.within) {
 		return &c.within[i]
@@ -30,8 +30,8 @@ func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 // WantsSlot implements wire.Inner.
 func (*within) WantsSlot() bool { return true }
 
-// specOf returns what a request is routed by. It refuses one that can't be routed by its
-// keys; without a cluster there is none.
+// specOf returns the routing of a request. It refuses a request that can't be routed by
+// its keys, which can't happen without a cluster.
 func (w *within) specOf(r *wire.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Slot = r.Slot
@@ -44,7 +44,8 @@ func (w *within) specOf(r *wire.Request) (routeSpec, *errorx.Error) {
 	case r.Slot == wire.ManySlots:
 		return spec, c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
 	case r.Slot == wire.NoSlot && is(r.Cmd, "PUBLISH") && r.Words() > 1:
-		// Any node would take it. But the bus keeps an order for each pair of nodes only.
+		// Any node would accept it, but the bus keeps the order of messages only between
+		// two nodes.
 		spec.Slot, spec.Publishes = int(slot.Of(r.Arg(1))), true
 	case r.Slot == wire.NoSlot:
 		if err := checkKeyless(r); err != nil {
@@ -56,8 +57,8 @@ func (w *within) specOf(r *wire.Request) (routeSpec, *errorx.Error) {
 	return spec, nil
 }
 
-// specOfAll returns what requests are routed by that go to one node together. what they are is
-// for the error of keys of several slots.
+// specOfAll returns the common routing of requests that go to one node together. what names
+// them in the error for keys of several slots.
 func (w *within) specOfAll(what string, reqs []*wire.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Replicas = spec.Forced
@@ -82,7 +83,7 @@ func (w *within) specOfAll(what string, reqs []*wire.Request) (routeSpec, *error
 
 func is(cmd, name string) bool { return len(cmd) == len(name) && strings.EqualFold(cmd, name) }
 
-// errNoLink is what a request gets that cannot be routed.
+// errNoLink is the error of a request for which no node accepts requests.
 func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 	err := ErrNoAliveConnection.New("no node that could take the request is connected")
 	t := c.topology.Load()

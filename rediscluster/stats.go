@@ -36,8 +36,8 @@ type NodeStats struct {
 	Conns []redisconn.Stats
 }
 
-// Stats returns a snapshot, which takes some 2.4 µs for each connection. As a variable
-// of package expvar:
+// Stats returns a snapshot. It takes a few microseconds for each connection. As a
+// variable of package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 func (c *Cluster) Stats() Stats {

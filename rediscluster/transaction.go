@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// transaction is MULTI, encoded requests and EXEC, which are always sent together.
-// As a future it gets what became of each request, and last what EXEC answered.
+// transaction is MULTI, encoded requests and EXEC, which are always sent together. As a
+// future it gets the result of each request, and at the end that of EXEC.
 type transaction struct {
 	retrier
 	wire.Passed
@@ -21,14 +21,15 @@ type transaction struct {
 	reqs []*wire.Request
 
 	mu sync.Mutex // guards the rest
-	// first is the number that the first request of the last attempt has as a future. A
-	// reader of a lost connection may come late with a reply of an earlier attempt.
+	// first is the number of the first request of the last attempt. Attempts have
+	// different numbers, since the reader of a lost connection may resolve a reply of an
+	// earlier attempt late.
 	first uint64
 	// refused is the first error with which a request was not queued by the
 	// server, and so the reason why EXEC answers EXECABORT.
 	refused *errorx.Error
-	// ran: a request was answered otherwise than with a refusal that passes, so that it has
-	// run if MULTI was refused.
+	// ran: a request got an answer other than a refusal that passes, so it has run if MULTI
+	// was refused.
 	ran bool
 }
 
@@ -40,7 +41,7 @@ func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64
 	}
 	t := &transaction{retrier: retrier{c: w.c}, Passed: wire.Passed{To: cb}, n: n}
 	err := t.encode(reqs)
-	if err == nil { // a request that is malformed is told of before keys of several slots
+	if err == nil { // the error of a malformed request comes before that of keys of several slots
 		t.spec, err = w.specOfAll("the transaction", t.reqs)
 	}
 	if err != nil {
@@ -101,8 +102,9 @@ func (t *transaction) noteReply(err *errorx.Error, n uint64) (queued bool) {
 	return true
 }
 
-// cause returns the error that decides, given that of EXEC: why a request was refused, if
-// that passes and nothing has run. Where MULTI was refused, each request has to say so.
+// cause returns the error by which the retrier decides. That is the error of EXEC or, if
+// a request was refused for a reason that passes and nothing has run, that refusal. If
+// MULTI was refused, nothing has run only if each request was refused for such a reason.
 func (t *transaction) cause(exec *errorx.Error) *errorx.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

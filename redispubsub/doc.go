@@ -25,17 +25,17 @@
 //		}
 //	}
 //
-// Between two events with no [Gap] between them, nothing was lost on the way from the
-// server to the consumer. While a slot of a cluster moves, that means both of its owners:
-// the gap of a sharded channel lasts until the old one has given the channel up, and all
-// nodes know the new one. Losses among the servers, as on a cluster's bus, can't be seen.
-// Nor is anybody told of what was lost shortly before Unsubscribe, and not noticed yet.
-// The bus keeps the order of messages only between two nodes: messages of one channel that
-// are published on several nodes may come in another order.
+// If there is no [Gap] between two events, nothing was lost between them on the way from
+// the server to the consumer. A slot that moves may have two owners for a while; the gap
+// of a sharded channel lasts until the old owner has given the channel up, and all nodes
+// know the new one. Losses between servers, as on a cluster's bus, can't be noticed. A
+// loss shortly before Unsubscribe may go unreported. The bus keeps the order of messages
+// only between two nodes: messages of one channel that are published on several nodes may
+// come in another order.
 //
 // PUBLISH and SPUBLISH are ordinary requests: send them through the connection or the
-// cluster, which sends all of a channel to one node. That is the node on which a channel is
-// subscribed, so that its messages do not depend on the bus.
+// cluster, which sends all messages of a channel to one node. The channel is subscribed on
+// the same node, so its messages do not depend on the bus.
 //
 // # Keyspace notifications
 //

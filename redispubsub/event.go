@@ -27,10 +27,10 @@ type Message struct {
 }
 
 // Gap means that messages may be missing. It comes between the last message before the
-// loss and the first one after. It comes first when the loss is noticed, with an open
-// end, and again when the topics are subscribed again, with all its times. A consumer
-// that is slower than that gets only the second one. Gaps that are not consumed yet are
-// merged if there is no message between them.
+// loss and the first one after it. A gap is delivered twice: with an open end when the
+// loss is noticed, and with both times when the topics are subscribed again. A slow
+// consumer gets only the second one. Gaps that are not consumed yet are merged if there
+// is no message between them.
 type Gap struct {
 	// Topics are the topics of which messages may be missing.
 	Topics []Topic
@@ -61,14 +61,13 @@ type Reason uint8
 const (
 	// ConnectionLost: the socket broke, or the server was silent for too long.
 	ConnectionLost = Reason(inbox.ConnectionLost)
-	// SlotMoved: another node is to be asked, since the slot of the topic has moved, or
-	// the server gave the topic up.
+	// SlotMoved: the topic goes to another node, since its slot has moved, or the server
+	// has unsubscribed it.
 	SlotMoved = Reason(inbox.SlotMoved)
 	// BufferFull: the consumer was slower than the publishers.
 	BufferFull = Reason(inbox.BufferFull)
-	// Failover: another node is to be asked, since the one that had the topic is not a
-	// master any more. If that one was found unreachable before, the reason is
-	// ConnectionLost.
+	// Failover: the topic goes to another node, since its node is no longer a master. If
+	// that node was found unreachable before, the reason is ConnectionLost.
 	Failover = Reason(inbox.Failover)
 )
 

@@ -33,9 +33,9 @@ type SubscriptionOpts struct {
 	Status bool
 }
 
-// NodeSet is a set of nodes. Servers pass messages on to each other, so that one node has
-// all of them, but for what each one says of itself alone: keyspace notifications above
-// all, as Pattern("__keyevent@0__:expired").
+// NodeSet is a set of nodes. Nodes pass messages on to each other, so it is enough to
+// subscribe on one of them. The exception are messages that a node sends only to its own
+// subscribers: above all keyspace notifications, as of Pattern("__keyevent@0__:expired").
 //
 // A subscription on several nodes has sockets beside those of other subscriptions. It
 // follows the cluster: nodes that come are subscribed, with a gap from when the cluster was
@@ -61,22 +61,22 @@ const (
 	DropOldest Policy = iota
 	// DropNewest drops those that come.
 	DropNewest
-	// Block stops reading until there is room. The subscription has sockets of its own
-	// for this, so that it delays nobody else. But each message comes once more by them: on
-	// a link that is too slow for that, the sockets of others may be silent for too long,
-	// which is a gap of theirs. When too much is queued at the server
-	// (client-output-buffer-limit pubsub), the server closes the socket, which is a gap.
-	// What the server answers to Subscribe and Unsubscribe comes behind the messages, so
-	// somebody has to take events meanwhile, unless no topic is left.
+	// Block stops reading until there is room. The subscription has its own sockets, so it
+	// does not delay others. But their messages are transferred in addition to those of
+	// other subscriptions: if the network is too slow for both, other sockets may be silent
+	// for too long, which gives their subscriptions a gap. If too much queues up at the
+	// server (client-output-buffer-limit pubsub), the server closes the socket, which is a
+	// gap, too. The server's answers to Subscribe and Unsubscribe come behind the messages,
+	// so somebody has to take events meanwhile, unless no topic is left.
 	Block
 	// EndWithError ends the subscription with ErrBufferFull.
 	EndWithError
 )
 
 const (
-	// defaultMaxMessages is what comes in some 10 ms at the most that a subscriber
-	// takes, a million in a second: longer than a goroutine waits for its turn, or a
-	// collection stops it. Its events take 1.2 MiB.
+	// defaultMaxMessages is enough for some 10 ms at a million messages a second, the
+	// most that a subscriber can receive: longer than a goroutine waits to be run, or is
+	// stopped by the garbage collector. The events take 1.2 MiB.
 	defaultMaxMessages = 8192
 	defaultMaxBytes    = 16 << 20
 )

@@ -40,10 +40,11 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 
 // Subscribe adds topics, and returns when the server has confirmed all of them. If it
 // refuses some, the error is a *[SubscribeError], and the others are subscribed. If the
-// server can't be reached, or does not answer, it is dialed until ctx is done; topics that
-// are not confirmed by then are removed again, unless another call waits for them. A topic
-// that is subscribed already stays. For a sharded channel whose slot is moving, Subscribe
-// also waits until its old owner has given it up, and all nodes know the new one.
+// server can't be reached, or does not answer, it is dialed until ctx is done. Topics that
+// are not confirmed by then are removed again, unless another call waits for them; a topic
+// that was subscribed before stays. A retry is safe. For a sharded channel whose slot is
+// moving, Subscribe also waits until the old owner has given the channel up, and all nodes
+// know the new one.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) (err error) {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())

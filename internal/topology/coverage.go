@@ -1,15 +1,15 @@
 package topology
 
-// Coverage says which slots a scan has still to walk, so that a key comes though
-// its slot moves. Keys move with their slots only, from the owner to the one that
-// imports it. So those of a slot have all come if its owner
+// Coverage says which slots a scan has still to walk, so that keys are found even if
+// their slots move. Keys move only with their slots, from the owner to the node that
+// imports the slot. So all keys of a slot were found if its owner
 //
 //   - had it, with nobody importing it, both before and after its walk; or
 //   - gave it away after its walk, and the node that imports it was walked later,
 //     and was importing it, or had it, both before and after that.
 //
-// In all other cases the slot is walked again, wherever it is then. Both need to
-// be asked of the node that is walked: what others know comes late.
+// In all other cases the slot is walked again, wherever it is then. The walked node
+// itself has to be asked, since others learn of changes late.
 type Coverage struct {
 	left SlotSet
 	// tried are the slots of left that were walked in the present round.
@@ -51,7 +51,8 @@ func (c *Coverage) Abandon(slot int) { c.tried.remove(uint16(slot)) }
 // Left reports whether keys of a slot have still to come.
 func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
 
-// holder is the place of the node where the keys are that have not come of a slot, or -1.
+// holder returns the place of the node that has the keys of a slot which were not found
+// yet, or -1.
 func (c *Coverage) holder(l *Layout, slot int) int {
 	if addr, moving := c.importers[uint16(slot)]; moving {
 		return l.Find(addr)

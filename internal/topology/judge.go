@@ -14,11 +14,11 @@ import (
 // against a majority that says something else. Sentinels tell each other of an epoch every 2 s.
 const supersededAfter = 10 * time.Second
 
-// superseded reports whether the last report of a sentinel that does not answer counts no
-// more, since a majority has said something else for long enough. Without that, sentinels that
-// are installed anew, and begin with epoch 0, would never be followed, and neither would a
-// majority that has not heard of the epoch that only the lost sentinel knew. One new sentinel
-// that knows no other is no majority where the quorum is 2 or more.
+// superseded reports whether r, the last report of a sentinel that does not answer, no longer
+// counts, since a majority has reported something else for long enough. Without this rule,
+// newly installed sentinels, which begin with epoch 0, would never count, and neither would a
+// majority that does not know an epoch which only the lost sentinel knew. Where the quorum is
+// 2 or more, a single new sentinel that knows no other is no majority.
 func (r Report) superseded(reports map[string]Report, now time.Time) bool {
 	if r.answers() || now.Sub(r.silentSince) < supersededAfter {
 		return false

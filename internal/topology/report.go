@@ -24,8 +24,8 @@ type Report struct {
 	quorum int
 	// tilt: the sentinel's clock has jumped, and it does not trust itself.
 	tilt bool
-	// silentSince is since when the sentinel does not answer, and this is its last report;
-	// zero if it answers.
+	// silentSince is when the sentinel stopped answering, which makes this its last
+	// report; zero if it answers.
 	silentSince time.Time
 	// err is why it did not answer last.
 	err *errorx.Error
@@ -34,9 +34,10 @@ type Report struct {
 // answers reports whether the sentinel answers.
 func (r Report) answers() bool { return r.silentSince.IsZero() }
 
-// SentinelQuestions are what a sentinel is asked. The address of the master comes before and
-// after its epoch: a sentinel that leads a failover changes the epoch first and the address
-// later, so the epoch belongs to an address that has not changed in between.
+// SentinelQuestions are the requests by which a sentinel is asked. They ask for the master's
+// address before and after its epoch, since a sentinel that leads a failover changes the
+// epoch first and the address later: the epoch belongs to the address only if both addresses
+// are the same.
 func SentinelQuestions(name string) []redis.Request {
 	return []redis.Request{
 		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),

@@ -61,9 +61,9 @@ func (s *Reports) Judge(now time.Time) (changed bool, dispute *errorx.Error) {
 	return true, dispute
 }
 
-// Failure says why there is no master of a name, by what each of the sentinels has
-// answered, and returns nil if there is one; final reports whether it is useless to ask them again. seeds are those that
-// were asked first.
+// Failure returns an error that says, with the answer of each sentinel, why there is no master
+// of that name; nil if there is one. final is set if it is useless to ask again. seeds are the
+// sentinels that were asked first.
 func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final bool) {
 	switch {
 	case s.dispute != nil:

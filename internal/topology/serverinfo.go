@@ -18,9 +18,9 @@ type ServerInfo struct {
 	// replid is that of the server's history, up to end. Replicas have their master's.
 	replid string
 	end    int64
-	// replid2 is that of the history that the server has continued: its own begins at
-	// fork. This is so when it was promoted, and when it was restarted from what it had
-	// saved: nothing that it says tells the one from the other.
+	// replid2 is the id of the history that the server's own one, which begins at fork,
+	// continues. A server has a replid2 after a promotion and after a restart from saved
+	// data; its answers do not show which of the two happened.
 	replid2 string
 	fork    int64
 	// restarted is set if it is a master, and was a replica in a run before. Nobody has
