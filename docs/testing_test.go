@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/redistest/memserver"
@@ -72,6 +73,38 @@ func TestNamesInMemory(t *testing.T) {
 	server.Advance(time.Hour)
 	if _, err := names.Of(t.Context(), "1"); err != errNoUser {
 		t.Error(err)
+	}
+}
+
+func TestNamesCached(t *testing.T) {
+	server := memserver.New(t)
+	invalidate := server.Track()
+	client, err := redispipe.Open(t.Context(), "redis://"+server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := rediscache.New(client, rediscache.Opts{Prefixes: []string{"user:"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cache.Close() // closes client, too
+	for cache.Stats().Leases == 0 {
+		time.Sleep(time.Millisecond) // until it is connected, the cache keeps nothing
+	}
+
+	names := Names{redis.SyncCtx{S: cache}}
+	server.Miniredis().Set("user:1", "Ann")
+	names.Of(t.Context(), "1")
+	server.Miniredis().Set("user:1", "Bob") // as another client, of which nobody tells
+	if name, err := names.Of(t.Context(), "1"); name != "Ann" || err != nil {
+		t.Error(name, err)
+	}
+	invalidate("user:1")
+	for cache.Stats().Dropped.Invalidated == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if name, err := names.Of(t.Context(), "1"); name != "Bob" || err != nil {
+		t.Error(name, err)
 	}
 }
 

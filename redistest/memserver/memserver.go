@@ -8,7 +8,8 @@
 // same Go types as those of a real server, and errors the same type, code and traits
 // (testdata/conformance.txt). What is known to differ is listed, with the reason, in
 // testdata/differences.txt and, for redisconn.Opts.Protocol 3, in
-// testdata/differences_resp3.txt. It is no cluster, and no measure of speed.
+// testdata/differences_resp3.txt. It is no cluster, and no measure of speed. A cache of it keeps
+// nothing without [Server.Track].
 package memserver
 
 import (

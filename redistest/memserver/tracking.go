@@ -1,0 +1,113 @@
+package memserver
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// tracking is the connections that have CLIENT TRACKING on.
+type tracking struct {
+	mini  *miniredis.Miniredis
+	mu    sync.Mutex // guards peers
+	peers map[*server.Peer]bool
+}
+
+// Track has the server answer CLIENT TRACKING, so that a cache (package rediscache) keeps what it
+// reads from then on. The server tells of no change by itself: invalidate tells all who track that
+// keys were changed, or, without arguments, that all were. It returns when that is written; the
+// cache heeds it a moment later.
+//
+// Call Track once. SetError of [Server.Miniredis] ends it: the cache drops what it keeps within half
+// of its connection's IOTimeout, and then reads as without a cache.
+func (s *Server) Track() (invalidate func(keys ...string)) {
+	t := &tracking{mini: s.mini, peers: map[*server.Peer]bool{}}
+	s.mini.Server().SetPreHook(t.answer)
+	return t.invalidate
+}
+
+// answer answers what is about tracking, and reports whether it has.
+func (t *tracking) answer(p *server.Peer, cmd string, args ...string) bool {
+	if cmd != "CLIENT" || len(args) == 0 {
+		return false
+	}
+	switch sub := strings.ToUpper(args[0]); {
+	case sub == "TRACKING" && len(args) == 2:
+		t.turn(p, args[1])
+	case sub == "TRACKINGINFO" && len(args) == 1:
+		t.inform(p)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *tracking) turn(p *server.Peer, how string) {
+	on := strings.EqualFold(how, "ON")
+	switch {
+	case !on && !strings.EqualFold(how, "OFF"):
+		p.WriteError("ERR syntax error")
+		return
+	case on && !p.Resp3:
+		p.WriteError("ERR this server tracks for RESP3 alone")
+		return
+	case on && !t.has(p):
+		p.OnDisconnect(func() { t.set(p, false) })
+	}
+	t.set(p, on)
+	p.WriteOK()
+}
+
+func (t *tracking) inform(p *server.Peer) {
+	flag := map[bool]string{true: "on", false: "off"}[t.has(p)]
+	p.Block(func(w *server.Writer) {
+		w.WriteMapLen(3)
+		w.WriteBulk("flags")
+		w.WriteSetLen(1)
+		w.WriteBulk(flag)
+		w.WriteBulk("redirect")
+		w.WriteInt(0)
+		w.WriteBulk("prefixes")
+		w.WriteLen(0)
+	})
+}
+
+func (t *tracking) has(p *server.Peer) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.peers[p]
+}
+
+func (t *tracking) set(p *server.Peer, on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if on {
+		t.peers[p] = true
+	} else {
+		delete(t.peers, p)
+	}
+}
+
+func (t *tracking) invalidate(keys ...string) {
+	t.mini.Lock() // as commands that answer: a push must not come into a reply
+	defer t.mini.Unlock()
+	t.mu.Lock()
+	peers := slices.Collect(maps.Keys(t.peers))
+	t.mu.Unlock()
+	for _, p := range peers {
+		p.Block(func(w *server.Writer) {
+			w.WritePushLen(2)
+			w.WriteBulk("invalidate")
+			if len(keys) == 0 {
+				w.WriteNull()
+			} else {
+				w.WriteStrings(keys)
+			}
+			w.Flush()
+		})
+	}
+}
