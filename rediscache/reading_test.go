@@ -125,5 +125,8 @@ func TestPrefixes(t *testing.T) {
 	get(t, every, "other:1")
 	assert.True(t, kept(t, every, "GET", "other:1"))
 	assert.False(t, kept(t, r.cache, "GET", "other:1"))
+	hits := r.cache.Stats().Hits
+	get(t, r.cache, "other:1")
+	assert.Equal(t, hits, r.cache.Stats().Hits)
 	assert.False(t, kept(t, r.cache.WithMaxAge(0), "GET", "user:1"))
 }
