@@ -572,6 +572,61 @@ func calls() []call {
 		of(FlushDB(SYNC), "FLUSHDB SYNC"),
 		of(FlushAll(nil), "FLUSHALL"),
 
+		// Options that stand nowhere above.
+		of(BitOp(NOT, "to", "bits"), "BITOP NOT to bits"),
+		of(BitOp(XOR, "to", "bits", "a"), "BITOP XOR to bits a"),
+		newer(BitOp(DIFF, "to", "bits", "a"), "BITOP DIFF to bits a"),
+		newer(BitOp(DIFF1, "to", "bits", "a"), "BITOP DIFF1 to bits a"),
+		newer(BitOp(ANDOR, "to", "bits", "a"), "BITOP ANDOR to bits a"),
+		of(BitField("bits", OVERFLOW(WRAP), INCRBITS("u8", 0, 1), OVERFLOW(SAT), INCRBITS("u8", 0, 1)), "BITFIELD bits OVERFLOW WRAP INCRBY u8 0 1 OVERFLOW SAT INCRBY u8 0 1"),
+		of(LInsert("l", AFTER, "a", "z"), "LINSERT l AFTER a z"),
+		of(ZRange[string]("z", "-", "+", BYLEX), "ZRANGE z - + BYLEX"),
+		newer(ZInter[string]([]string{"z"}, AGGREGATE(ZInterCOUNT)), "ZINTER 1 z AGGREGATE COUNT"),
+		before("ZADD", "z", 1, "a"),
+		newer(ZScanNoScores[string]("z", 0), "ZSCAN z 0 NOSCORES"),
+		before("GEOADD", "g", 15, 37, "x"), // without it 6.2 answers with an array
+		of(GeoSearchStore("g2", "g", FROMLONLAT(15, 37), BYBOX(400, 400, MI), ASC, COUNT(3), GeoSearchStoreSTOREDIST), "GEOSEARCHSTORE g2 g FROMLONLAT 15 37 BYBOX 400 400 mi ASC COUNT 3 STOREDIST"),
+		of(HSetEx("h2", []Field{F("n", 1)}, nil, nil, FNX), "HSETEX h2 FNX FIELDS 1 n 1"),
+		of(XAdd("x2", "*", []Field{F("a", 1)}, nil, nil, MAXLENLIMIT(10, 5)), "XADD x2 MAXLEN ~ 10 LIMIT 5 * a 1"),
+		of(XAdd("x2", "*", []Field{F("a", 1)}, nil, nil, MINIDABOUT("0-1")), "XADD x2 MINID ~ 0-1 * a 1"),
+		newer(XAdd("x2", "*", []Field{F("a", 1)}, DELREF, IDMPAUTO("p"), nil), "XADD x2 DELREF IDMPAUTO p * a 1"),
+		newer(XTrim("x2", MAXLEN(5), ACKED), "XTRIM x2 MAXLEN 5 ACKED"),
+		newer(XReadGroup[fields]("g", "ann", []StreamID{{Key: "x2", ID: ">"}}, MAXCOUNT(5), CLAIM(time.Second)), "XREADGROUP GROUP g ann MAXCOUNT 5 CLAIM 1000 STREAMS x2 >"),
+		before("XGROUP CREATE", "x2", "g", "0"),
+		of(XNack("x2", "g", FATAL, []string{"1-0"}), "XNACK x2 g FATAL IDS 1 1-0"),
+		of(XNack("x2", "g", SILENT, []string{"1-0"}), "XNACK x2 g SILENT IDS 1 1-0"),
+		of(VAdd("v3", FP32("abcd"), "a", BIN), "VADD v3 FP32 abcd a BIN"),
+		of(VAdd("v4", FP32("abcd"), "a", Q8), "VADD v4 FP32 abcd a Q8"),
+		newer(ClientList(NOTID(99), NOTUSER("u"), NOTADDR("10.0.0.1:1"), NOTLADDR("10.0.0.1:1"), NOTNAME("n"), NOTFLAGS("P"), NOTLIBNAME("l"), NOTLIBVER("0"), NOTDB(9), NOTCAPA("r"), NOTIP("10.0.0.1")),
+			"CLIENT LIST NOT-ID 99 NOT-USER u NOT-ADDR 10.0.0.1:1 NOT-LADDR 10.0.0.1:1 NOT-NAME n NOT-FLAGS P NOT-LIB-NAME l NOT-LIB-VER 0 NOT-DB 9 NOT-CAPA r NOT-IP 10.0.0.1"),
+		newer(ClientList(ClientListIDLE(1), FLAGS("N"), LIBVER("1"), IP("10.0.0.1"), LADDR("10.0.0.1:1"), MAXAGE(time.Hour)), "CLIENT LIST IDLE 1 FLAGS N LIB-VER 1 IP 10.0.0.1 LADDR 10.0.0.1:1 MAXAGE 3600"),
+		newer(ClientList(CLIENTTYPE(REPLICA)), "CLIENT LIST TYPE REPLICA"),
+		of(ClientKill(LADDR("10.0.0.1:1"), CLIENTTYPE(MASTER)), "CLIENT KILL LADDR 10.0.0.1:1 TYPE MASTER"),
+		of(ClientKill(CLIENTTYPE(SLAVE)), "CLIENT KILL TYPE SLAVE"),
+		of(ClientUnblock(999999, ClientUnblockTIMEOUT), "CLIENT UNBLOCK 999999 TIMEOUT"),
+		of(CommandList(FILTERBY(PATTERN("x*"))), "COMMAND LIST FILTERBY PATTERN x*"),
+		unsent(HotKeysStart(METRICSNET), "HOTKEYS START METRICS 1 NET"),                                            // one is started above
+		unsent(HotKeysStart(METRICSALL), "HOTKEYS START METRICS 2 CPU NET"),                                        // likewise
+		unsent(Shutdown(nil, SAFE), "SHUTDOWN SAFE"),                                                               // it ends the server
+		unsent(Migrate("10.0.0.1", 6379, "k", 0, time.Second, AUTH("p")), "MIGRATE 10.0.0.1 6379 k 0 1000 AUTH p"), // needs another server
+		newer(BitOp(ONE, "to", "bits", "a"), "BITOP ONE to bits a"),
+		newer(ClientList(CLIENTTYPE(PUBSUB), NAME("n"), CAPA("r"), SKIPME(NO)), "CLIENT LIST TYPE PUBSUB NAME n CAPA r SKIPME NO"),
+		of(CommandList(FILTERBY(MODULE("m"))), "COMMAND LIST FILTERBY MODULE m"),
+		of(XTrim("x2", MINID("0-1"), nil), "XTRIM x2 MINID 0-1"),
+		newer(XRead[fields]([]StreamID{{Key: "x2", ID: "0"}}, MAXSIZE(100)), "XREAD MAXSIZE 100 STREAMS x2 0"),
+		unsent(FunctionRestore("\x00", FLUSH), "FUNCTION RESTORE \x00 FLUSH"),                           // needs what FUNCTION DUMP has answered
+		unsent(HotKeysStart(METRICSCPU, SLOTS(1, 2)), "HOTKEYS START METRICS 1 CPU SLOTS 2 1 2"),        // needs a cluster
+		unsent(Shutdown(SAVE, FAILOVER), "SHUTDOWN SAVE FAILOVER"),                                      // it ends the server
+		unsent(Shutdown(nil, ABORT), "SHUTDOWN ABORT"),                                                  // needs one that waits
+		unsent(Failover(TO("10.0.0.1", 6379)), "FAILOVER TO 10.0.0.1 6379"),                             // needs a replica
+		unsent(ClusterSetSlot(1, NODE("id")), "CLUSTER SETSLOT 1 NODE id"),                              // needs a cluster
+		unsent(ClusterMigration(STATUS(ALL)), "CLUSTER MIGRATION STATUS ALL"),                           // likewise
+		unsent(ClusterSlotStats(ORDERBY("key-count", ASC)), "CLUSTER SLOT-STATS ORDERBY key-count ASC"), // likewise
+		unsent(ClusterReset(HARD), "CLUSTER RESET HARD"),                                                // needs a cluster
+		unsent(ClusterSetSlot(1, IMPORTING("id")), "CLUSTER SETSLOT 1 IMPORTING id"),                    // likewise
+		unsent(ClusterSetSlot(1, STABLE), "CLUSTER SETSLOT 1 STABLE"),                                   // likewise
+		unsent(ClusterMigration(CANCEL(ClusterMigrationID("t"))), "CLUSTER MIGRATION CANCEL ID t"),      // likewise
+
 		// Clusters. A server alone refuses most of it.
 		unsent(ClusterAddSlots(1, 2), "CLUSTER ADDSLOTS 1 2"),                                                             // needs a cluster
 		unsent(ClusterAddSlotsRange(SlotRange{StartSlot: 1, EndSlot: 2}), "CLUSTER ADDSLOTSRANGE 1 2"),                    // likewise

@@ -2124,7 +2124,7 @@ func putZRevRangeByScoreOptions(r *request, options []ZRevRangeByScoreOption) {
 	}
 }
 
-// ZScanOption is one of the options of ZSCAN: [MATCH], [COUNT], [NOSCORES].
+// ZScanOption is one of the options of ZSCAN: [MATCH], [COUNT].
 type ZScanOption interface{ isZScanOption() }
 
 func putZScanOptions(r *request, options []ZScanOption) {
@@ -2136,8 +2136,6 @@ func putZScanOptions(r *request, options []ZScanOption) {
 		case optCOUNT:
 			r.token("COUNT")
 			r.add(o.a)
-		case optNOSCORES:
-			r.token("NOSCORES")
 		}
 	}
 }

@@ -1417,14 +1417,6 @@ type optNOSAVE struct {
 
 func (optNOSAVE) isSaveSelector() {}
 
-// NOSCORES is an argument of ZSCAN.
-var NOSCORES optNOSCORES
-
-type optNOSCORES struct {
-}
-
-func (optNOSCORES) isZScanOption() {}
-
 // NOT is an argument of BITOP.
 var NOT optNOT
 

@@ -673,7 +673,7 @@ func ZRevRankWithScore[V Value](key string, member V) Cmd[*redisreply.Ranked] {
 
 // ZScan is ZSCAN: iterates over members and scores of a sorted set.
 //
-//	ZSCAN key cursor [MATCH text] [COUNT count] [NOSCORES]
+//	ZSCAN key cursor [MATCH text] [COUNT count]
 //
 // Since Redis 2.8.0. Complexity: O(1) for every call. O(N) for a complete iteration, including
 // enough command calls for the cursor to return back to 0. N is the number of elements inside
@@ -683,6 +683,23 @@ func ZScan[T any](key string, cursor uint64, options ...ZScanOption) Cmd[redisre
 	r := &c.request
 	r.add(textOf(key))
 	r.add(uintOf(cursor))
+	putZScanOptions(r, options)
+	return c
+}
+
+// ZScanNoScores is ZSCAN: iterates over members and scores of a sorted set.
+//
+//	ZSCAN key cursor NOSCORES [MATCH text] [COUNT count]
+//
+// Since Redis 2.8.0. Complexity: O(1) for every call. O(N) for a complete iteration, including
+// enough command calls for the cursor to return back to 0. N is the number of elements inside
+// the collection.
+func ZScanNoScores[T any](key string, cursor uint64, options ...ZScanOption) Cmd[redisreply.Page[[]T]] {
+	c := Cmd[redisreply.Page[[]T]]{request{name: "ZSCAN"}}
+	r := &c.request
+	r.add(textOf(key))
+	r.add(uintOf(cursor))
+	r.add(textOf("NOSCORES"))
 	putZScanOptions(r, options)
 	return c
 }

@@ -69,7 +69,7 @@ map[string][]redis.Entry[T]: XRead XReadGroup
 *redisreply.Ranked: ZRankWithScore ZRevRankWithScore
 redisreply.Page[[]string]: Scan HScanNoValues ClusterScan
 redisreply.Page[map[string]T]: HScan
-redisreply.Page[[]T]: SScan
+redisreply.Page[[]T]: SScan ZScanNoScores
 redisreply.Page[[]redis.Scored[T]]: ZScan
 redisreply.Claimed[redis.Entry[T]]: XAutoClaim
 redisreply.Claimed[string]: XAutoClaimJustID

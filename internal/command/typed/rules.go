@@ -66,6 +66,7 @@ var variants = map[string][]string{
 	"ZREVRANGE":         {"WithScores WITHSCORES"},
 	"ZREVRANGEBYSCORE":  {"WithScores WITHSCORES"},
 	"ZREVRANK":          {"WithScore WITHSCORE"},
+	"ZSCAN":             {"NoScores NOSCORES"},
 	"ZUNION":            {"WithScores WITHSCORES"},
 }
 
