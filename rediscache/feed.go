@@ -183,9 +183,12 @@ func (f *feed) told(p *redis.Push) {
 		return
 	}
 	for _, key := range keys {
-		if key, ok := key.([]byte); ok {
-			f.c.store.Changed(memory.HashOf(key), memory.ByServer)
+		key, ok := key.([]byte)
+		if !ok { // nobody knows what was changed
+			f.anew()
+			return
 		}
+		f.c.store.Changed(memory.HashOf(key), memory.ByServer)
 	}
 }
 

@@ -27,6 +27,19 @@ func TestLeaseIsRenewed(t *testing.T) {
 	require.Same(t, l, f.lease.Load())
 }
 
+// A server that tells of what is no key may have changed any.
+func TestToldOfNoKey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	var f *feed
+	r.cache.core.nodes.each(func(found *feed) { f = found })
+	l := f.lease.Load()
+	f.told(&redis.Push{Words: [][]byte{[]byte("invalidate")}, Rest: []any{[]byte("key")}})
+	require.Same(t, l, f.lease.Load())
+	f.told(&redis.Push{Words: [][]byte{[]byte("invalidate")}, Rest: []any{int64(1)}})
+	require.NotSame(t, l, f.lease.Load())
+}
+
 // lose are faults after which a server can tell nothing of what it told the tracker before.
 var lose = map[string]func(t *testing.T, p *proxied){
 	"reset": func(_ *testing.T, p *proxied) {

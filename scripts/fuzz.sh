@@ -18,7 +18,8 @@ files='{{.ImportPath}} {{.Dir}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTest
 
 # fuzz PACKAGE TARGET: in the directory of the package.
 fuzz() {
-	"$dir/tests" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$fuzztime" -test.fuzzcachedir "$found/$1" \
+	"$dir/tests" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$fuzztime" \
+		-test.fuzzminimizetime 20x -test.fuzzcachedir "$found/$1" \
 		</dev/null >"$out" 2>&1
 }
 
