@@ -51,7 +51,8 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// Without Track a cache keeps nothing, and neither does one whose server has ended it.
+// Without Track the server refuses CLIENT TRACKING; with it, a connection that has not asked is not
+// told.
 func TestNotTracked(t *testing.T) {
 	server := memserver.New(t)
 	db := connect(t, server.Addr(), 3)
