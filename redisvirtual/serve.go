@@ -27,7 +27,8 @@ func (c *conn) serve() {
 	c.stream.End() // also if a Write has failed, that nobody called
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.in, c.serving = nil, false
+	c.in = nil
+	c.serveLocked(false)
 }
 
 // idle takes away what was sent, and reports whether Write is the writer again, because serve
@@ -42,8 +43,14 @@ func (c *conn) idle(sent, left int, later bool) bool {
 	if len(c.in) == 0 {
 		c.in = nil
 	}
-	c.serving = false
+	c.serveLocked(false)
 	return true
+}
+
+// serveLocked notes whether serve is the writer, which has input of its own then.
+func (c *conn) serveLocked(serving bool) {
+	c.serving = serving
+	c.stream.Owe(serving)
 }
 
 // passOn writes what has come meanwhile to the socket, until Write does.
@@ -53,7 +60,7 @@ func (c *conn) passOn(sent int) {
 		out := c.in[sent:]
 		c.in, sent = nil, 0
 		if len(out) == 0 {
-			c.serving = false
+			c.serveLocked(false)
 			c.mu.Unlock()
 			return
 		}

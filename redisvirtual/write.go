@@ -63,7 +63,7 @@ func (c *conn) keep(rest []byte, later bool) (serves bool) {
 	default:
 		c.in = append([]byte(nil), rest...)
 	}
-	c.serving = later && !c.stream.Closed()
+	c.serveLocked(later && !c.stream.Closed())
 	return c.serving
 }
 

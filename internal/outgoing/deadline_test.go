@@ -27,6 +27,18 @@ func TestDeadlineWhileReading(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "it may have run")
 }
 
+// What the client has written may run, though the writer is yet to send it.
+func TestDeadlineBeforeSent(t *testing.T) {
+	s := stream()
+	s.Owe(true)
+	require.NoError(t, s.SetReadDeadline(time.Unix(1, 0)))
+	_, err := s.Read(make([]byte, 1))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	s.Owe(false)
+	_, err = s.Read(make([]byte, 1))
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+}
+
 // A deadline that has moved on when the alarm rings does not end who reads, and ends it later.
 func TestDeadlineMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
