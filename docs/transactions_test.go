@@ -161,7 +161,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// accepted skips the test, for want of what is new, unless the server accepts a command.
+// accepted skips the test unless the server accepts a command: the server may be too old for what
+// is tested.
 func accepted(t *testing.T, db *redispipe.Client, what, command string, args ...any) {
 	t.Helper()
 	if redis.AsError(db.Do(t.Context(), command, args...)) != nil {

@@ -2,7 +2,6 @@ package rediscache
 
 import (
 	"context"
-	"maps"
 	"sync/atomic"
 
 	server "github.com/joomcode/redispipe/internal/dedicated"
@@ -132,7 +131,7 @@ func (n *nodes) scripted() (scripted bool) {
 
 // each calls f with each feed.
 func (n *nodes) each(f func(*feed)) {
-	for feed := range maps.Values(n.placed.Load().feeds) {
+	for _, feed := range n.placed.Load().feeds {
 		f(feed)
 	}
 }

@@ -41,7 +41,7 @@ func keysOf(reqs []wire.Request) (keys []string) {
 	return keys
 }
 
-// openSession lends a dedicated connection for keys. If there is none, that ends the requests of
+// openSession takes a dedicated connection for keys. If there is none, that ends the requests of
 // f.
 func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
 	session, err := c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)

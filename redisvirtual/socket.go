@@ -46,7 +46,8 @@ func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte)
 	}
 	c.own = own
 	c.stream.Continue(own)
-	if _, err := own.Write(out); err != nil && len(out) > 0 {
+	if len(out) > 0 {
+		_, err = own.Write(out)
 		c.broken(err)
 	}
 	return true

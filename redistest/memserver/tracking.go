@@ -93,11 +93,10 @@ func (t *tracking) set(p *server.Peer, on bool) {
 }
 
 func (t *tracking) invalidate(keys ...string) {
-	t.mini.Lock() // as commands that answer: a push must not come into a reply
-	defer t.mini.Unlock()
 	t.mu.Lock()
 	peers := slices.Collect(maps.Keys(t.peers))
 	t.mu.Unlock()
+	t.mini.Lock() // as commands that answer: a push must not come into a reply
 	for _, p := range peers {
 		p.Block(func(w *server.Writer) {
 			w.WritePushLen(2)
@@ -107,7 +106,10 @@ func (t *tracking) invalidate(keys ...string) {
 			} else {
 				w.WriteStrings(keys)
 			}
-			w.Flush()
 		})
+	}
+	t.mini.Unlock()
+	for _, p := range peers {
+		p.Flush()
 	}
 }
