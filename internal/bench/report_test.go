@@ -98,7 +98,7 @@ func TestMarkdown(t *testing.T) {
 	text := report{Results: r, about: "ABOUT\n"}.markdown()
 	assert.Contains(t, text, "ABOUT")
 	assert.Contains(t, text, "| 128 callers | 110 (0.50) | – | 1,234,567 (5611.67) | 220 (1.00) | 55.0 | – | 50.0 |")
-	assert.Contains(t, text, "| 128 callers | time ÷ best peer | rueidis | ≤ 0.50 | 0.500 | met |")
+	assert.Contains(t, text, "| 128 callers | time ÷ best peer | rueidis | ≤ 0.70 | 0.500 | met |")
 	assert.Contains(t, text, "| 1 caller | time ÷ bare socket | bare socket | ≤ 1.05 | 1.300 | **missed** |")
 	assert.Contains(t, text, "`c8`, radix: "+assert.AnError.Error())
 }
