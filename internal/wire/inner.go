@@ -27,3 +27,38 @@ type Inner[F any] interface {
 	// last is the error that ended the previous connection, if there was one.
 	OpenDedicated(ctx context.Context, keys []string, last error) (Dedicated, error)
 }
+
+// Memory is a sender that answers some requests out of its memory. Package redis asks it before
+// it waits, by the sender's method Memory(Ask) Memory[redis.Future]: see [Ask].
+type Memory[F any] interface {
+	Inner[F]
+	// Recall returns the reply to a request, as it is encoded, if it is in memory.
+	Recall(request []byte) (Remembered, bool)
+}
+
+// Remembered is a reply that was in memory.
+type Remembered struct {
+	// Text is the reply if IsText is set: a bulk string.
+	Text   string
+	IsText bool
+	// Result is any other reply, as it is delivered. It is the caller's own.
+	Result any
+}
+
+// TextTaker is a future that takes a bulk string which nobody changes: it makes of it what it is
+// resolved with, or wants it for.
+type TextTaker interface {
+	ResolveText(text string, n uint64)
+}
+
+// Dedicated is a connection that one caller has to itself, until Release.
+type Dedicated interface {
+	// Exchange sends requests at once, and has each called with every result. The
+	// error is that with which the connection was lost, which is for ever: the
+	// requests without a result have it.
+	Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error
+	// Place is where answers come from.
+	Place() Place
+	// Release ends the use of the connection.
+	Release()
+}

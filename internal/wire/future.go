@@ -1,0 +1,138 @@
+package wire
+
+import "context"
+
+// Future is redis.Future, which this package can't import.
+type Future interface {
+	Resolve(res any, n uint64)
+	Cancelled() error
+}
+
+// ResolveEmpty resolves what SendTransaction got without requests: with why the
+// future is cancelled, if it is, and with an empty array otherwise.
+func ResolveEmpty(cb Future, n uint64) {
+	if cb == nil {
+		return
+	}
+	if err := cb.Cancelled(); err != nil {
+		cb.Resolve(err, n)
+		return
+	}
+	cb.Resolve([]any{}, n)
+}
+
+// IsCancelled reports whether nobody waits for a future any more.
+func IsCancelled(cb Future) bool { return WhyCancelled(cb) != nil }
+
+// WhyCancelled returns why nobody waits for a future any more, or nil. One that panics when it
+// is asked counts as waited for.
+func WhyCancelled(cb Future) (why error) {
+	defer func() { _ = recover() }()
+	return cb.Cancelled()
+}
+
+// Own is the future of a request that the library sends for itself: Shutdown
+// neither waits for it nor counts it.
+type Own func(res any, n uint64)
+
+// Resolve implements redis.Future.
+func (f Own) Resolve(res any, n uint64) { f(res, n) }
+
+// Cancelled implements redis.Future.
+func (f Own) Cancelled() error { return nil }
+
+// Passed is the part of a future that passes its result on to another one, To: whatever
+// a sender asks of the first, the second answers. To may be nil.
+type Passed struct{ To Future }
+
+// Cancelled implements redis.Future.
+func (p Passed) Cancelled() error {
+	if p.To == nil {
+		return nil
+	}
+	return p.To.Cancelled()
+}
+
+// Context is for ContextOf.
+func (p Passed) Context() context.Context { return ContextOf(p.To) }
+
+// Queued implements Queuer.
+func (p Passed) Queued(t Ticket) { Queued(p.To, t) }
+
+// Observes implements Observer.
+func (p Passed) Observes() bool { return Observes(p.To) }
+
+// AnsweredBy implements Observer.
+func (p Passed) AnsweredBy(at Place) { AnsweredBy(p.To, at) }
+
+// Caller is for CallerOf.
+func (p Passed) Caller() Caller { return CallerOf(p.To) }
+
+// Queuer is a future of several requests that keeps the ticket of the last one, so that
+// it can ask where the time went. Its requests are not withdrawn by it.
+type Queuer interface {
+	// Queued may be called in any goroutine, and more than once, if requests are sent
+	// again.
+	Queued(t Ticket)
+}
+
+// Queued gives a ticket to fut, if that is a Queuer.
+func Queued(fut any, t Ticket) {
+	if queuer, ok := fut.(Queuer); ok {
+		queuer.Queued(t)
+	}
+}
+
+// Place is which server has answered a request.
+type Place struct {
+	Address string // as it was given to the connection
+	Peer    string // of the socket
+	// Cached is set if it was no server, but the memory of a sender.
+	Cached bool
+}
+
+// Observer is a future that is told which server has answered its request, before
+// it is resolved with the answer.
+type Observer interface {
+	// Observes reports whether anybody wants to know: a future that passes results
+	// on answers for the one that it passes them to.
+	Observes() bool
+	// AnsweredBy may be called in any goroutine, and more than once, if the request
+	// is sent again.
+	AnsweredBy(p Place)
+}
+
+// Observes reports whether fut is an Observer that wants to know.
+func Observes(fut any) bool {
+	observer, ok := fut.(Observer)
+	return ok && observer.Observes()
+}
+
+// AnsweredBy tells fut, if it is an Observer.
+func AnsweredBy(fut any, p Place) {
+	if observer, ok := fut.(Observer); ok {
+		observer.AnsweredBy(p)
+	}
+}
+
+// Namer is a future that adds redis.EKRequest to errors by itself. A sender does
+// not have to keep the request for it.
+type Namer interface{ NamesRequests() }
+
+// CallerOf returns who waits for fut, nil if nobody does. A future that passes results on
+// answers for the one that it passes them to.
+func CallerOf(fut any) Caller {
+	if awaited, ok := fut.(interface{ Caller() Caller }); ok {
+		return awaited.Caller()
+	}
+	return nil
+}
+
+// ContextOf returns the context of the caller that fut is the future of, if it is one
+// of a request that may block, and else one that does not end.
+func ContextOf(fut any) context.Context {
+	if caller, ok := fut.(interface{ Context() context.Context }); ok {
+		return caller.Context()
+	}
+	return context.Background()
+}
