@@ -6,7 +6,6 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/queue"
@@ -19,22 +18,6 @@ func (c *Connection) newPool() *dedicated.Pool {
 		Most: c.opts.DedicatedConns, Queue: c.opts.MaxRequests,
 		IOTimeout: c.opts.IOTimeout, TraceSessions: c.opts.TraceSessions,
 	})
-}
-
-// leavesShared reports whether a request that is sent by itself goes to a dedicated
-// connection.
-func (c *Connection) leavesShared(r *wire.Request) bool {
-	return r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0
-}
-
-// block sends a request that may block on a dedicated connection.
-func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	var st *queue.Stat
-	if c.stat != nil {
-		st = c.stat(r)
-		r.Typed = r.Typed && st == nil // a logger wants the result
-	}
-	return c.pool.Block(r, cb, n, asking, st)
 }
 
 // owner is a Connection as the owner of dedicated ones.

@@ -2,6 +2,8 @@ package redisconn
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -11,34 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Inner is for packages of this module: nobody else can call it.
-func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
-	if _, own := a.Held.(*Connection); own {
-		return (*within)(c)
-	}
-	return nil
-}
-
-// within is a Connection with the methods that are only for packages of this module.
-type within Connection
-
 var _ inner.Conn = (*within)(nil)
-
-// SendEncoded implements wire.Inner.
-func (w *within) SendEncoded(r *wire.Request, cb Future, n uint64) {
-	w.SendEncodedAsk(r, cb, n, false)
-}
-
-// SendEncodedAsk implements inner.Conn.
-func (w *within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
-	c := (*Connection)(w)
-	if err := c.sendOne(r, cb, n, asking); err != nil {
-		c.refuse(cb, err, n)
-	}
-}
-
-// WantsSlot implements wire.Inner: a connection has no slots.
-func (*within) WantsSlot() bool { return false }
 
 // SharesCallers implements inner.Conn.
 func (w *within) SharesCallers(several bool) { w.queue.Several(several) }
@@ -49,20 +24,15 @@ func (w *within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64,
 	if flags&DoTransaction != 0 {
 		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
 	}
-	var last wire.Ticket
 	var err *errorx.Error
-	failed := -1
-	for i, r := range reqs {
-		if err = c.checkEncoded(r, flags); err != nil {
-			failed = i
-			break
-		}
+	failed := slices.IndexFunc(reqs, func(r *wire.Request) bool {
+		err = c.checkEncoded(r, flags)
+		return err != nil
+	})
+	if err == nil {
+		err = c.enterBatch(reqs, cb, start, flags)
 	}
 	if err == nil {
-		last, err = c.enter(reqs, cb, start, flags)
-	}
-	if err == nil {
-		wire.Queued(cb, last)
 		return
 	}
 	plain := make([]Request, len(reqs))
@@ -112,3 +82,12 @@ func (w *within) StopWrites() (stopped <-chan struct{}) {
 	}()
 	return done
 }
+
+// Scripted implements inner.Conn.
+func (w *within) Scripted() bool { return w.opts.ScriptMode }
+
+// Speaks implements inner.Conn.
+func (w *within) Speaks() int { return max(w.opts.Protocol, 2) }
+
+// Silence implements inner.Conn.
+func (w *within) Silence() time.Duration { return (*Connection)(w).silence() }

@@ -1,10 +1,17 @@
 package redisconn
 
 import (
+	"context"
 	"log"
+	"log/slog"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/aside"
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -84,4 +91,39 @@ func (c *Connection) heard(push []any) {
 	if work, ok := pubsub.ParseWork(kind, push[1:]); ok {
 		c.report(LogMaintenance(work))
 	}
+}
+
+// NewSlogLogger returns a Logger that writes events to l, in a group "redis"; with a nil
+// l it is silent. The levels debug and info need no action; a warning may pass by itself;
+// an error will not. Messages are constant, and lines show neither arguments nor secrets.
+// Of each message it writes ten lines at once and then one a second, which says how many
+// were left out ("suppressed"). Connections that share a Logger share this limit.
+func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{oplog.New(l)} }
+
+// slogLogger is a Logger that writes to a slog.Logger.
+type slogLogger struct{ log *oplog.Log }
+
+// Report implements Logger.
+func (s slogLogger) Report(conn *Connection, event LogEvent) {
+	s.log.WriteLine(context.WithoutCancel(conn.Ctx()), event.logEvent(), slog.String("address", conn.Addr()))
+}
+
+// ReqStat implements Logger.
+func (slogLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
+
+// WantsReqStat returns false: no statistics are collected.
+func (slogLogger) WantsReqStat() bool { return false }
+
+// newStat returns nil for AUTH, in any spelling, so that no logger gets a password.
+// HELLO, which may have one, is refused to users.
+func newStat(r *wire.Request) *queue.Stat {
+	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
+		return nil
+	}
+	return &queue.Stat{Req: Request{Cmd: r.Cmd, Args: r.Args()}, Start: time.Now()}
+}
+
+// reportStat tells the logger of an answered request.
+func (c *Connection) reportStat(st *queue.Stat, res any, in, out int) {
+	c.opts.Logger.ReqStat(c, st.Req, res, time.Since(st.Start).Nanoseconds(), int64(in), int64(out))
 }

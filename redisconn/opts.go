@@ -224,3 +224,22 @@ func corrections(given, used Opts) (list []LogOptCorrected) {
 	}
 	return list
 }
+
+// Credentials are a user and a password. The zero value means no authentication. They
+// print, and log, without the password.
+type Credentials = dial.Credentials
+
+// Role is a server's role in replication.
+type Role = dial.Role
+
+const (
+	// RoleAny accepts either role.
+	RoleAny Role = dial.RoleAny
+	// RoleMaster is a server that takes writes.
+	RoleMaster Role = dial.RoleMaster
+	// RoleReplica is a server that follows another.
+	RoleReplica Role = dial.RoleReplica
+)
+
+// ParseRole returns the role in the answer to ROLE.
+func ParseRole(res any) (Role, error) { return dial.ParseRole(res) }

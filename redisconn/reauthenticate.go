@@ -69,10 +69,7 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 			return redis.Err(c.unconfirmed(ctx))
 		}
 	}
-	if err != nil {
-		return redis.Err(err)
-	}
-	return nil
+	return redis.Err(err)
 }
 
 // newCredentials asks the provider for new credentials.

@@ -1,8 +1,6 @@
 package redisconn
 
 import (
-	"time"
-
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
@@ -44,6 +42,33 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	wire.Queued(cb, r.Ticket)
 }
 
+// Inner is for packages of this module: nobody else can call it.
+func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
+	if _, own := a.Held.(*Connection); own {
+		return (*within)(c)
+	}
+	return nil
+}
+
+// within is a Connection with the methods that are only for packages of this module.
+type within Connection
+
+// SendEncoded implements wire.Inner.
+func (w *within) SendEncoded(r *wire.Request, cb Future, n uint64) {
+	w.SendEncodedAsk(r, cb, n, false)
+}
+
+// SendEncodedAsk implements inner.Conn.
+func (w *within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
+	c := (*Connection)(w)
+	if err := c.sendOne(r, cb, n, asking); err != nil {
+		c.refuse(cb, err, n)
+	}
+}
+
+// WantsSlot implements wire.Inner: a connection has no slots.
+func (*within) WantsSlot() bool { return false }
+
 // sendOne sends a request by itself: on the shared connection, or on a dedicated one if
 // it blocks.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
@@ -54,16 +79,27 @@ func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) 
 		return err
 	}
 	one := [1]*wire.Request{r}
-	_, err := c.enter(one[:], cb, n, flagAsking(asking))
+	_, err := c.enter(one[:], &queue.Entry{Future: cb, N: n, Asking: asking})
 	return err
 }
 
-func flagAsking(asking bool) int {
-	if asking {
-		return DoAsking
-	}
-	return 0
+// leavesShared reports whether a request that is sent by itself goes to a dedicated
+// connection.
+func (c *Connection) leavesShared(r *wire.Request) bool {
+	return r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0
 }
+
+// block sends a request that may block on a dedicated connection.
+func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
+	var st *queue.Stat
+	if c.stat != nil {
+		st = c.stat(r)
+		r.Typed = r.Typed && st == nil // a logger wants the result
+	}
+	return c.pool.Block(r, cb, n, asking, st)
+}
+
+
 
 // askFuture notes in r the abilities of its future. It refuses a request that nobody
 // waits for any more.
@@ -98,19 +134,10 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
 }
 
-// enter queues users' requests that are written together: with flags after ASKING, or
-// between MULTI, whose number is n-1, and EXEC. last is the ticket of the last of them. Once
-// the requests are written, their owner may send them again, so nobody may read reqs
-// afterwards.
-func (c *Connection) enter(reqs []*wire.Request, cb Future, n uint64, flags int) (last wire.Ticket, _ *errorx.Error) {
-	return c.pipe.Enter(reqs, &queue.Entry{
-		Future: cb, N: n, Stat: c.stat, Blocks: c.opts.ScriptMode,
-		Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0,
-	})
-}
-
-// blockTime is how long a request may block.
-func blockTime(cmd string, args []any) time.Duration {
-	call := command.Of(cmd, args)
-	return call.BlockTime()
+// enter queues users' requests that are written together. last is the ticket of the last of
+// them. Once the requests are written, their owner may send them again, so nobody may read
+// reqs afterwards.
+func (c *Connection) enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, _ *errorx.Error) {
+	e.Stat, e.Blocks = c.stat, c.opts.ScriptMode
+	return c.pipe.Enter(reqs, e)
 }

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -36,15 +37,24 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 	defer wire.PutScratch(scratch)
 	batch := scratch.Batch(len(reqs))
 	failed, err := c.encodeBatch(scratch, batch, reqs, cb, flags)
-	var last wire.Ticket
 	if err == nil {
-		last, err = c.enter(batch, cb, start, flags)
+		err = c.enterBatch(batch, cb, start, flags)
 	}
 	if err != nil {
 		c.refuseBatch(reqs, cb, start, flags, err, failed)
-		return
 	}
-	wire.Queued(cb, last)
+}
+
+// enterBatch queues requests that are encoded: with flags after ASKING, or between MULTI,
+// whose number is start-1, and EXEC.
+func (c *Connection) enterBatch(batch []*wire.Request, cb Future, start uint64, flags int) *errorx.Error {
+	last, err := c.enter(batch, &queue.Entry{
+		Future: cb, N: start, Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0,
+	})
+	if err == nil {
+		wire.Queued(cb, last)
+	}
+	return err
 }
 
 // encodeBatch encodes the requests of one future. If one of them is refused, failed is its

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -30,7 +31,8 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 		return errs.NilContext()
 	}
 	req := redis.Request{Cmd: cmd, Args: args}
-	if err := redis.CheckRequest(redis.Request{Cmd: cmd, Args: plainArgs(args)}, true); err != nil {
+	plain := redis.Request{Cmd: cmd, Args: plainArgs(args)}
+	if err := redis.CheckRequest(plain, true); err != nil {
 		return err
 	}
 	if c.ctx.Err() != nil {
@@ -47,7 +49,8 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	defer context.AfterFunc(ctx, func() { _ = greeted.Close() })()
 	defer context.AfterFunc(c.ctx, func() { _ = greeted.Close() })()
 
-	greeted.Allow(c.opts.IOTimeout, blockTime(cmd, plainArgs(args)))
+	call := command.Of(plain.Cmd, plain.Args)
+	greeted.Allow(c.opts.IOTimeout, call.BlockTime())
 	res, err := stream(greeted.Socket, t, calls, w, req)
 	if err == nil {
 		return res
