@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/values"
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // DoInto sends a command and reads its reply into dst, a pointer to a variable of any
@@ -52,12 +53,19 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 	return readInto(v, res, cmd, args)
 }
 
+// target is a place for a single value. It belongs to the waiter until the caller takes it, so
+// a reply that comes too late can't touch the caller's memory.
+type target struct {
+	resp.Scalar      // its Bytes are the caller's
+	filled      bool // the value is here, and not in the result
+}
+
 // DoAs sends a command and returns its result as a T, of any type that [As] accepts: see
 // [Sync.DoInto]. After an error it returns the zero value. For an int64, a float64 or a
 // bool it allocates nothing, for a string only the text.
 func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
 	var result T
-	if scalar, err := DoScalar(ctx, s, &result, cmd, args...); scalar {
+	if scalar, err := (SyncCtx{S: s}).DoScalar(ctx, wire.Ask{}, &result, cmd, args...); scalar {
 		return result, err
 	}
 	allocated := new(T)
@@ -67,8 +75,9 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 
 // DoScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
 // retain dst, so the variable may be on its caller's stack; after an error the variable is
-// zero. For another type it returns false, and nothing is sent.
-func DoScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (scalar bool, err error) {
+// zero. For another type it returns false, and nothing is sent. It is for packages of this
+// module: nobody else can call it.
+func (s SyncCtx) DoScalar(ctx context.Context, _ wire.Ask, dst any, cmd string, args ...any) (scalar bool, err error) {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if t.Kind == resp.NoKind {
 		return false, nil
@@ -76,10 +85,7 @@ func DoScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (
 	if ctx == nil {
 		return true, errs.Err(errs.NilContext())
 	}
-	if d := delegateOf(s); d != nil {
-		s = d
-	}
-	res := do(ctx, s, cmd, args, &t, nil)
+	res := do(ctx, s.S, cmd, args, &t, nil)
 	if _, failed := res.(error); !t.filled || failed {
 		t.Scalar, err = readScalar(t.Kind, res, cmd, args)
 	}
