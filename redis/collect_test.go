@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/joomcode/errorx"
@@ -48,4 +49,11 @@ func TestCollect(t *testing.T) {
 	assertType(t, ErrArgumentType, Collect(reqs, results, &n, n))
 	assertType(t, ErrArgumentType, Collect(reqs, results, &n, (*person)(nil)))
 	assertType(t, ErrArgumentType, Collect(reqs, results, new(chan int)))
+}
+
+func TestFirstError(t *testing.T) {
+	assert.NoError(t, FirstError(nil))
+	assert.NoError(t, FirstError([]any{nil, "x"}))
+	foreign := errors.New("foreign")
+	assert.ErrorIs(t, FirstError([]any{nil, foreign, ErrIO.New("x")}), foreign)
 }

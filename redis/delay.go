@@ -108,33 +108,22 @@ type delayer interface {
 	Delay(seq uint64) (Delay, bool)
 }
 
-// delayOf returns the delay of a queued request, or nil.
-func delayOf(t wire.Ticket) *Delay {
-	queue, ok := t.Queue.(delayer)
-	if !ok {
-		return nil
+// withDelay adds to an error the delay of the request that t names, if it is known.
+func withDelay(err *errorx.Error, t wire.Ticket) *errorx.Error {
+	if queue, ok := t.Queue.(delayer); ok {
+		if d, known := queue.Delay(t.Seq); known {
+			return err.WithProperty(errs.EKDelay, d)
+		}
 	}
-	if d, ok := queue.Delay(t.Seq); ok {
-		return &d
-	}
-	return nil
+	return err
 }
 
 // delayOutside returns the delay of a request that has been waiting for room in a full
 // queue since that time.
-func delayOutside(queue any, since time.Time) *Delay {
-	var d Delay
+func delayOutside(queue any, since time.Time) (d Delay) {
 	if full, ok := queue.(delayer); ok {
 		d, _ = full.Delay(0)
 	}
 	d.Queue = time.Since(since)
-	return &d
-}
-
-// withDelay adds the delay to an error, if it is known.
-func withDelay(err *errorx.Error, d *Delay) *errorx.Error {
-	if d == nil {
-		return err
-	}
-	return err.WithProperty(errs.EKDelay, *d)
+	return d
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
 	"testing"
 
 	"github.com/joomcode/errorx"
@@ -82,4 +84,103 @@ func TestCausedBy(t *testing.T) {
 	}
 	assert.True(t, CausedBy(io.EOF, io.EOF))
 	assert.False(t, CausedBy(nil, io.EOF))
+}
+
+// What errors.Is says is what OutcomeOf says, at any depth.
+func TestErrSaysTheOutcome(t *testing.T) {
+	classes := map[Outcome]error{OutcomeRefused: ErrRefused, OutcomeNotSent: ErrNotSent, OutcomeUnknown: ErrUnknown}
+	for _, typed := range []*errorx.Error{
+		ErrQueueFull.New("full"), ErrArgumentType.New("type"), ErrContextClosed.New("closed"),
+		ErrRequestWithdrawn.Wrap(context.Canceled, "withdrawn"), ErrRequestCancelled.Wrap(context.Canceled, "abandoned"),
+		ErrOverloaded.Wrap(context.DeadlineExceeded, "late"), ErrOpts.NewType("x").New("options"),
+		ErrIO.New("lost"), ErrIO.Wrap(ErrQueueFull.New("full"), "lost"), ErrIO.Wrap(fmt.Errorf("%w", ErrQueueFull.New("full")), "lost"),
+		ErrIO.Wrap(Err(ErrQueueFull.New("full")), "lost"),
+		ErrQueueFull.Wrap(ErrIO.New("lost"), "full"), ErrTransaction.Wrap(ErrLoading.New("LOADING"), "MULTI"),
+		ErrResult.New("ERR no"), ErrLoading.New("LOADING"), ErrExecEmpty.New("changed"),
+		ErrResponseNil.New("null"), ErrResponseUnexpected.New("shape").WithProperty(EKResponse, 1), ErrResponseFormat.New("bad"),
+		errorx.Decorate(ErrQueueFull.New("full"), "decorated"), errorx.EnsureStackTrace(ErrIO.New("lost")),
+	} {
+		err := Err(typed)
+		for _, err := range []error{err, fmt.Errorf("outer: %w", err), errors.Join(io.EOF, err)} {
+			for outcome, class := range classes {
+				assert.Equal(t, OutcomeOf(err) == outcome, errors.Is(err, class), "%v: %v", class, err)
+			}
+			assert.Equal(t, OutcomeOf(typed), OutcomeOf(err))
+			assert.Equal(t, SafeToRetry(typed), SafeToRetry(err))
+			assert.Equal(t, typed.IsOfType(ErrResponseNil), errors.Is(err, Nil), "%v", err)
+			assert.Same(t, typed, AsErrorx(err))
+		}
+		assert.True(t, errorx.IsOfType(fmt.Errorf("outer: %w", err), typed.Type()), "%v", err)
+		assert.Equal(t, typed.Error(), err.Error())
+		assert.Equal(t, fmt.Sprintf("%+v", typed), fmt.Sprintf("%+v", err))
+		assert.Equal(t, OutcomeOf(typed) == OutcomeRefused, errors.Is(typed, ErrRefused), "also without Err")
+		assert.Equal(t, typed.IsOfType(ErrResponseNil), errors.Is(typed, Nil), "also without Err")
+	}
+	for class, text := range map[error]string{ErrNotSent: "not sent", ErrUnknown: "unknown"} {
+		assert.ErrorContains(t, class, text)
+	}
+}
+
+// Causes are found, but those of the library's own are not what the error is.
+func TestErrShowsCauses(t *testing.T) {
+	inner := ErrIO.Wrap(fmt.Errorf("reading: %w", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), "inner")
+	for _, typed := range []*errorx.Error{
+		inner, ErrQueueFull.Wrap(inner, "outer"), ErrQueueFull.Wrap(fmt.Errorf("%w", inner), "outer"),
+		ErrQueueFull.Wrap(Err(inner), "outer"), errorx.Decorate(ErrQueueFull.Wrap(inner, "outer"), "decorated"),
+	} {
+		err := fmt.Errorf("%w", Err(typed))
+		var network net.Error
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		if assert.ErrorAs(t, err, &network) {
+			assert.True(t, network.Timeout())
+		}
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.NotErrorIs(t, err, io.EOF)
+		assert.Equal(t, typed.IsOfType(ErrIO), errorx.IsOfType(err, ErrIO))
+		assert.Equal(t, typed.IsOfType(ErrIO), errors.Is(err, error(ErrIO.New("x"))), "as errorx has it")
+		assert.NotErrorAs(t, err, new(*os.PathError))
+		assert.True(t, CausedBy(err, os.ErrDeadlineExceeded))
+	}
+	var network net.Error
+	assert.ErrorAs(t, Err(ErrRequestCancelled.Wrap(context.DeadlineExceeded, "late")), &network)
+	assert.NotErrorAs(t, Err(ErrQueueFull.New("full")), &network)
+}
+
+// Old programs ask errors for their types and traits by themselves: only those that a context
+// has caused are shown.
+func TestAsErrorShowsContexts(t *testing.T) {
+	for _, typed := range []*errorx.Error{
+		ErrRequestCancelled.Wrap(context.Canceled, "abandoned"), ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "withdrawn"),
+		ErrContextClosed.Wrap(context.Canceled, "closed"), ErrRequestCancelled.Wrap(ErrIO.Wrap(context.Canceled, "inner"), "outer"),
+	} {
+		err := AsError(typed)
+		assert.True(t, errors.Is(err, context.Canceled) != errors.Is(err, context.DeadlineExceeded), "%v", err)
+		assert.Equal(t, err, Err(err))
+		assert.Equal(t, err, AsError(err))
+		assert.True(t, errorx.IsOfType(err, typed.Type()))
+	}
+	for _, typed := range []*errorx.Error{
+		ErrQueueFull.New("full"), ErrIO.Wrap(os.ErrDeadlineExceeded, "late"), ErrResult.New("ERR no"),
+		ErrContextClosed.New("closed"), ErrRequestWithdrawn.New("a future's own wish"),
+		ErrIO.Wrap(context.DeadlineExceeded, "dialing"),
+	} {
+		assert.Equal(t, error(typed), AsError(typed))
+	}
+}
+
+func TestErrOfOthers(t *testing.T) {
+	for _, value := range []any{nil, "error", int64(1), []any{errors.New("inside")}} {
+		assert.NoError(t, Err(value))
+	}
+	assert.Equal(t, io.EOF, Err(io.EOF))
+	assert.Equal(t, ScanEOF, Err(ScanEOF))
+	assertNoSecret(t, Err(ErrIO.New("x").WithProperty(EKVal, "canary")))
+}
+
+// What AsErrorx returns of no error is none.
+func TestErrOfNoErrorx(t *testing.T) {
+	none := AsErrorx("value")
+	assert.NoError(t, Err(none))
+	assert.NoError(t, AsError(none))
+	assert.Equal(t, OutcomeOf("value"), OutcomeOf(none))
 }

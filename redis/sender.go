@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Future takes the result of a request.
@@ -105,34 +104,4 @@ func (s ScanOpts) Request(it []byte) Request {
 		args = append(args, "COUNT", s.Count)
 	}
 	return Request{Cmd: cmd, Args: args}
-}
-
-// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
-// have hooks, so the wrappers send to it as if their user had passed it to them.
-func delegateOf(s Sender) Sender {
-	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
-		return asked.Delegate(wire.Ask{Held: s})
-	}
-	return nil
-}
-
-// innerOf returns the methods that s has for packages of this module, or nil. A user's
-// own Sender has none, and a decorator that embeds a connection must be called itself.
-func innerOf(s Sender) wire.Inner[Future] {
-	if asked, ok := s.(interface {
-		Inner(wire.Ask) wire.Inner[Future]
-	}); ok {
-		return asked.Inner(wire.Ask{Held: s})
-	}
-	return nil
-}
-
-// memoryOf returns the memory from which s answers requests, or nil.
-func memoryOf(s Sender) wire.Memory[Future] {
-	if asked, ok := s.(interface {
-		Memory(wire.Ask) wire.Memory[Future]
-	}); ok {
-		return asked.Memory(wire.Ask{Held: s})
-	}
-	return nil
 }

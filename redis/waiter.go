@@ -144,17 +144,10 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 	}
 	res := w.res
 	if end == endWithdrawn {
-		res = withDelay(withdrawn(ctx), delayOf(last))
+		res = withDelay(withdrawn(ctx), last)
 	}
 	w.recycle()
 	return res
-}
-
-// target is a place for a single value. It belongs to the waiter until the caller takes it, so
-// a reply that comes too late can't touch the caller's memory.
-type target struct {
-	resp.Scalar      // its Bytes are the caller's
-	filled      bool // the value is here, and not in the result
 }
 
 // DecodeReply implements resp.ReplyDecoder.
@@ -168,7 +161,7 @@ var _ resp.ReplyDecoder = (*waiter)(nil)
 
 // abandoned is the result of a request whose caller has left.
 func abandoned(ctx context.Context, t wire.Ticket) error {
-	return withDelay(errs.ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), delayOf(t))
+	return withDelay(errs.ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), t)
 }
 
 // do sends one command and waits for its result. If t is not nil, the value may be in t
@@ -294,7 +287,63 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	}
 	since := time.Now()
 	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
-		return false, withDelay(withdrawn(ctx), delayOutside(queue, since))
+		return false, withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
 	}
 	return true, nil
+}
+
+// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
+// have hooks, so the wrappers send to it as if their user had passed it to them.
+func delegateOf(s Sender) Sender {
+	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
+		return asked.Delegate(wire.Ask{Held: s})
+	}
+	return nil
+}
+
+// innerOf returns the methods that s has for packages of this module, or nil. A user's
+// own Sender has none, and a decorator that embeds a connection must be called itself.
+func innerOf(s Sender) wire.Inner[Future] {
+	if asked, ok := s.(interface {
+		Inner(wire.Ask) wire.Inner[Future]
+	}); ok {
+		return asked.Inner(wire.Ask{Held: s})
+	}
+	return nil
+}
+
+// memoryOf returns the memory from which s answers requests, or nil.
+func memoryOf(s Sender) wire.Memory[Future] {
+	if asked, ok := s.(interface {
+		Memory(wire.Ask) wire.Memory[Future]
+	}); ok {
+		return asked.Memory(wire.Ask{Held: s})
+	}
+	return nil
+}
+
+// recall returns the result of a command if it is in memory. If t is not nil and takes the
+// value, the value is in t. recall keeps no reference to args.
+func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire.Place) (res any, ok bool) {
+	scratch := wire.GetScratch()
+	var got wire.Remembered
+	var bad int
+	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad < 0 { // else the sender returns the error
+		got, ok = m.Recall(scratch.Buf)
+	}
+	wire.PutScratch(scratch)
+	switch {
+	case !ok:
+		return nil, false
+	case seen != nil:
+		*seen = wire.Place{Cached: true}
+	}
+	switch {
+	case !got.IsText:
+		return got.Result, true
+	case t != nil && t.SetText(got.Text):
+		t.filled = true
+		return nil, true
+	}
+	return []byte(got.Text), true
 }

@@ -99,8 +99,6 @@ func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *e
 	return c.pool.Block(r, cb, n, asking, st)
 }
 
-
-
 // askFuture notes in r the abilities of its future. It refuses a request that nobody
 // waits for any more.
 func askFuture(r *wire.Request, cb Future) (refused *errorx.Error) {
