@@ -2,8 +2,12 @@ package redis
 
 import (
 	"context"
-	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
 )
 
 // Hook is called around the operations of a Sender: see [WithHook]. It is called
@@ -78,27 +82,51 @@ type Completion struct {
 	Cached bool
 }
 
-// Hooks calls hooks around operations that are not requests to a Sender, for packages
-// that are built on this one: redispubsub calls them around Subscribe and Unsubscribe.
-// What [WithHook] says of a hook holds for each of them. The zero value has no hooks.
-type Hooks struct{ all []*observer }
+// OtherCommand is the Operation.Command of a command that is not in the table, after
+// 256 other such names were sent.
+const OtherCommand = "_OTHER"
 
-// NewHooks returns Hooks, the outermost first.
-func NewHooks(hooks ...Hook) Hooks {
-	all := make([]*observer, len(hooks))
-	for i, hook := range hooks {
-		all[i] = &observer{Hook: hook}
-	}
-	return Hooks{all}
+// modules are commands that are not in the table, such as those of server modules. At
+// most modulesMost names are kept.
+var modules struct {
+	names sync.Map
+	count atomic.Int64
 }
 
-// Around calls f, with Before of each hook before it and After of each hook after it. f
-// returns what After gets, without the Duration.
-func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
-	os := observe(ctx, h.all, op)
-	end := f()
-	for _, o := range slices.Backward(os) {
-		end.Duration = o.Duration()
-		o.End(end)
+const modulesMost = 256
+
+// operationName is the command's name for a hook. It keeps no reference to args.
+func operationName(cmd string, args []any) string {
+	call := command.Of(cmd, args)
+	if call.Info != nil {
+		return command.Lookup(call.Name).Name // to the compiler, call.Name would be a reference to args
 	}
+	name := strings.ToUpper(new(command.Call).ShownName(cmd))
+	if _, known := modules.names.Load(name); known {
+		return name
+	}
+	if name == "?" || name == "" || modules.count.Load() >= modulesMost || modules.count.Add(1) > modulesMost {
+		return OtherCommand
+	}
+	modules.names.Store(name, nil)
+	return name
+}
+
+// requestOperation describes one request.
+func requestOperation(cmd string, args []any) Operation {
+	return Operation{OperationRequest, operationName(cmd, args), 1}
+}
+
+// operation describes several requests.
+func operation(kind OperationKind, reqs []Request) Operation {
+	op := Operation{Kind: kind, Requests: len(reqs)}
+	for i, req := range reqs {
+		name := operationName(req.Cmd, req.Args)
+		if i > 0 && name != op.Command {
+			op.Command = ""
+			break
+		}
+		op.Command = name
+	}
+	return op
 }

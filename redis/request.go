@@ -1,34 +1,17 @@
 package redis
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/values"
 )
-
-// Request is a command with its arguments.
-type Request struct {
-	// Cmd is the command's name, in upper or lower case. It may contain one space
-	// ("CLUSTER SLOTS"): the second word is sent as the first argument.
-	Cmd string
-	// Args are nil (sent as an empty string), []byte, string, any integer
-	// type, float32, float64 or bool (sent as 1 or 0).
-	//
-	// A [time.Duration] is sent in the unit that the command takes in its place: in seconds
-	// after EX and as the argument of EXPIRE, in milliseconds after PX and BLOCK, in
-	// seconds with a fraction as the timeout of BLPOP. It has to be a whole number of the
-	// unit. In other places it can't be sent: see [Seconds], [Milliseconds] and [Args].
-	//
-	// For slices, maps and structs, and types of your own, see [Args].
-	Args []any
-}
-
-// Req makes a Request.
-func Req(cmd string, args ...any) Request {
-	return Request{Cmd: cmd, Args: args}
-}
 
 // CommandName returns Cmd in upper case. It leaves out a second word that is an argument,
 // and not a subcommand.
@@ -106,4 +89,41 @@ func (r Request) keyAt(i int) (string, bool) {
 		return key, true
 	}
 	return resp.ArgText(r.Args[i])
+}
+
+// CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which takes
+// some microseconds for each error. Set it before the first request. Default false.
+var CollectTrace = false
+
+// traced adds the caller's stack trace to errors, if that is asked for.
+func traced(res any) any {
+	if err, ok := res.(error); ok && CollectTrace {
+		return errorx.EnsureStackTrace(errs.Plain(err))
+	}
+	return res
+}
+
+// withRequest adds the request to an error that does not name one.
+func withRequest(err error, cmd string, args []any) error {
+	typed := errorx.Cast(errs.Plain(err))
+	if typed == nil {
+		return err
+	}
+	if _, named := typed.Property(errs.EKRequest); named {
+		return typed
+	}
+	return typed.WithProperty(errs.EKRequest, Request{Cmd: cmd, Args: values.CloneArgs(args)})
+}
+
+// ofRequest adds the request to an error. Its reply did not come, or could not be read.
+func ofRequest(err error, cmd string, args []any) error {
+	if err == nil {
+		return nil
+	}
+	return errs.Err(traced(withRequest(err, cmd, args)))
+}
+
+// withdrawn is the result of a request that was taken back unsent.
+func withdrawn(ctx context.Context) *errorx.Error {
+	return errs.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 }

@@ -1,10 +1,61 @@
 package redis
 
 import (
+	"errors"
+
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 )
+
+// Scanner iterates in batches.
+type Scanner interface {
+	// Next resolves cb with the next batch ([]string), with an error, or with ScanEOF at
+	// the end. Only one Next may run at a time. After an error the next call repeats the
+	// step that failed; after ScanEOF it gives ScanEOF again.
+	Next(cb Future)
+}
+
+// ScanEOF is what a Scanner's future gets when the iteration is over. It is
+// the end, not a failure.
+var ScanEOF = errors.New("scan: end of iteration")
+
+// ScanOpts says what to iterate over.
+type ScanOpts struct {
+	// Cmd is SCAN (the default), HSCAN, SSCAN, ZSCAN, or CLUSTERSCAN for a cluster of
+	// servers that have it: see [Keys].
+	Cmd string
+	// Key is the key that HSCAN, SSCAN and ZSCAN walk; the others ignore it.
+	Key string
+	// Match is a glob pattern; empty matches all.
+	Match string
+	// Count is a hint of how many elements one step looks at; 0 leaves it to
+	// the server (10, see the Redis documentation of SCAN).
+	Count int
+}
+
+// Request returns the request for the step after cursor it; nil begins.
+func (s ScanOpts) Request(it []byte) Request {
+	if it == nil {
+		it = []byte("0")
+	}
+	cmd, args := s.Cmd, make([]any, 0, 6)
+	if cmd == "" {
+		cmd = "SCAN"
+	}
+	if c := command.Lookup(cmd); !c.Named("SCAN") && !c.Named("CLUSTERSCAN") {
+		args = append(args, s.Key)
+	}
+	args = append(args, it)
+	if s.Match != "" {
+		args = append(args, "MATCH", s.Match)
+	}
+	if s.Count > 0 {
+		args = append(args, "COUNT", s.Count)
+	}
+	return Request{Cmd: cmd, Args: args}
+}
 
 // ScanResponse splits the response to a SCAN command into the next cursor and the
 // batch.

@@ -1,10 +1,28 @@
 package redis
 
-import (
-	"errors"
+import "github.com/joomcode/redispipe/internal/wire"
 
-	"github.com/joomcode/redispipe/internal/command"
-)
+// Request is a command with its arguments.
+type Request struct {
+	// Cmd is the command's name, in upper or lower case. It may contain one space
+	// ("CLUSTER SLOTS"): the second word is sent as the first argument.
+	Cmd string
+	// Args are nil (sent as an empty string), []byte, string, any integer
+	// type, float32, float64 or bool (sent as 1 or 0).
+	//
+	// A [time.Duration] is sent in the unit that the command takes in its place: in seconds
+	// after EX and as the argument of EXPIRE, in milliseconds after PX and BLOCK, in
+	// seconds with a fraction as the timeout of BLPOP. It has to be a whole number of the
+	// unit. In other places it can't be sent: see [Seconds], [Milliseconds] and [Args].
+	//
+	// For slices, maps and structs, and types of your own, see [Args].
+	Args []any
+}
+
+// Req makes a Request.
+func Req(cmd string, args ...any) Request {
+	return Request{Cmd: cmd, Args: args}
+}
 
 // Future takes the result of a request.
 type Future interface {
@@ -58,50 +76,32 @@ type Sender interface {
 	Close()
 }
 
-// Scanner iterates in batches.
-type Scanner interface {
-	// Next resolves cb with the next batch ([]string), with an error, or with ScanEOF at
-	// the end. Only one Next may run at a time. After an error the next call repeats the
-	// step that failed; after ScanEOF it gives ScanEOF again.
-	Next(cb Future)
+// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
+// have hooks, so the wrappers send to it as if their user had passed it to them.
+func delegateOf(s Sender) Sender {
+	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
+		return asked.Delegate(wire.Ask{Held: s})
+	}
+	return nil
 }
 
-// ScanEOF is what a Scanner's future gets when the iteration is over. It is
-// the end, not a failure.
-var ScanEOF = errors.New("scan: end of iteration")
-
-// ScanOpts says what to iterate over.
-type ScanOpts struct {
-	// Cmd is SCAN (the default), HSCAN, SSCAN, ZSCAN, or CLUSTERSCAN for a cluster of
-	// servers that have it: see [Keys].
-	Cmd string
-	// Key is the key that HSCAN, SSCAN and ZSCAN walk; the others ignore it.
-	Key string
-	// Match is a glob pattern; empty matches all.
-	Match string
-	// Count is a hint of how many elements one step looks at; 0 leaves it to
-	// the server (10, see the Redis documentation of SCAN).
-	Count int
+// innerOf returns the methods that s has for packages of this module, or nil. A user's
+// own Sender has none, and a decorator that embeds a connection must be called itself.
+func innerOf(s Sender) wire.Inner[Future] {
+	if asked, ok := s.(interface {
+		Inner(wire.Ask) wire.Inner[Future]
+	}); ok {
+		return asked.Inner(wire.Ask{Held: s})
+	}
+	return nil
 }
 
-// Request returns the request for the step after cursor it; nil begins.
-func (s ScanOpts) Request(it []byte) Request {
-	if it == nil {
-		it = []byte("0")
+// memoryOf returns the memory from which s answers requests, or nil.
+func memoryOf(s Sender) wire.Memory[Future] {
+	if asked, ok := s.(interface {
+		Memory(wire.Ask) wire.Memory[Future]
+	}); ok {
+		return asked.Memory(wire.Ask{Held: s})
 	}
-	cmd, args := s.Cmd, make([]any, 0, 6)
-	if cmd == "" {
-		cmd = "SCAN"
-	}
-	if c := command.Lookup(cmd); !c.Named("SCAN") && !c.Named("CLUSTERSCAN") {
-		args = append(args, s.Key)
-	}
-	args = append(args, it)
-	if s.Match != "" {
-		args = append(args, "MATCH", s.Match)
-	}
-	if s.Count > 0 {
-		args = append(args, "COUNT", s.Count)
-	}
-	return Request{Cmd: cmd, Args: args}
+	return nil
 }
