@@ -153,8 +153,9 @@ var (
 	// ErrExecEmpty is the [ErrResult] of a transaction whose EXEC answered null, because a
 	// watched key was changed. Nothing ran.
 	ErrExecEmpty = errs.ErrExecEmpty
-	// ErrExecAbort is EXECABORT: a command of the transaction was refused, and none
-	// ran.
+	// ErrExecAbort is EXECABORT: a request of the transaction was refused, and none
+	// ran. It says which, has that request as [EKRequest], and why it was refused as its
+	// Cause, unless the server has not told.
 	ErrExecAbort = errs.ErrExecAbort
 )
 
@@ -178,7 +179,7 @@ var (
 	// EKRequests is the batch or transaction that failed ([]Request).
 	EKRequests = errs.EKRequests
 	// EKText is the whole text of a server's error (string), if the error shows only a
-	// part of it: see [ErrResult].
+	// part of it, or more: see [ErrResult] and [ErrExecAbort].
 	EKText = errs.EKText
 	// EKResponse is the unexpected response.
 	EKResponse = errs.EKResponse

@@ -40,7 +40,7 @@ func OutcomeOf(res any) Outcome {
 // SafeToRetry reports whether a request that ended with err can be sent again, even if it
 // writes, because it did not run and may succeed next time: it was not sent
 // ([ErrTraitNotSent]), or the server refused it for a reason that passes
-// ([ErrTraitTransient]). It returns false for a malformed request, for a connection or
+// ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a connection or
 // cluster that is closed, for a [ResultError], and for nil.
 //
 // If the context has ended, use a new one. Let some time pass between attempts, and
@@ -52,6 +52,8 @@ func SafeToRetry(err error) bool {
 		return false
 	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
 		return true
+	case failure.IsOfType(errs.ErrExecAbort): // its cause is why a request was not queued
+		return SafeToRetry(failure.Cause())
 	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()):
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -37,6 +38,9 @@ func TestOutcomeOf(t *testing.T) {
 		{resp.ErrorReply("LOADING x"), OutcomeRefused, true},
 		{resp.ErrorReply("READONLY x"), OutcomeRefused, true},
 		{ErrExecEmpty.New("null"), OutcomeRefused, false},
+		{errs.Aborted(ErrExecAbort.New("EXECABORT"), ErrLoading.New("LOADING x"), 1), OutcomeRefused, true},
+		{errs.Aborted(ErrExecAbort.New("EXECABORT"), ErrResult.New("ERR x"), 1), OutcomeRefused, false},
+		{errs.Aborted(ErrExecAbort.New("EXECABORT"), nil, 0), OutcomeRefused, false},
 		{fmt.Errorf("wrapped: %w", resp.ErrorReply("TRYAGAIN x")), OutcomeRefused, true},
 
 		{ErrQueueFull.New("full"), OutcomeNotSent, true},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -222,24 +224,28 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var multi, refused, exec any
+	var multi, exec any
+	var refused *errorx.Error
+	which := 0
 	err = s.exchange(encoded, seen, func(i int, res any) {
-		_, failed := res.(error)
 		switch {
 		case i == 0:
 			multi = res
 		case i == len(encoded)-1:
 			exec = res
-		case failed && refused == nil:
-			refused = res
+		case refused == nil:
+			refused, which = errs.AsErrorx(res), i-1
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	results, err := TransactionResponse(ExecResult(multi, exec, len(reqs)))
-	if cause := errs.AsErrorx(refused); cause != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && errs.Passes(cause) {
-		return nil, cause
+	if refused != nil {
+		refused = refused.WithProperty(errs.EKRequest, reqs[which])
+	}
+	results, err := TransactionResponse(errs.Aborted(ExecResult(multi, exec, len(reqs)), refused, which))
+	if refused != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && errs.Passes(refused) {
+		return nil, refused
 	}
 	return results, err
 }

@@ -59,6 +59,13 @@ func TestTransactionRefused(t *testing.T) {
 	isType(t, redis.ErrBatchFormat, err)
 	_, replies := rec.take()
 	assert.Equal(t, 1, replies["EXECABORT"], "the others were not sent")
+	bad := []redis.Request{redis.Req("SET", "a", 1), redis.Req("NOSUCH", "a")}
+	_, err = s.SendTransaction(bad)
+	assert.ErrorContains(t, err, "request 1 was refused")
+	assert.ErrorContains(t, err, "ERR unknown command 'NOSUCH'")
+	isType(t, redis.ErrExecAbort, err)
+	req, _ := redis.AsErrorx(err).Property(redis.EKRequest)
+	assert.Equal(t, bad[1], req)
 	assert.Nil(t, s.Do("GET", "a"))
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -19,8 +20,10 @@ type transaction struct {
 	requests int
 	whole    bool // To is resolved only once, with the result of EXEC
 
-	mu    sync.Mutex // guards multi: leftovers are resolved in any order
-	multi any        // the answer to MULTI; "OK" unless it was something else
+	mu      sync.Mutex    // guards the rest: leftovers are resolved in any order
+	multi   any           // the answer to MULTI; "OK" unless it was something else
+	refused *errorx.Error // the first error of a request that was to be queued, if there is one
+	which   int           // the index of that request
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
@@ -30,6 +33,9 @@ func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole
 // Resolve implements redis.Future.
 func (t *transaction) Resolve(res any, n uint64) {
 	exec := uint64(t.requests) + 1
+	if err, failed := res.(*errorx.Error); failed && 0 < n && n < exec {
+		t.note(err, int(n-1))
+	}
 	switch {
 	case n == 0:
 		t.mu.Lock()
@@ -45,12 +51,21 @@ func (t *transaction) Resolve(res any, n uint64) {
 	}
 }
 
+// note notes the error of the request of index i.
+func (t *transaction) note(err *errorx.Error, i int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refused == nil || i < t.which {
+		t.refused, t.which = err, i
+	}
+}
+
 // judge returns the result of the transaction.
 func (t *transaction) judge(exec any) any {
 	t.mu.Lock()
-	multi := t.multi
+	multi, refused, which := t.multi, t.refused, t.which
 	t.mu.Unlock()
-	res := redis.ExecResult(multi, exec, t.requests)
+	res := errs.Aborted(redis.ExecResult(multi, exec, t.requests), refused, which)
 	if err, failed := res.(*errorx.Error); failed && res != exec {
 		return t.c.withConn(err)
 	}

@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -165,4 +166,31 @@ func TestTransactionRefusesItsBounds(t *testing.T) {
 	results, err := transactionWays(t, script)["Sync"](requests(redis.Req("SELECT", 0), redis.Req("INCR", "a")))
 	require.NoError(t, err)
 	require.Equal(t, []any{"OK", int64(1)}, results)
+}
+
+// A transaction of which a request was not queued says which, and why.
+func TestTransactionAborted(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	for name, send := range transactionWays(t, conn) {
+		_, err := send(requests(redis.Req("SET", "a", 1), redis.Req("NOSUCH", "secret"), redis.Req("GET")))
+		requireAborted(t, err, name)
+	}
+	require.Nil(t, redis.Sync{S: conn}.Do("GET", "a"))
+}
+
+func requireAborted(t *testing.T, err error, name string) {
+	t.Helper()
+	require.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(err), name)
+	typed := redis.AsErrorx(err)
+	require.True(t, typed.IsOfType(redis.ErrExecAbort), name)
+	require.False(t, redis.SafeToRetry(err), name)
+	require.ErrorContains(t, err, "EXECABORT Transaction discarded because of previous errors: request 1 was refused", name)
+	require.ErrorContains(t, err, "ERR unknown command 'NOSUCH'", name)
+	require.NotContains(t, fmt.Sprintf("%+v", err), "secret", name)
+	req, _ := typed.Property(redis.EKRequest)
+	require.Equal(t, redis.Req("NOSUCH", "secret"), req, name)
+	text, _ := typed.Property(redis.EKText)
+	require.Equal(t, "EXECABORT Transaction discarded because of previous errors.", text, name)
+	require.True(t, redis.AsErrorx(typed.Cause()).IsOfType(redis.ErrResult), name)
 }

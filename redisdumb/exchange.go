@@ -4,6 +4,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -85,6 +86,12 @@ func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 	}
 	c.exchangeLocked(encoded, results) // never on another socket, on which they were no transaction
 	exec := redis.ExecResult(opened[len(opened)-1], results[len(reqs)], len(reqs))
+	for i, res := range results[:len(reqs)] {
+		if refused := redis.AsErrorx(res); refused != nil {
+			exec = errs.Aborted(exec, refused.WithProperty(redis.EKRequest, reqs[i]), i)
+			break
+		}
+	}
 	if err := redis.AsErrorx(exec); err != nil && err.IsOfType(redis.ErrExecAbort) {
 		// A node that refuses to queue a request of another's slot says where
 		// to go in the reply to that request.

@@ -79,7 +79,8 @@ func TestAllocs(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, round), 1.0)
 }
 
-// What a server refuses to queue shows in its place, if all comes at once, and with EXEC otherwise.
+// What a server refuses to queue shows in its place, if all comes at once, and otherwise with EXEC, which
+// says why.
 func TestQueueRefused(t *testing.T) {
 	v := virtual(t)
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
@@ -90,5 +91,11 @@ func TestQueueRefused(t *testing.T) {
 		v.frame()
 	}
 	v.say(words("PING") + words("EXEC") + words("PING"))
-	v.hear(frames.Queued + "-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
+	v.hear(frames.Queued + "-EXECABORT Transaction discarded because of: ERR wrong number of arguments for 'get' command\r\n+PONG\r\n")
+	for _, say := range []string{words("WATCH", "a"), words("MULTI"), words("NOSUCH", "b")} {
+		v.say(say)
+		v.frame()
+	}
+	v.say(words("EXEC") + words("PING"))
+	v.hear("-EXECABORT Transaction discarded because of: ERR unknown command 'NOSUCH', with args beginning with: 'b' \r\n+PONG\r\n")
 }

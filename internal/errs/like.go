@@ -2,6 +2,7 @@ package errs
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/joomcode/errorx"
 )
@@ -36,4 +37,19 @@ func Like(err *errorx.Error, cause error, text string) *errorx.Error {
 func Within(err error, format string, args ...any) *errorx.Error {
 	inner := AsErrorx(err)
 	return Like(inner, inner.Cause(), fmt.Sprintf(format, args...)+": "+inner.Message())
+}
+
+// Aborted returns what EXEC answered, and with an EXECABORT the reason: refused is the first error
+// with which a request of the transaction was not queued, if there is one, and i its index.
+func Aborted(exec any, refused *errorx.Error, i int) any {
+	abort, failed := exec.(*errorx.Error)
+	if !failed || refused == nil || !abort.IsOfType(ErrExecAbort) {
+		return exec
+	}
+	text := abort.Message()
+	err := Like(abort, refused, fmt.Sprintf("%s: request %d was refused", strings.TrimSuffix(text, "."), i))
+	if req, named := refused.Property(EKRequest); named {
+		err = err.WithProperty(EKRequest, req)
+	}
+	return err.WithProperty(EKText, text)
 }

@@ -33,8 +33,8 @@ type Flight struct {
 	refs    []*wire.Request
 	// whole: the requests are a transaction, of which none is taken out.
 	whole bool
-	// told: the client was told that MULTI is done.
-	told     bool
+	// told is how many replies to MULTI, and to the requests behind it, the client had before.
+	told     int
 	observed *observed // nil without hooks
 
 	// Guarded by Stream.mu.

@@ -10,9 +10,11 @@ import (
 )
 
 // Of a transaction whose MULTI was answered before it was sent, the client reads what it has not
-// been told. If the server has refused MULTI, that is what EXEC is answered with, unless a request has run.
+// been told. If the server has refused MULTI, that is what EXEC is answered with, unless a request has run. Of a request that was told to be queued, and
+// was not, it says why.
 func TestTransaction(t *testing.T) {
 	refused := redis.ErrResult.New("READONLY no")
+	abort := redis.ErrExecAbort.New("EXECABORT x")
 	for _, c := range []struct {
 		told    int
 		replies []any
@@ -22,6 +24,9 @@ func TestTransaction(t *testing.T) {
 		{0, []any{"OK", "QUEUED", []any{int64(1)}}, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n", redis.OutcomeValue},
 		{2, []any{"OK", "QUEUED", []any{int64(1)}}, "*1\r\n:1\r\n", redis.OutcomeValue},
 		{2, []any{"OK", "QUEUED", nil}, "*-1\r\n", redis.OutcomeValue},
+		{3, []any{"OK", "QUEUED", refused, refused, abort}, "-READONLY no\r\n-EXECABORT Transaction discarded because of: READONLY no\r\n", redis.OutcomeValue},
+		{2, []any{"OK", "QUEUED", refused, abort}, "-READONLY no\r\n-EXECABORT x\r\n", redis.OutcomeValue},
+		{3, []any{"OK", "QUEUED", refused, nil}, "*-1\r\n", redis.OutcomeValue},
 		{2, []any{refused, refused, redis.ErrResult.New("ERR EXEC without MULTI")}, "-READONLY no\r\n", redis.OutcomeValue},
 		{2, []any{refused, int64(1), redis.ErrResult.New("ERR EXEC without MULTI")}, "", redis.OutcomeUnknown},
 	} {
