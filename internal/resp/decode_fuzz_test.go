@@ -95,7 +95,7 @@ func describeReply(res any, err error) string {
 	case typed != nil:
 		return "error " + typed.Type().FullName()
 	case redis.AsErrorx(res) != nil:
-		return "reply " + redis.AsErrorx(res).Error()
+		return fmt.Sprintf("reply %q", redis.AsErrorx(res).Error())
 	}
 	switch v := res.(type) {
 	case []any:
@@ -103,13 +103,13 @@ func describeReply(res any, err error) string {
 		for i, el := range v {
 			texts[i] = describeReply(el, nil)
 		}
-		return fmt.Sprintf("array %q", texts)
+		return fmt.Sprintf("array %s", texts)
 	case map[string]any:
 		texts := make(map[string]string, len(v))
 		for key, el := range v {
-			texts[key] = describeReply(el, nil)
+			texts[strconv.Quote(key)] = describeReply(el, nil)
 		}
-		return fmt.Sprintf("map %q", texts)
+		return fmt.Sprintf("map %s", texts)
 	}
 	return fmt.Sprintf("%T %#v", res, fmt.Sprint(res))
 }
