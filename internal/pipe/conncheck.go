@@ -51,27 +51,3 @@ func (s *Session) readRecords(wait time.Duration) error {
 	}
 	return err
 }
-
-// mayIdle reports whether nobody has to read while nothing is pending, since connCheck would
-// notice whatever comes later. If something has come although nothing is pending, it ends the
-// session.
-func (r *reader) mayIdle() bool {
-	if !r.canIdle {
-		return false
-	}
-	buffered := r.dec.Buffered() > 0
-	if r.s.raw != nil && !buffered {
-		return true
-	}
-	if !r.s.p.queue.Idle() {
-		return false // what was pending may have been taken back
-	}
-	err := peer.ErrUnsolicited
-	if !buffered {
-		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
-	}
-	if err != nil {
-		r.s.failCheck(err)
-	}
-	return true
-}

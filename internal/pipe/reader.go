@@ -165,7 +165,7 @@ func (r *reader) answer() bool {
 		r.s.failReply(redis.AsErrorx(err))
 		return false
 	}
-	if r.s.beats.misdirected(res, b.Items[next].Own) {
+	if h := &r.s.beats; h.waiting.Load() && !b.Items[next].Own && h.nonce.Is(res) {
 		r.s.Fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}

@@ -27,10 +27,6 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	}
 }
 
-// tookBack reports whether writes are stopped and nothing is in flight: the batch that a
-// caller was about to write has been taken back, so no reply will come.
-func (s *Session) tookBack() bool { return s.p.queue.Withheld() && !s.p.queue.InFlight() }
-
 // endWrite returns when nobody has the right to write. A writer that waits for the socket
 // to take more gives up, which ends the session: see writeOnce.
 func (s *Session) endWrite() {

@@ -26,14 +26,14 @@ func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 func (q *Queue) countChange(to State) {
 	switch {
 	case to == Connected:
-		q.connects++
+		q.stats.Connects++
 	case q.state == Connected && to == Disconnected:
-		q.disconnects++
+		q.stats.Disconnects++
 	case q.state == Connecting && to == Disconnected:
-		q.failedDials++
+		q.stats.FailedDials++
 	}
 	if q.session != nil {
-		q.readBytes += uint64(q.session.Received())
+		q.stats.ReadBytes += uint64(q.session.Received())
 	}
 }
 

@@ -25,7 +25,11 @@ type meter struct {
 	// row is how many batches were taken since nothing was in flight.
 	row int
 
-	counters
+	// stats is what was counted so far; what else Stats has is set when it is asked for.
+	stats        Stats
+	lastCallback time.Duration // see CountLastCallback
+	lastRequests int
+	lastRetired  time.Duration
 }
 
 // postponed is what is known of the open batch.
@@ -33,18 +37,6 @@ type postponed struct {
 	since time.Duration // nobody writes it, or did not; else 0
 	// atAnswer is how many requests it had when the answer to a batch of so many began.
 	atAnswer, answered int
-}
-
-// counters count for statistics.
-type counters struct {
-	values, refused, notSent, unknown  uint64
-	writes, writtenRequests            uint64
-	readBytes                          uint64 // of sockets that are closed
-	connects, disconnects, failedDials uint64
-	stages                             [redis.StageCallback + 1]redis.Histogram // by redis.Stage
-	lastCallback                       time.Duration                            // see CountLastCallback
-	lastRequests                       int
-	lastRetired                        time.Duration
 }
 
 // take measures and counts a batch that is taken. calls measures the time of its futures.
@@ -58,16 +50,16 @@ func (m *meter) take(b *Batch, calls *timing.Callbacks) {
 	m.takenBytes += uint64(len(b.Buf))
 	m.takenSeq = b.lastSeq + 1
 	b.Take(calls)
-	m.writes++
-	m.writtenRequests += uint64(len(b.Items))
+	m.stats.Writes++
+	m.stats.WrittenRequests += uint64(len(b.Items))
 }
 
 // untake takes the last take back.
 func (m *meter) untake(b *Batch) {
 	m.takenSeq -= uint64(len(b.Items))
 	m.takenBytes -= uint64(len(b.Buf))
-	m.writes--
-	m.writtenRequests -= uint64(len(b.Items))
+	m.stats.Writes--
+	m.stats.WrittenRequests -= uint64(len(b.Items))
 	b.Taken = 0
 }
 
@@ -80,17 +72,47 @@ func (m *meter) answered(b *Batch, now time.Duration) {
 		return
 	}
 	refused := min(b.Refused, n) // EXEC's error is one more
-	m.refused += uint64(refused)
-	m.values += uint64(n - refused)
+	m.stats.Refused += uint64(refused)
+	m.stats.Values += uint64(n - refused)
 	d := b.Delay(now)
-	m.stages[redis.StageQueue].Add(d.Queue, n)
-	m.stages[redis.StageWire].Add(d.Wire, n)
-	m.stages[redis.StageReading].Add(d.Reading, n)
+	m.stats.Stages[redis.StageQueue].Add(d.Queue, n)
+	m.stats.Stages[redis.StageWire].Add(d.Wire, n)
+	m.stats.Stages[redis.StageReading].Add(d.Reading, n)
 	// The last future of a batch is resolved after the batch is retired, so the time of a
 	// user's future is added later.
 	if last := &b.Items[len(b.Items)-1]; last.Future == nil || last.Caller != nil {
-		m.stages[redis.StageCallback].Add(d.Callback, n)
+		m.stats.Stages[redis.StageCallback].Add(d.Callback, n)
 		return
 	}
 	m.lastCallback, m.lastRequests, m.lastRetired = d.Callback, n, now
+}
+
+// Stats is a snapshot of what a queue counts.
+type Stats struct {
+	State State
+	// Values, Refused, NotSent and Unknown count requests by their outcome.
+	Values, Refused, NotSent, Unknown uint64
+	// Writes counts batches; the others what was in them.
+	Writes, WrittenRequests, WrittenBytes uint64
+	ReadBytes                             uint64 // of the session that is open, too
+	InFlight, Queued, QueuedBytes         int    // requests and bytes, with the library's own
+	WaitingForRoom                        int    // callers
+	Connects, Disconnects, FailedDials    uint64
+	Stages                                [redis.StageCallback + 1]redis.Histogram // by redis.Stage
+}
+
+// Stats returns a snapshot.
+func (q *Queue) Stats() (s Stats) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s = q.stats
+	s.State, s.WrittenBytes = q.state, q.takenBytes
+	if q.session != nil {
+		s.ReadBytes += uint64(q.session.Received())
+	}
+	if q.open != nil {
+		s.Queued = len(q.open.Items) - q.open.withdrawn
+	}
+	s.InFlight, s.QueuedBytes, s.WaitingForRoom = q.pending-s.Queued, q.bytes, q.waiting.Len()
+	return s
 }

@@ -77,7 +77,7 @@ func (q *Queue) Take() (b *Batch, cancelled []Item) {
 	if b.customFutures {
 		cancelled = q.ask(b)
 		q.pending -= len(cancelled)
-		q.notSent += uint64(len(cancelled))
+		q.stats.NotSent += uint64(len(cancelled))
 	}
 	if b.withdrawn > 0 {
 		b.compact()
@@ -238,7 +238,7 @@ func (q *Queue) retire(b *Batch, now time.Duration) (long bool) {
 func (q *Queue) CountLastCallback() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
+	q.stats.Stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
 	q.lastRequests = 0
 }
 
@@ -246,6 +246,6 @@ func (q *Queue) CountLastCallback() {
 func (q *Queue) CountLeft(notSent, unknown uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.notSent += notSent
-	q.unknown += unknown
+	q.stats.NotSent += notSent
+	q.stats.Unknown += unknown
 }

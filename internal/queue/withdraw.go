@@ -14,7 +14,7 @@ func (q *Queue) Withdraw(seq uint64) bool {
 	}
 	q.pending--
 	q.lingering++
-	q.notSent++
+	q.stats.NotSent++
 	if b.worthCompacting() { // otherwise withdrawn bytes would pile up without a bound
 		q.bytes -= len(b.Buf)
 		b.compact()
@@ -61,7 +61,7 @@ func (q *Queue) withdrawFirst(seq uint64) bool {
 		return false
 	}
 	q.pending--
-	q.notSent++
+	q.stats.NotSent++
 	q.recycle(b)
 	q.letIn()
 	return true

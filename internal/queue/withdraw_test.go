@@ -38,7 +38,7 @@ func TestWithholdTakesBackFirstAndOpen(t *testing.T) {
 	require.Nil(t, q.tail)
 	require.Zero(t, q.pending)
 	require.Zero(t, q.bytes)
-	require.Zero(t, q.writes)
+	require.Zero(t, q.stats.Writes)
 	b, _ := q.Take()
 	require.Nil(t, b)
 }
