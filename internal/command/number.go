@@ -25,24 +25,6 @@ func AppendNumber(buf []byte, arg any) ([]byte, bool) {
 		return strconv.AppendInt(buf, int64(v), 10), true
 	case int64:
 		return strconv.AppendInt(buf, v, 10), true
-	case int32:
-		return strconv.AppendInt(buf, int64(v), 10), true
-	case int16:
-		return strconv.AppendInt(buf, int64(v), 10), true
-	case int8:
-		return strconv.AppendInt(buf, int64(v), 10), true
-	case uint:
-		return strconv.AppendUint(buf, uint64(v), 10), true
-	case uint64:
-		return strconv.AppendUint(buf, v, 10), true
-	case uint32:
-		return strconv.AppendUint(buf, uint64(v), 10), true
-	case uint16:
-		return strconv.AppendUint(buf, uint64(v), 10), true
-	case uint8:
-		return strconv.AppendUint(buf, uint64(v), 10), true
-	case uintptr:
-		return strconv.AppendUint(buf, uint64(v), 10), true
 	case float32:
 		return appendFloat(buf, float64(v), 32, 1<<24), true
 	case float64:
@@ -52,6 +34,13 @@ func AppendNumber(buf []byte, arg any) ([]byte, bool) {
 			return append(buf, '1'), true
 		}
 		return append(buf, '0'), true
+	}
+	switch v := reflect.ValueOf(arg); {
+	case !IsArg(arg):
+	case v.CanInt():
+		return strconv.AppendInt(buf, v.Int(), 10), true
+	case v.CanUint():
+		return strconv.AppendUint(buf, v.Uint(), 10), true
 	}
 	return buf, false
 }

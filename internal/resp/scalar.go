@@ -94,23 +94,11 @@ func Parse(dst any, text []byte) (ok bool) {
 // Set sets the value to what the text of a reply stands for. It reports whether that is of
 // the kind. The text may be reused.
 func (s *Scalar) Set(text []byte) bool {
-	switch s.Kind {
-	case Bytes:
-		if s.Bytes != nil { // an empty string is not null
-			s.Bytes = append(s.Bytes[:0], text...)
-			return true
-		}
-		return Parse(&s.Bytes, text)
-	case String:
-		return Parse(&s.Text, text)
-	case Int:
-		return Parse(&s.Int, text)
-	case Float:
-		return Parse(&s.Float, text)
-	case Bool:
-		return Parse(&s.Bool, text)
+	if s.Kind == Bytes && s.Bytes != nil { // an empty string is not null
+		s.Bytes = append(s.Bytes[:0], text...)
+		return true
 	}
-	return false
+	return Parse(s.Place(), text)
 }
 
 // SetText is Set of a text that does not change.

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
 )
 
 // CloneArgs copies arguments that can be sent, so that the originals need not
@@ -28,38 +30,25 @@ func cloneArg(arg any) any {
 		return strings.Clone(v)
 	case []byte:
 		return bytes.Clone(v)
-	case bool:
-		return v
-	case float32:
-		return v
-	case float64:
-		return v
-	case int:
-		return v
-	case int64:
-		return v
-	case int32:
-		return v
-	case int16:
-		return v
-	case int8:
-		return v
-	case uint:
-		return v
-	case uint64:
-		return v
-	case uint32:
-		return v
-	case uint16:
-		return v
-	case uint8:
-		return v
-	case uintptr:
-		return v
 	case time.Duration:
 		return v
 	}
-	return nil
+	if arg == nil || !command.IsArg(arg) {
+		return nil
+	}
+	v := reflect.ValueOf(arg)
+	clone := reflect.New(v.Type()).Elem()
+	switch {
+	case v.CanInt():
+		clone.SetInt(v.Int())
+	case v.CanUint():
+		clone.SetUint(v.Uint())
+	case v.CanFloat():
+		clone.SetFloat(v.Float())
+	default:
+		clone.SetBool(v.Bool())
+	}
+	return clone.Interface()
 }
 
 // Bad stands for an argument that could not be made. A request with it is refused.
