@@ -48,21 +48,24 @@ func (o owner) Resolve(cb Future, n uint64, res, st any, received, sent int) {
 	}
 }
 
-// Report implements dedicated.Owner.
-func (o owner) Report(event any) {
-	switch e := event.(type) {
-	case dedicated.Connected:
-		o.c.report(LogDedicatedConnected(e))
-	case dedicated.Disconnected:
-		o.c.report(LogDedicatedDisconnected(e))
-	case dedicated.Failed:
-		o.c.report(LogDedicatedFailed(e))
-	case dedicated.NotUnblocked:
-		o.c.report(LogNotUnblocked(e))
-	case dedicated.Leaked:
-		o.c.report(LogSessionLeaked(e))
-	}
+// Made implements dedicated.Owner.
+func (o owner) Made(local, remote string, open, more int) {
+	o.c.report(LogDedicatedConnected{LocalAddr: local, RemoteAddr: remote, Open: open, More: more})
 }
+
+// Lost implements dedicated.Owner.
+func (o owner) Lost(err error, local, remote string, more int) {
+	o.c.report(LogDedicatedDisconnected{Error: err, LocalAddr: local, RemoteAddr: remote, More: more})
+}
+
+// NotMade implements dedicated.Owner.
+func (o owner) NotMade(err error, more int) { o.c.report(LogDedicatedFailed{Error: err, More: more}) }
+
+// NotUnblocked implements dedicated.Owner.
+func (o owner) NotUnblocked(err error) { o.c.report(LogNotUnblocked{Error: err}) }
+
+// Leaked implements dedicated.Owner.
+func (o owner) Leaked(opened string) { o.c.report(LogSessionLeaked{Opened: opened}) }
 
 // shared is a socket of the shared connection.
 type shared struct {

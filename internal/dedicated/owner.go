@@ -37,11 +37,14 @@
 package dedicated
 
 import (
+	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -60,8 +63,13 @@ type Owner interface {
 	// Resolve resolves a future. stat is as given to [Pool.Block]; received and sent are
 	// the sizes of reply and request, received being 0 if there was no reply.
 	Resolve(cb redis.Future, n uint64, res, stat any, received, sent int)
-	// Report is called with each event: one of the types below.
-	Report(event any)
+	// What follows are events, each of which redisconn has an event of its own for. more is
+	// how many others there were since the last one.
+	Made(local, remote string, open, more int)
+	Lost(err error, local, remote string, more int)
+	NotMade(err error, more int)
+	NotUnblocked(err error)
+	Leaked(opened string)
 }
 
 // Shared is a socket of the shared connection.
@@ -73,26 +81,94 @@ type Shared interface {
 	Server() *atomic.Pointer[string]
 }
 
-// The events. Their fields are those of redisconn's events of dedicated connections.
-type (
-	// Connected is redisconn.LogDedicatedConnected.
-	Connected struct {
-		LocalAddr, RemoteAddr string
-		Open, More            int
+// Stats is redisconn.DedicatedStats.
+type Stats struct {
+	Open, Idle, Waiting                int
+	Values, Refused, NotSent, Unknown  uint64
+	Connects, Disconnects, FailedDials uint64
+	NotUnblocked                       uint64
+}
+
+// counters has the parts of Stats that the pool itself does not know.
+type counters struct {
+	requests                           [4]atomic.Uint64 // by redis.Outcome
+	connects, disconnects, failedDials atomic.Uint64
+	notUnblocked                       atomic.Uint64
+	// Events that are reported to the owner at most once per limiterPause.
+	made, lost, failed limiter
+}
+
+// Stats returns the statistics.
+func (p *Pool) Stats() (s Stats) {
+	n := &p.counters
+	s.Open, s.Idle, s.Waiting = p.sizes()
+	s.Values, s.Refused = n.requests[redis.OutcomeValue].Load(), n.requests[redis.OutcomeRefused].Load()
+	s.NotSent, s.Unknown = n.requests[redis.OutcomeNotSent].Load(), n.requests[redis.OutcomeUnknown].Load()
+	s.Connects, s.Disconnects, s.FailedDials = n.connects.Load(), n.disconnects.Load(), n.failedDials.Load()
+	s.NotUnblocked = n.notUnblocked.Load()
+	return s
+}
+
+// count counts requests that have ended with res.
+func (p *Pool) count(res any, requests int) {
+	p.counters.requests[redis.OutcomeOf(res)].Add(uint64(requests))
+}
+
+// noteMade counts and reports a connection that was made; open is how many there are.
+func (p *Pool) noteMade(conn net.Conn, open int) {
+	p.counters.connects.Add(1)
+	if more, ok := p.counters.made.pass(time.Now()); ok {
+		p.owner.Made(sock.Text(conn.LocalAddr()), sock.Text(conn.RemoteAddr()), open, more)
 	}
-	// Disconnected is redisconn.LogDedicatedDisconnected.
-	Disconnected struct {
-		Error                 error
-		LocalAddr, RemoteAddr string
-		More                  int
+}
+
+// noteLost counts and reports a connection that was lost, unless it was closed on
+// purpose.
+func (p *Pool) noteLost(conn net.Conn, err error) {
+	if p.ctx.Err() != nil {
+		return
 	}
-	// Failed is redisconn.LogDedicatedFailed.
-	Failed struct {
-		Error error
-		More  int
+	p.counters.disconnects.Add(1)
+	if more, ok := p.counters.lost.pass(time.Now()); ok {
+		p.owner.Lost(err, sock.Text(conn.LocalAddr()), sock.Text(conn.RemoteAddr()), more)
 	}
-	// NotUnblocked is redisconn.LogNotUnblocked.
-	NotUnblocked struct{ Error error }
-	// Leaked is redisconn.LogSessionLeaked.
-	Leaked struct{ Opened string }
-)
+}
+
+// noteFailed counts and reports a failed attempt to make a connection.
+func (p *Pool) noteFailed(err error) {
+	p.counters.failedDials.Add(1)
+	if more, ok := p.counters.failed.pass(time.Now()); ok {
+		p.owner.NotMade(err, more)
+	}
+}
+
+// noteNotUnblocked counts a command that could not be unblocked, because the user may not
+// do so, or the shared connection leads to another server process. It reports the first
+// one.
+func (p *Pool) noteNotUnblocked(err *errorx.Error) {
+	if p.counters.notUnblocked.Add(1) == 1 {
+		p.owner.NotUnblocked(p.owner.WithConn(err))
+	}
+}
+
+// limiter lets one event pass per limiterPause, and counts the others, so that a server
+// that comes and goes is not reported for each request.
+type limiter struct {
+	mu   sync.Mutex // guards the rest
+	last time.Time
+	more int
+}
+
+const limiterPause = time.Second
+
+// pass reports whether an event passes, and how many were left out since the last one.
+func (l *limiter) pass(now time.Time) (more int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.last.IsZero() && now.Sub(l.last) < limiterPause {
+		l.more++
+		return 0, false
+	}
+	more, l.last, l.more = l.more, now, 0
+	return more, true
+}

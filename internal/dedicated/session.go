@@ -214,7 +214,7 @@ func (s *Session) Release() {
 func (s *Session) leaked() {
 	p, c, opened := s.p, s.c, s.opened
 	go func() {
-		p.owner.Report(Leaked{Opened: opened})
+		p.owner.Leaked(opened)
 		p.release(c, false)
 	}()
 }
