@@ -1,7 +1,6 @@
 package redispubsub
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inbox"
@@ -73,17 +72,7 @@ const (
 
 // String implements fmt.Stringer.
 func (r Reason) String() string {
-	switch r {
-	case ConnectionLost:
-		return "connection lost"
-	case SlotMoved:
-		return "slot moved"
-	case BufferFull:
-		return "buffer full"
-	case Failover:
-		return "failover"
-	}
-	return fmt.Sprintf("Reason(%d)", uint8(r))
+	return named("Reason", uint8(r), "", "connection lost", "slot moved", "buffer full", "failover")
 }
 
 // Subscribed means that the server has confirmed a topic. Messages that are published

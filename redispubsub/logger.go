@@ -1,6 +1,7 @@
 package redispubsub
 
 import (
+	"context"
 	"log"
 	"log/slog"
 	"time"
@@ -96,4 +97,16 @@ func (s *Subscriber) report(event LogEvent) {
 	aside.Call(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: stack})
 	})
+}
+
+// NewSlogLogger returns a Logger that writes events to l; a nil l is silent. See
+// redisconn.NewSlogLogger for levels and limits.
+func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{oplog.New(l)} }
+
+// slogLogger is a Logger that writes to a slog.Logger.
+type slogLogger struct{ log *oplog.Log }
+
+// Report implements Logger.
+func (l slogLogger) Report(s *Subscriber, event LogEvent) {
+	l.log.WriteLine(context.WithoutCancel(s.ctx), event.logEvent())
 }

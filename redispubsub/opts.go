@@ -99,28 +99,18 @@ func (o SubscriptionOpts) withDefaults() (SubscriptionOpts, error) {
 
 // String implements fmt.Stringer.
 func (p Policy) String() string {
-	switch p {
-	case DropOldest:
-		return "drop oldest"
-	case DropNewest:
-		return "drop newest"
-	case Block:
-		return "block"
-	case EndWithError:
-		return "end with error"
-	}
-	return fmt.Sprintf("Policy(%d)", uint8(p))
+	return named("Policy", uint8(p), "drop oldest", "drop newest", "block", "end with error")
 }
 
 // String implements fmt.Stringer.
 func (n NodeSet) String() string {
-	switch n {
-	case OneNode:
-		return "one node"
-	case AllMasters:
-		return "all masters"
-	case AllNodes:
-		return "all nodes"
+	return named("NodeSet", uint8(n), "one node", "all masters", "all nodes")
+}
+
+// named returns the name of value n of a type, if there is one.
+func named(of string, n uint8, names ...string) string {
+	if int(n) < len(names) && names[n] != "" {
+		return names[n]
 	}
-	return fmt.Sprintf("NodeSet(%d)", uint8(n))
+	return fmt.Sprintf("%s(%d)", of, n)
 }

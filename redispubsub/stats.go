@@ -76,13 +76,7 @@ const (
 
 // String implements fmt.Stringer.
 func (s SocketState) String() string {
-	switch s {
-	case SocketConnecting:
-		return "connecting"
-	case SocketConnected:
-		return "connected"
-	}
-	return "down"
+	return [...]string{"connecting", "connected", "down"}[min(s, SocketDown)]
 }
 
 // traffic is what sockets have received.

@@ -2,6 +2,7 @@ package redispubsub
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -45,13 +46,18 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // that was subscribed before stays. A retry is safe. For a sharded channel whose slot is
 // moving, Subscribe also waits until the old owner has given the channel up, and all nodes
 // know the new one.
-func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) (err error) {
+func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
+	return s.observed(ctx, redis.OperationSubscribe, topics, s.subscribe)
+}
+
+// observed calls f with the topics, in hooks.
+func (s *Subscription) observed(ctx context.Context, kind redis.OperationKind, topics []Topic, f func(context.Context, []Topic) (addr string, err error)) (err error) {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
-	s.s.hooks.Around(ctx, operation(redis.OperationSubscribe, topics), func() redis.Completion {
+	s.s.hooks.Around(ctx, operation(kind, topics), func() redis.Completion {
 		var addr string
-		addr, err = s.subscribe(ctx, topics)
+		addr, err = f(ctx, topics)
 		return completed(err, addr)
 	})
 	return redis.Err(err)
@@ -99,16 +105,8 @@ func (s *Subscription) add(topics []pubsub.Topic) (*wanted.Call, error) {
 // Unsubscribe removes topics. Messages that have come before are still delivered; none
 // comes into the buffer after Unsubscribe has returned. It returns when the server has
 // confirmed, or ctx is done. Topics that are not subscribed are ignored.
-func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) (err error) {
-	if ctx == nil {
-		return redis.Err(errs.NilContext())
-	}
-	s.s.hooks.Around(ctx, operation(redis.OperationUnsubscribe, topics), func() redis.Completion {
-		var addr string
-		addr, err = s.unsubscribe(ctx, topics)
-		return completed(err, addr)
-	})
-	return redis.Err(err)
+func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
+	return s.observed(ctx, redis.OperationUnsubscribe, topics, s.unsubscribe)
 }
 
 // unsubscribe is Unsubscribe without hooks.
@@ -141,4 +139,45 @@ func (s *Subscription) Topics() []Topic {
 func (s *Subscription) Close() {
 	s.set.Inbox.Discard()
 	s.s.closeSet(s.set)
+}
+
+// operation is what hooks are told of a call of Subscribe or Unsubscribe.
+func operation(kind redis.OperationKind, topics []Topic) redis.Operation {
+	op := redis.Operation{Kind: kind, Requests: len(topics)}
+	for i, t := range topics {
+		if !t.inner().Kind.Valid() || i > 0 && t.Kind != topics[0].Kind {
+			op.Command = ""
+			return op
+		}
+		op.Command = t.inner().Kind.Command(kind == redis.OperationSubscribe)
+	}
+	return op
+}
+
+// completed is what hooks are told of the end of a call: of several topics, the first
+// error with the worst outcome. The errors of servers are as servers gave them, without
+// the name of a topic.
+func completed(err error, addr string) redis.Completion {
+	end := redis.Completion{Address: addr}
+	if err == nil {
+		return end
+	}
+	end.Result = err
+	var refused *SubscribeError
+	if !errors.As(err, &refused) {
+		end.Err, end.Outcome = err, redis.OutcomeOf(err)
+		if ErrPubSub.IsNamespaceOf(redis.AsErrorx(err).Type()) {
+			end.Outcome = redis.OutcomeNotSent // it was not asked for
+		}
+		return end
+	}
+	for _, err := range refused.Errors {
+		if typed := redis.AsErrorx(err); typed.IsOfType(ErrRefused) {
+			err = typed.Cause()
+		}
+		if outcome := redis.OutcomeOf(err); outcome > end.Outcome {
+			end.Err, end.Outcome = err, outcome
+		}
+	}
+	return end
 }

@@ -22,12 +22,17 @@ func refused(err *errorx.Error, other *errorx.Type) *errorx.Error {
 	return other.Wrap(err, "handshake")
 }
 
-func checkAuth(res any) *errorx.Error {
-	if err := redis.AsErrorx(res); err != nil {
-		return refused(err, ErrAuth)
+// saysOK returns the check of a command that is answered with OK: see refused.
+func saysOK(cmd string, other *errorx.Type) func(res any) *errorx.Error {
+	return func(res any) *errorx.Error {
+		if err := redis.AsErrorx(res); err != nil {
+			return refused(err, other)
+		}
+		return expect(cmd, res, "OK")
 	}
-	return expect("AUTH", res, "OK")
 }
+
+var checkAuth = saysOK("AUTH", ErrAuth)
 
 // JudgeAuth returns the error that a server's answer to AUTH means, or nil if the server
 // accepts the credentials. The error does not show them.
@@ -48,20 +53,6 @@ func (c *Config) checkSelect(res any) *errorx.Error {
 		return refused(err, ErrInit).WithProperty(EKDb, c.DB)
 	}
 	return expect("SELECT", res, "OK")
-}
-
-func checkReadOnly(res any) *errorx.Error {
-	if err := redis.AsErrorx(res); err != nil {
-		return refused(err, ErrInit)
-	}
-	return expect("READONLY", res, "OK")
-}
-
-func checkTracking(res any) *errorx.Error {
-	if err := redis.AsErrorx(res); err != nil {
-		return refused(err, ErrInit)
-	}
-	return expect("CLIENT TRACKING", res, "OK")
 }
 
 // checkPing accepts the refusal of a user who may not call PING, and MISCONF, by which
@@ -123,3 +114,30 @@ var Pinging = Step{redis.Req("PING"), func(res any) *errorx.Error {
 	}
 	return refused(err, ErrInit)
 }}
+
+// Role is that of package redisconn.
+type Role string
+
+// The roles of package redisconn.
+const (
+	RoleAny     Role = ""
+	RoleMaster  Role = "master"
+	RoleReplica Role = "replica"
+)
+
+// ParseRole is redisconn.ParseRole.
+func ParseRole(res any) (Role, error) {
+	if err := redis.AsError(res); err != nil {
+		return RoleAny, err
+	}
+	if list, ok := res.([]any); ok && len(list) > 0 {
+		switch name, _ := redis.ArgToString(list[0]); name {
+		case "master":
+			return RoleMaster, nil
+		case "slave":
+			return RoleReplica, nil
+		}
+	}
+	return RoleAny, redis.ErrResponseUnexpected.New("the answer to ROLE is neither a master's nor a replica's").
+		WithProperty(redis.EKResponse, res)
+}

@@ -7,12 +7,14 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Dialer makes sockets. It is safe for use by many goroutines.
@@ -172,3 +174,31 @@ func (d *Dialer) Begin() (over func()) { return d.handshakes.begin() }
 // Settle waits until all handshakes that have begun are over, or ctx is done. Timeout
 // bounds each handshake.
 func (d *Dialer) Settle(ctx context.Context) error { return d.handshakes.settle(ctx) }
+
+// Config says where to dial, and what to tell the server. Fields that are not explained
+// are those of redisconn.Opts.
+type Config struct {
+	Address   Address
+	Dialer    func(ctx context.Context, network, addr string) (net.Conn, error)
+	KeepAlive time.Duration
+	Timeout   time.Duration // of dialing and the handshake together
+	TLS       bool
+	TLSConfig *tls.Config
+	Limits    redis.Limits
+
+	// Provider, if not nil, is asked for the credentials of each socket; otherwise they
+	// are Credentials.
+	Provider     func(ctx context.Context) (Credentials, error)
+	Credentials  Credentials
+	Protocol, DB int
+	ReadOnly     bool
+	Role         Role
+	Integrity    bool
+	// Tracking makes the server report changes of the keys that are read on the socket.
+	Tracking     bool
+	ClientName   string
+	NoClientInfo bool
+
+	// Panicked is called when one of the user's functions panics.
+	Panicked func(v any, stack []byte)
+}

@@ -2,6 +2,9 @@ package dial
 
 import (
 	"cmp"
+	"runtime/debug"
+	"strings"
+	"sync"
 
 	"github.com/joomcode/errorx"
 
@@ -31,14 +34,14 @@ func (c *Config) steps(cr Credentials) []Step {
 		add(c.checkSelect, redis.Req("SELECT", c.DB))
 	}
 	if c.ReadOnly {
-		add(checkReadOnly, redis.Req("READONLY"))
+		add(saysOK("READONLY", ErrInit), redis.Req("READONLY"))
 	}
 	if c.Role != RoleAny {
 		add(c.checkRole, redis.Req("ROLE"))
 	}
 	add(c.checkPing, redis.Req("PING"))
 	if c.Tracking {
-		add(checkTracking, redis.Req("CLIENT TRACKING", "ON"))
+		add(saysOK("CLIENT TRACKING", ErrInit), redis.Req("CLIENT TRACKING", "ON"))
 	}
 	// Names come last, so that an error which would stop all requests is found first.
 	if c.ClientName != "" {
@@ -49,4 +52,31 @@ func (c *Config) steps(cr Credentials) []Step {
 		add(checkName, redis.Req("CLIENT SETINFO", "LIB-VER", libVersion()))
 	}
 	return list
+}
+
+const (
+	// libName is what servers show as the library in CLIENT LIST.
+	libName    = "redispipe"
+	modulePath = "github.com/joomcode/redispipe"
+)
+
+// libVersion returns the version of the module that the program was built with, such as
+// 1.2.3; "(devel)" is one without a version.
+var libVersion = sync.OnceValue(func() string {
+	version := "(devel)"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	for _, module := range append(info.Deps, &info.Main) {
+		if module.Path == modulePath && ValidName(module.Version) && module.Version != "" {
+			version = strings.TrimPrefix(module.Version, "v")
+		}
+	}
+	return version
+})
+
+// ValidName reports whether servers accept a name.
+func ValidName(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' })
 }
