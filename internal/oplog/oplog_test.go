@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -41,4 +42,19 @@ func (brokenHandler) Enabled(context.Context, slog.Level) bool { panic("broken")
 func TestLogThatFails(t *testing.T) {
 	New(nil).Write(context.Background(), slog.LevelError, "silent")
 	New(slog.New(brokenHandler{slog.DiscardHandler})).Write(context.Background(), slog.LevelError, "silent")
+}
+
+func TestLine(t *testing.T) {
+	var out bytes.Buffer
+	l := New(slog.New(slog.NewTextHandler(&out, nil)))
+	line := Text("%s lost", "it").Slog(slog.LevelWarn, "redis lost", slog.Int("more", 2))
+	assert.Equal(t, "it lost", line.Text)
+	l.WriteLine(context.Background(), line, slog.String("address", "here"))
+	assert.Contains(t, out.String(), `level=WARN msg="redis lost" redis.address=here redis.more=2`)
+
+	line = Panicked("future", "canary", []byte("at 1"))
+	assert.Equal(t, "future panicked: canary\nat 1", line.Text)
+	l.WriteLine(context.Background(), line)
+	assert.Contains(t, out.String(), `level=ERROR msg="redis future panicked" redis.type=string redis.stack="at 1"`)
+	assert.NotContains(t, out.String(), "canary")
 }

@@ -134,3 +134,14 @@ func (l *Layout) Equal(o *Layout) bool {
 		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && slices.Equal(l.others, o.others) &&
 		slices.EqualFunc(l.Shards, o.Shards, func(a, b Shard) bool { return a.Master == b.Master && slices.Equal(a.Replicas, b.Replicas) })
 }
+
+// SlotSet is a set of slots.
+type SlotSet [slot.Count / 64]uint64
+
+// Add adds a slot.
+func (s *SlotSet) Add(slot uint16) { s[slot/64] |= 1 << (slot % 64) }
+
+func (s *SlotSet) remove(slot uint16) { s[slot/64] &^= 1 << (slot % 64) }
+
+// Has reports whether a slot is in the set.
+func (s *SlotSet) Has(slot int) bool { return s[slot/64]>>(slot%64)&1 != 0 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
@@ -131,4 +132,110 @@ func appendMap(out []any, m reflect.Value) ([]any, error) {
 		out = append(out, p.name, p.value)
 	}
 	return out, nil
+}
+
+// structArgs are the fields of a struct that Args takes.
+type structArgs []fieldArg
+
+type fieldArg struct {
+	field
+	name    any // the field's, made an interface once
+	marshal marshaler
+}
+
+var structArgsByType perType[structArgs]
+
+func structArgsOf(t reflect.Type) (structArgs, error) { return structArgsByType.of(t, newStructArgs) }
+
+func newStructArgs(t reflect.Type) (structArgs, error) {
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return nil, errArgType("%v", err)
+	}
+	s := make(structArgs, len(fields))
+	for i, f := range fields {
+		s[i] = fieldArg{field: f, name: f.name, marshal: f.unit.marshaler()}
+		if f.unit == nil {
+			if s[i].marshal, err = marshalerOf(f.typ); err != nil {
+				return nil, errs.Within(err, "%s", f.label)
+			}
+		}
+	}
+	return s, nil
+}
+
+func appendStruct(out []any, v reflect.Value) ([]any, error) {
+	s, err := structArgsOf(v.Type())
+	if err != nil {
+		return out, err
+	}
+	for i := range s {
+		f := &s[i]
+		value := v.FieldByIndex(f.index)
+		if f.optional && isZero(value) {
+			continue
+		}
+		arg, absent, err := f.marshal(value)
+		if err != nil {
+			return out, errs.Within(err, "%s", f.label)
+		}
+		if !absent {
+			out = append(out, f.name, arg)
+		}
+	}
+	return out, nil
+}
+
+// isZero reports whether omitempty leaves the value out.
+func isZero(v reflect.Value) bool {
+	if k := v.Kind(); k == reflect.Slice || k == reflect.Map {
+		return v.Len() == 0
+	}
+	if v.Type() == timeType {
+		return v.Interface().(time.Time).IsZero()
+	}
+	return v.IsZero()
+}
+
+// scoredType is the interface of members with their scores, and scoredParts takes one apart.
+// They are set when the program starts: redis.Scored has no exported methods for them.
+var (
+	scoredType  = reflect.TypeFor[interface{ parts() }]()
+	scoredParts func(v any) (score float64, member reflect.Value)
+)
+
+// Scored says how redis.Scored, which alone implements T, is taken apart.
+func Scored[T any](parts func(T) (score float64, member reflect.Value)) {
+	scoredType = reflect.TypeFor[T]()
+	scoredParts = func(v any) (float64, reflect.Value) { return parts(v.(T)) }
+}
+
+func isScored(t reflect.Type) bool { return t.Implements(scoredType) }
+
+func appendScored(out []any, v reflect.Value) ([]any, error) {
+	score, member := scoredParts(v.Interface())
+	arg, err := oneArg(member)
+	if err != nil {
+		return out, errs.Within(err, "a member")
+	}
+	return append(out, score, arg), nil
+}
+
+// ReadPair reads a result of two, for a variable of type t, into what first and second point
+// to. Errors name them.
+func ReadPair(t reflect.Type, res any, firstName string, first any, secondName string, second any) error {
+	pair, ok := res.([]any)
+	switch {
+	case res == nil:
+		return errNull(t)
+	case !ok || len(pair) != 2:
+		return mismatch(t, res)
+	}
+	if err := Assign(first, pair[0]); err != nil {
+		return errs.Within(err, "%s", firstName)
+	}
+	if err := Assign(second, pair[1]); err != nil {
+		return errs.Within(err, "%s", secondName)
+	}
+	return nil
 }
