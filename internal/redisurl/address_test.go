@@ -22,6 +22,7 @@ func TestMayHoldSecret(t *testing.T) {
 	for _, addr := range []string{
 		"://", "redis://host", "user@host:1", "@host:1", "unix://a@b", "unix://@a@b", "unix:///a?b", "//a@b/c", "unix:////a@b",
 		"host:1,db=2", "host;1", "host:1:2", "::1", "::1:6379", "[::1]", "host/1:1", "host:1/0", "ho st:1", "host:1\n", "tcp://a@b:1",
+		"a\xff:1", "a\u009b:1", "a\u2028:1", "\u202ea:1",
 	} {
 		assert.True(t, redisurl.MayHoldSecret(addr), addr)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/joomcode/errorx"
 
@@ -208,7 +210,7 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 		}
 	}
 	host, err = url.PathUnescape(host) // of IPv6: the zone's %25
-	if err != nil || strings.ContainsFunc(host, notOfHost) {
+	if err != nil || !IsHost(host) {
 		return errs.ErrURL.New("an address has a host that can't be one")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
@@ -218,8 +220,13 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 	return nil
 }
 
+// IsHost reports whether text may be a host, an IPv6 one without its brackets: it has nothing that
+// is of other parts of an address or a URL, and nothing that forges a line where it is shown. It
+// may be empty.
+func IsHost(text string) bool { return !strings.ContainsFunc(text, notOfHost) }
+
 func notOfHost(r rune) bool {
-	return r <= ' ' || r == 0x7f || strings.ContainsRune(`[]/\@?#"<>=,;&`, r)
+	return r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(`[]/\@?#"<>=,;&`, r)
 }
 
 func (u *URL) setDB(text string) *errorx.Error {
@@ -251,7 +258,7 @@ func MayHoldSecret(text string) bool {
 	if err != nil { // it may be a host alone
 		host, port = text, ""
 	}
-	return strings.ContainsFunc(host, notOfHost) || strings.ContainsFunc(port, notOfPort) || err != nil && strings.Contains(host, ":")
+	return !IsHost(host) || strings.ContainsFunc(port, notOfPort) || err != nil && strings.Contains(host, ":")
 }
 
 // isPath reports whether text is a path by itself. It may hold an @, and so may a unix

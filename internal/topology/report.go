@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -131,7 +132,7 @@ func parseList(res any) (list []sentinelFields) {
 
 // addr is the address, empty if there is none that can be dialed.
 func (f sentinelFields) addr() string {
-	if port, err := strconv.ParseUint(f["port"], 10, 16); err != nil || port == 0 || f["ip"] == "" {
+	if port, err := strconv.ParseUint(f["port"], 10, 16); err != nil || port == 0 || f["ip"] == "" || !redisurl.IsHost(f["ip"]) {
 		return ""
 	}
 	return net.JoinHostPort(f["ip"], f["port"])

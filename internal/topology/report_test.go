@@ -63,6 +63,7 @@ func TestParseReport(t *testing.T) {
 		"no epoch":            {1, fields("ip", "10.0.0.1"), ErrNoSentinel},
 		"failover in between": {2, fields("10.0.0.2", "6379"), ErrNoSentinel},
 		"nonsense":            {0, int64(1), ErrNoSentinel},
+		"no host":             {0, fields("10.0.0.1\n", "6379"), ErrNoSentinel},
 		"lost":                {0, redis.ErrIO.New("gone"), redis.ErrIO},
 	} {
 		answers := sentinelAnswers()

@@ -60,7 +60,7 @@ func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
 		host = host[1 : len(host)-1]
 	}
 	port, ok = parsePort(endpoint[colon+1:])
-	if !ok || strings.ContainsAny(host, " []@/\r\n") {
+	if !ok || !redisurl.IsHost(host) {
 		return "", 0, false
 	}
 	return host, port, true

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -13,7 +14,8 @@ import (
 //	uuid host:port@cport[,hostname[,k=v]…] flags master sent recv epoch link [slot…]
 const nodeFields = 8
 
-// ParseClusterNodes parses the answer to CLUSTER NODES, in its order.
+// ParseClusterNodes parses the answer to CLUSTER NODES, in its order. One with a host that can't be
+// one, or more than 4096 nodes, is an error.
 func ParseClusterNodes(res any) (InstanceInfos, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
@@ -28,6 +30,9 @@ func ParseClusterNodes(res any) (InstanceInfos, error) {
 		if len(fields) == 0 {
 			continue
 		}
+		if len(infos) == nodesMost {
+			return nil, unexpected("CLUSTER NODES", "too many nodes", res)
+		}
 		info, why := parseNodeLine(fields)
 		if why != "" {
 			return nil, unexpected("CLUSTER NODES", why, res)
@@ -41,6 +46,9 @@ func ParseClusterNodes(res any) (InstanceInfos, error) {
 func parseNodeLine(fields []string) (i InstanceInfo, why string) {
 	if len(fields) < nodeFields {
 		return i, "a line of too few fields"
+	}
+	if len(fields)-nodeFields > 2*NumSlots { // each is served, or on the move, at most once
+		return i, "a line of too many slots"
 	}
 	i.Uuid = fields[0]
 	if !i.parseAddr(fields[1]) {
@@ -80,7 +88,7 @@ func parseNodeLine(fields []string) (i InstanceInfo, why string) {
 func (i *InstanceInfo) parseAddr(field string) bool {
 	addr, extras, _ := strings.Cut(field, ",")
 	hostname, _, _ := strings.Cut(extras, ",")
-	if !strings.Contains(hostname, "=") {
+	if redisurl.IsHost(hostname) { // else it may be a k=v
 		i.Hostname = hostname
 	}
 	addr, bus, hasBus := strings.Cut(addr, "@")
@@ -93,6 +101,9 @@ func (i *InstanceInfo) parseAddr(field string) bool {
 		return false
 	}
 	i.IP = strings.TrimSuffix(strings.TrimPrefix(addr[:colon], "["), "]")
+	if !redisurl.IsHost(i.IP) {
+		return false
+	}
 	i.Port = int(port)
 	i.Addr = joinHostPort(i.IP, i.Port)
 	if hasBus {

@@ -3,8 +3,18 @@ package redisclusterutil
 import (
 	"sort"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
+)
+
+// A client has connections to all nodes of a cluster, and compares them with each other, so their
+// number is bounded.
+const (
+	// nodesMost is four times as many as the specification of clusters deems possible.
+	nodesMost = 1 << 12
+	// serversMost bounds those of one range: a hundred times what anybody runs.
+	serversMost = 1 << 10
 )
 
 // SlotsRange is a range of slots and the nodes that serve it.
@@ -26,18 +36,29 @@ type SlotsRange struct {
 
 // ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted. A node of
 // unknown address ("?", port 0, an empty array, also as its host) is left out of its range,
-// which may have no node then; if it is the master, the first of Addrs is a replica.
+// which may have no node then; if it is the master, the first of Addrs is a replica. An answer with
+// a host that can't be one, more than 4096 nodes, or more than 1024 of one range, is an error.
 func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
 	}
 	rows, ok := res.([]any)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, unexpected("CLUSTER SLOTS", "not an array", res)
+	case len(rows) > NumSlots:
+		return nil, unexpected("CLUSTER SLOTS", "more ranges than slots", res)
 	}
 	ranges := make([]SlotsRange, 0, len(rows))
+	nodes := map[string]struct{}{}
 	for _, row := range rows {
 		r, why := parseSlotsRow(row)
+		for _, addr := range r.Addrs {
+			nodes[addr] = struct{}{}
+		}
+		if len(nodes) > nodesMost {
+			why = "too many nodes"
+		}
 		if why != "" {
 			return nil, unexpected("CLUSTER SLOTS", why, res)
 		}
@@ -57,6 +78,9 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 	to, toOk := cells[1].(int64)
 	if !fromOk || !toOk || from < 0 || to < from || to >= NumSlots {
 		return r, "a range has no valid bounds"
+	}
+	if len(cells)-2 > serversMost {
+		return r, "a range of too many nodes"
 	}
 	r.From, r.To = int(from), int(to)
 	for _, cell := range cells[2:] {
@@ -119,11 +143,14 @@ func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 			host, known = meta["ip"], meta["ip"] != ""
 		}
 	}
+	if known && !redisurl.IsHost(host) {
+		return n, false
+	}
 	if !known || port == 0 {
 		return n, true
 	}
 	n.addr, n.zone = joinHostPort(host, int(port)), meta["availability-zone"]
-	if hostname := meta["hostname"]; hostname != "" {
+	if hostname := meta["hostname"]; hostname != "" && redisurl.IsHost(hostname) {
 		n.hostname = joinHostPort(hostname, int(port))
 	}
 	return n, true

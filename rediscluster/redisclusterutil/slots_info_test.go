@@ -1,6 +1,8 @@
 package redisclusterutil
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/joomcode/redispipe/redis"
@@ -121,6 +123,73 @@ func TestParseSlotsInfoMalformed(t *testing.T) {
 	down := redis.ErrClusterDown.New("CLUSTERDOWN")
 	_, err := ParseSlotsInfo(down)
 	assert.Equal(t, error(down), err)
+}
+
+// What is no host must not come into logs and names of metrics, where it may forge lines.
+func TestParseHostsThatAreNone(t *testing.T) {
+	for _, host := range []string{"a\nb", "a b", "\x1b[31m", "a\xff", "a\u009bb", "a\u2028b", "\u202ea", "user@a", "http://a"} {
+		row := func(node ...any) []any { return []any{[]any{int64(0), int64(9), node}} }
+		_, err := ParseSlotsInfo(row([]byte(host), int64(7000)))
+		assert.Error(t, err, "%q", host)
+		_, err = ParseSlotsInfo(row(nil, int64(7000), []byte("id"), []any{[]byte("ip"), []byte(host)}))
+		assert.NoError(t, err, "the ip is of use only where the host is unknown")
+		_, err = ParseSlotsInfo(row([]byte("?"), int64(7000), []byte("id"), []any{[]byte("ip"), []byte(host)}))
+		assert.Error(t, err, "%q", host)
+		ranges, err := ParseSlotsInfo(row([]byte("a"), int64(7000), []byte("id"), []any{[]byte("hostname"), []byte(host)}))
+		require.NoError(t, err)
+		assert.Empty(t, ranges[0].AddrHostnames)
+		_, _, ok := ParseEndpoint(host + ":7000")
+		assert.False(t, ok, "%q", host)
+		if strings.ContainsAny(host, " \n\u2028") {
+			continue // the next field begins there
+		}
+		_, err = ParseClusterNodes([]byte("id " + host + ":7000@17000 master - 0 0 1 connected"))
+		assert.Error(t, err, "%q", host)
+		nodes, err := ParseClusterNodes([]byte("id a:7000@17000," + host + " master - 0 0 1 connected"))
+		require.NoError(t, err)
+		assert.Empty(t, nodes[0].Hostname)
+	}
+}
+
+// Each takes time that grows with the square of what it has too much of, if it is not refused.
+func TestParseOfTooMuch(t *testing.T) {
+	node := func(i int) []any { return []any{fmt.Sprint("h", i), int64(7000)} }
+	var rows []any
+	for range NumSlots + 1 {
+		rows = append(rows, []any{int64(0), int64(NumSlots - 1), node(0)})
+	}
+	_, err := ParseSlotsInfo(rows[1:])
+	require.NoError(t, err)
+	_, err = ParseSlotsInfo(rows)
+	assert.ErrorContains(t, err, "more ranges than slots")
+
+	row := []any{int64(0), int64(1)}
+	for i := range serversMost + 1 {
+		row = append(row, node(i))
+	}
+	_, err = ParseSlotsInfo([]any{row[:len(row)-1]})
+	require.NoError(t, err)
+	_, err = ParseSlotsInfo([]any{row})
+	assert.ErrorContains(t, err, "a range of too many nodes")
+
+	rows = nil
+	for i := range nodesMost + 1 {
+		rows = append(rows, []any{int64(i), int64(i), node(i)})
+	}
+	_, err = ParseSlotsInfo(rows[1:])
+	require.NoError(t, err)
+	_, err = ParseSlotsInfo(rows)
+	assert.ErrorContains(t, err, "too many nodes")
+
+	line := "id h:7000@17000 master - 0 0 1 connected"
+	_, err = ParseClusterNodes([]byte(strings.Repeat(line+"\n", nodesMost)))
+	require.NoError(t, err)
+	_, err = ParseClusterNodes([]byte(strings.Repeat(line+"\n", nodesMost+1)))
+	assert.ErrorContains(t, err, "too many nodes")
+	_, err = ParseClusterNodes([]byte(line + strings.Repeat(" 0-16383", 2*NumSlots)))
+	require.NoError(t, err)
+	_, err = ParseClusterNodes([]byte(line + strings.Repeat(" 0-16383", 2*NumSlots+1)))
+	assert.ErrorContains(t, err, "too many slots")
 }
 
 // A node whose address is an empty array is left out, whatever else is said of it.
