@@ -182,15 +182,6 @@ var (
 	_ wire.Observer = (*hookedMany)(nil)
 )
 
-// Inside returns the sender that the hook is around. It is for packages of this module: nobody
-// else can call it.
-func (h *hooked) Inside(a wire.Ask) Sender {
-	if a.Held == Sender(h) {
-		return h.s
-	}
-	return nil
-}
-
 // observer calls a hook.
 type observer = hooks.Caller[Operation, Completion]
 

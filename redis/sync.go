@@ -28,9 +28,7 @@ func (s Sync) Do(cmd string, args ...any) any {
 }
 
 // Send sends a request and returns its result.
-func (s Sync) Send(r Request) any {
-	return do(context.Background(), s.S, r.Cmd, r.Args, nil, nil)
-}
+func (s Sync) Send(r Request) any { return s.Do(r.Cmd, r.Args...) }
 
 // SendMany sends requests at once and returns their results in order. Check each result
 // for an error.
@@ -125,12 +123,7 @@ func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
 }
 
 // Send sends a request and returns its result.
-func (s SyncCtx) Send(ctx context.Context, r Request) any {
-	if ctx == nil {
-		return errs.NilContext()
-	}
-	return do(ctx, s.S, r.Cmd, r.Args, nil, nil)
-}
+func (s SyncCtx) Send(ctx context.Context, r Request) any { return s.Do(ctx, r.Cmd, r.Args...) }
 
 // SendMany sends requests at once and returns their results in order. When the
 // context ends, those not yet answered get an ErrRequestCancelled each.

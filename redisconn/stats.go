@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
@@ -91,31 +92,25 @@ func (c *Connection) Stats() Stats {
 
 // Merge adds the counters of another connection. Addresses, State and PingLatency stay
 // as they are.
-func (s *Stats) Merge(o Stats) {
-	s.Values += o.Values
-	s.Refused += o.Refused
-	s.NotSent += o.NotSent
-	s.Unknown += o.Unknown
-	s.Writes += o.Writes
-	s.WrittenRequests += o.WrittenRequests
-	s.WrittenBytes += o.WrittenBytes
-	s.ReadBytes += o.ReadBytes
-	s.InFlight += o.InFlight
-	s.Queued += o.Queued
-	s.QueuedBytes += o.QueuedBytes
-	s.WaitingForRoom += o.WaitingForRoom
-	s.Connects += o.Connects
-	s.Disconnects += o.Disconnects
-	s.FailedDials += o.FailedDials
-	s.Dedicated.merge(o.Dedicated)
-	for _, stage := range []struct {
-		to   **redis.Histogram
-		from *redis.Histogram
-	}{{&s.Queue, o.Queue}, {&s.Wire, o.Wire}, {&s.Reading, o.Reading}, {&s.Callback, o.Callback}} {
-		if *stage.to == nil {
-			*stage.to = new(redis.Histogram)
+func (s *Stats) Merge(o Stats) { addUp(reflect.ValueOf(s).Elem(), reflect.ValueOf(o)) }
+
+// addUp adds to each counter and histogram of a struct that of another. What is no counter,
+// such as an address or a latency, it leaves as it is.
+func addUp(to, from reflect.Value) {
+	for i := range to.NumField() {
+		switch sum, more := to.Field(i), from.Field(i); sum.Kind() {
+		case reflect.Int:
+			sum.SetInt(sum.Int() + more.Int())
+		case reflect.Uint64:
+			sum.SetUint(sum.Uint() + more.Uint())
+		case reflect.Struct:
+			addUp(sum, more)
+		case reflect.Pointer:
+			if sum.IsNil() {
+				sum.Set(reflect.ValueOf(new(redis.Histogram)))
+			}
+			sum.Interface().(*redis.Histogram).Merge(more.Interface().(*redis.Histogram))
 		}
-		(*stage.to).Merge(stage.from)
 	}
 }
 
@@ -137,19 +132,4 @@ type DedicatedStats struct {
 	// to unblock: see [LogNotUnblocked]. For each of them its connection was closed, and
 	// the outcome is unknown.
 	NotUnblocked uint64
-}
-
-// merge adds up.
-func (s *DedicatedStats) merge(o DedicatedStats) {
-	s.Open += o.Open
-	s.Idle += o.Idle
-	s.Waiting += o.Waiting
-	s.Values += o.Values
-	s.Refused += o.Refused
-	s.NotSent += o.NotSent
-	s.Unknown += o.Unknown
-	s.Connects += o.Connects
-	s.Disconnects += o.Disconnects
-	s.FailedDials += o.FailedDials
-	s.NotUnblocked += o.NotUnblocked
 }

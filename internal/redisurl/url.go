@@ -71,14 +71,6 @@ const (
 
 // Parse parses a URL. Errors are of type redis.ErrURL.
 func Parse(text string) (*URL, error) {
-	u, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return u, nil
-}
-
-func parse(text string) (*URL, *errorx.Error) {
 	name, rest, found := strings.Cut(text, "://")
 	kind, known := schemes[strings.ToLower(name)]
 	if !found || !known {

@@ -57,11 +57,10 @@ func inside(s redis.Sender) (_ redis.Sender, hooks []outgoing.Hook) {
 			within = asked.Delegate(wire.Ask{Held: s})
 		case interface {
 			outgoing.Hook
-			Inside(wire.Ask) redis.Sender
+			Unhook(wire.Ask) (redis.Sender, func(redis.Sender) redis.Sender)
 		}:
-			if within = asked.Inside(wire.Ask{Held: s}); within != nil {
-				hooks = append(hooks, asked)
-			}
+			within, _ = asked.Unhook(wire.Ask{Held: s})
+			hooks = append(hooks, asked)
 		}
 		if within == nil {
 			return s, hooks
