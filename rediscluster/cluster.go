@@ -134,7 +134,7 @@ func (c *Cluster) Close() {
 // ended is called once, when the context has ended.
 func (c *Cluster) ended() {
 	c.Close()
-	c.report(LogContextClosed{Error: life.Ended(c.ctx)})
+	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 
 // Ctx returns the context of the cluster; it ends with the cluster.

@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -258,7 +259,10 @@ func TestClose(t *testing.T) {
 		assert.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent))
 	}
 	await(t, "the event", func() bool {
-		return rec.seen(func(e LogEvent) bool { _, ok := e.(LogContextClosed); return ok })
+		return rec.seen(func(e LogEvent) bool {
+			closed, ok := e.(LogContextClosed)
+			return ok && closed.Error.Error() == "Close was called" && errors.Is(closed.Error, context.Canceled)
+		})
 	})
 }
 

@@ -64,7 +64,8 @@ type LogSentinelFailed struct {
 	Error   error
 }
 
-// LogContextClosed: the cluster ended, by Close or with its context.
+// LogContextClosed: the cluster ended, by Close or with its context. The error says which;
+// errors.Is finds context.Canceled in it after Close, too.
 type LogContextClosed struct {
 	Error error
 }

@@ -141,9 +141,12 @@ func (c *Connection) makePipe() {
 // Close ends the connection. Requests that are not written end with
 // [redis.ErrContextClosed], not sent; those in flight end with [redis.ErrIO], and may
 // have run. Close does not wait. It may be called more than once, and by a future.
-func (c *Connection) Close() {
+func (c *Connection) Close() { c.close(life.ErrClosed) }
+
+// close ends the connection, unless it has ended.
+func (c *Connection) close(why life.Closed) {
 	c.closed()
-	c.cancel(life.ErrClosed)
+	c.cancel(why)
 }
 
 // Ctx returns the context of the connection; it ends with the connection.

@@ -60,7 +60,8 @@ type LogMaintenance struct {
 	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
 }
 
-// LogContextClosed: the connection ended, by Close or with its context.
+// LogContextClosed: the connection ended, by Close or with its context. The error says which;
+// errors.Is finds context.Canceled in it after Close, too.
 type LogContextClosed struct {
 	Error error
 }
@@ -147,8 +148,12 @@ func (e LogConnectFailed) logEvent() oplog.Line {
 }
 
 func (e LogDisconnected) logEvent() oplog.Line {
+	level, message := slog.LevelWarn, "redis connection lost"
+	if failure := redis.AsErrorx(e.Error); failure != nil && failure.IsOfType(redis.ErrContextClosed) { // its owner has closed it
+		level, message = slog.LevelInfo, "redis disconnected"
+	}
 	return oplog.Text("disconnected (%s to %s): %v", e.LocalAddr, e.RemoteAddr, e.Error).
-		Slog(lostLevel(e.Error), "redis connection lost", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
+		Slog(level, message, slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr), slog.Any("error", e.Error))
 }
 
 func (e LogAuthFailed) logEvent() oplog.Line {
@@ -202,14 +207,6 @@ func (e LogTrackingFailed) logEvent() oplog.Line {
 func (e LogSessionLeaked) logEvent() oplog.Line {
 	return oplog.Text("session was never closed; opened by:\n%s", e.Opened).
 		Slog(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
-}
-
-// lostLevel is the level for the end of a connection: lower if its owner has closed it.
-func lostLevel(err error) slog.Level {
-	if failure := redis.AsErrorx(err); failure != nil && failure.IsOfType(redis.ErrContextClosed) {
-		return slog.LevelInfo
-	}
-	return slog.LevelWarn
 }
 
 // failedLevel is the level for a failure to connect.

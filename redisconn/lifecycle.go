@@ -7,7 +7,6 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/queue"
@@ -37,7 +36,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 		if result != nil {
 			failure := c.connectResult(making, err)
 			if failure != nil {
-				c.Close()
+				c.close("Connect has failed")
 			}
 			result <- failure
 			making, result = c.ctx, nil
@@ -50,7 +49,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 			}
 		}
 		if c.opts.ReconnectPause < 0 {
-			c.Close()
+			c.close("it is not to dial again")
 		}
 		switch {
 		case c.ctx.Err() != nil:
@@ -148,7 +147,7 @@ func (c *Connection) finish(err *errorx.Error) {
 	closed := c.unsentError(err)
 	c.pipe.Abandon(nil, closed)
 	c.pool.Close()
-	c.report(LogContextClosed{Error: life.Ended(c.ctx)})
+	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 
 // pause waits before the next attempt, counted from the start of the last. The wait is

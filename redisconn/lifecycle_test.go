@@ -161,6 +161,7 @@ func TestNoReconnect(t *testing.T) {
 		require.Len(t, p.dialed(), 1)
 		require.Error(t, conn.Ctx().Err())
 		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
+		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "it is not to dial again")
 		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrContextClosed)
 	})
 }
@@ -174,6 +175,7 @@ func TestNoReconnectAfterFirstFailure(t *testing.T) {
 		require.ErrorContains(t, err, errRefused.Error())
 		synctest.Wait()
 		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.names())
+		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "Connect has failed")
 	})
 }
 
@@ -267,7 +269,7 @@ func TestContextEndsTheConnection(t *testing.T) {
 		synctest.Wait()
 		require.False(t, conn.MayBeConnected())
 		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
-		require.ErrorIs(t, event[redisconn.LogContextClosed](log).Error, context.Canceled)
+		require.Equal(t, context.Canceled, event[redisconn.LogContextClosed](log).Error)
 		requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrContextClosed)
 	})
 }

@@ -67,14 +67,14 @@ func TestSlogLogger(t *testing.T) {
 		`level=ERROR msg="redis connecting failed"`,
 		`level=WARN msg="redis connecting failed"`,
 		`level=WARN msg="redis connection lost" redis.address=` + s.Addr() + ` redis.local="" redis.peer="" redis.error=gone`,
-		`level=INFO msg="redis connection lost"`,
+		`level=INFO msg="redis disconnected"`,
 		`level=ERROR msg="redis authenticating again failed"`,
 		`level=DEBUG msg="redis dedicated connection connected"`,
 		`level=WARN msg="redis dedicated connection lost"`,
 		`level=WARN msg="redis dedicated connection failed"`,
 		`level=WARN msg="redis session was never closed"`,
 		`level=ERROR msg="redis future panicked"`,
-		`level=INFO msg="redis connection closed"`,
+		`level=INFO msg="redis connection closed" redis.address=` + s.Addr() + ` redis.error="Close was called"`,
 	} {
 		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(want)) }, 10*time.Second, time.Millisecond, want)
 	}

@@ -8,8 +8,18 @@ import (
 	"fmt"
 )
 
+// Closed is the cause with which a life ends that no context of the user's has ended: it says
+// what has. For errors.Is it is context.Canceled, as the error of the context that has ended.
+type Closed string
+
 // ErrClosed is the cause with which a life ends that its user has closed.
-var ErrClosed = errors.New("closed")
+const ErrClosed = Closed("Close was called")
+
+// Error implements error.
+func (c Closed) Error() string { return string(c) }
+
+// Is is for errors.Is.
+func (Closed) Is(target error) bool { return target == context.Canceled }
 
 // Begin returns the context of what a constructor makes, given the constructor's. One that
 // has a deadline bounds the making only, however it ends: programs write
@@ -18,7 +28,7 @@ var ErrClosed = errors.New("closed")
 //	defer cancel()
 //
 // in the function that calls the constructor and returns what that has made. One without a
-// deadline ends the life, too. end is to be called with ErrClosed.
+// deadline ends the life, too. end is to be called with a Closed.
 func Begin(given context.Context) (ctx context.Context, end context.CancelCauseFunc) {
 	if bounded(given) {
 		given = context.WithoutCancel(given)
@@ -66,18 +76,10 @@ func Reason(ctx context.Context) error {
 }
 
 // EndedBy returns the Reason why the user's context has ended ctx; nil if ctx has not ended,
-// or ended with ErrClosed.
+// or was Closed.
 func EndedBy(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), ErrClosed) {
+	if errors.As(context.Cause(ctx), new(Closed)) {
 		return nil
 	}
 	return Reason(ctx)
-}
-
-// Ended is the Reason why ctx has ended, for a logger: context.Canceled after ErrClosed.
-func Ended(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), ErrClosed) {
-		return ctx.Err()
-	}
-	return context.Cause(ctx)
 }

@@ -22,7 +22,6 @@ func TestContextWithoutDeadlineEndsTheLife(t *testing.T) {
 	assert.Error(t, ctx.Err())
 	assert.ErrorIs(t, EndedBy(ctx), errOwn)
 	assert.ErrorIs(t, EndedBy(ctx), context.Canceled)
-	assert.Equal(t, errOwn, Ended(ctx))
 }
 
 func TestContextWithDeadlineBoundsTheMaking(t *testing.T) {
@@ -40,7 +39,9 @@ func TestContextWithDeadlineBoundsTheMaking(t *testing.T) {
 			assert.Equal(t, 1, ctx.Value(key{}))
 			assert.Equal(t, []error{given.Err()}, why, "it is told once")
 			over(ErrClosed)
-			assert.Equal(t, context.Canceled, Ended(ctx))
+			assert.Equal(t, ErrClosed, context.Cause(ctx))
+			assert.Equal(t, ErrClosed, Reason(ctx))
+			assert.ErrorIs(t, Reason(ctx), context.Canceled)
 			assert.NoError(t, EndedBy(ctx), "nobody's context has ended it")
 			cancelChild()
 			cancel()
@@ -63,7 +64,6 @@ func TestNobodyIsToldAfterTheEnd(t *testing.T) {
 func TestReason(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	assert.NoError(t, Reason(ctx))
-	assert.NoError(t, Ended(ctx))
 	cancel(nil)
 	assert.Equal(t, context.Canceled, Reason(ctx))
 	late, stop := context.WithTimeoutCause(t.Context(), 0, errOwn)
