@@ -2,6 +2,7 @@ package redispipe_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -77,6 +78,17 @@ func TestOpenServersThatAreDown(t *testing.T) {
 		cancel()
 		require.Nil(t, c)
 		require.ErrorContains(t, err, want)
+	}
+	for _, scheme := range []string{"redis-cluster://", "redis-replicated://"} { // they wait for nobody
+		dials := 0
+		_, err := redispipe.Open(t.Context(), scheme+s.Addr(), redispipe.Logger(nil), redispipe.Conn(func(o *redisconn.Opts) {
+			o.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				dials++
+				return nil, errors.New("it is down")
+			}
+		}))
+		require.ErrorContains(t, err, "it is down")
+		require.Equal(t, 1, dials)
 	}
 	c.Close()
 	requireNoneLeft(t)

@@ -34,9 +34,10 @@ import (
 // If the master's connections lead to another server than its address, or refuse writes
 // (READONLY), they are replaced by new ones.
 //
-// If there is no master yet, NewReplicated waits for one until ctx is done, or for 5 s if
-// ctx has no deadline. Errors: [ErrNoMaster] and [ErrManyMasters], each with the servers'
-// answers; [redisconn.ErrAuth] or [redisconn.ErrTLS], at once, if every server refuses
+// If servers answer and none is the master yet, as during a failover, NewReplicated waits for
+// one until ctx is done, or for 5 s if ctx has no deadline. Errors: [ErrNoMaster] and
+// [ErrManyMasters], each with the servers' answers; at once ErrNoMaster if no connection can be
+// made to any of addrs, and [redisconn.ErrAuth] or [redisconn.ErrTLS] if every server refuses
 // the client.
 func NewReplicated(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	if len(addrs) == 0 && opts.Addrs != nil && opts.Name == "" {
@@ -78,12 +79,23 @@ func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
 		if refusal := s.last.Refusal(); refusal != nil {
 			return nil, refusal.New("%s", l.Reason.Message()), true
 		}
-		return nil, l.Reason, false
+		return nil, l.Reason, s.down()
 	})
 	if err != nil {
 		return nil, s.c.withCluster(redis.AsErrorx(err))
 	}
 	return l, nil
+}
+
+// down reports whether no connection can be made to any of the servers, as far as that is known:
+// what Opts.Addrs gives next may be others.
+func (s *serverList) down() bool {
+	for _, info := range s.last {
+		if info.Err == nil || !info.Err.IsOfType(redisconn.ErrDial) {
+			return false
+		}
+	}
+	return s.c.opts.Addrs == nil
 }
 
 // layout makes one of what the servers said last.
