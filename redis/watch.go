@@ -68,7 +68,7 @@ func (t *Tx) Queue(cmd any, args ...any) {
 // If a key was changed or moved to another node in the meantime, or the connection was lost
 // before EXEC was sent, Watch pauses and calls f again, at most 128 times, until ctx is done,
 // or until opening a session has failed for a second and at least three times. The error then
-// says how often f was called, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If
+// says how many attempts there were, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If
 // EXEC was sent and not answered, the error is [ErrIO] or [ErrRequestCancelled]: the
 // transaction ran whole or not at all, and f is not called again.
 //
@@ -140,6 +140,9 @@ func (w *watch) run() ([]any, error) {
 	for tries := 1; ; tries++ {
 		results, err := w.attempt()
 		if err == nil || !w.again {
+			if err != nil && errs.AsErrorx(err).IsOfType(errs.ErrRequestWithdrawn) && w.failure == nil {
+				err = errs.Within(err, "in attempt %d", tries)
+			}
 			return results, err
 		}
 		if tries == w.most {

@@ -55,7 +55,8 @@ type Opts struct {
 	// masters, and neither their replicas nor their histories show which of them counts:
 	// requests that need a master end with [ErrNoAliveConnection], not sent. Default
 	// false: the present master stays in use while it answers; if another one has been
-	// promoted, that one lacks what is written.
+	// promoted, that one lacks what is written. A master that does not answer within
+	// HostOpts.IOTimeout counts as none in both cases.
 	StopOnManyMasters bool
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default

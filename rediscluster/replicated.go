@@ -24,7 +24,7 @@ import (
 // without keys go to the master.
 //
 // If several servers are masters, those that answer are preferred to one that can't be
-// reached. Among these the client chooses the one that most of the listed replicas
+// reached, or has not answered within HostOpts.IOTimeout. Among these the client chooses the one that most of the listed replicas
 // follow; failing that, the one that was promoted and has all data of the others,
 // according to their histories (INFO replication). If that does not decide either, the
 // present master stays in use while it answers. If there is none, or with

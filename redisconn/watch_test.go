@@ -188,3 +188,31 @@ func TestWatchReturnsTheErrorOfItsFunction(t *testing.T) {
 	_, err := redis.Watch(t.Context(), conn, []string{"n"}, func(*redis.Tx) error { return own })
 	require.Same(t, own, err)
 }
+
+// A context that ends within an attempt, before EXEC was sent, leaves an error that says which
+// attempt that was.
+func TestWatchContextEndsWithinAttempt(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	for name, end := range map[string]func(*redis.Tx) error{
+		"before EXEC": func(tx *redis.Tx) error { tx.Queue("INCR", "other"); return nil },
+		"in a read":   func(tx *redis.Tx) error { return redis.AsError(tx.Do("GET", "a")) },
+	} {
+		ctx, cancel := context.WithCancel(background)
+		attempts := 0
+		_, err := redis.Watch(ctx, conn, []string{"a"}, func(tx *redis.Tx) error {
+			if attempts++; attempts == 1 {
+				tx.Queue("INCR", "other")
+				return redis.AsError(s.Do("INCR", "a"))
+			}
+			cancel()
+			return end(tx)
+		})
+		cancel()
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.ErrorIs(t, err, redis.ErrNotSent, name)
+		require.Equal(t, 2, attempts, name)
+		require.ErrorContains(t, err, "attempt 2", name)
+		require.Nil(t, s.Do("GET", "other"), name)
+	}
+}
