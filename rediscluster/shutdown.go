@@ -2,10 +2,12 @@ package rediscluster
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -63,4 +65,78 @@ func (c *Cluster) closeLinks(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+const (
+	// retireDelay is how long a node that has left a cluster still accepts requests, from
+	// callers that have read the topology before it changed.
+	retireDelay = 100 * time.Millisecond
+	// answerDelay is how long, without a cluster, a replaced server may take to answer
+	// its last requests. It is short, because all callers may be waiting for a master
+	// that is paused while another takes its place.
+	answerDelay = 50 * time.Millisecond
+)
+
+// retire notes links that are to be closed.
+func (r *refresher) retire(links []*route.Link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range links {
+		r.retired[l] = struct{}{}
+	}
+}
+
+// closeRetired closes links that the topology does not have any more, once their requests
+// are answered. It returns at once; its goroutines end with the last answer, or with the
+// cluster.
+func (r *refresher) closeRetired(links []*route.Link) {
+	for _, l := range links {
+		if r.c.rules.Sharded {
+			time.AfterFunc(retireDelay, func() { r.close(r.c.ctx, l) })
+		} else {
+			stopped := l.Inner.StopWrites()
+			go r.closeSoon(l, stopped)
+		}
+	}
+}
+
+// closeSoon closes a link to a server that may go on as a master beside the one that has
+// replaced it: nothing more is written to it, and it has answerDelay to answer. It is a
+// goroutine that lasts as long.
+func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(r.c.ctx, answerDelay)
+	defer cancel()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+	}
+	if !l.Conn.ConnectedNow() {
+		cancel()
+	}
+	r.close(ctx, l)
+}
+
+// close stops the connection from accepting requests, which then go elsewhere. It closes
+// the connection when all requests are answered or ctx is done, and forgets it.
+func (r *refresher) close(ctx context.Context, l *route.Link) {
+	_ = l.Conn.Shutdown(ctx)
+	stats := l.Conn.Stats()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.retired, l)
+	r.closed.Merge(stats)
+}
+
+// links returns the links of the topology and of retired nodes.
+func (r *refresher) links() map[*route.Link]struct{} {
+	links := make(map[*route.Link]struct{})
+	for _, node := range r.c.topology.Load().Nodes {
+		for _, l := range node.Links {
+			links[l] = struct{}{}
+		}
+	}
+	r.mu.Lock()
+	maps.Copy(links, r.retired)
+	r.mu.Unlock()
+	return links
 }
