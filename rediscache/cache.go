@@ -34,9 +34,9 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
 	c.store = memory.New(c.opts.MaxBytes)
 	servers, hooks := unwrapped(s)
-	within := innerOf(servers)
+	within, known := innerOf(servers).(origin)
 	ended, ok := servers.(interface{ Ctx() context.Context })
-	if within == nil || !ok {
+	if !known || !ok {
 		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
 	}
 	switch all, isCluster := within.(inner.Nodes); conn := servers.(type) {

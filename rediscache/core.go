@@ -2,9 +2,11 @@ package rediscache
 
 import (
 	"context"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -18,8 +20,8 @@ type core struct {
 	opts     Opts
 	store    *memory.Store
 	nodes    nodes
-	inner    wire.Inner[redis.Future] // of the servers
-	sweeping chan struct{}            // has room for one: leases have ended
+	inner    origin        // of the servers
+	sweeping chan struct{} // has room for one: leases have ended
 
 	passed atomic.Int64
 }
@@ -57,6 +59,19 @@ func (c *core) changed(w written) {
 	}
 	for _, key := range w.keys {
 		c.store.Changed(key, memory.ByWrite)
+	}
+}
+
+// origin sends to the servers: it is that of a connection or a cluster.
+type origin interface {
+	wire.Inner[redis.Future]
+	inner.Reporter
+}
+
+// recovered is deferred around futures of the user's, which may panic.
+func (c *core) recovered() {
+	if v := recover(); v != nil {
+		c.inner.Panicked(v, debug.Stack())
 	}
 }
 

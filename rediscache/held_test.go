@@ -55,7 +55,8 @@ func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
 	t.Helper()
 	encoded, err := redis.AppendRequest(nil, redis.Req(cmd, args...))
 	require.NoError(t, err)
-	return c.plain.find(encoded) != nil
+	_, is := c.plain.find(encoded)
+	return is
 }
 
 // later has a command sent in a goroutine of its own.

@@ -26,7 +26,7 @@ type many struct {
 // found is a request that is answered out of memory.
 type found struct {
 	i     int
-	value *memory.Value
+	value memory.Value
 }
 
 // SendMany implements redis.Sender. If all of the requests only read, those that are not in
@@ -55,7 +55,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		waiter{To: cb}.answeredBy(wire.Place{Cached: true})
 	}
 	for _, f := range m.found {
-		waiter{cb, start + uint64(f.i)}.resolveValue(*f.value)
+		s.given(waiter{cb, start + uint64(f.i)}, f.value)
 	}
 }
 
@@ -86,7 +86,7 @@ func (m *many) encode() (bad int) {
 func (m *many) place(i int) {
 	r, s := &m.wires[i], m.s
 	if i < m.changes {
-		if v := s.find(r.Buf); v != nil {
+		if v, ok := s.find(r.Buf); ok {
 			m.found = append(m.found, found{i, v})
 			return
 		}
@@ -143,7 +143,7 @@ func (m *many) refuse(bad int) {
 		if i != bad {
 			err = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad)
 		}
-		waiter{m.cb, m.start + uint64(i)}.resolve(err.WithProperty(redis.EKRequest, req))
+		m.s.refused(waiter{m.cb, m.start + uint64(i)}, err.WithProperty(redis.EKRequest, req))
 	}
 }
 

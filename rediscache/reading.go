@@ -104,7 +104,7 @@ func (r *reading) answer(request string, v memory.Value) {
 	for _, asker := range r.core.store.Fill(&r.Read, request, v) {
 		w := waiter(asker)
 		w.answeredBy(wire.Place{Address: r.from.addr})
-		w.settle(v)
+		r.core.settle(w, v)
 	}
 	r.recycle()
 }
@@ -115,7 +115,7 @@ func (r *reading) elsewhere() {
 	again := &wire.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared, again.Single = command.Allowed, command.Allowed
 	r.core.passed.Add(1)
-	waiting := slices.Clone(several(r.core.store.GiveUp(&r.Read)))
+	waiting := &several{r.core, slices.Clone(r.core.store.GiveUp(&r.Read))}
 	waiting.listen()
 	r.core.inner.SendEncoded(again, waiting, 0)
 	r.recycle()

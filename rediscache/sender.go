@@ -37,8 +37,8 @@ type within sender
 
 // Recall implements wire.Memory.
 func (w *within) Recall(request []byte) (got wire.Remembered, ok bool) {
-	v := (*sender)(w).find(request)
-	if v == nil {
+	v, ok := (*sender)(w).find(request)
+	if !ok {
 		return got, false
 	}
 	if got.Text, got.IsText = v.Text(); !got.IsText {
@@ -52,17 +52,17 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 	if !r.ReplicaSafe {
 		return false
 	}
-	v := s.find(r.Buf)
-	if v != nil {
-		w.recalled(*v)
+	v, ok := s.find(r.Buf)
+	if ok {
+		s.recalled(w, v)
 	}
-	return v != nil
+	return ok
 }
 
-// find returns what answers a request, nil if that is not in memory.
-func (s *sender) find(request []byte) *memory.Value {
+// find returns what answers a request, if that is in memory.
+func (s *sender) find(request []byte) (v memory.Value, ok bool) {
 	if s.limits.Age == 0 {
-		return nil
+		return v, false
 	}
 	return s.store.Find(request, memory.HashOf((&wire.Request{Buf: request}).Arg(1)), s.limits)
 }
@@ -86,7 +86,7 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 	s := (*sender)(w)
 	if swaps(r) {
-		waiter{cb, n}.resolve(errSwap())
+		s.refused(waiter{cb, n}, errSwap())
 		return
 	}
 	if s.read(r, waiter{cb, n}) {
@@ -109,7 +109,7 @@ func (s *sender) read(r *wire.Request, w waiter) bool {
 	}
 	switch kept, how := s.enter(q, w); how {
 	case memory.IsThere:
-		w.recalled(*kept)
+		s.recalled(w, kept)
 	case memory.Asks:
 		q.send(r)
 	}
@@ -150,7 +150,7 @@ func (s *sender) question(r *wire.Request) *reading {
 }
 
 // enter has w wait for what q would read. Unless w asks, it recycles q.
-func (s *sender) enter(q *reading, w waiter) (kept *memory.Value, how memory.Joined) {
+func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Joined) {
 	kept, how = s.store.Join(&q.Read, memory.Waiter(w), s.limits)
 	if how != memory.Asks {
 		q.recycle()
@@ -169,7 +169,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	case err != nil || cb != nil && wire.IsCancelled(cb):
 		s.to.Send(req, cb, n) // which says what is wrong
 	case swaps(r):
-		waiter{cb, n}.resolve(errSwap().WithProperty(redis.EKRequest, req))
+		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case s.recall(r, waiter{cb, n}) || s.read(r, waiter{cb, n}):
 	default:
 		s.to.Send(req, s.watching(cb, writtenBy(r)), n)
@@ -194,7 +194,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 		case err != nil:
 			continue // nothing is sent
 		case swaps(r):
-			waiter{cb, start}.resolve(errSwap().WithProperty(redis.EKRequest, req))
+			s.refused(waiter{cb, start}, errSwap().WithProperty(redis.EKRequest, req))
 			return
 		}
 		change.add(writtenBy(r))

@@ -3,6 +3,7 @@ package rediscache
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,13 +121,53 @@ func TestFutures(t *testing.T) {
 	require.ElementsMatch(t, []any{uint64(5), uint64(6)}, []any{<-results, <-results})
 	r.cache.Send(redis.Req("GET", "third"), nil, 0)
 	r.cache.Send(redis.Req("SET", "key", 1), nil, 0)
-	r.cache.Send(redis.Req("GET", "panics"), redis.FuncFuture(func(any, uint64) { defer close(results); panic("on purpose") }), 0)
-	_, open := <-results
-	require.False(t, open)
 	require.Eventually(t, func() bool {
 		value, _ := get(t, r.cache, "key").([]byte)
 		return string(value) == "1"
 	}, patient, time.Millisecond)
+}
+
+// panics is a logger that keeps what futures have panicked with.
+type panics struct {
+	redisconn.NoopLogger
+	with chan any
+}
+
+func (p panics) Report(_ *redisconn.Connection, event redisconn.LogEvent) {
+	if panicked, ok := event.(redisconn.LogFuturePanic); ok {
+		p.with <- panicked.Value
+	}
+}
+
+// A future that panics, wherever its result comes from, ends nothing else, and the connection's
+// logger is told.
+func TestFutureThatPanics(t *testing.T) {
+	t.Parallel()
+	logger := panics{with: make(chan any, 10)}
+	c := cacheOf(t, connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: logger}), all)
+	awaitLeases(t, c)
+	var called atomic.Int64
+	bad := redis.FuncFuture(func(_ any, n uint64) { called.Add(1); panic(n) })
+	reqs := []redis.Request{redis.Req("GET", "key"), redis.Req("GET", "other")}
+	ends := func(n ...any) {
+		t.Helper()
+		var with []any
+		for range n {
+			with = append(with, <-logger.with)
+		}
+		require.ElementsMatch(t, n, with)
+	}
+	c.Send(reqs[0], bad, 1) // a miss
+	ends(uint64(1))
+	c.Send(reqs[0], bad, 2) // a hit
+	ends(uint64(2))
+	c.SendMany(reqs, bad, 3) // both
+	ends(uint64(3), uint64(4))
+	c.SendMany(reqs, bad, 5) // hits
+	ends(uint64(5), uint64(6))
+	c.SendMany([]redis.Request{reqs[0], redis.Req("SWAPDB", 0, 1)}, bad, 7) // what is refused
+	ends(uint64(7), uint64(8))
+	require.EqualValues(t, 8, called.Load())
 }
 
 // embeds is a type of a user's.

@@ -1,8 +1,7 @@
 package rediscache
 
 import (
-	"log"
-	"runtime/debug"
+	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -29,9 +28,21 @@ func (w waiter) resolveValue(v memory.Value) {
 }
 
 // recalled resolves with what is in memory.
-func (w waiter) recalled(v memory.Value) {
+func (c *core) recalled(w waiter, v memory.Value) {
 	w.answeredBy(wire.Place{Cached: true})
+	c.given(w, v)
+}
+
+// given resolves with a value in whatever goroutine it is.
+func (c *core) given(w waiter, v memory.Value) {
+	defer c.recovered()
 	w.resolveValue(v)
+}
+
+// refused resolves with why nothing is sent.
+func (c *core) refused(w waiter, err *errorx.Error) {
+	defer c.recovered()
+	w.resolve(err)
 }
 
 // answeredBy tells where the answer comes from.
@@ -43,35 +54,31 @@ func (w waiter) answeredBy(p wire.Place) {
 
 // settle resolves in a goroutine that must not be held by it: a future of the user's is given one
 // of its own, which ends with it.
-func (w waiter) settle(v memory.Value) {
+func (c *core) settle(w waiter, v memory.Value) {
 	if w.To == nil || wire.CallerOf(w.To) != nil {
 		w.resolveValue(v)
 		return
 	}
-	go func() {
-		defer func() {
-			if v := recover(); v != nil {
-				log.Printf("redispipe: a future panicked: %v\n%s", v, debug.Stack())
-			}
-		}()
-		w.resolveValue(v)
-	}()
+	go c.given(w, v)
 }
 
 // several is the future of a read that several callers wait for.
-type several []memory.Waiter
+type several struct {
+	core *core
+	all  []memory.Waiter
+}
 
 // Resolve implements redis.Future.
-func (s several) Resolve(res any, _ uint64) {
+func (s *several) Resolve(res any, _ uint64) {
 	v := memory.ValueOf(res)
-	for _, w := range s {
-		waiter(w).settle(v)
+	for _, w := range s.all {
+		s.core.settle(waiter(w), v)
 	}
 }
 
 // Cancelled implements redis.Future: it is nil while anybody waits.
-func (s several) Cancelled() (why error) {
-	for _, w := range s {
+func (s *several) Cancelled() (why error) {
+	for _, w := range s.all {
 		if w.To == nil {
 			continue
 		}
@@ -83,8 +90,8 @@ func (s several) Cancelled() (why error) {
 }
 
 // listen has those that wait listen to their contexts: nobody tells them to any more.
-func (s several) listen() {
-	for _, w := range s {
+func (s *several) listen() {
+	for _, w := range s.all {
 		if caller := wire.CallerOf(w.To); caller != nil {
 			caller.Listen()
 		}

@@ -200,14 +200,18 @@ func (c *Cluster) report(event LogEvent) {
 // call calls one of the user's functions, and reports whether it has returned: it may
 // panic, or end its goroutine.
 func (c *Cluster) call(f func()) (returned bool) {
-	return aside.Call(f, func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) })
+	return aside.Call(f, c.panicked)
 }
 
 // recovered reports a panic of one of the user's functions in a goroutine of the cluster.
 func (c *Cluster) recovered() {
 	if v := recover(); v != nil {
-		c.report(LogFuturePanic{Value: v, Stack: debug.Stack()})
+		c.panicked(v, debug.Stack())
 	}
+}
+
+func (c *Cluster) panicked(v any, stack []byte) {
+	c.report(LogFuturePanic{Value: v, Stack: stack})
 }
 
 // userSeed is a user's seed. If it panics, that is reported, and the number is 0.

@@ -7,7 +7,10 @@ import (
 	"github.com/joomcode/redispipe/internal/route"
 )
 
-var _ inner.Nodes = (*within)(nil)
+var (
+	_ inner.Nodes    = (*within)(nil)
+	_ inner.Reporter = (*within)(nil)
+)
 
 // Master implements inner.Nodes.
 func (w *within) Master(slot int) inner.Node {
@@ -50,6 +53,9 @@ func (w *within) All() (masters, replicas []inner.Node, since time.Time) {
 
 // Changed implements inner.Nodes.
 func (w *within) Changed() <-chan struct{} { return w.c.topology.Load().Replaced }
+
+// Panicked implements inner.Reporter.
+func (w *within) Panicked(v any, stack []byte) { w.c.panicked(v, stack) }
 
 // ForceReloading implements inner.Nodes.
 func (w *within) ForceReloading() { w.c.ForceReloading() }

@@ -127,7 +127,7 @@ func (c *Connection) makePipe() {
 		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: o.IOTimeout,
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Place: c.place, Measured: c.measured,
-		Panicked: func(v any, stack []byte) { c.report(LogFuturePanic{Value: v, Stack: stack}) },
+		Panicked: (*within)(c).Panicked,
 	}
 	if o.IOTimeout < 0 {
 		p.Heartbeats = defaultIOTimeout

@@ -13,7 +13,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-var _ inner.Conn = (*within)(nil)
+var (
+	_ inner.Conn     = (*within)(nil)
+	_ inner.Reporter = (*within)(nil)
+)
 
 // SharesCallers implements inner.Conn.
 func (w *within) SharesCallers(several bool) { w.queue.Several(several) }
@@ -62,6 +65,11 @@ func (w *within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedica
 		return nil, err
 	}
 	return s, nil
+}
+
+// Panicked implements inner.Reporter.
+func (w *within) Panicked(v any, stack []byte) {
+	(*Connection)(w).report(LogFuturePanic{Value: v, Stack: stack})
 }
 
 // Dialer implements inner.Conn.

@@ -55,6 +55,13 @@ type Conn interface {
 	StopWrites() (stopped <-chan struct{})
 }
 
+// Reporter is the [wire.Inner] of a connection or a cluster: what has a logger.
+type Reporter interface {
+	// Panicked reports that a future of the user's has panicked, with the stack as by
+	// debug.Stack.
+	Panicked(v any, stack []byte)
+}
+
 // Of returns the Conn of a connection.
 func Of(conn interface {
 	Inner(wire.Ask) wire.Inner[redis.Future]

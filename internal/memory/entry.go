@@ -2,10 +2,16 @@ package memory
 
 import (
 	"bytes"
+	"sync"
 	"sync/atomic"
 )
 
 // entry is a reply that is kept, or is being read. It hangs from the tag of its first key.
+//
+// While it is being read it belongs to its Read, which [Store.Fill] and [Store.GiveUp] end; then to its
+// shard, until it is removed, and to who has removed it. Nobody else looks at it without the lock of the
+// shard. Who has it last recycles it. One of several keys is not pooled: an event of another key than
+// the first may still know it.
 type entry struct {
 	key    uint64 // the hash of its first key
 	tag    *tag
@@ -14,8 +20,7 @@ type entry struct {
 	sent   Instant // when it was read, not before
 	listed bool
 
-	// What follows is guarded by the lock of the tag's shard, but visited, and that nothing
-	// changes the request and the value once the entry is filled.
+	// What follows is guarded by the lock of the tag's shard, but visited.
 	placed  bool // it hangs from its tag; if not, nobody finds or fills it any more
 	filled  bool // and has its request and value, and a place in the queue of the shard
 	visited atomic.Bool
@@ -26,6 +31,24 @@ type entry struct {
 
 	sibling      *entry // the next one of the tag
 	newer, older *entry // in the queue
+}
+
+var entryPool = sync.Pool{New: func() any { return new(entry) }}
+
+// newEntry returns the entry of a read.
+func newEntry(q *Read) *entry {
+	e := entryPool.Get().(*entry)
+	e.key, e.lease, e.sent, e.listed, e.reading = q.Key, q.Lease, q.Sent, q.Listed, q
+	return e
+}
+
+// recycle ends the use of an entry.
+func (e *entry) recycle() {
+	if len(e.more) > 0 {
+		return
+	}
+	*e = entry{}
+	entryPool.Put(e)
 }
 
 // answers reports whether the entry is that of a request.

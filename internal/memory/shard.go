@@ -17,8 +17,10 @@ type shard struct {
 	tags   map[uint64]*tag
 	newest *entry
 	oldest *entry
-	hand   *entry        // nil: begin with the oldest
-	bytes  *atomic.Int64 // of the store
+	hand   *entry // nil: begin with the oldest
+	// bytes are those that were taken, and are not in the sum of the store yet.
+	bytes                   int64
+	entries, misses, joined int64
 
 	hits atomic.Int64
 	_    [64]byte // so that shards do not share a line of the processor's caches
@@ -28,9 +30,10 @@ type shard struct {
 func (s *shard) holdLocked(key uint64) *tag {
 	t := s.tags[key]
 	if t == nil {
-		t = &tag{hash: key}
+		t = tagPool.Get().(*tag)
+		t.hash = key
 		s.tags[key] = t
-		s.bytes.Add(tagOverhead)
+		s.bytes += tagOverhead
 	}
 	return t
 }
@@ -39,19 +42,37 @@ func (s *shard) holdLocked(key uint64) *tag {
 func (s *shard) releaseLocked(t *tag) {
 	if t.unused() && s.tags[t.hash] == t {
 		delete(s.tags, t.hash)
-		s.bytes.Add(-tagOverhead)
+		s.bytes -= tagOverhead
+		t.recycle()
 	}
 }
 
-// killLocked kills the tag of a key, and returns it; nil if there is none.
-func (s *shard) killLocked(key uint64) *tag {
+// killLocked kills the tag of a key. It returns the entries of which that is the first key and
+// which were filled, behind those of gone; and all of which it is another one.
+func (s *shard) killLocked(key uint64, gone []*entry) (_, others []*entry) {
 	t := s.tags[key]
-	if t != nil {
-		t.dead.Store(true)
-		delete(s.tags, key)
-		s.bytes.Add(-tagOverhead)
+	if t == nil {
+		return gone, nil
 	}
-	return t
+	t.dead.Store(true)
+	delete(s.tags, key)
+	s.bytes -= tagOverhead
+	for e := range t.all {
+		if s.removeLocked(e) {
+			gone = append(gone, e)
+		}
+	}
+	others, t.others = t.others, nil
+	t.recycle()
+	return gone, others
+}
+
+// sumLocked moves the bytes that were taken to the sum.
+func (s *shard) sumLocked(sum *atomic.Int64) {
+	if s.bytes != 0 {
+		sum.Add(s.bytes)
+		s.bytes = 0
+	}
 }
 
 // pushLocked puts an entry that is filled into the queue.
@@ -64,6 +85,8 @@ func (s *shard) pushLocked(e *entry) {
 	if s.oldest == nil {
 		s.oldest = e
 	}
+	s.bytes += e.size
+	s.entries++
 }
 
 // removeLocked removes an entry, and reports whether it was in place and filled.
@@ -77,6 +100,8 @@ func (s *shard) removeLocked(e *entry) (filled bool) {
 	if !e.filled {
 		return false
 	}
+	s.bytes -= e.size
+	s.entries--
 	if s.hand == e {
 		s.hand = e.newer
 	}

@@ -25,10 +25,9 @@ type Store struct {
 	shards [shards]shard
 	most   int64 // bytes of tags and entries
 
-	bytes, entries atomic.Int64
-	misses, joined atomic.Int64
-	turn           atomic.Uint32 // the shard that is to make room next
-	dropped        [reasons]atomic.Int64
+	bytes   atomic.Int64  // but for those that shards have not summed up yet
+	turn    atomic.Uint32 // the shard that is to make room next
+	dropped [reasons]atomic.Int64
 }
 
 const (
@@ -48,32 +47,31 @@ const (
 func New(most int64) *Store {
 	s := &Store{most: most - storeOverhead}
 	for i := range s.shards {
-		s.shards[i].tags, s.shards[i].bytes = map[uint64]*tag{}, &s.bytes
+		s.shards[i].tags = map[uint64]*tag{}
 	}
 	return s
 }
 
 func (s *Store) shard(hash uint64) *shard { return &s.shards[hash>>56] }
 
-// Find returns the reply to a request if it is kept and within limits, nil if not. key is the hash
-// of the first key.
-func (s *Store) Find(request []byte, key uint64, l Limits) *Value {
+// Find returns the reply to a request if it is kept and within limits. key is the hash of the first
+// key.
+func (s *Store) Find(request []byte, key uint64, l Limits) (v Value, ok bool) {
 	sh := s.shard(key)
-	var e *entry
 	sh.mu.RLock()
 	if t := sh.tags[key]; t != nil {
-		e = t.find(request)
+		if e := t.find(request); e != nil && e.filled && e.fresh(Now(), l) {
+			v, ok = e.value, true
+			if !e.visited.Load() {
+				e.visited.Store(true)
+			}
+		}
 	}
-	filled := e != nil && e.filled
 	sh.mu.RUnlock()
-	if !filled || !e.fresh(Now(), l) {
-		return nil
+	if ok {
+		sh.hits.Add(1)
 	}
-	if !e.visited.Load() {
-		e.visited.Store(true)
-	}
-	sh.hits.Add(1)
-	return &e.value
+	return v, ok
 }
 
 // Joined is what has become of who wants a reply.
@@ -88,28 +86,28 @@ const (
 
 // Join has w wait for the reply to a request: for that to q, or to a read that was sent before, and
 // does as well. If the reply is kept and within limits, it returns that, and nobody waits.
-func (s *Store) Join(q *Read, w Waiter, l Limits) (kept *Value, how Joined) {
-	e := &entry{key: q.Key, lease: q.Lease, sent: q.Sent, listed: q.Listed, reading: q}
+func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
+	e := newEntry(q)
 	for _, key := range q.More {
 		e.more = append(e.more, s.hold(key, e))
 	}
 	sh := s.shard(q.Key)
-	sh.mu.Lock()
-	e.tag = sh.holdLocked(q.Key)
 	gone := false
-	found := e.tag.find(q.Request)
+	sh.mu.Lock()
+	t := sh.holdLocked(q.Key)
+	found := t.find(q.Request)
 	switch {
 	case found != nil && found.filled && found.fresh(Now(), l):
-		kept, how = &found.value, IsThere
+		kept, how = found.value, IsThere
 		sh.hits.Add(1)
 	case found != nil && found.joinable(q.Lease):
 		how = Waits
-		s.joined.Add(1)
+		sh.joined++
 		found.reading.waiting = append(found.reading.waiting, w)
 	default:
-		s.misses.Add(1)
-		e.placed = true
-		if e.tag.add(e); e.tag.many != nil {
+		sh.misses++
+		e.tag, e.placed = t, true
+		if t.add(e); t.many != nil {
 			e.size = cellOverhead
 		}
 		q.entry, q.waiting = e, append(q.waiting, w)
@@ -121,6 +119,7 @@ func (s *Store) Join(q *Read, w Waiter, l Limits) (kept *Value, how Joined) {
 	}
 	if how != Asks {
 		s.release(e)
+		e.recycle()
 	}
 	return kept, how
 }
@@ -131,7 +130,7 @@ func (s *Store) hold(key uint64, e *entry) *tag {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	t := sh.holdLocked(key)
-	t.others = append(t.others, e)
+	t.others, t.held = append(t.others, e), true
 	return t
 }
 
@@ -154,29 +153,21 @@ func (s *Store) Fill(q *Read, request string, v Value) (waiting []Waiter) {
 	if !v.isText {
 		size += sizeOf(v.other)
 	}
-	fits := size <= s.most/largestShare
-	if fits {
-		s.makeRoom(size)
-	}
 	sh := s.shard(e.key)
 	sh.mu.Lock()
-	kept := fits && e.placed && e.alive() && !e.lease.ended()
+	kept := size <= s.most/largestShare && e.placed && e.alive() && !e.lease.ended()
 	if kept {
 		e.filled, e.request, e.value, e.size = true, request, v, size
 		sh.pushLocked(e)
-	} else {
-		sh.removeLocked(e)
 	}
-	e.reading = nil
+	s.endLocked(sh, q, kept)
 	sh.mu.Unlock()
-	switch {
-	case kept:
-		s.entries.Add(1)
-		return q.waiting
-	case fits:
-		s.bytes.Add(-size)
+	if kept {
+		s.makeRoom()
+	} else {
+		s.release(e)
+		e.recycle()
 	}
-	s.release(e)
 	return q.waiting
 }
 
@@ -185,11 +176,20 @@ func (s *Store) GiveUp(q *Read) (waiting []Waiter) {
 	e := q.entry
 	sh := s.shard(e.key)
 	sh.mu.Lock()
-	sh.removeLocked(e)
-	e.reading = nil
+	s.endLocked(sh, q, false)
 	sh.mu.Unlock()
 	s.release(e)
+	e.recycle()
 	return q.waiting
+}
+
+// endLocked ends a read, whose entry is the shard's if it is kept.
+func (s *Store) endLocked(sh *shard, q *Read, kept bool) {
+	if !kept {
+		sh.removeLocked(q.entry)
+	}
+	q.entry.reading, q.entry = nil, nil
+	sh.sumLocked(&s.bytes)
 }
 
 // drop removes an entry.
@@ -197,18 +197,18 @@ func (s *Store) drop(e *entry, why Reason) {
 	sh := s.shard(e.key)
 	sh.mu.Lock()
 	filled := sh.removeLocked(e)
+	sh.sumLocked(&s.bytes)
 	sh.mu.Unlock()
 	if filled {
 		s.forget(e, why)
 	}
 }
 
-// forget accounts for a filled entry that was removed.
+// forget ends the use of a filled entry that was removed.
 func (s *Store) forget(e *entry, why Reason) {
-	s.bytes.Add(-e.size)
-	s.entries.Add(-1)
 	s.dropped[why].Add(1)
 	s.release(e)
+	e.recycle()
 }
 
 // Changed drops what is kept of the key with a hash: what is read of it from here on is of after the
@@ -216,16 +216,9 @@ func (s *Store) forget(e *entry, why Reason) {
 func (s *Store) Changed(key uint64, why Reason) {
 	sh := s.shard(key)
 	var room [few]*entry
-	gone, others := room[:0], []*entry(nil)
 	sh.mu.Lock()
-	if t := sh.killLocked(key); t != nil {
-		for e := range t.all {
-			if sh.removeLocked(e) {
-				gone = append(gone, e)
-			}
-		}
-		others, t.others = t.others, nil
-	}
+	gone, others := sh.killLocked(key, room[:0])
+	sh.sumLocked(&s.bytes)
 	sh.mu.Unlock()
 	for _, e := range gone {
 		s.forget(e, why)
@@ -235,9 +228,8 @@ func (s *Store) Changed(key uint64, why Reason) {
 	}
 }
 
-// makeRoom takes so many bytes, and drops entries if the bound is passed by that.
-func (s *Store) makeRoom(size int64) {
-	s.bytes.Add(size)
+// makeRoom drops entries while the bound is passed.
+func (s *Store) makeRoom() {
 	for empty := 0; s.bytes.Load() > s.most && empty < shards; {
 		sh := &s.shards[s.turn.Add(1)%shards]
 		sh.mu.Lock()
@@ -245,6 +237,7 @@ func (s *Store) makeRoom(size int64) {
 		if e != nil {
 			sh.removeLocked(e)
 		}
+		sh.sumLocked(&s.bytes)
 		sh.mu.Unlock()
 		if e == nil {
 			empty++
@@ -268,6 +261,7 @@ func (s *Store) Sweep() {
 			}
 			e = older
 		}
+		sh.sumLocked(&s.bytes)
 		sh.mu.Unlock()
 		for _, e := range gone {
 			s.forget(e, ByLease)
@@ -285,9 +279,16 @@ type Counts struct {
 
 // Counts returns the counters, not all of one moment.
 func (s *Store) Counts() Counts {
-	c := Counts{Joined: s.joined.Load(), Misses: s.misses.Load(), Entries: s.entries.Load(), Bytes: s.bytes.Load()}
+	c := Counts{Bytes: s.bytes.Load()}
 	for i := range s.shards {
-		c.Hits += s.shards[i].hits.Load()
+		sh := &s.shards[i]
+		sh.mu.RLock()
+		c.Joined += sh.joined
+		c.Misses += sh.misses
+		c.Entries += sh.entries
+		c.Bytes += sh.bytes
+		sh.mu.RUnlock()
+		c.Hits += sh.hits.Load()
 	}
 	for why := range s.dropped {
 		c.Dropped[why] = s.dropped[why].Load()

@@ -45,7 +45,8 @@ func (r *reads) fill(q *Read, value string) (waiting []Waiter) {
 }
 
 func (r *reads) has(request string, keys ...string) bool {
-	return r.Find([]byte(request), HashOf(firstOf(request, keys)), anyReply) != nil
+	_, ok := r.Find([]byte(request), HashOf(firstOf(request, keys)), anyReply)
+	return ok
 }
 
 func firstOf(request string, keys []string) string {
@@ -57,8 +58,9 @@ func firstOf(request string, keys []string) string {
 
 func (r *reads) isEmpty(t *testing.T) {
 	t.Helper()
-	assert.Zero(t, r.bytes.Load())
-	assert.Zero(t, r.entries.Load())
+	counts := r.Counts()
+	assert.Zero(t, counts.Bytes)
+	assert.Zero(t, counts.Entries)
 	for i := range r.shards {
 		assert.Empty(t, r.shards[i].tags)
 		assert.Nil(t, r.shards[i].oldest)
@@ -141,8 +143,8 @@ func TestBytes(t *testing.T) {
 					t.Fatal(bytes)
 				}
 			}
-			counted, taken := r.bytes.Load(), heap()-before
-			t.Logf("%d entries: %d bytes counted, %d taken of %d", r.entries.Load(), counted, taken, c.most)
+			counted, taken := r.Counts().Bytes, heap()-before
+			t.Logf("%d entries: %d bytes counted, %d taken of %d", r.Counts().Entries, counted, taken, c.most)
 			assert.InEpsilon(t, c.most, taken, 0.05)
 			runtime.KeepAlive(r)
 		})
@@ -157,7 +159,7 @@ func TestBytes(t *testing.T) {
 			r.fill(e, "0123456789")
 		}
 		taken := heap() - before
-		t.Logf("%d entries: %d bytes counted, %d taken of %d", r.entries.Load(), r.bytes.Load(), taken, most)
+		t.Logf("%d entries: %d bytes counted, %d taken of %d", r.Counts().Entries, r.bytes.Load(), taken, most)
 		assert.InEpsilon(t, most, taken, 0.05)
 		runtime.KeepAlive(r)
 	})
@@ -171,15 +173,15 @@ func TestLargeValue(t *testing.T) {
 		e, _ := r.begin(fmt.Sprint(i))
 		r.fill(e, strings.Repeat("x", 60_000))
 	}
-	before := r.entries.Load()
+	before := r.Counts().Entries
 	e, _ := r.begin("large")
 	require.Len(t, r.fill(e, strings.Repeat("x", 10<<20)), 1)
 	assert.False(t, r.has("large"))
-	assert.Equal(t, before, r.entries.Load())
+	assert.Equal(t, before, r.Counts().Entries)
 	e, _ = r.begin("share")
 	r.fill(e, strings.Repeat("x", 1<<20))
 	assert.True(t, r.has("share"))
-	assert.Greater(t, r.entries.Load(), before-30)
+	assert.Greater(t, r.Counts().Entries, before-30)
 }
 
 // What is read often stays when much is read once.

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -26,6 +27,9 @@ func HashOf[T string | []byte](text T) uint64 {
 // to be of that value if its request was sent when the tag was in its shard, and the tag is
 // alive. An event of the key takes the tag out of the shard and kills it, and the next read makes
 // another one.
+//
+// It belongs to its shard, which recycles it when it is taken out, unless it has ever been that of
+// another key than the first of an entry: these look at it without a lock.
 type tag struct {
 	hash uint64
 	dead atomic.Bool
@@ -36,6 +40,18 @@ type tag struct {
 	many  map[uint64]*entry // by the hash of the request
 	// others are the entries of which the key is another one than the first.
 	others []*entry
+	held   bool // it has had others
+}
+
+var tagPool = sync.Pool{New: func() any { return new(tag) }}
+
+// recycle ends the use of a tag.
+func (t *tag) recycle() {
+	if t.held {
+		return
+	}
+	*t = tag{}
+	tagPool.Put(t)
 }
 
 // few is how many entries of a tag are searched one after the other.

@@ -21,12 +21,12 @@ func TestRequestsOfOneKey(t *testing.T) {
 			require.Len(t, r.fill(reads[i], fmt.Sprint(i)), 2)
 		}
 		for i := range reads {
-			v := r.Find(fmt.Appendf(nil, "HGET:%d", i), HashOf("key"), anyReply)
-			require.Same(t, &reads[i].entry.value, v)
+			v, ok := r.Find(fmt.Appendf(nil, "HGET:%d", i), HashOf("key"), anyReply)
+			require.True(t, ok)
 			require.Equal(t, fmt.Sprint(i), v.text)
 		}
 		require.False(t, r.has("HGET:", "key"))
-		r.drop(reads[0].entry, ByUser)
+		r.drop(r.shard(HashOf("key")).tags[HashOf("key")].find([]byte("HGET:0")), ByUser)
 		require.False(t, r.has("HGET:0", "key"))
 		require.Equal(t, n > 1, r.has("HGET:"+fmt.Sprint(n-1), "key"))
 		r.Changed(HashOf("key"), ByWrite)
@@ -54,8 +54,8 @@ func TestReadTakesPlace(t *testing.T) {
 		r.fill(before, "before")
 		require.False(t, r.has("HGET", "key"))
 		r.fill(after, "after")
-		v := r.Find([]byte("HGET"), HashOf("key"), anyReply)
-		require.Same(t, &after.entry.value, v)
+		v, ok := r.Find([]byte("HGET"), HashOf("key"), anyReply)
+		require.True(t, ok)
 		require.Equal(t, "after", v.text)
 	}
 }
