@@ -85,7 +85,7 @@ func Signal(c chan<- struct{}) {
 
 // addLocked adds a *Gap or a State.
 func (in *Inbox) addLocked(ev any) {
-	in.queue.tail = in.queue.tail.add(ev)
+	in.queue.tail.add(ev)
 	Signal(in.More)
 }
 
@@ -101,7 +101,7 @@ func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	in.counts.Dropped.Add(1)
 	g := newGap(of, at, at, BufferFull)
 	g.Dropped = 1
-	*to = to.addGap(g)
+	to.addGap(g)
 	Signal(in.More)
 }
 

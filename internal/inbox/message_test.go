@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -63,42 +64,42 @@ func TestRun(t *testing.T) {
 		return topics
 	}
 	for name, c := range map[string]struct {
-		build func(r run) run
+		build func(r *run) *run
 		want  []any
 	}{
 		"gaps of a kind become one": {
-			func(r run) run {
+			func(r *run) *run {
 				return r.add(gapOf(ConnectionLost, 2, 3, "a")).add(withErr).add(gapOf(ConnectionLost, 1, 2, "a"))
 			},
 			[]any{seen{Topics: of("a", "b"), From: at(1), To: at(4), Reason: ConnectionLost, Err: broken}},
 		},
 		"reasons are kept apart": {
-			func(r run) run { return r.add(gapOf(ConnectionLost, 1, 2, "a")).add(gapOf(Failover, 1, 2, "a")) },
+			func(r *run) *run { return r.add(gapOf(ConnectionLost, 1, 2, "a")).add(gapOf(Failover, 1, 2, "a")) },
 			[]any{
 				seen{Topics: of("a"), From: at(1), To: at(2), Reason: ConnectionLost},
 				seen{Topics: of("a"), From: at(1), To: at(2), Reason: Failover},
 			},
 		},
 		"an open gap is not merged with one that has ended": {
-			func(r run) run { return r.add(gapOf(SlotMoved, 1, 2, "a")).add(gapOf(SlotMoved, 3, 0, "b")) },
+			func(r *run) *run { return r.add(gapOf(SlotMoved, 1, 2, "a")).add(gapOf(SlotMoved, 3, 0, "b")) },
 			[]any{
 				seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved},
 				seen{Topics: of("b"), From: at(3), Reason: SlotMoved},
 			},
 		},
 		"the end of a gap takes the place of its beginning": {
-			func(r run) run { return r.add(gapOf(SlotMoved, 1, 0, "a")).closeGap(gapOf(SlotMoved, 1, 2, "a")) },
+			func(r *run) *run { return r.add(gapOf(SlotMoved, 1, 0, "a")).add(gapOf(SlotMoved, 1, 2, "a")) },
 			[]any{seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved}},
 		},
 		"a second gap ends, when the messages between are dropped": {
-			func(r run) run {
+			func(r *run) *run {
 				return r.add(gapOf(SlotMoved, 1, 0, "a")).add(gapOf(SlotMoved, 1, 2, "a")).add(gapOf(SlotMoved, 3, 0, "a")).add(gapOf(SlotMoved, 3, 4, "a"))
 			},
 			[]any{seen{Topics: of("a"), From: at(1), To: at(4), Reason: SlotMoved}},
 		},
 		"another topic's gap stays open": {
-			func(r run) run {
-				return r.add(gapOf(SlotMoved, 1, 0, "a", "b")).closeGap(gapOf(SlotMoved, 1, 2, "a"))
+			func(r *run) *run {
+				return r.add(gapOf(SlotMoved, 1, 0, "a", "b")).add(gapOf(SlotMoved, 1, 2, "a"))
 			},
 			[]any{
 				seen{Topics: of("b"), From: at(1), Reason: SlotMoved},
@@ -106,17 +107,17 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"a gap whose beginning was taken": {
-			func(r run) run { return r.closeGap(gapOf(SlotMoved, 1, 2, "a")) },
+			func(r *run) *run { return r.add(gapOf(SlotMoved, 1, 2, "a")) },
 			[]any{seen{Topics: of("a"), From: at(1), To: at(2), Reason: SlotMoved}},
 		},
 		"drops are counted": {
-			func(r run) run {
+			func(r *run) *run {
 				return r.add(dropped(1, 1, 1, "a")).add(dropped(2, 2, 1, "a")).add(dropped(3, 3, 2, "b"))
 			},
 			[]any{seen{Topics: of("a", "b"), From: at(1), To: at(3), Reason: BufferFull, Dropped: 4}},
 		},
 		"the last state of a topic counts": {
-			func(r run) run {
+			func(r *run) *run {
 				r = r.add(State{Topic: channel("a"), On: true, Time: at(1)}).add(State{Topic: channel("b"), On: true, Time: at(1)})
 				return r.add(State{Topic: channel("a"), Time: at(2), Err: broken})
 			},
@@ -125,7 +126,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []any
-			for _, ev := range c.build(nil) {
+			for _, ev := range c.build(&run{}).appendTo(nil) {
 				got = append(got, look(ev))
 			}
 			assert.Equal(t, c.want, got)
@@ -137,11 +138,29 @@ func TestRun(t *testing.T) {
 func TestGapOfNodes(t *testing.T) {
 	all := pubsub.Topic{Kind: pubsub.Pattern, Name: "*"}
 	on := func(node string, to time.Time) *Gap { return newGap(Source{all, node}, at(1), to, ConnectionLost) }
-	r := run{}.add(on("n1", time.Time{}))
-	r = r.add(on("n2", time.Time{}))
-	assert.Equal(t, []string{"n1", "n2"}, look(r[0]).(seen).Nodes)
-	r = r.add(on("n1", at(2)))
-	assert.Equal(t, []string{"n2"}, look(r[0]).(seen).Nodes)
-	assert.Equal(t, []string{"n1"}, look(r[1]).(seen).Nodes)
-	assert.Equal(t, []pubsub.Topic{all}, look(r[1]).(seen).Topics)
+	var r run
+	r.add(on("n1", time.Time{})).add(on("n2", time.Time{}))
+	nth := func(i int) seen { return look(r.appendTo(nil)[i]).(seen) }
+	assert.Equal(t, []string{"n1", "n2"}, nth(0).Nodes)
+	r.add(on("n1", at(2)))
+	assert.Equal(t, []string{"n2"}, nth(0).Nodes)
+	assert.Equal(t, []string{"n1"}, nth(1).Nodes)
+	assert.Equal(t, []pubsub.Topic{all}, nth(1).Topics)
+}
+
+// A run of many topics, whose states nobody takes, costs no more for each of them than one of few.
+func TestRunOfManyTopics(t *testing.T) {
+	const topics, rounds = 50_000, 4
+	var r run
+	for round := range rounds {
+		for i := range topics {
+			r.add(State{Topic: channel(strconv.Itoa(i)), On: round%2 == 1, Time: at(round)})
+			r.add(gapOf(ConnectionLost, round+1, 0, strconv.Itoa(i)))
+		}
+		r.add(gapOf(Failover, 1, 2, "a"))
+	}
+	got := r.appendTo(nil)
+	assert.Len(t, got, topics+2)
+	assert.LessOrEqual(t, len(r.events), 2*len(got), "what was replaced goes")
+	assert.Equal(t, State{Topic: channel(strconv.Itoa(topics - 1)), On: true, Time: at(rounds - 1)}, got[len(got)-1])
 }

@@ -19,7 +19,7 @@ func (q *queue) fits(size int) bool {
 
 // push adds a message behind the tail.
 func (q *queue) push(msg any, size int) {
-	if q.head > 0 && len(q.messages)+len(q.tail) >= cap(q.messages) && q.head >= len(q.messages)/2 {
+	if q.head > 0 && len(q.messages)+len(q.tail.events) >= cap(q.messages) && q.head >= len(q.messages)/2 {
 		n := copy(q.messages, q.messages[q.head:])
 		clear(q.messages[n:])
 		q.messages, q.head = q.messages[:n], 0
@@ -32,9 +32,12 @@ func (q *queue) push(msg any, size int) {
 
 // appendRun moves the events of a run to the end of a list.
 func appendRun(list []any, r *run) []any {
-	list = append(list, *r...)
-	clear(*r)
-	*r = (*r)[:0]
+	if len(r.events) == 0 {
+		return list
+	}
+	list = r.appendTo(list)
+	clear(r.events)
+	*r = run{events: r.events[:0]}
 	return list
 }
 
@@ -56,7 +59,7 @@ func (q *queue) evict(size int, dropped func(m Message)) {
 			q.release(1, size)
 			dropped(q.events.Message(ev))
 		} else {
-			q.front = q.front.add(ev)
+			q.front.add(ev)
 		}
 	}
 }
