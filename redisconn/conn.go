@@ -106,7 +106,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	go c.run(making, result, corrections(given, opts))
 	if !opts.AsyncDial {
 		if err := <-result; err != nil {
-			if ctx.Err() != nil {
+			if life.Reason(ctx) != nil {
 				err = redis.Err(err)
 			}
 			return nil, err

@@ -113,7 +113,7 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 	switch {
 	case err == nil:
 		return nil
-	case c.ctx.Err() != nil, making.Err() != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
+	case c.ctx.Err() != nil, life.Reason(making) != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
 		return err
 	}
 	return nil

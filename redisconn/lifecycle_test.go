@@ -15,6 +15,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // These tests have a clock of their own: they take no time, and what they say
@@ -250,6 +251,24 @@ func TestContextEndsWhileConnecting(t *testing.T) {
 		require.Equal(t, time.Second, time.Since(began))
 		synctest.Wait()
 	})
+}
+
+// late is a context whose deadline is over and whose timer is late, as in a process that has
+// stood still.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Millisecond), true }
+
+// Package net ends a dial at the deadline, which may be before the context has ended.
+func TestConnectIsLate(t *testing.T) {
+	addr := testbed.NewServer(t).Addr()
+	conn, err := redisconn.Connect(late{background}, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.Nil(t, conn)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	var timedOut net.Error
+	require.ErrorAs(t, err, &timedOut)
+	require.True(t, timedOut.Timeout())
+	require.ErrorIs(t, err, redis.ErrNotSent)
 }
 
 func TestContextEndsTheConnection(t *testing.T) {

@@ -6,6 +6,7 @@ package dial
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -58,7 +59,7 @@ func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket
 	defer context.AfterFunc(d.ctx, cancel)()
 	conn, err := d.connect(ctx)
 	if err != nil {
-		return nil, ErrDial.Wrap(err, "dialing")
+		return nil, because(given, ErrDial.Wrap(err, "dialing"))
 	}
 	if conn == nil {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
@@ -81,16 +82,21 @@ func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket
 	}
 	if failure = greet(ctx, s); failure != nil {
 		_ = conn.Close()
-		if why := life.Reason(given); why != nil {
-			failure = errs.Because(failure, why)
-		}
-		return nil, failure
+		return nil, because(given, failure)
 	}
 	if !stop() { // otherwise it would be closed later, while it is in use
 		_ = conn.Close()
 		return nil, ErrDial.Wrap(ctx.Err(), "dialing")
 	}
 	return s, nil
+}
+
+// because adds to a failure why the context of who dials has ended, if it has.
+func because(given context.Context, failure *errorx.Error) *errorx.Error {
+	if why := life.Reason(given); why != nil && !errors.Is(failure, why) {
+		failure = errs.Because(failure, why)
+	}
+	return failure
 }
 
 // connect connects, and no more.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Closed is the cause with which a life ends that no context of the user's has ended: it says
@@ -66,10 +67,14 @@ func Made(ctx, given context.Context, f func(why error)) {
 }
 
 // Reason returns why a context has ended, so that errors.Is finds both its Err and its Cause;
-// nil if it has not ended.
+// nil if it has not ended. It has ended at its deadline, even if its timer is late: package
+// net heeds the clock.
 func Reason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == nil || errors.Is(cause, err) {
+	switch deadline, is := ctx.Deadline(); {
+	case err == nil && cause == nil && is && !time.Now().Before(deadline):
+		return context.DeadlineExceeded
+	case err == nil || errors.Is(cause, err):
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)

@@ -70,7 +70,13 @@ func TestReason(t *testing.T) {
 	defer stop()
 	assert.ErrorIs(t, Reason(late), context.DeadlineExceeded)
 	assert.ErrorIs(t, Reason(late), errOwn)
+	assert.Equal(t, context.DeadlineExceeded, Reason(overdue{t.Context()}))
 }
+
+// overdue is a context whose deadline is over and whose timer is late.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now(), true }
 
 // A context of Making bounds the making, with a deadline or without, and nobody hears of its end.
 func TestMaking(t *testing.T) {
