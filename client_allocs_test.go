@@ -15,7 +15,7 @@ import (
 // forget, so it is left out.
 func TestClientAllocations(t *testing.T) {
 	ctx := t.Context()
-	c := open(t, "redis://"+testbed.NewServer(t).Addr())
+	c := open(t, "redis://"+testbed.NewServer(t).Addr()+"?read_timeout=60s")
 	db := redis.SyncCtx{S: c.Connection()}
 	var n int64
 	for name, do := range map[string][2]func() error{

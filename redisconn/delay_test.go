@@ -83,15 +83,17 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 			if req.Cmd == "CUT" { // what is behind its batch is held up elsewhere
 				singles = nil
 			}
-			before := conn.Pending()
+			before, read, began := conn.Pending(), conn.Stats().ReadBytes, time.Now()
 			var callers sync.WaitGroup
 			for i := range singles {
 				callers.Go(func() { singles[i] = redis.SyncCtx{S: conn}.Send(ctx, req) })
 			}
 			var batch []any
 			callers.Go(func() { batch = redis.SyncCtx{S: conn}.SendMany(ctx, many) })
-			eventually(t, "all are held up", func() bool { return conn.Pending() == before+len(singles)+len(many) })
-			time.Sleep(heldUp)
+			eventually(t, "all are held up", func() bool {
+				return conn.Pending() == before+len(singles)+len(many) && (req.Cmd != "CUT" || conn.Stats().ReadBytes > read)
+			})
+			time.Sleep(max(heldUp, 2*time.Since(began)))
 			cancel()
 			callers.Wait()
 			return append(singles, batch...)

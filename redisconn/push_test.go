@@ -57,26 +57,6 @@ func TestPushSocket(t *testing.T) {
 	}
 }
 
-// The server is asked for a PONG while nothing comes, which tells up to when nothing was
-// lost; and without one the socket ends.
-func TestPushSocketOfAServerThatIsGone(t *testing.T) {
-	server := testbed.NewServer(t)
-	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
-	const timeout = time.Second
-	_, p := pushSocket(t, proxy.Addr(), Opts{IOTimeout: timeout})
-	began := time.Now()
-	received := make(chan error, 1)
-	go func() {
-		_, _, err := p.Receive(new(redis.Push))
-		received <- err
-	}()
-	require.Eventually(t, func() bool { return p.Confirmed().Sub(began) > timeout }, 10*time.Second, time.Millisecond)
-	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow()})
-	assertErr := <-received
-	assert.ErrorContains(t, assertErr, "no answer within")
-	<-p.Done()
-}
-
 func TestPushSocketEndsWithItsConnection(t *testing.T) {
 	c, p := pushSocket(t, testbed.NewServer(t).Addr(), Opts{})
 	c.Close()

@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,5 +206,38 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 		began := time.Now()
 		requireUnknown(t, conn.DoStream(background, nil, "BLPOP", "hangs", 10), redis.ErrIO)
 		require.Equal(t, 10*time.Second+opts.IOTimeout, time.Since(began))
+	})
+}
+
+// The server of a PushSocket is asked for a PONG while nothing comes, which tells up to when
+// nothing was lost; and without one the socket ends.
+func TestPushSocketOfAServerThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gone atomic.Bool
+		p := &pipes{answer: func(args []string) string {
+			switch {
+			case gone.Load():
+				return ""
+			case args[0] == "PING":
+				return pong(args)
+			}
+			return "+OK\r\n"
+		}}
+		const timeout = time.Second
+		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: timeout})
+		socket, err := conn.OpenPush(t.Context())
+		require.NoError(t, err)
+		began := time.Now()
+		received := make(chan error, 1)
+		go func() {
+			_, _, err := socket.Receive(new(redis.Push))
+			received <- err
+		}()
+		time.Sleep(3 * timeout)
+		require.Greater(t, socket.Confirmed().Sub(began), 2*timeout)
+		gone.Store(true)
+		require.ErrorContains(t, <-received, "no answer within")
+		<-socket.Done()
+		require.LessOrEqual(t, time.Since(began), 4*timeout)
 	})
 }
