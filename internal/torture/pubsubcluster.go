@@ -31,8 +31,10 @@ func newClusterPubSub(rnd *rand.Rand) (pubSubStage, error) {
 
 func (s *clusterPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publisher, error) {
 	for range 2 { // one to publish and one to subscribe
-		client, err := rediscluster.NewCluster(context.Background(), s.nodes.Addrs(), rediscluster.Opts{
-			HostOpts: pubSubConn(protocol), Logger: rediscluster.NoopLogger{},
+		client, err := connect(func() (*rediscluster.Cluster, error) {
+			return rediscluster.NewCluster(context.Background(), s.nodes.Addrs(), rediscluster.Opts{
+				HostOpts: pubSubConn(protocol), Logger: rediscluster.NoopLogger{},
+			})
 		})
 		if err != nil {
 			return nil, nil, err
