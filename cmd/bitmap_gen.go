@@ -15,7 +15,7 @@ func BitCount(key string) Cmd[int64] {
 //
 //	BITCOUNT key start end <BYTE | BIT>
 //
-// Since Redis 2.6.0. Complexity: O(N). A replica may answer it.
+// Since Redis 2.6.0; BYTE, BIT since Redis 7.0.0. Complexity: O(N). A replica may answer it.
 func BitCountRange(key string, start, end int, unit BitUnit) Cmd[int64] {
 	c := Cmd[int64]{request{name: "BITCOUNT"}}
 	r := &c.request
@@ -86,7 +86,7 @@ func BitPos(key string, bit int) Cmd[int64] {
 //
 //	BITPOS key bit start end <BYTE | BIT>
 //
-// Since Redis 2.8.7. Complexity: O(N). A replica may answer it.
+// Since Redis 2.8.7; BYTE, BIT since Redis 7.0.0. Complexity: O(N). A replica may answer it.
 func BitPosRange(key string, bit, start, end int, unit BitUnit) Cmd[int64] {
 	c := Cmd[int64]{request{name: "BITPOS"}}
 	r := &c.request

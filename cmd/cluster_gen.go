@@ -218,7 +218,7 @@ func ClusterMeet(ip string, port int) Cmd[redisreply.Done] {
 //
 //	CLUSTER MEET ip port cluster-bus-port
 //
-// Since Redis 3.0.0. Complexity: O(1).
+// Since Redis 3.0.0; cluster-bus-port since Redis 4.0.0. Complexity: O(1).
 func ClusterMeetBusPort(ip string, port, clusterBusPort int) Cmd[redisreply.Done] {
 	return Cmd[redisreply.Done]{request{name: "CLUSTER MEET", n: 3, words: [inline]word{textOf(ip), intOf(int64(port)), intOf(int64(clusterBusPort))}}}
 }
@@ -338,7 +338,7 @@ func ClusterSetConfigEpoch(configEpoch int) Cmd[redisreply.Done] {
 //
 //	CLUSTER SETSLOT slot [TIMEOUT timeout] <IMPORTING importing | MIGRATING migrating | NODE node | STABLE>
 //
-// Since Redis 3.0.0. Complexity: O(1).
+// Since Redis 3.0.0; TIMEOUT since Valkey 8.0.0. Complexity: O(1).
 func ClusterSetSlot(slot int, subcommand ClusterSetSlotSubcommand, options ...ClusterSetSlotOption) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "CLUSTER SETSLOT"}}
 	r := &c.request

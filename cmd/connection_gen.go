@@ -96,7 +96,8 @@ func ClientInfo() Cmd[redisreply.Clients] {
 //
 //	CLIENT KILL <ID clientID | TYPE clientType | USER username | ADDR addr | LADDR laddr | SKIPME skipme | MAXAGE maxage>
 //
-// Since Redis 2.4.0. Complexity: O(N) where N is the number of client connections.
+// Since Redis 2.4.0; ID, TYPE since Redis 2.8.12; LADDR since Redis 6.2.0; MAXAGE since Redis
+// 7.4.0 and Valkey 8.0.0. Complexity: O(N) where N is the number of client connections.
 func ClientKill(filters ...ClientKillFilter) Cmd[int64] {
 	c := Cmd[int64]{request{name: "CLIENT KILL"}}
 	r := &c.request
@@ -110,7 +111,11 @@ func ClientKill(filters ...ClientKillFilter) Cmd[int64] {
 //
 //	CLIENT LIST [NOT-ID notClientIDs...] [NOT-USER notUsername] [NOT-ADDR notAddr] [NOT-LADDR notLaddr] [NOT-NAME notName] [NOT-FLAGS notFlags] [NOT-LIB-NAME notLibName] [NOT-LIB-VER notLibVer] [NOT-DB notDb] [NOT-CAPA notCapa] [NOT-IP notIp] [TYPE clientType] [ID clientIDs...] [USER username] [ADDR addr] [LADDR laddr] [SKIPME skipme] [MAXAGE maxage] [NAME name] [IDLE idle] [FLAGS flags] [LIB-NAME libName] [LIB-VER libVer] [DB db] [CAPA capa] [IP ip]
 //
-// Since Redis 2.4.0. Complexity: O(N) where N is the number of client connections.
+// Since Redis 2.4.0; TYPE since Redis 5.0.0; ID since Redis 6.2.0; USER, ADDR, LADDR, SKIPME,
+// MAXAGE since Valkey 8.1.0; NOT-ID, NOT-USER, NOT-ADDR, NOT-LADDR, NOT-NAME, NOT-FLAGS,
+// NOT-LIB-NAME, NOT-LIB-VER, NOT-DB, NOT-CAPA, NOT-IP, NAME, IDLE, FLAGS, LIB-NAME, LIB-VER,
+// DB, CAPA, IP since Valkey 9.0.0. Complexity: O(N) where N is the number of client
+// connections.
 func ClientList(options ...ClientListOption) Cmd[redisreply.Clients] {
 	c := Cmd[redisreply.Clients]{request{name: "CLIENT LIST"}}
 	r := &c.request
@@ -147,7 +152,7 @@ func ClientNoTouch(enabled Switch) Cmd[redisreply.Done] {
 //
 //	CLIENT PAUSE timeout [WRITE | ALL]
 //
-// Since Redis 3.0.0. Complexity: O(1).
+// Since Redis 3.0.0; WRITE, ALL since Redis 6.2.0. Complexity: O(1).
 func ClientPause[D Duration](timeout D, mode ClientPauseMode) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "CLIENT PAUSE"}}
 	r := &c.request

@@ -91,7 +91,7 @@ func Exists(keys ...string) Cmd[int64] {
 //
 //	EXPIRE key seconds [NX | XX | GT | LT]
 //
-// Since Redis 1.0.0. Complexity: O(1).
+// Since Redis 1.0.0; NX, XX, GT, LT since Redis 7.0.0. Complexity: O(1).
 func Expire[D Duration](key string, after D, condition ExpireCondition) Cmd[bool] {
 	c := Cmd[bool]{request{name: "EXPIRE"}}
 	r := &c.request
@@ -105,7 +105,7 @@ func Expire[D Duration](key string, after D, condition ExpireCondition) Cmd[bool
 //
 //	EXPIREAT key unix-time-seconds [NX | XX | GT | LT]
 //
-// Since Redis 1.2.0. Complexity: O(1).
+// Since Redis 1.2.0; NX, XX, GT, LT since Redis 7.0.0. Complexity: O(1).
 func ExpireAt(key string, at time.Time, condition ExpireCondition) Cmd[bool] {
 	c := Cmd[bool]{request{name: "EXPIREAT"}}
 	r := &c.request
@@ -138,9 +138,10 @@ func Keys(pattern string) Cmd[[]string] {
 //
 //	MIGRATE host port key destination-db timeout [AUTH auth | AUTH2 username password] [COPY] [REPLACE] [KEYS keys...]
 //
-// Since Redis 2.6.0. Complexity: This command actually executes a DUMP+DEL in the source
-// instance, and a RESTORE in the target instance. See the pages of these commands for time
-// complexity. Also an O(N) data transfer between the two instances is performed.
+// Since Redis 2.6.0; COPY, REPLACE since Redis 3.0.0; KEYS since Redis 3.0.6; AUTH since Redis
+// 4.0.7; AUTH2 since Redis 6.0.0. Complexity: This command actually executes a DUMP+DEL in the
+// source instance, and a RESTORE in the target instance. See the pages of these commands for
+// time complexity. Also an O(N) data transfer between the two instances is performed.
 func Migrate[D Duration](host string, port int, key string, db int, timeout D, authentication Authentication, options ...MigrateOption) Cmd[string] {
 	c := Cmd[string]{request{name: "MIGRATE"}}
 	r := &c.request
@@ -231,7 +232,7 @@ func Persist(key string) Cmd[bool] {
 //
 //	PEXPIRE key milliseconds [NX | XX | GT | LT]
 //
-// Since Redis 2.6.0. Complexity: O(1).
+// Since Redis 2.6.0; NX, XX, GT, LT since Redis 7.0.0. Complexity: O(1).
 func PExpire[D Duration](key string, after D, condition ExpireCondition) Cmd[bool] {
 	c := Cmd[bool]{request{name: "PEXPIRE"}}
 	r := &c.request
@@ -245,7 +246,7 @@ func PExpire[D Duration](key string, after D, condition ExpireCondition) Cmd[boo
 //
 //	PEXPIREAT key unix-time-milliseconds [NX | XX | GT | LT]
 //
-// Since Redis 2.6.0. Complexity: O(1).
+// Since Redis 2.6.0; NX, XX, GT, LT since Redis 7.0.0. Complexity: O(1).
 func PExpireAt(key string, at time.Time, condition ExpireCondition) Cmd[bool] {
 	c := Cmd[bool]{request{name: "PEXPIREAT"}}
 	r := &c.request
@@ -305,11 +306,12 @@ func RenameNX(key, newkey string) Cmd[bool] {
 //
 //	RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME after] [FREQ frequency]
 //
-// Since Redis 2.6.0. Complexity: O(1) to create the new key and additional O(N*M) to
-// reconstruct the serialized value, where N is the number of Redis objects composing the value
-// and M their average size. For small string values the time complexity is thus O(1)+O(1*M)
-// where M is small, so simply O(1). However for sorted set values the complexity is
-// O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).
+// Since Redis 2.6.0; REPLACE since Redis 3.0.0; ABSTTL, IDLETIME, FREQ since Redis 5.0.0.
+// Complexity: O(1) to create the new key and additional O(N*M) to reconstruct the serialized
+// value, where N is the number of Redis objects composing the value and M their average size.
+// For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply
+// O(1). However for sorted set values the complexity is O(N*M*log(N)) because inserting values
+// into sorted sets is O(log(N)).
 func Restore[D Duration](key string, ttl D, serializedValue string, options ...RestoreOption) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "RESTORE"}}
 	r := &c.request
@@ -324,9 +326,9 @@ func Restore[D Duration](key string, ttl D, serializedValue string, options ...R
 //
 //	SCAN cursor [MATCH text] [COUNT count] [TYPE typeName]
 //
-// Since Redis 2.8.0. Complexity: O(1) for every call. O(N) for a complete iteration, including
-// enough command calls for the cursor to return back to 0. N is the number of elements inside
-// the collection.
+// Since Redis 2.8.0; TYPE since Redis 6.0.0. Complexity: O(1) for every call. O(N) for a
+// complete iteration, including enough command calls for the cursor to return back to 0. N is
+// the number of elements inside the collection.
 func Scan(cursor uint64, options ...ScanOption) Cmd[redisreply.Page[[]string]] {
 	c := Cmd[redisreply.Page[[]string]]{request{name: "SCAN"}}
 	r := &c.request

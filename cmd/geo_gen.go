@@ -11,8 +11,8 @@ import (
 //
 //	GEOADD key [NX | XX] [CH] longitude latitude member...
 //
-// Since Redis 3.2.0. Complexity: O(log(N)) for each item added, where N is the number of
-// elements in the sorted set.
+// Since Redis 3.2.0; NX, XX, CH since Redis 6.2.0. Complexity: O(log(N)) for each item added,
+// where N is the number of elements in the sorted set.
 func GeoAdd(key string, elements []GeoMember, condition ZAddCondition, options ...GeoAddOption) Cmd[int64] {
 	c := Cmd[int64]{request{name: "GEOADD"}}
 	r := &c.request
@@ -77,9 +77,9 @@ func GeoPos(key string, members ...string) Cmd[[]*redisreply.Point] {
 //
 //	GEORADIUS key longitude latitude radius <m | km | ft | mi> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
-// Since Redis 3.2.0. Complexity: O(N+log(M)) where N is the number of elements inside the
-// bounding box of the circular area delimited by center and radius and M is the number of items
-// inside the index.
+// Since Redis 3.2.0; ANY since Redis 6.2.0. Complexity: O(N+log(M)) where N is the number of
+// elements inside the bounding box of the circular area delimited by center and radius and M is
+// the number of items inside the index.
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH and GEOSEARCHSTORE with the BYRADIUS argument.
 func GeoRadius(key string, longitude, latitude, radius float64, unit GeoUnit, count GeoRadiusCount, order Order, options ...GeoRadiusOption) Cmd[[]redisreply.Place] {
@@ -101,9 +101,9 @@ func GeoRadius(key string, longitude, latitude, radius float64, unit GeoUnit, co
 //
 //	GEORADIUS key longitude latitude radius <m | km | ft | mi> <STORE storekey | STOREDIST storedistkey> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
-// Since Redis 3.2.0. Complexity: O(N+log(M)) where N is the number of elements inside the
-// bounding box of the circular area delimited by center and radius and M is the number of items
-// inside the index.
+// Since Redis 3.2.0; ANY since Redis 6.2.0. Complexity: O(N+log(M)) where N is the number of
+// elements inside the bounding box of the circular area delimited by center and radius and M is
+// the number of items inside the index.
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH and GEOSEARCHSTORE with the BYRADIUS argument.
 func GeoRadiusStore(key string, longitude, latitude, radius float64, unit GeoUnit, store GeoRadiusDestination, count GeoRadiusCount, order Order, options ...GeoRadiusOption) Cmd[int64] {
@@ -198,9 +198,9 @@ func GeoRadiusByMemberRO[V Value](key string, member V, radius float64, unit Geo
 //
 //	GEORADIUS_RO key longitude latitude radius <m | km | ft | mi> [COUNT count | COUNT count ANY] [ASC | DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
 //
-// Since Redis 3.2.10. Complexity: O(N+log(M)) where N is the number of elements inside the
-// bounding box of the circular area delimited by center and radius and M is the number of items
-// inside the index. A replica may answer it.
+// Since Redis 3.2.10; ANY since Redis 6.2.0. Complexity: O(N+log(M)) where N is the number of
+// elements inside the bounding box of the circular area delimited by center and radius and M is
+// the number of items inside the index. A replica may answer it.
 //
 // Deprecated: since Redis 6.2.0, use GEOSEARCH with the BYRADIUS argument.
 func GeoRadiusRO(key string, longitude, latitude, radius float64, unit GeoUnit, count GeoRadiusCount, order Order, options ...GeoRadiusROOption) Cmd[[]redisreply.Place] {

@@ -248,7 +248,8 @@ func LPop[T any](key string) Cmd[T] {
 //
 //	LPOP key count
 //
-// Since Redis 1.0.0. Complexity: O(N) where N is the number of elements returned.
+// Since Redis 1.0.0; count since Redis 6.2.0. Complexity: O(N) where N is the number of
+// elements returned.
 func LPopCount[T any](key string, count int) Cmd[[]T] {
 	return Cmd[[]T]{request{name: "LPOP", n: 2, words: [inline]word{textOf(key), intOf(int64(count))}}}
 }
@@ -376,7 +377,8 @@ func RPop[T any](key string) Cmd[T] {
 //
 //	RPOP key count
 //
-// Since Redis 1.0.0. Complexity: O(N) where N is the number of elements returned.
+// Since Redis 1.0.0; count since Redis 6.2.0. Complexity: O(N) where N is the number of
+// elements returned.
 func RPopCount[T any](key string, count int) Cmd[[]T] {
 	return Cmd[[]T]{request{name: "RPOP", n: 2, words: [inline]word{textOf(key), intOf(int64(count))}}}
 }

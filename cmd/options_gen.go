@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ABORT is an argument of FAILOVER, SHUTDOWN.
+// ABORT is an argument of FAILOVER, SHUTDOWN (since Redis 7.0.0).
 var ABORT optABORT
 
 type optABORT struct {
@@ -15,7 +15,7 @@ type optABORT struct {
 func (optABORT) isFailoverOption() {}
 func (optABORT) isShutdownOption() {}
 
-// ABSTTL is an argument of RESTORE.
+// ABSTTL is an argument of RESTORE (since Redis 5.0.0).
 var ABSTTL optABSTTL
 
 type optABSTTL struct {
@@ -40,7 +40,7 @@ type optACLCAT struct {
 
 func (optACLCAT) isCommandListFilterby() {}
 
-// ADDR makes an argument of CLIENT KILL, CLIENT LIST: ADDR addr.
+// ADDR makes an argument of CLIENT KILL, CLIENT LIST (since Valkey 8.1.0): ADDR addr.
 func ADDR(addr string) optADDR { return optADDR{textOf(addr)} }
 
 type optADDR struct {
@@ -70,7 +70,7 @@ func (optAGGREGATE) isZInterStoreOption() {}
 func (optAGGREGATE) isZUnionOption()      {}
 func (optAGGREGATE) isZUnionStoreOption() {}
 
-// ALL is an argument of CLIENT PAUSE, CLUSTER MIGRATION.
+// ALL is an argument of CLIENT PAUSE (since Redis 6.2.0), CLUSTER MIGRATION.
 var ALL optALL
 
 type optALL struct {
@@ -140,7 +140,8 @@ type optASC struct {
 
 func (optASC) isOrder() {}
 
-// ASYNC is an argument of CLUSTER FLUSHSLOT, FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT FLUSH.
+// ASYNC is an argument of CLUSTER FLUSHSLOT, FLUSHALL (since Redis 4.0.0), FLUSHDB (since Redis
+// 4.0.0), FUNCTION FLUSH, SCRIPT FLUSH (since Redis 6.2.0).
 var ASYNC optASYNC
 
 type optASYNC struct {
@@ -148,7 +149,7 @@ type optASYNC struct {
 
 func (optASYNC) isFlushType() {}
 
-// AUTH makes an argument of MIGRATE: AUTH auth.
+// AUTH makes an argument of MIGRATE (since Redis 4.0.7): AUTH auth.
 func AUTH(auth string) optAUTH { return optAUTH{textOf(auth)} }
 
 type optAUTH struct {
@@ -157,7 +158,7 @@ type optAUTH struct {
 
 func (optAUTH) isAuthentication() {}
 
-// AUTH2 makes an argument of MIGRATE: AUTH2 username password.
+// AUTH2 makes an argument of MIGRATE (since Redis 6.0.0): AUTH2 username password.
 func AUTH2(username, password string) optAUTH2 { return optAUTH2{textOf(username), textOf(password)} }
 
 type optAUTH2 struct {
@@ -192,7 +193,7 @@ type optBIN struct {
 
 func (optBIN) isQuantType() {}
 
-// BIT is an argument of BITCOUNT, BITPOS.
+// BIT is an argument of BITCOUNT (since Redis 7.0.0), BITPOS (since Redis 7.0.0).
 var BIT optBIT
 
 type optBIT struct {
@@ -259,7 +260,7 @@ type optBYINT struct {
 
 func (optBYINT) isIncrExIncrement() {}
 
-// BYLEX is an argument of ZRANGE, ZRANGESTORE.
+// BYLEX is an argument of ZRANGE (since Redis 6.2.0), ZRANGESTORE.
 var BYLEX optBYLEX
 
 type optBYLEX struct {
@@ -277,7 +278,7 @@ type optBYRADIUS struct {
 
 func (optBYRADIUS) isGeoSearchBy() {}
 
-// BYSCORE is an argument of ZRANGE, ZRANGESTORE.
+// BYSCORE is an argument of ZRANGE (since Redis 6.2.0), ZRANGESTORE.
 var BYSCORE optBYSCORE
 
 type optBYSCORE struct {
@@ -285,7 +286,7 @@ type optBYSCORE struct {
 
 func (optBYSCORE) isSortby() {}
 
-// BYTE is an argument of BITCOUNT, BITPOS.
+// BYTE is an argument of BITCOUNT (since Redis 7.0.0), BITPOS (since Redis 7.0.0).
 var BYTE optBYTE
 
 type optBYTE struct {
@@ -302,7 +303,7 @@ type optCANCEL struct {
 
 func (optCANCEL) isClusterMigrationSubcommand() {}
 
-// CAPA makes an argument of CLIENT LIST: CAPA capa.
+// CAPA makes an argument of CLIENT LIST (since Valkey 9.0.0): CAPA capa.
 func CAPA(capa string) optCAPA { return optCAPA{textOf(capa)} }
 
 type optCAPA struct {
@@ -319,7 +320,7 @@ type optCAS struct {
 
 func (optCAS) isVAddOption() {}
 
-// CH is an argument of GEOADD, ZADD.
+// CH is an argument of GEOADD (since Redis 6.2.0), ZADD (since Redis 3.0.2).
 var CH optCH
 
 type optCH struct {
@@ -328,7 +329,7 @@ type optCH struct {
 func (optCH) isGeoAddOption() {}
 func (optCH) isZAddOption()   {}
 
-// CLAIM makes an argument of XREADGROUP: CLAIM idle.
+// CLAIM makes an argument of XREADGROUP (since Redis 8.4.0): CLAIM idle.
 func CLAIM[D Duration](idle D) optCLAIM { return optCLAIM{millisecondsOf(idle)} }
 
 type optCLAIM struct {
@@ -337,7 +338,8 @@ type optCLAIM struct {
 
 func (optCLAIM) isXReadGroupOption() {}
 
-// CLIENTTYPE makes an argument of CLIENT KILL, CLIENT LIST: TYPE clientType.
+// CLIENTTYPE makes an argument of CLIENT KILL (since Redis 2.8.12), CLIENT LIST (since Redis
+// 5.0.0): TYPE clientType.
 func CLIENTTYPE(clientType ClientKillClientType) optCLIENTTYPE { return optCLIENTTYPE{clientType} }
 
 type optCLIENTTYPE struct {
@@ -356,7 +358,7 @@ type optCONFIG struct {
 
 func (optCONFIG) isModuleLoadExOption() {}
 
-// COPY is an argument of MIGRATE.
+// COPY is an argument of MIGRATE (since Redis 3.0.0).
 var COPY optCOPY
 
 type optCOPY struct {
@@ -393,8 +395,9 @@ func (optCOUNT) isXRevRangeOption()    {}
 func (optCOUNT) isZMPopOption()        {}
 func (optCOUNT) isZScanOption()        {}
 
-// COUNTANY makes an argument of GEORADIUS, GEORADIUSBYMEMBER, GEORADIUSBYMEMBER_RO,
-// GEORADIUS_RO, GEOSEARCH, GEOSEARCHSTORE: COUNT count ANY.
+// COUNTANY makes an argument of GEORADIUS (since Redis 6.2.0), GEORADIUSBYMEMBER,
+// GEORADIUSBYMEMBER_RO, GEORADIUS_RO (since Redis 6.2.0), GEOSEARCH, GEOSEARCHSTORE: COUNT
+// count ANY.
 func COUNTANY(count int) optCOUNTANY { return optCOUNTANY{intOf(int64(count))} }
 
 type optCOUNTANY struct {
@@ -403,7 +406,7 @@ type optCOUNTANY struct {
 
 func (optCOUNTANY) isGeoRadiusCount() {}
 
-// ClientKillID makes an argument of CLIENT KILL: ID clientID.
+// ClientKillID makes an argument of CLIENT KILL (since Redis 2.8.12): ID clientID.
 func ClientKillID(clientID int) optClientKillID { return optClientKillID{intOf(int64(clientID))} }
 
 type optClientKillID struct {
@@ -412,7 +415,7 @@ type optClientKillID struct {
 
 func (optClientKillID) isClientKillFilter() {}
 
-// ClientListIDLE makes an argument of CLIENT LIST: IDLE idle.
+// ClientListIDLE makes an argument of CLIENT LIST (since Valkey 9.0.0): IDLE idle.
 func ClientListIDLE(idle int) optClientListIDLE { return optClientListIDLE{intOf(int64(idle))} }
 
 type optClientListIDLE struct {
@@ -440,7 +443,7 @@ type optClusterMigrationID struct {
 
 func (optClusterMigrationID) isClusterMigrationCancel() {}
 
-// DB makes an argument of CLIENT LIST, COPY: DB db.
+// DB makes an argument of CLIENT LIST (since Valkey 9.0.0), COPY: DB db.
 func DB(db int) optDB { return optDB{intOf(int64(db))} }
 
 type optDB struct {
@@ -511,7 +514,7 @@ type optELE struct {
 
 func (optELE) isVSimVector() {}
 
-// ENTRIESADDED makes an argument of XSETID: ENTRIESADDED entriesAdded.
+// ENTRIESADDED makes an argument of XSETID (since Redis 7.0.0): ENTRIESADDED entriesAdded.
 func ENTRIESADDED(entriesAdded int) optENTRIESADDED {
 	return optENTRIESADDED{intOf(int64(entriesAdded))}
 }
@@ -557,7 +560,8 @@ type optERROR struct {
 
 func (optERROR) isUnblockType() {}
 
-// EX makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET: EX after.
+// EX makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET (since Redis 2.6.12): EX
+// after.
 func EX[D Duration](after D) optEX { return optEX{secondsOf(after)} }
 
 type optEX struct {
@@ -585,7 +589,8 @@ type optEXACTLY struct {
 
 func (optEXACTLY) isLMoveMSelector() {}
 
-// EXAT makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET: EXAT at.
+// EXAT makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET (since Redis 6.2.0):
+// EXAT at.
 func EXAT(at time.Time) optEXAT { return optEXAT{intOf(at.Unix())} }
 
 type optEXAT struct {
@@ -604,7 +609,7 @@ type optFAIL struct {
 func (optFAIL) isBitFieldOverflow() {}
 func (optFAIL) isXNackMode()        {}
 
-// FAILOVER is an argument of SHUTDOWN.
+// FAILOVER is an argument of SHUTDOWN (since Valkey 9.0.0).
 var FAILOVER optFAILOVER
 
 type optFAILOVER struct {
@@ -649,7 +654,7 @@ type optFILTEREF struct {
 
 func (optFILTEREF) isVSimOption() {}
 
-// FLAGS makes an argument of CLIENT LIST: FLAGS flags.
+// FLAGS makes an argument of CLIENT LIST (since Valkey 9.0.0): FLAGS flags.
 func FLAGS(flags string) optFLAGS { return optFLAGS{textOf(flags)} }
 
 type optFLAGS struct {
@@ -674,7 +679,7 @@ type optFNX struct {
 
 func (optFNX) isHSetExCondition() {}
 
-// FORCE is an argument of CLUSTER FAILOVER, SHUTDOWN, XCLAIM, XNACK.
+// FORCE is an argument of CLUSTER FAILOVER, SHUTDOWN (since Redis 7.0.0), XCLAIM, XNACK.
 var FORCE optFORCE
 
 type optFORCE struct {
@@ -695,7 +700,7 @@ type optFP32 struct {
 func (optFP32) isVAddVector() {}
 func (optFP32) isVSimVector() {}
 
-// FREQ makes an argument of RESTORE: FREQ frequency.
+// FREQ makes an argument of RESTORE (since Redis 5.0.0): FREQ frequency.
 func FREQ(frequency int) optFREQ { return optFREQ{intOf(int64(frequency))} }
 
 type optFREQ struct {
@@ -782,8 +787,9 @@ type optGLOB struct {
 
 func (optGLOB) isArGrepPredicate() {}
 
-// GT is an argument of EXPIRE, EXPIREAT, HEXPIRE, HEXPIREAT, HPEXPIRE, HPEXPIREAT, PEXPIRE,
-// PEXPIREAT, ZADD.
+// GT is an argument of EXPIRE (since Redis 7.0.0), EXPIREAT (since Redis 7.0.0), HEXPIRE,
+// HEXPIREAT, HPEXPIRE, HPEXPIREAT, PEXPIRE (since Redis 7.0.0), PEXPIREAT (since Redis 7.0.0),
+// ZADD (since Redis 6.2.0).
 var GT optGT
 
 type optGT struct {
@@ -808,7 +814,7 @@ type optHARD struct {
 
 func (optHARD) isResetType() {}
 
-// ID makes an argument of CLIENT LIST: ID clientIDs....
+// ID makes an argument of CLIENT LIST (since Redis 6.2.0): ID clientIDs....
 func ID(clientIDs ...int) optID { return optID{clientIDs} }
 
 type optID struct {
@@ -826,7 +832,7 @@ type optIDLE struct {
 
 func (optIDLE) isXClaimOption() {}
 
-// IDLETIME makes an argument of RESTORE: IDLETIME after.
+// IDLETIME makes an argument of RESTORE (since Redis 5.0.0): IDLETIME after.
 func IDLETIME[D Duration](after D) optIDLETIME { return optIDLETIME{secondsOf(after)} }
 
 type optIDLETIME struct {
@@ -835,7 +841,7 @@ type optIDLETIME struct {
 
 func (optIDLETIME) isRestoreOption() {}
 
-// IDMP makes an argument of XADD: IDMP pid iid.
+// IDMP makes an argument of XADD (since Redis 8.6.0): IDMP pid iid.
 func IDMP(pid, iid string) optIDMP { return optIDMP{textOf(pid), textOf(iid)} }
 
 type optIDMP struct {
@@ -845,7 +851,7 @@ type optIDMP struct {
 
 func (optIDMP) isXAddIdmp() {}
 
-// IDMPAUTO makes an argument of XADD: IDMPAUTO pid.
+// IDMPAUTO makes an argument of XADD (since Redis 8.6.0): IDMPAUTO pid.
 func IDMPAUTO(pid string) optIDMPAUTO { return optIDMPAUTO{textOf(pid)} }
 
 type optIDMPAUTO struct {
@@ -874,7 +880,7 @@ type optIDMPMAXSIZE struct {
 
 func (optIDMPMAXSIZE) isXCfgSetOption() {}
 
-// IFDEQ makes an argument of DELEX, SET: IFDEQ ifdeqDigest.
+// IFDEQ makes an argument of DELEX, SET (since Redis 8.4.0): IFDEQ ifdeqDigest.
 func IFDEQ(ifdeqDigest string) optIFDEQ { return optIFDEQ{textOf(ifdeqDigest)} }
 
 type optIFDEQ struct {
@@ -884,7 +890,7 @@ type optIFDEQ struct {
 func (optIFDEQ) isDelExCondition() {}
 func (optIFDEQ) isSetCondition()   {}
 
-// IFDNE makes an argument of DELEX, SET: IFDNE ifdneDigest.
+// IFDNE makes an argument of DELEX, SET (since Redis 8.4.0): IFDNE ifdneDigest.
 func IFDNE(ifdneDigest string) optIFDNE { return optIFDNE{textOf(ifdneDigest)} }
 
 type optIFDNE struct {
@@ -894,7 +900,7 @@ type optIFDNE struct {
 func (optIFDNE) isDelExCondition() {}
 func (optIFDNE) isSetCondition()   {}
 
-// IFEQ makes an argument of DELEX, SET: IFEQ ifeqValue.
+// IFEQ makes an argument of DELEX, SET (since Redis 8.4.0 and Valkey 8.1.0): IFEQ ifeqValue.
 func IFEQ[V Value](ifeqValue V) optIFEQ { return optIFEQ{valueOf(ifeqValue)} }
 
 type optIFEQ struct {
@@ -904,7 +910,7 @@ type optIFEQ struct {
 func (optIFEQ) isDelExCondition() {}
 func (optIFEQ) isSetCondition()   {}
 
-// IFNE makes an argument of DELEX, SET: IFNE ifneValue.
+// IFNE makes an argument of DELEX, SET (since Redis 8.4.0): IFNE ifneValue.
 func IFNE[V Value](ifneValue V) optIFNE { return optIFNE{valueOf(ifneValue)} }
 
 type optIFNE struct {
@@ -945,7 +951,7 @@ type optINCRBITS struct {
 
 func (optINCRBITS) isBitFieldOperation() {}
 
-// IP makes an argument of CLIENT LIST: IP ip.
+// IP makes an argument of CLIENT LIST (since Valkey 9.0.0): IP ip.
 func IP(ip string) optIP { return optIP{textOf(ip)} }
 
 type optIP struct {
@@ -962,7 +968,7 @@ type optKEEPREF struct {
 
 func (optKEEPREF) isXAddCondition() {}
 
-// KEEPTTL is an argument of HSETEX, MSETEX, SET.
+// KEEPTTL is an argument of HSETEX, MSETEX, SET (since Redis 6.0.0).
 var KEEPTTL optKEEPTTL
 
 type optKEEPTTL struct {
@@ -970,7 +976,7 @@ type optKEEPTTL struct {
 
 func (optKEEPTTL) isSetExpiration() {}
 
-// KEYS makes an argument of MIGRATE: KEYS keys....
+// KEYS makes an argument of MIGRATE (since Redis 3.0.6): KEYS keys....
 func KEYS(keys ...string) optKEYS { return optKEYS{keys} }
 
 type optKEYS struct {
@@ -988,7 +994,8 @@ type optKM struct {
 
 func (optKM) isGeoUnit() {}
 
-// LADDR makes an argument of CLIENT KILL, CLIENT LIST: LADDR laddr.
+// LADDR makes an argument of CLIENT KILL (since Redis 6.2.0), CLIENT LIST (since Valkey 8.1.0):
+// LADDR laddr.
 func LADDR(laddr string) optLADDR { return optLADDR{textOf(laddr)} }
 
 type optLADDR struct {
@@ -1040,7 +1047,8 @@ type optLEFT struct {
 
 func (optLEFT) isListEnd() {}
 
-// LIBNAME makes an argument of CLIENT LIST, CLIENT SETINFO: LIB-NAME libName.
+// LIBNAME makes an argument of CLIENT LIST (since Valkey 9.0.0), CLIENT SETINFO: LIB-NAME
+// libName.
 func LIBNAME(libName string) optLIBNAME { return optLIBNAME{textOf(libName)} }
 
 type optLIBNAME struct {
@@ -1061,7 +1069,7 @@ type optLIBRARYNAME struct {
 
 func (optLIBRARYNAME) isFunctionListOption() {}
 
-// LIBVER makes an argument of CLIENT LIST, CLIENT SETINFO: LIB-VER libVer.
+// LIBVER makes an argument of CLIENT LIST (since Valkey 9.0.0), CLIENT SETINFO: LIB-VER libVer.
 func LIBVER(libVer string) optLIBVER { return optLIBVER{textOf(libVer)} }
 
 type optLIBVER struct {
@@ -1071,8 +1079,8 @@ type optLIBVER struct {
 func (optLIBVER) isClientListOption()  {}
 func (optLIBVER) isClientSetInfoAttr() {}
 
-// LIMIT makes an argument of SORT, SORT_RO, ZRANGE, ZRANGEBYLEX, ZRANGEBYSCORE, ZRANGESTORE,
-// ZREVRANGEBYLEX, ZREVRANGEBYSCORE: LIMIT offset count.
+// LIMIT makes an argument of SORT, SORT_RO, ZRANGE (since Redis 6.2.0), ZRANGEBYLEX,
+// ZRANGEBYSCORE, ZRANGESTORE, ZREVRANGEBYLEX, ZREVRANGEBYSCORE: LIMIT offset count.
 func LIMIT(offset, count int) optLIMIT { return optLIMIT{intOf(int64(offset)), intOf(int64(count))} }
 
 type optLIMIT struct {
@@ -1104,8 +1112,9 @@ func (optLIMITTO) isSInterCardOption() {}
 func (optLIMITTO) isSUnionCardOption() {}
 func (optLIMITTO) isZInterCardOption() {}
 
-// LT is an argument of EXPIRE, EXPIREAT, HEXPIRE, HEXPIREAT, HPEXPIRE, HPEXPIREAT, PEXPIRE,
-// PEXPIREAT, ZADD.
+// LT is an argument of EXPIRE (since Redis 7.0.0), EXPIREAT (since Redis 7.0.0), HEXPIRE,
+// HEXPIREAT, HPEXPIRE, HPEXPIREAT, PEXPIRE (since Redis 7.0.0), PEXPIREAT (since Redis 7.0.0),
+// ZADD (since Redis 6.2.0).
 var LT optLT
 
 type optLT struct {
@@ -1123,7 +1132,7 @@ type optM struct {
 
 func (optM) isGeoUnit() {}
 
-// MASTER is an argument of CLIENT KILL, CLIENT LIST.
+// MASTER is an argument of CLIENT KILL (since Redis 3.2.0), CLIENT LIST (since Redis 5.0.0).
 var MASTER optMASTER
 
 type optMASTER struct {
@@ -1156,7 +1165,8 @@ func (optMAX) isAggregate()     {}
 func (optMAX) isArOpOperation() {}
 func (optMAX) isScoreEnd()      {}
 
-// MAXAGE makes an argument of CLIENT KILL, CLIENT LIST: MAXAGE maxage.
+// MAXAGE makes an argument of CLIENT KILL (since Redis 7.4.0 and Valkey 8.0.0), CLIENT LIST
+// (since Valkey 8.1.0): MAXAGE maxage.
 func MAXAGE[D Duration](maxage D) optMAXAGE { return optMAXAGE{secondsOf(maxage)} }
 
 type optMAXAGE struct {
@@ -1166,7 +1176,8 @@ type optMAXAGE struct {
 func (optMAXAGE) isClientKillFilter() {}
 func (optMAXAGE) isClientListOption() {}
 
-// MAXCOUNT makes an argument of XREAD, XREADGROUP: MAXCOUNT maxcount.
+// MAXCOUNT makes an argument of XREAD (since Redis 8.10.0), XREADGROUP (since Redis 8.10.0):
+// MAXCOUNT maxcount.
 func MAXCOUNT(maxcount int) optMAXCOUNT { return optMAXCOUNT{intOf(int64(maxcount))} }
 
 type optMAXCOUNT struct {
@@ -1176,7 +1187,7 @@ type optMAXCOUNT struct {
 func (optMAXCOUNT) isXReadGroupOption() {}
 func (optMAXCOUNT) isXReadOption()      {}
 
-// MAXDELETEDID makes an argument of XSETID: MAXDELETEDID maxDeletedID.
+// MAXDELETEDID makes an argument of XSETID (since Redis 7.0.0): MAXDELETEDID maxDeletedID.
 func MAXDELETEDID(maxDeletedID string) optMAXDELETEDID { return optMAXDELETEDID{textOf(maxDeletedID)} }
 
 type optMAXDELETEDID struct {
@@ -1204,7 +1215,8 @@ type optMAXLENABOUT struct {
 
 func (optMAXLENABOUT) isXAddTrim() {}
 
-// MAXLENLIMIT makes an argument of XADD, XTRIM: MAXLEN ~ threshold LIMIT limit.
+// MAXLENLIMIT makes an argument of XADD (since Redis 6.2.0), XTRIM (since Redis 6.2.0): MAXLEN
+// ~ threshold LIMIT limit.
 func MAXLENLIMIT(threshold, limit int) optMAXLENLIMIT {
 	return optMAXLENLIMIT{intOf(int64(threshold)), intOf(int64(limit))}
 }
@@ -1216,7 +1228,8 @@ type optMAXLENLIMIT struct {
 
 func (optMAXLENLIMIT) isXAddTrim() {}
 
-// MAXSIZE makes an argument of XREAD, XREADGROUP: MAXSIZE maxsize.
+// MAXSIZE makes an argument of XREAD (since Redis 8.10.0), XREADGROUP (since Redis 8.10.0):
+// MAXSIZE maxsize.
 func MAXSIZE(maxsize int) optMAXSIZE { return optMAXSIZE{intOf(int64(maxsize))} }
 
 type optMAXSIZE struct {
@@ -1278,7 +1291,7 @@ func (optMIN) isAggregate()     {}
 func (optMIN) isArOpOperation() {}
 func (optMIN) isScoreEnd()      {}
 
-// MINID makes an argument of XADD, XTRIM: MINID id.
+// MINID makes an argument of XADD (since Redis 6.2.0), XTRIM (since Redis 6.2.0): MINID id.
 func MINID(id string) optMINID { return optMINID{textOf(id)} }
 
 type optMINID struct {
@@ -1287,7 +1300,8 @@ type optMINID struct {
 
 func (optMINID) isXAddTrim() {}
 
-// MINIDABOUT makes an argument of XADD, XTRIM: MINID ~ id.
+// MINIDABOUT makes an argument of XADD (since Redis 6.2.0), XTRIM (since Redis 6.2.0): MINID ~
+// id.
 func MINIDABOUT(id string) optMINIDABOUT { return optMINIDABOUT{textOf(id)} }
 
 type optMINIDABOUT struct {
@@ -1296,7 +1310,8 @@ type optMINIDABOUT struct {
 
 func (optMINIDABOUT) isXAddTrim() {}
 
-// MINIDLIMIT makes an argument of XADD, XTRIM: MINID ~ id LIMIT limit.
+// MINIDLIMIT makes an argument of XADD (since Redis 6.2.0), XTRIM (since Redis 6.2.0): MINID ~
+// id LIMIT limit.
 func MINIDLIMIT(id string, limit int) optMINIDLIMIT {
 	return optMINIDLIMIT{textOf(id), intOf(int64(limit))}
 }
@@ -1334,7 +1349,7 @@ type optMODULE struct {
 
 func (optMODULE) isCommandListFilterby() {}
 
-// NAME makes an argument of CLIENT LIST: NAME name.
+// NAME makes an argument of CLIENT LIST (since Valkey 9.0.0): NAME name.
 func NAME(name string) optNAME { return optNAME{textOf(name)} }
 
 type optNAME struct {
@@ -1343,7 +1358,7 @@ type optNAME struct {
 
 func (optNAME) isClientListOption() {}
 
-// NO is an argument of CLIENT CACHING, CLIENT KILL, CLIENT LIST.
+// NO is an argument of CLIENT CACHING, CLIENT KILL, CLIENT LIST (since Valkey 8.1.0).
 var NO optNO
 
 type optNO struct {
@@ -1376,7 +1391,7 @@ type optNODE struct {
 
 func (optNODE) isClusterSetSlotSubcommand() {}
 
-// NOMKSTREAM is an argument of XADD.
+// NOMKSTREAM is an argument of XADD (since Redis 6.2.0).
 var NOMKSTREAM optNOMKSTREAM
 
 type optNOMKSTREAM struct {
@@ -1400,7 +1415,7 @@ type optNOQUANT struct {
 
 func (optNOQUANT) isQuantType() {}
 
-// NORMAL is an argument of CLIENT KILL, CLIENT LIST.
+// NORMAL is an argument of CLIENT KILL (since Redis 2.8.12), CLIENT LIST (since Redis 5.0.0).
 var NORMAL optNORMAL
 
 type optNORMAL struct {
@@ -1425,7 +1440,7 @@ type optNOT struct {
 
 func (optNOT) isBitOpOperation() {}
 
-// NOTADDR makes an argument of CLIENT LIST: NOT-ADDR notAddr.
+// NOTADDR makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-ADDR notAddr.
 func NOTADDR(notAddr string) optNOTADDR { return optNOTADDR{textOf(notAddr)} }
 
 type optNOTADDR struct {
@@ -1434,7 +1449,7 @@ type optNOTADDR struct {
 
 func (optNOTADDR) isClientListOption() {}
 
-// NOTCAPA makes an argument of CLIENT LIST: NOT-CAPA notCapa.
+// NOTCAPA makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-CAPA notCapa.
 func NOTCAPA(notCapa string) optNOTCAPA { return optNOTCAPA{textOf(notCapa)} }
 
 type optNOTCAPA struct {
@@ -1443,7 +1458,7 @@ type optNOTCAPA struct {
 
 func (optNOTCAPA) isClientListOption() {}
 
-// NOTDB makes an argument of CLIENT LIST: NOT-DB notDb.
+// NOTDB makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-DB notDb.
 func NOTDB(notDb int) optNOTDB { return optNOTDB{intOf(int64(notDb))} }
 
 type optNOTDB struct {
@@ -1452,7 +1467,7 @@ type optNOTDB struct {
 
 func (optNOTDB) isClientListOption() {}
 
-// NOTFLAGS makes an argument of CLIENT LIST: NOT-FLAGS notFlags.
+// NOTFLAGS makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-FLAGS notFlags.
 func NOTFLAGS(notFlags string) optNOTFLAGS { return optNOTFLAGS{textOf(notFlags)} }
 
 type optNOTFLAGS struct {
@@ -1469,7 +1484,7 @@ type optNOTHREAD struct {
 
 func (optNOTHREAD) isVSimOption() {}
 
-// NOTID makes an argument of CLIENT LIST: NOT-ID notClientIDs....
+// NOTID makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-ID notClientIDs....
 func NOTID(notClientIDs ...int) optNOTID { return optNOTID{notClientIDs} }
 
 type optNOTID struct {
@@ -1478,7 +1493,7 @@ type optNOTID struct {
 
 func (optNOTID) isClientListOption() {}
 
-// NOTIP makes an argument of CLIENT LIST: NOT-IP notIp.
+// NOTIP makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-IP notIp.
 func NOTIP(notIp string) optNOTIP { return optNOTIP{textOf(notIp)} }
 
 type optNOTIP struct {
@@ -1487,7 +1502,7 @@ type optNOTIP struct {
 
 func (optNOTIP) isClientListOption() {}
 
-// NOTLADDR makes an argument of CLIENT LIST: NOT-LADDR notLaddr.
+// NOTLADDR makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-LADDR notLaddr.
 func NOTLADDR(notLaddr string) optNOTLADDR { return optNOTLADDR{textOf(notLaddr)} }
 
 type optNOTLADDR struct {
@@ -1496,7 +1511,7 @@ type optNOTLADDR struct {
 
 func (optNOTLADDR) isClientListOption() {}
 
-// NOTLIBNAME makes an argument of CLIENT LIST: NOT-LIB-NAME notLibName.
+// NOTLIBNAME makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-LIB-NAME notLibName.
 func NOTLIBNAME(notLibName string) optNOTLIBNAME { return optNOTLIBNAME{textOf(notLibName)} }
 
 type optNOTLIBNAME struct {
@@ -1505,7 +1520,7 @@ type optNOTLIBNAME struct {
 
 func (optNOTLIBNAME) isClientListOption() {}
 
-// NOTLIBVER makes an argument of CLIENT LIST: NOT-LIB-VER notLibVer.
+// NOTLIBVER makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-LIB-VER notLibVer.
 func NOTLIBVER(notLibVer string) optNOTLIBVER { return optNOTLIBVER{textOf(notLibVer)} }
 
 type optNOTLIBVER struct {
@@ -1514,7 +1529,7 @@ type optNOTLIBVER struct {
 
 func (optNOTLIBVER) isClientListOption() {}
 
-// NOTNAME makes an argument of CLIENT LIST: NOT-NAME notName.
+// NOTNAME makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-NAME notName.
 func NOTNAME(notName string) optNOTNAME { return optNOTNAME{textOf(notName)} }
 
 type optNOTNAME struct {
@@ -1523,7 +1538,7 @@ type optNOTNAME struct {
 
 func (optNOTNAME) isClientListOption() {}
 
-// NOTUSER makes an argument of CLIENT LIST: NOT-USER notUsername.
+// NOTUSER makes an argument of CLIENT LIST (since Valkey 9.0.0): NOT-USER notUsername.
 func NOTUSER(notUsername string) optNOTUSER { return optNOTUSER{textOf(notUsername)} }
 
 type optNOTUSER struct {
@@ -1532,7 +1547,7 @@ type optNOTUSER struct {
 
 func (optNOTUSER) isClientListOption() {}
 
-// NOW is an argument of SHUTDOWN.
+// NOW is an argument of SHUTDOWN (since Redis 7.0.0).
 var NOW optNOW
 
 type optNOW struct {
@@ -1540,8 +1555,9 @@ type optNOW struct {
 
 func (optNOW) isShutdownOption() {}
 
-// NX is an argument of EXPIRE, EXPIREAT, GEOADD, HEXPIRE, HEXPIREAT, HPEXPIRE, HPEXPIREAT,
-// HSETEX, MSETEX, PEXPIRE, PEXPIREAT, SET, ZADD.
+// NX is an argument of EXPIRE (since Redis 7.0.0), EXPIREAT (since Redis 7.0.0), GEOADD (since
+// Redis 6.2.0), HEXPIRE, HEXPIREAT, HPEXPIRE, HPEXPIREAT, HSETEX, MSETEX, PEXPIRE (since Redis
+// 7.0.0), PEXPIREAT (since Redis 7.0.0), SET (since Redis 2.6.12), ZADD (since Redis 3.0.2).
 var NX optNX
 
 type optNX struct {
@@ -1642,7 +1658,7 @@ type optPERSIST struct {
 
 func (optPERSIST) isGetExExpiration() {}
 
-// PUBSUB is an argument of CLIENT KILL, CLIENT LIST.
+// PUBSUB is an argument of CLIENT KILL (since Redis 2.8.12), CLIENT LIST (since Redis 5.0.0).
 var PUBSUB optPUBSUB
 
 type optPUBSUB struct {
@@ -1651,7 +1667,8 @@ type optPUBSUB struct {
 func (optPUBSUB) isClientKillClientType() {}
 func (optPUBSUB) isClientListClientType() {}
 
-// PX makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET: PX after.
+// PX makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET (since Redis 2.6.12): PX
+// after.
 func PX[D Duration](after D) optPX { return optPX{millisecondsOf(after)} }
 
 type optPX struct {
@@ -1661,7 +1678,8 @@ type optPX struct {
 func (optPX) isGetExExpiration() {}
 func (optPX) isSetExpiration()   {}
 
-// PXAT makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET: PXAT at.
+// PXAT makes an argument of GETEX, HGETEX, HSETEX, INCREX, MSETEX, SET (since Redis 6.2.0):
+// PXAT at.
 func PXAT(at time.Time) optPXAT { return optPXAT{intOf(at.UnixMilli())} }
 
 type optPXAT struct {
@@ -1697,7 +1715,8 @@ type optRE struct {
 
 func (optRE) isArGrepPredicate() {}
 
-// REPLACE is an argument of COPY, FUNCTION LOAD, FUNCTION RESTORE, MIGRATE, RESTORE.
+// REPLACE is an argument of COPY, FUNCTION LOAD, FUNCTION RESTORE, MIGRATE (since Redis 3.0.0),
+// RESTORE (since Redis 3.0.0).
 var REPLACE optREPLACE
 
 type optREPLACE struct {
@@ -1709,7 +1728,7 @@ func (optREPLACE) isFunctionRestorePolicy() {}
 func (optREPLACE) isMigrateOption()         {}
 func (optREPLACE) isRestoreOption()         {}
 
-// REPLICA is an argument of CLIENT KILL, CLIENT LIST.
+// REPLICA is an argument of CLIENT KILL (since Redis 5.0.0), CLIENT LIST (since Redis 5.0.0).
 var REPLICA optREPLICA
 
 type optREPLICA struct {
@@ -1728,7 +1747,7 @@ type optRETRYCOUNT struct {
 func (optRETRYCOUNT) isXClaimOption() {}
 func (optRETRYCOUNT) isXNackOption()  {}
 
-// REV is an argument of ARLASTITEMS, ZRANGE, ZRANGESTORE.
+// REV is an argument of ARLASTITEMS, ZRANGE (since Redis 6.2.0), ZRANGESTORE.
 var REV optREV
 
 type optREV struct {
@@ -1746,7 +1765,7 @@ type optRIGHT struct {
 
 func (optRIGHT) isListEnd() {}
 
-// SAFE is an argument of SHUTDOWN.
+// SAFE is an argument of SHUTDOWN (since Valkey 9.0.0).
 var SAFE optSAFE
 
 type optSAFE struct {
@@ -1796,7 +1815,7 @@ type optSAVE struct {
 
 func (optSAVE) isSaveSelector() {}
 
-// SCHEDULE is an argument of BGSAVE.
+// SCHEDULE is an argument of BGSAVE (since Redis 3.2.2).
 var SCHEDULE optSCHEDULE
 
 type optSCHEDULE struct {
@@ -1834,7 +1853,7 @@ type optSILENT struct {
 
 func (optSILENT) isXNackMode() {}
 
-// SKIPME makes an argument of CLIENT KILL, CLIENT LIST: SKIPME skipme.
+// SKIPME makes an argument of CLIENT KILL, CLIENT LIST (since Valkey 8.1.0): SKIPME skipme.
 func SKIPME(skipme Answer) optSKIPME { return optSKIPME{skipme} }
 
 type optSKIPME struct {
@@ -1844,7 +1863,7 @@ type optSKIPME struct {
 func (optSKIPME) isClientKillFilter() {}
 func (optSKIPME) isClientListOption() {}
 
-// SLAVE is an argument of CLIENT KILL.
+// SLAVE is an argument of CLIENT KILL (since Redis 2.8.12).
 var SLAVE optSLAVE
 
 type optSLAVE struct {
@@ -1942,7 +1961,8 @@ type optSUM struct {
 func (optSUM) isAggregate()     {}
 func (optSUM) isArOpOperation() {}
 
-// SYNC is an argument of CLUSTER FLUSHSLOT, FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT FLUSH.
+// SYNC is an argument of CLUSTER FLUSHSLOT, FLUSHALL (since Redis 6.2.0), FLUSHDB (since Redis
+// 6.2.0), FUNCTION FLUSH, SCRIPT FLUSH (since Redis 6.2.0).
 var SYNC optSYNC
 
 type optSYNC struct {
@@ -1977,7 +1997,7 @@ type optTIME struct {
 
 func (optTIME) isXClaimOption() {}
 
-// TIMEOUT makes an argument of CLUSTER SETSLOT, FAILOVER: TIMEOUT timeout.
+// TIMEOUT makes an argument of CLUSTER SETSLOT (since Valkey 8.0.0), FAILOVER: TIMEOUT timeout.
 func TIMEOUT[D Duration](timeout D) optTIMEOUT { return optTIMEOUT{millisecondsOf(timeout)} }
 
 type optTIMEOUT struct {
@@ -2015,7 +2035,7 @@ type optTRUTH struct {
 
 func (optTRUTH) isVSimOption() {}
 
-// TYPE makes an argument of CLUSTERSCAN, SCAN: TYPE typeName.
+// TYPE makes an argument of CLUSTERSCAN, SCAN (since Redis 6.0.0): TYPE typeName.
 func TYPE(typeName string) optTYPE { return optTYPE{textOf(typeName)} }
 
 type optTYPE struct {
@@ -2042,7 +2062,7 @@ type optUSED struct {
 
 func (optUSED) isArOpOperation() {}
 
-// USER makes an argument of CLIENT KILL, CLIENT LIST: USER username.
+// USER makes an argument of CLIENT KILL, CLIENT LIST (since Valkey 8.1.0): USER username.
 func USER(username string) optUSER { return optUSER{textOf(username)} }
 
 type optUSER struct {
@@ -2163,7 +2183,7 @@ type optWRAP struct {
 
 func (optWRAP) isBitFieldOverflow() {}
 
-// WRITE is an argument of CLIENT PAUSE.
+// WRITE is an argument of CLIENT PAUSE (since Redis 6.2.0).
 var WRITE optWRITE
 
 type optWRITE struct {
@@ -2180,8 +2200,9 @@ type optXOR struct {
 func (optXOR) isArOpOperation()  {}
 func (optXOR) isBitOpOperation() {}
 
-// XX is an argument of EXPIRE, EXPIREAT, GEOADD, HEXPIRE, HEXPIREAT, HPEXPIRE, HPEXPIREAT,
-// HSETEX, MSETEX, PEXPIRE, PEXPIREAT, SET, ZADD.
+// XX is an argument of EXPIRE (since Redis 7.0.0), EXPIREAT (since Redis 7.0.0), GEOADD (since
+// Redis 6.2.0), HEXPIRE, HEXPIREAT, HPEXPIRE, HPEXPIREAT, HSETEX, MSETEX, PEXPIRE (since Redis
+// 7.0.0), PEXPIREAT (since Redis 7.0.0), SET (since Redis 2.6.12), ZADD (since Redis 3.0.2).
 var XX optXX
 
 type optXX struct {
@@ -2191,7 +2212,7 @@ func (optXX) isExpireCondition() {}
 func (optXX) isSetCondition()    {}
 func (optXX) isZAddCondition()   {}
 
-// YES is an argument of CLIENT CACHING, CLIENT KILL, CLIENT LIST.
+// YES is an argument of CLIENT CACHING, CLIENT KILL, CLIENT LIST (since Valkey 8.1.0).
 var YES optYES
 
 type optYES struct {
@@ -2199,7 +2220,8 @@ type optYES struct {
 
 func (optYES) isAnswer() {}
 
-// ZInterCOUNT is an argument of ZINTER, ZINTERSTORE, ZUNION, ZUNIONSTORE.
+// ZInterCOUNT is an argument of ZINTER (since Redis 8.8.0), ZINTERSTORE (since Redis 8.8.0),
+// ZUNION (since Redis 8.8.0), ZUNIONSTORE (since Redis 8.8.0).
 var ZInterCOUNT optZInterCOUNT
 
 type optZInterCOUNT struct {

@@ -238,7 +238,8 @@ func ScriptExists(sha1s ...string) Cmd[[]bool] {
 //
 //	SCRIPT FLUSH [ASYNC | SYNC]
 //
-// Since Redis 2.6.0. Complexity: O(N) with N being the number of scripts in cache.
+// Since Redis 2.6.0; ASYNC, SYNC since Redis 6.2.0. Complexity: O(N) with N being the number of
+// scripts in cache.
 func ScriptFlush(flushType FlushType) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "SCRIPT FLUSH"}}
 	r := &c.request

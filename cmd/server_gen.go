@@ -257,7 +257,7 @@ func BgRewriteAOF() Cmd[string] {
 //
 //	BGSAVE [SCHEDULE]
 //
-// Since Redis 1.0.0. Complexity: O(1).
+// Since Redis 1.0.0; SCHEDULE since Redis 3.2.2. Complexity: O(1).
 func BgSave(options ...BgSaveOption) Cmd[string] {
 	c := Cmd[string]{request{name: "BGSAVE"}}
 	r := &c.request
@@ -493,7 +493,8 @@ func Failover(target FailoverTarget, options ...FailoverOption) Cmd[redisreply.D
 //
 //	FLUSHALL [ASYNC | SYNC]
 //
-// Since Redis 1.0.0. Complexity: O(N) where N is the total number of keys in all databases.
+// Since Redis 1.0.0; ASYNC since Redis 4.0.0; SYNC since Redis 6.2.0. Complexity: O(N) where N
+// is the total number of keys in all databases.
 func FlushAll(flushType FlushType) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "FLUSHALL"}}
 	r := &c.request
@@ -505,7 +506,8 @@ func FlushAll(flushType FlushType) Cmd[redisreply.Done] {
 //
 //	FLUSHDB [ASYNC | SYNC]
 //
-// Since Redis 1.0.0. Complexity: O(N) where N is the number of keys in the selected database.
+// Since Redis 1.0.0; ASYNC since Redis 4.0.0; SYNC since Redis 6.2.0. Complexity: O(N) where N
+// is the number of keys in the selected database.
 func FlushDB(flushType FlushType) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "FLUSHDB"}}
 	r := &c.request
@@ -824,8 +826,9 @@ func Save() Cmd[redisreply.Done] {
 //
 //	SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] [ABORT] [SAFE] [FAILOVER]
 //
-// Since Redis 1.0.0. Complexity: O(N) when saving, where N is the total number of keys in all
-// databases when saving data, otherwise O(1).
+// Since Redis 1.0.0; NOW, FORCE, ABORT since Redis 7.0.0; SAFE, FAILOVER since Valkey 9.0.0.
+// Complexity: O(N) when saving, where N is the total number of keys in all databases when
+// saving data, otherwise O(1).
 func Shutdown(saveSelector SaveSelector, options ...ShutdownOption) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "SHUTDOWN"}}
 	r := &c.request

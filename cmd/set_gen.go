@@ -187,8 +187,8 @@ func SPop[T any](key string) Cmd[T] {
 //
 //	SPOP key count
 //
-// Since Redis 1.0.0. Complexity: Without the count argument O(1), otherwise O(N) where N is the
-// value of the passed count.
+// Since Redis 1.0.0; count since Redis 3.2.0. Complexity: Without the count argument O(1),
+// otherwise O(N) where N is the value of the passed count.
 func SPopCount[T any](key string, count int) Cmd[[]T] {
 	return Cmd[[]T]{request{name: "SPOP", n: 2, words: [inline]word{textOf(key), intOf(int64(count))}}}
 }
@@ -207,8 +207,8 @@ func SRandMember[T any](key string) Cmd[T] {
 //
 //	SRANDMEMBER key count
 //
-// Since Redis 1.0.0. Complexity: Without the count argument O(1), otherwise O(N) where N is the
-// absolute value of the passed count. A replica may answer it.
+// Since Redis 1.0.0; count since Redis 2.6.0. Complexity: Without the count argument O(1),
+// otherwise O(N) where N is the absolute value of the passed count. A replica may answer it.
 func SRandMemberCount[T any](key string, count int) Cmd[[]T] {
 	return Cmd[[]T]{request{name: "SRANDMEMBER", n: 2, words: [inline]word{textOf(key), intOf(int64(count))}}}
 }

@@ -69,8 +69,8 @@ func BZPopMin[T any, D Duration](keys []string, timeout D) Cmd[*redisreply.Poppe
 //
 //	ZADD key [NX | XX] [GT | LT] [CH] score member...
 //
-// Since Redis 1.2.0. Complexity: O(log(N)) for each item added, where N is the number of
-// elements in the sorted set.
+// Since Redis 1.2.0; NX, XX, CH since Redis 3.0.2; GT, LT since Redis 6.2.0. Complexity:
+// O(log(N)) for each item added, where N is the number of elements in the sorted set.
 func ZAdd[V Value](key string, members []redis.Scored[V], condition ZAddCondition, comparison Comparison, options ...ZAddOption) Cmd[int64] {
 	c := Cmd[int64]{request{name: "ZADD"}}
 	r := &c.request
@@ -90,8 +90,8 @@ func ZAdd[V Value](key string, members []redis.Scored[V], condition ZAddConditio
 //
 //	ZADD key INCR [NX | XX] [GT | LT] [CH] score member...
 //
-// Since Redis 1.2.0. Complexity: O(log(N)) for each item added, where N is the number of
-// elements in the sorted set.
+// Since Redis 1.2.0; INCR, NX, XX, CH since Redis 3.0.2; GT, LT since Redis 6.2.0. Complexity:
+// O(log(N)) for each item added, where N is the number of elements in the sorted set.
 func ZAddIncr[V Value](key string, members []redis.Scored[V], condition ZAddCondition, comparison Comparison, options ...ZAddOption) Cmd[float64] {
 	c := Cmd[float64]{request{name: "ZADD"}}
 	r := &c.request
@@ -387,8 +387,9 @@ func ZRandMemberWithScores[T any](key string, count int) Cmd[[]redis.Scored[T]] 
 //
 //	ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count]
 //
-// Since Redis 1.2.0. Complexity: O(log(N)+M) with N being the number of elements in the sorted
-// set and M the number of elements returned. A replica may answer it.
+// Since Redis 1.2.0; BYSCORE, BYLEX, REV, LIMIT since Redis 6.2.0. Complexity: O(log(N)+M) with
+// N being the number of elements in the sorted set and M the number of elements returned. A
+// replica may answer it.
 func ZRange[T any, B Bound](key string, start, stop B, sortby Sortby, options ...ZRangeOption) Cmd[[]T] {
 	c := Cmd[[]T]{request{name: "ZRANGE"}}
 	r := &c.request
@@ -404,8 +405,9 @@ func ZRange[T any, B Bound](key string, start, stop B, sortby Sortby, options ..
 //
 //	ZRANGE key start stop WITHSCORES [BYSCORE | BYLEX] [REV] [LIMIT offset count]
 //
-// Since Redis 1.2.0. Complexity: O(log(N)+M) with N being the number of elements in the sorted
-// set and M the number of elements returned. A replica may answer it.
+// Since Redis 1.2.0; BYSCORE, BYLEX, REV, LIMIT since Redis 6.2.0. Complexity: O(log(N)+M) with
+// N being the number of elements in the sorted set and M the number of elements returned. A
+// replica may answer it.
 func ZRangeWithScores[T any, B Bound](key string, start, stop B, sortby Sortby, options ...ZRangeOption) Cmd[[]redis.Scored[T]] {
 	c := Cmd[[]redis.Scored[T]]{request{name: "ZRANGE"}}
 	r := &c.request
@@ -461,9 +463,10 @@ func ZRangeByScore[T any](key string, min, max ScoreBound, options ...ZRangeBySc
 //
 //	ZRANGEBYSCORE key min max WITHSCORES [LIMIT offset count]
 //
-// Since Redis 1.0.5. Complexity: O(log(N)+M) with N being the number of elements in the sorted
-// set and M the number of elements being returned. If M is constant (e.g. always asking for the
-// first 10 elements with LIMIT), you can consider it O(log(N)). A replica may answer it.
+// Since Redis 1.0.5; WITHSCORES since Redis 2.0.0. Complexity: O(log(N)+M) with N being the
+// number of elements in the sorted set and M the number of elements being returned. If M is
+// constant (e.g. always asking for the first 10 elements with LIMIT), you can consider it
+// O(log(N)). A replica may answer it.
 //
 // Deprecated: since Redis 6.2.0, use ZRANGE with the BYSCORE argument.
 func ZRangeByScoreWithScores[T any](key string, min, max ScoreBound, options ...ZRangeByScoreOption) Cmd[[]redis.Scored[T]] {

@@ -48,8 +48,9 @@ func XAckDel(key, group string, ids []string, condition XAddCondition) Cmd[[]int
 //
 //	XADD key [KEEPREF | DELREF | ACKED] [IDMPAUTO pid | IDMP pid iid] [MAXLEN most | MAXLEN ~ threshold | MAXLEN ~ threshold LIMIT limit | MINID id | MINID ~ id | MINID ~ id LIMIT limit] [NOMKSTREAM] id field value...
 //
-// Since Redis 5.0.0. Complexity: O(1) when adding a new entry, O(N) when trimming where N being
-// the number of entries evicted.
+// Since Redis 5.0.0; LIMIT, MINID, NOMKSTREAM since Redis 6.2.0; IDMPAUTO, IDMP since Redis
+// 8.6.0. Complexity: O(1) when adding a new entry, O(N) when trimming where N being the number
+// of entries evicted.
 func XAdd(key, id string, fields []Field, condition XAddCondition, idmp XAddIdmp, trim XAddTrim, options ...XAddOption) Cmd[string] {
 	c := Cmd[string]{request{name: "XADD"}}
 	r := &c.request
@@ -398,11 +399,11 @@ func XPendingRangeConsumer(key, group, start, end string, count int, consumer st
 //
 //	XPENDING key group IDLE min-idle-time start end count
 //
-// Since Redis 5.0.0. Complexity: O(N) with N being the number of elements returned, so asking
-// for a small fixed number of entries per call is O(1). O(M), where M is the total number of
-// entries scanned when used with the IDLE filter. When the command returns just the summary and
-// the list of consumers is small, it runs in O(1) time; otherwise, an additional O(N) time for
-// iterating every consumer. A replica may answer it.
+// Since Redis 5.0.0; IDLE since Redis 6.2.0. Complexity: O(N) with N being the number of
+// elements returned, so asking for a small fixed number of entries per call is O(1). O(M),
+// where M is the total number of entries scanned when used with the IDLE filter. When the
+// command returns just the summary and the list of consumers is small, it runs in O(1) time;
+// otherwise, an additional O(N) time for iterating every consumer. A replica may answer it.
 func XPendingIdle[D Duration](key, group string, idle D, start, end string, count int) Cmd[[]redisreply.PendingEntry] {
 	c := Cmd[[]redisreply.PendingEntry]{request{name: "XPENDING"}}
 	r := &c.request
@@ -421,11 +422,11 @@ func XPendingIdle[D Duration](key, group string, idle D, start, end string, coun
 //
 //	XPENDING key group IDLE min-idle-time start end count consumer
 //
-// Since Redis 5.0.0. Complexity: O(N) with N being the number of elements returned, so asking
-// for a small fixed number of entries per call is O(1). O(M), where M is the total number of
-// entries scanned when used with the IDLE filter. When the command returns just the summary and
-// the list of consumers is small, it runs in O(1) time; otherwise, an additional O(N) time for
-// iterating every consumer. A replica may answer it.
+// Since Redis 5.0.0; IDLE since Redis 6.2.0. Complexity: O(N) with N being the number of
+// elements returned, so asking for a small fixed number of entries per call is O(1). O(M),
+// where M is the total number of entries scanned when used with the IDLE filter. When the
+// command returns just the summary and the list of consumers is small, it runs in O(1) time;
+// otherwise, an additional O(N) time for iterating every consumer. A replica may answer it.
 func XPendingIdleConsumer[D Duration](key, group string, idle D, start, end string, count int, consumer string) Cmd[[]redisreply.PendingEntry] {
 	c := Cmd[[]redisreply.PendingEntry]{request{name: "XPENDING"}}
 	r := &c.request
@@ -462,7 +463,8 @@ func XRange[T any](key, start, end string, options ...XRangeOption) Cmd[[]redis.
 //
 //	XREAD [COUNT count] [MAXCOUNT maxcount] [MAXSIZE maxsize] [BLOCK after] STREAMS key... id...
 //
-// Since Redis 5.0.0. A replica may answer it. With BLOCK it blocks.
+// Since Redis 5.0.0; MAXCOUNT, MAXSIZE since Redis 8.10.0. A replica may answer it. With BLOCK
+// it blocks.
 func XRead[T any](streams []StreamID, options ...XReadOption) Cmd[map[string][]redis.Entry[T]] {
 	c := Cmd[map[string][]redis.Entry[T]]{request{name: "XREAD"}}
 	r := &c.request
@@ -482,11 +484,11 @@ func XRead[T any](streams []StreamID, options ...XReadOption) Cmd[map[string][]r
 //
 //	XREADGROUP GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE maxsize] [BLOCK after] [CLAIM idle] [NOACK] STREAMS key... id...
 //
-// Since Redis 5.0.0. Complexity: For each stream mentioned: O(M) with M being the number of
-// elements returned. If M is constant (e.g. always asking for the first 10 elements with
-// COUNT), you can consider it O(1). On the other side when XREADGROUP blocks, XADD will pay the
-// O(N) time in order to serve the N clients blocked on the stream getting new data. With BLOCK
-// it blocks.
+// Since Redis 5.0.0; MAXCOUNT, MAXSIZE since Redis 8.10.0; CLAIM since Redis 8.4.0. Complexity:
+// For each stream mentioned: O(M) with M being the number of elements returned. If M is
+// constant (e.g. always asking for the first 10 elements with COUNT), you can consider it O(1).
+// On the other side when XREADGROUP blocks, XADD will pay the O(N) time in order to serve the N
+// clients blocked on the stream getting new data. With BLOCK it blocks.
 func XReadGroup[T any](group, consumer string, streams []StreamID, options ...XReadGroupOption) Cmd[map[string][]redis.Entry[T]] {
 	c := Cmd[map[string][]redis.Entry[T]]{request{name: "XREADGROUP"}}
 	r := &c.request
@@ -526,7 +528,7 @@ func XRevRange[T any](key, end, start string, options ...XRevRangeOption) Cmd[[]
 //
 //	XSETID key last-id [ENTRIESADDED entriesAdded] [MAXDELETEDID maxDeletedID]
 //
-// Since Redis 5.0.0. Complexity: O(1).
+// Since Redis 5.0.0; ENTRIESADDED, MAXDELETEDID since Redis 7.0.0. Complexity: O(1).
 func XSetID(key, lastID string, options ...XSetIDOption) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "XSETID"}}
 	r := &c.request
@@ -540,9 +542,9 @@ func XSetID(key, lastID string, options ...XSetIDOption) Cmd[redisreply.Done] {
 //
 //	XTRIM key <MAXLEN most | MAXLEN ~ threshold | MAXLEN ~ threshold LIMIT limit | MINID id | MINID ~ id | MINID ~ id LIMIT limit> [KEEPREF | DELREF | ACKED]
 //
-// Since Redis 5.0.0. Complexity: O(N), with N being the number of evicted entries. Constant
-// times are very small however, since entries are organized in macro nodes containing multiple
-// entries that can be released with a single deallocation.
+// Since Redis 5.0.0; LIMIT, MINID since Redis 6.2.0. Complexity: O(N), with N being the number
+// of evicted entries. Constant times are very small however, since entries are organized in
+// macro nodes containing multiple entries that can be released with a single deallocation.
 func XTrim(key string, trim XAddTrim, condition XAddCondition) Cmd[int64] {
 	c := Cmd[int64]{request{name: "XTRIM"}}
 	r := &c.request

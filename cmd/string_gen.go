@@ -281,7 +281,9 @@ func PSetEx[D Duration, V Value](key string, after D, value V) Cmd[redisreply.Do
 //
 //	SET key value [EX after | PX after | EXAT at | PXAT at | KEEPTTL] [NX | XX | IFEQ ifeqValue | IFNE ifneValue | IFDEQ ifdeqDigest | IFDNE ifdneDigest]
 //
-// Since Redis 1.0.0. Complexity: O(1).
+// Since Redis 1.0.0; EX, PX, NX, XX since Redis 2.6.12; KEEPTTL since Redis 6.0.0; EXAT, PXAT
+// since Redis 6.2.0; IFNE, IFDEQ, IFDNE since Redis 8.4.0; IFEQ since Redis 8.4.0 and Valkey
+// 8.1.0. Complexity: O(1).
 func Set[V Value](key string, value V, expiration SetExpiration, condition SetCondition) Cmd[redisreply.Done] {
 	c := Cmd[redisreply.Done]{request{name: "SET"}}
 	r := &c.request
@@ -307,7 +309,9 @@ func SetValue[V Value](key string, value V) Cmd[redisreply.Done] {
 //
 //	SET key value GET [EX after | PX after | EXAT at | PXAT at | KEEPTTL] [NX | XX | IFEQ ifeqValue | IFNE ifneValue | IFDEQ ifdeqDigest | IFDNE ifdneDigest]
 //
-// Since Redis 1.0.0. Complexity: O(1).
+// Since Redis 1.0.0; EX, PX, NX, XX since Redis 2.6.12; KEEPTTL since Redis 6.0.0; GET, EXAT,
+// PXAT since Redis 6.2.0; IFNE, IFDEQ, IFDNE since Redis 8.4.0; IFEQ since Redis 8.4.0 and
+// Valkey 8.1.0. Complexity: O(1).
 func SetGet[T any, V Value](key string, value V, expiration SetExpiration, condition SetCondition) Cmd[T] {
 	c := Cmd[T]{request{name: "SET"}}
 	r := &c.request

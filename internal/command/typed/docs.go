@@ -27,6 +27,7 @@ type doc struct {
 	complexity, summary  string
 	args                 []*arg
 	servers              []string // that have it
+	sinces               sinces
 }
 
 // arg is an argument, or several, or a choice of some.

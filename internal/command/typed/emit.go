@@ -151,6 +151,9 @@ func (p *pkg) writeDoc(b *bytes.Buffer, f *fn) {
 	comment(b, fmt.Sprintf("%s is %s: %s%s.", f.name, d.name, strings.ToLower(summary[:1]), summary[1:]))
 	fmt.Fprintf(b, "//\n//\t%s\n//\n", strings.Join(append([]string{d.name}, f.syntax...), " "))
 	facts := "Since " + serverOf(d) + " " + d.since + "."
+	if options := f.newOptions(); options != "" {
+		facts = strings.TrimSuffix(facts, ".") + "; " + options + "."
+	}
 	if d.complexity != "" {
 		facts += " Complexity: " + d.complexity + "."
 	}
@@ -207,7 +210,7 @@ func comment(b *bytes.Buffer, text string) {
 }
 
 func (p *pkg) writeMaker(b *bytes.Buffer, m *maker) {
-	of := strings.Join(slices.Sorted(slices.Values(m.of)), ", ")
+	of := m.commands(p.docs)
 	if len(m.params) == 0 {
 		comment(b, fmt.Sprintf("%s is an argument of %s.", m.name, of))
 		fmt.Fprintf(b, "var %s opt%s\n\n", m.name, m.name)

@@ -37,6 +37,11 @@ func readRecords(dir string) (map[string]*doc, error) {
 		server := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for _, d := range docs {
 			old := all[d.name]
+			d.sinces = sinces{}
+			if old != nil {
+				d.sinces = old.sinces
+			}
+			d.sinces.note(family(server), d, d.args, "")
 			if old != nil {
 				d.args = mergeArgs(d.args, old.args)
 				d.servers = old.servers
