@@ -148,6 +148,30 @@ func TestQueueFull(t *testing.T) {
 	second.hear("$1\r\n2\r\n")
 }
 
+// Requests that have waited for room are sent once.
+func TestQueueFullOnce(t *testing.T) {
+	dial := make(chan struct{})
+	conn := connect(t, server.Addr(), redisconn.Opts{AsyncDial: true, MaxRequests: 2, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		<-dial
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}})
+	first, second := over(t, conn), over(t, conn)
+	first.say(words("PING"))
+	require.NoError(t, second.SetWriteDeadline(time.Now().Add(time.Minute)))
+	written := make(chan error)
+	go func() {
+		_, err := second.Write([]byte(words("SET", "once", "0") + words("INCR", "once") + words("INCR", "once")))
+		written <- err
+	}()
+	require.Eventually(t, func() bool { return conn.Stats().WaitingForRoom == 1 }, 20*time.Second, time.Millisecond)
+	close(dial)
+	first.hear("+PONG\r\n")
+	require.NoError(t, <-written)
+	second.hear(frames.OK + ":1\r\n:2\r\n")
+	second.say(words("GET", "once"))
+	second.hear("$1\r\n2\r\n")
+}
+
 // A sender that is closed ends its virtual connections.
 func TestSenderClosed(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)

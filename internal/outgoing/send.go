@@ -25,6 +25,7 @@ func (f *Flight) Push() {
 
 // Refs returns the requests for those who want their addresses.
 func (f *Flight) Refs() []*wire.Request {
+	f.refs = f.refs[:0] // they may be sent again
 	for i := range f.Reqs {
 		f.refs = append(f.refs, &f.Reqs[i])
 	}
