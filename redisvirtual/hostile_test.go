@@ -2,10 +2,17 @@ package redisvirtual
 
 import (
 	"io"
+	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // What can't be read is answered as a server does, and ends the connection.
@@ -35,6 +42,81 @@ func TestHostile(t *testing.T) {
 			require.Equal(t, s.frame(), got, "%q", c.input[:min(len(c.input), 30)])
 		}
 	}
+}
+
+// What a server takes for a request of HTTP ends the connection of its client, and no other.
+func TestHTTP(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{})
+	for _, input := range []string{"POST / HTTP/1.1\r\nHost: x\r\n\r\n", words("post", "x"), words("SET", "http", "v") + words("HOST:", "x")} {
+		v := over(t, conn)
+		v.say(input)
+		_, err := io.ReadAll(v.r)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	}
+	v := over(t, conn)
+	v.say(words("MULTI") + words("POST", "x") + words("DISCARD"))
+	v.hear(frames.OK + "-ERR Command not allowed inside a transaction\r\n" + frames.OK)
+	require.Zero(t, conn.Stats().Disconnects)
+}
+
+// A client that writes far more than it reads gets all replies, in their order, also if no queue takes
+// what it writes at once.
+func TestReadsLate(t *testing.T) {
+	const many = 100_000
+	say := strings.Builder{}
+	for i := range many {
+		say.WriteString(words("ECHO", strconv.Itoa(i)))
+	}
+	for _, c := range []struct{ queue, piece int }{{0, say.Len()}, {100, say.Len()}, {100, 1000}} {
+		v := over(t, connect(t, server.Addr(), redisconn.Opts{MaxRequests: c.queue}))
+		for rest := say.String(); rest != ""; {
+			n := min(c.piece, len(rest))
+			v.say(rest[:n])
+			rest = rest[n:]
+		}
+		for i := range many {
+			n := strconv.Itoa(i)
+			v.hear("$" + strconv.Itoa(len(n)) + "\r\n" + n + "\r\n")
+		}
+	}
+}
+
+// Everything that a connection can be asked for may be asked for at the same time.
+func TestAllAtOnce(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 4})
+	for i := range 200 {
+		v := Conn(conn)
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				for range 20 {
+					if _, err := io.WriteString(v, words("SET", "all", "v")+words("MULTI")+words("GET", "all")+words("EXEC")); err != nil {
+						return
+					}
+				}
+			})
+			all.Go(func() { _, _ = io.Copy(io.Discard, v) })
+			all.Go(func() {
+				for j := range 20 {
+					_ = v.SetReadDeadline(time.Now().Add(time.Duration(j) * time.Millisecond))
+					_ = v.SetWriteDeadline(time.Time{})
+					_ = v.SetDeadline(time.Now().Add(time.Minute))
+				}
+			})
+		}
+		all.Go(func() {
+			if i%3 == 0 {
+				_, _ = io.WriteString(v, words("BLPOP", "none", "0"))
+			}
+			time.Sleep(time.Duration(i%5) * 100 * time.Microsecond)
+			_ = v.Close()
+		})
+		all.Wait()
+	}
+	v := over(t, conn)
+	v.say(words("ECHO", "after"))
+	v.hear("$5\r\nafter\r\n")
+	require.Zero(t, conn.Stats().Disconnects)
 }
 
 // Half a request harms nobody, however long it says that it is.

@@ -26,7 +26,16 @@ func (s *Servers) Describe(r *wire.Request, buf []byte) *command.Info {
 	}
 	r.Encoded(cmd, args, buf, s.Sender.WantsSlot())
 	r.Typed = true
+	if info == nil && closes(name) {
+		r.Shared = command.ChangesSession
+	}
 	return info
+}
+
+// closes reports whether servers close the connection on which they read this first word, because
+// they take it for a request of HTTP.
+func closes(name []byte) bool {
+	return bytes.EqualFold(name, []byte("POST")) || bytes.EqualFold(name, []byte("HOST:"))
 }
 
 // lookup finds a command by the first word of a request.
