@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual"
 
 	own "github.com/joomcode/redispipe/redis"
 )
@@ -31,7 +30,7 @@ func BenchmarkCallers(b *testing.B) {
 			return c.Get(ctx, "bench").Err()
 		}
 	}
-	for _, callers := range []int{8, 128, 1000} {
+	for _, callers := range []int{1, 8, 128, 1000} {
 		for _, peer := range []struct {
 			name string
 			open func(b *testing.B) func(int) error
@@ -128,33 +127,6 @@ func warm(b *testing.B, callers int, do func(int) error) {
 	all.Wait()
 }
 
-// BenchmarkIdle is the memory of a virtual connection that has answered a request and waits for
-// the next one.
-func BenchmarkIdle(b *testing.B) {
-	const many = 10_000
-	conn := connect(b, server.Addr(), redisconn.Opts{})
-	for b.Loop() {
-		before, goroutines := heap(), runtime.NumGoroutine()
-		conns := make([]interface{ Close() error }, many)
-		dial := redisvirtual.Dialer(conn)
-		pong := make([]byte, 16)
-		for i := range conns {
-			c, err := dial(context.Background(), "tcp", conn.Addr())
-			require.NoError(b, err)
-			_, err = c.Write([]byte("*1\r\n$4\r\nPING\r\n"))
-			require.NoError(b, err)
-			_, err = c.Read(pong)
-			require.NoError(b, err)
-			conns[i] = c
-		}
-		b.ReportMetric(float64(heap()-before)/many, "B/conn")
-		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines), "goroutines")
-		for _, c := range conns {
-			_ = c.Close()
-		}
-	}
-}
-
 // instant is a connection on which everything is answered when all others have had their turn: what
 // go-redis itself takes.
 type instant struct {
@@ -186,11 +158,3 @@ func (*instant) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (*instant) SetDeadline(time.Time) error      { return nil }
 func (*instant) SetReadDeadline(time.Time) error  { return nil }
 func (*instant) SetWriteDeadline(time.Time) error { return nil }
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
