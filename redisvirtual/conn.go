@@ -72,12 +72,7 @@ func (c *conn) Close() error {
 func (c *conn) Read(p []byte) (int, error) { return c.stream.Read(p) }
 
 // SetDeadline implements net.Conn.
-func (c *conn) SetDeadline(t time.Time) error {
-	if err := c.SetReadDeadline(t); err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(t)
-}
+func (c *conn) SetDeadline(t time.Time) error { return c.stream.SetDeadline(t) }
 
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.stream.SetReadDeadline(t) }

@@ -1,37 +1,43 @@
 package outgoing
 
 import (
+	"cmp"
 	"net"
 	"time"
 )
 
+// SetDeadline is that of net.Conn.
+func (s *Stream) SetDeadline(t time.Time) error { return s.setDeadline(t, true, true) }
+
 // SetReadDeadline is that of net.Conn.
-func (s *Stream) SetReadDeadline(t time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.readBy = t
-	s.wakeReaderLocked()
-	switch {
-	case s.closed:
-		return net.ErrClosed
-	case s.own != nil:
-		return s.own.SetReadDeadline(t)
-	}
-	return nil
-}
+func (s *Stream) SetReadDeadline(t time.Time) error { return s.setDeadline(t, true, false) }
 
 // SetWriteDeadline is that of net.Conn, for [Flight.Send].
-func (s *Stream) SetWriteDeadline(t time.Time) error {
+func (s *Stream) SetWriteDeadline(t time.Time) error { return s.setDeadline(t, false, true) }
+
+func (s *Stream) setDeadline(t time.Time, read, write bool) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writeBy = t
-	switch {
-	case s.closed:
-		return net.ErrClosed
-	case s.own != nil:
-		return s.own.SetWriteDeadline(t)
+	if read {
+		s.readBy = t
+		s.wakeReaderLocked()
 	}
-	return nil
+	if write {
+		s.writeBy = t
+	}
+	switch {
+	case s.closed.Load():
+		return net.ErrClosed
+	case s.own == nil:
+		return nil
+	}
+	if read {
+		err = s.own.SetReadDeadline(t)
+	}
+	if write {
+		err = cmp.Or(err, s.own.SetWriteDeadline(t))
+	}
+	return err
 }
 
 // setAlarmLocked has who waits to read woken at the deadline. A deadline that moves on, as with each

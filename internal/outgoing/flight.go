@@ -60,7 +60,7 @@ var flights = sync.Pool{New: func() any { return new(Flight) }}
 // large reply must not pin its size forever.
 const (
 	framesKept  = 16 << 10
-	repliesKept = 128
+	repliesKept = 1 << 10
 )
 
 // NewFlight returns a flight without requests.

@@ -12,7 +12,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	for {
-		if s.own == nil && !s.closed && s.passedLocked(s.readBy) {
+		if s.own == nil && !s.closed.Load() && s.passedLocked(s.readBy) {
 			sent := s.unresolved > 0 || s.owing || s.ran
 			s.mu.Unlock()
 			return 0, expired{sent: sent}
@@ -62,7 +62,7 @@ func (s *Stream) drainLocked(p []byte) (n int) {
 // neither, something may come.
 func (s *Stream) readableLocked() (own net.Conn, err error) {
 	switch {
-	case s.closed:
+	case s.closed.Load():
 		return nil, net.ErrClosed
 	case s.failed != nil && s.unresolved == 0:
 		return nil, s.failureLocked()
@@ -90,9 +90,13 @@ func (s *Stream) awaitLocked() {
 
 // wakeReaderLocked wakes who waits.
 func (s *Stream) wakeReaderLocked() {
-	if s.readers == 0 {
-		return
+	if s.readers > 0 {
+		s.wakeReader()
 	}
+}
+
+// wakeReader wakes who waits, or else has the next who does look once for nothing.
+func (s *Stream) wakeReader() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

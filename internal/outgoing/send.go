@@ -90,7 +90,7 @@ func (f *Flight) sentLocked() {
 func (f *Flight) overdue() error {
 	s := f.to
 	s.mu.Lock()
-	closed := s.closed
+	closed := s.closed.Load()
 	sent := s.ran || s.unresolved > len(f.replies)-int(f.from)
 	s.mu.Unlock()
 	if closed {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -30,10 +31,10 @@ type Stream struct {
 	failed     *errorx.Error // there is a reply that does not come
 	// ran: of what was written since all was read, something was answered or may have run.
 	ran    bool
-	owing  bool // the writer has requests of the client's that it is yet to send
-	ended  bool // behind the replies is the end
-	closed bool
-	own    net.Conn // what is read behind the replies
+	owing  bool        // the writer has requests of the client's that it is yet to send
+	ended  bool        // behind the replies is the end
+	closed atomic.Bool // set under mu
+	own    net.Conn    // what is read behind the replies
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -50,11 +51,10 @@ func (s *Stream) Init(terms *Terms) { s.terms, s.wake = terms, make(chan struct{
 // Close ends who reads, and what waits for the writer, with the socket that it goes on with.
 func (s *Stream) Close() error {
 	s.mu.Lock()
-	if s.closed {
+	if s.closed.Swap(true) {
 		s.mu.Unlock()
 		return net.ErrClosed
 	}
-	s.closed = true
 	s.settledLocked()
 	if s.alarm != nil {
 		s.alarm.Stop()
@@ -73,11 +73,7 @@ func (s *Stream) Close() error {
 }
 
 // Closed reports whether nobody waits for replies any more.
-func (s *Stream) Closed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
-}
+func (s *Stream) Closed() bool { return s.closed.Load() }
 
 // Context returns a context that Close ends.
 func (s *Stream) Context() context.Context {
@@ -85,7 +81,7 @@ func (s *Stream) Context() context.Context {
 	defer s.mu.Unlock()
 	if s.ctx == nil {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		if s.closed {
+		if s.closed.Load() {
 			s.cancel()
 		}
 	}
@@ -98,7 +94,7 @@ func (s *Stream) Writable() (wanted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.closed || s.ended:
+	case s.closed.Load() || s.ended:
 		err = net.ErrClosed
 	case s.failed != nil && s.unresolved == 0:
 		err = s.failureLocked()
@@ -129,7 +125,7 @@ func (s *Stream) Answer(frame []byte) {
 
 func (s *Stream) pushLocked(f *Flight) {
 	switch {
-	case s.closed:
+	case s.closed.Load():
 		return
 	case s.head == nil:
 		s.head = f
@@ -145,7 +141,6 @@ func (s *Stream) pushLocked(f *Flight) {
 // resolved takes a reply, the n-th of a flight, or knows that it does not come.
 func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	r.done = true
 	s.unresolved--
 	lost := r.lost != nil
@@ -158,8 +153,10 @@ func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	if s.unresolved == 0 {
 		s.settledLocked()
 	}
-	if f == s.head && n == f.read || s.unresolved == 0 && s.failed != nil {
-		s.wakeReaderLocked()
+	wakes := s.readers > 0 && (f == s.head && n == f.read || s.unresolved == 0 && s.failed != nil)
+	s.mu.Unlock()
+	if wakes { // who reads wants the lock
+		s.wakeReader()
 	}
 }
 
@@ -175,14 +172,14 @@ func (s *Stream) settledLocked() {
 func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.unresolved > 0 && !s.closed {
+	for s.unresolved > 0 && !s.closed.Load() {
 		settling := make(chan struct{})
 		s.settling = settling
 		s.mu.Unlock()
 		<-settling
 		s.mu.Lock()
 	}
-	return !s.closed && s.failed == nil && !s.ended
+	return !s.closed.Load() && s.failed == nil && !s.ended
 }
 
 // failureLocked is how the connection ends when all replies are known that come.
@@ -214,7 +211,7 @@ func (s *Stream) Fail(err *errorx.Error) {
 func (s *Stream) Continue(own net.Conn) {
 	s.mu.Lock()
 	s.own = own
-	closed := s.closed
+	closed := s.closed.Load()
 	_ = own.SetReadDeadline(s.readBy)
 	_ = own.SetWriteDeadline(s.writeBy)
 	s.wakeReaderLocked()
