@@ -1,6 +1,8 @@
 package redisprom
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,8 +47,9 @@ func NewClientCollector(client *redispipe.Client) *Collector {
 	return &Collector{cluster: client.Stats}
 }
 
-// add adds up statistics of one node.
+// add adds up statistics of one node, by the value of its label.
 func add(nodes map[string]redisconn.Stats, addr string, stats redisconn.Stats) {
+	addr = label(addr)
 	sum := nodes[addr]
 	sum.Merge(stats)
 	if stats.State == "connected" {
@@ -151,11 +154,9 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func collectNodes(ch chan<- prometheus.Metric, nodes map[string]redisconn.Stats) {
-	shown := 0
-	for addr, stats := range nodes {
-		if shown++; shown > nodesMost {
-			return
-		}
+	addrs := slices.Sorted(maps.Keys(nodes)) // so that of too many it is always the same that are left out
+	for _, addr := range addrs[:min(len(addrs), nodesMost)] {
+		stats := nodes[addr]
 		for _, m := range metrics {
 			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&stats), addr)
 		}

@@ -88,6 +88,7 @@ func (h *Hook) After(_ context.Context, op redis.Operation, end redis.Completion
 
 // node is the value of the label for an address.
 func (h *Hook) node(addr string) string {
+	addr = label(addr)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, known := h.nodes[addr]; known {
@@ -99,6 +100,10 @@ func (h *Hook) node(addr string) string {
 	h.nodes[addr] = struct{}{}
 	return addr
 }
+
+// label is an address as the value of a label, which has to be UTF-8: the path of a unix socket
+// may be none.
+func label(addr string) string { return strings.ToValidUTF8(addr, "\uFFFD") }
 
 // outcome is the value of the label for an outcome.
 func outcome(o redis.Outcome) string { return strings.ReplaceAll(o.String(), " ", "_") }

@@ -123,6 +123,22 @@ func TestLabelsAreBounded(t *testing.T) {
 var metricName = regexp.MustCompile(`redispipe_[a-z_]+`)
 
 // The dashboard, the alerts, the guide and the live view ask for metrics that there are.
+// The path of a unix socket may hold bytes that no label may.
+func TestAddressThatIsNoUTF8(t *testing.T) {
+	conn, err := redisconn.Connect(context.Background(), "/\xff/redis.sock", redisconn.Opts{Logger: redisconn.NoopLogger{}, AsyncDial: true})
+	require.NoError(t, err)
+	defer conn.Close()
+	hook := NewHook(nil)
+	op := redis.Operation{Command: "GET", Requests: 1}
+	hook.After(t.Context(), op, redis.Completion{Address: conn.Addr()})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(hook, NewCollector(conn))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	require.NotEmpty(t, families)
+	require.Contains(t, families[0].String(), "/\uFFFD/redis.sock")
+}
+
 func TestDashboardAndAlerts(t *testing.T) {
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	cluster, err := rediscluster.NewCluster(context.Background(), tb.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
