@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/push"
@@ -46,6 +47,8 @@ type Connection struct {
 	// server stalls now and then.
 	shortest atomic.Int64
 	sockets  atomic.Pointer[socketAddrs]
+	// announced bounds how often maintenance is reported.
+	announced oplog.Limit
 }
 
 type socketAddrs struct {

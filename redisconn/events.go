@@ -53,7 +53,8 @@ type LogAuthFailed struct {
 
 // LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3.
 // The library only reports it; if the socket ends, the connection dials again as always. It may
-// be reported at the same time as other events.
+// be reported at the same time as other events. Of more than ten announcements at once, one a
+// second is reported.
 type LogMaintenance struct {
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
 	In       time.Duration // time until it begins, at most a day; zero if the server does not say

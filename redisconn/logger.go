@@ -88,7 +88,7 @@ func (c *Connection) heard(push []any) {
 		return
 	}
 	kind, _ := push[0].([]byte)
-	if work, ok := pubsub.ParseWork(kind, push[1:]); ok {
+	if work, ok := pubsub.ParseWork(kind, push[1:]); ok && c.announced.Admit(time.Now()) {
 		c.report(LogMaintenance(work))
 	}
 }

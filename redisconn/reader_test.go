@@ -155,6 +155,18 @@ func TestMaintenanceIsReported(t *testing.T) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
+// A server that announces without end fills no log.
+func TestMaintenanceIsLimited(t *testing.T) {
+	const announced = 10_000
+	flood := strings.Repeat(">3\r\n$8\r\nMIGRATED\r\n:1\r\n*0\r\n", announced)
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(flood + "$3\r\none\r\n")})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
+	require.Equal(t, []byte("one"), redis.Sync{S: conn}.Do("GET", "a"))
+	require.NotZero(t, log.count("Maintenance"))
+	require.Less(t, log.count("Maintenance"), announced/2)
+}
+
 func TestServerClosesAndResets(t *testing.T) {
 	for name, end := range map[string]func(*faulty.ScriptedConn){
 		"close": (*faulty.ScriptedConn).Close,

@@ -40,7 +40,8 @@ type LogDisconnected struct {
 }
 
 // LogMaintenance: the server has told of work on it, as managed servers do. Nothing comes
-// of that by itself: if the socket ends, it is dialed again.
+// of that by itself: if the socket ends, it is dialed again. Of more than ten at once, one a second is
+// reported.
 type LogMaintenance struct {
 	Addr     string
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED

@@ -43,3 +43,24 @@ func TestMaintenanceEndsNoSocket(t *testing.T) {
 	assert.Equal(t, redispubsub.LogMaintenance{Addr: server.Addr(), Kind: "MOVING", In: 15 * time.Second, Endpoint: "other:6379"}, <-log)
 	assert.Equal(t, redispubsub.LogMaintenance{Addr: server.Addr(), Kind: "MIGRATED"}, <-log)
 }
+
+// A server that announces without end fills no log.
+func TestMaintenanceIsLimited(t *testing.T) {
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
+		return err
+	}})
+	const announced = 10_000
+	log := make(maintenanceLog, announced)
+	s, err := redispubsub.New(connect(t, server.Addr(), redisconn.Opts{Protocol: 3}), redispubsub.Opts{Logger: log})
+	require.NoError(t, err)
+	defer s.Close()
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	bulk := faulty.ScriptedBulk
+	server.Broadcast([]byte(strings.Repeat(">3\r\n"+bulk("MIGRATED")+":2\r\n*1\r\n"+bulk("1"), announced)))
+	server.Broadcast([]byte(">3\r\n" + bulk("message") + bulk("a") + bulk("hi")))
+	take(t, sub, 1)
+	assert.Less(t, len(log), announced/2)
+	assert.NotEmpty(t, log)
+}

@@ -65,7 +65,9 @@ func (s *session) take(push *redis.Push) error {
 		return s.message(said, push.Body)
 	case pubsub.Maintenance:
 		work, _ := pubsub.ParseWork(push.Words[0], push.Rest)
-		s.s.report(LogMaintenance{Addr: s.sock.Addr(), Kind: work.Kind, In: work.In, Endpoint: work.Endpoint})
+		if s.s.announced.Admit(s.now) {
+			s.s.report(LogMaintenance{Addr: s.sock.Addr(), Kind: work.Kind, In: work.In, Endpoint: work.Endpoint})
+		}
 		return nil
 	}
 	s.s.mu.Lock()

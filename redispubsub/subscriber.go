@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -28,6 +29,8 @@ type Subscriber struct {
 	// toPlace has room for one: topics are to be placed.
 	toPlace chan struct{}
 	counts  inbox.Counts
+	// announced bounds how often maintenance is reported.
+	announced oplog.Limit
 
 	// mu guards what is below. It is released by unlock, but where nothing has changed.
 	mu       sync.Mutex

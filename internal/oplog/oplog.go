@@ -27,11 +27,39 @@ type Log struct {
 	now     func() time.Time
 }
 
-// bucket is how many lines of one message may be written.
+// bucket is how many lines of one message were written lately.
 type bucket struct {
-	left       float64
+	used       float64
 	at         time.Time
 	suppressed int
+}
+
+// admit reports whether a line may be written, and how many were not since the last.
+func (b *bucket) admit(now time.Time) (suppressed int, ok bool) {
+	b.used = max(0, b.used-now.Sub(b.at).Seconds()/Interval.Seconds())
+	b.at = now
+	if b.used > Burst-1 {
+		b.suppressed++
+		return 0, false
+	}
+	b.used++
+	suppressed, b.suppressed = b.suppressed, 0
+	return suppressed, true
+}
+
+// Limit is for events that the other side may send as often as it likes: as many are told of as
+// lines of one message are written. It is safe for use by many goroutines.
+type Limit struct {
+	mu     sync.Mutex // guards bucket
+	bucket bucket
+}
+
+// Admit reports whether an event may be told of now.
+func (l *Limit) Admit(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.bucket.admit(now)
+	return ok
 }
 
 // New returns a Log; nil is silent.
@@ -64,21 +92,12 @@ func (l *Log) Write(ctx context.Context, level slog.Level, message string, attrs
 func (l *Log) admit(message string) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
 	b := l.buckets[message]
 	if b == nil {
-		b = &bucket{left: Burst, at: now}
+		b = &bucket{}
 		l.buckets[message] = b
 	}
-	b.left = min(Burst, b.left+now.Sub(b.at).Seconds()/Interval.Seconds())
-	b.at = now
-	if b.left < 1 {
-		b.suppressed++
-		return 0, false
-	}
-	b.left--
-	suppressed, b.suppressed = b.suppressed, 0
-	return suppressed, true
+	return b.admit(l.now())
 }
 
 // Line is how an event is written: a text for the standard logger, and the rest for slog.

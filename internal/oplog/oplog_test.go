@@ -58,3 +58,21 @@ func TestLine(t *testing.T) {
 	assert.Contains(t, out.String(), `level=ERROR msg="redis future panicked" redis.type=string redis.stack="at 1"`)
 	assert.NotContains(t, out.String(), "canary")
 }
+
+func TestLimit(t *testing.T) {
+	var l Limit
+	now := time.Unix(1, 0)
+	admitted := func() (n int) {
+		for range 1000 {
+			if l.Admit(now) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, Burst, admitted())
+	now = now.Add(3 * Interval)
+	require.Equal(t, 3, admitted())
+	now = now.Add(time.Hour)
+	require.Equal(t, Burst, admitted())
+}
