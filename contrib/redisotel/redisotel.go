@@ -182,8 +182,10 @@ func peer(addr string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("network.peer.address", host), attribute.Int("network.peer.port", port)}
 }
 
-// split takes an address apart; one of a Unix socket has no port.
+// split takes an address apart; one of a Unix socket has no port, and need not be UTF-8, as
+// attributes have to be.
 func split(addr string) (host string, port int) {
+	addr = strings.ToValidUTF8(addr, "\uFFFD")
 	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
 		return path, 0
 	}

@@ -183,6 +183,8 @@ func TestErrorType(t *testing.T) {
 		require.Equal(t, codes.Error, span.Status.Code)
 	}
 	require.Equal(t, "ERR", prefix(redis.ErrResult.New("user:canary is locked")))
+	host, _ := split("unix:///\xff/redis.sock")
+	require.Equal(t, "/\uFFFD/redis.sock", host, "attributes have to be UTF-8")
 	host, port := split("unix:///tmp/redis.sock")
 	require.Equal(t, "/tmp/redis.sock", host)
 	require.Zero(t, port)
