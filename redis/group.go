@@ -103,11 +103,11 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 // isEntryID reports whether id is an ID. Its second number may be missing.
 func isEntryID(id string) bool {
 	millis, number, numbered := strings.Cut(id, "-")
-	ms, err := strconv.ParseInt(millis, 10, 64)
+	_, err := strconv.ParseUint(millis, 10, 64)
 	if err == nil && numbered {
 		_, err = strconv.ParseUint(number, 10, 64)
 	}
-	return err == nil && ms >= 0
+	return err == nil
 }
 
 // Message is an entry of a stream as a [GroupReader] delivers it.

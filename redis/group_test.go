@@ -49,6 +49,7 @@ func TestGroupAckBadID(t *testing.T) {
 		assertNoSecret(t, err)
 	}
 	assert.Empty(t, r.acked, "all or none")
+	assert.NoError(t, r.Ack("18446744073709551615-18446744073709551615"), "the greatest ID that there is")
 }
 
 func TestGroupBusy(t *testing.T) {
