@@ -94,5 +94,9 @@ func (c *core) hasPrefix(key string) bool {
 	return false
 }
 
-// close ends the cache, and not the servers' sender.
-func (c *core) close() { c.cancel(life.ErrClosed) }
+// close ends the cache, and not the servers' sender. Nothing is answered out of memory when it has
+// returned.
+func (c *core) close() {
+	c.cancel(life.ErrClosed)
+	c.nodes.each((*feed).close)
+}

@@ -110,7 +110,7 @@ func (f *feed) begin(t *tracker, at memory.Instant) {
 	l.Renew(at + memory.Instant(f.term))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if t.lost {
+	if t.lost || f.ctx.Err() != nil {
 		return
 	}
 	f.tracker.Store(t)
@@ -207,10 +207,13 @@ func (f *feed) outdated(t *tracker) bool {
 	return local != "" && local != t.local
 }
 
-// close ends the feed.
+// close ends the feed, and its lease before it returns.
 func (f *feed) close() {
 	f.cancel()
-	if t := f.tracker.Load(); t != nil {
+	f.mu.Lock() // a tracker that begins is there, or sees that the feed has ended
+	t := f.tracker.Load()
+	f.mu.Unlock()
+	if t != nil {
 		f.end(t)
 	}
 }

@@ -207,3 +207,16 @@ func TestClose(t *testing.T) {
 	}, patient, time.Millisecond)
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(r.cache.Do(t.Context(), "GET", "key")))
 }
+
+// What is in memory is no answer once Close has returned, although its lease is young.
+func TestCloseEndsLeases(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	for range 20 {
+		cache := cacheOf(t, connect(t, r.server.Addr(), redisconn.Opts{}), all)
+		awaitLeases(t, cache)
+		get(t, cache, "key")
+		cache.Close()
+		require.Error(t, redis.AsError(cache.Do(t.Context(), "GET", "key")))
+	}
+}
