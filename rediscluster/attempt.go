@@ -64,6 +64,7 @@ func (a *attempt) start(w *within) {
 
 // send is Send with a policy.
 func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
+	defer w.c.recovered() // of cb, if it is resolved at once
 	a := w.c.newAttempt(&wire.Request{}, cb, n)
 	if err := a.Cancelled(); err != nil {
 		a.fail(errCancelled(err).WithProperty(redis.EKRequest, req))

@@ -91,6 +91,26 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 	assert.Greater(t, logger.calls.Load(), calls)
 }
 
+// A future that panics while its request is refused is reported, and takes no other with it.
+func TestRefusedFuturesMayPanic(t *testing.T) {
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	rec := newRecorder()
+	c, _ := connect(t, []string{node.Addr()}, Opts{Logger: rec})
+	resolved := 0
+	rude := redis.FuncFuture(func(any, uint64) { resolved++; panic("rude") })
+	bad := redis.Req("GET", struct{}{})
+	c.Send(bad, rude, 0)
+	c.SendMany([]redis.Request{bad, redis.Req("GET", "a"), bad}, rude, 0)
+	c.SendTransaction([]redis.Request{bad}, rude, 0)
+	c.SendTransaction(nil, rude, 0)
+	c.Close()
+	c.SendMany([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b")}, rude, 0)
+	assert.Equal(t, 1+3+1+1+2, resolved)
+	assert.True(t, rec.seen(func(e LogEvent) bool { _, ok := e.(LogFuturePanic); return ok }))
+	c.WithPolicy(MasterOnly).Send(bad, rude, 0)
+	assert.Equal(t, 9, resolved)
+}
+
 // A seed is asked in the refresher, too.
 func TestSeedMayPanic(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))

@@ -58,8 +58,15 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		g.link.Inner.SendEncodedBatch(reqs, g, 0, 0)
 	}
 	for _, i := range alone {
-		m.attemptOf(i).start(w)
+		m.sendAlone(i)
 	}
+}
+
+// sendAlone sends a request by itself. The others are sent even if it is refused, and its future
+// panics.
+func (m *many) sendAlone(i int) {
+	defer m.w.c.recovered()
+	m.attemptOf(i).start(m.w)
 }
 
 // encode encodes the requests. If one is malformed, it returns its index.
@@ -99,8 +106,10 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 	}
 }
 
+// resolve resolves a request. The others are resolved even if its future panics.
 func (m *many) resolve(i int, res any) {
 	if m.To != nil {
+		defer m.w.c.recovered()
 		m.To.Resolve(res, m.start+uint64(i))
 	}
 }
