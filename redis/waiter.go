@@ -213,8 +213,8 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	}
 	r := &scratch.Request
 	// While a blocking request runs, its sender watches the context.
-	r.Held = r.Shared == command.WouldBlock
-	r.Deaf = ctx.Done() != nil && !r.Held
+	r.Inline = r.Shared == command.WouldBlock
+	r.Deaf = ctx.Done() != nil && !r.Inline
 	w := pooledWaiter(r.Deaf)
 	w.want(ctx, r, t, seen)
 	w.send(func() { inner.SendEncoded(r, w, 0) })
@@ -249,7 +249,7 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 	}
 	r.Caller, r.Plain, r.Typed, r.Observed = &w.call, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
-	if r.Held {
+	if r.Inline {
 		w.ctx = ctx
 	}
 }

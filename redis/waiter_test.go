@@ -335,7 +335,7 @@ func TestScratchIsSetAnew(t *testing.T) {
 		*r = wire.Request{
 			Cmd: "EVAL", Buf: r.Buf, Shared: 1, Single: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
 			Deadline: time.Now(), Slot: 7, Plain: true, Caller: new(call), Deaf: true, Observed: true,
-			Held: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
+			Inline: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
 		}
 		cb.Resolve("OK", n)
 	}}

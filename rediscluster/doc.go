@@ -116,7 +116,7 @@ package rediscluster
 // connections (Node.Outdated), and the old ones end like those of a node that has left.
 //
 // The links of a node that has left are closed when their requests are answered
-// (retire.go), 100 ms later at the earliest, so that callers who have read the old
+// (shutdown.go), 100 ms later at the earliest, so that callers who have read the old
 // snapshot can still send. Without a cluster they take nothing more (closeSoon): what is
 // not written is taken back (internal/pipe/stopwrites.go) and goes to the new master, and
 // so does what those callers send.

@@ -43,17 +43,17 @@ type refresher struct {
 	mu      sync.Mutex // guards what follows
 	waiting []func()   // to be called after the next refresh
 	ended   bool
-	retired map[*route.Link]struct{} // of nodes that have left, until they are closed
+	left    map[*route.Link]struct{} // of nodes that have left, until they are closed
 	closed  redisconn.Stats          // the sum of links that are closed
 }
 
 func newRefresher(c *Cluster, from source) *refresher {
 	return &refresher{
-		c:       c,
-		source:  from,
-		forced:  make(chan struct{}, 1),
-		done:    make(chan struct{}),
-		retired: make(map[*route.Link]struct{}),
+		c:      c,
+		source: from,
+		forced: make(chan struct{}, 1),
+		done:   make(chan struct{}),
+		left:   make(map[*route.Link]struct{}),
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	return changed
 }
 
-// publish replaces the topology by one made from l, and retires the nodes that the new
+// publish replaces the topology by one made from l, and closes the nodes that the new
 // one lacks or has replaced.
 func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	before := r.c.topology.Load()
@@ -228,10 +228,10 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 			left = append(left, n.Links...)
 		}
 	}
-	r.retire(left) // before the topology forgets them: Shutdown knows no others
+	r.keepLeft(left) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)
 	before.ReplacedBy(t)
-	r.closeRetired(left)
+	r.closeLeft(left)
 	r.c.report(LogTopologyChanged{Masters: t.Masters()})
 	return true
 }

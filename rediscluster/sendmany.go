@@ -19,9 +19,9 @@ type many struct {
 	start uint64
 }
 
-// group holds the requests of a call that go to one link, as one batch. It is the
+// part holds the requests of a call that go to one link, as one batch. It is the
 // future of the batch.
-type group struct {
+type part struct {
 	wire.Passed // m's
 	m           *many
 	link        *route.Link
@@ -43,19 +43,19 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		m.reject(reqs, err, bad)
 		return
 	}
-	groups, alone := m.groups()
-	for _, g := range groups {
-		w.c.accepted.Add(int64(len(g.index)))
+	parts, alone := m.parts()
+	for _, p := range parts {
+		w.c.accepted.Add(int64(len(p.index)))
 		if w.c.draining.Load() {
-			w.c.accepted.Add(-int64(len(g.index)))
-			alone = append(alone, g.index...)
+			w.c.accepted.Add(-int64(len(p.index)))
+			alone = append(alone, p.index...)
 			continue
 		}
-		reqs := make([]*wire.Request, len(g.index))
-		for i, at := range g.index {
+		reqs := make([]*wire.Request, len(p.index))
+		for i, at := range p.index {
 			reqs[i] = &m.reqs[at]
 		}
-		g.link.Inner.SendEncodedBatch(reqs, g, 0, 0)
+		p.link.Inner.SendEncodedBatch(reqs, p, 0, 0)
 	}
 	for _, i := range alone {
 		m.sendAlone(i)
@@ -114,9 +114,9 @@ func (m *many) resolve(i int, res any) {
 	}
 }
 
-// groups assigns the requests to links, in order. Those that can't be sent at once, or at
+// parts assigns the requests to links, in order. Those that can't be sent at once, or at
 // all, go on alone.
-func (m *many) groups() (groups []*group, alone []int) {
+func (m *many) parts() (parts []*part, alone []int) {
 	seed := route.FixedSeed(m.w.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.w.c.topology.Load()
 	for i := range m.reqs {
@@ -129,14 +129,14 @@ func (m *many) groups() (groups []*group, alone []int) {
 			alone = append(alone, i)
 			continue
 		}
-		g := findGroup(groups, l)
-		if g == nil {
-			g = &group{Passed: m.Passed, m: m, link: l}
-			groups = append(groups, g)
+		p := findPart(parts, l)
+		if p == nil {
+			p = &part{Passed: m.Passed, m: m, link: l}
+			parts = append(parts, p)
 		}
-		g.index = append(g.index, i)
+		p.index = append(p.index, i)
 	}
-	return groups, alone
+	return parts, alone
 }
 
 // attemptOf makes an attempt of the request of index i.
@@ -146,27 +146,27 @@ func (m *many) attemptOf(i int) *attempt {
 	return a
 }
 
-// findGroup returns the group that what goes to l joins. One that goes to another connection of
+// findPart returns the part that what goes to l joins. One that goes to another connection of
 // the node, which was chosen before l came up, keeps what follows in order.
-func findGroup(groups []*group, l *route.Link) *group {
-	for _, g := range groups {
-		if g.link.Node == l.Node {
-			return g
+func findPart(parts []*part, l *route.Link) *part {
+	for _, p := range parts {
+		if p.link.Node == l.Node {
+			return p
 		}
 	}
 	return nil
 }
 
 // Resolve implements redis.Future. After an error the request goes on alone.
-func (g *group) Resolve(res any, n uint64) {
+func (p *part) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {
-		g.m.w.c.accepted.Add(-1)
-		g.m.resolve(g.index[n], res)
+		p.m.w.c.accepted.Add(-1)
+		p.m.resolve(p.index[n], res)
 		return
 	}
-	a := g.m.attemptOf(g.index[n])
-	a.link, a.accepted = g.link, true
-	a.spec, _ = g.m.w.specOf(&a.req)
+	a := p.m.attemptOf(p.index[n])
+	a.link, a.accepted = p.link, true
+	a.spec, _ = p.m.w.specOf(&a.req)
 	a.Resolve(err, 0)
 }

@@ -22,9 +22,9 @@ import (
 func TestSendManyKeepsConnection(t *testing.T) {
 	var rules route.Rules
 	node := rules.NewNode("node:1", false, "")
-	first := &group{link: route.NewLink(node)}
-	require.Same(t, first, findGroup([]*group{first}, route.NewLink(node)))
-	require.Nil(t, findGroup([]*group{first}, route.NewLink(rules.NewNode("other:1", false, ""))))
+	first := &part{link: route.NewLink(node)}
+	require.Same(t, first, findPart([]*part{first}, route.NewLink(node)))
+	require.Nil(t, findPart([]*part{first}, route.NewLink(rules.NewNode("other:1", false, ""))))
 }
 
 func TestSendMany(t *testing.T) {

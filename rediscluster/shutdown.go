@@ -68,31 +68,31 @@ func (c *Cluster) closeLinks(ctx context.Context) error {
 }
 
 const (
-	// retireDelay is how long a node that has left a cluster still accepts requests, from
+	// leftDelay is how long a node that has left a cluster still accepts requests, from
 	// callers that have read the topology before it changed.
-	retireDelay = 100 * time.Millisecond
+	leftDelay = 100 * time.Millisecond
 	// answerDelay is how long, without a cluster, a replaced server may take to answer
 	// its last requests. It is short, because all callers may be waiting for a master
 	// that is paused while another takes its place.
 	answerDelay = 50 * time.Millisecond
 )
 
-// retire notes links that are to be closed.
-func (r *refresher) retire(links []*route.Link) {
+// keepLeft keeps links of nodes that have left, until they are closed.
+func (r *refresher) keepLeft(links []*route.Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range links {
-		r.retired[l] = struct{}{}
+		r.left[l] = struct{}{}
 	}
 }
 
-// closeRetired closes links that the topology does not have any more, once their requests
+// closeLeft closes links that the topology does not have any more, once their requests
 // are answered. It returns at once; its goroutines end with the last answer, or with the
 // cluster.
-func (r *refresher) closeRetired(links []*route.Link) {
+func (r *refresher) closeLeft(links []*route.Link) {
 	for _, l := range links {
 		if r.c.rules.Sharded {
-			time.AfterFunc(retireDelay, func() { r.close(r.c.ctx, l) })
+			time.AfterFunc(leftDelay, func() { r.close(r.c.ctx, l) })
 		} else {
 			stopped := l.Inner.StopWrites()
 			go r.closeSoon(l, stopped)
@@ -123,11 +123,11 @@ func (r *refresher) close(ctx context.Context, l *route.Link) {
 	stats := l.Conn.Stats()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.retired, l)
+	delete(r.left, l)
 	r.closed.Merge(stats)
 }
 
-// links returns the links of the topology and of retired nodes.
+// links returns the links of the topology and of nodes that have left.
 func (r *refresher) links() map[*route.Link]struct{} {
 	links := make(map[*route.Link]struct{})
 	for _, node := range r.c.topology.Load().Nodes {
@@ -136,7 +136,7 @@ func (r *refresher) links() map[*route.Link]struct{} {
 		}
 	}
 	r.mu.Lock()
-	maps.Copy(links, r.retired)
+	maps.Copy(links, r.left)
 	r.mu.Unlock()
 	return links
 }

@@ -114,7 +114,7 @@ func (c *conn) block(r *wire.Request) (done bool) {
 	}
 	f := c.stream.NewFlight()
 	*f.Add() = *r
-	f.Blocks, f.Reqs[0].Held = true, true
+	f.Blocks, f.Reqs[0].Inline = true, true
 	asking := c.asking
 	c.asking = false
 	c.broken(c.launch(f, asking))

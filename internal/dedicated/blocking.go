@@ -45,7 +45,7 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 	switch {
 	case refused != nil: // this error can't be waited for, unlike that of a full queue
 		b.resolve(refused, 0)
-	case r.Held: // another goroutine would cost the caller two switches
+	case r.Inline: // another goroutine would cost the caller two switches
 		b.serve(t)
 	default:
 		go b.serve(t)

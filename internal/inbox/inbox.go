@@ -24,8 +24,8 @@ type Inbox struct {
 	ended    bool
 	err      error // of an inbox that has ended: nil after Discard
 	consumed bool  // somebody iterates
-	// batchHeld and batchBytes are those of batch, which count until it is used up.
-	batchHeld, batchBytes int
+	// batchCount and batchBytes are those of batch, which count until it is used up.
+	batchCount, batchBytes int
 
 	// batch is what the consumer has taken and not seen yet, in space. Both are the
 	// consumer's alone.
@@ -144,12 +144,12 @@ func (in *Inbox) Next() (ev any, ended bool) {
 func (in *Inbox) refill() (ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.queue.release(in.batchHeld, in.batchBytes)
-	if in.batchHeld > 0 {
+	in.queue.release(in.batchCount, in.batchBytes)
+	if in.batchCount > 0 {
 		Signal(in.Room)
 	}
 	most := min(batchMost, max(in.opts.MaxMessages/batchShare, 1))
-	in.batch, in.batchHeld, in.batchBytes = in.queue.take(in.space[:0], most, in.opts.MaxBytes/batchShare)
+	in.batch, in.batchCount, in.batchBytes = in.queue.take(in.space[:0], most, in.opts.MaxBytes/batchShare)
 	in.space = in.batch
 	return in.ended
 }

@@ -88,7 +88,7 @@ func TestBounds(t *testing.T) {
 				}
 			}
 			assert.Equal(t, c.want, got)
-			assert.Zero(t, in.queue.held)
+			assert.Zero(t, in.queue.counted)
 			assert.Zero(t, in.queue.bytes)
 		})
 	}

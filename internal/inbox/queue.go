@@ -7,14 +7,14 @@ type queue struct {
 	mostMessages, mostBytes int
 	events                  Events
 
-	front, tail run
-	messages    []any
-	head        int // of messages; what is before was taken
-	held, bytes int // messages, and their sizes, that count for the bounds
+	front, tail    run
+	messages       []any
+	head           int // of messages; what is before was taken
+	counted, bytes int // messages, and their sizes, that count for the bounds
 }
 
 func (q *queue) fits(size int) bool {
-	return q.held == 0 || q.held < q.mostMessages && q.bytes+size <= q.mostBytes
+	return q.counted == 0 || q.counted < q.mostMessages && q.bytes+size <= q.mostBytes
 }
 
 // push adds a message behind the tail.
@@ -26,7 +26,7 @@ func (q *queue) push(msg any, size int) {
 	}
 	q.messages = appendRun(q.messages, &q.tail)
 	q.messages = append(q.messages, msg)
-	q.held++
+	q.counted++
 	q.bytes += size
 }
 
@@ -65,19 +65,19 @@ func (q *queue) evict(size int, dropped func(m Message)) {
 }
 
 // release makes the room of messages free.
-func (q *queue) release(held, bytes int) {
-	q.held -= held
+func (q *queue) release(counted, bytes int) {
+	q.counted -= counted
 	q.bytes -= bytes
 }
 
 // take appends the next events to batch, up to about so many messages or bytes of them. It
 // returns how many these are: their room is released when they are used up.
-func (q *queue) take(batch []any, most, mostBytes int) (taken []any, held, bytes int) {
+func (q *queue) take(batch []any, most, mostBytes int) (taken []any, counted, bytes int) {
 	batch = appendRun(batch, &q.front)
-	for q.head < len(q.messages) && held < most && bytes <= mostBytes {
+	for q.head < len(q.messages) && counted < most && bytes <= mostBytes {
 		ev := q.pop()
 		if size := q.events.Size(ev); size > 0 {
-			held++
+			counted++
 			bytes += size
 		}
 		batch = append(batch, ev)
@@ -85,5 +85,5 @@ func (q *queue) take(batch []any, most, mostBytes int) (taken []any, held, bytes
 	if q.head == len(q.messages) {
 		batch = appendRun(batch, &q.tail)
 	}
-	return batch, held, bytes
+	return batch, counted, bytes
 }

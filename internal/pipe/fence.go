@@ -9,15 +9,15 @@ import (
 // answerFenced reads the replies of a whole batch, and resolves its requests
 // if the fence holds.
 func (r *reader) answerFenced(b *queue.Batch) bool {
-	for len(r.held) < len(b.Items) {
+	for len(r.fenced) < len(b.Items) {
 		res, err := r.dec.Decode()
 		if err != nil {
 			r.s.Fail(redis.AsErrorx(err))
 			return false
 		}
-		r.held = append(r.held, reply{res, r.dec.Size()})
+		r.fenced = append(r.fenced, reply{res, r.dec.Size()})
 	}
-	if echo := r.held[len(r.held)-1].res; !b.Fence.Is(echo) && !peer.PingRefused(echo) {
+	if echo := r.fenced[len(r.fenced)-1].res; !b.Fence.Is(echo) && !peer.PingRefused(echo) {
 		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}
@@ -32,12 +32,12 @@ func (r *reader) answerFenced(b *queue.Batch) bool {
 		if !b.Claim(next) {
 			return false
 		}
-		held := r.held[next]
+		got := r.fenced[next]
 		if next+1 == size {
-			clear(r.held)
-			r.held = r.held[:0]
+			clear(r.fenced)
+			r.fenced = r.fenced[:0]
 		}
-		r.resolve(b, next, held)
+		r.resolve(b, next, got)
 	}
 	return true
 }

@@ -32,8 +32,8 @@ type reader struct {
 	until uint64
 	// deaf: the reading caller does not listen to its context yet.
 	deaf bool
-	// held are the replies to cur that wait for the fence, with Opts.Integrity.
-	held []reply
+	// fenced are the replies to cur that wait for the fence, with Opts.Integrity.
+	fenced []reply
 	// answered is one more than the sequence number of the last answered request.
 	answered uint64
 
@@ -138,7 +138,7 @@ func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
 
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
-	if len(r.held) == 0 { // otherwise a future has interrupted the release of replies
+	if len(r.fenced) == 0 { // otherwise a future has interrupted the release of replies
 		r.s.FitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
 			r.s.Fail(redis.AsErrorx(err))

@@ -31,20 +31,20 @@ type Ask struct {
 
 // Plan makes commands of asks, one for each kind and slot.
 func Plan(asks []Ask) (list []*Command) {
-	type group struct {
+	type like struct {
 		kind      Kind
 		subscribe bool
 		slot      int
 	}
-	open := map[group]*Command{}
+	open := map[like]*Command{}
 	for _, ask := range asks {
-		g := group{ask.Topic.Kind, ask.Subscribe, ask.Topic.Slot()}
-		cmd := open[g]
+		of := like{ask.Topic.Kind, ask.Subscribe, ask.Topic.Slot()}
+		cmd := open[of]
 		if cmd == nil || ask.Alone || len(cmd.Topics) == commandMost {
 			cmd = &Command{Subscribe: ask.Subscribe, fence: "fence-" + strconv.FormatUint(rand.Uint64(), 36)}
 			list = append(list, cmd)
 			if !ask.Alone {
-				open[g] = cmd
+				open[of] = cmd
 			}
 		}
 		cmd.Topics = append(cmd.Topics, ask.Topic)

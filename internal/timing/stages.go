@@ -83,10 +83,10 @@ func (t *Stages) Delay(now time.Duration) redis.Delay {
 		d.Wire = now - t.Ready - d.Callback
 		return d
 	}
-	held := min(t.calledAtFirst-t.called, first-t.Taken)
+	before := min(t.calledAtFirst-t.called, first-t.Taken)
 	within := min(called-t.calledAtFirst, now-first)
-	d.Wire = first - t.Ready - held
-	d.Callback = held + within
+	d.Wire = first - t.Ready - before
+	d.Callback = before + within
 	d.Reading = now - first - within
 	return d
 }

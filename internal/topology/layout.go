@@ -57,9 +57,9 @@ func Empty() *Layout {
 	return l
 }
 
-// group returns the layout of a master with replicas without a cluster: one shard for all
+// oneShard returns the layout of a master with replicas without a cluster: one shard for all
 // slots. An empty master is none.
-func group(master string, replicas []string) *Layout {
+func oneShard(master string, replicas []string) *Layout {
 	return &Layout{Shards: []Shard{{Master: master, Replicas: replicas}}}
 }
 

@@ -32,7 +32,7 @@ func TestLayout(t *testing.T) {
 		break
 	}
 
-	both := group("a:1", addrs("b:1"))
+	both := oneShard("a:1", addrs("b:1"))
 	both.Shards = append(both.Shards, Shard{Master: "b:1"})
 	assert.Equal(t, 2, both.Find("b:1"), "a master is preferred")
 }

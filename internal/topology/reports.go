@@ -188,7 +188,7 @@ func judge(reports map[string]Report, present string, now time.Time) (*Layout, *
 		}
 		master = present
 	}
-	return group(master, replicasOf(master, best)), dispute
+	return oneShard(master, replicasOf(master, best)), dispute
 }
 
 // replicasOf merges the replicas that the sentinels report, by those that answer. If none

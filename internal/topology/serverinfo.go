@@ -118,7 +118,7 @@ func (s ServerInfos) Layout(present string, stop bool) *Layout {
 		masters = append(masters, present)
 	}
 	master := s.master(masters, present, stop)
-	l := group(master, replicas)
+	l := oneShard(master, replicas)
 	switch {
 	case master != "":
 		if s[master].Err == nil {

@@ -35,9 +35,9 @@ type Request struct {
 	Deaf bool
 	// Observed is set if the future is an Observer.
 	Observed bool
-	// Held is set if a request that blocks may be run in the goroutine that sends it,
+	// Inline is set if a request that blocks may be run in the goroutine that sends it,
 	// which would only wait for it. It means nothing for others.
-	Held bool
+	Inline bool
 	// Ticket is set by the sender that has queued the request.
 	Ticket Ticket
 }

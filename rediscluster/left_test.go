@@ -68,7 +68,7 @@ func TestLinksAreNeverForgotten(t *testing.T) {
 	await(t, "publish", func() bool {
 		buf := make([]byte, 1<<20)
 		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "(*refresher).retire") && strings.Contains(g, "sync.(*Mutex).Lock") {
+			if strings.Contains(g, "(*refresher).keepLeft") && strings.Contains(g, "sync.(*Mutex).Lock") {
 				return true
 			}
 		}
