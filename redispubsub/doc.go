@@ -81,9 +81,9 @@ package redispubsub
 //   seconds before the news of that, since the first one may have heard of it late. It
 //   ends with the confirmation.
 // - The place of a gap among the messages is exact. Gaps without a message between them
-//   are merged (run in internal/inbox/gap.go), which bounds the memory of a stalled consumer.
-// - The bus is late, by 40 ms as a rule, because of delayed acknowledgments, and keeps an
-//   order only between two nodes. So a topic that moves must not bring messages that its
+//   are merged (run in internal/inbox/message.go), which bounds the memory of a stalled consumer.
+// - Messages by the bus come late, as a rule by 40 ms because of delayed acknowledgments, and
+//   in order only between two nodes. So a topic that moves must not bring messages that its
 //   node before has delivered: members get messages only after a confirmation that was
 //   asked for since the move (topic.fences). Where the new node has messages from the bus,
 //   it is asked 100 ms after the other was left, and twice: a node that was stopped

@@ -12,9 +12,10 @@ import (
 type Inbox struct {
 	opts   Opts
 	counts *Counts
-	// More has room for one: something has come, or the inbox has ended.
+	// More gets a value when an event has come, or the inbox has ended. It has room for one.
 	More chan struct{}
-	// Room has room for one: the consumer has made some, or the inbox has ended.
+	// Room gets a value when the consumer has taken messages, or the inbox has ended. It has
+	// room for one.
 	Room chan struct{}
 
 	discarded atomic.Bool // the consumer wants no more events
@@ -58,7 +59,8 @@ type Counts struct {
 	Dropped atomic.Uint64 // messages
 }
 
-// batchMost bounds how much the consumer takes at a time: of the bounds, the fourth.
+// The consumer takes at most batchMost messages at a time, and not much more than one in
+// batchShare of the messages, or of the bytes, that the inbox may hold.
 const (
 	batchMost  = 64
 	batchShare = 4
@@ -83,7 +85,7 @@ func Signal(c chan<- struct{}) {
 	}
 }
 
-// addLocked adds a *Gap or a State.
+// addLocked adds an event that is no message: a *Gap or a State.
 func (in *Inbox) addLocked(ev any) {
 	in.queue.tail.add(ev)
 	Signal(in.More)
@@ -96,7 +98,7 @@ func (in *Inbox) stateLocked(of Source, on bool, now time.Time, err error) {
 	}
 }
 
-// droppedLocked adds a message that was dropped to a run.
+// droppedLocked counts a message that was dropped, and adds it to the gap of those in a run.
 func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	in.counts.Dropped.Add(1)
 	g := newGap(of, at, at, BufferFull)
@@ -165,7 +167,8 @@ func (in *Inbox) Consume(begin bool) bool {
 	return true
 }
 
-// End lets nothing more in. The consumer gets what is there, and then err.
+// End ends the inbox: nothing more is added. The consumer gets the events that are left, and
+// then err.
 func (in *Inbox) End(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -2,20 +2,20 @@ package inbox
 
 import "time"
 
-// Intake is where messages of one source come in. It takes those of one session at a time, or
-// misses them. All of it but Removed is guarded by its inbox, so that no message slips in beside the
-// gap that begins or ends.
+// Intake is one source of the messages of an inbox. It takes the messages of one session at a
+// time, or has a gap. The lock of its inbox guards all of it but Removed, so that no message is
+// added between the change of the state and the gap that begins or ends with it.
 type Intake struct {
 	in   *Inbox
 	of   Source
-	made time.Time // nobody was to get anything before
+	made time.Time // when the user asked for it: what came before is no loss
 	// Removed is closed by Remove: a message that waits for room waits no longer.
 	Removed chan struct{}
 
 	state  state
 	from   any       // the session whose messages it takes while it is live
-	since  time.Time // nothing was lost before, of a lost one
-	reason Reason    // None: the gap is not told of
+	since  time.Time // of a lost one: nothing was lost before
+	reason Reason    // None: the consumer has not been told of the gap
 	err    error
 }
 
@@ -28,7 +28,7 @@ const (
 	removed              // takes nothing any more
 )
 
-// NewIntake makes an intake that the user has asked for at a time.
+// NewIntake makes an intake that the user asked for at the time made.
 func (in *Inbox) NewIntake(of Source, made time.Time) *Intake {
 	return &Intake{in: in, of: of, made: made, Removed: make(chan struct{})}
 }
@@ -47,7 +47,8 @@ const (
 	Overflown         // Policy is EndWithError: the inbox has ended
 )
 
-// Offer adds a message of a size, as an event, if t takes the messages of a session.
+// Offer adds msg, which counts as size bytes, if t takes the messages of the session from, and
+// the inbox has room.
 func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	in := t.in
 	in.mu.Lock()
@@ -63,7 +64,7 @@ func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	return fits
 }
 
-// Restore has t take the messages of a session from now on.
+// Restore makes t take the messages of the session from, beginning now. It ends the gap.
 func (t *Intake) Restore(from any, now time.Time) {
 	in := t.in
 	in.mu.Lock()
@@ -78,8 +79,8 @@ func (t *Intake) Restore(from any, now time.Time) {
 	in.stateLocked(t.of, true, now, nil)
 }
 
-// Lose opens a gap, if t takes the messages of a session. With None the consumer hears of
-// it when Lose is called again, or when the gap ends.
+// Lose opens a gap if t takes the messages of the session from. If the reason is None, the
+// consumer is told of the gap only when Lose is called again, or when the gap ends.
 func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in := t.in
 	in.mu.Lock()
@@ -114,7 +115,7 @@ func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.openGapLocked(reason, nil)
 }
 
-// Remove has t take nothing any more. err is why, if the user did not want it.
+// Remove makes t take nothing any more. err is the reason, if it is not the user's wish.
 func (t *Intake) Remove(now time.Time, err error) {
 	in := t.in
 	in.mu.Lock()

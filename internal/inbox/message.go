@@ -29,8 +29,8 @@ type Events interface {
 	Message(ev any) Message
 }
 
-// Source is what can be missed: the messages of a topic, from one node if the subscription is
-// on several.
+// Source is where messages come from: a topic and, if the subscription is on several nodes, one
+// of them.
 type Source struct {
 	pubsub.Topic
 	Node string

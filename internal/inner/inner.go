@@ -86,8 +86,8 @@ type Nodes interface {
 	Publisher(slot int) Node
 	// MasterAt returns the master with an address, or nil.
 	MasterAt(addr string) Node
-	// All returns all masters and all replicas, and a time at which they were known to be
-	// still those before.
+	// All returns all masters and all replicas, and the last time at which the cluster was
+	// known to have those before these.
 	All() (masters, replicas []Node, since time.Time)
 	// Changed returns a channel that is closed when other nodes, or other slots of theirs,
 	// are known.

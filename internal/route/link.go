@@ -16,8 +16,8 @@ type Link struct {
 	Inner inner.Conn // of Conn
 	// state follows the connection's events, so that choosing a link takes no lock.
 	state atomic.Int32
-	// server is the id of the run of the server that a connection to a master leads to,
-	// without a cluster; nil while it is not known.
+	// server is the run_id of the server process that the connection leads to. It is asked of
+	// masters only, and only where there is no cluster; nil while it is not known.
 	server atomic.Pointer[string]
 	// queue is the connection's, once it has queued something.
 	queue atomic.Pointer[wire.Ticket]
@@ -74,8 +74,8 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 	return false
 }
 
-// TakeTicket makes the link the one that takes back a request that it has queued, so
-// that the cluster hears of it.
+// TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So
+// the caller withdraws the request by the link, and the cluster can count that.
 func (l *Link) TakeTicket(r *wire.Request) {
 	if r.Ticket.Queue == nil {
 		return
@@ -117,9 +117,9 @@ func delayIn(t *wire.Ticket, seq uint64) (redis.Delay, bool) {
 
 var _ wire.Withdrawer = (*Link)(nil)
 
-// Resent tells package redis where the time goes of a request that the cluster has sent
-// again: the ticket that the caller got is that of the first attempt. It stands for the
-// queue of the last one.
+// Resent is the queue in the ticket of a request that the cluster may send again. The caller has
+// this ticket from the first attempt on, and Resent answers for the last one: it tells package
+// redis where the time of that attempt goes.
 type Resent struct {
 	ticket atomic.Pointer[wire.Ticket]
 }

@@ -195,8 +195,8 @@ func (n *Node) Outdated(server string) bool {
 	})
 }
 
-// askServer has the server that the connection leads to tell which run it is, and its
-// zone, as far as that is of use. It does not wait.
+// askServer asks the server that the connection leads to for its run_id and its zone, as far as
+// they are of use. It does not wait for the answer.
 func (l *Link) askServer(conn *redisconn.Connection) {
 	rules := l.Node.rules
 	names := !l.Node.Replica && !rules.Sharded

@@ -14,8 +14,8 @@ type Snapshot struct {
 	Layout topology.Layout
 	Shards []*Shard // as in the layout
 	Nodes  []*Node  // at the places that they have in the layout
-	// Since is when the topology before this one was last known to hold; published is when
-	// this one took its place.
+	// Since is the last time at which the topology before this one was known to be true;
+	// published is when this one took its place.
 	Since, published time.Time
 	// Replaced is closed when another topology is in place.
 	Replaced chan struct{}
@@ -55,15 +55,15 @@ func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
 
-// changesBurst is the time within which changes of the topology count as one for Since: who
-// reads it may be late, and miss one of them.
+// Changes of the topology that follow each other within changesBurst count as one for Since,
+// because a reader that is late may miss all but the last.
 const changesBurst = time.Second
 
-// Settled reports whether another change would not count as one with this.
+// Settled reports whether the next change counts as one of its own: see changesBurst.
 func (t *Snapshot) Settled() bool { return time.Since(t.published) >= changesBurst }
 
-// Follow prepares the snapshot to be put in the place of another now, which was known to
-// hold at the time agreed.
+// Follow prepares the snapshot to take the place of another now. agreed is the last time at
+// which the other was known to be true.
 func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	t.Since, t.published = agreed, time.Now()
 	if !before.Settled() {

@@ -47,7 +47,7 @@ func (c *Coverage) Target(l *Layout) (slot, at int) {
 	return 0, -1
 }
 
-// Abandon has a slot walked again in the present round: the walk for it has ended early.
+// Abandon puts a slot back into the present round, because the walk for it has ended early.
 func (c *Coverage) Abandon(slot int) { c.tried.remove(uint16(slot)) }
 
 // Left reports whether keys of a slot have still to come.
@@ -62,8 +62,8 @@ func (c *Coverage) holder(l *Layout, slot int) int {
 	return l.masterOf(slot)
 }
 
-// Walked notes what a whole walk of the node at a place has covered, and reports whether it
-// has brought the scan further. The place is -1 if the layout has the node no more.
+// Walked notes which slots a whole walk of a node has covered, and reports whether there are
+// any. at is the node's place in the layout, or -1 if the layout does not have it any more.
 func (c *Coverage) Walked(l *Layout, at int, before, after *NodeSlots) (progress bool) {
 	mine := l.shardOf(at)
 	for i := range l.Slots {

@@ -15,8 +15,8 @@ import (
 type Layout struct {
 	Slots  [slot.Count]uint16 // index in Shards, or NoShard
 	Shards []Shard
-	// others are members of the cluster that serve no slot as masters, as one
-	// that slots are about to be moved to.
+	// others are masters that serve no slot, such as one that slots are about to be moved
+	// to.
 	others []string
 	// aliases are further addresses of the same nodes.
 	aliases map[string]string
@@ -27,7 +27,8 @@ type Layout struct {
 	// MasterOnly are slots to be read from their masters: those on the move, and those
 	// that users want so.
 	MasterOnly SlotSet
-	// Server is the id of the master's run without a cluster, empty if it has not told it.
+	// Server is the run_id of the master where there is no cluster, empty if the master has
+	// not told it.
 	Server string
 	// Reason is why a shard has no master: its address is empty then.
 	Reason *errorx.Error

@@ -9,13 +9,13 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// claim is a range with what decides between it and others of the same slot.
+// claim is a range of slots in one view, with what decides between the claims of one slot.
 type claim struct {
 	r *redisclusterutil.SlotsRange
 	// epoch is that of the range's master; the greater one counts, as it does
 	// among the nodes themselves.
 	epoch uint64
-	// own: the master itself says so.
+	// own is set if the range's master itself has said so.
 	own bool
 }
 

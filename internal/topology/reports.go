@@ -22,11 +22,11 @@ func NewReports() *Reports {
 	return &Reports{last: make(map[string]Report)}
 }
 
-// Layout returns what held when Judge was called last, nil before there is any.
+// Layout returns the layout that Judge has found last, nil before there is one.
 func (s *Reports) Layout() *Layout { return s.layout }
 
-// Hear takes in what a sentinel says, or why it does not answer, and reports whether it
-// answered before that.
+// Hear notes what a sentinel says, or why it does not answer. It reports whether the sentinel
+// has answered until now, and does not any more.
 func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Time) (fails bool) {
 	last := s.last[addr]
 	switch {

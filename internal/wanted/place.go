@@ -83,7 +83,7 @@ func (t *topic) place() {
 	}
 }
 
-// delay has a topic placed again later.
+// delay places a topic again later.
 func (t *topic) delay() {
 	t.pause = min(max(2*t.pause, delayFirst), delayMost)
 	t.placeIn(t.pause)

@@ -83,8 +83,8 @@ func (s *Set) Add(topics []pubsub.Topic) (*Call, error) {
 	return c, nil
 }
 
-// nodes returns those that the set has to be on: nil stands for one that has the topic. known
-// is a time at which they were known to be still those before.
+// nodes returns the nodes that the set has to be on: nil stands for any one that has the topic.
+// known is the last time at which the cluster was known to have the nodes before these.
 func (s *Set) nodes() (nodes []inner.Node, known time.Time) {
 	if s.on == OneNode {
 		return []inner.Node{nil}, known
@@ -133,9 +133,9 @@ func (s *Set) remove(topics []pubsub.Topic) (unwanted []*topic) {
 	return unwanted
 }
 
-// follow has the set be on the nodes that there are. What it missed of a new one is a gap;
-// so is what it has not received yet of one that is none any more. While none is known it stays
-// where it is.
+// follow puts the set on the nodes that there are now. What it has missed of a new node is a gap,
+// and so is what it has not received yet of a node that has left. While no node is known the set
+// stays where it is.
 func (s *Set) follow() {
 	nodes, known := s.nodes()
 	if len(nodes) == 0 {
@@ -176,7 +176,7 @@ func (s *Set) follow() {
 	}
 }
 
-// newMember makes a member that the user has asked for at a time.
+// newMember makes a member that the user asked for at the time made.
 func (s *Set) newMember(t pubsub.Topic, node inner.Node, made time.Time) *Member {
 	k := key{Topic: t, node: node}
 	switch {
@@ -206,8 +206,8 @@ func (m *Member) join() {
 	}
 }
 
-// leave takes a member out of its topic, which it returns. err is why, if the user did not
-// want it.
+// leave takes a member out of its topic, which it returns. err is the reason, if it is not the
+// user's wish.
 func (m *Member) leave(err error) *topic {
 	m.Intake.Remove(time.Now(), err)
 	top := m.Set.t.topics[m.key]
@@ -232,7 +232,7 @@ func (m *Member) refuse(by inner.Node, err error) {
 	delete(m.Set.members, t)
 }
 
-// wait has a call wait for m.
+// wait makes the call wait for m.
 func (c *Call) wait(m *Member) {
 	m.calls = append(m.calls, c)
 	c.waiting[m] = struct{}{}

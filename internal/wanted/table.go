@@ -22,7 +22,7 @@ type Table struct {
 	lag   time.Duration // how late a server may send what it has from others
 	// toPlace has room for one: Place is to be called.
 	toPlace chan<- struct{}
-	// attend has a goroutine keep a socket for a feed that is new.
+	// attend starts a goroutine that keeps a socket for a new feed.
 	attend func(*Feed)
 
 	sets    map[*Set]struct{} // that are not closed

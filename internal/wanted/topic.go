@@ -66,7 +66,7 @@ func (t *topic) takeOff() {
 	}
 }
 
-// restore has the members of a topic take its messages, once no other node may take messages
+// restore makes the members of a topic take its messages, once no other node may take messages
 // for it.
 func (t *topic) restore(now time.Time) {
 	if t.t.leaving[t.key] != nil {
@@ -82,9 +82,9 @@ func (t *topic) restore(now time.Time) {
 	}
 }
 
-// openGaps has the members of a topic miss what comes, by no wish of the user's. If another
-// node has the topic, that one may have taken messages for as long as this one did not know;
-// else nothing was lost before the server's last sign of life.
+// openGaps opens the gaps of a topic's members: from now on they miss messages that the user
+// still wants. If another node has the topic now, messages may have gone there for as long as
+// this node did not know of it; otherwise nothing was lost before the server's last sign of life.
 func (t *topic) openGaps(reason inbox.Reason, err error) {
 	if t.feed.sock == nil {
 		return // they are open
