@@ -260,7 +260,7 @@ func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, wir
 	return nil, wire.ReadRight{}
 }
 
-// A caller that reads for others outlives what they run, as a cluster's seed: the
+// A caller that reads outlives what its reply runs, as a cluster's seed: the
 // reader goroutine goes on in its stead.
 func TestCallerReadPanics(t *testing.T) {
 	s := testbed.NewServer(t)

@@ -52,11 +52,6 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 			return true
 		}
 	}
-	for queue.ExtraReplies(s.p.queue.Load()) && r.dec.Complete() && r.nextWaits() {
-		if !r.answer() {
-			break
-		}
-	}
 	finished = true
 	s.PassRead()
 	return true

@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -89,6 +90,9 @@ func (r *reader) passOn() bool {
 	}
 	r.s.calls.Stop()
 	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.p.queue.PassRead(&r.s.Session, mayIdle, nil) {
+		if queue.Crowded(r.s.p.queue.Load()) {
+			runtime.Gosched() // more comes while those whom the replies woke send
+		}
 		return true
 	}
 	r.idleTimer.Reset(idleMost)
@@ -109,17 +113,6 @@ func (r *reader) passOn() bool {
 			r.idleTimer.Reset(idleMost)
 		}
 	}
-}
-
-// nextWaits reports whether the next reply, which has come, is for a waiting caller or for
-// nobody.
-func (r *reader) nextWaits() bool {
-	b, _ := r.current()
-	if b == nil {
-		return false
-	}
-	next, ok := b.Unclaimed()
-	return ok && (b.Items[next].Caller != nil || b.Items[next].Future == nil)
 }
 
 // current returns the batch whose reply has begun to come. If none is in flight, why is

@@ -15,7 +15,7 @@ func smooth(concurrency, pending int) int {
 func Alone(concurrency int) bool { return concurrency <= 1 }
 
 // crowd is the number of concurrent requests from which on postponing alone no longer gathers
-// them, and most time goes into waking one caller after another.
+// them, and most time would go into waking one caller after another.
 const crowd = 24
 
 // worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched)
@@ -38,11 +38,10 @@ func worthYieldingAgain(concurrency int, several bool) bool {
 	return several && concurrency >= crowd
 }
 
-// ExtraReplies reports whether a caller that has read its own reply also reads those of
-// others that have come already, before it passes the right to read on. Passing the right
-// on for every reply would keep the client busy with waking goroutines while the server
-// waits for the next batch.
-func ExtraReplies(concurrency int) bool { return concurrency >= crowd }
+// Crowded reports whether the reader goroutine reads for all callers. Passing the right to read
+// from one to the next would keep the client busy with waking goroutines while the server waits
+// for the next batch.
+func Crowded(concurrency int) bool { return concurrency >= crowd }
 
 // leastInFlight follows the time that batches are in flight, downwards at once and
 // upwards slowly: so it is about the time that the network and an idle server take.

@@ -33,8 +33,8 @@ func TestSmoothForgetsABurst(t *testing.T) {
 
 func TestYields(t *testing.T) {
 	for _, c := range []struct {
-		concurrency                       int
-		alone, yields, yieldsAlone, extra bool
+		concurrency                         int
+		alone, yields, yieldsAlone, crowded bool
 	}{
 		{0, true, false, false, false},
 		{1, true, false, false, false},
@@ -46,7 +46,7 @@ func TestYields(t *testing.T) {
 		require.Equal(t, c.alone, Alone(c.concurrency), "%+v", c)
 		require.Equal(t, c.yields, worthYielding(c.concurrency, true), "%+v", c)
 		require.Equal(t, c.yieldsAlone, worthYielding(c.concurrency, false), "%+v", c)
-		require.Equal(t, c.extra, ExtraReplies(c.concurrency), "%+v", c)
+		require.Equal(t, c.crowded, Crowded(c.concurrency), "%+v", c)
 	}
 }
 

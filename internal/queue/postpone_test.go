@@ -8,7 +8,7 @@ import (
 
 // inFlightModel returns a model in which a caller reads the answer to its request.
 func inFlightModel() *rightsModel {
-	m := newRightsModel(true, true, 4)
+	m := newRightsModel(true, crowd-1, 4)
 	for _, step := range []string{"rest", "call", "write", "take", "wrote"} {
 		m.do(step)
 	}
@@ -43,7 +43,7 @@ func TestPostponeNotForLong(t *testing.T) {
 
 // A future may wait for what a postponed request does.
 func TestPostponeNotForTheLoop(t *testing.T) {
-	m := newRightsModel(true, true, 4)
+	m := newRightsModel(true, crowd-1, 4)
 	for _, step := range []string{"send", "take", "say", "wrote", "call"} {
 		m.do(step)
 	}

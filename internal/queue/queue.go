@@ -186,9 +186,9 @@ func (s State) String() string {
 //	   │                                          ▲   └──────┤
 //	   └──────── nothing is pending ──────────────┴──────────┘
 //
-// The reader goroutine (loop) has it when the oldest request has a future of the
-// user's, which must not run in a caller's goroutine, or when nobody waits for the
-// oldest; of a session without MayPass it always has it. When nothing is pending nobody has
+// The reader goroutine (loop) has it in a crowd (see [Crowded]), when the oldest request has a
+// future of the user's, which must not run in a caller's goroutine, or when nobody waits for
+// the oldest; of a session without MayPass it always has it. When nothing is pending nobody has
 // it, because waking the loop for each lone request would cost a third of its time. The next
 // to write first checks whether the server has closed the socket or has sent what nobody
 // asked for, and the loop takes the right when nobody has read for a while. If the socket

@@ -45,7 +45,7 @@ func (q *Queue) nextReader(s *Session, mayIdle bool) readHolder {
 	switch {
 	case b == nil && q.open == nil && mayIdle && !q.writing:
 		return readNobody
-	case b == nil && q.asking || !s.MayPass:
+	case b == nil && q.asking || !s.MayPass || Crowded(q.concurrency):
 		return readLoop
 	case b == nil:
 		b = q.open

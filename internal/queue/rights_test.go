@@ -18,14 +18,17 @@ func TestRightsModel(t *testing.T) {
 	case testing.Short():
 		requests = 2
 	}
-	for _, c := range []struct{ mayIdle, crowded bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
+	for _, c := range []struct {
+		mayIdle     bool
+		concurrency int
+	}{{true, 0}, {false, 0}, {true, crowd - 1}, {false, crowd - 1}, {true, 1000}, {false, 1000}} {
 		seen := map[string]bool{}
 		paths := [][]string{nil}
 		ends := 0
 		for len(paths) > 0 {
 			path := paths[len(paths)-1]
 			paths = paths[:len(paths)-1]
-			m := newRightsModel(c.mayIdle, c.crowded, requests)
+			m := newRightsModel(c.mayIdle, c.concurrency, requests)
 			for _, step := range path {
 				m.do(step)
 			}

@@ -13,7 +13,7 @@ import (
 // modelCaller is a caller that waits for one request.
 type modelCaller struct {
 	seq      uint64
-	reads    bool // it has the right to read, up to last, and perhaps for others
+	reads    bool // it has the right to read, up to last
 	last     uint64
 	gone     bool
 	resolved bool
@@ -62,9 +62,10 @@ type rightsModel struct {
 	waking  bool   // but does not know it yet
 	touched bool   // a sender checks the socket while a caller has the right to read
 	ticked  bool
-	crowded bool // many callers, of whom few are seen
-	mayIdle bool // nobody needs to read while nothing is pending
-	most    int  // requests
+	// concurrency is that of more callers than are seen, or zero.
+	concurrency int
+	mayIdle     bool // nobody needs to read while nothing is pending
+	most        int  // requests
 	// asked is the batch whose futures are being asked, by a goroutine that goes on when
 	// answers is closed.
 	asked         *Batch
@@ -74,13 +75,13 @@ type rightsModel struct {
 	age time.Duration
 }
 
-func newRightsModel(mayIdle, crowded bool, most int) *rightsModel {
+func newRightsModel(mayIdle bool, concurrency, most int) *rightsModel {
 	q := newTestQueue(100, 1<<20)
-	q.postpones, q.several = crowded, crowded
+	q.postpones, q.several = concurrency > 0, concurrency > 0
 	s := testSession()
 	s.MayPass, s.MayExchange = true, mayIdle
 	q.state, q.session, q.reading = Connected, s, readLoop
-	return &rightsModel{q: q, s: s, loop: true, mayIdle: mayIdle, crowded: crowded, most: most}
+	return &rightsModel{q: q, s: s, loop: true, mayIdle: mayIdle, concurrency: concurrency, most: most}
 }
 
 // readers returns how many have the right to read, and the caller that has it.
@@ -112,16 +113,13 @@ func (m *rightsModel) steps() (steps []string) {
 		steps = append(steps, "take", "yield")
 	}
 	n, caller := m.readers()
-	if n > 0 && !m.s.Both && !m.waking && m.q.head != nil && (caller == nil || !caller.resolved || m.nextWaits()) {
+	if n > 0 && !m.s.Both && !m.waking && m.q.head != nil {
 		steps = append(steps, "answer")
 		if i := int(m.q.head.claimed.Load()); caller != nil && i+1 == len(m.q.head.Items) && m.next().Seq == caller.last {
 			steps = append(steps, "last") // and no more has come
 		}
 	}
-	switch {
-	case caller != nil && caller.resolved:
-		steps = append(steps, "pass")
-	case caller != nil && !m.s.Both && m.q.head != nil:
+	if caller != nil && !m.s.Both && m.q.head != nil {
 		steps = append(steps, "large")
 	}
 	if m.waking {
@@ -146,8 +144,8 @@ func (m *rightsModel) steps() (steps []string) {
 
 func (m *rightsModel) do(step string) {
 	m.ticked = step == "tick"
-	if m.crowded {
-		m.q.concurrency, m.q.usual, m.q.pause = 1000, 0, 0
+	if m.concurrency > 0 {
+		m.q.concurrency, m.q.usual, m.q.pause = m.concurrency, 0, 0
 	}
 	var i int
 	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {
@@ -186,10 +184,6 @@ func (m *rightsModel) do(step string) {
 		m.answer(false)
 	case "last":
 		m.answer(true)
-	case "pass": // what a caller reads for others has not come yet
-		_, caller := m.readers()
-		caller.reads = false
-		m.pass()
 	case "large": // the reply does not fit into the buffer
 		_, caller := m.readers()
 		caller.reads = false
@@ -223,7 +217,7 @@ var halfEnough = strings.Repeat("x", enoughBytes/2)
 
 func (m *rightsModel) enter(fut redis.Future) {
 	buf := "x"
-	if m.crowded {
+	if m.concurrency > 0 {
 		buf = halfEnough
 	}
 	m.setAge()
@@ -299,9 +293,6 @@ func (m *rightsModel) next() *Item {
 	return &m.q.head.Items[m.q.head.claimed.Load()]
 }
 
-// nextWaits reports whether a caller that reads for others may read the next reply.
-func (m *rightsModel) nextWaits() bool { return m.crowded && m.next().Caller != nil }
-
 // answer reads one reply, as package pipe does. ends is whether it is the last that has come,
 // so that its batch is taken out of flight when the right is passed on.
 func (m *rightsModel) answer(ends bool) {
@@ -323,7 +314,7 @@ func (m *rightsModel) answer(ends bool) {
 		m.passRetired(b)
 	case caller == nil:
 		m.pass() // nothing more is buffered
-	case it.Seq == caller.last && (m.q.head == nil || !m.nextWaits()):
+	case it.Seq == caller.last:
 		caller.reads = false
 		m.pass()
 	}
@@ -360,7 +351,7 @@ func (m *rightsModel) check() error {
 		return fmt.Errorf("nobody reads, but something is pending")
 	case q.writing != (m.writer || m.s.Both):
 		return fmt.Errorf("writing is %v", q.writing)
-	case q.open != nil && !q.writing && !m.waking && !(m.crowded && caller != nil && (q.head != nil || caller.resolved)):
+	case q.open != nil && !q.writing && !m.waking && !(m.concurrency > 0 && caller != nil && q.head != nil):
 		return fmt.Errorf("nobody writes the open batch")
 	case caller != nil && m.wouldResolveForeign(caller):
 		return fmt.Errorf("a user's future comes before the reply of the caller that reads")
@@ -373,9 +364,6 @@ func (m *rightsModel) check() error {
 // wouldResolveForeign reports whether caller meets a user's future before its
 // own reply.
 func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
-	if caller.resolved {
-		return false // it looks at each before it reads the reply
-	}
 	for _, b := range m.batches() {
 		for _, it := range b.Items[b.claimed.Load():] {
 			if it.Seq >= caller.last {
