@@ -92,10 +92,10 @@ func TestQueueRefused(t *testing.T) {
 	}
 	v.say(words("PING") + words("EXEC") + words("PING"))
 	v.hear(frames.Queued + "-EXECABORT Transaction discarded because of: ERR wrong number of arguments for 'get' command\r\n+PONG\r\n")
-	for _, say := range []string{words("WATCH", "a"), words("MULTI"), words("NOSUCH", "b")} {
+	for _, say := range []string{words("WATCH", "a"), words("MULTI"), words("GET")} {
 		v.say(say)
 		v.frame()
 	}
 	v.say(words("EXEC") + words("PING"))
-	v.hear("-EXECABORT Transaction discarded because of: ERR unknown command 'NOSUCH', with args beginning with: 'b' \r\n+PONG\r\n")
+	v.hear("-EXECABORT Transaction discarded because of: ERR wrong number of arguments for 'get' command\r\n+PONG\r\n")
 }
