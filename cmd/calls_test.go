@@ -52,7 +52,7 @@ func calls() []call {
 	const script, library = "return 1", "#!lua name=lib\nredis.register_function{function_name='f', callback=function() return 1 end, flags={'no-writes'}}"
 	const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
 	scored := []redis.Scored[string]{{Member: "a", Score: 1}, {Member: "b", Score: 2.5}}
-	return []call{
+	return append([]call{
 		// Strings.
 		of(Set("k", "v", nil, nil), "SET k v"),
 		of(SetValue("k", 12), "SET k 12"),
@@ -666,5 +666,5 @@ func calls() []call {
 		unsent(ClusterSlotStats(ORDERBYLIMIT("key-count", 3, DESC)), "CLUSTER SLOT-STATS ORDERBY key-count LIMIT 3 DESC"), // likewise
 		unsent(ClusterSlots(), "CLUSTER SLOTS"),                                                                           // likewise
 		unsent(TrimSlots(SlotSpan{Startslot: 1, Endslot: 2}), "TRIMSLOTS RANGES 1 1 2"),                                   // likewise
-	}
+	}, forms()...)
 }
