@@ -20,6 +20,8 @@ FUZZTIME ?= 10s
 # Time for make torture.
 DURATION ?= 10m
 BENCH_FLAGS ?=
+# Which suites make suites runs: a regular expression; empty means all.
+SUITES ?=
 # What make platforms checks; empty means all that scripts/platforms.sh lists.
 PLATFORMS ?=
 
@@ -32,7 +34,7 @@ GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run watch test test-modules race servers fuzz bench torture nightly cover fmt lint lint-code platforms vuln generate clean redis-server
+.PHONY: help run watch test test-modules race servers fuzz suites bench torture nightly cover fmt lint lint-code platforms vuln generate clean redis-server
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +60,9 @@ race: redis-server ## run all tests under the race detector; -short leaves out w
 
 servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip); SERVERS='system redis-8.6'
 	@GO="$(GO)" SERVERS="$(SERVERS)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
+
+suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (wants the network, and ports such as 6379); SUITES='asynq|radix'
+	@GO="$(GO)" $(GO) -C internal/virtualpeers run ./suites -suites '$(SUITES)'
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/modules.sh '$(PKG)' "$(CURDIR)/scripts/fuzz.sh" $(FUZZTIME)

@@ -1,0 +1,60 @@
+// Package dialer dials for a client whose tests run over virtual connections. Command suites puts
+// this file into the client's own package, whose code it then calls.
+package dialer
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual"
+)
+
+// VirtualDial dials a virtual connection over the one connection to a server and a database of it,
+// or a socket if $VIRTUAL is not set, which is the protocol of that one connection.
+func VirtualDial(ctx context.Context, network, addr string, db int) (net.Conn, error) {
+	protocol := os.Getenv("VIRTUAL")
+	if protocol == "" {
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	virtualConns.Lock()
+	defer virtualConns.Unlock()
+	key := virtualKey{network, addr, db}
+	dial := virtualConns.dials[key]
+	if dial == nil {
+		conn, err := redisconn.Connect(context.Background(), virtualAddr(network, addr), redisconn.Opts{
+			Protocol: int(protocol[0] - '0'), DB: db, IOTimeout: 20 * time.Second, DialTimeout: time.Second, Logger: redisconn.NoopLogger{},
+		})
+		if err != nil {
+			return nil, err
+		}
+		dial = redisvirtual.Dialer(conn)
+		virtualConns.dials[key] = dial
+	}
+	return dial(ctx, network, addr)
+}
+
+func virtualAddr(network, addr string) string {
+	switch {
+	case network == "unix":
+		return "unix://" + addr
+	case strings.HasPrefix(addr, ":"):
+		return "127.0.0.1" + addr
+	}
+	return addr
+}
+
+type virtualKey struct {
+	network, addr string
+	db            int
+}
+
+// virtualConns are never closed: the process is one of tests.
+var virtualConns = struct {
+	sync.Mutex
+	dials map[virtualKey]func(ctx context.Context, network, addr string) (net.Conn, error)
+}{dials: map[virtualKey]func(ctx context.Context, network, addr string) (net.Conn, error){}}

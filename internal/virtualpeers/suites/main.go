@@ -1,0 +1,120 @@
+// Command suites runs the tests of other clients, and of libraries that are built on them, as they
+// are published: first over sockets, and then with a virtual connection for each. It prints which
+// end otherwise, beside the list of those that are known to, and fails if the two differ.
+//
+//	make suites
+//	make suites SUITES='asynq|redis_rate'
+//
+// Their source is what go mod download has, of the versions that go.mod requires, in a copy whose
+// dialer is another. Servers are started on the ports that the suites have chosen, such as 6379,
+// which have to be free: databases are emptied there.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+)
+
+func main() {
+	only := flag.String("suites", "", "a regular expression: run only these")
+	dir := flag.String("dir", "", "where copies, logs and reports are left; default: nowhere")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	same, err := compareAll(ctx, *dir, *only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "suites:", err)
+	}
+	if err != nil || !same {
+		os.Exit(1)
+	}
+}
+
+// compareAll runs suites in a directory, and reports whether all end as they are known to.
+func compareAll(ctx context.Context, dir, only string) (same bool, err error) {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return false, err
+	}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "suites-"); err != nil {
+			return false, err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return false, err
+	}
+	all := suites()
+	for _, s := range all {
+		if err := s.fetch(ctx, filepath.Join(dir, s.name)); err != nil {
+			return false, err
+		}
+	}
+	if err := workspace(ctx, dir, all); err != nil {
+		return false, err
+	}
+	same = true
+	for _, s := range all {
+		if !wanted.MatchString(s.name) {
+			continue
+		}
+		sockets, err := s.test(ctx, dir, false)
+		if err != nil {
+			return false, fmt.Errorf("%s over sockets: %w", s.name, err)
+		}
+		virtual, err := s.test(ctx, dir, true)
+		if err != nil {
+			return false, fmt.Errorf("%s over virtual connections: %w", s.name, err)
+		}
+		fmt.Printf("%s: %d pass over sockets, %d over virtual connections\n", s.name, sockets.passed(), virtual.passed())
+		same = s.compare(sockets, virtual) && same
+	}
+	return same, nil
+}
+
+// compare prints the tests that fail over sockets, or end otherwise over virtual connections, and
+// reports whether the latter are those of the list.
+func (s suite) compare(sockets, virtual results) (same bool) {
+	names := maps.Clone(sockets)
+	maps.Copy(names, virtual)
+	same = true
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		there, here := sockets[name], virtual[name]
+		why, known := s.differs[name]
+		differs := (there == "pass") != (here == "pass")
+		switch {
+		case differs && known:
+			fmt.Printf("\tas known: %s: %s over sockets, %s here: %s\n", name, ended(there), ended(here), why)
+		case differs:
+			fmt.Printf("\tNOT KNOWN: %s: %s over sockets, %s here\n", name, ended(there), ended(here))
+			same = false
+		case known:
+			fmt.Printf("\tNO MORE: %s: %s over both\n", name, ended(there))
+			same = false
+		case there == "fail":
+			fmt.Printf("\tover both: %s fails\n", name)
+		}
+	}
+	return same
+}
+
+// ended says what a test has ended with.
+func ended(result string) string {
+	switch result {
+	case "pass":
+		return "passes"
+	case "fail":
+		return "fails"
+	case "skip":
+		return "is skipped"
+	}
+	return "does not end"
+}
