@@ -103,8 +103,14 @@ func worthPostponing(concurrency int, roundTrip time.Duration) bool {
 func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 
 // postponePause is how many batches are not postponed after one for which that has not
-// paid: the callers have something else to do in between.
-const postponePause = 32
+// paid: the callers have something else to do in between. In a crowd enough of them come back
+// now and then.
+func postponePause(concurrency int) int {
+	if concurrency >= crowd {
+		return 32
+	}
+	return 256
+}
 
 // While a caller reads the answer to a batch in flight, the open batch is postponed if
 // that is worth it (see [worthPostponing]): nobody has the right to write. It is written
@@ -124,7 +130,7 @@ func (q *Queue) judgePostponing(b *Batch) {
 	case p.since == 0:
 		q.pause = max(0, q.pause-1)
 	case !hasPaid(len(b.Items)-p.atAnswer, p.answered):
-		q.pause = postponePause
+		q.pause = postponePause(q.concurrency)
 	}
 }
 

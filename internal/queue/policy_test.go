@@ -86,6 +86,11 @@ func TestPostponing(t *testing.T) {
 	}
 }
 
+func TestPostponePause(t *testing.T) {
+	require.Equal(t, 256, postponePause(crowd-1))
+	require.Equal(t, 32, postponePause(crowd), "postponing pays again sooner")
+}
+
 func TestYieldingAgain(t *testing.T) {
 	require.True(t, worthYieldingAgain(crowd, true))
 	require.False(t, worthYieldingAgain(crowd-1, true))

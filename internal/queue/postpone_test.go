@@ -79,7 +79,7 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 	for _, step := range []string{"call", "answer", "write", "take"} {
 		m.do(step)
 	}
-	require.Equal(t, postponePause, m.q.pause)
+	require.Equal(t, postponePause(m.q.concurrency), m.q.pause)
 	m.q.open = &Batch{}
 	require.False(t, m.q.postponable())
 }

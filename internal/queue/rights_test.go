@@ -61,9 +61,9 @@ func TestYieldWithFew(t *testing.T) {
 		yields bool
 	}{
 		"postponing gathers them":               {func(*Queue) {}, false},
-		"it has not paid":                       {func(q *Queue) { q.pause, q.row = postponePause, burst }, true},
-		"it has not paid, in a burst":           {func(q *Queue) { q.pause, q.row = postponePause, burst-1 }, false},
-		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.row, q.head = postponePause, burst, nil }, false},
+		"it has not paid":                       {func(q *Queue) { q.pause, q.row = 1, burst }, true},
+		"it has not paid, in a burst":           {func(q *Queue) { q.pause, q.row = 1, burst-1 }, false},
+		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.row, q.head = 1, burst, nil }, false},
 		"the server is far away":                {func(q *Queue) { q.usual = postponeMost + 1 }, true},
 		"the loop reads":                        {func(q *Queue) { q.reading = readLoop }, true},
 		"no batch is to wait":                   {func(q *Queue) { q.postpones = false }, true},
