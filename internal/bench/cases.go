@@ -20,6 +20,7 @@ const (
 	idleConns   kind = "idle"     // memory of Callers connections that do nothing
 	waiting     kind = "waiting"  // memory of Callers that wait for an answer
 	handingOver kind = "handover" // Callers pairs: one pushes, the other waits in a blocking pop
+	leaving     kind = "leaving"  // Callers whose contexts end before the answer
 	limit       kind = "limit"    // redis-benchmark, instead of the clients
 )
 
@@ -37,9 +38,11 @@ type Case struct {
 	Procs    int           // GOMAXPROCS of the client; 0: as it comes
 	Cluster  bool
 	TLS      bool
-	Task     task // instead of SET and GET
-	OnlyFull bool // left out of -quick
-	OnlyOurs bool // a way of using this library, beside its plain one
+	Ends     ending // of contexts
+	Stalled  bool   // the server does not answer meanwhile
+	Task     task   // instead of SET and GET
+	OnlyFull bool   // left out of -quick
+	OnlyOurs bool   // a way of using this library, beside its plain one
 	Tag      string
 }
 
@@ -82,6 +85,7 @@ func allCases() []Case {
 		}
 	}
 	cases = append(cases, serviceCases()...)
+	cases = append(cases, leavingCases()...)
 	for _, n := range idleCounts {
 		cases = append(cases, Case{
 			ID: fmt.Sprintf("idle-%d", n), Text: fmt.Sprintf("%d idle connections", n),

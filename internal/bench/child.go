@@ -71,6 +71,8 @@ func (b *bed) measure() (values, error) {
 		return b.withClient(b.measurePhases)
 	case handingOver:
 		return b.withClient(b.measureHandOver)
+	case leaving:
+		return b.withClient(b.measureLeaving)
 	case openLoop:
 		return b.withClient(b.measureOpen)
 	default:

@@ -78,6 +78,13 @@ func targets() []target {
 		list = append(list, target{id, "p50 ÷ best peer", 1.00, false, beside(id, p50)},
 			target{id, "p99 ÷ best peer", 1.00, false, beside(id, p99)})
 	}
+	for _, c := range leavingCases() {
+		bound := 2000.0
+		if c.Ends == expired {
+			bound = 1000
+		}
+		list = append(list, target{c.ID, "p99.9, µs after the end", bound, false, figure(c.ID, p999)})
+	}
 	for _, rate := range rates {
 		id := fmt.Sprintf("rate-%dk", rate/1000)
 		list = append(list, target{id, "p99 ÷ best peer", 1.00, false, beside(id, p99)})
