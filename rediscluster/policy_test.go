@@ -7,8 +7,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 func TestPolicyAllowsReplicas(t *testing.T) {
@@ -60,4 +64,119 @@ func TestTimedRoundRobinSeed(t *testing.T) {
 	})
 	assert.NotPanics(t, func() { NewTimedRoundRobinSeed(0).Current() })
 	assert.Same(t, DefaultRoundRobinSeed(), DefaultRoundRobinSeed())
+}
+
+// hosts is a WeightProvider.
+type hosts map[string]uint32
+
+func (h hosts) GetWeightByHost(host string) (uint32, bool) {
+	w, ok := h[host]
+	return w, ok
+}
+
+func TestReplicaReads(t *testing.T) {
+	tb := sharedCluster(t)
+	_, master := owner(t, tb, "key")
+	slave := replica(t, tb, master)
+	c, rec := connect(t, tb.Addrs(), Opts{RoundRobinSeed: &FairRoundRobinSeed{}})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	awaitReplica(t, c, slave)
+	await(t, "replication", func() bool { return readBy(c, rec, slave, "key") == "value" })
+	read := func(policy ReplicaPolicyEnum, cmd string, args ...any) map[string]int {
+		rec.take()
+		for range 40 {
+			require.NoError(t, redis.AsError(redis.Sync{S: c.WithPolicy(policy)}.Do(cmd, args...)))
+		}
+		answers, replies := rec.take()
+		assert.Empty(t, replies)
+		return answers
+	}
+	assert.Equal(t, map[string]int{master.Addr(): 40}, read(MasterOnly, "GET", "key"))
+	assert.Equal(t, map[string]int{master.Addr(): 40}, read(PreferSlaves, "SET", "key", "value"))
+	assert.Equal(t, map[string]int{master.Addr(): 40}, read(PreferSlaves, "EVAL", "return 1", 1, "key"))
+	for policy, share := range map[ReplicaPolicyEnum]int{MasterAndSlaves: 20, PreferSlaves: 30} {
+		assert.InDelta(t, share, read(policy, "GET", "key")[slave.Addr()], 3, policy)
+	}
+	assert.InDelta(t, 30, read(ForcePreferSlaves, "EVAL", "return redis.call('GET', KEYS[1])", 1, "key")[slave.Addr()], 3)
+
+	// A script that writes is sent to the master when the replica refuses.
+	for range 8 {
+		res := redis.Sync{S: c.WithPolicy(ForcePreferSlaves)}.Do("EVAL", "return redis.call('SET', KEYS[1], 'x')", 1, "key")
+		assert.Equal(t, "OK", res)
+	}
+	got := redis.Sync{S: c.WithPolicy(PreferSlaves)}.SendMany([]redis.Request{redis.Req("STRLEN", "key"), redis.Req("SET", "key", "xy")})
+	assert.Equal(t, "OK", got[1])
+	_, err := redis.Sync{S: c.WithPolicy(PreferSlaves)}.SendTransaction([]redis.Request{redis.Req("SET", "key", "z")})
+	assert.NoError(t, err)
+	res := make(chan any, 1)
+	c.SendWithPolicy(MasterOnly, redis.Req("GET", "key"), redis.FuncFuture(func(r any, _ uint64) { res <- r }), 0)
+	assert.Equal(t, []byte("z"), <-res)
+}
+
+// readBy reads a key by replicas, and returns the value if it was this one that answered.
+func readBy(c *Cluster, rec *recorder, slave *testbed.Node, key string) string {
+	rec.take()
+	value, _ := redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", key).([]byte)
+	if answers, _ := rec.take(); answers[slave.Addr()] != 1 {
+		return ""
+	}
+	return string(value)
+}
+
+// awaitReplica waits until a replica is read from.
+func awaitReplica(t testing.TB, c *Cluster, n *testbed.Node) {
+	t.Helper()
+	await(t, "replica is read from", func() bool {
+		node := c.topology.Load().Find(n.Addr())
+		return node != nil && node.Replica && node.Readable()
+	})
+}
+
+// READONLY is sent whenever a connection to a replica is made again.
+func TestReplicaConnectionsAreReadOnly(t *testing.T) {
+	tb := sharedCluster(t)
+	_, master := owner(t, tb, "key")
+	slave := replica(t, tb, master)
+	c, rec := connect(t, tb.Addrs(), Opts{WeightProvider: hosts{master.Addr(): 0}})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	links := c.topology.Load().Find(slave.Addr()).Links
+	for range 3 {
+		await(t, "both connections", func() bool {
+			return links[0].Up() && links[1].Up()
+		})
+		before := rec.disconnects(slave.Addr())
+		slave.Do("CLIENT KILL", "TYPE", "normal")
+		await(t, "cut", func() bool { return rec.disconnects(slave.Addr()) >= before+2 })
+		awaitReplica(t, c, slave)
+		rec.take()
+		require.NoError(t, redis.AsError(redis.Sync{S: c.WithPolicy(MasterAndSlaves)}.Do("GET", "key")))
+		answers, replies := rec.take()
+		assert.Empty(t, replies, "a connection without READONLY would have been MOVED")
+		assert.Equal(t, map[string]int{slave.Addr(): 1}, answers)
+	}
+}
+
+func TestLatencyOrientedReads(t *testing.T) {
+	tb := sharedCluster(t)
+	_, master := owner(t, tb, "key")
+	slave := replica(t, tb, master)
+	c, rec := connect(t, tb.Addrs(), Opts{
+		LatencyOrientedRR: true,
+		CheckInterval:     100 * time.Millisecond,
+		HostOpts:          redisconn.Opts{IOTimeout: time.Second}, // a third of it is between two measurements
+	})
+	awaitReplica(t, c, slave)
+	await(t, "latencies", func() bool {
+		n := c.topology.Load().Find(slave.Addr())
+		return n.Latency() > 0 && n.Weight.Load() > 1
+	})
+	c.SetLatencyOrientedRR(false)
+	await(t, "even shares", func() bool { return c.topology.Load().Find(slave.Addr()).Weight.Load() == 1 })
+	c.SetForceMinLatencyReplica(true)
+	rec.take()
+	for range 20 {
+		require.NoError(t, redis.AsError(redis.Sync{S: c.WithPolicy(MasterAndSlaves)}.Do("GET", "key")))
+	}
+	_, replies := rec.take()
+	assert.Empty(t, replies)
 }
