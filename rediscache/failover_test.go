@@ -136,8 +136,39 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 	assert.Positive(t, c.Stats().Dropped.Lease)
 }
 
-// Nor where sentinels replace the master.
+// Nor where sentinels replace the master, by order.
 func TestNeverStaleWithSentinels(t *testing.T) {
+	neverStaleWithSentinels(t, false, func(g *testbed.Group) error {
+		promoted, err := g.Failover(testbed.Graceful)
+		if err != nil {
+			return err
+		}
+		return g.WaitSettled(promoted)
+	})
+}
+
+// Nor where they find it killed. What it had acknowledged alone is lost.
+func TestNeverStaleWhenSentinelsReplaceTheKilled(t *testing.T) {
+	neverStaleWithSentinels(t, true, func(g *testbed.Group) error {
+		victim, err := g.Master()
+		if err != nil {
+			return err
+		}
+		if err = victim.Kill(); err != nil {
+			return err
+		}
+		promoted, err := g.WaitPromoted(victim)
+		if err != nil {
+			return err
+		}
+		if err = victim.Restart(); err != nil {
+			return err
+		}
+		return g.WaitSettled(promoted)
+	})
+}
+
+func neverStaleWithSentinels(t *testing.T, loses bool, fault func(*testbed.Group) error) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
 	clientOf := func() *rediscluster.Cluster {
@@ -152,12 +183,11 @@ func TestNeverStaleWithSentinels(t *testing.T) {
 	c := cacheOf(t, clientOf(), all)
 	awaitLeases(t, c)
 	j := newJudge(c, clientOf(), 20)
-	j.runWhile(t, judgedReads(), func(int) error {
-		promoted, err := g.Failover(testbed.Graceful)
-		if err != nil {
-			return err
-		}
-		return g.WaitSettled(promoted)
-	})
+	j.loses = loses
+	reads := judgedReads()
+	if loses { // finding out takes the most of the time
+		reads /= 10
+	}
+	j.runWhile(t, reads, func(int) error { return fault(g) })
 	assert.Positive(t, c.Stats().Dropped.Lease)
 }
