@@ -30,10 +30,10 @@ type Pops struct {
 	// in which a connection can be made even under the race detector.
 	Patience time.Duration
 
-	// Cancelled counts the pops whose contexts ended before they had an element, Answered
-	// those that were answered, Late those of them whose contexts had ended, and Unknown
-	// those of unknown outcome.
-	Cancelled, Answered, Late, Unknown atomic.Int64
+	// Cancelled counts the pops whose contexts ended before they were answered, Delivered those
+	// that had an element, Late those of them whose contexts had ended, and Unknown those of
+	// unknown outcome.
+	Cancelled, Delivered, Late, Unknown atomic.Int64
 }
 
 const (
@@ -114,14 +114,16 @@ func (p popper) run(ctx context.Context) {
 		p.cancel.Store(&cancel)
 		pop := p.Queue.Pop(p.key, p.num)
 		res := p.pop(one)
-		switch answered, ended := redis.AsError(res) == nil, one.Err() != nil; {
-		case answered && ended:
-			p.Late.Add(1)
-			fallthrough
-		case answered:
-			p.Answered.Add(1)
-		case ended:
-			p.Cancelled.Add(1)
+		switch ended := one.Err() != nil; {
+		case redis.AsError(res) != nil:
+			if ended {
+				p.Cancelled.Add(1)
+			}
+		case res != nil:
+			p.Delivered.Add(1)
+			if ended {
+				p.Late.Add(1)
+			}
 		}
 		cancel()
 		pop.Resolve(res)

@@ -117,7 +117,7 @@ func TestT24PopsUnderFaults(t *testing.T) {
 			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
-				func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Answered.Load,
+				func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Delivered.Load,
 				func() bool { return pops.Unknown.Load() > 0 })
 			_, err := r.WaitConnected(patience)
 			require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestT24PopsInCluster(t *testing.T) {
 				lists++
 				return fault(r, pops.key(lists%pops.Lists))
 			}
-			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Answered.Load, always)
+			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Delivered.Load, always)
 			answers(t, r, patience)
 			judgeCluster(t, r)
 			judgePops(t, r.Witnesses, pops)
@@ -205,14 +205,14 @@ func TestT24PopsOfSentinels(t *testing.T) {
 			defer wg.Wait()
 			defer stop()
 			wg.Go(func() { pops.Run(ctx, 0) })
-			answered := func() {
-				before := pops.Answered.Load()
-				require.Eventually(t, func() bool { return pops.Answered.Load() > before+200 }, 30*time.Second, time.Millisecond)
+			delivered := func() {
+				before := pops.Delivered.Load()
+				require.Eventually(t, func() bool { return pops.Delivered.Load() > before+200 }, 30*time.Second, time.Millisecond)
 			}
 			old := group.Servers()[0]
-			answered()
+			delivered()
 			require.NoError(t, fault(r, old))
-			answered()
+			delivered()
 			stop()
 			wg.Wait()
 			_, moved := r.Left(old.Addr())
