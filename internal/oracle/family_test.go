@@ -25,7 +25,7 @@ func TestFamily(t *testing.T) {
 	}
 	own := NewFamily()
 	go parked(release)
-	require.Eventually(t, func() bool { return len(own.Left(0, about)) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(own.Left(0, about)) == 1 }, time.Minute, time.Millisecond)
 	other := NewFamily()
 	require.Empty(t, other.Left(0, about))
 	require.Len(t, own.Left(0, about), 1, "those that it has started do not leave with it")
