@@ -12,7 +12,7 @@ import (
 // been pending for half of the interval.
 const (
 	listenLeast = time.Millisecond
-	listenMost  = 5 * time.Millisecond
+	listenMost  = 1500 * time.Microsecond
 )
 
 // every is the present interval.

@@ -102,7 +102,7 @@ func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 func TestTurnsOfListening(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	for lately, every := range map[time.Duration]time.Duration{
-		0: listenLeast, listenLeast: 2 * listenLeast, time.Second: listenMost,
+		0: listenLeast, listenLeast * 5 / 8: listenLeast * 5 / 4, time.Second: listenMost,
 	} {
 		q.lately = lately
 		require.Equal(t, every, q.every())
