@@ -227,3 +227,13 @@ func TestStrayBehindAReply(t *testing.T) {
 		})
 	}
 }
+
+// A request that a future sends is not answered by what came behind the future's reply.
+func TestStrayBehindAReplyToAFuture(t *testing.T) {
+	conn := lone(t, straying(t, nil), redisconn.Opts{IOTimeout: time.Minute})
+	answer := make(chan any, 1)
+	conn.Send(redis.Req("LAST"), redis.FuncFuture(func(any, uint64) {
+		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) { answer <- res }), 0)
+	}), 0)
+	require.NotEqual(t, "STRAY", <-answer)
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -244,6 +245,9 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 		r.cur, r.retired = nil, b
 	default:
 		r.cur = r.s.p.queue.Retire(b, more)
+		if more && r.cur == nil && r.canIdle { // nothing is in flight that it may answer, but may be once fut is resolved
+			r.s.failCheck(peer.ErrUnsolicited)
+		}
 	}
 	if fut == nil {
 		return
