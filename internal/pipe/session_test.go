@@ -230,8 +230,11 @@ func TestDeafReaderIsTold(t *testing.T) {
 				c := newCaller()
 				c.deaf = true
 				ticket := c.enter(t, p)
-				require.True(t, ticket.Tells)
 				if len(c.given) == 0 { // the loop has come back just then
+					continue
+				}
+				if !ticket.Tells { // round trips were so slow that it listens at once
+					(<-c.given).Reader.PassRead()
 					continue
 				}
 				r := c.given
@@ -272,7 +275,9 @@ func TestDeafCallersAreTold(t *testing.T) {
 		r := <-reader.given
 		reader.given <- r // it keeps it
 		go r.Reader.ReadUntil(context.Background(), r.Last, true)
-		other.enter(t, p)
+		if ticket := other.enter(t, p); !ticket.Tells { // round trips were so slow that it listens at once
+			continue
+		}
 		<-other.told
 		s.Fail(redis.ErrIO.New("on purpose"))
 		p.Abandon(s, redis.ErrIO.New("unsent"))
