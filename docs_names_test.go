@@ -72,6 +72,31 @@ func TestDesignNames(t *testing.T) {
 	}
 }
 
+// TestCommentNames checks that the files that comments name are there.
+func TestCommentNames(t *testing.T) {
+	known := declared(t)
+	name := regexp.MustCompile(`//.*?\b([a-z_]+\.go)\b`)
+	found := 0
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		for _, m := range name.FindAllStringSubmatch(read(t, path), -1) {
+			found++
+			if !known[m[1]] {
+				t.Errorf("%s: there is no %s", path, m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 10 {
+		t.Errorf("only %d names", found)
+	}
+}
+
 // TestPageNames checks that what the documents for users name with its package, or with one of
 // the types that they name most, is there. That of other clients, in docs/migration.md, is left out.
 func TestPageNames(t *testing.T) {

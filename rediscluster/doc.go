@@ -118,7 +118,7 @@ package rediscluster
 // The links of a node that has left are closed when their requests are answered
 // (shutdown.go), 100 ms later at the earliest, so that callers who have read the old
 // snapshot can still send. Without a cluster they take nothing more (closeSoon): what is
-// not written is taken back (internal/pipe/stopwrites.go) and goes to the new master, and
+// not written is taken back (StopWrites of internal/pipe) and goes to the new master, and
 // so does what those callers send.
 //
 // A scan walks the masters, and keeps which slots it has covered (topology.Coverage). Each

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// echoRequest and echoReply have fixed sizes, so that tests can count bytes.
+// echoRequest is as long for each id of the same length, so that tests can count bytes.
 func echoRequest(id string) string { return "*2\r\n$4\r\nECHO\r\n" + ScriptedBulk(id) }
 
 type proxyClient struct {

@@ -27,7 +27,7 @@ type Opts struct {
 	MaxRequests, MaxBytes int
 	// Fenced has each batch end with a PING: see [Batch.Fence].
 	Fenced bool
-	// Postpones: batches may wait for more, see postpone.go.
+	// Postpones: batches may wait for more, see policy.go.
 	Postpones bool
 }
 
@@ -173,7 +173,7 @@ func (s State) String() string {
 // writer goroutine. A sender that lets others run first (yields) can lose the right to
 // one whose request fills the batch.
 //
-// Nobody has it while the open batch is postponed: see postpone.go.
+// Nobody has it while the open batch is postponed: see policy.go.
 //
 // The right to read goes to the oldest request that waits for its reply: its caller
 // reads, in its own goroutine, up to its own reply, and passes the right to the

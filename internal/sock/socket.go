@@ -25,7 +25,7 @@ type Socket struct {
 	Calls *timing.Callbacks
 
 	received atomic.Int64
-	// See readbuffer.go: the size of Dec's buffer, how many more reads have filled it than
+	// See FitReadBuffer: the size of Dec's buffer, how many more reads have filled it than
 	// have not, and whether the connection has been idle since.
 	size, filled int
 	idle         atomic.Bool

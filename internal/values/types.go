@@ -29,7 +29,7 @@ func indirect(t reflect.Type) reflect.Type {
 // endsInPointer reports whether a type has too many pointers.
 func endsInPointer(t reflect.Type) bool { return indirect(t).Kind() == reflect.Pointer }
 
-// isScalar reports whether setScalar knows the type.
+// isScalar reports whether readScalar knows the type.
 func isScalar(t reflect.Type) bool {
 	switch kind := t.Kind(); kind {
 	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
