@@ -20,8 +20,14 @@ import (
 
 func connectTo(t testing.TB, addr string) *redisconn.Connection {
 	t.Helper()
+	return connectBy(t, addr, 0)
+}
+
+// connectBy is connectTo with a protocol.
+func connectBy(t testing.TB, addr string, protocol int) *redisconn.Connection {
+	t.Helper()
 	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{
-		Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
+		Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
 	})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)

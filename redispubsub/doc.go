@@ -95,7 +95,7 @@ package redispubsub
 //   SPUBLISH, too.
 // - A slot may have two owners while it moves: the old one takes SPUBLISH until it has
 //   heard of the new one. So a sharded channel that moves stays subscribed on the node
-//   that it leaves (internal/wanted/handover.go). The gap ends when that node has unsubscribed it by
+//   that it leaves (internal/wanted/leaving.go). The gap ends when that node has unsubscribed it by
 //   itself, or refuses it, or its session has ended, and the new one has confirmed;
 //   messages that come before that from either are dropped. Our own unsubscription would
 //   prove nothing. A Subscribe that comes in between waits for both, too. A node that

@@ -94,7 +94,7 @@ func (t *topic) openGaps(reason inbox.Reason, err error) {
 		from = t.since
 	}
 	from = from.Add(-t.t.lag)
-	if unaware := time.Now().Add(-handoverMost); reason != inbox.ConnectionLost && t.t.lag > 0 && unaware.Before(from) {
+	if unaware := time.Now().Add(-leavingMost); reason != inbox.ConnectionLost && t.t.lag > 0 && unaware.Before(from) {
 		from = unaware
 	}
 	for _, m := range t.members {

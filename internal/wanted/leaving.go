@@ -14,12 +14,12 @@ import (
 // unsubscribes or refuses it, or the session with it ends. Until then the gap covers all
 // messages of either node.
 
-// handoverMost bounds how long two nodes may both accept the messages of a topic: how long
+// leavingMost bounds how long two nodes may both accept the messages of a topic: how long
 // an old node that still answers may keep a gap open, and how much earlier than the news of
 // the new node a gap begins. A master learns of a slot's new owner within milliseconds, or
 // when its broken link is up again. One that has not learned of it by then is cut off from
 // the others, or is no node of a cluster, as behind sentinels.
-const handoverMost = 2 * time.Second
+const leavingMost = 2 * time.Second
 
 // beginLeaving begins to wait until the old node of a topic that has moved gives it up, if
 // that node may still accept messages for it. A node that has answered MOVED does not accept
@@ -29,7 +29,7 @@ func (t *topic) beginLeaving(why inbox.Reason) {
 	if t.key.Kind != pubsub.Sharded || !t.live && t.asked == nil || t.givenUp && why == inbox.Failover {
 		return
 	}
-	t.leaving = time.Now().Add(handoverMost)
+	t.leaving = time.Now().Add(leavingMost)
 	t.t.leaving[t.key] = append(t.t.leaving[t.key], t)
 	inbox.Signal(t.t.toPlace) // so that the bound is kept
 }
@@ -60,7 +60,7 @@ func (t *Table) stopLeaving(k key) {
 	}
 }
 
-// leaveOverdue ends the waits that have lasted handoverMost. It returns how long the next
+// leaveOverdue ends the waits that have lasted leavingMost. It returns how long the next
 // one still lasts, or wait if that is shorter.
 func (t *Table) leaveOverdue(now time.Time, wait time.Duration) time.Duration {
 	for _, topics := range t.leaving {

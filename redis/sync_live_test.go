@@ -1,16 +1,67 @@
-package redisconn_test
+package redis_test
 
 import (
-	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
+
+func TestDoInto(t *testing.T) {
+	s := testbed.NewServer(t)
+	for _, protocol := range []int{2, 3} {
+		conn := connectBy(t, s.Addr(), protocol)
+		sync := redis.Sync{S: conn}
+		for _, size := range []int{0, 1, 100, 32<<10 - 2, 32 << 10, 1 << 20} {
+			value := strings.Repeat("x", size)
+			require.NoError(t, redis.AsError(sync.Do("SET", "key", value)))
+			var text string
+			require.NoError(t, sync.DoInto(&text, "GET", "key"))
+			require.Equal(t, value, text)
+			body := make([]byte, 3, 100<<10)
+			require.NoError(t, sync.DoInto(&body, "GET", "key"))
+			require.Equal(t, value, string(body))
+		}
+
+		require.NoError(t, redis.AsError(sync.Do("SET", "number", "-42")))
+		var number int64
+		require.NoError(t, sync.DoInto(&number, "GET", "number"))
+		require.EqualValues(t, -42, number)
+		require.NoError(t, sync.DoInto(&number, "INCR", "number"))
+		require.EqualValues(t, -41, number)
+		var float float64
+		require.NoError(t, sync.DoInto(&float, "INCRBYFLOAT", "number", 0.5))
+		require.EqualValues(t, -40.5, float)
+		var truth bool
+		require.NoError(t, sync.DoInto(&truth, "EXISTS", "number"))
+		require.True(t, truth)
+
+		err := sync.DoInto(&number, "GET", "key")
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrResponseUnexpected), "%v", err)
+		require.EqualValues(t, -41, number)
+		err = sync.DoInto(&number, "GET", "missing")
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrResponseNil), "%v", err)
+		err = sync.DoInto(&number, "LPUSH", "number", 1)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrResult), "%v", err)
+		require.Error(t, sync.DoInto(number, "GET", "number"))
+
+		require.NoError(t, redis.AsError(sync.Do("DEL", "hash", "list")))
+		require.NoError(t, redis.AsError(sync.Do("HSET", "hash", "a", 1, "b", 2)))
+		var hash map[string]int64
+		require.NoError(t, sync.DoInto(&hash, "HGETALL", "hash"))
+		require.Equal(t, map[string]int64{"a": 1, "b": 2}, hash)
+		require.NoError(t, redis.AsError(sync.Do("RPUSH", "list", 3, 1, 2)))
+		var list []int64
+		require.NoError(t, sync.DoInto(&list, "LRANGE", "list", 0, -1))
+		require.Equal(t, []int64{3, 1, 2}, list)
+		require.Error(t, sync.DoInto(&list, "LRANGE", "key", 0, -1))
+		require.Equal(t, []int64{3, 1, 2}, list)
+	}
+}
 
 // What a server answers in either protocol is read into the same types.
 func TestShapes(t *testing.T) {
@@ -20,7 +71,7 @@ func TestShapes(t *testing.T) {
 		Note *string       `redis:"note"`
 	}
 	s := testbed.NewServer(t)
-	setup := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})}
+	setup := redis.Sync{S: connectTo(t, s.Addr())}
 	want := visit{Page: "home", Took: 7 * time.Millisecond}
 	board := []redis.Scored[string]{{Member: "a", Score: 1.5}, {Member: "b", Score: 2}}
 	entries := []redis.Entry[visit]{{ID: "1-0", Value: want}}
@@ -33,7 +84,7 @@ func TestShapes(t *testing.T) {
 		require.NoError(t, redis.AsError(res))
 	}
 	for _, protocol := range []int{2, 3} {
-		conn := connect(t, s.Addr(), redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}})
+		conn := connectBy(t, s.Addr(), protocol)
 		answers(t, conn, want, "HGETALL", "hash")
 		answers(t, conn, want, "HMGET", redis.Args("hash", redis.FieldNames[visit]())...)
 		answers(t, conn, (*visit)(nil), "HGETALL", "none")
@@ -67,27 +118,4 @@ func answers[T any](t *testing.T, s redis.Sender, want T, cmd string, args ...an
 	var got T
 	require.NoError(t, redis.Sync{S: s}.DoInto(&got, cmd, args...), cmd)
 	require.Equal(t, want, got, cmd)
-}
-
-// A loop that is left leaves nothing behind, and the keys are not held in memory.
-func TestIteratorLeavesNothing(t *testing.T) {
-	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	const n = 20000
-	require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("EVAL",
-		"for i = 1, tonumber(ARGV[1]) do redis.call('SET', KEYS[1] .. i, i) end", 1, "key:", n)))
-	goroutines := runtime.NumGoroutine()
-	for range 100 {
-		for _, err := range redis.Keys(t.Context(), conn, redis.ScanOpts{}) {
-			require.NoError(t, err)
-			break
-		}
-	}
-	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
-	seen := map[string]struct{}{}
-	for key, err := range redis.Keys(t.Context(), conn, redis.ScanOpts{Match: "key:*", Count: 1000}) {
-		require.NoError(t, err)
-		seen[key] = struct{}{}
-	}
-	require.Len(t, seen, n)
 }

@@ -1,0 +1,326 @@
+package virtualtime
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// move has a channel on an old node, and a new one that the topology may name.
+type move struct {
+	*testing.T
+	old, new *owner
+	moved    time.Time // when the channel began to move
+	nodes    *movingNodes
+	s        *redispubsub.Subscriber
+	sub      *redispubsub.Subscription
+}
+
+func eachMove(t *testing.T, test func(m *move)) {
+	eachProtocol(t, func(t *testing.T, protocol int) { test(newMove(t, protocol, time.Hour)) })
+}
+
+func newMove(t *testing.T, protocol int, timeout time.Duration) *move {
+	m := &move{T: t, old: newOwner(t, protocol, timeout), new: newOwner(t, protocol, timeout)}
+	m.nodes = newMovingNodes(m.old, m.new)
+	m.s = newMovingSubscriber(t, m.nodes)
+	m.sub = m.s.NewSubscription(redispubsub.SubscriptionOpts{})
+	return m
+}
+
+// socket returns the state of the socket to a node: none if there is none.
+func (m *move) socket(of *owner) redispubsub.SocketStats {
+	synctest.Wait()
+	for _, socket := range m.s.Stats().Sockets {
+		if socket.Addr == of.conn.Addr() {
+			return socket
+		}
+	}
+	return redispubsub.SocketStats{}
+}
+
+// sockets returns how many there are.
+func (m *move) sockets() int {
+	synctest.Wait()
+	return len(m.s.Stats().Sockets)
+}
+
+// subscribe asks for the channel, and returns where the result will be.
+func (m *move) subscribe() chan error {
+	done := make(chan error, 1)
+	go func() { done <- m.sub.Subscribe(m.Context(), redispubsub.Sharded("a")) }()
+	return done
+}
+
+// move has the topology name the new node, after the old one has delivered a message.
+func (m *move) move() {
+	m.Helper()
+	done := m.subscribe()
+	m.old.takes()
+	require.NoError(m, <-done)
+	m.old.publishes("1")
+	assert.Equal(m, "1", payload(m, m.sub))
+	m.moved = time.Now()
+	m.nodes.change(m.new, m.old)
+	gap := take(m, m.sub).(redispubsub.Gap)
+	assert.True(m, gap.Open())
+	assert.Equal(m, redispubsub.SlotMoved, gap.Reason)
+}
+
+// missed has a node send a message that nobody gets, since the gap is open.
+func (m *move) missed(by *owner) {
+	m.Helper()
+	before := m.socket(by).Messages
+	by.publishes("missed")
+	assert.Equal(m, before+1, m.socket(by).Messages)
+	assert.Equal(m, 1, m.s.Stats().OpenGaps)
+}
+
+// restored waits for the end of the gap, and for a message of the node that has the
+// channel then.
+func (m *move) restored(by *owner, began time.Time) {
+	m.Helper()
+	gap, ok := take(m, m.sub).(redispubsub.Gap)
+	require.True(m, ok)
+	assert.False(m, gap.To.Before(began), "it ends with the last of both")
+	by.publishes("2")
+	assert.Equal(m, "2", payload(m, m.sub))
+}
+
+// The new owner of a slot may take messages before the old one knows, which takes them,
+// too: the gap is open until both have said who has the channel, in whichever order.
+func TestGapWhileASlotHasTwoOwners(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.takes()
+		m.missed(m.new)
+		m.missed(m.old)
+		began := time.Now()
+		m.old.givesUp()
+		m.restored(m.new, began)
+		assert.Equal(m, 1, m.sockets())
+		for _, r := range m.old.server.Requests() {
+			assert.NotEqual(m, "SUNSUBSCRIBE", r.Cmd)
+		}
+	})
+}
+
+func TestTheOldOwnerGivesUpFirst(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.expects("SSUBSCRIBE")
+		m.old.givesUp()
+		assert.Equal(m, 1, m.sockets())
+		assert.Equal(m, 1, m.s.Stats().OpenGaps)
+		began := time.Now()
+		m.new.answer(m.new.push("ssubscribe", ":1\r\n"))
+		m.restored(m.new, began)
+	})
+}
+
+// An old owner that can't be asked any more is not waited for.
+func TestTheOldOwnerIsLost(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.takes()
+		m.missed(m.new)
+		began := time.Now()
+		m.old.last.Reset()
+		m.restored(m.new, began)
+	})
+}
+
+// kept is how long an old owner is waited for that answers, and keeps the channel.
+const kept = 2 * time.Second
+
+// Nor is one for ever that answers, and keeps the channel.
+func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.takes()
+		m.missed(m.new)
+		m.restored(m.new, m.moved.Add(kept))
+		assert.Equal(m, kept, time.Since(m.moved))
+		m.old.expects("SUNSUBSCRIBE")
+	})
+}
+
+// A slot that comes back is waited for where it was meanwhile.
+func TestAMoveBack(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.takes()
+		m.missed(m.new)
+		m.nodes.change(m.old, m.new)
+		m.old.takes() // once more, since what is on its way is older
+		m.missed(m.old)
+		began := time.Now()
+		m.new.givesUp()
+		m.restored(m.old, began)
+	})
+}
+
+// A slot that comes back brings nothing that its node sent before: it would come behind what
+// the other node has sent meanwhile.
+func TestAReturnBringsNothingOld(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.takes()
+		m.nodes.change(m.old, m.new)
+		m.old.expects("SSUBSCRIBE")
+		m.missed(m.old)
+		began := time.Now()
+		m.old.answer(m.old.push("ssubscribe", ":1\r\n"))
+		m.new.last.Reset()
+		m.restored(m.old, began)
+	})
+}
+
+// Who unsubscribes waits for none of it.
+func TestUnsubscribeWhileASlotHasTwoOwners(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.new.takes()
+		m.missed(m.new)
+		done := make(chan error, 1)
+		go func() { done <- m.sub.Unsubscribe(m.Context(), redispubsub.Sharded("a")) }()
+		for _, o := range []*owner{m.new, m.old} {
+			o.expects("SUNSUBSCRIBE")
+			o.answer(o.push("sunsubscribe", ":0\r\n"))
+		}
+		require.NoError(m, <-done)
+		assert.Zero(m, m.sockets())
+		assert.Zero(m, m.s.Stats().OpenGaps)
+	})
+}
+
+// Subscribe waits for an answer that the old owner has not given yet, and then for what
+// that one says.
+func TestSubscribeWhileASlotMoves(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  func(o *owner) string
+		givesUp bool
+	}{
+		"it has the channel": {func(o *owner) string { return o.push("ssubscribe", ":1\r\n") }, true},
+		"it has lost it":     {func(o *owner) string { return "-MOVED 15495 " + o.server.Addr() + "\r\n" }, false},
+		"it refuses it":      {func(*owner) string { return "-NOPERM no\r\n" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachMove(t, func(m *move) {
+				done := m.subscribe()
+				m.old.expects("SSUBSCRIBE")
+				m.moved = time.Now()
+				m.nodes.change(m.new, m.old)
+				m.new.takes()
+				assert.Equal(m, 1, m.socket(m.new).Live)
+				require.Empty(m, done)
+				m.old.answer(c.answer(m.old))
+				if c.givesUp {
+					m.old.publishes("missed")
+					assert.EqualValues(m, 1, m.socket(m.old).Messages)
+					require.Empty(m, done)
+					m.old.givesUp()
+				}
+				require.NoError(m, <-done)
+				m.new.publishes("2")
+				assert.Equal(m, "2", payload(m, m.sub))
+			})
+		})
+	}
+}
+
+// spread is how long the news of a new owner may take to reach all nodes.
+const spread = 100 * time.Millisecond
+
+// Until all nodes know the new owner they pass on messages to the old one, so the new one
+// is not asked before: the gap has to last as long.
+func TestTheNewOwnerIsAskedWhenAllKnowIt(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.old.givesUp()
+		m.new.expects("SSUBSCRIBE")
+		assert.Equal(m, spread, time.Since(m.moved))
+		m.new.answer(m.new.push("ssubscribe", ":1\r\n"))
+		m.restored(m.new, m.moved.Add(spread))
+	})
+}
+
+func (m *move) reloads() int {
+	m.nodes.mu.Lock()
+	defer m.nodes.mu.Unlock()
+	return m.nodes.reloads
+}
+
+// The node that confirms may have become a replica meanwhile, which confirms, too: the nodes
+// are found out once more.
+func TestTheNodesAreFoundOutOnceMore(t *testing.T) {
+	eachMove(t, func(m *move) {
+		m.move()
+		m.old.givesUp()
+		m.new.expects("SSUBSCRIBE")
+		before := m.reloads()
+		m.new.answer(m.new.push("ssubscribe", ":1\r\n"))
+		m.restored(m.new, m.moved)
+		assert.Greater(m, m.reloads(), before)
+	})
+}
+
+// The same goes for a channel that nobody has subscribed before.
+func TestSubscribeAfterASlotHasMoved(t *testing.T) {
+	eachMove(t, func(m *move) {
+		moved := time.Now()
+		m.nodes.change(m.new, m.old)
+		done := m.subscribe()
+		m.new.expects("SSUBSCRIBE")
+		assert.Equal(m, spread, time.Since(moved))
+		m.new.answer(m.new.push("ssubscribe", ":1\r\n"))
+		require.NoError(m, <-done)
+	})
+}
+
+// The new owner may have taken messages while the old one, which did not know, was still
+// heard of.
+func TestAGapBeginsBeforeTheNewsOfAnotherOwner(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, protocol int) {
+		m := newMove(t, protocol, time.Second)
+		done := m.subscribe()
+		m.old.takes()
+		require.NoError(t, <-done)
+		subscribed := time.Now()
+		time.Sleep(time.Second) // heartbeats are answered
+		assert.True(t, m.socket(m.old).Confirmed.After(subscribed))
+		m.nodes.change(m.new, m.old)
+		gap := take(t, m.sub).(redispubsub.Gap)
+		assert.Equal(t, redispubsub.SlotMoved, gap.Reason)
+		assert.False(t, gap.From.After(subscribed), "it begins %v later", gap.From.Sub(subscribed))
+	})
+}
+
+// A channel that is wanted again before it was unsubscribed was given up by its user, not by
+// the server: it is not asked for more often than that.
+func TestSubscribeWhileUnsubscribing(t *testing.T) {
+	eachMove(t, func(m *move) {
+		done := m.subscribe()
+		m.old.takes()
+		require.NoError(m, <-done)
+		m.sub.Close()
+		m.old.expects("SUNSUBSCRIBE")
+		m.sub = m.s.NewSubscription(redispubsub.SubscriptionOpts{})
+		done = m.subscribe()
+		synctest.Wait()
+		require.Len(m, m.sub.Topics(), 1)
+		m.old.answer(m.old.push("sunsubscribe", ":0\r\n"))
+		m.old.takes()
+		select {
+		case err := <-done:
+			require.NoError(m, err)
+		case cmd := <-m.old.asked:
+			require.Fail(m, cmd+" once more")
+		}
+	})
+}
