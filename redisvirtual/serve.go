@@ -50,7 +50,7 @@ func (c *conn) idle(sent, left int, later bool) bool {
 // serveLocked notes whether serve is the writer, which has input of its own then.
 func (c *conn) serveLocked(serving bool) {
 	c.serving = serving
-	c.stream.Owe(serving)
+	c.stream.Serving(serving)
 }
 
 // passOn writes what has come meanwhile to the socket, until Write does.

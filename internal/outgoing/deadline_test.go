@@ -30,11 +30,11 @@ func TestDeadlineWhileReading(t *testing.T) {
 // What the client has written may run, though the writer is yet to send it.
 func TestDeadlineBeforeSent(t *testing.T) {
 	s := stream()
-	s.Owe(true)
+	s.Serving(true)
 	require.NoError(t, s.SetReadDeadline(time.Unix(1, 0)))
 	_, err := s.Read(make([]byte, 1))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	s.Owe(false)
+	s.Serving(false)
 	_, err = s.Read(make([]byte, 1))
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 }

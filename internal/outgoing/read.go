@@ -13,7 +13,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	for {
 		if s.own == nil && !s.closed.Load() && s.passedLocked(s.readBy) {
-			sent := s.unresolved > 0 || s.owing || s.ran
+			sent := s.unresolved > 0 || s.serving || s.ran
 			s.mu.Unlock()
 			return 0, expired{sent: sent}
 		}

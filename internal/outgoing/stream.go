@@ -30,13 +30,13 @@ type Stream struct {
 	settling   chan struct{}
 	failed     *errorx.Error // there is a reply that does not come
 	// ran: of what was written since all was read, something was answered or may have run.
-	ran    bool
-	owing  bool        // the writer has requests of the client's that it is yet to send
-	ended  bool        // behind the replies is the end
-	closed atomic.Bool // set under mu
-	own    net.Conn    // what is read behind the replies
-	ctx    context.Context
-	cancel context.CancelFunc
+	ran     bool
+	serving bool        // the writer has requests of the client's that it is yet to send
+	ended   bool        // behind the replies is the end
+	closed  atomic.Bool // set under mu
+	own     net.Conn    // what is read behind the replies
+	ctx     context.Context
+	cancel  context.CancelFunc
 
 	readers         int // that wait for wake
 	wake            chan struct{}
@@ -99,17 +99,17 @@ func (s *Stream) Writable() (wanted bool, err error) {
 	case s.failed != nil && s.unresolved == 0:
 		err = s.failureLocked()
 	case s.passedLocked(s.writeBy):
-		err = expired{sent: s.unresolved > 0 || s.owing || s.head != nil && s.ran}
+		err = expired{sent: s.unresolved > 0 || s.serving || s.head != nil && s.ran}
 	}
 	return s.failed == nil, err
 }
 
-// Owe notes whether the writer has requests that the client has written, and is yet to send them:
+// Serving notes whether the writer has requests that the client has written, and is yet to send them:
 // at a deadline the client can't know that they did not run.
-func (s *Stream) Owe(requests bool) {
+func (s *Stream) Serving(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owing = requests
+	s.serving = yes
 }
 
 // Answer has the client read a reply that no server gives.
