@@ -77,7 +77,8 @@ func (c *conn) SetDeadline(t time.Time) error { return c.stream.SetDeadline(t) }
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.stream.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn. A Write waits only for room in a full queue.
+// SetWriteDeadline implements net.Conn. A Write waits for room in a full queue, and for a socket of
+// the client's own. Behind a deadline that passes meanwhile the connection is closed.
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.stream.SetWriteDeadline(t) }
 
 // LocalAddr implements net.Conn: it is that of the socket.

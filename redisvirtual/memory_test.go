@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/internal/incoming"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // A connection that has answered a request under a deadline, and waits for the next, takes at most 1 KiB,
@@ -49,4 +53,32 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// What waits behind a request that blocks is bounded, as is a transaction.
+func TestInputBounded(t *testing.T) {
+	shared := connect(t, server.Addr(), defaults)
+	c := Conn(shared).(*conn)
+	defer func() { _ = c.Close() }()
+	_, err := c.Write([]byte(words("BLPOP", "bounded", "0")))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return used(shared) == 1 }, 20*time.Second, time.Millisecond)
+	c.mu.Lock()
+	c.in = make([]byte, incoming.Most)
+	c.mu.Unlock()
+	_, err = c.Write([]byte(words("PING")))
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "%v", err)
+	require.Eventually(t, func() bool { return used(shared) == 0 }, 20*time.Second, time.Millisecond)
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorIs(t, err, net.ErrClosed)
+}
+
+func TestTransactionBounded(t *testing.T) {
+	v := virtual(t)
+	v.say(words("MULTI"))
+	v.hear(frames.OK)
+	v.Conn.(*conn).tx.buf = make([]byte, incoming.Most)
+	v.say(words("PING") + words("EXEC"))
+	v.hear("-ERR The transaction is larger than a server accepts\r\n")
+	require.Contains(t, v.frame(), "-EXECABORT ")
 }

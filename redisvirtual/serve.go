@@ -1,5 +1,7 @@
 package redisvirtual
 
+import "github.com/joomcode/redispipe/redis"
+
 // serve is the goroutine that deals, one after the other, with what takes time or must not
 // overtake anything: what blocks, sessions, sockets of one's own. Write starts it, and is not the
 // writer any more. It ends when nothing of that kind is left, and with the connection. If a socket
@@ -53,7 +55,8 @@ func (c *conn) serveLocked(serving bool) {
 	c.stream.Serving(serving)
 }
 
-// passOn writes what has come meanwhile to the socket, until Write does.
+// passOn writes what has come meanwhile to the socket, until Write does. Where that fails the socket
+// is closed, since nobody knows how much of it the server has.
 func (c *conn) passOn(sent int) {
 	for {
 		c.mu.Lock()
@@ -65,6 +68,9 @@ func (c *conn) passOn(sent int) {
 			return
 		}
 		c.mu.Unlock()
-		_, _ = c.own.Write(out) // who reads is told
+		if _, err := c.own.Write(out); err != nil {
+			c.broken(redis.ErrIO.Wrap(err, "writing"))
+			_ = c.own.Close()
+		}
 	}
 }

@@ -2,6 +2,8 @@ package redisvirtual
 
 import (
 	"io"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,4 +61,59 @@ func TestCloseWhileSocketIsMade(t *testing.T) {
 	<-named
 	require.NoError(t, v.Close())
 	<-written
+}
+
+// A Write that waits for a socket of the client's own, or for what is to be answered before, fails at
+// its deadline, also one that is set meanwhile.
+func TestDeadlineWhileSocketIsMade(t *testing.T) {
+	waits := words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x")
+	for _, say := range []string{waits, words("HANG") + waits} {
+		for _, when := range []time.Duration{0, time.Millisecond} {
+			v := over(t, connect(t, silentAbout(t, make(chan struct{}, 1)), redisconn.Opts{}))
+			written := make(chan error)
+			if when > 0 {
+				require.NoError(t, v.SetWriteDeadline(time.Now().Add(when)))
+			}
+			go func() {
+				_, err := v.Write([]byte(say))
+				written <- err
+			}()
+			if when == 0 {
+				time.Sleep(time.Millisecond) // normally Write waits then
+				require.NoError(t, v.SetWriteDeadline(time.Unix(1, 0)))
+			}
+			err := <-written
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.Equal(t, say == waits, retried(err), "what hangs may have run")
+		}
+	}
+}
+
+// Behind a part of a request the server gets nothing else.
+func TestSocketTakesPart(t *testing.T) {
+	begun, full := make(chan struct{}), make(chan struct{})
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		if r.Cmd == "MONITOR" {
+			close(begun)
+			<-full
+			return nil
+		}
+		_, err := io.WriteString(c, "+OK\r\n")
+		return err
+	}})
+	v := over(t, connect(t, server.Addr(), redisconn.Opts{}))
+	defer close(full)
+	written := make(chan error)
+	go func() {
+		_, err := v.Write([]byte(words("MONITOR") + words("SET", "part", strings.Repeat("x", 64<<20))))
+		written <- err
+	}()
+	<-begun
+	require.NoError(t, v.SetWriteDeadline(time.Unix(1, 0)))
+	err := <-written
+	require.Error(t, err)
+	require.False(t, retried(err), "the first has run")
+	_ = v.SetWriteDeadline(time.Time{})
+	_, err = v.Write([]byte(words("SET", "part", "y")))
+	require.Error(t, err)
 }

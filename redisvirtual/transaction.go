@@ -42,7 +42,8 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 	if name == "EXEC" {
 		return c.exec()
 	}
-	if c.mayQueue(name, r) {
+	queues := c.mayQueue(name, r)
+	if queues && len(tx.buf)+len(r.Buf) <= incoming.Most {
 		tx.buf = append(tx.buf, r.Buf...)
 		tx.ends = append(tx.ends, len(tx.buf))
 		return true
@@ -65,7 +66,11 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 		return true
 	}
 	tx.refused = true
-	c.answer(frames.AppendError(nil, "ERR Command not allowed inside a transaction"))
+	why := "ERR Command not allowed inside a transaction"
+	if queues {
+		why = "ERR The transaction is larger than a server accepts"
+	}
+	c.answer(frames.AppendError(nil, why))
 	return true
 }
 

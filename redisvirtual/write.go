@@ -3,6 +3,7 @@ package redisvirtual
 import (
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/incoming"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Write implements net.Conn. Requests that are complete go out together.
@@ -18,6 +19,10 @@ func (c *conn) Write(p []byte) (int, error) {
 	case err != nil:
 		c.mu.Unlock()
 		return 0, err
+	case c.serving && len(c.in)+len(p) > incoming.Most:
+		c.mu.Unlock()
+		_ = c.Close() // as a server does
+		return 0, redis.ErrIO.New("%d bytes wait behind a request that takes its time", incoming.Most)
 	case c.serving:
 		c.in = append(c.in, p...)
 		c.mu.Unlock()
@@ -41,7 +46,12 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	switch serves := c.keep(rest, later); {
 	case serves && c.leaving:
-		c.serve()
+		if err := c.stream.Await(c.serve); err != nil {
+			return 0, err
+		}
+		if c.sendFailed != nil {
+			return 0, c.sendFailed
+		}
 	case serves:
 		go c.serve()
 	}

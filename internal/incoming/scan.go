@@ -7,11 +7,12 @@ import (
 
 // Bounds of what a client writes, which are those of Redis.
 const (
+	// Most bounds what a client has written and is not sent: client-query-buffer-limit.
+	Most = 1 << 30
+
 	lineMost  = 64 << 10  // PROTO_INLINE_MAX_SIZE
 	bulkMost  = 512 << 20 // proto-max-bulk-len
 	wordsMost = math.MaxInt32
-	// inputMost bounds a request that is not complete: client-query-buffer-limit.
-	inputMost = 1 << 30
 )
 
 // Scan finds the requests in what a client writes. It keeps how far it has come, so that one which
@@ -52,7 +53,7 @@ func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	}
 	end, empty, p := s.array(buf)
 	switch {
-	case p == NoProblem && end == 0 && len(buf) > inputMost:
+	case p == NoProblem && end == 0 && len(buf) > Most:
 		p = longInput
 	case end > 0 && !empty:
 		request = buf[:end:end]

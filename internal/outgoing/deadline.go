@@ -12,7 +12,7 @@ func (s *Stream) SetDeadline(t time.Time) error { return s.setDeadline(t, true, 
 // SetReadDeadline is that of net.Conn.
 func (s *Stream) SetReadDeadline(t time.Time) error { return s.setDeadline(t, true, false) }
 
-// SetWriteDeadline is that of net.Conn, for [Flight.Send].
+// SetWriteDeadline is that of net.Conn, for [Stream.Await] and [Flight.Send].
 func (s *Stream) SetWriteDeadline(t time.Time) error { return s.setDeadline(t, false, true) }
 
 func (s *Stream) setDeadline(t time.Time, read, write bool) (err error) {
@@ -24,6 +24,7 @@ func (s *Stream) setDeadline(t time.Time, read, write bool) (err error) {
 	}
 	if write {
 		s.writeBy = t
+		s.boundLocked()
 	}
 	switch {
 	case s.closed.Load():
@@ -72,4 +73,51 @@ func (s *Stream) passedLocked(deadline time.Time) bool {
 		return false
 	}
 	return !time.Now().Before(deadline)
+}
+
+// Await calls wait, which Close ends, for a Write. If the write deadline passes meanwhile, it closes
+// the stream: nobody knows how much of that Write was sent.
+func (s *Stream) Await(wait func()) error {
+	s.await(wait)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late {
+		return expired{sent: s.ran || s.own != nil || s.unresolved > 0}
+	}
+	return nil
+}
+
+func (s *Stream) await(wait func()) {
+	s.mu.Lock()
+	s.waits++
+	s.boundLocked()
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waits--
+		s.boundLocked()
+	}()
+	wait()
+}
+
+// boundLocked has the write deadline bound what waits.
+func (s *Stream) boundLocked() {
+	if s.overdue != nil {
+		s.overdue.Stop()
+		s.overdue = nil
+	}
+	if s.waits > 0 && !s.writeBy.IsZero() {
+		s.overdue = time.AfterFunc(time.Until(s.writeBy), s.passed)
+	}
+}
+
+// passed is called at a write deadline, in a goroutine that ends with it.
+func (s *Stream) passed() {
+	s.mu.Lock()
+	if s.waits == 0 || s.writeBy.IsZero() || time.Now().Before(s.writeBy) { // it has moved
+		s.mu.Unlock()
+		return
+	}
+	_ = s.closeAndUnlock(true)
 }

@@ -1,7 +1,6 @@
 package outgoing
 
 import (
-	"context"
 	"net"
 
 	"github.com/joomcode/errorx"
@@ -45,7 +44,7 @@ func (f *Flight) Send(from uint64, last bool, send func()) error {
 	for {
 		send()
 		s.mu.Lock()
-		room, by := f.room, s.writeBy
+		room := f.room
 		f.room = nil
 		if room == nil && last {
 			f.sentLocked()
@@ -54,14 +53,10 @@ func (f *Flight) Send(from uint64, last bool, send func()) error {
 		if room == nil {
 			return nil
 		}
-		ctx, cancel := s.Context(), context.CancelFunc(func() {})
-		if !by.IsZero() {
-			ctx, cancel = context.WithDeadline(ctx, by)
-		}
-		err := room.AwaitCapacity(ctx)
-		cancel()
+		var err error
+		s.await(func() { err = room.AwaitCapacity(s.Context()) })
 		if err != nil {
-			err = f.overdue()
+			err = f.closed()
 			f.End(0, nil)
 			return err
 		}
@@ -85,19 +80,15 @@ func (f *Flight) sentLocked() {
 	}
 }
 
-// overdue ends the stream of a client for whose Write there was no room in time: nobody knows how
-// much of that was sent.
-func (f *Flight) overdue() error {
+// closed returns why the stream was closed, while a Write waited for room.
+func (f *Flight) closed() error {
 	s := f.to
 	s.mu.Lock()
-	closed := s.closed.Load()
-	sent := s.ran || s.unresolved > len(f.replies)-int(f.from)
-	s.mu.Unlock()
-	if closed {
+	defer s.mu.Unlock()
+	if !s.late {
 		return net.ErrClosed
 	}
-	_ = s.Close()
-	return expired{sent: sent}
+	return expired{sent: s.ran || s.unresolved > len(f.replies)-int(f.from)}
 }
 
 // awaitsRoom reports whether a request that was refused is to be sent again: not one that was sent

@@ -42,7 +42,10 @@ type Stream struct {
 	wake            chan struct{}
 	readBy, writeBy time.Time
 	alarm           *time.Timer
-	alarmed         time.Time // when alarm rings, zero if it is not set
+	alarmed         time.Time   // when alarm rings, zero if it is not set
+	waits           int         // calls of await under way
+	overdue         *time.Timer // closes the stream at writeBy, nil if nothing waits or there is no deadline
+	late            bool        // it has
 }
 
 // Init begins a stream.
@@ -51,10 +54,15 @@ func (s *Stream) Init(terms *Terms) { s.terms, s.wake = terms, make(chan struct{
 // Close ends who reads, and what waits for the writer, with the socket that it goes on with.
 func (s *Stream) Close() error {
 	s.mu.Lock()
+	return s.closeAndUnlock(false)
+}
+
+func (s *Stream) closeAndUnlock(late bool) error {
 	if s.closed.Swap(true) {
 		s.mu.Unlock()
 		return net.ErrClosed
 	}
+	s.late = late
 	s.settledLocked()
 	if s.alarm != nil {
 		s.alarm.Stop()
