@@ -38,7 +38,7 @@ func (q *answers) add(a answer) {
 func (q *answers) work() {
 	ended := false
 	defer func() {
-		if !ended { // a future has ended the goroutine, as t.FailNow does
+		if !ended { // a function of the user's has ended the goroutine
 			go q.work()
 		}
 	}()
@@ -52,11 +52,19 @@ func (q *answers) work() {
 		a := q.waiting[0]
 		q.waiting = q.waiting[1:]
 		q.mu.Unlock()
-		res := q.result(a)
+		q.give(a)
+	}
+}
+
+// give gives an answer, also if the function that makes it ends the goroutine, as t.FailNow does.
+func (q *answers) give(a answer) {
+	res := any(ErrUnexpected.New("what makes the answer has ended its goroutine"))
+	defer func() {
 		if a.cb != nil {
 			a.cb.Resolve(res, a.n)
 		}
-	}
+	}()
+	res = q.result(a)
 }
 
 // result waits as long as the answer is to take, or until Close.

@@ -22,7 +22,8 @@ var (
 	Rest = Matcher{name: "rest"}
 )
 
-// Match makes a Matcher of a function. Its name is shown when a test fails.
+// Match makes a Matcher of a function, which must not use the mock. Its name is shown when a test
+// fails.
 func Match(name string, match func(arg string) bool) Matcher {
 	return Matcher{name: "<" + name + ">", match: match}
 }

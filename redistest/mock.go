@@ -222,14 +222,7 @@ func (m *Mock) take(transaction bool, reqs []redis.Request, cb redis.Future, n u
 	for _, req := range reqs {
 		got.requests = append(got.requests, wordsOf(req))
 	}
-	m.mu.Lock()
-	e, differences := m.matchLocked(got)
-	var o outcome
-	if e != nil {
-		e.used++
-		o = e.outcome
-	}
-	m.mu.Unlock()
+	e, o, differences := m.match(got)
 	switch {
 	case e == nil:
 		m.resolve(ErrUnexpected.New("the test expects no such request"), cb, n)
@@ -242,9 +235,11 @@ func (m *Mock) take(transaction bool, reqs []redis.Request, cb redis.Future, n u
 	}
 }
 
-// matchLocked returns the expectation of what was sent, or how it differs from
-// those that it could have met.
-func (m *Mock) matchLocked(got sent) (*Expectation, []string) {
+// match uses the expectation of what was sent, or returns how that differs from those that it
+// could have met. A [Matcher] may end the goroutine, as t.FailNow does.
+func (m *Mock) match(got sent) (*Expectation, outcome, []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var differences []string
 	for _, e := range m.expected {
 		if e.used >= e.most {
@@ -252,7 +247,8 @@ func (m *Mock) matchLocked(got sent) (*Expectation, []string) {
 		}
 		difference := e.want.difference(got)
 		if difference == "" {
-			return e, nil
+			e.used++
+			return e, e.outcome, nil
 		}
 		differences = append(differences, fmt.Sprintf("\n\twant: %s\n\t      %s", e, difference))
 		if !m.anyOrder && e.used < e.least {
@@ -262,7 +258,7 @@ func (m *Mock) matchLocked(got sent) (*Expectation, []string) {
 	if differences == nil {
 		differences = []string{"\n\twant: nothing more"}
 	}
-	return nil, differences
+	return nil, outcome{}, differences
 }
 
 // resolve resolves a request that is not answered.

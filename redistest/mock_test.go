@@ -365,3 +365,29 @@ func TestMockOfDurations(t *testing.T) {
 	mock.Expect("EXPIRE", "k", 60).Reply(int64(1))
 	assert.Equal(t, []any{int64(1)}, db.SendMany([]redis.Request{redis.Req("EXPIRE", "k", time.Minute)}))
 }
+
+// A ReplyFunc or a Matcher may call t.FailNow, which ends the goroutine: the test fails, and does not
+// hang.
+func TestMockGoexit(t *testing.T) {
+	mock := redistest.NewMock(t)
+	mock.Expect("GET", "k").ReplyFunc(func(redis.Request) any {
+		runtime.Goexit()
+		return nil
+	})
+	mock.Expect("PING").Reply("PONG")
+	db := redis.Sync{S: mock}
+	assertType(t, redistest.ErrUnexpected, db.Do("GET", "k"))
+	assert.Equal(t, "PONG", db.Do("PING"))
+
+	mock.Expect("GET", redistest.Match("last", func(string) bool {
+		runtime.Goexit()
+		return true
+	})).AnyTimes().Reply(nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		db.Do("GET", "k")
+	}()
+	<-done
+	mock.Verify()
+}
