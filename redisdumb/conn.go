@@ -82,14 +82,14 @@ func (c *Conn) Send(r redis.Request, cb redis.Future, n uint64) {
 // that were redirected are sent again, one after another, at the end.
 func (c *Conn) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	if err := cancelled(cb); err != nil {
+		results := make([]any, len(reqs))
 		for i := range reqs {
-			cb.Resolve(err.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
+			results[i] = err.WithProperty(redis.EKRequest, reqs[i])
 		}
+		resolveAll(cb, results, start)
 		return
 	}
-	for i, res := range c.many(reqs) {
-		resolve(cb, res, start+uint64(i))
-	}
+	resolveAll(cb, c.many(reqs), start)
 }
 
 // SendTransaction implements redis.Sender: cb is resolved with EXEC's array or
@@ -135,6 +135,21 @@ func (s *scanner) Next(cb redis.Future) {
 		return
 	}
 	s.DoNext(cb, s.c)
+}
+
+// resolveAll resolves the requests of a pipeline. One that panics, which the caller gets, or ends the
+// goroutine keeps none of the others from being resolved.
+func resolveAll(cb redis.Future, results []any, start uint64) {
+	i := 0
+	defer func() {
+		if i < len(results) {
+			resolveAll(cb, results[i:], start+uint64(i))
+		}
+	}()
+	for i < len(results) {
+		i++
+		resolve(cb, results[i-1], start+uint64(i-1))
+	}
 }
 
 func resolve(cb redis.Future, res any, n uint64) {

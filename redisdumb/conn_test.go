@@ -250,3 +250,25 @@ func TestConnErrorsShowNoArguments(t *testing.T) {
 		}
 	}
 }
+
+// panicking is a future that panics when its first request is resolved.
+type panicking struct{ collector }
+
+func (p *panicking) Resolve(res any, n uint64) {
+	p.collector.Resolve(res, n)
+	if n == 1 {
+		panic("the first")
+	}
+}
+
+// A future that panics has the caller's goroutine panic, and all requests resolved, each once.
+func TestConnFuturePanics(t *testing.T) {
+	conn := newConn(t, testbed.NewServer(t).Addr())
+	for _, cancelled := range []error{nil, errors.New("cancelled")} {
+		p := &panicking{collector{cancelled: cancelled}}
+		reqs := []redis.Request{redis.Req("PING"), redis.Req("PING"), redis.Req("PING")}
+		require.PanicsWithValue(t, "the first", func() { conn.SendMany(reqs, p, 1) })
+		require.Equal(t, []uint64{1, 2, 3}, p.ns)
+	}
+	require.Equal(t, "PONG", conn.Do("PING"))
+}

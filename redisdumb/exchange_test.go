@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,7 +83,9 @@ func TestSendManyDoesNotDeadlock(t *testing.T) {
 			answer(conn, ping, reply) // blocks when the client does not read
 		}
 	})
-	for _, res := range (redis.Sync{S: newConn(t, addr)}).SendMany(pings(2000)) {
+	conn := newConn(t, addr)
+	conn.Timeout = time.Minute
+	for _, res := range (redis.Sync{S: conn}).SendMany(pings(2000)) {
 		require.Len(t, res, 65536)
 	}
 }
