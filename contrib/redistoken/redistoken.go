@@ -46,8 +46,15 @@ type Tokens struct {
 // kept is a token with the times that follow from how long it lives.
 type kept struct {
 	Token
-	due   time.Time // when Run asks for the next one
-	until time.Time // when it is not sent any more: the server's clock may be ahead
+	got   time.Time     // by both clocks
+	due   time.Duration // after it Run asks for the next one
+	until time.Duration // after it the token is not sent any more: the server's clock may be ahead
+}
+
+// age is how long a token is kept: by the clock on the wall, or by the one that measures time if that
+// says more. The first may be set back, and the second stops while a machine sleeps.
+func (k *kept) age() time.Duration {
+	return max(time.Since(k.got), time.Now().Round(0).Sub(k.got.Round(0)))
 }
 
 // New makes Tokens of a source. failed is called with each error of the source or of a
@@ -65,17 +72,17 @@ func New(source Source, failed func(error)) *Tokens {
 // or if there is none, or that is within the last twentieth of its life, a new one. It
 // may return after ctx is done, when the source does, so that the next to ask finds the token.
 func (t *Tokens) Credentials(ctx context.Context) (redisconn.Credentials, error) {
-	k, err := t.get(ctx, context.WithoutCancel(ctx), func(k *kept) time.Time { return k.until })
+	k, err := t.get(ctx, context.WithoutCancel(ctx), func(k *kept) time.Duration { return k.until })
 	if err != nil {
 		return redisconn.Credentials{}, err
 	}
 	return k.Credentials, nil
 }
 
-// get returns the token that is kept, or from the time that end tells, a new one. waiting bounds
+// get returns the token that is kept, or from the age that end tells, a new one. waiting bounds
 // how long it waits for another call of the source, and calling its own.
-func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Time) (*kept, error) {
-	if k := t.kept.Load(); k != nil && time.Now().Before(end(k)) {
+func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Duration) (*kept, error) {
+	if k := t.kept.Load(); k != nil && k.age() < end(k) {
 		return k, nil
 	}
 	select {
@@ -85,7 +92,7 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Time
 		return nil, context.Cause(waiting)
 	}
 	k := t.kept.Load()
-	if k != nil && time.Now().Before(end(k)) {
+	if k != nil && k.age() < end(k) {
 		return k, nil // another call has brought it
 	}
 	ctx, cancel := context.WithTimeout(calling, sourceTimeout)
@@ -107,11 +114,11 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Time
 // keep is a token that was got now. It is due after 70 to 80 % of its life, drawn for each token,
 // so that programs that were started together don't ask together.
 func keep(token Token) (*kept, error) {
-	now := time.Now().Round(0) // by the clock on the wall, as Expires is: the other one stops while a machine sleeps
-	life := token.Expires.Sub(now)
+	now := time.Now()
+	life := token.Expires.Sub(now.Round(0)) // by the clock on the wall, as Expires is
 	if token.Expires.IsZero() || life <= 0 {
 		return nil, ErrExpired
 	}
-	due := now.Add(time.Duration((0.7 + 0.1*rand.Float64()) * float64(life)))
-	return &kept{Token: token, due: due, until: now.Add(life - life/20)}, nil
+	due := time.Duration((0.7 + 0.1*rand.Float64()) * float64(life))
+	return &kept{Token: token, got: now, due: due, until: life - life/20}, nil
 }

@@ -28,7 +28,7 @@ type Client interface {
 func (t *Tokens) Run(ctx context.Context, clients ...Client) {
 	var used *kept // what all clients have
 	for {
-		k, err := t.get(ctx, ctx, func(k *kept) time.Time { return k.due })
+		k, err := t.get(ctx, ctx, func(k *kept) time.Duration { return k.due })
 		if err == nil && k != used {
 			if clients, err = reauthenticate(ctx, clients); len(clients) == 0 {
 				return
@@ -48,12 +48,16 @@ func (t *Tokens) Run(ctx context.Context, clients ...Client) {
 	}
 }
 
+// longestPause is how long Run waits at the most before it looks at the clock again. Timers don't
+// notice that the clock was set, nor that the machine has slept.
+const longestPause = time.Minute
+
 // pause is how long Run waits until it asks again.
 func (t *Tokens) pause(failed bool) time.Duration {
 	k, pause := t.kept.Load(), time.Second
 	if k != nil {
-		if rest := time.Until(k.due); rest > 0 && !failed {
-			return rest
+		if rest := k.due - k.age(); rest > 0 && !failed {
+			return min(rest, longestPause)
 		}
 		pause = min(max(pause, time.Until(k.Expires)/10), 30*time.Second)
 	}

@@ -334,3 +334,17 @@ func (l *losses) Report(_ *redisconn.Connection, event redisconn.LogEvent) {
 		l.lost.Add(1)
 	}
 }
+
+// A timer does not notice that the clock was set, or that the machine has slept: Run looks at the clock
+// once a minute.
+func TestRunLooksAtTheClock(t *testing.T) {
+	tokens := New((&issuer{life: time.Hour}).token, nil)
+	require.Equal(t, "1", password(t, tokens))
+	require.LessOrEqual(t, tokens.pause(false), time.Minute)
+	k := *tokens.kept.Load()
+	k.got = k.got.Round(0).Add(-50 * time.Minute) // as after a sleep
+	tokens.kept.Store(&k)
+	require.Less(t, tokens.pause(false), time.Minute)
+	k.got = k.got.Add(-9 * time.Minute)
+	require.Equal(t, "2", password(t, tokens))
+}
