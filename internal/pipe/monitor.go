@@ -14,9 +14,11 @@ import (
 // Watch watches the session until it fails, or ends it when the context ends.
 func (s *Session) Watch() {
 	o := &s.p.opts
-	ticker := time.NewTicker(max(o.Heartbeats/6, time.Millisecond))
+	every := max(o.Heartbeats/6, time.Millisecond)
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	progress := sock.Progress{Since: time.Now()}
+	ran := ran{last: progress.Since, every: every}
 	var served served
 	for tick := 1; ; tick++ {
 		select {
@@ -25,7 +27,12 @@ func (s *Session) Watch() {
 		case <-o.Ctx.Done():
 			s.Fail(peer.Closed(o.Ctx))
 			return
-		case now := <-ticker.C:
+		case <-ticker.C:
+			now := time.Now()
+			if !ran.until(now) {
+				ticker.Reset(every)
+				continue
+			}
 			oldest, waits := s.p.queue.Oldest()
 			if o.Script && waits {
 				oldest.Taken = served.since(now, oldest.Seq)
@@ -46,6 +53,29 @@ func (s *Session) Watch() {
 			}
 		}
 	}
+}
+
+// ran tells whether this process has run lately. If it was stopped, or had no processor, what
+// has come meanwhile waits to be read, and says nothing about the server yet.
+type ran struct {
+	last  time.Time // when it was asked last
+	every time.Duration
+	late  int // how many times in a row it has said no
+}
+
+// mostLate is how many times in a row a session is not judged, since this process has not run: a
+// server that has gone is found by a process that hardly ever runs, too.
+const mostLate = 6
+
+// until reports whether the process has run until now, when it is asked at intervals of every.
+func (r *ran) until(now time.Time) bool {
+	if now.Sub(r.last) > 2*r.every && r.late < mostLate {
+		r.late++
+	} else {
+		r.late = 0
+	}
+	r.last = now
+	return r.late == 0
 }
 
 // served says since when the oldest batch has been the oldest, as far as the calls of
