@@ -194,7 +194,7 @@ func (w *watch) attempt() (results []any, err error) {
 		if lost := w.session.check(); lost != nil {
 			return nil, w.failed(w.unsent(lost))
 		}
-		if moved := errs.AsErrorx(err); moved != nil && errs.Passes(moved) {
+		if moved := errs.AsErrorx(err); errs.Passes(moved) {
 			return nil, w.failed(moved)
 		}
 		w.failure = err

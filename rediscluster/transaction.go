@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -95,7 +96,7 @@ func (t *transaction) noteReply(err *errorx.Error, n uint64) (queued bool) {
 		return false
 	}
 	if n >= t.first {
-		t.ran = t.ran || !passes(err)
+		t.ran = t.ran || !errs.Passes(err)
 		if t.refused == nil {
 			t.refused = err
 		}
@@ -110,16 +111,10 @@ func (t *transaction) cause(exec *errorx.Error) *errorx.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	multiRefused := exec.IsOfType(redis.ErrTransaction) && exec.Cause() != nil
-	if passes(t.refused) && (exec.IsOfType(redis.ErrExecAbort) || multiRefused && !t.ran) {
+	if errs.Passes(t.refused) && (exec.IsOfType(redis.ErrExecAbort) || multiRefused && !t.ran) {
 		return t.refused
 	}
 	return exec
-}
-
-// passes reports whether a server refused a request for a reason that passes, or that
-// another node does not have.
-func passes(err *errorx.Error) bool {
-	return err != nil && (err.HasTrait(redis.ErrTraitClusterMove) || err.HasTrait(redis.ErrTraitTransient))
 }
 
 // Resolve implements redis.Future.

@@ -214,7 +214,7 @@ func OutcomeOf(res any) Outcome {
 // Passes reports whether a server refused a request for a reason that passes, or that another
 // node does not have.
 func Passes(err *errorx.Error) bool {
-	return err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)
+	return err != nil && (err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient))
 }
 
 // Says reports whether res is an error that a server answered with, in words that begin so.

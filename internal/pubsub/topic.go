@@ -78,9 +78,3 @@ var (
 	ErrNoNodes = Errors.NewType("no_nodes")
 	ErrStream  = Errors.NewType("stream", redis.ErrTraitConnectivity)
 )
-
-// Passes reports whether what the server said of a topic passes by itself.
-func Passes(err error) bool {
-	e := redis.AsErrorx(err)
-	return e.HasTrait(redis.ErrTraitTransient) || e.HasTrait(redis.ErrTraitClusterMove)
-}

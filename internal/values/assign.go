@@ -23,9 +23,6 @@ func Assign(dst, res any) error {
 	if err := errs.Of(res); err != nil {
 		return err
 	}
-	if resp.KindOf(dst) != resp.NoKind {
-		return answered(assignScalar(dst, res), res)
-	}
 	v := reflect.ValueOf(dst).Elem()
 	p, err := planOf(v.Type())
 	if err != nil {
@@ -47,38 +44,9 @@ func answered(err error, res any) error {
 	return typed.WithProperty(errs.EKResponse, res)
 }
 
-// assignScalar sets what dst points to, which is of a kind.
-func assignScalar(dst, res any) error {
-	switch dst := dst.(type) {
-	case *[]byte:
-		if res == nil {
-			*dst = nil
-			return nil
-		}
-	case *string:
-		switch res := res.(type) {
-		case []byte:
-			*dst = string(res)
-			return nil
-		case string:
-			*dst = res
-			return nil
-		}
-	}
-	var room [32]byte
-	text, single := res.([]byte)
-	if !single {
-		text, single = resp.AppendResult(room[:0], res)
-	}
-	if !single || !resp.Parse(dst, text) {
-		return unfit(reflect.TypeOf(dst).Elem(), text, res)
-	}
-	return nil
-}
-
 // Variable is a variable that a result is read into.
 type Variable struct {
-	Kind resp.Kind // NoKind if it has a plan
+	Kind resp.Kind // NoKind if it is none of a [resp.Scalar]
 	dst  any       // points to it
 	plan *plan
 }
@@ -94,9 +62,6 @@ func VariableOf(dst any) (Variable, error) {
 	case p.IsNil():
 		return v, errArgType("a reply can't be read into a nil %T: a pointer to a variable is needed", dst)
 	}
-	if v.Kind != resp.NoKind {
-		return v, nil
-	}
 	var err error
 	if v.plan, err = planOf(p.Type().Elem()); err != nil {
 		return v, errArgType("%v", err)
@@ -105,13 +70,10 @@ func VariableOf(dst any) (Variable, error) {
 }
 
 // Named reports whether the variable is made of names with values, as a struct or a map.
-func (v Variable) Named() bool { return v.plan != nil && v.plan.named }
+func (v Variable) Named() bool { return v.plan.named }
 
 // Read sets the variable to a result, and leaves it as it was after an error.
 func (v Variable) Read(res any) error {
-	if v.plan == nil {
-		return Assign(v.dst, res)
-	}
 	if err := errs.Of(res); err != nil {
 		return err
 	}

@@ -26,13 +26,11 @@ func errArgType(format string, args ...any) error {
 	return errs.ErrArgumentType.New(format, args...)
 }
 
-// unfit says why a result, or a part of one, can't be read as a t: it may be an error. text is
-// what it stands for, if it is a single value.
+// unfit says why a result, or a part of one, can't be read as a t. text is what it stands for,
+// if it is a single value.
 func unfit(t reflect.Type, text []byte, res any) error {
 	kind := t.Kind()
-	switch err := errs.Of(res); {
-	case err != nil:
-		return err
+	switch {
 	case res == nil:
 		return errNull(t)
 	case reflect.Int <= kind && kind <= reflect.Uintptr && resp.IsWhole(text):
@@ -41,7 +39,11 @@ func unfit(t reflect.Type, text []byte, res any) error {
 	return mismatch(t, res)
 }
 
+// mismatch says that a result, or a part of one, can't be read as a want. It may be an error.
 func mismatch(want reflect.Type, res any) error {
+	if err := errs.Of(res); err != nil {
+		return err
+	}
 	return errs.ErrResponseUnexpected.New("%s can't be read as %v", shown(res), want).
 		WithProperty(errs.EKResponse, res)
 }

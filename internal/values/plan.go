@@ -28,14 +28,6 @@ type plan struct {
 	partial bool
 }
 
-// readPart is read for a part of a result, which may be an error.
-func (p *plan) readPart(dst reflect.Value, el any) error {
-	if err := errs.Of(el); err != nil {
-		return err
-	}
-	return p.read(dst, el)
-}
-
 var plans perType[*plan]
 
 // planOf returns the plan of a type. The error names the type, and the field
@@ -137,16 +129,36 @@ func (made planner) fillSlice(p *plan, t reflect.Type) error {
 	if err != nil {
 		return err
 	}
-	p.read = func(dst reflect.Value, res any) error {
-		out := reflect.Zero(t)
-		err := readList(t, res, elem.pair,
-			func(n int) { out = reflect.MakeSlice(t, n, n) },
-			func(i int, el any) error { return elem.readPart(out.Index(i), el) })
-		if err == nil {
-			dst.Set(out)
-		}
-		return err
+	p.read = func(dst reflect.Value, res any) error { return readList(dst, elem, res) }
+	return nil
+}
+
+// readList reads the elements of a result. A list of pairs may be flat.
+func readList(dst reflect.Value, elem *plan, res any) error {
+	if res == nil {
+		dst.SetZero()
+		return nil
 	}
+	list, ok := res.([]any)
+	step := 1
+	if elem.pair && isFlat(list) {
+		step = 2
+	}
+	if !ok || len(list)%step != 0 {
+		return mismatch(dst.Type(), res)
+	}
+	n := len(list) / step
+	out := reflect.MakeSlice(dst.Type(), n, n)
+	for i := range n {
+		el := list[i]
+		if step == 2 {
+			el = list[2*i : 2*i+2]
+		}
+		if err := elem.read(out.Index(i), el); err != nil {
+			return errs.Within(err, "element %d", i)
+		}
+	}
+	dst.Set(out)
 	return nil
 }
 
@@ -160,25 +172,39 @@ func (made planner) fillMap(p *plan, t reflect.Type) error {
 		return err
 	}
 	p.named = true
-	p.read = func(dst reflect.Value, res any) error {
-		out := reflect.Zero(t)
-		err := readMap(t, res, func(n int) { out = reflect.MakeMapWithSize(t, n) }, func(k, v any) error {
-			to, el := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-			if err := readKey(key, to, k); err != nil {
-				return inKey(err)
-			}
-			if err := value.readPart(el, v); err != nil {
-				return inValue(err)
-			}
-			out.SetMapIndex(to, el)
-			return nil
-		})
-		if err == nil {
-			dst.Set(out)
-		}
-		return err
-	}
+	p.read = func(dst reflect.Value, res any) error { return readMap(dst, key, value, res) }
 	return nil
+}
+
+// readMap reads names with values.
+func readMap(dst reflect.Value, key, value *plan, res any) error {
+	if res == nil {
+		dst.SetZero()
+		return nil
+	}
+	t := dst.Type()
+	n, ok := countPairs(res)
+	if !ok {
+		return mismatch(t, res)
+	}
+	out := reflect.MakeMapWithSize(t, n)
+	name, el := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+	err := eachPair(res, func(k, v any) error {
+		name.SetZero()
+		el.SetZero()
+		if err := readKey(key, name, k); err != nil {
+			return errs.Within(err, "a key")
+		}
+		if err := value.read(el, v); err != nil {
+			return errs.Within(err, "a value")
+		}
+		out.SetMapIndex(name, el)
+		return nil
+	})
+	if err == nil {
+		dst.Set(out)
+	}
+	return err
 }
 
 // readKey reads the key of a map.
@@ -186,9 +212,14 @@ func readKey(p *plan, dst reflect.Value, name any) error {
 	if text, ok := name.([]byte); ok && dst.Kind() == reflect.Interface {
 		name = string(text)
 	}
-	err := p.readPart(dst, name)
-	if err == nil && !dst.Comparable() { // what it holds may be of any type
-		return mismatch(dst.Type(), name)
+	if err := p.read(dst, name); err != nil {
+		return err
 	}
-	return err
+	switch dst.Kind() {
+	case reflect.Interface, reflect.Struct, reflect.Array: // what it holds may be of any type
+		if !dst.Comparable() {
+			return mismatch(dst.Type(), name)
+		}
+	}
+	return nil
 }

@@ -113,7 +113,7 @@ func (f *fieldPlan) read(s reflect.Value, value any) error {
 	if value == nil && f.mayMiss() {
 		return nil
 	}
-	if err := f.plan.readPart(s.FieldByIndex(f.index), value); err != nil {
+	if err := f.plan.read(s.FieldByIndex(f.index), value); err != nil {
 		return errs.Within(err, "%s", f.label)
 	}
 	return nil

@@ -64,6 +64,9 @@ func setFloat(dst reflect.Value, v float64, text []byte) error {
 
 // readAny sets an empty interface to the result as it is.
 func readAny(dst reflect.Value, res any) error {
+	if err := errs.Of(res); err != nil {
+		return err
+	}
 	if res == nil {
 		dst.SetZero()
 		return nil
@@ -90,6 +93,9 @@ func readDuration(dst reflect.Value, res any) error {
 }
 
 func readUnmarshaler(dst reflect.Value, res any) error {
+	if err := errs.Of(res); err != nil {
+		return err
+	}
 	err := dst.Addr().Interface().(resultUnmarshaler).UnmarshalRedis(res)
 	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
 }

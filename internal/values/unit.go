@@ -123,7 +123,7 @@ func (u *Unit) Read(d *time.Duration, res any) error {
 // read sets a time.Time or a time.Duration to a number of units.
 func (u *Unit) read(dst reflect.Value, res any) error {
 	var n int64
-	if err := assignScalar(&n, res); err != nil {
+	if err := readScalar(reflect.ValueOf(&n).Elem(), res); err != nil {
 		return err
 	}
 	if u.date {

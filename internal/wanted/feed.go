@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
@@ -181,7 +182,7 @@ func (f *Feed) Answer(reply any) error {
 		topics[i].asked = nil
 	}
 	switch {
-	case cmd.Err != nil && len(topics) > 1 && !pubsub.Passes(cmd.Err):
+	case cmd.Err != nil && len(topics) > 1 && !errs.Passes(redis.AsErrorx(cmd.Err)):
 		// One of them is to blame, and takes no other with it.
 		for _, t := range topics {
 			t.alone = true

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/pubsub"
@@ -174,7 +175,7 @@ func (t *topic) refused(err error) {
 	case len(t.members) == 0:
 		t.settle()
 		return
-	case !pubsub.Passes(err):
+	case !errs.Passes(redis.AsErrorx(err)):
 		refused := pubsub.ErrRefused.Wrap(err, "subscribing %v", t.key.Topic)
 		for _, m := range t.members {
 			m.refuse(t.feed.Node, refused)

@@ -134,13 +134,14 @@ func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 		}
 		known = host != "?"
 	}
-	var meta map[string]string
+	var meta metadata
 	if len(node) > 3 {
-		if meta, ok = textPairs(node[3]); !ok {
+		var err error
+		if meta, err = redis.As[metadata](node[3]); err != nil || meta == nil {
 			return n, false
 		}
 		if !known {
-			host, known = meta["ip"], meta["ip"] != ""
+			host, known = meta.text("ip"), meta.text("ip") != ""
 		}
 	}
 	if known && !redisurl.IsHost(host) {
@@ -149,8 +150,8 @@ func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 	if !known || port == 0 {
 		return n, true
 	}
-	n.addr, n.zone = joinHostPort(host, int(port)), meta["availability-zone"]
-	if hostname := meta["hostname"]; hostname != "" && redisurl.IsHost(hostname) {
+	n.addr, n.zone = joinHostPort(host, int(port)), meta.text("availability-zone")
+	if hostname := meta.text("hostname"); hostname != "" && redisurl.IsHost(hostname) {
 		n.hostname = joinHostPort(hostname, int(port))
 	}
 	return n, true
@@ -161,33 +162,11 @@ func unexpected(cmd, why string, res any) error {
 	return redis.ErrResponseUnexpected.New("%s: %s", cmd, why).WithProperty(redis.EKResponse, res)
 }
 
-// textPairs returns a map's entries whose values are strings. In RESP2 a map is an array
-// of alternating keys and values.
-func textPairs(v any) (map[string]string, bool) {
-	pairs := make(map[string]string)
-	add := func(key string, val any) {
-		if text, ok := resp.TextOf(val); ok {
-			pairs[key] = text
-		}
-	}
-	switch v := v.(type) {
-	case []any:
-		if len(v)%2 != 0 {
-			return nil, false
-		}
-		for i := 0; i < len(v); i += 2 {
-			key, ok := resp.TextOf(v[i])
-			if !ok {
-				return nil, false
-			}
-			add(key, v[i+1])
-		}
-	case map[string]any:
-		for key, val := range v {
-			add(key, val)
-		}
-	default:
-		return nil, false
-	}
-	return pairs, true
+// metadata are a node's further addresses and its zone, by their names.
+type metadata map[string]any
+
+// text returns a value that is a string, and else "".
+func (m metadata) text(name string) string {
+	text, _ := resp.TextOf(m[name])
+	return text
 }
