@@ -23,13 +23,17 @@ import (
 // It is a Cluster with one shard: a request may have keys of any slots, and commands
 // without keys go to the master.
 //
-// If several servers are masters, those that answer are preferred to one that can't be
-// reached, or has not answered within HostOpts.IOTimeout. Among these the client chooses the one that most of the listed replicas
-// follow; failing that, the one that was promoted and has all data of the others,
-// according to their histories (INFO replication). If that does not decide either, the
-// present master stays in use while it answers. If there is none, or with
-// Opts.StopOnManyMasters, requests that need a master end with [ErrNoAliveConnection],
-// not sent; the error names the masters. Reads from replicas go on.
+// If several servers are masters, one that can't be reached, or has not answered within
+// HostOpts.IOTimeout, does not count while another one answers. Of those that are left, the first
+// of these rules decides that can:
+//
+//   - The master is the one that most of the listed replicas follow.
+//   - It is the one that was promoted, and has all data of the others, according to their
+//     histories (INFO replication).
+//   - It is the present one, unless Opts.StopOnManyMasters is set.
+//
+// If none does, requests that need a master end with [ErrNoAliveConnection], not sent; the error
+// names the masters. Reads from replicas go on.
 //
 // If the master's connections lead to another server than its address, or refuse writes
 // (READONLY), they are replaced by new ones.

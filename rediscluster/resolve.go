@@ -11,9 +11,9 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// resolveHosts returns the IPs that addresses (host:port) stand for, with their ports, and
-// the host that each comes from. Of a name that can't be resolved before ctx is done they
-// are those that are known.
+// resolveHosts resolves addresses (host:port). It returns the IPs with their ports, and for each
+// the host that it comes from. For a name that can't be resolved before ctx is done, it returns
+// the IPs that known has.
 func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[string]string) map[string]string {
 	found := make([][]string, len(addrs))
 	var all sync.WaitGroup

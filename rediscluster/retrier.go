@@ -17,9 +17,9 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// retryable is what can be sent several times: an attempt, a transaction, or a
-// sessionConn, for which sending means to choose a node. Once it is sent or resolved, it
-// may be recycled or used by another goroutine, so nobody may touch it then.
+// retryable is what can be sent several times: an attempt, a transaction, or a sessionConn, for
+// which sending means to choose a node. Nobody may touch it after it was sent or resolved:
+// another goroutine may be using it, or it may have been recycled.
 type retryable interface {
 	// sendTo sends it over the connection, after ASKING if so asked.
 	sendTo(conn *redisconn.Connection, asking bool)
@@ -47,9 +47,9 @@ type retrier struct {
 	unknown *errorx.Error
 }
 
-// enter notes the link that the retryable is to be sent on, unless l is nil, and reports
-// whether the cluster accepts it. The first time, it is counted before draining is read,
-// so that Shutdown either waits for it or has it refused.
+// enter reports whether the cluster accepts the retryable. If l is not nil, enter notes that the
+// retryable is to be sent on l. The first time, it counts the retryable before it reads draining,
+// so that Shutdown either waits for the retryable or has it refused.
 func (k *retrier) enter(l *route.Link) (open bool) {
 	first := !k.accepted
 	if first {
@@ -76,8 +76,9 @@ func (k *retrier) dispatch(r retryable) {
 	k.follow(r, l, k.enter(l), false)
 }
 
-// follow sends r on the link that it has entered, if there is one and the cluster accepts
-// it. A message that must not be published yet waits until it may be.
+// follow does what enter has decided: it sends r on l, refuses r if the cluster is not open, or,
+// without a link, treats that as an error. A message that must not be published yet waits until
+// it may be.
 func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 	switch {
 	case !open:

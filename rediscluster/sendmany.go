@@ -62,8 +62,8 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 }
 
-// sendAlone sends a request by itself. The others are sent even if it is refused, and its future
-// panics.
+// sendAlone sends a request by itself. If it is refused, and its future panics, the other requests
+// are sent all the same.
 func (m *many) sendAlone(i int) {
 	defer m.w.c.recovered()
 	m.attemptOf(i).start(m.w)
@@ -146,8 +146,9 @@ func (m *many) attemptOf(i int) *attempt {
 	return a
 }
 
-// findPart returns the part that what goes to l joins. One that goes to another connection of
-// the node, which was chosen before l came up, keeps what follows in order.
+// findPart returns the part that a request for l joins, or nil. The part may go to another
+// connection of the same node, which was chosen before l came up: so requests to one node keep
+// their order.
 func findPart(parts []*part, l *route.Link) *part {
 	for _, p := range parts {
 		if p.link.Node == l.Node {

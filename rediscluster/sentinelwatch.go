@@ -41,7 +41,7 @@ type sentinel struct {
 	waiting []func()   // to be called after the next answer
 }
 
-// startSentinel has a sentinel watched until stop, or the end of the cluster.
+// startSentinel begins to watch a sentinel. The watch ends with stop, or with the cluster.
 func startSentinel(s *sentinels, addr string) *sentinel {
 	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1)}
 	w.ctx, w.stop = context.WithCancel(s.c.ctx)
@@ -49,7 +49,8 @@ func startSentinel(s *sentinels, addr string) *sentinel {
 	return w
 }
 
-// askSoon has it asked, and answered, if not nil, called when it has answered, or has not.
+// askSoon has the sentinel asked soon. If answered is not nil, it is called after the next answer,
+// or when there is none.
 func (w *sentinel) askSoon(answered func()) {
 	if answered != nil {
 		w.mu.Lock()

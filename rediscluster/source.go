@@ -37,9 +37,9 @@ func signal(due chan<- struct{}) {
 // askGrace is how long the others are waited for after the first has answered.
 const askGrace = 100 * time.Millisecond
 
-// gather calls n functions that come on answers: each notes an answer, and reports whether
-// it is good. It waits at most atMost for the first good answer, and at most askGrace
-// longer for the others. It returns early when wake is signalled, or ctx is done.
+// gather waits for n answers. Each comes as a function, which gather calls: it notes the answer,
+// and reports whether that is good. gather waits at most atMost for the first good answer, and
+// at most askGrace longer for the others. It returns early when wake is signalled, or ctx is done.
 func gather(ctx context.Context, answers <-chan func() (good bool), n int, atMost time.Duration, wake <-chan struct{}) {
 	late := time.NewTimer(atMost)
 	defer late.Stop()

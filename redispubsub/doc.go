@@ -25,17 +25,17 @@
 //		}
 //	}
 //
-// If there is no [Gap] between two events, nothing was lost between them on the way from
-// the server to the consumer. A slot that moves may have two owners for a while; the gap
-// of a sharded channel lasts until the old owner has given the channel up, and all nodes
-// know the new one. Losses between servers, as on a cluster's bus, can't be noticed. A
-// loss shortly before Unsubscribe may go unreported. The bus keeps the order of messages
-// only between two nodes: messages of one channel that are published on several nodes may
-// come in another order.
+// If there is no [Gap] between two events, no message was lost between them on its way from
+// the server to the consumer. Losses between servers, as on a cluster's bus, can't be noticed,
+// and a loss shortly before Unsubscribe may go unreported.
 //
-// PUBLISH and SPUBLISH are ordinary requests: send them through the connection or the
-// cluster, which sends all messages of a channel to one node. The channel is subscribed on
-// the same node, so its messages do not depend on the bus.
+// While a slot moves, it may have two owners. So the gap of a sharded channel lasts until the
+// old owner has given the channel up, and all nodes know the new one.
+//
+// PUBLISH and SPUBLISH are ordinary requests: send them through the connection or the cluster.
+// A cluster sends all messages of a channel to one node, where the channel is subscribed, too, so
+// they do not depend on the bus. If other clients publish a channel on several nodes, its
+// messages may come in another order: the bus keeps the order only between two nodes.
 //
 // # Keyspace notifications
 //
@@ -51,66 +51,81 @@ package redispubsub
 //	Subscription → Set → Member → topic → Feed → session → PushSocket        (what is wanted)
 //	Event ← Inbox ← Intake ◄──────────────────── session                     (what comes)
 //
-// redispubsub is a package of its own, since no part of it is a request: it needs a socket
-// (redisconn.PushSocket) and the nodes (inner.Nodes, which a cluster implements), but no
-// queue, batch or reader. rediscluster may import it. It has the goroutines, the lock and
-// the sockets, and makes public types of those of three packages, which do no I/O:
+// redispubsub has the goroutines, the lock and the sockets. It is a package of its own, since no
+// part of it is a request: it needs sockets (push.Socket) and the nodes (inner.Nodes, which a
+// cluster implements), but no queue, batch or reader. Three packages below it do no I/O, and it
+// makes public types of theirs:
 //
-// - internal/wanted compares what is wanted with what servers have confirmed, and decides
-//   where a topic is to be. All of its Table is guarded by Subscriber.mu; unlock sends what
+// - internal/wanted compares what is wanted with what servers have confirmed, and decides on
+//   which node a topic is to be. Subscriber.mu guards all of its Table. unlock sends what
 //   Table.Asks returns.
 // - internal/inbox holds the events of a subscription, and tells where messages are missing.
-// - internal/pubsub is the words of the protocol: commands, their answers, pushes.
+// - internal/pubsub has the words of the protocol: commands, their answers, pushes.
 //
-// What holds it together:
+// # Sockets
 //
-// - A feed is a node with topics; Subscriber.attend dials, receives and dials again. A session
-//   is the life of one of its sockets. A subscription that blocks has feeds of its own.
-// - Wanted and confirmed are topic.members and topic.live. settle notes a difference in
-//   Feed.dirty, whatever has caused it; Table.Asks makes one batch of commands of it,
-//   and the next one when all answers have come. Each command is followed by a PING of a
-//   nonce: an error before its echo belongs to this command, and an unsubscription that no
-//   command in flight asked for is the server's own.
-// - A member takes the messages of one socket, or has an open gap. State and gap change
-//   under the lock of its inbox, so no message slips in between. When a topic moves, its
-//   members go to the topic on the other feed; messages that still come from the first are
+// - A feed is a node with topics. Subscriber.attend dials it, receives, and dials again. A
+//   session is the life of one of its sockets.
+// - A subscription with the policy Block has feeds of its own, since it stops reading.
+// - A push.Socket writes and watches in one goroutine, and its owner reads. Client-side caching
+//   reads invalidations from the same sockets, by the same DecodePush.
+//
+// # What is asked for
+//
+// - topic.members says whether a topic is wanted, topic.live whether it is confirmed. settle
+//   notes in Feed.dirty that they differ, whatever the cause.
+// - Table.Asks makes one batch of commands of what is dirty. The next batch follows when the
+//   first is answered.
+// - Each command is followed by a PING of a nonce. An error before its echo belongs to that
+//   command. An unsubscription that no command in flight has asked for is the server's own.
+//
+// # Gaps
+//
+// - A member takes the messages of one socket, or has an open gap. Both change under the lock
+//   of its inbox, so no message slips in between.
+// - A gap begins when the last heartbeat was sent that was echoed: what the server had sent by
+//   then was received before the echo. In a cluster the gap begins 100 ms earlier, because of
+//   what was still on the bus. If another node has the topic, the gap begins at least 2 seconds
+//   before that was known here, since the first node may have heard of it late.
+// - A gap ends with the confirmation.
+// - The place of a gap among the messages is exact. Gaps without a message between them are
+//   merged (run, in internal/inbox), which bounds the memory of a consumer that has stopped.
+// - The reason of a gap follows from the next node. It is Failover if that one was a replica, or
+//   if the node before is no master any more. When a server unsubscribes a topic by itself, the
+//   reason is known one round trip later, and the consumer is told of the gap then.
+//
+// # A topic that moves to another node
+//
+// - Its members join the topic on the feed of the new node. What still comes by the old feed is
 //   dropped.
-// - A gap begins when the last heartbeat that was echoed had been sent: by then the server
-//   had sent everything that was received before the echo. In a cluster it begins 100 ms
-//   earlier, for what was still on the bus, and if another node has the topic at least 2
-//   seconds before the news of that, since the first one may have heard of it late. It
-//   ends with the confirmation.
-// - The place of a gap among the messages is exact. Gaps without a message between them
-//   are merged (run in internal/inbox/message.go), which bounds the memory of a stalled consumer.
-// - Messages by the bus come late, as a rule by 40 ms because of delayed acknowledgments, and
-//   in order only between two nodes. So a topic that moves must not bring messages that its
-//   node before has delivered: members get messages only after a confirmation that was
-//   asked for since the move (topic.fences). Where the new node has messages from the bus,
-//   it is asked 100 ms after the other was left, and twice: a node that was stopped
-//   confirms, and then reads the bus. Publishers do their part: PUBLISH goes to the master
-//   of the channel's slot, where the channel is subscribed, too, and for 100 ms after the
-//   master of a slot has changed nothing is published to its channels
-//   (Snapshot.HoldsBack). Without that a message to the new master overtakes those that
-//   the old one has still to pass on; neither refuses them, since a replica takes
+// - The new node must not bring again what the old one has delivered. Messages by the bus are
+//   late: mostly by 40 ms, because of delayed acknowledgments. So members get messages only
+//   after a confirmation that was asked for since the move (topic.fences).
+// - If the new node has messages from the bus, it is asked 100 ms after the old one was left,
+//   and twice, since a node that was stopped confirms first and reads the bus then.
+// - Publishers help. PUBLISH goes to the master of the channel's slot, where the channel is
+//   subscribed. After the master of a slot has changed, nothing is published to its channels
+//   for 100 ms (Snapshot.HoldsBack). Otherwise a message to the new master would overtake those
+//   that the old one has still to pass on. Neither of them refuses a message: a replica takes
 //   SPUBLISH, too.
-// - A slot may have two owners while it moves: the old one takes SPUBLISH until it has
-//   heard of the new one. So a sharded channel that moves stays subscribed on the node
-//   that it leaves (internal/wanted/leaving.go). The gap ends when that node has unsubscribed it by
-//   itself, or refuses it, or its session has ended, and the new one has confirmed;
-//   messages that come before that from either are dropped. Our own unsubscription would
-//   prove nothing. A Subscribe that comes in between waits for both, too. A node that
-//   answers and keeps the channel is waited for 2 seconds. A third node may not know the
-//   new owner yet, as a master that has just become a replica: it takes SPUBLISH and
-//   passes it on to the old owner. So the new one is asked 100 ms after the move is known
-//   here, for channels that are new as well; the gap, or Subscribe, lasts until then. It
-//   may be a replica again by then, which confirms, too: so the nodes are found out once
-//   more behind the confirmation.
-// - The reason of a gap follows from the node that is asked next: it is a failover if that
-//   one was a replica, or if the node that was left is no master any more. When a server
-//   unsubscribes a topic, that is known one round trip later, and the gap is told of then.
-// - A subscription on several nodes has a member for each, whose topics don't move;
-//   Set.follow adds and removes them. For a new node the gap begins when the cluster was
-//   asked last and still had the old nodes.
 //
-// PushSocket writes and watches in one goroutine, and is read by its owner. Client-side
-// caching needs the same: DecodePush reads invalidations as it reads messages.
+// # A slot with two owners
+//
+// - While a slot moves, the old owner takes SPUBLISH until it has heard of the new one. So a
+//   sharded channel stays subscribed on the node that it leaves (internal/wanted/leaving.go).
+// - The old owner is done with the channel when it unsubscribes the channel by itself, refuses
+//   it, or its session ends. An unsubscription of ours would prove nothing. An old owner that
+//   answers and keeps the channel is waited for 2 seconds.
+// - The gap ends when the old owner is done and the new one has confirmed. Messages that come
+//   from either of them before that are dropped. A Subscribe meanwhile waits for both, too.
+// - A third node, such as a master that has just become a replica, may not know the new owner
+//   yet, and pass messages on to the old one. So the new owner is asked 100 ms after the move is
+//   known here, also for channels that are new; the gap, or Subscribe, lasts until then.
+// - The new owner may be a replica again by then, and confirms all the same. So the nodes are
+//   found out once more after the confirmation.
+//
+// # Several nodes
+//
+// - A subscription on several nodes has a member for each. Their topics do not move: Set.follow
+//   adds and removes members.
+// - For a node that is new the gap begins when the cluster was asked last and had the old nodes.

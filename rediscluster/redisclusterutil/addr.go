@@ -10,9 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Resolve resolves the host of a host:port address and returns ip:port. An
-// address with an IP comes back as it is, in canonical form. It may ask the
-// DNS, for as long as that takes.
+// Resolve resolves the host of an address (host:port), and returns ip:port. It returns an
+// address with an IP in canonical form. It may ask the DNS, and has no time-out of its own.
 func Resolve(addr string) (string, error) {
 	host, err := GetHost(addr)
 	if err != nil {
@@ -47,9 +46,9 @@ func IsIPAddress(addr string) bool {
 	return err == nil
 }
 
-// ParseEndpoint takes apart the host:port of a MOVED or ASK. There an IPv6
-// host stands without brackets, so the port follows the last colon. An empty
-// host is legal: it means the host that answered.
+// ParseEndpoint takes apart the host:port of a MOVED or an ASK. It is not ok if one of them is
+// malformed. The port follows the last colon, because an IPv6 host has no brackets there. An
+// empty host stands for the one that answered.
 func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
 	colon := strings.LastIndexByte(endpoint, ':')
 	if colon < 0 {

@@ -39,11 +39,11 @@ type InstanceInfo struct {
 
 	NoAddr bool
 	MySelf bool
-	// Fail: the cluster agrees that the node failed. PFail: the answering node
-	// suspects so.
+	// Fail: the cluster agrees that the node has failed. PFail: the answering node
+	// suspects that it has.
 	Fail  bool
 	PFail bool
-	// Connected tells about the link of the cluster bus.
+	// Connected: the answering node is connected to it by the cluster bus.
 	Connected bool
 	// SlaveOf is the Uuid of the master, empty for a master.
 	SlaveOf string
@@ -107,8 +107,8 @@ func (is InstanceInfos) CollectAddressesAndMigrations(addrs map[string]struct{},
 	}
 }
 
-// SlotsRanges returns what CLUSTER SLOTS would: the ranges of each master, sorted,
-// with its address and those of its replicas that have not failed.
+// SlotsRanges returns what CLUSTER SLOTS would answer: the ranges of each master, sorted, with
+// the addresses of the master and of its replicas that have not failed.
 func (is InstanceInfos) SlotsRanges() []SlotsRange {
 	replicas := make(map[string][]InstanceInfo)
 	for _, i := range is {
@@ -137,8 +137,8 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 	return ranges
 }
 
-// HashSum returns a sum of what clients care about: addresses, roles, failures,
-// slots and migrations, in whatever order the nodes come.
+// HashSum returns a hash of what clients care about: addresses, roles, failures, slots and
+// migrations. The order of the nodes does not matter.
 func (is InstanceInfos) HashSum() uint64 {
 	var sum uint64
 	for _, i := range is {
@@ -153,8 +153,9 @@ func (is InstanceInfos) HashSum() uint64 {
 	return sum
 }
 
-// MergeWith returns the nodes that is or other know, each once, sorted by Uuid.
-// Where both know a node, its own line counts, then the greater epoch, then is.
+// MergeWith returns the nodes that is or other know, each once, sorted by Uuid. If both know
+// a node, the line counts that the node has told itself (MySelf); or else the one with the
+// greater ConfigEpoch; or else that of is.
 func (is InstanceInfos) MergeWith(other InstanceInfos) InstanceInfos {
 	byUuid := make(map[string]InstanceInfo, len(is))
 	for _, infos := range []InstanceInfos{is, other} {

@@ -7,16 +7,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// MasterOnlyKey is the key of the set of slots that are read from their
-// masters only, whatever a client's policy. A cluster's operators fill it while
-// replicas of a slot are not to be trusted.
+// MasterOnlyKey is the key of a set of slots. Clients read these slots from their masters only,
+// whatever their policy. Operators add a slot while its replicas are not to be trusted.
 const MasterOnlyKey = "CLUSTER_SELF:MASTER_ONLY"
 
 // errSlotRange: a slot that is not below NumSlots.
 var errSlotRange = redis.ErrRequest.NewType("slot_range", redis.ErrTraitNotSent)
 
-// masterOnlyKey returns the key with stub as its hash tag, so that shards can
-// have a set each. An empty stub gives MasterOnlyKey itself.
+// masterOnlyKey returns the key with stub as its hash tag, so that each shard can have a set of
+// its own. If stub is empty, the key is MasterOnlyKey.
 func masterOnlyKey(stub string) string {
 	if stub == "" {
 		return MasterOnlyKey
@@ -24,20 +23,20 @@ func masterOnlyKey(stub string) string {
 	return MasterOnlyKey + "{" + stub + "}"
 }
 
-// RequestMasterOnly asks for the slots that SetMasterOnly marked with the same
-// stub. The flag reports whether there are any.
+// RequestMasterOnly returns the slots of the set that SetMasterOnly has filled with the same stub,
+// and whether there are any.
 func RequestMasterOnly(s redis.Sender, stub string) (map[uint16]struct{}, bool, error) {
 	return ParseMasterOnly(redis.Sync{S: s}.Do("SMEMBERS", masterOnlyKey(stub)))
 }
 
-// SetMasterOnly marks slots as read from the master only, beside those that
-// are marked already. The stub is the hash tag of the key: any key of the shard
-// that is to keep the set, or empty for the set that clients of the cluster read.
+// SetMasterOnly adds slots to the set of those that are read from their masters only. With an
+// empty stub that is the set which clients of the cluster read. Otherwise stub is the hash tag
+// of the set's key: any key of the shard that is to have the set.
 func SetMasterOnly(s redis.Sender, stub string, slots []uint16) error {
 	return changeMasterOnly(s, "SADD", stub, slots)
 }
 
-// UnsetMasterOnly takes the marks off again.
+// UnsetMasterOnly removes slots from the set: see SetMasterOnly.
 func UnsetMasterOnly(s redis.Sender, stub string, slots []uint16) error {
 	return changeMasterOnly(s, "SREM", stub, slots)
 }
@@ -57,8 +56,8 @@ func changeMasterOnly(s redis.Sender, cmd, stub string, slots []uint16) error {
 	return redis.AsError(redis.Sync{S: s}.Do(cmd, args...))
 }
 
-// ParseMasterOnly parses the slots: a set, or a string of numbers between
-// commas or spaces. The flag reports whether there are any.
+// ParseMasterOnly parses a set of slots, or a string of numbers that commas or spaces separate.
+// It returns the slots, and whether there are any.
 func ParseMasterOnly(res any) (map[uint16]struct{}, bool, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, false, err

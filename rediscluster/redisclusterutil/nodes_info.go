@@ -14,8 +14,9 @@ import (
 //	uuid host:port@cport[,hostname[,k=v]…] flags master sent recv epoch link [slot…]
 const nodeFields = 8
 
-// ParseClusterNodes parses the answer to CLUSTER NODES, in its order. One with a host that can't be
-// one, or more than 4096 nodes, is an error.
+// ParseClusterNodes parses the answer to CLUSTER NODES, and keeps its order. The error is an
+// [redis.ErrResponseUnexpected] if a host can't be one, if there are more than 4096 nodes, and if
+// the answer is malformed in any other way.
 func ParseClusterNodes(res any) (InstanceInfos, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
@@ -156,8 +157,8 @@ func parseSlot(s string) (uint16, bool) {
 	return uint16(slot), err == nil
 }
 
-// ParseInfo parses the lines "name:value" that INFO and CLUSTER INFO answer
-// with. Section titles and empty lines are skipped.
+// ParseInfo parses the answer to INFO or CLUSTER INFO, which has a line "name:value" for each
+// name. Titles of sections and empty lines are skipped.
 func ParseInfo(res any) (map[string]string, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err

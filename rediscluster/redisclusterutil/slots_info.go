@@ -34,10 +34,14 @@ type SlotsRange struct {
 	AddrZones map[string]string
 }
 
-// ParseSlotsInfo parses the answer to CLUSTER SLOTS. Ranges come sorted. A node of
-// unknown address ("?", port 0, an empty array, also as its host) is left out of its range,
-// which may have no node then; if it is the master, the first of Addrs is a replica. An answer with
-// a host that can't be one, more than 4096 nodes, or more than 1024 of one range, is an error.
+// ParseSlotsInfo parses the answer to CLUSTER SLOTS, and sorts the ranges.
+//
+// A node whose address is unknown is left out of its range: its host is "?" or an empty array,
+// its port is 0, or it is an empty array itself. A range may have no node then. If its master is
+// left out, the first of Addrs is a replica.
+//
+// The error is an [redis.ErrResponseUnexpected] if a host can't be one, if there are more than
+// 4096 nodes, or more than 1024 in one range, and if the answer is malformed in any other way.
 func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
