@@ -127,13 +127,10 @@ func (c *Connection) makePipe() {
 		Fenced: o.Integrity, Postpones: o.WritePause >= 0,
 	})
 	p := pipe.Opts{
-		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: o.IOTimeout,
+		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: c.silence(),
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Place: c.place, Measured: c.measured,
 		Panicked: (*within)(c).Panicked,
-	}
-	if o.IOTimeout < 0 {
-		p.Heartbeats = defaultIOTimeout
 	}
 	if WantsReqStat(o.Logger) {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat

@@ -39,7 +39,7 @@ func (c *Connection) newPushes() *push.Sockets {
 	})
 }
 
-// silence is how long a server may be silent on a push socket.
+// silence is how long a server may be silent: IOTimeout, or its default without one.
 func (c *Connection) silence() time.Duration {
 	if c.opts.IOTimeout <= 0 {
 		return defaultIOTimeout

@@ -74,7 +74,7 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 			req.Args[i] = stream
 		}
 	}
-	if _, err := request.Stream(s, req); err != nil {
+	if err := request.Stream(s, req); err != nil {
 		return nil, err
 	}
 	if err := t.AwaitFirstByte(s.Dec); err != nil {

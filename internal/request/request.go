@@ -31,35 +31,33 @@ func EncodeTo(r *wire.Request, buf []byte, req redis.Request, wantsSlot bool) ([
 const streamChunk = 64 << 10
 
 // Stream writes the request to w, reading arguments of type [redis.Stream] as it goes.
-// It returns how many bytes were written. If an argument has a type that can't be sent,
-// it writes nothing.
-func Stream(w io.Writer, req redis.Request) (written int64, err error) {
+// If an argument has a type that can't be sent, it writes nothing.
+func Stream(w io.Writer, req redis.Request) error {
 	req.Args = command.WithDurations(req.Cmd, req.Args)
 	for i, arg := range req.Args {
 		if stream, ok := arg.(redis.Stream); ok && stream.R != nil && stream.Size >= 0 {
 			continue
 		}
 		if !command.IsArg(arg) {
-			return 0, errArgument(req, i)
+			return errArgument(req, i)
 		}
 	}
 	// Of a request with as many empty arguments, all but those is kept.
 	const empty = "$0\r\n\r\n"
 	buf, _ := resp.AppendCommand(nil, req.Cmd, make([]any, len(req.Args)))
 	buf = buf[:len(buf)-len(req.Args)*len(empty)]
-	out := &countingWriter{w: w}
 	for _, arg := range req.Args {
 		if stream, ok := arg.(redis.Stream); ok {
-			if err := writeStream(out, stream, buf); err != nil {
-				return out.n, err
+			if err := writeStream(w, stream, buf); err != nil {
+				return err
 			}
 			buf = buf[:0]
 			continue
 		}
 		buf, _ = resp.AppendArg(buf, arg)
 	}
-	_, err = out.Write(buf)
-	return out.n, err
+	_, err := w.Write(buf)
+	return err
 }
 
 // errArgument is the error of argument i, which can't be sent. Those before it can.
@@ -88,14 +86,3 @@ func writeStream(w io.Writer, s redis.Stream, before []byte) error {
 
 // onlyWriter hides a ReadFrom, so that io.CopyBuffer uses its buffer.
 type onlyWriter struct{ io.Writer }
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
-}
