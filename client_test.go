@@ -55,7 +55,8 @@ func open(t testing.TB, url string, opts ...redispipe.Option) *redispipe.Client 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	c, err := redispipe.Open(ctx, url, append(opts, redispipe.Logger(nil))...)
+	patient := redispipe.Conn(func(o *redisconn.Opts) { o.IOTimeout = time.Minute }) // a machine may stand still
+	c, err := redispipe.Open(ctx, url, append([]redispipe.Option{redispipe.Logger(nil), patient}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,7 +105,9 @@ func functions(t *testing.T) (names []string) {
 // live is a server with a connection.
 func live(t *testing.T, protocol int) *redisconn.Connection {
 	s := testbed.NewServer(t)
-	conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{
+		Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
+	})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn

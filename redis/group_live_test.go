@@ -374,7 +374,7 @@ func TestGroupIdle(t *testing.T) {
 			t.Parallel()
 			b := newStreamBed(t, 1)
 			conn, err := redisconn.Connect(t.Context(), b.server.Addr(), redisconn.Opts{
-				DedicatedConns: map[bool]int{false: -1}[blocks], Logger: redisconn.NoopLogger{},
+				DedicatedConns: map[bool]int{false: -1}[blocks], Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute,
 			})
 			require.NoError(t, err)
 			defer conn.Close()
@@ -386,7 +386,9 @@ func TestGroupIdle(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			for msg, err := range r.Messages(ctx) {
-				t.Error(msg, err)
+				if !redis.CausedBy(err, context.DeadlineExceeded) { // a request that can't be answered before is refused
+					t.Error(msg, err)
+				}
 			}
 			took := time.Since(began)
 			stats, err := redis.As[string](b.server.Do("INFO", "commandstats"))

@@ -23,7 +23,7 @@ func TestGroupWorker(t *testing.T) {
 	if addr == "" {
 		t.Skip("TestGroupSoak starts it")
 	}
-	o := redisconn.Opts{Logger: redisconn.NoopLogger{}}
+	o := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute} // a machine may stand still
 	if os.Getenv("REDISPIPE_POLLS") != "" {
 		o.DedicatedConns = -1
 	}

@@ -19,8 +19,12 @@ const patient = 20 * time.Second
 // all caches every key for an hour.
 var all = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour}
 
+// connect makes a connection with a time-out that no test reaches, unless opts say which.
 func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
 	t.Helper()
+	if opts.IOTimeout == 0 {
+		opts.IOTimeout = time.Minute
+	}
 	if opts.Logger == nil {
 		opts.Logger = redisconn.NoopLogger{}
 	}
@@ -57,9 +61,8 @@ type rig struct {
 func newRig(t testing.TB, opts Opts) rig {
 	t.Helper()
 	server := testbed.NewServer(t)
-	// The time-out is none that a test reaches, unless it says so.
-	r := rig{server: server, cache: cacheOf(t, connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Minute}), opts)}
-	r.other = redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Minute})}
+	r := rig{server: server, cache: cacheOf(t, connect(t, server.Addr(), redisconn.Opts{}), opts)}
+	r.other = redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{})}
 	awaitLeases(t, r.cache)
 	return r
 }

@@ -62,7 +62,7 @@ func TestDatabases(t *testing.T) {
 // Where a cluster has no such database, it can't be opened.
 func TestNoSuchDatabase(t *testing.T) {
 	tb := sharedMasters.of(t)
-	_, err := NewCluster(t.Context(), tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{DB: 1}})
+	_, err := NewCluster(t.Context(), tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{DB: 1, IOTimeout: patience}})
 	isType(t, redisconn.ErrInit, err)
 	assert.ErrorContains(t, err, "db: 1")
 }

@@ -25,6 +25,16 @@ func overTilt(t *testing.T) context.Context {
 	return ctx
 }
 
+// patient returns options of a client that logs nothing, and has a time-out that no server
+// reaches that is well, unless they say which.
+func patient(opts rediscluster.Opts) rediscluster.Opts {
+	opts.Logger = rediscluster.NoopLogger{}
+	if opts.HostOpts.IOTimeout == 0 {
+		opts.HostOpts.IOTimeout = patience
+	}
+	return opts
+}
+
 // startError returns the error of a constructor, which has to be of type want. Some errors
 // come only when the context ends, so that is soon. If not all servers have answered by
 // then, the error is of another type, and it tries again with more time.

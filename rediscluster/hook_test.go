@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // answeredBy is a hook that tells the address of each answer.
@@ -46,7 +47,9 @@ func TestHookSeesLastNode(t *testing.T) {
 		"many futures": func(c *Cluster, hook redis.Hook) { redis.WithHook(c, hook).SendMany([]redis.Request{req, req}, nil, 0) },
 	} {
 		source.serve(source.Addr())
-		c, err := NewCluster(context.Background(), []string{source.Addr()}, Opts{CheckInterval: calm.CheckInterval, Logger: NoopLogger{}})
+		c, err := NewCluster(context.Background(), []string{source.Addr()}, Opts{
+			CheckInterval: calm.CheckInterval, Logger: NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: patience},
+		})
 		require.NoError(t, err)
 		hook := make(answeredBy, 10)
 		send(c, hook)

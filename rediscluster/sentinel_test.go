@@ -130,7 +130,7 @@ func TestSentinelCredentialsAreSeparate(t *testing.T) {
 // sentinelError returns the error of NewSentinel, which has to be of a type.
 func sentinelError(t *testing.T, want *errorx.Type, addrs []string, name string, opts rediscluster.Opts) *errorx.Error {
 	t.Helper()
-	opts.Logger = rediscluster.NoopLogger{}
+	opts = patient(opts)
 	return startError(t, want, func(ctx context.Context) (*rediscluster.Cluster, error) {
 		return rediscluster.NewSentinel(ctx, addrs, name, opts)
 	})

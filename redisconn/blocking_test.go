@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -86,10 +87,17 @@ func TestBlockingEachWay(t *testing.T) {
 
 // What blocks longer than IOTimeout is waited for.
 func TestBlockingBeyondIOTimeout(t *testing.T) {
-	t.Parallel()
-	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Second})
-	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 1.5))
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: func(args []string) string {
+			if args[0] != "BLPOP" {
+				return pong(args)
+			}
+			time.Sleep(90 * time.Second)
+			return "*-1\r\n"
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
+		require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 90))
+	})
 }
 
 func TestBlockingRefused(t *testing.T) {

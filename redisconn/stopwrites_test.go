@@ -3,6 +3,7 @@ package redisconn_test
 import (
 	"context"
 	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -270,6 +271,7 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 					return
 				default:
 					conn.Send(redis.Req("SET", "a", "1"), nil, 0)
+					runtime.Gosched() // on one processor the others would have a turn in 10 ms
 				}
 			}
 		})

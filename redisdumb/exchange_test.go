@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -276,6 +277,7 @@ func TestTransactionIsClosed(t *testing.T) {
 			return
 		default:
 			conn.Close()
+			runtime.Gosched() // on one processor the others would have a turn in 10 ms
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -32,6 +33,12 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 			return
 		}
 	}
+}
+
+// setKey sets a key once. A cluster of nodes that stand still says that it is down.
+func setKey(t *testing.T, c *rediscluster.Cluster, key, value string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", key, value) == "OK" }, patience, time.Millisecond)
 }
 
 // Keyspace notifications come from every node, and from those that come later.
@@ -65,12 +72,12 @@ func TestEveryNode(t *testing.T) {
 				keys[key] = owner
 			}
 			for key, owner := range keys {
-				require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "1")))
+				setKey(t, c, key, "1")
 				setOn(t, sub, key, owner)
 				if on == redispubsub.AllNodes {
 					replicas, err := bed.Replicas(owner)
 					require.NoError(t, err)
-					require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "2")))
+					setKey(t, c, key, "2")
 					setOn(t, sub, key, replicas[0])
 				}
 			}
@@ -91,7 +98,7 @@ func TestEveryNode(t *testing.T) {
 					stats := s.Stats()
 					return stats.OpenGaps == 0 && stats.Unplaced == 0
 				}, patience, time.Millisecond)
-				require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "3")))
+				setKey(t, c, key, "3")
 				setOn(t, sub, key, replicas[0])
 				break
 			}

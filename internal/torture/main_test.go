@@ -46,13 +46,13 @@ func beside(t *testing.T) {
 
 // again is the calling test in a process of its own, which has the variable set.
 func again(t *testing.T, variable string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=3m")
 	cmd.Env = append(os.Environ(), variable+"=1")
 	return cmd
 }
 
 // patience bounds every wait that nothing is timed by.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // fast are options with time-outs that suit a test.
 func fast() redisconn.Opts {

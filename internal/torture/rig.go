@@ -85,7 +85,7 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 
 // connectWithin is how long a client of servers that are well may fail to be made: it gives
 // up after IOTimeout, and the machine may stand still for longer.
-const connectWithin = 20 * time.Second
+const connectWithin = time.Minute
 
 // connect makes a client of servers that are well.
 func connect[C any](once func() (C, error)) (C, error) {
@@ -112,7 +112,7 @@ func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
 
 // endWithin is when goroutines of a connection that was closed count as leaked: they end
 // at once, but for what a busy machine adds.
-const endWithin = 20 * time.Second
+const endWithin = time.Minute
 
 // engines are what leaked goroutines are looked for in.
 var engines = []string{"redispipe/redisconn.", "redispipe/rediscluster."}
