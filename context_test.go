@@ -1,10 +1,13 @@
 package redispipe_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -265,16 +268,24 @@ func TestContextOfWhoWaitsForRoom(t *testing.T) {
 // A server that does not answer in time is a time-out as those of Go's own clients, but not one
 // of a context.
 func TestTimeoutIsANetError(t *testing.T) {
-	server := testbed.NewServer(t)
-	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{IOTimeout: 50 * time.Millisecond, Logger: redisconn.NoopLogger{}})
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, server.Pause())
-	defer func() { _ = server.Resume() }()
-	err = redis.Err(redis.Sync{S: conn}.Do("SET", "k", 1))
-	var timedOut net.Error
-	require.ErrorAs(t, err, &timedOut)
-	require.True(t, timedOut.Timeout())
-	require.NotErrorIs(t, err, context.DeadlineExceeded)
-	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrIO))
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		go func() { // answers PING, and then no more
+			_, _ = bufio.NewReader(server).ReadString('G')
+			_, _ = server.Write([]byte("+PONG\r\n"))
+			_, _ = io.Copy(io.Discard, server)
+		}()
+		conn, err := redisconn.Connect(t.Context(), "pipe:1", redisconn.Opts{
+			IOTimeout: 50 * time.Millisecond, ReconnectPause: -1, NoClientInfo: true, Logger: redisconn.NoopLogger{},
+			Dialer: func(context.Context, string, string) (net.Conn, error) { return client, nil },
+		})
+		require.NoError(t, err)
+		defer conn.Close()
+		err = redis.Err(redis.Sync{S: conn}.Do("SET", "k", 1))
+		var timedOut net.Error
+		require.ErrorAs(t, err, &timedOut)
+		require.True(t, timedOut.Timeout())
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrIO))
+	})
 }

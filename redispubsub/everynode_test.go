@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -35,12 +34,6 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 	}
 }
 
-// setKey sets a key once. A cluster of nodes that stand still says that it is down.
-func setKey(t *testing.T, c *rediscluster.Cluster, key, value string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", key, value) == "OK" }, patience, time.Millisecond)
-}
-
 // Keyspace notifications come from every node, and from those that come later.
 func TestEveryNode(t *testing.T) {
 	t.Parallel()
@@ -49,7 +42,7 @@ func TestEveryNode(t *testing.T) {
 	for _, on := range []redispubsub.NodeSet{redispubsub.AllMasters, redispubsub.AllNodes} {
 		t.Run(on.String(), func(t *testing.T) {
 			t.Parallel()
-			bed := testbed.NewCluster(t)
+			bed := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience}) // none dies
 			notify(t, bed.Nodes()...)
 			c := connectCluster(t, bed.Addrs(), 2)
 			s := newClusterSubscriber(t, c)
@@ -72,12 +65,12 @@ func TestEveryNode(t *testing.T) {
 				keys[key] = owner
 			}
 			for key, owner := range keys {
-				setKey(t, c, key, "1")
+				require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "1")))
 				setOn(t, sub, key, owner)
 				if on == redispubsub.AllNodes {
 					replicas, err := bed.Replicas(owner)
 					require.NoError(t, err)
-					setKey(t, c, key, "2")
+					require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "2")))
 					setOn(t, sub, key, replicas[0])
 				}
 			}
@@ -98,7 +91,7 @@ func TestEveryNode(t *testing.T) {
 					stats := s.Stats()
 					return stats.OpenGaps == 0 && stats.Unplaced == 0
 				}, patience, time.Millisecond)
-				setKey(t, c, key, "3")
+				require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("SET", key, "3")))
 				setOn(t, sub, key, replicas[0])
 				break
 			}
