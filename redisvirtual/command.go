@@ -3,6 +3,7 @@ package redisvirtual
 import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -57,6 +58,9 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 		return true
 	case r.Shared == command.ChangesSession:
 		return c.pass(r)
+	case r.Shared == command.WouldBlock && countsWrites(name, r):
+		c.answer(frames.AppendError(nil, "ERR "+name+" counts the writes of its own connection, and those of a virtual connection are another's: use a socket"))
+		return true
 	case r.Shared == command.WouldBlock:
 		return c.block(r)
 	}
@@ -64,6 +68,19 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	asking := c.asking
 	c.asking = false
 	return c.alone(r, asking)
+}
+
+// countsWrites reports whether a request waits until as many servers as it says have what was written on
+// its own connection. On another one, servers say at once that all have it.
+func countsWrites(name string, r *wire.Request) bool {
+	args := incoming.Words(r.Buf)
+	switch {
+	case name == "WAIT" && len(args) == 2:
+		return incoming.Text(args[0]) != "0"
+	case name == "WAITAOF" && len(args) == 3:
+		return incoming.Text(args[0]) != "0" || incoming.Text(args[1]) != "0"
+	}
+	return false // of none, or malformed
 }
 
 // said deals with what a client says of its connection. Other requests are not ours.

@@ -87,6 +87,7 @@ func goredis() suite {
 			"ClusterClient / ClusterClient / should cluster client setname":       nameless,
 			"NewFailoverClusterClient / should sentinel cluster client setname":   nameless,
 			"Commands / server / should ClientKillByFilter with kill myself":      nameless,
+			"Commands / server / should Wait":                                     "WAIT is refused, since it knows nothing of the writes of another connection",
 			"Client / should initialize idle connections created by MinIdleConns": "the server gets a password that the shared connection does not have",
 		},
 	}

@@ -1,0 +1,28 @@
+package redisvirtual
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// A client is not told that a replica has what it has written, because that was written on a
+// connection of which WAIT does not know.
+func TestWait(t *testing.T) {
+	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	require.NoError(t, group.Servers()[1].Pause())
+	t.Cleanup(func() { _ = group.Servers()[1].Resume() })
+	v := over(t, connect(t, group.Servers()[0].Addr(), defaults))
+	v.say(words("SET", "wait", "1") + words("WAIT", "1", "50") + words("WAIT", "0", "50") + words("WAITAOF", "1", "0", "50"))
+	v.hear(frames.OK)
+	require.Contains(t, v.frame(), "-ERR WAIT counts the writes of its own connection")
+	v.hear(":0\r\n")
+	require.Contains(t, v.frame(), "-ERR WAITAOF counts")
+	v.say(words("MULTI") + words("SET", "wait", "2") + words("WAIT", "1", "50") + words("EXEC"))
+	v.hear(frames.OK + frames.Queued + frames.Queued + "*2\r\n+OK\r\n:0\r\n")
+	v.say(words("WATCH", "wait") + words("SET", "wait", "3") + words("WAIT", "1", "1") + words("UNWATCH"))
+	v.hear(frames.OK + frames.OK + ":0\r\n" + frames.OK)
+}
