@@ -10,6 +10,8 @@ import (
 // answers resolves requests in their order, as the reader of a connection does.
 type answers struct {
 	closed chan struct{} // closed by Mock.Close
+	// lost: Close has ended an answer that was waited for, and so those behind it. Only work uses it.
+	lost bool
 
 	mu      sync.Mutex // guards the rest
 	waiting []answer
@@ -18,9 +20,10 @@ type answers struct {
 
 type answer struct {
 	outcome
-	got sent
-	cb  redis.Future
-	n   uint64
+	refused bool // nothing is sent
+	got     sent
+	cb      redis.Future
+	n       uint64
 }
 
 // add queues an answer. The goroutine that it may start owns the futures of the
@@ -69,7 +72,7 @@ func (q *answers) give(a answer) {
 
 // result waits as long as the answer is to take, or until Close.
 func (q *answers) result(a answer) any {
-	if a.after > 0 || a.silent {
+	if !q.lost && (a.after > 0 || a.silent) {
 		var due <-chan time.Time
 		if !a.silent {
 			timer := time.NewTimer(a.after)
@@ -79,8 +82,11 @@ func (q *answers) result(a answer) any {
 		select {
 		case <-due:
 		case <-q.closed:
-			return redis.ErrIO.New("the mock was closed before its answer")
+			q.lost = true
 		}
+	}
+	if q.lost && !a.refused {
+		return redis.ErrIO.New("the mock was closed before its answer")
 	}
 	return a.reply(a.got)
 }

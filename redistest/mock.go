@@ -263,7 +263,7 @@ func (m *Mock) match(got sent) (*Expectation, outcome, []string) {
 
 // resolve resolves a request that is not answered.
 func (m *Mock) resolve(res any, cb redis.Future, n uint64) {
-	m.answers.add(answer{outcome: outcome{reply: func(sent) any { return res }}, cb: cb, n: n})
+	m.answers.add(answer{outcome: outcome{reply: func(sent) any { return res }}, refused: true, cb: cb, n: n})
 }
 
 // Scanner implements redis.Sender. Each step is a request, to be expected as such:

@@ -391,3 +391,17 @@ func TestMockGoexit(t *testing.T) {
 	<-done
 	mock.Verify()
 }
+
+// Close ends what waits for an answer, also behind one that is awaited, and not what it refuses.
+func TestMockCloseEndsWhatWaits(t *testing.T) {
+	mock := redistest.NewMock(t)
+	mock.Expect("GET", "k").NoReply()
+	mock.Expect("PING").Reply("PONG")
+	ch := redis.ChanFutured{S: mock}
+	first, second := ch.Send(redis.Req("GET", "k")), ch.Send(redis.Req("PING"))
+	mock.Close()
+	third := ch.Send(redis.Req("PING"))
+	assertType(t, redis.ErrIO, first.Value())
+	assertType(t, redis.ErrIO, second.Value())
+	assertType(t, redis.ErrContextClosed, third.Value())
+}
