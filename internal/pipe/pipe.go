@@ -73,7 +73,7 @@ func New(q *queue.Queue, o Opts) *Pipe {
 func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
 	to, duty, last, refused := p.queue.Enter(reqs, e)
 	if duty&queue.MustListen != 0 {
-		p.listen.Reset(queue.ListenAfter)
+		p.listen.Reset(queue.ListenEvery)
 	}
 	if duty&(queue.MustWrite|queue.MustCheck) != 0 {
 		to.Reader.(*Session).flush(duty)
@@ -87,8 +87,8 @@ func (p *Pipe) tellCallers() {
 	if s := p.Session(); reads && s != nil {
 		s.interruptDeaf()
 	}
-	if again > 0 {
-		p.listen.Reset(again)
+	if again {
+		p.listen.Reset(queue.ListenEvery)
 	}
 }
 

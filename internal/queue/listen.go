@@ -7,18 +7,18 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Listen runs at intervals of listenLeast or, if that is longer, of twice the time that
-// requests have taken lately, but at most listenMost. It tells the callers whose requests have
-// been pending for half of the interval.
+// ListenEvery is the interval at which Listen is called while callers wait deaf.
+const ListenEvery = time.Millisecond
+
+// A caller is told when its request has been pending for twice as long as requests have been
+// lately, within these bounds.
 const (
-	listenLeast = time.Millisecond
-	listenMost  = 1500 * time.Microsecond
+	deafLeast = ListenEvery / 2
+	deafMost  = ListenEvery * 5 / 4
 )
 
-// every is the present interval.
-func (q *Queue) every() time.Duration {
-	return min(max(listenLeast, 2*q.lately), listenMost)
-}
+// deafFor is for how long a request is pending before its caller is told.
+func (q *Queue) deafFor() time.Duration { return min(max(deafLeast, 2*q.lately), deafMost) }
 
 // clock returns the time. While Listen is called regularly, it may be late by one interval,
 // since reading the clock for each request would take longer.
@@ -31,9 +31,9 @@ func (q *Queue) clock() time.Duration {
 
 // tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
 // caller listens at once if its deadline may pass before it would be told (the clock may be
-// late), or if the network is so slow that most callers would be told.
+// late), or if requests take so long that most callers would be told.
 func (q *Queue) tells(r *wire.Request) bool {
-	return r.Deaf && q.usual < listenLeast/2 && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= 4*q.every())
+	return r.Deaf && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= 4*ListenEvery)
 }
 
 // tellLater is called when the caller of an entering request is deaf. It reports whether the
@@ -46,21 +46,17 @@ func (q *Queue) tellLater() (first bool) {
 	return true
 }
 
-// ListenAfter is the time after which a sender with the duty MustListen has Listen
-// called.
-const ListenAfter = listenLeast
-
 // Listen tells callers to listen if their requests have been pending for long. If again is
-// not 0, Listen has to be called again after that time. If reads is set, one of the callers
+// set, Listen has to be called again after ListenEvery. If reads is set, one of the callers
 // has the right to read: see [Session.Listens].
-func (q *Queue) Listen() (reads bool, again time.Duration) {
+func (q *Queue) Listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.called = timing.Clock()
 	if q.asking { // some of them are not to be seen
-		return false, q.every()
+		return false, true
 	}
-	before := q.called - q.every()/2
+	before := q.called - q.deafFor()
 	for b := q.head; b != nil && b.Opened <= before; b = b.Next {
 		reads = q.tell(b) || reads
 	}
@@ -70,10 +66,8 @@ func (q *Queue) Listen() (reads bool, again time.Duration) {
 	if reads = reads && q.session != nil && q.reading == readCaller; reads {
 		q.session.Listens.Store(true)
 	}
-	if q.due = q.told < q.seq && q.pending > 0; q.due {
-		again = q.every()
-	}
-	return reads, again
+	q.due = q.told < q.seq && q.pending > 0
+	return reads, q.due
 }
 
 // listening keeps track of callers that have not been told to listen to their contexts: see

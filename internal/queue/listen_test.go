@@ -55,16 +55,16 @@ func TestSlowCallersAreTold(t *testing.T) {
 
 	b.Opened, q.opened = justNow, justNow
 	_, again := q.Listen()
-	require.Equal(t, listenLeast, again)
+	require.True(t, again)
 	require.Zero(t, slow.told+flying.told+late.told)
 	b.Opened = longAgo
 	_, again = q.Listen()
 	require.Equal(t, []int{1, 1, 0}, []int{slow.told, flying.told, late.told})
-	require.Equal(t, listenLeast, again)
+	require.True(t, again)
 	q.opened = longAgo
 	_, again = q.Listen()
 	require.Equal(t, []int{1, 1, 1}, []int{slow.told, flying.told, late.told})
-	require.Zero(t, again)
+	require.False(t, again)
 
 	_, d, _ = q.deaf(t, time.Time{})
 	require.Equal(t, MustListen, d)
@@ -73,12 +73,12 @@ func TestSlowCallersAreTold(t *testing.T) {
 // Nobody is deaf whose deadline may pass before it would be told, or while answers take long.
 func TestNotTellsLater(t *testing.T) {
 	q := newTestQueue(100, 1000)
-	_, d, ticket := q.deaf(t, time.Now().Add(2*listenLeast))
+	_, d, ticket := q.deaf(t, time.Now().Add(2*ListenEvery))
 	require.False(t, ticket.Tells)
 	require.Zero(t, d)
 	_, _, ticket = q.deaf(t, time.Now().Add(time.Minute))
 	require.True(t, ticket.Tells)
-	q.usual = listenLeast
+	q.lately = deafMost
 	_, _, ticket = q.deaf(t, time.Time{})
 	require.False(t, ticket.Tells)
 }
@@ -93,19 +93,19 @@ func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 		if others {
 			q.deaf(t, time.Time{})
 		}
-		_, _, ticket := q.deaf(t, time.Now().Add(2*listenLeast))
+		_, _, ticket := q.deaf(t, time.Now().Add(2*ListenEvery))
 		require.False(t, ticket.Tells, "%v", others)
 	}
 }
 
-// With queues that are long the turns are, too.
-func TestTurnsOfListening(t *testing.T) {
+// Callers of long queues are deaf for longer.
+func TestDeafFor(t *testing.T) {
 	q := newTestQueue(100, 1000)
-	for lately, every := range map[time.Duration]time.Duration{
-		0: listenLeast, listenLeast * 5 / 8: listenLeast * 5 / 4, time.Second: listenMost,
+	for lately, deaf := range map[time.Duration]time.Duration{
+		0: deafLeast, deafLeast * 3 / 4: deafLeast * 3 / 2, time.Second: deafMost,
 	} {
 		q.lately = lately
-		require.Equal(t, every, q.every())
+		require.Equal(t, deaf, q.deafFor())
 	}
 }
 
@@ -122,7 +122,7 @@ func TestListenWhileFuturesAreAsked(t *testing.T) {
 	}()
 	<-asked
 	_, again := q.Listen()
-	require.NotZero(t, again)
+	require.True(t, again)
 	close(answer)
 	(<-taken).Opened = longAgo
 	q.Listen()
@@ -151,7 +151,7 @@ func TestListenOfWhoReads(t *testing.T) {
 	q.opened = longAgo
 	reads, again := q.Listen()
 	require.True(t, reads)
-	require.Zero(t, again)
+	require.False(t, again)
 	require.True(t, s.Listens.Load())
 	q.PassRead(s, true, nil)
 	require.False(t, s.Listens.Load())
