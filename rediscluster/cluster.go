@@ -197,11 +197,8 @@ func (c *Cluster) report(event LogEvent) {
 	})
 }
 
-// call calls one of the user's functions, and reports whether it has returned: it may
-// panic, or end its goroutine.
-func (c *Cluster) call(f func()) (returned bool) {
-	return aside.Call(f, c.panicked)
-}
+// call calls one of the user's functions, which may panic, or end its goroutine.
+func (c *Cluster) call(f func()) { aside.Call(f, c.panicked) }
 
 // recovered reports a panic of one of the user's functions in a goroutine of the cluster.
 func (c *Cluster) recovered() {

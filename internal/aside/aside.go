@@ -7,19 +7,18 @@ import (
 	"runtime/debug"
 )
 
-// Call calls f in a goroutine of its own, waits for its end, and reports whether it has
-// returned. If f panics, panicked gets what it panicked with, and the stack as by
-// [debug.Stack]; f may also end its goroutine, as by t.FailNow.
-func Call(f func(), panicked func(v any, stack []byte)) (returned bool) {
-	_, returned = Until(context.Background(), func() struct{} {
+// Call calls f in a goroutine of its own, and waits for its end. If f panics, panicked gets what
+// it panicked with, and the stack as by [debug.Stack]; f may also end its goroutine, as by
+// t.FailNow.
+func Call(f func(), panicked func(v any, stack []byte)) {
+	Until(context.Background(), func() struct{} {
 		f()
 		return struct{}{}
 	}, nil, panicked)
-	return returned
 }
 
 // Until is [Call] that waits until ctx is done at the longest, and returns what f has
-// returned. What f returns later belongs to late, which is called in f's goroutine; that
+// returned, if it has. What f returns later belongs to late, which is called in f's goroutine; that
 // ends with it.
 func Until[T any](ctx context.Context, f func() T, late func(T), panicked func(v any, stack []byte)) (v T, returned bool) {
 	results := make(chan T) // without a buffer: either the caller has the result, or late
