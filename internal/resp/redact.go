@@ -38,7 +38,7 @@ func withoutArguments(code, text string) string {
 			}
 		}
 		if text[i] == ':' && (i+1 == len(text) || text[i+1] == ' ') {
-			return text[:i]
+			return strings.TrimRight(text[:i], ": ")
 		}
 	}
 	return text
