@@ -2,6 +2,7 @@ package values
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -173,7 +174,47 @@ func (made planner) fillMap(p *plan, t reflect.Type) error {
 	}
 	p.named = true
 	p.read = func(dst reflect.Value, res any) error { return readMap(dst, key, value, res) }
+	if t == reflect.TypeFor[map[string]string]() {
+		p.read = func(dst reflect.Value, res any) error {
+			if texts := textsOf(res); texts != nil {
+				dst.Set(reflect.ValueOf(texts))
+				return nil
+			}
+			return readMap(dst, key, value, res)
+		}
+	}
 	return nil
+}
+
+// errNoText ends textsOf.
+var errNoText = errors.New("a name or a value is no text")
+
+// textsOf returns names with texts, as of HGETALL, without reflection. It returns nil if they are
+// anything else.
+func textsOf(res any) map[string]string {
+	n, ok := countPairs(res)
+	if !ok {
+		return nil
+	}
+	texts := make(map[string]string, n)
+	if eachPair(res, func(k, v any) error {
+		value, ok := v.([]byte)
+		if !ok {
+			return errNoText
+		}
+		switch name := k.(type) {
+		case []byte:
+			texts[string(name)] = string(value)
+		case string:
+			texts[name] = string(value)
+		default:
+			return errNoText
+		}
+		return nil
+	}) != nil {
+		return nil
+	}
+	return texts
 }
 
 // readMap reads names with values.
