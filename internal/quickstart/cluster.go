@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -27,7 +28,7 @@ type demo struct {
 // runCluster starts a cluster, runs the usage example on it and then, under
 // load, moves slots and fails masters over. Requests that fail while slots are
 // moved make it fail.
-func runCluster(ctx context.Context, duration time.Duration) error {
+func runCluster(ctx context.Context, duration time.Duration, opts redisconn.Opts) error {
 	start := time.Now()
 	servers, err := testbed.StartCluster(testbed.ClusterOptions{})
 	if err != nil {
@@ -41,8 +42,9 @@ func runCluster(ctx context.Context, duration time.Duration) error {
 
 	// One address is enough: the cluster tells the others.
 	cluster, err := rediscluster.NewCluster(ctx, servers.Addrs()[:1], rediscluster.Opts{
-		Name:   "quickstart",
-		Logger: rediscluster.NoopLogger{}, // the default one prints to the standard logger
+		Name:     "quickstart",
+		Logger:   rediscluster.NoopLogger{}, // the default one prints to the standard logger
+		HostOpts: opts,
 	})
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // clusterUsage is what differs from usage.go when the server is a cluster.
 func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
 	// Requests go to the node that has their slot. The rest is as on one server.

@@ -19,6 +19,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 func main() {
@@ -40,7 +42,7 @@ func main() {
 	case *watched != "":
 		err = watch(ctx, *watched, time.Second, os.Stdout)
 	case *cluster:
-		err = runCluster(ctx, *duration)
+		err = runCluster(ctx, *duration, redisconn.Opts{})
 	case *cache:
 		err = runCache(ctx, *duration)
 	case *sentinel:

@@ -39,7 +39,7 @@ func connectForTest(t *testing.T, addr string, opts redisconn.Opts) redis.SyncCt
 }
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -24,7 +24,7 @@ func usage(ctx context.Context, addr, password string) error {
 	db := redis.SyncCtx{S: conn}
 
 	// Every call takes a context. Its deadline holds, whatever the server does.
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
 	// A result is a plain Go value, or an error.
