@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync/atomic"
 
+	"time"
+
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/redis"
@@ -65,7 +67,7 @@ func ExampleOpts_tLS() {
 		TLSEnabled: true,
 		TLSConfig:  config, // of MutualTLS
 	}
-	opts.Logger = redisconn.NoopLogger{}
+	opts.Logger, opts.IOTimeout = redisconn.NoopLogger{}, time.Minute // a machine may stand still
 	conn, err := redisconn.Connect(ctx, server.TLSAddr(), opts)
 	if err != nil {
 		log.Fatal(err)
