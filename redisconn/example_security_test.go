@@ -9,7 +9,6 @@ import (
 	"log"
 	"os"
 	"sync/atomic"
-
 	"time"
 
 	"github.com/joomcode/errorx"
