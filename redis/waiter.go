@@ -193,6 +193,8 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	inner := innerOf(s)
+	var scratch *wire.Scratch
+	var bad int
 	if inner == nil {
 		if d := delegateOf(s); d != nil {
 			return do(ctx, d, cmd, args, t, seen)
@@ -201,17 +203,21 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 		if memory == nil {
 			return sendPlain(ctx, s, cmd, args, seen)
 		}
-		if res, ok := recall(memory, cmd, args, t, seen); ok {
-			return res
+		if scratch, bad = encoded(cmd, args); bad < 0 {
+			if res, ok := recall(memory, scratch.Buf, t, seen); ok {
+				wire.PutScratch(scratch)
+				return res
+			}
 		}
 		inner = memory
+	} else {
+		scratch, bad = encoded(cmd, args)
 	}
-	scratch := wire.GetScratch()
-	if bad := encodeCommand(scratch, cmd, args, inner.WantsSlot()); bad >= 0 {
+	if bad >= 0 {
 		wire.PutScratch(scratch)
 		return errArgument(cmd, args, bad)
 	}
-	r := &scratch.Request
+	r := describe(scratch, cmd, args, inner.WantsSlot())
 	// While a blocking request runs, its sender watches the context.
 	r.Inline = r.Shared == command.WouldBlock
 	r.Deaf = ctx.Done() != nil && !r.Inline
@@ -226,17 +232,21 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	return w.result(ctx, ticket, t, seen)
 }
 
-// encodeCommand encodes a command into s, and describes it. When an argument can't be encoded
-// it returns the argument's index, else -1. It keeps no reference to args.
-func encodeCommand(s *wire.Scratch, cmd string, args []any, wantsSlot bool) (bad int) {
-	if s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args); bad >= 0 {
-		return bad
-	}
+// encoded encodes a command. When an argument can't be encoded it returns the argument's index,
+// else -1. It keeps no reference to args.
+func encoded(cmd string, args []any) (s *wire.Scratch, bad int) {
+	s = wire.GetScratch()
+	s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args)
+	return s, bad
+}
+
+// describe describes the command that s encodes. It keeps no reference to args.
+func describe(s *wire.Scratch, cmd string, args []any, wantsSlot bool) *wire.Request {
 	r := &s.Request
 	r.Cmd, r.Buf, r.Ticket = cmd, s.Buf, wire.Ticket{}
 	call := command.Of(cmd, args)
 	r.Describe(&call, wantsSlot)
-	return -1
+	return r
 }
 
 // want prepares the waiter, and its encoded request, for the kind of result that the
@@ -292,16 +302,10 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// recall returns the result of a command if it is in memory. If t is not nil and takes the
-// value, the value is in t. recall keeps no reference to args.
-func recall(m wire.Memory[Future], cmd string, args []any, t *target, seen *wire.Place) (res any, ok bool) {
-	scratch := wire.GetScratch()
-	var got wire.Remembered
-	var bad int
-	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad < 0 { // else the sender returns the error
-		got, ok = m.Recall(scratch.Buf)
-	}
-	wire.PutScratch(scratch)
+// recall returns the result of a command, as it is encoded, if it is in memory. If t is not nil
+// and takes the value, the value is in t.
+func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) (res any, ok bool) {
+	got, ok := m.Recall(request)
 	switch {
 	case !ok:
 		return nil, false

@@ -39,16 +39,16 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	if !known || !ok {
 		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
 	}
-	switch all, isCluster := within.(inner.Nodes); conn := servers.(type) {
+	switch all, isCluster := within.(inner.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
-		c.nodes.one = conn
+		c.nodes.one, c.masters = conn, conn
 	default:
 		if !isCluster {
 			return nil, ErrNoServers.New("a %T has no servers that are known to the cache", s)
 		}
-		c.nodes.all = all
+		c.nodes.all, c.masters = all, all.Masters()
 	}
-	c.inner = within
+	c.inner = innerOf(c.masters).(origin)
 	c.ctx, c.cancel = context.WithCancelCause(ended.Ctx())
 	c.nodes.placed.Store(&placement{})
 	changed := c.nodes.changed()

@@ -67,8 +67,10 @@ func newRig(t testing.TB, opts Opts) rig {
 	return r
 }
 
+// get reads a key as if it had been asked for before.
 func get(t testing.TB, c *Cache, key string) any {
 	t.Helper()
+	asked(t, c, "GET", key)
 	res := c.Do(t.Context(), "GET", key)
 	require.NoError(t, redis.AsError(res))
 	return res
@@ -80,15 +82,17 @@ func must(t testing.TB, res any) any {
 	return res
 }
 
-// What was read is answered out of memory, until it is changed.
+// What is read for the second time is answered out of memory from then on, until it is changed.
 func TestHit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
 	must(t, r.other.Do(t.Context(), "SET", "key", "1"))
-	for range 3 {
-		require.Equal(t, []byte("1"), get(t, r.cache, "key"))
+	for i := range 4 {
+		require.Equal(t, []byte("1"), must(t, r.cache.Do(t.Context(), "GET", "key")))
+		require.EqualValues(t, min(i, 1), r.cache.Stats().Entries)
 	}
 	st := r.cache.Stats()
+	assert.EqualValues(t, 1, st.First)
 	assert.EqualValues(t, 1, st.Misses)
 	assert.EqualValues(t, 2, st.Hits)
 	assert.EqualValues(t, 1, st.Entries)

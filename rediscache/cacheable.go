@@ -47,16 +47,18 @@ var cacheable = func() map[*command.Info]keysAt {
 func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd) // nil if an argument is in Cmd
 	at := cacheable[info]
-	if at == 0 || protocol == 2 && otherIn2[info] || r.Words() < 2 {
+	if at == 0 || protocol == 2 && otherIn2[info] {
 		return keys, false
 	}
+	if at != allKeys {
+		if key := r.Arg(1); key != nil {
+			keys = append(keys, key)
+		}
+		return keys, at == oneKeyText
+	}
 	for i, word := range r.All {
-		switch {
-		case i == 0:
-		case at == allKeys:
+		if i > 0 {
 			keys = append(keys, word)
-		default:
-			return append(keys, word), at == oneKeyText
 		}
 	}
 	return keys, false

@@ -3,7 +3,6 @@ package rediscache
 import (
 	"context"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/inner"
@@ -20,7 +19,8 @@ type core struct {
 	opts     Opts
 	store    *memory.Store
 	nodes    nodes
-	inner    origin        // of the servers
+	masters  redis.Sender  // the servers, whatever the policy is
+	inner    origin        // of masters
 	sweeping chan struct{} // has room for one: leases have ended
 
 	passed atomic.Int64
@@ -78,16 +78,16 @@ func (c *core) recovered() {
 // listed reports whether each of the keys has one of the prefixes.
 func (c *core) listed(keys [][]byte) bool {
 	for _, key := range keys {
-		if !c.hasPrefix(string(key)) {
+		if !c.hasPrefix(key) {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *core) hasPrefix(key string) bool {
+func (c *core) hasPrefix(key []byte) bool {
 	for _, prefix := range c.opts.Prefixes {
-		if strings.HasPrefix(key, prefix) {
+		if len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix {
 			return true
 		}
 	}

@@ -20,6 +20,7 @@ type many struct {
 
 	found []found
 	asked []*readings // by feed
+	first []int       // what goes to masters, and is not kept
 	rest  []int       // what goes to the servers as any other
 }
 
@@ -50,7 +51,8 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	for _, b := range m.asked {
 		b.send()
 	}
-	m.sendRest()
+	m.send(s.masters, m.first)
+	m.send(s.to, m.rest)
 	if len(m.found) == len(reqs) {
 		waiter{To: cb}.answeredBy(wire.Place{Cached: true})
 	}
@@ -95,8 +97,12 @@ func (m *many) place(i int) {
 		m.rest = append(m.rest, i)
 		return
 	}
-	q := s.question(r)
-	if q == nil {
+	q, how := s.question(r)
+	switch how {
+	case isFirst:
+		m.first = append(m.first, i)
+		return
+	case isPassed:
 		m.rest = append(m.rest, i)
 		return
 	}
@@ -121,19 +127,19 @@ func (m *many) batch(from *feed) *readings {
 	return b
 }
 
-// sendRest sends what the cache does not answer.
-func (m *many) sendRest() {
-	if len(m.rest) == 0 {
+// send sends some of the requests.
+func (m *many) send(to redis.Sender, which []int) {
+	if len(which) == 0 {
 		return
 	}
-	reqs := make([]redis.Request, len(m.rest))
-	f := &restOfMany{Passed: wire.Passed{To: m.cb}, core: m.s.core, start: m.start, index: m.rest}
-	f.changes = make([]written, len(m.rest))
-	for at, i := range m.rest {
+	reqs := make([]redis.Request, len(which))
+	f := &restOfMany{Passed: wire.Passed{To: m.cb}, core: m.s.core, start: m.start, index: which}
+	f.changes = make([]written, len(which))
+	for at, i := range which {
 		reqs[at] = m.reqs[i]
 		f.changes[at] = writtenBy(&m.wires[i])
 	}
-	m.s.to.SendMany(reqs, f, 0)
+	to.SendMany(reqs, f, 0)
 }
 
 // refuse ends all requests because of one.

@@ -89,7 +89,11 @@ func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 		s.refused(waiter{cb, n}, errSwap())
 		return
 	}
-	if s.read(r, waiter{cb, n}) {
+	switch s.read(r, waiter{cb, n}) {
+	case isAnswered:
+		return
+	case isFirst:
+		s.core.inner.SendEncoded(r, cb, n)
 		return
 	}
 	cb = s.watching(cb, writtenBy(r))
@@ -100,12 +104,20 @@ func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 	w.inner.SendEncoded(r, cb, n)
 }
 
-// read has a request answered out of memory, or by a tracking socket. It returns false if that
-// is nothing for the cache, or none of the sockets can be used.
-func (s *sender) read(r *wire.Request, w waiter) bool {
-	q := s.question(r)
-	if q == nil {
-		return false
+// way is how a request is answered.
+type way uint8
+
+const (
+	isPassed   way = iota // as without a cache
+	isFirst               // by a master, and nothing is kept
+	isAnswered            // out of memory, or by a tracking socket
+)
+
+// read has a request answered, unless another sender is to do that.
+func (s *sender) read(r *wire.Request, w waiter) way {
+	q, how := s.question(r)
+	if how != isAnswered {
+		return how
 	}
 	switch kept, how := s.enter(q, w); how {
 	case memory.IsThere:
@@ -113,40 +125,44 @@ func (s *sender) read(r *wire.Request, w waiter) bool {
 	case memory.Asks:
 		q.send(r)
 	}
-	return true
+	return isAnswered
 }
 
-// question returns the reading of a request; nil if that is nothing for the cache, or there is no
-// tracker to read it.
-func (s *sender) question(r *wire.Request) *reading {
+// question returns how a request that is not in memory is to be answered, and if that is by a tracking
+// socket, its reading.
+func (s *sender) question(r *wire.Request) (*reading, way) {
 	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == wire.ManySlots {
-		return nil
+		return nil, isPassed
 	}
 	f, l := s.nodes.feed(r.Slot)
 	if f == nil {
-		return nil
+		return nil, isPassed
 	}
 	var room [8][]byte
 	keys, isText := appendKeysOfRead(room[:0], r, f.protocol)
 	if len(keys) == 0 {
-		return nil
+		return nil, isPassed
 	}
 	listed := s.listed(keys)
 	if !s.limits.All && !listed {
-		return nil
+		return nil, isPassed
+	}
+	key := memory.HashOf(keys[0])
+	if l != nil && !s.store.AskedBefore(r.Buf, key) {
+		return nil, isFirst
 	}
 	at := memory.Now()
 	if l == nil || !l.Holds(at) {
 		s.passed.Add(1)
-		return nil
+		return nil, isPassed
 	}
 	q := newReading(r.Buf)
 	q.core, q.from, q.isText, q.cmd, q.slot = s.core, f, isText, r.Cmd, r.Slot
-	q.Lease, q.Sent, q.Listed, q.Key = l, at, listed, memory.HashOf(keys[0])
+	q.Lease, q.Sent, q.Listed, q.Key = l, at, listed, key
 	for _, key := range keys[1:] {
 		q.More = append(q.More, memory.HashOf(key))
 	}
-	return q
+	return q, isAnswered
 }
 
 // enter has w wait for what q would read. Unless w asks, it recycles q.
@@ -170,9 +186,14 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 		s.to.Send(req, cb, n) // which says what is wrong
 	case swaps(r):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
-	case s.recall(r, waiter{cb, n}) || s.read(r, waiter{cb, n}):
+	case s.recall(r, waiter{cb, n}):
 	default:
-		s.to.Send(req, s.watching(cb, writtenBy(r)), n)
+		switch s.read(r, waiter{cb, n}) {
+		case isFirst:
+			s.masters.Send(req, cb, n)
+		case isPassed:
+			s.to.Send(req, s.watching(cb, writtenBy(r)), n)
+		}
 	}
 }
 

@@ -5,9 +5,10 @@ import "github.com/joomcode/redispipe/internal/memory"
 // Stats are the counters of a cache since it was made, and what it holds now.
 type Stats struct {
 	// Hits were answered out of memory; Misses were read by a tracking socket, and Joined
-	// waited for such a read of another caller. Passed could have been cached, and were read
-	// as without a cache: the node had no lease, or has answered with an error.
-	Hits, Misses, Joined, Passed int64
+	// waited for such a read of another caller. First could have been cached, and were read as
+	// without a cache, since they were asked for the first time, as far as is remembered. So
+	// were Passed: the node had no lease, or has answered with an error.
+	Hits, Misses, Joined, First, Passed int64
 	// Dropped says how many entries were dropped, and why.
 	Dropped Dropped
 	// Entries and Bytes are what is held. What has no lease any more is counted until it is
@@ -33,7 +34,7 @@ type Dropped struct {
 func (c *Cache) Stats() Stats {
 	n := c.core.store.Counts()
 	stats := Stats{
-		Hits: n.Hits, Misses: n.Misses, Joined: n.Joined, Passed: c.core.passed.Load(),
+		Hits: n.Hits, Misses: n.Misses, Joined: n.Joined, First: n.First, Passed: c.core.passed.Load(),
 		Entries: n.Entries, Bytes: n.Bytes, MaxBytes: c.core.opts.MaxBytes,
 		Dropped: Dropped{
 			Written: n.Dropped[memory.ByWrite], Invalidated: n.Dropped[memory.ByServer], Space: n.Dropped[memory.BySpace],

@@ -5,10 +5,11 @@ import (
 
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/redis"
 )
 
 var (
-	_ inner.Nodes    = (*within)(nil)
+	_ inner.Cluster  = (*within)(nil)
 	_ inner.Reporter = (*within)(nil)
 )
 
@@ -19,6 +20,9 @@ func (w *within) Master(slot int) inner.Node {
 	}
 	return nil
 }
+
+// Masters implements inner.Cluster.
+func (w *within) Masters() redis.Sender { return w.c }
 
 // Publisher implements inner.Nodes.
 func (w *within) Publisher(slot int) inner.Node {

@@ -96,6 +96,13 @@ type Nodes interface {
 	ForceReloading()
 }
 
+// Cluster is the [wire.Inner] of a rediscluster.Cluster, also with a policy.
+type Cluster interface {
+	Nodes
+	// Masters returns what sends everything to masters, whatever the policy is.
+	Masters() redis.Sender
+}
+
 // NodesOf returns the Nodes of a cluster, or of what embeds one: nothing is sent through
 // them. It returns nil if there are none.
 func NodesOf(cluster interface {

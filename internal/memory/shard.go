@@ -22,8 +22,8 @@ type shard struct {
 	bytes                   int64
 	entries, misses, joined int64
 
-	hits atomic.Int64
-	_    [64]byte // so that shards do not share a line of the processor's caches
+	hits, first atomic.Int64
+	_           [64]byte // so that shards do not share a line of the processor's caches
 }
 
 // holdLocked returns the tag of a key. The caller has to use it, or to release it.

@@ -23,6 +23,7 @@ const (
 // goroutines, has none of its own, and never calls what it is given.
 type Store struct {
 	shards [shards]shard
+	asked  asked
 	most   int64 // bytes of tags and entries
 
 	bytes   atomic.Int64  // but for those that shards have not summed up yet
@@ -41,11 +42,17 @@ const (
 	// largestShare of the bound is what one entry may take: so one large value pushes out as
 	// much at the most.
 	largestShare = 32
+	// askedShare of the bound is what the table of asked takes at the most: so it remembers about
+	// as many requests as there is room for small entries. With a quarter of that, popular requests
+	// were forgotten before they came again; with four times of it, four times as many were kept
+	// that did not come again.
+	askedShare = 64
 )
 
 // New returns a store that takes so many bytes at the most.
 func New(most int64) *Store {
-	s := &Store{most: most - storeOverhead}
+	s := &Store{asked: newAsked(most / askedShare)}
+	s.most = most - storeOverhead - s.asked.bytes()
 	for i := range s.shards {
 		s.shards[i].tags = map[uint64]*tag{}
 	}
@@ -72,6 +79,16 @@ func (s *Store) Find(request []byte, key uint64, l Limits) (v Value, ok bool) {
 		sh.hits.Add(1)
 	}
 	return v, ok
+}
+
+// AskedBefore reports whether a request was asked for before, as far as is remembered. If not, it is
+// not worth a place yet. key is the hash of the first key.
+func (s *Store) AskedBefore(request []byte, key uint64) bool {
+	before := s.asked.before(HashOf(request))
+	if !before {
+		s.shard(key).first.Add(1)
+	}
+	return before
 }
 
 // Joined is what has become of who wants a reply.
@@ -273,6 +290,7 @@ func (s *Store) Sweep() {
 // holds.
 type Counts struct {
 	Hits, Joined, Misses int64 // IsThere or found, Waits, Asks
+	First                int64 // not AskedBefore
 	Entries, Bytes       int64
 	Dropped              [reasons]int64
 }
@@ -289,6 +307,7 @@ func (s *Store) Counts() Counts {
 		c.Bytes += sh.bytes
 		sh.mu.RUnlock()
 		c.Hits += sh.hits.Load()
+		c.First += sh.first.Load()
 	}
 	for why := range s.dropped {
 		c.Dropped[why] = s.dropped[why].Load()

@@ -110,14 +110,15 @@ func (r *Request) All(yield func(i int, word []byte) bool) {
 	}
 }
 
-// Arg returns the word of index i.
-func (r *Request) Arg(i int) []byte {
-	for j, word := range r.All {
-		if j == i {
-			return word
+// Arg returns the word of index i, nil if there is none.
+func (r *Request) Arg(i int) (word []byte) {
+	for rest := skipLine(r.Buf); i >= 0; i-- {
+		if len(rest) == 0 {
+			return nil
 		}
+		word, rest = cutWord(rest)
 	}
-	return nil
+	return word
 }
 
 // Args returns the arguments, as strings.

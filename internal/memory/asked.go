@@ -1,0 +1,35 @@
+package memory
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"sync/atomic"
+)
+
+// asked remembers which requests were asked for, by 32 bits of their hashes. A request has a group of
+// places; if none of these is free, it takes that of another one. So what is remembered ages with what
+// else is asked for. Nobody waits for anybody: what two write at once may be forgotten.
+type asked [][4]atomic.Uint32 // 0: free
+
+// groupBytes is what a group takes.
+const groupBytes = 16
+
+// newAsked returns a table of so many bytes, or up to half less.
+func newAsked(bytes int64) asked { return make(asked, 1<<(bits.Len64(uint64(bytes/groupBytes))-1)) }
+
+func (a asked) bytes() int64 { return int64(len(a)) * groupBytes }
+
+// before reports whether a request was asked for before, as far as is remembered, and remembers it.
+func (a asked) before(request uint64) bool {
+	group, mark := &a[request>>32&uint64(len(a)-1)], uint32(request)|1
+	place := rand.Uint32() % uint32(len(group))
+	for i := range group {
+		switch group[i].Load() {
+		case mark:
+			return true
+		case 0:
+			place = uint32(i)
+		}
+	}
+	return group[place].Swap(mark) == mark // by one who asks at the same time
+}

@@ -1,0 +1,57 @@
+package memory
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A request is remembered from the first time on, until many others were asked for.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	const bytes = 64 << 10
+	a := newAsked(bytes)
+	require.EqualValues(t, bytes, a.bytes())
+	require.Less(t, newAsked(bytes-1).bytes(), int64(bytes))
+	random := rand.New(rand.NewPCG(1, 2))
+	requests := make([]uint64, bytes/4/4) // a quarter of the places
+	known := func() (n int) {
+		for _, r := range requests {
+			if a.before(r) {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range requests {
+		requests[i] = random.Uint64()
+	}
+	require.Less(t, known(), 3)
+	require.Greater(t, known(), len(requests)*9/10)
+	for range bytes {
+		a.before(random.Uint64())
+	}
+	require.Less(t, known(), len(requests)/10)
+}
+
+// Of all who ask for a request at once one is the first, or a few are.
+func TestAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := New(1 << 20)
+	const requests, callers = 1000, 8
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for i := range requests {
+				s.AskedBefore([]byte{byte(i), byte(i >> 8)}, uint64(i)<<50)
+			}
+		})
+	}
+	all.Wait()
+	first := s.Counts().First
+	assert.GreaterOrEqual(t, first, int64(requests))
+	assert.Less(t, first, int64(requests*callers/2))
+}
