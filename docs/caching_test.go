@@ -53,6 +53,6 @@ var (
 	}
 	_ = func(cache *rediscache.Cache) float64 {
 		st := cache.Stats()
-		return float64(st.Hits) / float64(st.Hits+st.Joined+st.Misses+st.Passed)
+		return float64(st.Hits) / float64(st.Hits+st.Joined+st.Misses+st.First+st.Passed)
 	}
 )

@@ -92,7 +92,7 @@ func (m *misser) asked(b *testing.B, c *Cache) {
 // take than uncached reads: while the cache grows, and while it is full.
 func BenchmarkMiss(b *testing.B) {
 	for _, callers := range []int{8, 128} {
-		for name, bytes := range map[string]int64{"growing": 1 << 30, "full": 4 << 20} {
+		for name, bytes := range map[string]int64{"growing": 256 << 20, "full": 4 << 20} {
 			b.Run(fmt.Sprintf("%d callers/%s", callers, name), func(b *testing.B) { benchmarkMiss(b, callers, bytes) })
 		}
 	}

@@ -15,9 +15,9 @@ type Opts struct {
 	// NullAge is MaxAge for null, which no server says anything of when its slot moves.
 	// Default 1 s, at most MaxAge.
 	NullAge time.Duration
-	// MaxBytes bounds the bytes that are held, within 5 %: requests, replies, and what it
-	// takes to find them. A reply that would take more than a 32nd of it is not kept. Default 64 MiB, at
-	// least 1 MiB.
+	// MaxBytes bounds the bytes that are held, within 5 %: requests, replies, and what it takes
+	// to find them and, up to a 64th, to know which requests were sent before. A reply that would
+	// take more than a 32nd of it is not kept. Default 64 MiB, at least 1 MiB.
 	MaxBytes int64
 }
 

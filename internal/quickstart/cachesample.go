@@ -7,9 +7,9 @@ import (
 
 // cacheSample is the part of rediscache.Stats that the live view shows, by the names of those.
 type cacheSample struct {
-	Hits, Misses, Joined, Passed float64
-	Bytes, MaxBytes              float64
-	Nodes, Leases                float64
+	Hits, Misses, Joined, First, Passed float64
+	Bytes, MaxBytes                     float64
+	Nodes, Leases                       float64
 }
 
 // series are the metrics of redisprom.CacheCollector.
@@ -18,6 +18,7 @@ func (c *cacheSample) series() map[string]*float64 {
 		`redispipe_cache_reads_total result="hit"`:    &c.Hits,
 		`redispipe_cache_reads_total result="miss"`:   &c.Misses,
 		`redispipe_cache_reads_total result="joined"`: &c.Joined,
+		`redispipe_cache_reads_total result="first"`:  &c.First,
 		`redispipe_cache_reads_total result="passed"`: &c.Passed,
 		`redispipe_cache_bytes`:                       &c.Bytes,
 		`redispipe_cache_max_bytes`:                   &c.MaxBytes,
@@ -26,7 +27,7 @@ func (c *cacheSample) series() map[string]*float64 {
 	}
 }
 
-func (c *cacheSample) reads() float64 { return c.Hits + c.Misses + c.Joined + c.Passed }
+func (c *cacheSample) reads() float64 { return c.Hits + c.Misses + c.Joined + c.First + c.Passed }
 
 // liveCache tells what a cache did between two samples.
 func liveCache(from, to cacheSample, elapsed time.Duration) string {
