@@ -235,3 +235,32 @@ func TestStoreAtOnce(t *testing.T) {
 	}
 	r.isEmpty(t)
 }
+
+// BenchmarkZipf reads keys of which the n-th is read n^1.01 times as seldom as the first, and reports
+// which share of the reads is answered out of memory, and which is kept: at once, and from the second
+// time on.
+func BenchmarkZipf(b *testing.B) {
+	for name, wanted := range map[string]func(r *reads, key string) bool{
+		"at once":     func(*reads, string) bool { return true },
+		"second time": func(r *reads, key string) bool { return r.AskedBefore([]byte(key), HashOf(key)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			const warm = 1_000_000 // reads
+			r, keys := newReads(4<<20), rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, 1<<20)
+			var before Counts
+			n := 0
+			for ; n < warm || b.Loop(); n++ {
+				if n == warm {
+					before = r.Counts()
+				}
+				if key := fmt.Sprintf("key:%07d", keys.Uint64()); !r.has(key) && wanted(r, key) {
+					q, _ := r.begin(key)
+					r.fill(q, "a value of some thirty bytes..")
+				}
+			}
+			after := r.Counts()
+			b.ReportMetric(100*float64(after.Hits-before.Hits)/float64(n-warm), "%-hits")
+			b.ReportMetric(100*float64(after.Misses-before.Misses)/float64(n-warm), "%-kept")
+		})
+	}
+}
