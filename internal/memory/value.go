@@ -60,11 +60,14 @@ func copied(v any) any {
 	return v
 }
 
-// The bytes that a value takes beside those of its texts: headers of slices, interfaces, the
-// cells of a map.
+// What a value takes beside the bytes of its texts.
 const (
-	textOverhead = 40
-	pairOverhead = 56
+	sliceHeader  = 24
+	stringHeader = 16
+	elementSlot  = 16
+	mapHeader    = 48
+	pairSlot     = 50 // of a map that is filled to two thirds
+	number       = 8
 )
 
 // taken is about what the memory of n bytes takes: there are eight sizes of it between a power of
@@ -74,27 +77,29 @@ func taken(n int) int64 {
 	return int64((n + step - 1) / step * step)
 }
 
-// sizeOf returns about how many bytes a result takes.
-func sizeOf(v any) int64 {
+// sizeOf returns about how many bytes a result takes, beside the interface that it is in.
+func sizeOf(v any) (size int64) {
 	switch v := v.(type) {
+	case nil, bool:
+		return 0
 	case []byte:
-		return textOverhead + taken(cap(v))
+		return sliceHeader + taken(cap(v))
 	case string:
-		return textOverhead + taken(len(v))
+		return stringHeader + taken(len(v))
 	case []any:
-		size := int64(textOverhead)
+		size = sliceHeader + taken(len(v)*elementSlot)
 		for _, el := range v {
-			size += 16 + sizeOf(el)
+			size += sizeOf(el)
 		}
 		return size
 	case map[string]any:
-		size := int64(textOverhead)
+		size = mapHeader
 		for key, el := range v {
-			size += pairOverhead + taken(len(key)) + sizeOf(el)
+			size += pairSlot + taken(len(key)) + sizeOf(el)
 		}
 		return size
 	case *big.Int:
-		return textOverhead + int64(len(v.Bits()))*8
+		return sliceHeader + number + taken(len(v.Bits())*number)
 	}
-	return 16
+	return number
 }
