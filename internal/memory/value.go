@@ -66,7 +66,7 @@ const (
 	stringHeader = 16
 	elementSlot  = 16
 	mapHeader    = 48
-	pairSlot     = 50 // of a map that is filled to two thirds
+	pairSlot     = 54 // of a map that is filled to two thirds
 	number       = 8
 )
 
