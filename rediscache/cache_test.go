@@ -2,6 +2,8 @@ package rediscache
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,13 +69,23 @@ func newRig(t testing.TB, opts Opts) rig {
 	return r
 }
 
-// get reads a key as if it had been asked for before.
 func get(t testing.TB, c *Cache, key string) any {
 	t.Helper()
-	asked(t, c, "GET", key)
 	res := c.Do(t.Context(), "GET", key)
 	require.NoError(t, redis.AsError(res))
 	return res
+}
+
+// small is a cache that [makeFull] fills.
+var small = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour, MaxBytes: leastMaxBytes}
+
+// makeFull reads until a cache is full.
+func makeFull(t testing.TB, c *Cache) {
+	t.Helper()
+	for i := 0; c.Stats().First == 0; i++ {
+		must(t, c.Do(t.Context(), "SET", fmt.Sprint("fill:", i), strings.Repeat("x", leastMaxBytes/50)))
+		get(t, c, fmt.Sprint("fill:", i))
+	}
 }
 
 func must(t testing.TB, res any) any {
@@ -82,17 +94,31 @@ func must(t testing.TB, res any) any {
 	return res
 }
 
-// What is read for the second time is answered out of memory from then on, until it is changed.
+// A full cache keeps what is read for the second time.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, small)
+	makeFull(t, r.cache)
+	before := r.cache.Stats()
+	must(t, r.other.Do(t.Context(), "SET", "key", "1"))
+	for i := range 4 {
+		require.Equal(t, []byte("1"), get(t, r.cache, "key"))
+		require.Equal(t, i > 0, kept(t, r.cache, "GET", "key"))
+	}
+	st := r.cache.Stats()
+	assert.Equal(t, before.First+1, st.First)
+	assert.Equal(t, before.Misses+1, st.Misses)
+}
+
+// What was read is answered out of memory, until it is changed.
 func TestHit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
 	must(t, r.other.Do(t.Context(), "SET", "key", "1"))
-	for i := range 4 {
-		require.Equal(t, []byte("1"), must(t, r.cache.Do(t.Context(), "GET", "key")))
-		require.EqualValues(t, min(i, 1), r.cache.Stats().Entries)
+	for range 3 {
+		require.Equal(t, []byte("1"), get(t, r.cache, "key"))
 	}
 	st := r.cache.Stats()
-	assert.EqualValues(t, 1, st.First)
 	assert.EqualValues(t, 1, st.Misses)
 	assert.EqualValues(t, 2, st.Hits)
 	assert.EqualValues(t, 1, st.Entries)

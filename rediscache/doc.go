@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	var name string
-//	err = cache.DoInto(ctx, &name, "GET", "user:1") // the third time out of memory
+//	err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time out of memory
 //
 // A [Cache] is a [redis.Sender], so sessions, scripts, transactions and hooks work with it. Send
 // everything through it: what is sent to the client inside is to the cache what another client
@@ -19,11 +19,12 @@
 // one of Opts.Prefixes, or if they are sent through [Cache.WithMaxAge]. Errors are not kept, null
 // for Opts.NullAge. A result is the caller's own: it may be changed.
 //
-// A reply is kept from the second time on that its request is sent. The first time it is read as
-// without a cache, and no server keeps track of its keys. A table remembers which requests were sent,
-// about as many as there is room for small replies. A request that finds no place takes that of
-// another one, which counts as new again. What was sent for the first time may show what another
-// client has changed a moment before that is dropped from replies that are kept.
+// While there is room, each reply is kept. A full cache keeps one from the second time on that its
+// request is sent: the first time it is read as without a cache, and no server keeps track of its keys.
+// A table remembers which requests were sent, about as many as there is room for small replies. A
+// request that finds no place takes that of another one, which counts as new again. What was sent for
+// the first time may show what another client has changed a moment before that is dropped from replies
+// that are kept.
 //
 // Each cache is of one database and one user: when the connection becomes another user, what was
 // kept is dropped. In a cluster these keys are read from masters, the first time, too, whatever the

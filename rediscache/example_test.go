@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A value is kept when it is read for the second time, and read anew after a write.
+// A value is read once, and after a write anew.
 func Example() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {

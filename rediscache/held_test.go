@@ -59,14 +59,6 @@ func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
 	return is
 }
 
-// asked has the cache remember that a command was asked for, so that its reply is kept.
-func asked(t testing.TB, c *Cache, cmd string, args ...any) {
-	t.Helper()
-	encoded, err := redis.AppendRequest(nil, redis.Req(cmd, args...))
-	require.NoError(t, err)
-	c.core.store.AskedBefore(encoded, 0)
-}
-
 // later has a command sent in a goroutine of its own.
 func later(ctx context.Context, c *Cache, cmd string, args ...any) <-chan any {
 	res := make(chan any, 1)
@@ -91,7 +83,6 @@ func TestLateReply(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
 	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
-	asked(t, p.cache, "GET", "key")
 	held := p.holdReply("key")
 	before := later(t.Context(), p.cache, "GET", "key")
 	<-held.First() // the server has run it

@@ -28,13 +28,11 @@ func calls(t testing.TB, db redis.SyncCtx, cmd string) string {
 	return found[1]
 }
 
-// All who miss a key at once wait for one read, but for the first who has asked for it at all, and those
-// that leave do not harm the others.
+// All who miss a key at once wait for one read, and those that leave do not harm the others.
 func TestConcurrentMisses(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
 	must(t, p.other.Do(t.Context(), "SET", "key", "value"))
-	must(t, p.cache.Do(t.Context(), "GET", "key"))
 	held := p.holdReply("key")
 	const callers = 100
 	var results []<-chan any
@@ -56,7 +54,7 @@ func TestConcurrentMisses(t *testing.T) {
 	for _, res := range results[2:] {
 		assert.Equal(t, []byte("value"), await(t, res))
 	}
-	assert.Equal(t, "2", calls(t, p.other, "get"))
+	assert.Equal(t, "1", calls(t, p.other, "get"))
 	assert.True(t, kept(t, p.cache, "GET", "key"))
 }
 
@@ -66,7 +64,7 @@ func TestResultsAreOwn(t *testing.T) {
 	r := newRig(t, all)
 	must(t, r.other.Do(t.Context(), "HSET", "hash", "field", "value"))
 	must(t, r.other.Do(t.Context(), "SET", "key", "value"))
-	for range 4 {
+	for range 3 {
 		value := get(t, r.cache, "key").([]byte)
 		require.Equal(t, "value", string(value))
 		clear(value)
@@ -82,7 +80,7 @@ func TestErrorsAndNull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Millisecond})
 	must(t, r.other.Do(t.Context(), "RPUSH", "list", 1))
-	for range 3 {
+	for range 2 {
 		err := redis.AsErrorx(r.cache.Do(t.Context(), "GET", "list"))
 		require.NotNil(t, err)
 		require.Contains(t, err.Message(), "WRONGTYPE")
@@ -119,10 +117,8 @@ func TestPrefixes(t *testing.T) {
 	r := newRig(t, Opts{Prefixes: []string{"user:", "page:"}, MaxAge: time.Hour, NullAge: time.Hour})
 	get(t, r.cache, "user:1")
 	get(t, r.cache, "other:1")
-	for range 2 {
-		must(t, r.cache.Do(t.Context(), "MGET", "user:1", "page:1"))
-		must(t, r.cache.Do(t.Context(), "MGET", "user:1", "other:1"))
-	}
+	must(t, r.cache.Do(t.Context(), "MGET", "user:1", "page:1"))
+	must(t, r.cache.Do(t.Context(), "MGET", "user:1", "other:1"))
 	assert.EqualValues(t, 2, r.cache.Stats().Entries)
 	assert.True(t, kept(t, r.cache, "GET", "user:1") && kept(t, r.cache, "MGET", "user:1", "page:1"))
 	every := r.cache.WithMaxAge(time.Hour)

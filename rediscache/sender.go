@@ -148,7 +148,7 @@ func (s *sender) question(r *wire.Request) (*reading, way) {
 		return nil, isPassed
 	}
 	key := memory.HashOf(keys[0])
-	if l != nil && !s.store.AskedBefore(r.Buf, key) {
+	if l != nil && !s.store.Admits(r.Buf, key) {
 		return nil, isFirst
 	}
 	at := memory.Now()

@@ -50,15 +50,15 @@ func TestHooks(t *testing.T) {
 	c := cacheOf(t, client, all)
 	awaitLeases(t, c)
 	db := redis.SyncCtx{S: redis.WithHook(c, outer)}
-	for i := range 4 { // the first one, a miss, and hits
+	for i := range 3 {
 		var v string
 		require.ErrorIs(t, db.DoInto(t.Context(), &v, "GET", "key"), redis.Nil)
 		for _, hook := range []*recorder{inner, outer} {
 			ends := hook.take()
 			require.Len(t, ends, 1)
-			assert.Equal(t, i > 1, ends[0].Cached)
+			assert.Equal(t, i > 0, ends[0].Cached)
 			assert.Equal(t, redis.OutcomeValue, ends[0].Outcome)
-			if i < 2 {
+			if i == 0 {
 				assert.Equal(t, server.Addr(), ends[0].Address)
 			} else {
 				assert.Empty(t, ends[0].Address)
@@ -113,15 +113,13 @@ func TestFutures(t *testing.T) {
 	r := newRig(t, all)
 	results := make(chan any, 10)
 	take := redis.FuncFuture(func(res any, n uint64) { results <- n })
-	for n := range uint64(4) {
+	for n := range uint64(3) {
 		r.cache.Send(redis.Req("GET", "key"), take, n)
 		require.Equal(t, n, <-results)
 	}
 	r.cache.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req("GET", "other")}, take, 5)
 	require.ElementsMatch(t, []any{uint64(5), uint64(6)}, []any{<-results, <-results})
-	for range 2 {
-		r.cache.Send(redis.Req("GET", "third"), nil, 0)
-	}
+	r.cache.Send(redis.Req("GET", "third"), nil, 0)
 	r.cache.Send(redis.Req("SET", "key", 1), nil, 0)
 	require.Eventually(t, func() bool {
 		value, _ := get(t, r.cache, "key").([]byte)
@@ -159,9 +157,6 @@ func TestFutureThatPanics(t *testing.T) {
 		}
 		require.ElementsMatch(t, n, with)
 	}
-	c.Send(reqs[0], bad, 0) // the first one
-	ends(uint64(0))
-	asked(t, c, "GET", "other")
 	c.Send(reqs[0], bad, 1) // a miss
 	ends(uint64(1))
 	c.Send(reqs[0], bad, 2) // a hit
@@ -172,7 +167,7 @@ func TestFutureThatPanics(t *testing.T) {
 	ends(uint64(5), uint64(6))
 	c.SendMany([]redis.Request{reqs[0], redis.Req("SWAPDB", 0, 1)}, bad, 7) // what is refused
 	ends(uint64(7), uint64(8))
-	require.EqualValues(t, 9, called.Load())
+	require.EqualValues(t, 8, called.Load())
 }
 
 // embeds is a type of a user's.

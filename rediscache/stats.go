@@ -6,8 +6,8 @@ import "github.com/joomcode/redispipe/internal/memory"
 type Stats struct {
 	// Hits were answered out of memory; Misses were read by a tracking socket, and Joined
 	// waited for such a read of another caller. First could have been cached, and were read as
-	// without a cache, since they were asked for the first time, as far as is remembered. So
-	// were Passed: the node had no lease, or has answered with an error.
+	// without a cache, since it was full and they were asked for the first time, as far as is
+	// remembered. So were Passed: the node had no lease, or has answered with an error.
 	Hits, Misses, Joined, First, Passed int64
 	// Dropped says how many entries were dropped, and why.
 	Dropped Dropped

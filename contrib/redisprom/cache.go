@@ -16,7 +16,7 @@ var _ prometheus.Collector = (*CacheCollector)(nil)
 func NewCacheCollector(cache *rediscache.Cache) *CacheCollector { return &CacheCollector{cache} }
 
 var (
-	cacheReadsDesc   = newDesc("cache_reads_total", "Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache, for the first time (first) or since changes are not heard of (passed).", "result")
+	cacheReadsDesc   = newDesc("cache_reads_total", "Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache: of a full one for the first time (first), or since changes are not heard of (passed).", "result")
 	cacheDroppedDesc = newDesc("cache_dropped_entries_total", "Entries that were dropped.", "reason")
 	cacheEntriesDesc = newDesc("cache_entries", "Entries that are held.")
 	cacheBytesDesc   = newDesc("cache_bytes", "Bytes that are held.")

@@ -38,10 +38,10 @@ redispipe_cache_leases 1
 # HELP redispipe_cache_max_bytes The bound of cache_bytes.
 # TYPE redispipe_cache_max_bytes gauge
 redispipe_cache_max_bytes 1.048576e+06
-# HELP redispipe_cache_reads_total Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache, for the first time (first) or since changes are not heard of (passed).
+# HELP redispipe_cache_reads_total Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache: of a full one for the first time (first), or since changes are not heard of (passed).
 # TYPE redispipe_cache_reads_total counter
-redispipe_cache_reads_total{result="first"} 1
-redispipe_cache_reads_total{result="hit"} 1
+redispipe_cache_reads_total{result="first"} 0
+redispipe_cache_reads_total{result="hit"} 2
 redispipe_cache_reads_total{result="joined"} 0
 redispipe_cache_reads_total{result="miss"} 1
 redispipe_cache_reads_total{result="passed"} 0

@@ -37,21 +37,31 @@ func TestAsked(t *testing.T) {
 	require.Less(t, known(), len(requests)/10)
 }
 
-// Of all who ask for a request at once one is the first, or a few are.
-func TestAskedAtOnce(t *testing.T) {
+// While there is room all are admitted, and then, of all who ask for a request at once, one is not, or
+// a few are not.
+func TestAdmits(t *testing.T) {
 	t.Parallel()
 	s := New(1 << 20)
 	const requests, callers = 1000, 8
-	var all sync.WaitGroup
-	for range callers {
-		all.Go(func() {
-			for i := range requests {
-				s.AskedBefore([]byte{byte(i), byte(i >> 8)}, uint64(i)<<50)
-			}
-		})
+	admitAll := func(from uint64) {
+		var all sync.WaitGroup
+		for range callers {
+			all.Go(func() {
+				for i := range uint64(requests) {
+					i += from
+					s.Admits([]byte{byte(i), byte(i >> 8)}, i<<50)
+				}
+			})
+		}
+		all.Wait()
 	}
-	all.Wait()
-	first := s.Counts().First
-	assert.GreaterOrEqual(t, first, int64(requests))
-	assert.Less(t, first, int64(requests*callers/2))
+	admitAll(0)
+	require.Zero(t, s.Counts().First)
+	s.bytes.Store(s.most)
+	admitAll(0)
+	require.Less(t, s.Counts().First, int64(requests*callers/10), "most were asked for before")
+	before := s.Counts().First
+	admitAll(requests)
+	assert.GreaterOrEqual(t, s.Counts().First-before, int64(requests))
+	assert.Less(t, s.Counts().First-before, int64(requests*callers/2))
 }

@@ -42,6 +42,8 @@ const (
 	// largestShare of the bound is what one entry may take: so one large value pushes out as
 	// much at the most.
 	largestShare = 32
+	// fullShare of the bound may be free in a store that is full.
+	fullShare = 16
 	// askedShare of the bound is what the table of asked takes at the most: so it remembers about
 	// as many requests as there is room for small entries. With a quarter of that, popular requests
 	// were forgotten before they came again; with four times of it, four times as many were kept
@@ -81,14 +83,15 @@ func (s *Store) Find(request []byte, key uint64, l Limits) (v Value, ok bool) {
 	return v, ok
 }
 
-// AskedBefore reports whether a request was asked for before, as far as is remembered. If not, it is
-// not worth a place yet. key is the hash of the first key.
-func (s *Store) AskedBefore(request []byte, key uint64) bool {
-	before := s.asked.before(HashOf(request))
-	if !before {
-		s.shard(key).first.Add(1)
+// Admits reports whether the reply to a request is worth a place: while there is room, each is; then
+// those of requests that were asked for before, as far as is remembered. key is the hash of the first
+// key.
+func (s *Store) Admits(request []byte, key uint64) bool {
+	if s.asked.before(HashOf(request)) || s.bytes.Load() < s.most-s.most/fullShare {
+		return true
 	}
-	return before
+	s.shard(key).first.Add(1)
+	return false
 }
 
 // Joined is what has become of who wants a reply.
@@ -290,7 +293,7 @@ func (s *Store) Sweep() {
 // holds.
 type Counts struct {
 	Hits, Joined, Misses int64 // IsThere or found, Waits, Asks
-	First                int64 // not AskedBefore
+	First                int64 // not admitted
 	Entries, Bytes       int64
 	Dropped              [reasons]int64
 }
