@@ -92,11 +92,11 @@ func TestBlockingBeyondIOTimeout(t *testing.T) {
 			if args[0] != "BLPOP" {
 				return pong(args)
 			}
-			time.Sleep(90 * time.Second)
+			time.Sleep(10 * time.Second)
 			return "*-1\r\n"
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
-		require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 90))
+		require.Nil(t, send(conn, "BLPOP", "list", 10).wait(t))
 	})
 }
 
