@@ -238,14 +238,16 @@ func (s *Session) waitExchanged() error {
 	return nil
 }
 
-// exchangeWritten is called when all of the batch was written, before the wait.
-func (s *Session) exchangeWritten() {
+// exchangeWritten is called when all of the batch was written, before the wait. It reports
+// whether the server could have answered already.
+func (s *Session) exchangeWritten() bool {
 	b := s.exchanged
 	s.exchanged, b.Sent = nil, len(b.Buf)
 	s.reader.next = b
 	if s.p.queue.Wrote(b) {
 		s.Wake <- nil
 	}
+	return s.processor.yield()
 }
 
 // mayIdle reports whether nobody has to read while nothing is pending, since connCheck would

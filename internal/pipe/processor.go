@@ -37,18 +37,20 @@ func newProcessor(conn net.Conn) *processor {
 	return &processor{local: isLocal(conn.LocalAddr(), conn.RemoteAddr()), began: time.Now()}
 }
 
-// yield lets the server run. The caller must not have the right to write.
-func (p *processor) yield() {
+// yield lets the server run, and reports whether it has. The caller must not have the right to
+// write.
+func (p *processor) yield() bool {
 	if !p.local {
-		return
+		return false
 	}
 	before := time.Since(p.began)
 	if !p.may(before) {
-		return
+		return false
 	}
 	schedYield()
 	after := time.Since(p.began)
 	p.account(after, after-before)
+	return true
 }
 
 // may reports whether to yield at a time since began.

@@ -6,7 +6,7 @@ import "net"
 
 // Raw does not exist here: all is written by the writer goroutine.
 type Raw struct {
-	Written func()
+	Written func() bool
 }
 
 func NewRaw(net.Conn) *Raw { return nil }

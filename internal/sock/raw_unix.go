@@ -28,8 +28,8 @@ type Raw struct {
 	sent    bool
 	readErr error
 	// Written is called when Exchange has written all. The right to write may
-	// be gone after it.
-	Written func()
+	// be gone after it. It reports whether there may be something to read already.
+	Written func() bool
 }
 
 // NewRaw returns nil for connections that have no socket of their own.
@@ -118,8 +118,7 @@ func (w *Raw) swapOnce(fd uintptr) bool {
 		return true
 	}
 	w.buf, w.sent = nil, true
-	w.Written()
-	return false
+	return w.Written() && w.checkFD(fd) != nil
 }
 
 // Check returns an error if the server has closed the connection, or has sent
