@@ -35,10 +35,10 @@ func patient(opts rediscluster.Opts) rediscluster.Opts {
 	return opts
 }
 
-// startError returns the error of a constructor, which has to be of type want. Some errors
-// come only when the context ends, so that is soon. If not all servers have answered by
-// then, the error is of another type, or there is none, and it tries again with more time.
-func startError(t *testing.T, want *errorx.Type, start func(context.Context) (*rediscluster.Cluster, error)) *errorx.Error {
+// startError returns the error of a constructor, which has to be of type want and to have a
+// text. Some errors come only when the context ends, so that is soon. If not all servers have answered by
+// then, the error is another one, or there is none, and it tries again with more time.
+func startError(t *testing.T, want *errorx.Type, text string, start func(context.Context) (*rediscluster.Cluster, error)) *errorx.Error {
 	t.Helper()
 	for within := 500 * time.Millisecond; ; within *= 4 {
 		ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -48,11 +48,12 @@ func startError(t *testing.T, want *errorx.Type, start func(context.Context) (*r
 			c.Close()
 		}
 		failure := redis.AsErrorx(err)
-		if within < patience && (failure == nil || !failure.IsOfType(want)) {
+		if within < patience && (failure == nil || !failure.IsOfType(want) || !strings.Contains(failure.Error(), text)) {
 			continue
 		}
 		require.Error(t, err)
 		require.True(t, failure.IsOfType(want), "%v", err)
+		require.ErrorContains(t, failure, text)
 		return failure
 	}
 }

@@ -131,7 +131,7 @@ func TestSentinelCredentialsAreSeparate(t *testing.T) {
 func sentinelError(t *testing.T, want *errorx.Type, addrs []string, name string, opts rediscluster.Opts) *errorx.Error {
 	t.Helper()
 	opts = patient(opts)
-	return startError(t, want, func(ctx context.Context) (*rediscluster.Cluster, error) {
+	return startError(t, want, "", func(ctx context.Context) (*rediscluster.Cluster, error) {
 		return rediscluster.NewSentinel(ctx, addrs, name, opts)
 	})
 }
