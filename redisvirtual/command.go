@@ -71,7 +71,7 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 }
 
 // countsWrites reports whether a request waits until as many servers as it says have what was written on
-// its own connection. On another one, servers say at once that all have it.
+// its own connection. On another one, servers may say at once that all have it.
 func countsWrites(name string, r *wire.Request) bool {
 	args := incoming.Words(r.Buf)
 	switch {

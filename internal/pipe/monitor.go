@@ -55,7 +55,7 @@ func (s *Session) Watch() {
 	}
 }
 
-// ran tells whether this process has run lately. If it was stopped, or had no processor, what
+// ran knows whether this process has run lately. If it was stopped, or had no processor, what
 // has come meanwhile waits to be read, and says nothing about the server yet.
 type ran struct {
 	last  time.Time // when it was asked last
