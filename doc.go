@@ -16,14 +16,17 @@
 // Where to read on:
 //
 //	redis             requests, results, errors; scripts, streams, iterators, hooks
+//	cmd               a function for each command, with its options and the type of its result
 //	redisreply        the replies of commands such as XPENDING and INFO, as types
 //	redisconn         one server: its options and events
 //	rediscluster      a cluster, or a master with replicas; policies for reads
 //	redispubsub       subscriptions that report which messages they may have missed
+//	rediscache        reads out of memory, never older than your own writes
+//	redisvirtual      the shared connection for libraries that take a client of go-redis
 //	redistest         a mock, a recorder and a server in memory, for tests
 //	testbed           real servers, clusters and faulty networks, for tests
 //	redisdumb         a blocking Sender, for scripts and tests
-//	contrib           modules of their own: OpenTelemetry and Prometheus
+//	contrib           modules of their own: OpenTelemetry, Prometheus, tokens of cloud providers
 //
 // The guides are in docs: begin with docs/README.md.
 package redispipe
