@@ -114,6 +114,36 @@ func BenchmarkStats(b *testing.B) {
 	}
 }
 
+// Requests without a future count by their outcome as others do, and ASKING never counts.
+func TestStatsOfRequestsWithoutFutures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer  faulty.ScriptedHandler
+		counter func(redisconn.Stats) uint64
+	}{
+		"values":  {faulty.ScriptedReplies("+OK\r\n"), func(s redisconn.Stats) uint64 { return s.Values }},
+		"refused": {faulty.ScriptedReplies("-ERR no\r\n"), func(s redisconn.Stats) uint64 { return s.Refused }},
+		"unknown": {
+			func(*faulty.ScriptedConn, faulty.ScriptedRequest) error { return io.EOF },
+			func(s redisconn.Stats) uint64 { return s.Unknown },
+		},
+	} {
+		for _, integrity := range []bool{false, true} {
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: c.answer})
+			opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, Integrity: integrity}
+			conn := connect(t, s.Addr(), opts)
+			conn.SendMany([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b"), redis.Req("GET", "c")}, nil, 0)
+			eventually(t, name, func() bool { return conn.Stats().Requests() == 3 })
+			require.EqualValues(t, 3, c.counter(conn.Stats()), name)
+
+			conn = connect(t, s.Addr(), opts)
+			conn.SendAsk(redis.Req("GET", "a"), nil, 0, true)
+			eventually(t, name, func() bool { return conn.Stats().Requests() == 1 })
+			require.EqualValues(t, 1, c.counter(conn.Stats()), name)
+		}
+	}
+}
+
 // However a transaction ends, it counts as its requests.
 func TestStatsOfTransactionsWithoutResults(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(*faulty.ScriptedConn, faulty.ScriptedRequest) error {

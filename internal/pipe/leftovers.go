@@ -77,7 +77,7 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 					err, l.badReply = l.badReply, nil
 				}
 			}
-			if it.Future == nil || it.Multi {
+			if it.Multi {
 				continue
 			}
 			if it.Caller != nil { // a future of somebody else may delay that of this caller
@@ -85,6 +85,9 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 			}
 			if !it.Exec || b.Items[i-1].Multi { // for a transaction, its requests are counted
 				l.count(it.Own, err == unsent)
+			}
+			if it.Future == nil {
+				continue
 			}
 			left := leftover{Item: it, err: err}
 			if it.Plain {

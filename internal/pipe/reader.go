@@ -159,7 +159,7 @@ func (r *reader) answer() bool {
 		r.s.failReply(redis.AsErrorx(err))
 		return false
 	}
-	if h := &r.s.beats; h.waiting.Load() && !b.Items[next].Own && h.nonce.Is(res) {
+	if h, it := &r.s.beats, &b.Items[next]; h.waiting.Load() && (!it.Own || it.Future == nil) && h.nonce.Is(res) {
 		r.s.Fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}
@@ -221,7 +221,7 @@ func (r *reader) resolve(b *queue.Batch, i int, got reply) {
 func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	it := &b.Items[i]
 	if err, failed := got.res.(*errorx.Error); failed {
-		if it.Future != nil && !it.Own {
+		if !it.Own {
 			b.Refused++
 		}
 		err = r.s.p.opts.WithConn(err)

@@ -59,7 +59,8 @@ type Item struct {
 	// Plain requests are named by the connection in their errors: see [Batch.Request]. The
 	// others are named by what has sent them.
 	Plain bool
-	Own   bool // the library has sent it for itself
+	// Own items the library has sent for itself. ASKING and fences are those without a future.
+	Own bool
 	// Multi and Exec mark the first and the last item of a transaction. If MULTI is not
 	// answered, its future is not resolved: only that of EXEC is.
 	Multi, Exec bool

@@ -108,7 +108,7 @@ func (q *Queue) append(reqs []*wire.Request, e *Entry, own bool) (last wire.Tick
 	b := q.open
 	m := b.mark()
 	if e.Asking {
-		b.addEnvelope(asking, nil, 0, q.nextSeq(), e.stat(asking))
+		b.addEnvelope(asking, nil, 0, q.nextSeq(), e.stat(asking)).Own = true
 	}
 	if e.Transaction {
 		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), e.stat(multi)).Multi = true
@@ -215,6 +215,6 @@ func (b *Batch) enclose() {
 	b.Buf = append(b.Buf, b.Fence[:]...)
 	b.Buf = append(b.Buf, '\r', '\n')
 	last := b.Items[len(b.Items)-1].Seq // it has no number of its own
-	b.Items = append(b.Items, Item{Seq: last, Start: start, end: len(b.Buf)})
+	b.Items = append(b.Items, Item{Seq: last, Start: start, end: len(b.Buf), Own: true})
 	b.own++
 }
