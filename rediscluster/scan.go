@@ -18,30 +18,14 @@ import (
 // meantime: slots that a walk has not covered are walked again, on the node that has
 // them then, and only their keys are returned. A key whose slot moves more than once
 // during a single walk may be missed. After an error Next may be called again: it
-// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. CLUSTERSCAN goes where its cursor says:
-// see [redis.Keys] for what is different.
+// repeats the step. HSCAN, SSCAN and ZSCAN walk the key, and begin anew when another node
+// has it. CLUSTERSCAN goes where its cursor says: see [redis.Keys] for what is different.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
-		return &keyScanner{ScannerBase: base, c: c}
+		return &keyScanner{ScannerBase: base, c: c, roams: strings.EqualFold(opts.Cmd, "CLUSTERSCAN")}
 	}
 	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().Layout)}
-}
-
-// keyScanner routes each step by its arguments: by the key of HSCAN and the like, or by
-// CLUSTERSCAN's cursor.
-type keyScanner struct {
-	redis.ScannerBase
-	c *Cluster
-}
-
-// Next implements redis.Scanner.
-func (s *keyScanner) Next(cb redis.Future) {
-	if !s.IterLast() {
-		s.DoNext(cb, s.c)
-	} else if cb != nil {
-		cb.Resolve(redis.ScanEOF, 0)
-	}
 }
 
 // scanMostIdle is how many rounds in a row may cover no slot before Next fails. The topology
