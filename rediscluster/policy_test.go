@@ -163,7 +163,8 @@ func TestLatencyOrientedReads(t *testing.T) {
 	c, rec := connect(t, tb.Addrs(), Opts{
 		LatencyOrientedRR: true,
 		CheckInterval:     100 * time.Millisecond,
-		HostOpts:          redisconn.Opts{IOTimeout: time.Second}, // a third of it is between two measurements
+		// No time-out, and heartbeats, which measure, as often as by default.
+		HostOpts: redisconn.Opts{IOTimeout: -1, DialTimeout: patience},
 	})
 	awaitReplica(t, c, slave)
 	await(t, "latencies", func() bool {

@@ -83,7 +83,7 @@ func TestPushSocketNeedsPing(t *testing.T) {
 func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"
 	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(bad)})
-	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: time.Second})
+	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: -1})
 	opened := p.Confirmed()
 	require.NoError(t, p.Send(redis.Req("PING", "x")))
 	reply, _, err := p.Receive(new(redis.Push))
