@@ -70,7 +70,7 @@ func mapOf(pairs []any) (any, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		key, ok := ArgText(pairs[i])
 		if !ok || pairs[i] == nil {
-			return nil, errs.ErrResponseFormat.New("map key of type %T", pairs[i])
+			return nil, bad(errs.ErrResponseFormat, '%', "map key of type %T", pairs[i])
 		}
 		m[key] = pairs[i+1]
 	}

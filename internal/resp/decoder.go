@@ -148,7 +148,7 @@ func (d *Decoder) rest(h header, line []byte, depth int) (any, error) {
 		return oneLine(line)
 	case ofText:
 		if h.kind == '$' {
-			return d.bulk(h.n)
+			return d.bulk(h)
 		}
 		return d.marked(h)
 	case ofElements:
@@ -172,12 +172,12 @@ func (d *Decoder) line() ([]byte, error) {
 	d.size += len(line)
 	switch {
 	case len(line) > d.limits.Line || err == bufio.ErrBufferFull || err != nil && len(line) == d.limits.Line:
-		return nil, errs.ErrHeaderlineTooLarge.New("header line is longer than %d bytes", d.limits.Line)
+		return nil, bad(errs.ErrHeaderlineTooLarge, line[0], "header line is longer than %d bytes", d.limits.Line)
 	case err != nil:
 		return nil, d.ioError(err)
 	}
 	if !ended(line) {
-		return nil, errEnd(line)
+		return nil, badEnd(line)
 	}
 	return line[:len(line)-len(crlf)], nil
 }

@@ -35,7 +35,7 @@ func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.
 		return dst, refused, err
 	case ofText:
 		at := len(dst)
-		if dst, err = d.appendText(dst, h.n); err != nil {
+		if dst, err = d.appendText(dst, h); err != nil {
 			return dst, nil, err
 		}
 		text := dst[at:]
@@ -43,7 +43,7 @@ func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.
 		case h.kind == '!':
 			refused = ErrorReply(string(text))
 		case h.kind == '=' && (len(text) < 4 || text[3] != ':'):
-			return dst, nil, errs.ErrResponseFormat.New("verbatim string has no format")
+			return dst, nil, bad(errs.ErrResponseFormat, h.kind, "verbatim string has no format")
 		}
 		return append(dst, crlf...), refused, nil
 	case ofElements:
@@ -56,10 +56,10 @@ func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.
 	return dst, nil, nil
 }
 
-// appendText appends a string of n bytes, and reads the CRLF behind it. dst grows as the
+// appendText appends the string that h begins, and reads the CRLF behind it. dst grows as the
 // string arrives.
-func (d *Decoder) appendText(dst []byte, n int) ([]byte, error) {
-	for n > 0 {
+func (d *Decoder) appendText(dst []byte, h header) ([]byte, error) {
+	for n := h.n; n > 0; {
 		if d.r.Buffered() == 0 {
 			if _, err := d.r.Peek(1); err != nil {
 				return dst, d.ioError(err)
@@ -71,5 +71,5 @@ func (d *Decoder) appendText(dst []byte, n int) ([]byte, error) {
 		n -= len(part)
 		_, _ = d.r.Discard(len(part))
 	}
-	return dst, d.end()
+	return dst, d.end(h)
 }

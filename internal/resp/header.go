@@ -3,8 +3,6 @@ package resp
 import (
 	"bytes"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
@@ -54,7 +52,7 @@ func (d *Decoder) header(line []byte, depth int) (header, error) {
 func (d *Decoder) sized(h header, line []byte, depth int) (_ header, err error) {
 	switch h.form {
 	case ofNothing:
-		return h, errLine(errs.ErrUnknownHeaderType, line)
+		return h, badLine(errs.ErrUnknownHeaderType, line)
 	case ofText:
 		h.n, err = length(line, d.limits.Bulk)
 	case ofElements:
@@ -73,13 +71,13 @@ func (d *Decoder) sized(h header, line []byte, depth int) (_ header, err error) 
 func (d *Decoder) nested(h header, depth int) (int, error) {
 	switch {
 	case depth >= d.limits.Depth:
-		return 0, errs.ErrResponseTooLarge.New("nested deeper than %d", d.limits.Depth)
+		return 0, bad(errs.ErrResponseTooLarge, h.kind, "nested deeper than %d", d.limits.Depth)
 	case h.kind == '>' && depth > 0:
-		return 0, errs.ErrResponseFormat.New("push inside of a reply")
+		return 0, bad(errs.ErrResponseFormat, h.kind, "push inside of a reply")
 	case h.kind != '%' && h.kind != '|':
 		return h.n, nil
 	case h.n > d.limits.Elements/2:
-		return 0, errs.ErrResponseTooLarge.New("map of %d pairs is over the limit of %d elements", h.n, d.limits.Elements)
+		return 0, bad(errs.ErrResponseTooLarge, h.kind, "map of %d pairs is over the limit of %d elements", h.n, d.limits.Elements)
 	}
 	return 2 * h.n, nil
 }
@@ -95,16 +93,16 @@ func length(line []byte, limit int) (int, error) {
 		return -1, nil
 	}
 	if len(body) == 0 || body[0] == '+' {
-		return 0, errLine(errs.ErrIntegerParsing, line)
+		return 0, badLine(errs.ErrIntegerParsing, line)
 	}
 	n, ok := ParseInt(body)
 	switch {
 	case !ok:
-		return 0, errLine(errs.ErrIntegerParsing, line)
+		return 0, badLine(errs.ErrIntegerParsing, line)
 	case n < 0 || body[0] == '-':
-		return 0, errLine(errs.ErrResponseFormat, line)
+		return 0, badLine(errs.ErrResponseFormat, line)
 	case n > int64(limit):
-		return 0, errs.ErrResponseTooLarge.New("length %d is over the limit of %d", n, limit)
+		return 0, bad(errs.ErrResponseTooLarge, kind, "length %d is over the limit of %d", n, limit)
 	}
 	return int(n), nil
 }
@@ -112,29 +110,21 @@ func length(line []byte, limit int) (int, error) {
 // ended reports whether a line, which ends in LF, has something in it and ends in CRLF.
 func ended(line []byte) bool { return len(line) > len(crlf) && line[len(line)-len(crlf)] == '\r' }
 
-// errEnd says why a line is not ended.
-func errEnd(line []byte) error {
-	if len(line) == 1 || string(line) == crlf {
-		return errs.ErrHeaderlineEmpty.New("header line is empty")
-	}
-	return errs.ErrNoFinalRN.New("header line does not end in CRLF")
-}
-
 // oneLine decodes the types that are a line and no more.
 func oneLine(line []byte) (any, error) {
 	body := line[1:]
 	switch line[0] {
 	case '+':
-		return simple(body)
+		return simple(line)
 	case '-':
 		if bytes.IndexByte(body, '\r') >= 0 {
-			return nil, errLine(errs.ErrResponseFormat, line)
+			return nil, badLine(errs.ErrResponseFormat, line)
 		}
 		return ErrorReply(string(body)), nil
 	case ':':
 		v, ok := ParseInt(body)
 		if !ok {
-			return nil, errLine(errs.ErrIntegerParsing, line)
+			return nil, badLine(errs.ErrIntegerParsing, line)
 		}
 		return v, nil
 	case '_':
@@ -154,7 +144,7 @@ func oneLine(line []byte) (any, error) {
 			return v, nil
 		}
 	}
-	return nil, errLine(errs.ErrResponseFormat, line)
+	return nil, badLine(errs.ErrResponseFormat, line)
 }
 
 // Results that come often are boxed once.
@@ -166,7 +156,8 @@ var (
 	resultNone   any = []any{}
 )
 
-func simple(body []byte) (any, error) {
+func simple(line []byte) (any, error) {
+	body := line[1:]
 	switch string(body) {
 	case "OK":
 		return resultOK, nil
@@ -176,14 +167,7 @@ func simple(body []byte) (any, error) {
 		return resultPong, nil
 	}
 	if bytes.IndexByte(body, '\r') >= 0 {
-		return nil, errLine(errs.ErrResponseFormat, body)
+		return nil, badLine(errs.ErrResponseFormat, line)
 	}
 	return string(body), nil
-}
-
-// errLine is about a line, of which it keeps as much as it takes to recognize it.
-func errLine(t *errorx.Type, line []byte) *errorx.Error {
-	const kept = 64
-	return t.New("bad header line of %d bytes", len(line)).
-		WithProperty(errs.EKLine, bytes.Clone(line[:min(len(line), kept)]))
 }

@@ -48,9 +48,9 @@ func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 func (d *Decoder) push(h header, p *Push) error {
 	switch {
 	case h.n > maxPushElements:
-		return errs.ErrResponseTooLarge.New("push of %d elements is over the limit of %d", h.n, maxPushElements)
+		return bad(errs.ErrResponseTooLarge, h.kind, "push of %d elements is over the limit of %d", h.n, maxPushElements)
 	case h.n < 1:
-		return errs.ErrResponseFormat.New("push without a kind")
+		return bad(errs.ErrResponseFormat, h.kind, "push without a kind")
 	}
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
 	for i := range max(1, h.n-1) {
@@ -61,7 +61,7 @@ func (d *Decoder) push(h header, p *Push) error {
 		case el.kind == '$' && el.form == ofText:
 			err = d.word(p, el)
 		case i == 0:
-			return errs.ErrResponseFormat.New("push whose kind is not a string")
+			return bad(errs.ErrResponseFormat, el.kind, "push whose kind is not a string")
 		default:
 			p.Rest, err = d.others(el, line, h.n-i)
 			return err
@@ -78,7 +78,7 @@ func (d *Decoder) push(h header, p *Push) error {
 
 // word reads an element that is a string.
 func (d *Decoder) word(p *Push, h header) error {
-	word, lies, err := d.text(h.n, nil, false)
+	word, lies, err := d.text(h, nil, false)
 	if lies {
 		start := len(p.scratch)
 		p.scratch = append(p.scratch, word...) // what is moved stays valid where it was
@@ -105,7 +105,7 @@ func (d *Decoder) last(p *Push) error {
 	case err != nil:
 	case h.kind == '$' && h.form == ofText:
 		var lies bool
-		p.Body, lies, err = d.text(h.n, nil, true)
+		p.Body, lies, err = d.text(h, nil, true)
 		p.Body = owned(p.Body, lies)
 	default:
 		p.Rest, err = d.rest(h, line, 1)

@@ -68,11 +68,11 @@ func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
 	slot, err := strconv.ParseUint(number, 10, 14)
 	switch {
 	case addr == "" || strings.ContainsAny(addr, " \t"):
-		return errs.ErrResponseFormat.New("malformed redirect").WithProperty(errs.EKLine, []byte(text))
+		return badRedirect(errs.ErrResponseFormat, text, "malformed redirect")
 	case !IsWhole([]byte(number)):
-		return errs.ErrIntegerParsing.New("malformed slot of a redirect").WithProperty(errs.EKLine, []byte(text))
+		return badRedirect(errs.ErrIntegerParsing, text, "malformed slot of a redirect")
 	case err != nil:
-		return errs.ErrResponseFormat.New("a redirect of a slot that there is not").WithProperty(errs.EKLine, []byte(text))
+		return badRedirect(errs.ErrResponseFormat, text, "a redirect of a slot that there is not")
 	}
 	return t.New("%s", text).
 		WithProperty(errs.EKSlot, int64(slot)).

@@ -158,20 +158,20 @@ func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
 		return nil, true, nil
 	case '$':
 		if h.form == ofText {
-			return d.scalarText(s, h.n)
+			return d.scalarText(s, h)
 		}
 	}
 	res, err = d.rest(h, line, 0)
 	return res, false, err
 }
 
-// scalarText reads a string of n bytes into s.
-func (d *Decoder) scalarText(s *Scalar, n int) (res any, filled bool, err error) {
+// scalarText reads the string that h begins into s.
+func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err error) {
 	var own []byte
 	if s.Kind == Bytes {
 		own = s.Bytes
 	}
-	text, lies, err := d.text(n, own, false)
+	text, lies, err := d.text(h, own, false)
 	switch {
 	case err != nil:
 		return nil, false, err

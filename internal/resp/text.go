@@ -11,11 +11,12 @@ import (
 // what a length may cost with the error it ends in.
 const firstStep = 56 << 10
 
-// text reads a string of n bytes and the CRLF behind it. If the reader's buffer has room for
+// text reads the string that h begins and the CRLF behind it. If the reader's buffer has room for
 // it, lies is set: the string lies there, until the next read. Otherwise it is the caller's: in
 // own, if that has room, and else in a slice that grows as the string arrives. A caller that
 // keeps the string gets it in this way, too, unless it is all there already.
-func (d *Decoder) text(n int, own []byte, keeps bool) (text []byte, lies bool, err error) {
+func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, lies bool, err error) {
+	n := h.n
 	if n <= d.r.Size()-len(crlf) && (!keeps || n+len(crlf) <= d.r.Buffered()) {
 		text, err = d.r.Peek(n + len(crlf))
 		d.size += len(text)
@@ -23,7 +24,7 @@ func (d *Decoder) text(n int, own []byte, keeps bool) (text []byte, lies bool, e
 			return nil, true, d.ioError(err)
 		}
 		if string(text[n:]) != crlf {
-			return nil, true, errUnended()
+			return nil, true, badTail(h)
 		}
 		_, _ = d.r.Discard(len(text))
 		return text[:n], true, nil
@@ -39,28 +40,26 @@ func (d *Decoder) text(n int, own []byte, keeps bool) (text []byte, lies bool, e
 			return nil, false, d.ioError(err)
 		}
 		if read = len(text); read == n {
-			return text, false, d.end()
+			return text, false, d.end(h)
 		}
 		text = append(make([]byte, 0, min(n, 2*read)), text...)
 		text = text[:min(n, cap(text))]
 	}
 }
 
-// end reads what follows a string.
-func (d *Decoder) end() error {
+// end reads what follows the string that h begins.
+func (d *Decoder) end(h header) error {
 	end, err := d.r.Peek(len(crlf))
 	d.size += len(end)
 	if err != nil {
 		return d.ioError(err)
 	}
 	if string(end) != crlf {
-		return errUnended()
+		return badTail(h)
 	}
 	_, _ = d.r.Discard(len(crlf))
 	return nil
 }
-
-func errUnended() error { return errs.ErrNoFinalRN.New("string is not followed by CRLF") }
 
 // owned returns a string that text has returned as one that the caller retains. If it lies in
 // the buffer it is copied, without room for more.
@@ -73,12 +72,12 @@ func owned(text []byte, lies bool) []byte {
 	return own
 }
 
-// bulk reads a bulk string of n bytes.
-func (d *Decoder) bulk(n int) (any, error) {
-	if n == 0 {
-		return resultEmpty, d.end()
+// bulk reads the bulk string that h begins.
+func (d *Decoder) bulk(h header) (any, error) {
+	if h.n == 0 {
+		return resultEmpty, d.end(h)
 	}
-	text, lies, err := d.text(n, nil, true)
+	text, lies, err := d.text(h, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +86,14 @@ func (d *Decoder) bulk(n int) (any, error) {
 
 // marked reads a verbatim string, or the text of an error.
 func (d *Decoder) marked(h header) (any, error) {
-	text, _, err := d.text(h.n, nil, false)
+	text, _, err := d.text(h, nil, false)
 	switch {
 	case err != nil:
 		return nil, err
 	case h.kind == '!':
 		return ErrorReply(string(text)), nil
 	case len(text) < 4 || text[3] != ':':
-		return nil, errs.ErrResponseFormat.New("verbatim string has no format")
+		return nil, bad(errs.ErrResponseFormat, h.kind, "verbatim string has no format")
 	}
 	return string(text[4:]), nil
 }
@@ -116,7 +115,7 @@ func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
 	d.size += int(m)
 	switch err {
 	case nil:
-		return int64(h.n), d.end()
+		return int64(h.n), d.end(h)
 	case io.EOF:
 		return nil, d.ioError(err)
 	}
