@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"math"
 	"time"
 
 	. "github.com/joomcode/redispipe/cmd"
@@ -57,6 +58,23 @@ func forms() []call {
 		of(LPosCount("l", "c", 0, RANK(2)), "LPOS l c COUNT 0 RANK 2"),
 		of(LMPop[string]([]string{"l"}, LEFT), "LMPOP 1 l LEFT"),
 		of(LMPop[string]([]string{"l"}, RIGHT, COUNT(10)), "LMPOP 1 l RIGHT COUNT 10"),
+
+		// To servers these types are all the same.
+		unsent(RPush("l", math.MinInt, math.MaxInt), "RPUSH l -9223372036854775808 9223372036854775807"),
+		unsent(RPush("l", int8(math.MinInt8)), "RPUSH l -128"),
+		unsent(RPush("l", int16(math.MinInt16)), "RPUSH l -32768"),
+		unsent(RPush("l", int32(math.MinInt32)), "RPUSH l -2147483648"),
+		unsent(RPush("l", int64(math.MinInt64)), "RPUSH l -9223372036854775808"),
+		unsent(RPush("l", uint(math.MaxUint)), "RPUSH l 18446744073709551615"),
+		unsent(RPush("l", uint8(math.MaxUint8)), "RPUSH l 255"),
+		unsent(RPush("l", uint16(math.MaxUint16)), "RPUSH l 65535"),
+		unsent(RPush("l", uint32(math.MaxUint32)), "RPUSH l 4294967295"),
+		unsent(RPush("l", uint64(math.MaxInt64), math.MaxInt64+1), "RPUSH l 9223372036854775807 9223372036854775808"),
+		unsent(RPush("l", float32(0.1)), "RPUSH l 0.1"),
+		unsent(RPush("l", 0.1, math.Inf(-1)), "RPUSH l 0.1 -Inf"),
+		unsent(RPush("l", true, false), "RPUSH l 1 0"),
+		unsent(ZRange[string]("z", int64(-1), math.MaxInt64, nil), "ZRANGE z -1 9223372036854775807"),
+		unsent(ZRange[string]("z", 1.5, math.Inf(1), BYSCORE), "ZRANGE z 1.5 +Inf BYSCORE"),
 
 		of(SAdd("s", "a", "b"), "SADD s a b"),
 		of(SInterCard([]string{"s", "none"}), "SINTERCARD 2 s none"),

@@ -437,3 +437,36 @@ func TestDedicatedWriteOfUsersConnection(t *testing.T) {
 	requireUnknown(t, session.Do("INCR", "visits"), redis.ErrIO)
 	require.Eventually(t, func() bool { return string(s.Do("GET", "visits").([]byte)) == "2" }, 20*time.Second, time.Millisecond)
 }
+
+// A connection that nobody has used for a minute is closed, and the others stay.
+func TestDedicatedIdleForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _ := connectPipes(t, &pipes{answer: func(args []string) string {
+			switch args[0] {
+			case "PING":
+				return pong(args)
+			case "RESET": // makes it as new
+				return "+RESET\r\n"
+			}
+			return "+OK\r\n"
+		}}, redisconn.Opts{})
+		var sessions [2]*redis.Session
+		for i := range sessions {
+			session, err := redis.OpenSession(t.Context(), conn, "")
+			require.NoError(t, err)
+			sessions[i] = session
+		}
+		const half = 30 * time.Second
+		for _, session := range sessions {
+			session.Close()
+			time.Sleep(half)
+		}
+		for _, left := range []int{1, 0} {
+			synctest.Wait()
+			stats := conn.Stats().Dedicated
+			require.Equal(t, left, stats.Open)
+			require.Equal(t, left, stats.Idle)
+			time.Sleep(half)
+		}
+	})
+}
