@@ -77,7 +77,7 @@ func (m *many) encode() (bad int) {
 			}
 			continue
 		}
-		if !r.ReadOnly {
+		if !onlyReads(r) {
 			m.changes = min(m.changes, i)
 		}
 	}

@@ -38,7 +38,7 @@ var harmless = func() map[string]bool {
 // writtenBy returns what a request may change. A command that is not known may change
 // anything, and so may a script without KEYS.
 func writtenBy(r *wire.Request) (w written) {
-	if r.ReadOnly {
+	if onlyReads(r) {
 		return w
 	}
 	args := r.Args()
@@ -51,6 +51,11 @@ func writtenBy(r *wire.Request) (w written) {
 	}
 	for i := range call.Keys {
 		w.keys = append(w.keys, memory.HashOf(keyAt(r, args, i)))
+	}
+	if strings.HasPrefix(call.Name, "GEORADIUS") { // of several STORE servers name the first, and heed the last
+		for _, word := range r.All {
+			w.keys = append(w.keys, memory.HashOf(word))
+		}
 	}
 	w.all = len(w.keys) == 0
 	return w
@@ -65,9 +70,16 @@ func keyAt(r *wire.Request, args []any, i int) string {
 	return args[i].(string) // as wire.Request.Args makes them
 }
 
+// onlyReads reports whether a request changes nothing. PFCOUNT does, though servers say that it only
+// reads: it writes the count that it has found into its key.
+func onlyReads(r *wire.Request) bool { return r.ReadOnly && !begins(r, "PFCOUNT") }
+
 // swaps reports whether the request is SWAPDB.
-func swaps(r *wire.Request) bool {
-	return len(r.Cmd) >= 6 && strings.EqualFold(r.Cmd[:6], "SWAPDB")
+func swaps(r *wire.Request) bool { return begins(r, "SWAPDB") }
+
+// begins reports whether the command's name begins so, in any case.
+func begins(r *wire.Request, name string) bool {
+	return len(r.Cmd) >= len(name) && strings.EqualFold(r.Cmd[:len(name)], name)
 }
 
 // write is the future of requests that may change keys. Whatever the result is, it drops what

@@ -2,6 +2,7 @@ package rediscache
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,89 @@ func TestWaysToWrite(t *testing.T) {
 			require.Equal(t, []byte("new"), get(t, p.cache, "key"))
 		})
 	}
+}
+
+// Whatever place a command has its keys in, and whatever servers say of it, what it has changed is not
+// kept when it is acknowledged. The server says nothing meanwhile.
+func TestKeysInOddPlaces(t *testing.T) {
+	t.Parallel()
+	dump := func(p *proxied) any { return must(t, p.other.Do(t.Context(), "DUMP", "from")) }
+	for _, w := range []struct {
+		before []string // of other clients
+		read   string   // is in memory
+		write  string   // through the cache
+	}{
+		{[]string{"PFADD key a", "PFCOUNT key", "PFADD key b"}, "GET key", "PFCOUNT key"},
+		{[]string{"PFADD key a", "PFCOUNT key", "PFADD key b"}, "GET key", "pfcount key"},
+		{[]string{"RPUSH from 2 1"}, "LRANGE key 0 -1", "SORT from STORE other STORE key"},
+		{[]string{"RPUSH from 2 1"}, "LRANGE key 0 -1", "SORT from BY nosort LIMIT 0 1 GET # store key"},
+		{[]string{"GEOADD from 1 1 m"}, "ZRANGE key 0 -1", "GEORADIUS from 1 1 9 km STORE other STORE key"},
+		{[]string{"GEOADD from 1 1 m"}, "ZRANGE key 0 -1", "GEORADIUS from 1 1 9 km STOREDIST other storedist key"},
+		{[]string{"GEOADD from 1 1 m"}, "ZRANGE key 0 -1", "GEORADIUSBYMEMBER from m 9 km COUNT 1 STORE other STOREDIST key"},
+		{[]string{"GEOADD from 1 1 m"}, "ZRANGE key 0 -1", "GEOSEARCHSTORE key from FROMMEMBER m BYRADIUS 9 km"},
+		{[]string{"SADD key a"}, "SMEMBERS key", "SPOP key"},
+		{[]string{"SET key a"}, "GET key", "MOVE key 1"},
+		{[]string{"SET key a", "SET from b"}, "GET key", "COPY from key DB 0 REPLACE"},
+		{[]string{"SET key a"}, "EXISTS key", "RENAME key other"},
+		{[]string{"SET key a", "SET from b"}, "GET key", "RESTORE key 0 DUMP REPLACE"},
+		{[]string{"SET key a"}, "GET key", "GETEX key PXAT 1"},
+		{[]string{"SET key a"}, "GET key", "EXPIRE key -1"},
+		{[]string{"RPUSH key a b"}, "LLEN key", "BLMPOP 0 2 other key LEFT"},
+		{[]string{"ZADD key 1 a"}, "ZCARD key", "BZMPOP 0 2 other key MIN"},
+		{[]string{"RPUSH from a"}, "LLEN key", "BLMOVE from key LEFT LEFT 0"},
+		{[]string{"SET from a"}, "GET key", "BITOP NOT key from"},
+		{[]string{"SET key a"}, "GET key", "BITFIELD key GET u8 0 SET u8 0 98"},
+		{[]string{"ZADD from 1 a"}, "ZCARD key", "ZUNIONSTORE key 2 from other"},
+		{[]string{"XADD key 1-1 f v"}, "XLEN key", "XTRIM key MAXLEN 0"},
+		{nil, "EXISTS key", "XGROUP CREATE key g $ MKSTREAM"},
+		{nil, "EXISTS key", "EVAL return~redis.call('SET',KEYS[2],1) 2 other key"},
+	} {
+		t.Run(w.write, func(t *testing.T) {
+			t.Parallel()
+			p := newProxied(t, time.Minute, all)
+			words := func(text string) (cmd string, args []any) {
+				for _, word := range strings.Fields(text) {
+					switch {
+					case cmd == "":
+						cmd = word
+					case word == "DUMP":
+						args = append(args, dump(&p))
+					default:
+						args = append(args, strings.ReplaceAll(word, "~", " "))
+					}
+				}
+				return cmd, args
+			}
+			for _, text := range w.before {
+				cmd, args := words(text)
+				must(t, p.other.Do(t.Context(), cmd, args...))
+			}
+			read, key := words(w.read)
+			before := must(t, p.cache.Do(t.Context(), read, key...))
+			require.True(t, kept(t, p.cache, read, key...))
+			p.hold()
+			cmd, args := words(w.write)
+			must(t, p.cache.Do(t.Context(), cmd, args...))
+			require.NotEqual(t, before, must(t, p.other.Do(t.Context(), read, key...)))
+			assert.False(t, kept(t, p.cache, read, key...))
+			p.proxy.Heal()
+		})
+	}
+}
+
+// Behind what only seems to read, nothing of a batch is answered out of memory.
+func TestSendManyBehindPFCOUNT(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	must(t, p.other.Do(t.Context(), "PFADD", "key", "a"))
+	must(t, p.other.Do(t.Context(), "PFCOUNT", "key"))
+	must(t, p.other.Do(t.Context(), "PFADD", "key", "b"))
+	before := get(t, p.cache, "key")
+	p.hold()
+	got := p.cache.DoMany(t.Context(), []redis.Request{redis.Req("PFCOUNT", "key"), redis.Req("GET", "key")})
+	assert.EqualValues(t, 2, must(t, got[0]))
+	assert.NotEqual(t, before, must(t, got[1]))
+	p.proxy.Heal()
 }
 
 // What removes all keys leaves nothing in memory, and neither does a command that is not known.
