@@ -201,11 +201,8 @@ func (f *feed) endIfOutdated() {
 }
 
 // outdated reports whether the shared connection has another socket than when the tracker was
-// made: the address may lead to another server by now.
-func (f *feed) outdated(t *tracker) bool {
-	local := f.c.nodes.local()
-	return local != "" && local != t.local
-}
+// made, or none: the address may lead to another server by now.
+func (f *feed) outdated(t *tracker) bool { return f.c.nodes.local() != t.local }
 
 // close ends the feed, and its lease before it returns.
 func (f *feed) close() {

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/memory"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -59,4 +60,52 @@ func TestTrackerOfOtherServer(t *testing.T) {
 	}
 	p.proxy.SetTarget(p.server.Addr())
 	awaitLeases(t, p.cache)
+}
+
+// A read that began before a master was replaced, and takes its tag behind a write to the other one,
+// is neither sent to the old one nor kept.
+func TestReplacedWhileReading(t *testing.T) {
+	t.Parallel()
+	opts := redisconn.Opts{IOTimeout: time.Minute}
+	before, after := connect(t, testbed.NewServer(t).Addr(), opts), connect(t, testbed.NewServer(t).Addr(), opts)
+	must(t, redis.Sync{S: before}.Do("SET", "key", "old"))
+	cluster := &oneMaster{node: before}
+	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1), opts: Opts{Prefixes: []string{""}}}
+	c.nodes.all, c.inner = cluster, innerOf(after).(origin)
+	c.nodes.placed.Store(&placement{})
+	c.place()
+	defer c.nodes.each((*feed).close)
+	require.Eventually(t, func() bool { _, l := c.nodes.feed(1); return l != nil }, patient, time.Millisecond)
+	s := &sender{core: c, limits: memory.Limits{Age: time.Minute}}
+	r, err := encoded(redis.Req("GET", "key"))
+	require.NoError(t, err)
+	r.Slot = 1
+	q, how := s.question(r)
+	require.Equal(t, isAnswered, how)
+	cluster.node = after
+	must(t, redis.Sync{S: after}.Do("SET", "key", "new"))
+	c.changed(written{keys: []uint64{memory.HashOf("key")}})
+	got := make(chan any, 1)
+	if _, how := s.enter(q, waiter{redis.FuncFuture(func(res any, _ uint64) { got <- res }), 0}); how == memory.Asks {
+		q.send(r)
+	}
+	require.Equal(t, []byte("new"), await(t, got))
+	_, ok := s.find(r.Buf)
+	require.False(t, ok)
+}
+
+// While the shared connection has no socket, nobody knows which server has answered its last write:
+// what was read on the tracker is not served after that.
+func TestWriteWhoseSocketIsGone(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+	get(t, p.cache, "key")
+	require.True(t, kept(t, p.cache, "GET", "key"))
+	p.proxy.SetTarget("127.0.0.1:1")
+	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked - 1})
+	c := p.cache.core
+	require.Eventually(t, func() bool { return c.nodes.local() == "" }, patient, time.Millisecond)
+	c.changed(written{keys: []uint64{memory.HashOf("another")}})
+	require.False(t, kept(t, p.cache, "GET", "key"))
 }

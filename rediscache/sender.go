@@ -165,11 +165,17 @@ func (s *sender) question(r *wire.Request) (*reading, way) {
 	return q, isAnswered
 }
 
-// enter has w wait for what q would read. Unless w asks, it recycles q.
+// enter has w wait for what q would read. Unless w asks, it ends q.
 func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Joined) {
 	kept, how = s.store.Join(&q.Read, memory.Waiter(w), s.limits)
 	if how != memory.Asks {
 		q.recycle()
+		return kept, how
+	}
+	// A write to another master is seen here, or kills the tags that q has taken.
+	if _, l := s.nodes.feed(q.slot); l != q.Lease {
+		q.elsewhere()
+		return kept, memory.Waits
 	}
 	return kept, how
 }
