@@ -26,9 +26,11 @@ func overTilt(t *testing.T) context.Context {
 }
 
 // patient returns options of a client that logs nothing, and has a time-out that no server
-// reaches that is well, unless they say which.
+// reaches that is well, unless they say otherwise.
 func patient(opts rediscluster.Opts) rediscluster.Opts {
-	opts.Logger = rediscluster.NoopLogger{}
+	if opts.Logger == nil {
+		opts.Logger = rediscluster.NoopLogger{}
+	}
 	if opts.HostOpts.IOTimeout == 0 {
 		opts.HostOpts.IOTimeout = patience
 	}

@@ -21,10 +21,7 @@ import (
 // newSentinel makes a client of a group, that is closed with the test.
 func newSentinel(t *testing.T, g *testbed.Group, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
-	if opts.Logger == nil {
-		opts.Logger = rediscluster.NoopLogger{}
-	}
-	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs()[:1], g.MasterName(), opts)
+	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs()[:1], g.MasterName(), patient(opts))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

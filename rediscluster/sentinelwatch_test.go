@@ -20,7 +20,8 @@ import (
 // newScripted makes a client of scripted sentinels that asks for nothing by itself.
 func newScripted(t *testing.T, first *scriptedSentinel, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
-	opts.Logger, opts.CheckInterval = rediscluster.NoopLogger{}, 10*time.Minute
+	opts = patient(opts)
+	opts.CheckInterval = 10 * time.Minute
 	c, err := rediscluster.NewSentinel(context.Background(), []string{first.Addr()}, "main", opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
