@@ -18,16 +18,22 @@ import (
 // blocking is a blocking command. It waits for a dedicated connection, uses that until it
 // is answered, and ends when its caller's context ends.
 type blocking struct {
-	p      *Pool
-	cb     redis.Future
-	n      uint64
-	req    wire.Request // with a Buf of its own
-	out    []byte       // req, after ASKING if asked is set
-	asked  time.Time    // time of the ASK that led here
-	blocks time.Duration
-	stat   any // the owner's
-	ctx    context.Context
-	*timing.Stages
+	p     *Pool
+	cb    redis.Future
+	n     uint64
+	req   wire.Request // with a Buf of its own
+	out   []byte       // req, after ASKING if asked is set
+	asked time.Time    // time of the ASK that led here
+	stat  any          // the owner's
+	ctx   context.Context
+	timing.Stages
+
+	c *Conn // on which it is performed
+	// once has either begun to unblock the command, and then set answered and unblocked, or
+	// found that it is answered.
+	once      sync.Once
+	answered  chan struct{} // closed when it is
+	unblocked chan bool     // gets whether the connection can be used again
 }
 
 // Block sends a blocking command. Its future is resolved at the latest soon after its
@@ -56,11 +62,11 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 // newBlocking makes a blocking command from a request, which it copies. asked is the time of
 // the ASK that led here, or zero.
 func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
-	call := command.Of(r.Cmd, r.Args())
-	b := &blocking{p: p, ctx: ctx, Stages: timing.Open(nil), req: *r, asked: asked, blocks: call.BlockTime()}
-	if b.blocks == 0 {
+	if r.Blocks == 0 {
+		call := command.Of(r.Cmd, r.Args())
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
+	b := &blocking{p: p, ctx: ctx, Stages: timing.Stages{Opened: timing.Clock()}, req: *r, asked: asked}
 	if !asked.IsZero() {
 		b.out = append(b.out, asking...)
 	}
@@ -72,7 +78,7 @@ func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time
 
 // serve waits for a connection, runs the request on it, releases it, and resolves the
 // request. It runs in a goroutine of its own, unless the sender would only wait.
-func (b *blocking) serve(t *turn) {
+func (b *blocking) serve(t turn) {
 	c, err := b.p.await(b.ctx, t)
 	if err != nil {
 		defer b.p.left()
@@ -115,24 +121,31 @@ func (b *blocking) serveOn(c *Conn) {
 // perform runs the request on a connection, until its context ends or the pool is
 // drained. alive is set if the connection can be used again.
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
-	if b.p.owner.Withheld() || !b.p.begin() {
+	b.c = c
+	if b.p.owner.Withheld() || !b.p.begin(b) {
 		return peer.Closed(b.p.ctx), true
 	}
-	defer b.p.end()
-	answered, unblocked := make(chan struct{}), make(chan bool, 1)
-	unblock := sync.OnceFunc(func() { unblocked <- b.p.unblock(b.ctx, c, answered) })
-	stopCtx := context.AfterFunc(b.ctx, unblock)
-	stopPool := context.AfterFunc(b.p.ctx, unblock)
+	defer b.p.end(b)
+	stop := context.AfterFunc(b.ctx, b.unblock)
 	res, alive = b.run(c)
-	close(answered)
-	began := !stopCtx()
-	if began = !stopPool() || began; began {
-		alive = <-unblocked && alive
+	stop()
+	b.once.Do(func() {})
+	if b.unblocked != nil {
+		close(b.answered)
+		alive = <-b.unblocked && alive
 	}
 	if !alive {
 		b.p.noteLost(c, lostBehind(res))
 	}
 	return res, alive
+}
+
+// unblock has the command unblocked, unless it is answered. It does not wait.
+func (b *blocking) unblock() {
+	b.once.Do(func() {
+		b.answered, b.unblocked = make(chan struct{}), make(chan bool, 1)
+		go func() { b.unblocked <- b.p.unblock(b.ctx, b.c, b.answered) }()
+	})
 }
 
 // cancelled reports whether nobody waits for the result any more.
@@ -149,7 +162,7 @@ const unblockedMost = 8
 func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
-		c.prepare(b.blocks)
+		c.prepare(b.req.Blocks)
 		out, asks := b.out, askHolds(b.asked)
 		if !asks {
 			out = b.req.Buf
@@ -182,7 +195,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 
 // read reads the reply, and before it that to ASKING, if that was sent.
 func (b *blocking) read(c *Conn, asked bool) (any, error) {
-	if err := c.await(b.Stages, asked); err != nil {
+	if err := c.await(&b.Stages, asked); err != nil {
 		return nil, err
 	}
 	if b.req.Typed {

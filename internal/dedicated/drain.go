@@ -6,23 +6,32 @@ import (
 	"time"
 )
 
-// begin counts a command that is about to block, until end is called. It returns false if
+// begin notes a command that is about to block, until end is called. It returns false if
 // the pool is being drained.
-func (p *Pool) begin() bool {
+func (p *Pool) begin(b *blocking) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
 		return false
 	}
-	p.blocks++
+	p.blocked[b] = struct{}{}
 	return true
 }
 
-func (p *Pool) end() {
+func (p *Pool) end(b *blocking) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.blocks--
+	delete(p.blocked, b)
 	p.drainedLocked()
+}
+
+// unblockAll has all commands unblocked, when the pool is drained.
+func (p *Pool) unblockAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for b := range p.blocked {
+		b.unblock()
+	}
 }
 
 // Shut admits no more users, refuses those that wait, and has blocking commands unblocked.
@@ -54,7 +63,7 @@ func (p *Pool) drainedLocked() {
 	if p.ctx.Err() == nil {
 		return
 	}
-	if p.blocks == 0 {
+	if len(p.blocked) == 0 {
 		closeOnce(p.calm)
 	}
 	if p.places+p.refused+p.waiting.Len() == 0 {

@@ -39,11 +39,11 @@ type Pool struct {
 	ctx   context.Context
 	drain context.CancelFunc
 
-	mu      sync.Mutex // guards the rest
-	places  int        // granted: each has a connection, or makes one
-	blocks  int        // commands that block, or may block
+	mu      sync.Mutex             // guards the rest
+	places  int                    // granted: each has a connection, or makes one
+	blocked map[*blocking]struct{} // commands that block, or may block
 	idle    []*Conn
-	waiting list.List // of *turn
+	waiting list.List // of turn.granted
 	refused int       // users that were refused while they waited, and do not know it yet
 	all     map[*Conn]struct{}
 	// generation is how often the credentials have changed; cr are the latest. A
@@ -70,34 +70,35 @@ type turn struct {
 // New makes a pool, which is drained when ctx ends.
 func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *Pool {
 	p := &Pool{
-		config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{},
+		config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{}, blocked: map[*blocking]struct{}{},
 		calm: make(chan struct{}), empty: make(chan struct{}),
 	}
 	p.ctx, p.drain = context.WithCancel(ctx)
+	context.AfterFunc(p.ctx, p.unblockAll)
 	return p
 }
 
 // enter grants a place, or has the caller wait for one.
-func (p *Pool) enter() (*turn, *errorx.Error) {
+func (p *Pool) enter() (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.ctx.Err() != nil:
-		return nil, peer.Closed(p.ctx)
+		return t, peer.Closed(p.ctx)
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
 		p.places++
-		return &turn{conn: p.lastIdleLocked()}, nil
+		return turn{conn: p.lastIdleLocked()}, nil
 	case p.waiting.Len() >= p.config.Queue:
-		return nil, redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
+		return t, redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
 	}
-	t := &turn{granted: make(chan *Conn, 1)}
-	t.waiting = p.waiting.PushBack(t)
+	t.granted = make(chan *Conn, 1)
+	t.waiting = p.waiting.PushBack(t.granted)
 	return t, nil
 }
 
 // await waits for a turn's place until ctx is done, and returns the connection that comes with
 // it, if any. A user that is refused calls left.
-func (p *Pool) await(ctx context.Context, t *turn) (c *Conn, refused *errorx.Error) {
+func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Error) {
 	if t.waiting == nil {
 		return t.conn, nil
 	}
@@ -211,7 +212,7 @@ func (p *Pool) release(c *Conn, asNew bool) {
 	}
 	if first := p.waiting.Front(); first != nil {
 		p.waiting.Remove(first)
-		first.Value.(*turn).granted <- c
+		first.Value.(chan *Conn) <- c
 		p.mu.Unlock()
 		return
 	}

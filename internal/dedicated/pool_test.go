@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-func entered(t *testing.T, p *Pool) *turn {
+func entered(t *testing.T, p *Pool) turn {
 	t.Helper()
 	turn, refused := p.enter()
 	require.Nil(t, refused)
@@ -17,7 +17,7 @@ func entered(t *testing.T, p *Pool) *turn {
 }
 
 // granted takes what a turn was granted at once.
-func granted(t *testing.T, turn *turn) *Conn {
+func granted(t *testing.T, turn turn) *Conn {
 	t.Helper()
 	require.Nil(t, turn.waiting)
 	return turn.conn
@@ -88,15 +88,17 @@ func TestPoolShut(t *testing.T) {
 	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 1})
 	entered(t, p)
 	waits := entered(t, p)
-	require.True(t, p.begin())
+	b := &blocking{}
+	b.once.Do(func() {}) // it is answered
+	require.True(t, p.begin(b))
 	calm := p.Shut()
 	_, refused := p.await(t.Context(), waits)
 	require.True(t, refused.IsOfType(redis.ErrContextClosed))
 	_, closed := p.enter()
 	require.True(t, closed.IsOfType(redis.ErrContextClosed))
-	require.False(t, p.begin())
+	require.False(t, p.begin(&blocking{}))
 	requireClosed(t, calm, false)
-	p.end()
+	p.end(b)
 	requireClosed(t, calm, true)
 	p.release(nil, false)
 	requireClosed(t, p.Drained(), false)

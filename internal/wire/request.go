@@ -16,6 +16,9 @@ type Request struct {
 	// Shared and Single are whether the request may be sent on a connection
 	// that is shared, and on one of a single user.
 	Shared, Single command.Verdict
+	// Blocks is for how long the request may block, if Shared is command.WouldBlock: as
+	// command.Call.BlockTime. It means nothing for others.
+	Blocks time.Duration
 	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if it
 	// changes nothing.
 	ReplicaSafe, ReadOnly bool
@@ -57,9 +60,12 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 }
 
 // Describe sets what the sender has to know of the command: Shared, Single,
-// ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.
+// Blocks, ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.
 func (r *Request) Describe(call *command.Call, wantsSlot bool) {
 	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
+	if r.Shared == command.WouldBlock {
+		r.Blocks = call.BlockTime()
+	}
 	r.ReplicaSafe = call.Is(command.ReplicaSafe)
 	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
 	r.Slot = NoSlot
