@@ -122,9 +122,9 @@ func (r *reading) elsewhere() {
 }
 
 // deafLeast is the least time that a caller has to have who waits to be told to listen, which
-// connections that know its deadline decide by themselves: four times as long as they take at
-// the most.
-const deafLeast = memory.Instant(20 * time.Millisecond)
+// connections that know its deadline decide by themselves: twice as long as they take at the
+// most.
+const deafLeast = memory.Instant(5 * time.Millisecond)
 
 // send sends the request for the caller that has encoded it. Nothing of the caller's is asked of it
 // but that it reads the reply if it waits for that, and is told to listen: it may leave, and the
