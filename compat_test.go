@@ -53,6 +53,9 @@ func connectTo(t *testing.T, addr string, opts redisconn.Opts) redis.Sync {
 	if opts.Logger == nil {
 		opts.Logger = redisconn.NoopLogger{}
 	}
+	if opts.IOTimeout == 0 {
+		opts.IOTimeout = time.Minute
+	}
 	conn, err := redisconn.Connect(t.Context(), addr, opts)
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
@@ -310,7 +313,7 @@ func TestCompatOwnSender(t *testing.T) {
 func TestCompatDumbAndCluster(t *testing.T) {
 	t.Parallel()
 	cluster := testbed.NewCluster(t)
-	quiet := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Logger: redisconn.NoopLogger{}}}
+	quiet := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}}}
 	_, err := rediscluster.NewCluster(t.Context(), nil, quiet)
 	requireErr(t, err, redis.ErrNoAddressProvided)
 	c, err := rediscluster.NewCluster(t.Context(), cluster.Addrs()[:1], quiet)

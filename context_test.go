@@ -44,7 +44,7 @@ func frozen(t *testing.T) (*redisconn.Connection, *rediscluster.Cluster) {
 // the request.
 func TestContextErrors(t *testing.T) {
 	conn, cluster := frozen(t)
-	live, err := redisconn.Connect(t.Context(), testbed.NewServer(t).Addr(), redisconn.Opts{DedicatedConns: 2, Logger: redisconn.NoopLogger{}})
+	live, err := redisconn.Connect(t.Context(), testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Hour, DedicatedConns: 2, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	t.Cleanup(live.Close)
 	taken, err := redis.OpenSession(t.Context(), live, "")

@@ -158,7 +158,9 @@ func TestScriptFailover(t *testing.T) {
 		t.Skip("a cluster takes seconds to start")
 	}
 	servers := testbed.NewCluster(t)
-	cluster, err := rediscluster.NewCluster(t.Context(), servers.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	cluster, err := rediscluster.NewCluster(t.Context(), servers.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute},
+	})
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
 	for _, n := range servers.Nodes() {

@@ -45,7 +45,7 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
 	inner, outer := &recorder{}, &recorder{}
-	client, err := redispipe.Open(t.Context(), "redis://"+server.Addr(), redispipe.Hooks(inner))
+	client, err := redispipe.Open(t.Context(), "redis://"+server.Addr()+"?read_timeout=60s", redispipe.Hooks(inner))
 	require.NoError(t, err)
 	c := cacheOf(t, client, all)
 	awaitLeases(t, c)

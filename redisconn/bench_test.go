@@ -154,8 +154,7 @@ func benchmarkEach(b *testing.B, s *testbed.Server, n int, each func() (do func(
 }
 
 // connect makes a connection. The time-outs, if none is given, are longer than a machine is
-// busy. One that is given bounds dialing, too, and may be over since the process stood still:
-// then it dials again.
+// busy.
 func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
 	t.Helper()
 	if opts.IOTimeout == 0 {
@@ -164,9 +163,6 @@ func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connecti
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	t.Cleanup(cancel)
 	conn, err := redisconn.Connect(ctx, addr, opts)
-	for began := time.Now(); err != nil && time.Since(began) < patience; {
-		conn, err = redisconn.Connect(ctx, addr, opts)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

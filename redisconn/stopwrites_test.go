@@ -259,7 +259,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 func TestStopWritesBesideOwnRequests(t *testing.T) {
 	s := testbed.NewServer(t)
 	for done := 0; done < 100; {
-		conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: -1, DialTimeout: patience})
 		require.NoError(t, err)
 		waits := send(conn, "EVAL", "local n = 0 for i = 1, 300000 do n = n + i end return 'done'", 0)
 		stop := make(chan struct{})

@@ -23,7 +23,9 @@ var _ redispubsub.Nodes = (*rediscluster.Cluster)(nil)
 // A subscriber sends nothing through a cluster, so it takes what embeds one, too. It needs
 // the nodes, which nobody else has.
 func TestWhatIsACluster(t *testing.T) {
-	c, err := rediscluster.NewReplicated(t.Context(), []string{testbed.NewServer(t).Addr()}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	c, err := rediscluster.NewReplicated(t.Context(), []string{testbed.NewServer(t).Addr()}, rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: patience},
+	})
 	require.NoError(t, err)
 	defer c.Close()
 	type decorator struct{ *rediscluster.Cluster }

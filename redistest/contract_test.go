@@ -2,6 +2,7 @@ package redistest_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,7 @@ func mocked(t *testing.T) subject {
 }
 
 func connected(t *testing.T) subject {
-	conn, err := redisconn.Connect(t.Context(), memserver.New(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(t.Context(), memserver.New(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return subject{

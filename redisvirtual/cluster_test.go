@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +19,9 @@ import (
 func TestCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
-	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute},
+	})
 	require.NoError(t, err)
 	defer cluster.Close()
 

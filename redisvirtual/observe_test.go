@@ -101,7 +101,9 @@ func TestHooksOfFailures(t *testing.T) {
 	require.Equal(t, map[string]int{"1 INCR unknown": 1}, h.saw(t))
 
 	nodes := testbed.NewCluster(t)
-	cluster, err := rediscluster.NewCluster(context.Background(), nodes.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	cluster, err := rediscluster.NewCluster(context.Background(), nodes.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute},
+	})
 	require.NoError(t, err)
 	defer cluster.Close()
 	h = &recorder{}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -75,7 +76,7 @@ func (c comparison) run(t *testing.T, r row) (want, got string) {
 
 func connect(t *testing.T, addr string, protocol int) redis.Sync {
 	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{
-		Logger: redisconn.NoopLogger{}, ScriptMode: true, Protocol: protocol,
+		Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, ScriptMode: true, Protocol: protocol,
 	})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)

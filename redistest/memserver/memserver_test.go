@@ -32,7 +32,7 @@ func TestServersAreApart(t *testing.T) {
 func TestClose(t *testing.T) {
 	server, err := memserver.Start()
 	require.NoError(t, err)
-	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
 	require.NoError(t, err)
 	defer conn.Close()
 	server.Close()

@@ -19,7 +19,7 @@ func TestTrack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := memserver.New(t)
 			invalidate := server.Track()
-			conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+			conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
 			require.NoError(t, err)
 			cache, err := rediscache.New(conn, rediscache.Opts{Prefixes: []string{""}, NullAge: time.Minute})
 			require.NoError(t, err)
