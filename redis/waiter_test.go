@@ -88,30 +88,30 @@ func TestDoIntoAllocates(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	slotOf := func(key string) int { return int(slot.Of(key)) }
 	for _, c := range []struct {
-		cmd            string
-		args           []any
-		slot           int
-		replica        bool
-		shared, single command.Verdict
+		cmd     string
+		args    []any
+		slot    int
+		replica bool
+		shared  command.Verdict
 	}{
-		{"GET", []any{"foo"}, slotOf("foo"), true, command.Allowed, command.Allowed},
-		{"get", []any{[]byte("foo")}, slotOf("foo"), true, command.Allowed, command.Allowed},
-		{"GET foo", nil, slotOf("foo"), true, command.Allowed, command.Allowed},
-		{"SET", []any{"foo", "v"}, slotOf("foo"), false, command.Allowed, command.Allowed},
-		{"SET", []any{12, "v"}, slotOf("12"), false, command.Allowed, command.Allowed},
-		{"SET", []any{float32(123456789), "v"}, slotOf("123456790"), false, command.Allowed, command.Allowed},
-		{"SET", []any{nil, "v"}, slotOf(""), false, command.Allowed, command.Allowed},
-		{"MGET", []any{"{a}1", "{a}2"}, slotOf("a"), true, command.Allowed, command.Allowed},
-		{"MGET", []any{"a", "b"}, wire.ManySlots, true, command.Allowed, command.Allowed},
-		{"MSET", []any{"a", "b", "b", "a"}, wire.ManySlots, false, command.Allowed, command.Allowed},
-		{"EVAL", []any{"return 1", 1, "foo", "arg"}, slotOf("foo"), false, command.Allowed, command.Allowed},
-		{"OBJECT ENCODING", []any{"foo"}, slotOf("foo"), true, command.Allowed, command.Allowed},
-		{"PING", nil, wire.NoSlot, false, command.Allowed, command.Allowed},
-		{"BLPOP", []any{"foo", 0}, slotOf("foo"), false, command.WouldBlock, command.Allowed},
-		{"SELECT", []any{1}, wire.NoSlot, false, command.ChangesSession, command.Allowed},
-		{"", []any{"foo"}, wire.NoSlot, false, command.Malformed, command.Malformed},
-		{"GET  foo", nil, wire.NoSlot, false, command.Malformed, command.Malformed},
-		{" GET", []any{"foo"}, wire.NoSlot, false, command.Malformed, command.Malformed},
+		{"GET", []any{"foo"}, slotOf("foo"), true, command.Allowed},
+		{"get", []any{[]byte("foo")}, slotOf("foo"), true, command.Allowed},
+		{"GET foo", nil, slotOf("foo"), true, command.Allowed},
+		{"SET", []any{"foo", "v"}, slotOf("foo"), false, command.Allowed},
+		{"SET", []any{12, "v"}, slotOf("12"), false, command.Allowed},
+		{"SET", []any{float32(123456789), "v"}, slotOf("123456790"), false, command.Allowed},
+		{"SET", []any{nil, "v"}, slotOf(""), false, command.Allowed},
+		{"MGET", []any{"{a}1", "{a}2"}, slotOf("a"), true, command.Allowed},
+		{"MGET", []any{"a", "b"}, wire.ManySlots, true, command.Allowed},
+		{"MSET", []any{"a", "b", "b", "a"}, wire.ManySlots, false, command.Allowed},
+		{"EVAL", []any{"return 1", 1, "foo", "arg"}, slotOf("foo"), false, command.Allowed},
+		{"OBJECT ENCODING", []any{"foo"}, slotOf("foo"), true, command.Allowed},
+		{"PING", nil, wire.NoSlot, false, command.Allowed},
+		{"BLPOP", []any{"foo", 0}, slotOf("foo"), false, command.WouldBlock},
+		{"SELECT", []any{1}, wire.NoSlot, false, command.ChangesSession},
+		{"", []any{"foo"}, wire.NoSlot, false, command.Malformed},
+		{"GET  foo", nil, wire.NoSlot, false, command.Malformed},
+		{" GET", []any{"foo"}, wire.NoSlot, false, command.Malformed},
 	} {
 		for _, slots := range []bool{true, false} {
 			Sync{&ownSender{slots: slots, encoded: func(r *wire.Request, cb Future, n uint64) {
@@ -122,7 +122,6 @@ func TestDescribe(t *testing.T) {
 				assert.Equal(t, want, r.Slot, "%s %v", c.cmd, c.args)
 				assert.Equal(t, c.replica, r.ReplicaSafe, "%s %v", c.cmd, c.args)
 				assert.Equal(t, c.shared, r.Shared, "%s %v", c.cmd, c.args)
-				assert.Equal(t, c.single, r.Single, "%s %v", c.cmd, c.args)
 				assert.Equal(t, c.cmd, r.Cmd)
 				assert.Equal(t, encode(t, c.cmd, c.args...), string(r.Buf))
 				assert.False(t, r.Typed)
@@ -333,7 +332,7 @@ func TestScratchIsSetAnew(t *testing.T) {
 	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
 		sent = append(sent, *r)
 		*r = wire.Request{
-			Cmd: "EVAL", Buf: r.Buf, Shared: 1, Single: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
+			Cmd: "EVAL", Buf: r.Buf, Shared: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
 			Deadline: time.Now(), Slot: 7, Plain: true, Caller: new(call), Deaf: true, Observed: true,
 			Inline: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
 		}

@@ -113,7 +113,7 @@ func (r *reading) answer(request string, v memory.Value) {
 // reply is not kept.
 func (r *reading) elsewhere() {
 	again := &wire.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
-	again.Shared, again.Single = command.Allowed, command.Allowed
+	again.Shared = command.Allowed
 	r.core.passed.Add(1)
 	waiting := &several{r.core, slices.Clone(r.core.store.GiveUp(&r.Read))}
 	waiting.listen()

@@ -79,7 +79,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 		if *r, buf, err = request.Encode(buf, req, true); err != nil {
 			return i, redis.AsErrorx(err)
 		}
-		if r.Shared != command.Allowed || r.Single != command.Allowed {
+		if r.Shared != command.Allowed {
 			if err := redis.CheckRequest(req, m.w.c.opts.HostOpts.ScriptMode); err != nil {
 				return i, redis.AsErrorx(err)
 			}

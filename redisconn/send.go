@@ -121,14 +121,10 @@ func encodeTo(s *wire.Scratch, r *wire.Request, req Request) *errorx.Error {
 
 // checkEncoded refuses a request that must not be sent with these flags.
 func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
-	verdict := r.Shared
-	single := c.opts.ScriptMode && !(flags&DoTransaction != 0 && command.BoundsTransaction(r.Cmd))
-	if single {
-		verdict = r.Single
-	}
-	if verdict == command.Allowed {
+	if r.Shared == command.Allowed {
 		return nil
 	}
+	single := c.opts.ScriptMode && !(flags&DoTransaction != 0 && command.BoundsTransaction(r.Cmd))
 	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
 }
 

@@ -64,7 +64,7 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	case r.Shared == command.WouldBlock:
 		return c.block(r)
 	}
-	r.Shared, r.Single = command.Allowed, command.Allowed // what is malformed the server says
+	r.Shared = command.Allowed // what is malformed the server says
 	asking := c.asking
 	c.asking = false
 	return c.alone(r, asking)

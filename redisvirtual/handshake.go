@@ -48,7 +48,7 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 	}
 	plain := wire.Request{}
 	c.to.Describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
-	plain.Shared, plain.Single = command.Allowed, command.Allowed // it changes nothing
+	plain.Shared = command.Allowed // it changes nothing
 	return c.alone(&plain, false)
 }
 

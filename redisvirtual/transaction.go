@@ -131,7 +131,7 @@ func (c *conn) fill(f *outgoing.Flight, tx *transaction) {
 	add := func(buf []byte) {
 		r := f.Add()
 		c.to.Describe(r, buf)
-		r.Shared, r.Single = command.Allowed, command.Allowed // nothing blocks here
+		r.Shared = command.Allowed // nothing blocks here
 	}
 	add([]byte(multiRequest))
 	start := 0

@@ -13,9 +13,9 @@ import (
 type Request struct {
 	Cmd string // as in redis.Request
 	Buf []byte // RESP
-	// Shared and Single are whether the request may be sent on a connection
-	// that is shared, and on one of a single user.
-	Shared, Single command.Verdict
+	// Shared is whether the request may be sent on a connection that is shared. If it may, it
+	// may be sent on any.
+	Shared command.Verdict
 	// Blocks is for how long the request may block, if Shared is command.WouldBlock: as
 	// command.Call.BlockTime. It means nothing for others.
 	Blocks time.Duration
@@ -59,10 +59,10 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Describe(&call, wantsSlot)
 }
 
-// Describe sets what the sender has to know of the command: Shared, Single,
-// Blocks, ReplicaSafe, ReadOnly, and Slot if it wants that. call is what Buf encodes.
+// Describe sets what the sender has to know of the command: Shared, Blocks, ReplicaSafe,
+// ReadOnly, and Slot if it wants that. call is what Buf encodes.
 func (r *Request) Describe(call *command.Call, wantsSlot bool) {
-	r.Shared, r.Single = call.Verdict(false), call.Verdict(true)
+	r.Shared = call.Verdict(false)
 	if r.Shared == command.WouldBlock {
 		r.Blocks = call.BlockTime()
 	}

@@ -94,7 +94,6 @@ func TestDescribe(t *testing.T) {
 		assert.Equal(t, c.want, r.Slot, "%s %v", c.cmd, c.args)
 		assert.Equal(t, call.Is(command.ReplicaSafe), r.ReplicaSafe)
 		assert.Equal(t, call.Verdict(false), r.Shared)
-		assert.Equal(t, call.Verdict(true), r.Single)
 		r.Describe(&call, false)
 		assert.Equal(t, wire.NoSlot, r.Slot, "%s %v", c.cmd, c.args)
 	}
