@@ -142,8 +142,11 @@ func (c *call) send(send func()) {
 }
 
 // wait waits until the call is resolved, or ctx ends. If ended is set, the caller has to
-// call leave with r.
-func (c *call) wait(ctx context.Context) (r wire.ReadRight, ended bool) {
+// call leave with r. tells is as in [wire.Ticket]: without it, a deaf call listens at once.
+func (c *call) wait(ctx context.Context, tells bool) (r wire.ReadRight, ended bool) {
+	if !tells {
+		c.listen()
+	}
 	if c.state.Load() == callSending {
 		c.state.CompareAndSwap(callSending, callPending)
 	}

@@ -84,7 +84,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
 		m.of(s)
 		m.send(func() { s.SendMany(reqs, m, 0) })
-		if r, ended := m.wait(ctx); ended && m.leave(wire.Ticket{}, r) == endAbandoned {
+		if r, ended := m.wait(ctx, false); ended && m.leave(wire.Ticket{}, r) == endAbandoned {
 			m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
 		}
 		if seen != nil {

@@ -129,7 +129,7 @@ func (w *waiter) Context() context.Context {
 // waiter's target to t, and the place that the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
 	end, last := endResolved, ticket
-	if r, ended := w.wait(ctx); ended {
+	if r, ended := w.wait(ctx, ticket.Tells); ended {
 		last = w.lastQueued(w.use, ticket)
 		end = w.leave(ticket, r)
 	}
@@ -226,9 +226,6 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	w.send(func() { inner.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
 	wire.PutScratch(scratch)
-	if !ticket.Tells {
-		w.listen()
-	}
 	return w.result(ctx, ticket, t, seen)
 }
 

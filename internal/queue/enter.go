@@ -64,7 +64,7 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 		q.opened, q.postponed = timing.Clock(), postponed{}
 	}
 	m := q.open.mark()
-	last = q.append(reqs, e, own)
+	last = q.append(m, reqs, e, own)
 	q.pending += len(q.open.Items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.Buf) - m.bytes
@@ -103,10 +103,10 @@ func (q *Queue) inTime(deadline time.Time) bool {
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
 }
 
-// append adds the requests to the open batch, and returns the ticket of the last.
-func (q *Queue) append(reqs []*wire.Request, e *Entry, own bool) (last wire.Ticket) {
+// append adds the requests to the open batch, which ends at m, and returns the ticket of the
+// last.
+func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last wire.Ticket) {
 	b := q.open
-	m := b.mark()
 	if e.Asking {
 		b.addEnvelope(asking, nil, 0, q.nextSeq(), e.stat(asking)).Own = true
 	}
