@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -57,14 +58,7 @@ func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	if !opts.TLSEnabled || hostname == "" {
 		return opts.TLSConfig
 	}
-	config := opts.TLSConfig.Clone()
-	if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	if config.ServerName == "" {
-		config.ServerName = hostname
-	}
-	return config
+	return dial.TLSConfig(opts.TLSConfig, hostname)
 }
 
 // userZone returns the result of Opts.ZoneOf; empty if that is not set, or panics.

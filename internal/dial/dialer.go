@@ -125,7 +125,7 @@ func (d *Dialer) connect(ctx context.Context) (net.Conn, error) {
 
 // secure sets up TLS on a connection. It does not close the connection.
 func (d *Dialer) secure(ctx context.Context, conn net.Conn) (net.Conn, *errorx.Error) {
-	secured := tls.Client(conn, tlsConfig(d.TLSConfig, d.Address.host))
+	secured := tls.Client(conn, TLSConfig(d.TLSConfig, d.Address.host))
 	refused, err := callUntil(ctx, &d.overdue, "a function of Opts.TLSConfig",
 		func() error { return secured.HandshakeContext(ctx) }, func(error) {})
 	switch {

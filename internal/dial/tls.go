@@ -3,7 +3,6 @@ package dial
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -11,8 +10,8 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// tlsConfig returns the user's configuration, which may be nil, for a server of that name.
-func tlsConfig(given *tls.Config, host string) *tls.Config {
+// TLSConfig returns the user's configuration, which may be nil, for a server of that name.
+func TLSConfig(given *tls.Config, host string) *tls.Config {
 	config := given.Clone()
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -26,16 +25,8 @@ func tlsConfig(given *tls.Config, host string) *tls.Config {
 // tlsError distinguishes a refusal, which is permanent, from a network that fails during
 // the handshake.
 func tlsError(err error) *errorx.Error {
-	var (
-		verification *tls.CertificateVerificationError
-		record       tls.RecordHeaderError
-		authority    x509.UnknownAuthorityError
-		network      net.Error
-	)
-	switch {
-	case errors.As(err, &verification), isAlert(err), errors.As(err, &record), errors.As(err, &authority):
-		return ErrTLS.Wrap(err, "TLS handshake")
-	case errors.As(err, &network), isClosed(err):
+	var network net.Error
+	if !isAlert(err) && (errors.As(err, &network) || isClosed(err)) {
 		return ErrDial.Wrap(err, "TLS handshake")
 	}
 	return ErrTLS.Wrap(err, "TLS handshake")
