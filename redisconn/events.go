@@ -81,8 +81,8 @@ type LogFuturePanic struct {
 }
 
 // LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. This
-// event, [LogDedicatedDisconnected] and [LogDedicatedFailed] are each reported at most
-// once a second; More is how many were left out since the last report.
+// event, [LogDedicatedDisconnected] and [LogDedicatedFailed] are each reported ten times at
+// once and then once a second; More is how many were left out since the last report.
 type LogDedicatedConnected struct {
 	LocalAddr  string
 	RemoteAddr string

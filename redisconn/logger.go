@@ -88,7 +88,11 @@ func (c *Connection) heard(push []any) {
 		return
 	}
 	kind, _ := push[0].([]byte)
-	if work, ok := pubsub.ParseWork(kind, push[1:]); ok && c.announced.Admit(time.Now()) {
+	work, known := pubsub.ParseWork(kind, push[1:])
+	if !known {
+		return
+	}
+	if _, ok := c.announced.Admit(time.Now()); ok {
 		c.report(LogMaintenance(work))
 	}
 }

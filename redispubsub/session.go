@@ -65,7 +65,7 @@ func (s *session) take(push *redis.Push) error {
 		return s.message(said, push.Body)
 	case pubsub.Maintenance:
 		work, _ := pubsub.ParseWork(push.Words[0], push.Rest)
-		if s.s.announced.Admit(s.now) {
+		if _, ok := s.s.announced.Admit(s.now); ok {
 			s.s.report(LogMaintenance{Addr: s.sock.Addr(), Kind: work.Kind, In: work.In, Endpoint: work.Endpoint})
 		}
 		return nil

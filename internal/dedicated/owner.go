@@ -38,12 +38,12 @@ package dedicated
 
 import (
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -94,8 +94,9 @@ type counters struct {
 	requests                           [4]atomic.Uint64 // by redis.Outcome
 	connects, disconnects, failedDials atomic.Uint64
 	notUnblocked                       atomic.Uint64
-	// Events that are reported to the owner at most once per limiterPause.
-	made, lost, failed limiter
+	// These bound how often the events are reported to the owner: a server that comes and goes
+	// causes one for each request.
+	made, lost, failed oplog.Limit
 }
 
 // Stats returns the statistics.
@@ -117,7 +118,7 @@ func (p *Pool) count(res any, requests int) {
 // noteMade counts and reports a connection that was made; open is how many there are.
 func (p *Pool) noteMade(conn net.Conn, open int) {
 	p.counters.connects.Add(1)
-	if more, ok := p.counters.made.pass(time.Now()); ok {
+	if more, ok := p.counters.made.Admit(time.Now()); ok {
 		p.owner.Made(sock.Text(conn.LocalAddr()), sock.Text(conn.RemoteAddr()), open, more)
 	}
 }
@@ -129,7 +130,7 @@ func (p *Pool) noteLost(conn net.Conn, err error) {
 		return
 	}
 	p.counters.disconnects.Add(1)
-	if more, ok := p.counters.lost.pass(time.Now()); ok {
+	if more, ok := p.counters.lost.Admit(time.Now()); ok {
 		p.owner.Lost(err, sock.Text(conn.LocalAddr()), sock.Text(conn.RemoteAddr()), more)
 	}
 }
@@ -137,7 +138,7 @@ func (p *Pool) noteLost(conn net.Conn, err error) {
 // noteFailed counts and reports a failed attempt to make a connection.
 func (p *Pool) noteFailed(err error) {
 	p.counters.failedDials.Add(1)
-	if more, ok := p.counters.failed.pass(time.Now()); ok {
+	if more, ok := p.counters.failed.Admit(time.Now()); ok {
 		p.owner.NotMade(err, more)
 	}
 }
@@ -149,26 +150,4 @@ func (p *Pool) noteNotUnblocked(err *errorx.Error) {
 	if p.counters.notUnblocked.Add(1) == 1 {
 		p.owner.NotUnblocked(p.owner.WithConn(err))
 	}
-}
-
-// limiter lets one event pass per limiterPause, and counts the others, so that a server
-// that comes and goes is not reported for each request.
-type limiter struct {
-	mu   sync.Mutex // guards the rest
-	last time.Time
-	more int
-}
-
-const limiterPause = time.Second
-
-// pass reports whether an event passes, and how many were left out since the last one.
-func (l *limiter) pass(now time.Time) (more int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.last.IsZero() && now.Sub(l.last) < limiterPause {
-		l.more++
-		return 0, false
-	}
-	more, l.last, l.more = l.more, now, 0
-	return more, true
 }

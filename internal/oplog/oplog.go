@@ -47,19 +47,18 @@ func (b *bucket) admit(now time.Time) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// Limit is for events that the other side may send as often as it likes: as many are told of as
+// Limit is for events that the other side may cause as often as it likes: as many are told of as
 // lines of one message are written. It is safe for use by many goroutines.
 type Limit struct {
 	mu     sync.Mutex // guards bucket
 	bucket bucket
 }
 
-// Admit reports whether an event may be told of now.
-func (l *Limit) Admit(now time.Time) bool {
+// Admit reports whether an event may be told of now, and how many were not since the last.
+func (l *Limit) Admit(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, ok := l.bucket.admit(now)
-	return ok
+	return l.bucket.admit(now)
 }
 
 // New returns a Log; nil is silent.

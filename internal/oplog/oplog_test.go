@@ -62,17 +62,21 @@ func TestLine(t *testing.T) {
 func TestLimit(t *testing.T) {
 	var l Limit
 	now := time.Unix(1, 0)
-	admitted := func() (n int) {
+	admitted := func() (n, left int) {
 		for range 1000 {
-			if l.Admit(now) {
-				n++
+			if suppressed, ok := l.Admit(now); ok {
+				n, left = n+1, left+suppressed
 			}
 		}
-		return n
+		return n, left
 	}
-	require.Equal(t, Burst, admitted())
-	now = now.Add(3 * Interval)
-	require.Equal(t, 3, admitted())
-	now = now.Add(time.Hour)
-	require.Equal(t, Burst, admitted())
+	for _, c := range []struct {
+		after   time.Duration
+		n, left int
+	}{{0, Burst, 0}, {3 * Interval, 3, 1000 - Burst}, {time.Hour, Burst, 1000 - 3}} {
+		now = now.Add(c.after)
+		n, left := admitted()
+		require.Equal(t, c.n, n)
+		require.Equal(t, c.left, left, "of before")
+	}
 }
