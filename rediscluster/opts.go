@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"crypto/tls"
+	"reflect"
 	"time"
 
 	"github.com/joomcode/redispipe/redisconn"
@@ -141,18 +142,19 @@ func (o Opts) withDefaults() Opts {
 
 // corrections lists what withDefaults has changed of the options that were given.
 func corrections(given, used Opts) (list []LogOptCorrected) {
-	add := func(option string, isSet bool, given, used any) {
-		if isSet && given != used {
-			list = append(list, LogOptCorrected{option, given, used})
+	for _, c := range []LogOptCorrected{
+		{"ConnsPerHost", given.ConnsPerHost, used.ConnsPerHost},
+		{"CheckInterval", given.CheckInterval, used.CheckInterval},
+		{"MovedRetries", given.MovedRetries, used.MovedRetries},
+		{"WaitToMigrate", given.WaitToMigrate, used.WaitToMigrate},
+		{"HostOpts.AsyncDial", given.HostOpts.AsyncDial, used.HostOpts.AsyncDial},
+		{"HostOpts.ReadOnly", given.HostOpts.ReadOnly, used.HostOpts.ReadOnly},
+		{"HostOpts.ReconnectPause", given.HostOpts.ReconnectPause, used.HostOpts.ReconnectPause},
+	} {
+		if c.Given != c.Used && !reflect.ValueOf(c.Given).IsZero() {
+			list = append(list, c)
 		}
 	}
-	add("ConnsPerHost", given.ConnsPerHost != 0, given.ConnsPerHost, used.ConnsPerHost)
-	add("CheckInterval", given.CheckInterval != 0, given.CheckInterval, used.CheckInterval)
-	add("MovedRetries", given.MovedRetries != 0, given.MovedRetries, used.MovedRetries)
-	add("WaitToMigrate", given.WaitToMigrate != 0, given.WaitToMigrate, used.WaitToMigrate)
-	add("HostOpts.AsyncDial", given.HostOpts.AsyncDial, true, used.HostOpts.AsyncDial)
-	add("HostOpts.ReadOnly", given.HostOpts.ReadOnly, true, used.HostOpts.ReadOnly)
-	add("HostOpts.ReconnectPause", given.HostOpts.ReconnectPause != 0, given.HostOpts.ReconnectPause, used.HostOpts.ReconnectPause)
 	return list
 }
 
