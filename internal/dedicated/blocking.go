@@ -18,14 +18,15 @@ import (
 // blocking is a blocking command. It waits for a dedicated connection, uses that until it
 // is answered, and ends when its caller's context ends.
 type blocking struct {
-	p     *Pool
-	cb    redis.Future
-	n     uint64
-	req   wire.Request // with a Buf of its own
-	out   []byte       // req, after ASKING if asked is set
-	asked time.Time    // time of the ASK that led here
-	stat  any          // the owner's
-	ctx   context.Context
+	p      *Pool
+	cb     redis.Future
+	n      uint64
+	req    wire.Request // with a Buf of its own
+	out    []byte       // req, after ASKING if asked is set
+	asked  time.Time    // time of the ASK that led here
+	blocks time.Duration
+	stat   any // the owner's
+	ctx    context.Context
 	timing.Stages
 
 	c *Conn // on which it is performed
@@ -62,11 +63,12 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 // newBlocking makes a blocking command from a request, which it copies. asked is the time of
 // the ASK that led here, or zero.
 func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
-	if r.Blocks == 0 {
-		call := command.Of(r.Cmd, r.Args())
+	call := command.Of(r.Cmd, r.Args())
+	blocks := call.BlockTime()
+	if blocks == 0 {
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
-	b := &blocking{p: p, ctx: ctx, Stages: timing.Stages{Opened: timing.Clock()}, req: *r, asked: asked}
+	b := &blocking{p: p, ctx: ctx, Stages: timing.Stages{Opened: timing.Clock()}, req: *r, asked: asked, blocks: blocks}
 	if !asked.IsZero() {
 		b.out = append(b.out, asking...)
 	}
@@ -162,7 +164,7 @@ const unblockedMost = 8
 func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
-		c.prepare(b.req.Blocks)
+		c.prepare(b.blocks)
 		out, asks := b.out, askHolds(b.asked)
 		if !asks {
 			out = b.req.Buf

@@ -16,9 +16,6 @@ type Request struct {
 	// Shared is whether the request may be sent on a connection that is shared. If it may, it
 	// may be sent on any.
 	Shared command.Verdict
-	// Blocks is for how long the request may block, if Shared is command.WouldBlock: as
-	// command.Call.BlockTime. It means nothing for others.
-	Blocks time.Duration
 	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if it
 	// changes nothing.
 	ReplicaSafe, ReadOnly bool
@@ -59,13 +56,10 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Describe(&call, wantsSlot)
 }
 
-// Describe sets what the sender has to know of the command: Shared, Blocks, ReplicaSafe,
-// ReadOnly, and Slot if it wants that. call is what Buf encodes.
+// Describe sets what the sender has to know of the command: Shared, ReplicaSafe, ReadOnly,
+// and Slot if it wants that. call is what Buf encodes.
 func (r *Request) Describe(call *command.Call, wantsSlot bool) {
 	r.Shared = call.Verdict(false)
-	if r.Shared == command.WouldBlock {
-		r.Blocks = call.BlockTime()
-	}
 	r.ReplicaSafe = call.Is(command.ReplicaSafe)
 	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
 	r.Slot = NoSlot
