@@ -18,17 +18,18 @@ import (
 // on.
 type call struct {
 	state atomic.Uint32
-	// signals gets one signal when the caller is to listen, one when right is set, and one
-	// when the call is resolved. It has room for all three, so that no sender of a signal
-	// waits for the caller. Signals may arrive in another order than these events happen, so
-	// the caller counts them.
-	signals chan struct{}
-	right   wire.ReadRight
 	// deaf is set while the caller waits for its signal alone. Only the caller uses it.
 	deaf bool
 	// told is set if one of the signals tells the caller to listen. It is set in the
 	// state callTold; after that, only the caller uses it.
 	told bool
+	// signals gets one signal when the caller is to listen, one when right is set, and one
+	// when the call is resolved. It has room for all three, so that no sender of a signal
+	// waits for the caller. Signals may arrive in another order than these events happen, so
+	// the caller counts them. Their values mean nothing: a channel of bytes is two whole cache
+	// lines, and one of struct{} often lies in three.
+	signals chan byte
+	right   wire.ReadRight
 }
 
 // The states of a call. The resolver finishes by setting callResolved, a caller that leaves
@@ -56,7 +57,7 @@ const (
 	endAbandoned        // the caller goes; it will be resolved
 )
 
-func newCall() call { return call{signals: make(chan struct{}, 3)} }
+func newCall() call { return call{signals: make(chan byte, 3)} }
 
 // of prepares the call for requests that s is to send. A user's own Sender may do
 // anything before its Send returns, so until then the call is not given the right to
@@ -80,7 +81,7 @@ func (c *call) resolve() bool {
 			continue
 		}
 		if c.state.CompareAndSwap(state, callResolved) {
-			c.signals <- struct{}{}
+			c.signals <- 0
 			return true
 		}
 	}
@@ -96,9 +97,12 @@ func (c *call) GiveRead(r wire.ReadRight) bool {
 	}
 	c.right = r
 	c.state.Store(callReading)
-	c.signals <- struct{}{}
+	c.signals <- 0
 	return true
 }
+
+// Touch implements wire.Caller.
+func (c *call) Touch() int { return int(c.state.Load()) + len(c.signals) }
 
 // Listen implements wire.Caller.
 func (c *call) Listen() bool {
@@ -107,7 +111,7 @@ func (c *call) Listen() bool {
 	}
 	c.told = true
 	c.state.Store(callPending)
-	c.signals <- struct{}{}
+	c.signals <- 0
 	return true
 }
 
@@ -150,14 +154,13 @@ func (c *call) wait(ctx context.Context, tells bool) (r wire.ReadRight, ended bo
 	if c.state.Load() == callSending {
 		c.state.CompareAndSwap(callSending, callPending)
 	}
-	done := ctx.Done()
 	for {
-		if done == nil || c.deaf {
+		if c.deaf || ctx.Done() == nil {
 			<-c.signals
 		} else {
 			select {
 			case <-c.signals:
-			case <-done:
+			case <-ctx.Done():
 				return r, true
 			}
 		}

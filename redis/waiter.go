@@ -21,17 +21,19 @@ import (
 // recycles it: see the states of a call. After its request was withdrawn, the caller alone
 // owns it.
 type waiter struct {
-	// What every request needs comes first, in one cache line: with a thousand callers
-	// the waiter is no longer in the processor's caches when the reply comes.
+	// What every request needs comes first, in one cache line, up to use: with a thousand
+	// callers the waiter is no longer in the processor's caches when the reply comes. It
+	// begins a line, since its size is one of the runtime's that are whole lines.
 	call
 	res             any
 	pooled          bool
 	typed, observed bool // as in wire.Request
+	blocks          bool // ctx is set: the request may block
 	// use counts the uses of a pooled waiter, so that the ticket of an earlier use is
 	// recognized. It changes only while nobody else has the waiter.
 	use uint32
 
-	ctx    context.Context // of a request that may block, else nil
+	ctx    context.Context // if blocks is set
 	target target          // where DecodeReply puts the reply, if typed is set
 	queued
 	lastPlace // if observed is set
@@ -65,17 +67,20 @@ func (w *waiter) recycle() {
 		return
 	}
 	w.res = nil
-	if w.typed {
-		w.typed, w.target = false, target{}
+	if w.typed || w.observed || w.blocks {
+		w.reset()
 	}
+	waiters.Put(w)
+}
+
+// reset empties what not every request needs.
+func (w *waiter) reset() {
+	w.typed, w.target = false, target{}
 	if w.observed {
 		w.observed = false
 		w.AnsweredBy(wire.Place{})
 	}
-	if w.ctx != nil {
-		w.ctx = nil
-	}
-	waiters.Put(w)
+	w.blocks, w.ctx = false, nil
 }
 
 // Resolve implements Future.
@@ -107,7 +112,7 @@ func (w *waiter) Observes() bool { return w.observed }
 
 // Cancelled implements Future.
 func (w *waiter) Cancelled() error {
-	if w.ctx != nil && w.ctx.Err() != nil {
+	if w.blocks && w.ctx.Err() != nil {
 		return errs.ErrRequestCancelled.Wrap(w.ctx.Err(), "the caller's context ended")
 	}
 	if w.state.Load() == callAbandoned {
@@ -118,7 +123,7 @@ func (w *waiter) Cancelled() error {
 
 // Context is for wire.ContextOf.
 func (w *waiter) Context() context.Context {
-	if w.ctx == nil {
+	if !w.blocks {
 		return context.Background()
 	}
 	return w.ctx
@@ -128,14 +133,14 @@ func (w *waiter) Context() context.Context {
 // the waiter. ticket is the request's, if it is known. result moves the value in the
 // waiter's target to t, and the place that the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
-	end, last := endResolved, ticket
 	if r, ended := w.wait(ctx, ticket.Tells); ended {
-		last = w.lastQueued(w.use, ticket)
-		end = w.leave(ticket, r)
+		return w.left(ctx, ticket, r, t, seen)
 	}
-	if end == endAbandoned {
-		return abandoned(ctx, last) // its resolver recycles the waiter
-	}
+	return w.moved(t, seen)
+}
+
+// moved is result of a waiter that was resolved, or will not be.
+func (w *waiter) moved(t *target, seen *wire.Place) any {
 	if w.typed {
 		*t = w.target
 	}
@@ -143,11 +148,20 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 		*seen = w.last()
 	}
 	res := w.res
-	if end == endWithdrawn {
-		res = withDelay(withdrawn(ctx), last)
-	}
 	w.recycle()
 	return res
+}
+
+// left is result of a caller that has to leave with r.
+func (w *waiter) left(ctx context.Context, ticket wire.Ticket, r wire.ReadRight, t *target, seen *wire.Place) any {
+	last := w.lastQueued(w.use, ticket)
+	switch w.leave(ticket, r) {
+	case endAbandoned:
+		return abandoned(ctx, last) // its resolver recycles the waiter
+	case endWithdrawn:
+		w.res = withDelay(withdrawn(ctx), last)
+	}
+	return w.moved(t, seen)
 }
 
 // DecodeReply implements resp.ReplyDecoder.
@@ -169,13 +183,9 @@ func abandoned(ctx context.Context, t wire.Ticket) error {
 // from. do keeps no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	if h, ok := s.(*hooked); ok {
-		o := begin(ctx, &h.observer, requestOperation(cmd, args))
-		var place wire.Place
-		res := do(ctx, h.s, cmd, args, t, &place)
-		o.end(res, place, seen)
-		return res
+		return h.do(ctx, cmd, args, t, seen)
 	}
-	if ctx.Done() != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return traced(withRequest(withdrawn(ctx), cmd, args))
 	}
 	for {
@@ -189,6 +199,16 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 			return traced(withRequest(err, cmd, args))
 		}
 	}
+}
+
+// do is do with hooks. It is a function of its own, so that the stack of a caller that waits
+// stays small without hooks.
+func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
+	o := begin(ctx, &h.observer, requestOperation(cmd, args))
+	var place wire.Place
+	res := do(ctx, h.s, cmd, args, t, &place)
+	o.end(res, place, seen)
+	return res
 }
 
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
@@ -257,7 +277,7 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 	r.Caller, r.Plain, r.Typed, r.Observed = &w.call, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
 	if r.Inline {
-		w.ctx = ctx
+		w.blocks, w.ctx = true, ctx
 	}
 }
 
@@ -272,7 +292,7 @@ func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire
 	w := newWaiter(s)
 	w.observed = seen != nil
 	if call.Verdict(false) == command.WouldBlock {
-		w.ctx = ctx
+		w.blocks, w.ctx = true, ctx
 	}
 	clones := command.WithDurations(cmd, values.CloneArgs(args))
 	w.send(func() { s.Send(Request{Cmd: cmd, Args: clones}, w, 0) })

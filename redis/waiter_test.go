@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"math"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -312,18 +315,33 @@ func (q *racingQueue) Withdraw(seq uint64) bool {
 	return here
 }
 
+// With a thousand callers, the time of a request goes by the cache lines that it needs.
+func TestWaiterInCacheLines(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("cache lines hold more of what is smaller")
+	}
+	const line = 64
+	assert.Equal(t, uintptr(line), unsafe.Offsetof(waiter{}.use)+unsafe.Sizeof(waiter{}.use), "what every request needs")
+	assert.Equal(t, uintptr(4*line), unsafe.Sizeof(waiter{}))
+	for range 8 {
+		w := waiters.New().(*waiter)
+		assert.Zero(t, uintptr(unsafe.Pointer(w))%line)
+		assert.Zero(t, reflect.ValueOf(w.signals).Pointer()%line)
+	}
+}
+
 // A waiter must not keep what it waited for.
 func TestWaiterRecycles(t *testing.T) {
 	w := pooledWaiter(false)
 	w.res, w.target.Bytes = "result", []byte("lent")
 	w.typed, w.observed, w.place.Peer = true, true, "peer"
-	w.ctx = t.Context()
+	w.blocks, w.ctx = true, t.Context()
 	w.recycle()
 	assert.Nil(t, w.res)
 	assert.Nil(t, w.ctx)
 	assert.Zero(t, w.target)
 	assert.Zero(t, w.place)
-	assert.False(t, w.typed || w.observed)
+	assert.False(t, w.typed || w.observed || w.blocks)
 }
 
 // Nothing of a request is left in the next one that is encoded in the same place.

@@ -222,6 +222,7 @@ func newScriptedCaller() *scriptedCaller {
 
 func (c *scriptedCaller) Caller() wire.Caller { return c }
 func (c *scriptedCaller) Listen() bool        { return false }
+func (c *scriptedCaller) Touch() int          { return 0 }
 
 func (c *scriptedCaller) GiveRead(r wire.ReadRight) bool {
 	select {

@@ -223,6 +223,7 @@ type givenCaller struct {
 
 func (c *givenCaller) Caller() wire.Caller { return c }
 func (c *givenCaller) Listen() bool        { return false }
+func (c *givenCaller) Touch() int          { return 0 }
 func (c *givenCaller) GiveRead(r wire.ReadRight) bool {
 	c.given <- r
 	return true

@@ -130,6 +130,10 @@ func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
 	return r.cur, why
 }
 
+// touchAhead is how many replies before its own a caller is touched: it takes the processor
+// about as long to fetch memory as to deal with a few replies.
+const touchAhead = 3
+
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
 	if len(r.fenced) == 0 { // otherwise a future has interrupted the release of replies
@@ -151,6 +155,7 @@ func (r *reader) answer() bool {
 	if !ok {
 		return false
 	}
+	b.TouchCaller(next + touchAhead)
 	if b.Items[next].Typed {
 		return r.answerTyped(b, next)
 	}

@@ -98,6 +98,7 @@ func newCaller() *caller {
 func (c *caller) Caller() wire.Caller       { return c }
 func (c *caller) Cancelled() error          { return nil }
 func (c *caller) Resolve(res any, _ uint64) { c.res <- res }
+func (c *caller) Touch() int                { return 0 }
 func (c *caller) Listen() bool {
 	if c.gone.Load() || len(c.given) > 0 {
 		return false

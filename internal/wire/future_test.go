@@ -27,6 +27,7 @@ func (a *asked) Observes() bool           { return true }
 func (a *asked) AnsweredBy(at wire.Place) { a.place = at }
 func (a *asked) Caller() wire.Caller      { return a }
 func (a *asked) Listen() bool             { return true }
+func (a *asked) Touch() int               { return 0 }
 func (a *asked) GiveRead(r wire.ReadRight) bool {
 	a.right = r
 	return true

@@ -19,6 +19,9 @@ type Caller interface {
 	// for two things, that its context may end, too. It returns false, and does nothing, if
 	// the caller does something else.
 	Listen() bool
+	// Touch reads the caller's memory, so that it is in the processor's caches when the caller
+	// gets its reply. What it returns means nothing.
+	Touch() int
 }
 
 // ReadRight is the right to read the replies of a connection.
