@@ -254,10 +254,14 @@ func TestRestEndsWithNews(t *testing.T) {
 func TestConnectionsToARestartedMasterStay(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
-	c, err := NewReplicated(context.Background(), []string{server.Addr()}, Opts{Logger: NoopLogger{}, CheckInterval: 100 * time.Millisecond})
+	c, err := NewReplicated(context.Background(), []string{server.Addr()}, Opts{
+		Logger: NoopLogger{}, CheckInterval: 100 * time.Millisecond, HostOpts: redisconn.Opts{IOTimeout: patience},
+	})
 	require.NoError(t, err)
 	defer c.Close()
 	master := c.topology.Load().Shards[0].Master
+	require.NoError(t, server.Kill())
+	await(t, "no connection", func() bool { return !master.Links[0].Up() && !master.Links[1].Up() })
 	require.NoError(t, server.Restart())
 	await(t, "connections", func() bool { return master.Links[0].Up() && master.Links[1].Up() })
 	until := c.Stats().Refreshes + 5

@@ -64,6 +64,7 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 		}
 	case redisconn.LogConnectFailed, redisconn.LogDisconnected:
 		l.state.Store(linkDown)
+		l.server.Store(nil)
 		if l.Node.Replica {
 			l.Node.sync.Store(syncNever)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 func TestNodeIsOutdated(t *testing.T) {
@@ -35,6 +36,17 @@ func TestNodeIsOutdated(t *testing.T) {
 		n.Refused.Store(tt.refused)
 		assert.Equal(t, tt.want, n.Outdated(tt.has), name)
 	}
+}
+
+// A connection that is lost leads to no server: the next one leads to what has its address then.
+func TestLostLinkIsNotOutdated(t *testing.T) {
+	n := &Node{rules: &Rules{}}
+	l, id := NewLink(n), "1"
+	n.Links = []*Link{l}
+	l.server.Store(&id)
+	assert.True(t, n.Outdated("2"))
+	assert.True(t, l.Note(nil, redisconn.LogDisconnected{}))
+	assert.False(t, n.Outdated("2"))
 }
 
 func TestSyncState(t *testing.T) {
