@@ -55,7 +55,7 @@
 // one socket, in the order of what the server did. What is read there is read under a lease,
 // which the answer to CLIENT TRACKINGINFO renews: it is proof that the server is still tracking,
 // and that all changes before it were heard of. A lease runs out after half of IOTimeout without
-// one, and ends with the socket, when the shared connection gets another socket, and when the
+// one, and ends with the socket, when the shared connection loses its own, and when the
 // topology takes a slot from the node. Nor is there one while the tracker leads to another server
 // process than the shared connection, as behind a balancer: INFO tells, to users that may ask.
 // While there is no lease, reads go the usual way.

@@ -64,7 +64,7 @@ func (s *sender) find(request []byte) (v memory.Value, ok bool) {
 	if s.limits.Age == 0 {
 		return v, false
 	}
-	return s.store.Find(request, memory.HashOf((&wire.Request{Buf: request}).Arg(1)), s.limits)
+	return s.store.Find(request, memory.HashOf(wire.Word(request, 1)), s.limits)
 }
 
 // WantsSlot implements wire.Inner.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"math/bits"
-	"math/rand/v2"
 	"sync/atomic"
 )
 
@@ -22,13 +21,13 @@ func (a asked) bytes() int64 { return int64(len(a)) * groupBytes }
 // before reports whether a request was asked for before, as far as is remembered, and remembers it.
 func (a asked) before(request uint64) bool {
 	group, mark := &a[request>>32&uint64(len(a)-1)], uint32(request)|1
-	place := rand.Uint32() % uint32(len(group))
+	place := int(request >> 62)
 	for i := range group {
 		switch group[i].Load() {
 		case mark:
 			return true
 		case 0:
-			place = uint32(i)
+			place = i
 		}
 	}
 	return group[place].Swap(mark) == mark // by one who asks at the same time

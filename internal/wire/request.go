@@ -111,8 +111,11 @@ func (r *Request) All(yield func(i int, word []byte) bool) {
 }
 
 // Arg returns the word of index i, nil if there is none.
-func (r *Request) Arg(i int) (word []byte) {
-	for rest := skipLine(r.Buf); i >= 0; i-- {
+func (r *Request) Arg(i int) []byte { return Word(r.Buf, i) }
+
+// Word returns the word of index i of an encoded request, nil if there is none.
+func Word(request []byte, i int) (word []byte) {
+	for rest := skipLine(request); i >= 0; i-- {
 		if len(rest) == 0 {
 			return nil
 		}
