@@ -79,10 +79,22 @@ func (f *Function) Request(keys []string, args ...any) Request {
 func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
 	for round := 0; ; round++ {
 		res := call()
-		if round == maxFunctionRounds || !errs.Says(res, "ERR Function not found") || !f.lib.reload(ctx, to) {
+		if round == maxFunctionRounds || !isMissing(res) || !f.lib.reload(ctx, to) {
 			return res
 		}
 	}
+}
+
+// isMissing reports whether a server has answered that it lacks a function. A function may return
+// an error that begins so, and has run then.
+func isMissing(res any) bool {
+	const answer = "ERR Function not found"
+	err := errs.AsErrorx(res)
+	if !errs.Says(err, answer) || err.Message() != answer {
+		return false
+	}
+	_, cut := err.Property(errs.EKText)
+	return !cut
 }
 
 // reload loads the library, or waits until another call has. It reports whether

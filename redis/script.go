@@ -26,7 +26,8 @@ import (
 //	left, err := redis.As[int64](take.Do(ctx, sender, []string{"stock"}, 2))
 //
 // [SafeToRetry] says whether a retry is safe after an error, as with any request. If a
-// script fails half-way, what it did before stays done.
+// script fails half-way, what it did before stays done. It must not return the very error of a
+// server that lacks it, "NOSCRIPT No matching script", since it would run again.
 type Script struct {
 	src            string
 	byHash, byBody string // the commands

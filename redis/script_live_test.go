@@ -207,6 +207,39 @@ func TestScriptLoad(t *testing.T) {
 	assert.Error(t, redis.NewScript("no Lua").Load(t.Context(), conn))
 }
 
+// What a script or a function answers with by itself is its result: it has run, and runs once.
+func TestScriptThatSaysNoScript(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	conn := connectTo(t, server.Addr())
+	runs := func() any { return server.Do("GETDEL", "runs") }
+	const count = "redis.call('INCR', KEYS[1]) "
+	ways := []string{"return redis.error_reply('NOSCRIPT of mine')"}
+	functions, _ := testbed.Has(testbed.Version(7, 0))
+	if functions { // older servers have no errors with codes
+		ways = append(ways, "error({err='NOSCRIPT No matching script. Please use EVAL.'})")
+	}
+	for _, way := range ways {
+		script := redis.NewScript(count + way)
+		require.NoError(t, script.Load(t.Context(), conn))
+		isType(t, redis.ErrNoScript.New(""), redis.AsError(script.Do(t.Context(), conn, []string{"runs"})))
+		assert.Equal(t, []byte("1"), runs(), way)
+		with := redis.SyncCtx{S: redis.WithScripts(conn, script)}
+		for _, res := range with.SendMany(t.Context(), []redis.Request{script.Request([]string{"runs"})}) {
+			isType(t, redis.ErrNoScript.New(""), redis.AsError(res))
+		}
+		assert.Equal(t, []byte("1"), runs(), way)
+	}
+	if !functions {
+		return
+	}
+	lib := redis.NewLibrary("#!lua name=counters\nredis.register_function('count', function(KEYS) " + count +
+		"return redis.error_reply('ERR Function not found: mine') end)")
+	require.NoError(t, lib.Load(t.Context(), conn))
+	assert.Error(t, redis.AsError(lib.Function("count").Do(t.Context(), conn, []string{"runs"})))
+	assert.Equal(t, []byte("1"), runs())
+}
+
 func TestFunction(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0))
 	server := testbed.NewServer(t)

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/joomcode/errorx"
 
@@ -260,9 +261,10 @@ func (p afterMiss) Send(r Request, cb Future, n uint64) {
 	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, Passed: wire.Passed{To: cb}, n: n}).missed(p.node)
 }
 
-// noScript returns res if it is an ErrNoScript.
+// noScript returns res if it is a server's answer that it lacks a script. A script may return a
+// NOSCRIPT of its own, and has run then. What it raises ends with its name.
 func noScript(res any) *errorx.Error {
-	if err := errs.AsErrorx(res); err != nil && err.IsOfType(errs.ErrNoScript) {
+	if err := errs.AsErrorx(res); errs.Says(err, "NOSCRIPT No matching script") && !strings.Contains(err.Message(), " script: ") {
 		return err
 	}
 	return nil
