@@ -73,7 +73,7 @@ func TestHooks(t *testing.T) {
 	for range 3 {
 		v.frame()
 	}
-	v.say(words("BLPOP", "hooks:none", "0.001") + words("MULTI") + words("INCR", "hooks") + words("INCR", "hooks") + words("EXEC"))
+	v.say(words("BLPOP", "hooks:none", "0.01") + words("MULTI") + words("INCR", "hooks") + words("INCR", "hooks") + words("EXEC"))
 	v.hear("*-1\r\n" + frames.OK + frames.Queued + frames.Queued + "*2\r\n:3\r\n:4\r\n")
 	v.say(words("WATCH", "hooks") + words("INCR", "hooks") + words("MULTI") + words("GET", "hooks") + words("PING") + words("EXEC"))
 	v.hear(frames.OK + ":5\r\n" + frames.OK + frames.Queued + frames.Queued + "*-1\r\n")
