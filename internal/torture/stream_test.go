@@ -1,0 +1,132 @@
+package torture
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// stream is read by a consumer group while it is written.
+type stream struct {
+	*guests
+	key     string
+	entries atomic.Int64 // delivered
+
+	mu        sync.Mutex     // guards what follows
+	added     []string       // the IDs
+	delivered map[string]int // by ID
+	acked     map[string]bool
+}
+
+func newStream(g *guests, tag string) *stream {
+	return &stream{guests: g, key: tag + "stream", delivered: map[string]int{}, acked: map[string]bool{}}
+}
+
+// begin has two write, and two readers read until ctx ends.
+func (s *stream) begin(ctx context.Context, all *sync.WaitGroup) {
+	for i := range 2 {
+		all.Go(func() { s.write(ctx) })
+		reader, err := redis.NewGroupReader(s.Client, redis.GroupOpts{
+			Stream: s.key, Group: "group", Consumer: strconv.Itoa(i), Block: patience, Count: 10,
+		})
+		require.NoError(s.t, err)
+		all.Go(func() { s.read(ctx, reader) })
+	}
+}
+
+func (s *stream) write(ctx context.Context) {
+	for ctx.Err() == nil {
+		id, err := redis.As[string](redis.SyncCtx{S: s.Client}.Do(context.Background(), "XADD", s.key, "*", "field", "value"))
+		if err != nil {
+			s.t.Errorf("XADD: %v", err)
+			return
+		}
+		s.mu.Lock()
+		s.added = append(s.added, id)
+		s.mu.Unlock()
+		time.Sleep(guestPause)
+	}
+}
+
+func (s *stream) read(ctx context.Context, reader *redis.GroupReader) {
+	var mine []string // acknowledged since the last Flush
+	for msg, err := range reader.Messages(ctx) {
+		if err != nil {
+			// A master that becomes a replica ends the connections of those who are blocked.
+			if lost := redis.AsErrorx(err).IsOfType(redis.ErrIO); !lost && ctx.Err() == nil {
+				s.t.Errorf("the group: %q: %v", msg.ID, err)
+			}
+			continue
+		}
+		s.mu.Lock()
+		if s.acked[msg.ID] {
+			s.t.Errorf("%s was delivered after it was acknowledged", msg.ID)
+		}
+		s.delivered[msg.ID]++
+		s.mu.Unlock()
+		s.entries.Add(1)
+		if err := reader.Ack(msg.ID); err != nil {
+			s.t.Errorf("Ack: %v", err)
+		}
+		if mine = append(mine, msg.ID); len(mine) < 20 {
+			continue
+		}
+		if err := reader.Flush(context.Background()); err != nil {
+			s.t.Errorf("Flush: %v", err)
+			continue
+		}
+		s.mu.Lock()
+		for _, id := range mine {
+			s.acked[id] = true
+		}
+		s.mu.Unlock()
+		mine = nil
+	}
+}
+
+// verify requires that each entry was delivered, is pending, or was read by nobody.
+func (s *stream) verify() {
+	client := redis.SyncCtx{S: s.Client}
+	left, err := redis.As[[]redis.Entry[any]](client.Do(context.Background(), "XRANGE", s.key, "-", "+"))
+	require.NoError(s.t, err)
+	require.Len(s.t, left, len(s.added))
+	rest, err := redis.NewGroupReader(s.Client, redis.GroupOpts{
+		Stream: s.key, Group: "group", Consumer: "rest", MinIdle: 10 * time.Millisecond,
+	})
+	require.NoError(s.t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	pending := func() int {
+		n, err := redis.As[[]any](client.Do(ctx, "XPENDING", s.key, "group"))
+		require.NoError(s.t, err)
+		return int(n[0].(int64))
+	}
+	missing := func() (n int) {
+		for _, id := range s.added {
+			if s.delivered[id] == 0 {
+				n++
+			}
+		}
+		return n
+	}
+	if missing() == 0 && pending() == 0 {
+		return
+	}
+	for msg, err := range rest.Messages(ctx) {
+		require.NoError(s.t, err)
+		require.False(s.t, s.acked[msg.ID], msg.ID)
+		s.delivered[msg.ID]++
+		require.NoError(s.t, rest.Ack(msg.ID))
+		require.NoError(s.t, rest.Flush(ctx))
+		if missing() == 0 && pending() == 0 {
+			break
+		}
+	}
+	require.Zero(s.t, missing(), "delivered to nobody")
+}
