@@ -2,7 +2,6 @@ package rediscache
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,11 +45,6 @@ const (
 	// A lease is renewed twice in its term, and that is half of IOTimeout.
 	termsInTimeout = 2
 	beatsInTerm    = 2
-
-	// After a failure to connect, or a tracker of no use, the pause is as in redispubsub.
-	pauseFirst   = 20 * time.Millisecond
-	pauseLongest = 500 * time.Millisecond
-	usefulLeast  = 100 * time.Millisecond
 )
 
 func (c *core) newFeed(conn *redisconn.Connection) *feed {
@@ -64,14 +58,9 @@ func (c *core) newFeed(conn *redisconn.Connection) *feed {
 // run is the feed's goroutine: it dials, renews the lease, and dials again. newFeed starts it; it
 // ends with the feed's context.
 func (f *feed) run() {
-	for failures := 0; f.ctx.Err() == nil; {
+	for redial := (pause.Redial{}); f.ctx.Err() == nil; {
 		began := time.Now()
-		if f.serve() && time.Since(began) >= usefulLeast {
-			failures = 0
-			continue
-		}
-		failures++
-		_, _ = pause.For(f.ctx, rand.N(pause.Doubled(pauseFirst, pauseLongest, failures)), nil)
+		redial.Wait(f.ctx, began, f.serve())
 	}
 }
 

@@ -2,7 +2,6 @@ package redispubsub
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -139,20 +138,10 @@ func (s *Subscriber) unlock() {
 	}
 }
 
-const (
-	// After a failure to connect, or a socket of no use, the pause before the next
-	// attempt is drawn at random up to a bound, which doubles from the first to the
-	// longest: that of redisconn.Opts.ReconnectPause.
-	pauseFirst   = 20 * time.Millisecond
-	pauseLongest = 500 * time.Millisecond
-	// A session that lived for so long was of use: the next one is dialed at once.
-	usefulLeast = 100 * time.Millisecond
-)
-
 // attend is the goroutine of a feed: it dials, receives, and dials again. It is started with
 // the first topic, and ends when none is left.
 func (s *Subscriber) attend(f *wanted.Feed) {
-	for failures := 0; f.Ctx.Err() == nil; {
+	for redial := (pause.Redial{}); f.Ctx.Err() == nil; {
 		began := time.Now()
 		sock, err := f.Node.OpenPush(f.Ctx)
 		if err == nil {
@@ -165,12 +154,7 @@ func (s *Subscriber) attend(f *wanted.Feed) {
 		}
 		s.nodes.ForceReloading()
 		inbox.Signal(s.toPlace) // another node may have to be asked
-		if err == nil && time.Since(began) >= usefulLeast {
-			failures = 0
-			continue
-		}
-		failures++
-		_, _ = pause.For(f.Ctx, rand.N(pause.Doubled(pauseFirst, pauseLongest, failures)), nil)
+		redial.Wait(f.Ctx, began, err == nil)
 	}
 }
 

@@ -38,3 +38,27 @@ func For(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool
 	}
 	return woken, ctx.Err()
 }
+
+// Redial is the pauses of one goroutine that dials a socket again and again, beside the shared
+// one of a connection.
+type Redial struct{ failures int }
+
+const (
+	// A socket that lived for so long was of use: the next one is dialed at once.
+	usefulLeast = 100 * time.Millisecond
+	// Otherwise the pause is drawn at random up to a bound, which doubles from the first to the
+	// longest: that of redisconn.Opts.ReconnectPause.
+	redialFirst   = 20 * time.Millisecond
+	redialLongest = 500 * time.Millisecond
+)
+
+// Wait pauses, until ctx is done at the longest, after an attempt that began at that time, and
+// was connected or not.
+func (r *Redial) Wait(ctx context.Context, began time.Time, connected bool) {
+	if connected && time.Since(began) >= usefulLeast {
+		r.failures = 0
+		return
+	}
+	r.failures++
+	_, _ = For(ctx, rand.N(Doubled(redialFirst, redialLongest, r.failures)), nil)
+}

@@ -51,3 +51,26 @@ func TestFor(t *testing.T) {
 		assert.Equal(t, 2*time.Minute+time.Second, time.Since(began))
 	})
 }
+
+func TestRedial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r Redial
+		waited := func(lived time.Duration, connected bool) time.Duration {
+			began := time.Now()
+			time.Sleep(lived)
+			r.Wait(t.Context(), began, connected)
+			return time.Since(began) - lived
+		}
+		for bound := 2 * redialFirst; bound < redialLongest; bound *= 2 {
+			assert.Less(t, waited(time.Second, false), bound, "not connected")
+		}
+		var longest time.Duration
+		for range 100 {
+			longest = max(longest, waited(usefulLeast-1, true))
+		}
+		assert.Less(t, longest, redialLongest)
+		assert.Greater(t, longest, redialLongest/2, "of no use")
+		assert.Zero(t, waited(usefulLeast, true))
+		assert.Less(t, waited(0, false), 2*redialFirst, "the pauses begin anew")
+	})
+}
