@@ -124,11 +124,16 @@ func (b *blocking) serveOn(c *Conn) {
 // drained. alive is set if the connection can be used again.
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	b.c = c
-	if b.p.owner.Withheld() || !b.p.begin(b) {
+	unblock := b.unblock
+	if b.p.owner.Withheld() {
 		return peer.Closed(b.p.ctx), true
 	}
-	defer b.p.end(b)
-	stop := context.AfterFunc(b.ctx, b.unblock)
+	place := b.p.begin(unblock)
+	if place == nil {
+		return peer.Closed(b.p.ctx), true
+	}
+	defer b.p.end(place)
+	stop := context.AfterFunc(b.ctx, unblock)
 	res, alive = b.run(c)
 	stop()
 	b.once.Do(func() {})

@@ -1,27 +1,27 @@
 package dedicated
 
 import (
+	"container/list"
 	"maps"
 	"slices"
 	"time"
 )
 
-// begin notes a command that is about to block, until end is called. It returns false if
-// the pool is being drained.
-func (p *Pool) begin(b *blocking) bool {
+// begin notes a command that is about to block, until end is called with the place that begin
+// returns: nil, if the pool is being drained.
+func (p *Pool) begin(unblock func()) *list.Element {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
-		return false
+		return nil
 	}
-	p.blocked[b] = struct{}{}
-	return true
+	return p.blocked.PushBack(unblock)
 }
 
-func (p *Pool) end(b *blocking) {
+func (p *Pool) end(place *list.Element) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.blocked, b)
+	p.blocked.Remove(place)
 	p.drainedLocked()
 }
 
@@ -29,8 +29,8 @@ func (p *Pool) end(b *blocking) {
 func (p *Pool) unblockAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for b := range p.blocked {
-		b.unblock()
+	for place := p.blocked.Front(); place != nil; place = place.Next() {
+		place.Value.(func())()
 	}
 }
 
@@ -63,7 +63,7 @@ func (p *Pool) drainedLocked() {
 	if p.ctx.Err() == nil {
 		return
 	}
-	if len(p.blocked) == 0 {
+	if p.blocked.Len() == 0 {
 		closeOnce(p.calm)
 	}
 	if p.places+p.refused+p.waiting.Len() == 0 {

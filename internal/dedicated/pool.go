@@ -39,9 +39,11 @@ type Pool struct {
 	ctx   context.Context
 	drain context.CancelFunc
 
-	mu      sync.Mutex             // guards the rest
-	places  int                    // granted: each has a connection, or makes one
-	blocked map[*blocking]struct{} // commands that block, or may block
+	mu     sync.Mutex // guards the rest
+	places int        // granted: each has a connection, or makes one
+	// blocked has a func() for each command that blocks, or may block, which has it unblocked and
+	// does not wait.
+	blocked list.List
 	idle    []*Conn
 	waiting list.List // of turn.granted
 	refused int       // users that were refused while they waited, and do not know it yet
@@ -70,7 +72,7 @@ type turn struct {
 // New makes a pool, which is drained when ctx ends.
 func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *Pool {
 	p := &Pool{
-		config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{}, blocked: map[*blocking]struct{}{},
+		config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{},
 		calm: make(chan struct{}), empty: make(chan struct{}),
 	}
 	p.ctx, p.drain = context.WithCancel(ctx)

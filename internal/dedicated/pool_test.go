@@ -88,17 +88,18 @@ func TestPoolShut(t *testing.T) {
 	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 1})
 	entered(t, p)
 	waits := entered(t, p)
-	b := &blocking{}
-	b.once.Do(func() {}) // it is answered
-	require.True(t, p.begin(b))
+	unblocked := make(chan struct{})
+	place := p.begin(func() { close(unblocked) })
+	require.NotNil(t, place)
 	calm := p.Shut()
 	_, refused := p.await(t.Context(), waits)
 	require.True(t, refused.IsOfType(redis.ErrContextClosed))
 	_, closed := p.enter()
 	require.True(t, closed.IsOfType(redis.ErrContextClosed))
-	require.False(t, p.begin(&blocking{}))
+	require.Nil(t, p.begin(nil))
 	requireClosed(t, calm, false)
-	p.end(b)
+	<-unblocked
+	p.end(place)
 	requireClosed(t, calm, true)
 	p.release(nil, false)
 	requireClosed(t, p.Drained(), false)
