@@ -15,30 +15,9 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// stalling is a server that answers, until a command tells it otherwise: STALL stops
-// it before the answer, and CUT in the middle of it.
+// stalling is a server of faulty.ScriptedStalls.
 func stalling(t *testing.T) (addr string) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		reply := "$5\r\nvalue\r\n"
-		switch r.Cmd {
-		case "PING":
-			reply = "+PONG\r\n"
-			if len(r.Args) > 0 {
-				reply = faulty.ScriptedBulk(r.Args[0])
-			}
-		case "STALL", "CUT":
-			if r.Cmd == "CUT" {
-				if _, err := c.Write([]byte(reply[:6])); err != nil {
-					return err
-				}
-			}
-			<-c.Done()
-			return nil
-		}
-		_, err := c.Write([]byte(reply))
-		return err
-	}})
-	return s.Addr()
+	return faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedStalls}).Addr()
 }
 
 // The stages, each with what holds it up on a connection of its own: it returns when

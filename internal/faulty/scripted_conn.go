@@ -129,6 +129,32 @@ func ScriptedReplies(replies ...string) ScriptedHandler {
 	}
 }
 
+// ScriptedStalls answers PING and RESET as a server does, and all else with a value, until STALL
+// stops it before the answer, or CUT in the middle of it.
+func ScriptedStalls(c *ScriptedConn, r ScriptedRequest) error {
+	reply := ScriptedBulk("value")
+	switch r.Cmd {
+	case "PING":
+		reply = "+PONG\r\n"
+		if len(r.Args) > 0 {
+			reply = ScriptedBulk(r.Args[0])
+		}
+	case "RESET":
+		reply = "+RESET\r\n"
+	case "STALL":
+		<-c.Done()
+		return nil
+	case "CUT":
+		if _, err := io.WriteString(c, reply[:6]); err != nil {
+			return err
+		}
+		<-c.Done()
+		return nil
+	}
+	_, err := io.WriteString(c, reply)
+	return err
+}
+
 // ScriptedSlow answers with reply, n bytes per interval.
 func ScriptedSlow(reply string, n int, interval time.Duration) ScriptedHandler {
 	return func(c *ScriptedConn, _ ScriptedRequest) error {

@@ -16,30 +16,13 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// stalled has a connection to a server that answers, until a command tells it otherwise: STALL
-// stops it before the answer, and CUT in the middle of it.
+// stalled has a connection to a server of faulty.ScriptedStalls.
 func stalled(t *testing.T, opts redisconn.Opts, test func(t *testing.T, conn *redisconn.Connection)) {
 	runtime.GC() // twice empties the pools of what an earlier run has left in them
 	runtime.GC()
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes("10.0.0.1:6379")
-		faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-			reply := "$5\r\nvalue\r\n"
-			switch r.Cmd {
-			case "RESET":
-				reply = "+RESET\r\n"
-			case "STALL", "CUT":
-				if r.Cmd == "CUT" {
-					if _, err := c.Write([]byte(reply[:6])); err != nil {
-						return err
-					}
-				}
-				<-c.Done()
-				return nil
-			}
-			_, err := c.Write([]byte(reply))
-			return err
-		}})
+		faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: faulty.ScriptedStalls})
 		opts.Dialer, opts.Logger = l.dial, redisconn.NoopLogger{}
 		conn, err := redisconn.Connect(t.Context(), l.addr, opts)
 		require.NoError(t, err)
