@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -57,8 +58,16 @@ func (v version) since(major, minor int) bool {
 
 var versionPattern = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
-// versionOf asks a binary for its version.
+// versions remembers the answers: path of a binary -> func() (version, error).
+var versions sync.Map
+
+// versionOf asks a binary for its version, once.
 func versionOf(binary string) (version, error) {
+	once, _ := versions.LoadOrStore(binary, sync.OnceValues(func() (version, error) { return askVersion(binary) }))
+	return once.(func() (version, error))()
+}
+
+func askVersion(binary string) (version, error) {
 	// The answer takes a millisecond; the time-out ends what hangs.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
