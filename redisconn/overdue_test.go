@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -141,20 +140,34 @@ func TestOverdueIsBounded(t *testing.T) {
 
 // A function of Opts.TLSConfig has no context at all.
 func TestOverdueTLSFunction(t *testing.T) {
-	ca, err := testbed.NewCA()
-	require.NoError(t, err)
-	cert, err := ca.Server()
-	require.NoError(t, err)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
-	late := make(chan struct{})
-	defer close(late)
-	_, err = redisconn.Connect(background, s.Addr(), redisconn.Opts{
-		Logger: redisconn.NoopLogger{}, DialTimeout: 50 * time.Millisecond, ReconnectPause: -1,
-		TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool(), VerifyPeerCertificate: func([][]byte, [][]*x509.Certificate) error {
-			<-late
-			return nil
-		}},
+	synctest.Test(t, func(t *testing.T) {
+		ca, err := testbed.NewCA()
+		require.NoError(t, err)
+		cert, err := ca.Server()
+		require.NoError(t, err)
+		const timeout = 50 * time.Millisecond
+		var called atomic.Bool
+		began := time.Now()
+		_, err = redisconn.Connect(t.Context(), "127.0.0.1:1", redisconn.Opts{
+			Logger: redisconn.NoopLogger{}, DialTimeout: timeout, ReconnectPause: -1, TLSEnabled: true,
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				client, server := net.Pipe()
+				go func() {
+					defer server.Close()
+					_ = tls.Server(server, &tls.Config{Certificates: []tls.Certificate{cert}}).Handshake()
+				}()
+				return client, nil
+			},
+			TLSConfig: &tls.Config{RootCAs: ca.Pool(), VerifyPeerCertificate: func([][]byte, [][]*x509.Certificate) error {
+				called.Store(true)
+				time.Sleep(time.Hour)
+				return nil
+			}},
+		})
+		require.True(t, called.Load())
+		require.Equal(t, timeout, time.Since(began))
+		requireNotSent(t, err, redisconn.ErrDial)
+		require.ErrorContains(t, err, "the server, which may be one without TLS")
+		time.Sleep(2 * time.Hour) // the test fails if a goroutine is left
 	})
-	requireNotSent(t, err, redisconn.ErrDial)
-	require.ErrorContains(t, err, "the server, which may be one without TLS")
 }
