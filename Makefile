@@ -10,7 +10,7 @@ MODULES = ./internal/bench/... ./internal/virtualpeers/... ./contrib/...
 # for most of the time.
 PARALLEL = -p 3 -parallel 8
 # What takes longest begins first, if everything is tested.
-FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./redisconn ./testbed)
+FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./rediscache ./redisconn ./testbed)
 # Nobody debugs these binaries, and make lint vets: both take processor time of each package.
 LINK = -vet=off -ldflags='-s -w'
 # Nor does anybody need what debuggers read: it takes a third of the time to compile. All targets
@@ -56,7 +56,7 @@ test: redis-server ## run all tests (installs redis-server when it is missing)
 	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
 
 test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib
-	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(TESTFLAGS)
+	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(LINK) $(TESTFLAGS)
 
 race: redis-server ## run all tests under the race detector; -short leaves out what is long and has one goroutine
 	@GORACE="atexit_sleep_ms=10 $$GORACE" scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -race -short $(PARALLEL) $(LINK) $(TESTFLAGS)
