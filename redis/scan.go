@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
@@ -88,7 +89,11 @@ func ScanResponse(res any) (it []byte, keys []string, err error) {
 }
 
 // ScannerBase is the part of a [Scanner] that does not depend on where its requests go:
-// embed it and call DoNext. It is not safe for concurrent use.
+// embed it and call DoNext. It is not safe for concurrent use. A cursor says nothing to
+// another server, nor to another process of the same one, whose hash tables have another
+// order. So the walk begins anew when the process that answers a step is another one; what
+// that has answered with are elements all the same. Only the cursor of CLUSTERSCAN leads
+// from node to node.
 type ScannerBase struct {
 	ScanOpts
 	// Iter is the last cursor seen; nil before the first step.
@@ -97,12 +102,14 @@ type ScannerBase struct {
 	Err error
 
 	cb Future
+	// at is what has answered the last step of the present walk.
+	at answerer
 }
 
 // DoNext sends the next step to snd; cb is resolved with its batch.
 func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	s.cb = cb
-	snd.Send(s.step(), scanStep{wire.Passed{To: cb}, s}, 0)
+	snd.Send(s.step(), &scanStep{Passed: wire.Passed{To: cb}, s: s}, 0)
 }
 
 // step is the request of the next step.
@@ -139,7 +146,10 @@ func (s *ScannerBase) Cancelled() error {
 }
 
 // Resolve implements Future.
-func (s *ScannerBase) Resolve(res any, _ uint64) {
+func (s *ScannerBase) Resolve(res any, _ uint64) { s.resolve(res, s.at) }
+
+// resolve ends a step that a server has answered.
+func (s *ScannerBase) resolve(res any, at answerer) {
 	cb := s.cb
 	s.cb = nil
 	it, keys, err := ScanResponse(res)
@@ -152,19 +162,76 @@ func (s *ScannerBase) Resolve(res any, _ uint64) {
 		resolve(cb, err, 0)
 		return
 	}
-	s.Iter = it
+	begins := s.Iter == nil
+	before := s.at
+	s.Iter, s.at = it, at
+	switch {
+	case command.Lookup(s.Cmd).Named("CLUSTERSCAN"), begins && s.IterLast():
+	case begins && at.process != nil: // asked now, since a process that has ended can't be
+		at.process.AskRunID(func(error) {})
+	case begins, at == before:
+	case at.process == nil || before.process == nil || at.address != before.address:
+		s.Iter = nil
+	default:
+		at.process.AskRunID(func(error) {
+			if !sameProcess(before.process, at.process) {
+				s.Iter = nil
+			}
+			resolve(cb, keys, 0)
+		})
+		return
+	}
 	resolve(cb, keys, 0)
+}
+
+// answerer is what has answered a step. It is empty if the sender does not tell.
+type answerer struct {
+	address string
+	process wire.Process
+}
+
+// sameProcess reports whether two sockets lead to the same server process. If the server tells
+// that on neither of them, they count as leading to one.
+func sameProcess(a, b wire.Process) bool {
+	one, other := a.RunID(), b.RunID()
+	return one != nil && other != nil && *one == *other
 }
 
 // scanStep is the future of one step.
 type scanStep struct {
 	wire.Passed
 	s *ScannerBase
+
+	mu sync.Mutex // guards at
+	at answerer
 }
 
 // Caller is for wire.CallerOf. It returns nil, since nobody reads for a step: so the
 // future is asked whether it is cancelled, and a step whose caller has left is not sent.
-func (scanStep) Caller() wire.Caller { return nil }
+func (*scanStep) Caller() wire.Caller { return nil }
+
+// Observes implements wire.Observer.
+func (*scanStep) Observes() bool { return true }
+
+// AnsweredBy implements wire.Observer.
+func (s *scanStep) AnsweredBy(at wire.Place) {
+	s.mu.Lock()
+	s.at = answerer{address: at.Address}
+	s.mu.Unlock()
+	s.Passed.AnsweredBy(at)
+}
+
+// AnsweredIn implements wire.Follower.
+func (s *scanStep) AnsweredIn(in wire.Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at.process = in
+}
 
 // Resolve implements Future.
-func (s scanStep) Resolve(res any, n uint64) { s.s.Resolve(res, n) }
+func (s *scanStep) Resolve(res any, _ uint64) {
+	s.mu.Lock()
+	at := s.at
+	s.mu.Unlock()
+	s.s.resolve(res, at)
+}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync/atomic"
 
-	server "github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/memory"
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -39,7 +39,7 @@ func (n *nodes) lead(ctx context.Context, tracker redis.Sender) bool {
 	if n.one == nil {
 		return true
 	}
-	ask := func(s redis.Sender) string { return server.RunID(redis.SyncCtx{S: s}.Do(ctx, "INFO", "server")) }
+	ask := func(s redis.Sender) string { return peer.RunID(redis.SyncCtx{S: s}.Do(ctx, "INFO", "server")) }
 	theirs, ours := ask(tracker), ask(n.one)
 	return theirs == ours || theirs == "" || ours == ""
 }

@@ -18,12 +18,13 @@ import (
 // meantime: slots that a walk has not covered are walked again, on the node that has
 // them then, and only their keys are returned. A key whose slot moves more than once
 // during a single walk may be missed. After an error Next may be called again: it
-// repeats the step. HSCAN, SSCAN and ZSCAN walk the key, and begin anew when another node
-// has it. CLUSTERSCAN goes where its cursor says: see [redis.Keys] for what is different.
+// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. All of these begin anew when
+// another node, or another process of the same one, answers: see [redis.ScannerBase].
+// CLUSTERSCAN goes where its cursor says: see [redis.Keys] for what is different.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
-		return &keyScanner{ScannerBase: base, c: c, roams: strings.EqualFold(opts.Cmd, "CLUSTERSCAN")}
+		return &keyScanner{ScannerBase: base, c: c}
 	}
 	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().Layout)}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -133,30 +134,29 @@ func scanOverFailover(t *testing.T, cmd string) {
 
 // TestScanAfterAnError: of all senders alike, the next call repeats the step.
 func TestScanAfterAnError(t *testing.T) {
-	play := func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		reply := "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"
-		switch {
-		case r.Cmd == "CLUSTER" || r.Cmd == "INFO":
-			reply = "-ERR no\r\n"
-		case r.Args[0] == "0":
-			reply = "*2\r\n$1\r\n5\r\n*1\r\n$1\r\na\r\n"
-		case r.Index == 1:
-			reply = "-ERR later\r\n"
+	play := func() faulty.ScriptedHandler {
+		var failed atomic.Bool
+		return func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			reply := "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"
+			switch {
+			case r.Cmd == "CLUSTER" || r.Cmd == "INFO":
+				reply = "-ERR no\r\n"
+			case r.Args[0] == "0":
+				reply = "*2\r\n$1\r\n5\r\n*1\r\n$1\r\na\r\n"
+			case failed.CompareAndSwap(false, true):
+				reply = "-ERR later\r\n"
+			}
+			_, err := c.Write([]byte(reply))
+			return err
 		}
-		_, err := c.Write([]byte(reply))
-		return err
 	}
-	conn, err := redisconn.Connect(context.Background(), faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play}).Addr(),
+	conn, err := redisconn.Connect(context.Background(), faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play()}).Addr(),
 		redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
-	dumb := &redisdumb.Conn{Addr: faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play}).Addr()}
+	dumb := &redisdumb.Conn{Addr: faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play()}).Addr()}
 	defer dumb.Close()
-	var steps atomic.Int64
-	node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		r.Index = int(steps.Add(1)) - 1
-		return play(c, r)
-	})
+	node := newScriptedNode(t, play())
 	cluster, _ := connect(t, []string{node.Addr()}, calm)
 	for name, s := range map[string]redis.Sender{"connection": conn, "dumb": dumb, "cluster": cluster} {
 		it := redis.Sync{S: s}.Scanner(redis.ScanOpts{})
@@ -181,6 +181,41 @@ func scanKeys() int {
 		return n
 	}
 	return 6000
+}
+
+// Nor is it worth anything to the next process of the same server.
+func TestScanOverRestart(t *testing.T) {
+	t.Parallel()
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{Persist: true}})
+	c, _ := connect(t, tb.Addrs(), Opts{})
+	const keys = 1500
+	var reqs []redis.Request
+	for i := range keys {
+		reqs = append(reqs, redis.Req("SET", fmt.Sprintf("key:%d", i), i))
+	}
+	require.NoError(t, redis.FirstError(redis.Sync{S: c}.SendMany(reqs)))
+	found := map[string]bool{}
+	it := redis.Sync{S: c}.Scanner(redis.ScanOpts{Count: 20})
+	for restarted := false; ; {
+		batch, err := it.Next()
+		if err == redis.ScanEOF {
+			break
+		}
+		require.NoError(t, err)
+		for _, key := range batch {
+			found[key] = true
+		}
+		if len(found) < keys/6 || restarted {
+			continue
+		}
+		restarted = true
+		require.NoError(t, tb.Node(0).Kill())
+		require.NoError(t, tb.Node(0).Restart())
+		require.Eventually(t, func() bool {
+			return redis.FirstError(DoEachShard(t.Context(), c, redis.Req("PING"))) == nil
+		}, time.Minute, time.Millisecond)
+	}
+	assert.Equal(t, keys, len(found))
 }
 
 // While a scan goes on, half of the slots move: first those of masters that are

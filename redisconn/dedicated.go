@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -70,11 +69,8 @@ func (o owner) Leaked(opened string) { o.c.report(LogSessionLeaked{Opened: opene
 // shared is a socket of the shared connection.
 type shared struct {
 	c *Connection
-	s *pipe.Session
+	*pipe.Session
 }
 
 // Send implements dedicated.Shared.
-func (s shared) Send(req Request, answer wire.Own) { s.c.pipe.SendOwn(s.s, req, answer) }
-
-// Server implements dedicated.Shared.
-func (s shared) Server() *atomic.Pointer[string] { return &s.s.RunID }
+func (s shared) Send(req Request, answer wire.Own) { s.c.pipe.SendOwn(s.Session, req, answer) }

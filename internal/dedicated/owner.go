@@ -74,11 +74,9 @@ type Owner interface {
 
 // Shared is a socket of the shared connection.
 type Shared interface {
+	wire.Process
 	// Send sends one of the library's own requests on this socket or not at all.
 	Send(req redis.Request, answer wire.Own)
-	// Server has the run_id of the server process, or "" if the server does not tell it;
-	// nil until it was asked.
-	Server() *atomic.Pointer[string]
 }
 
 // Stats is redisconn.DedicatedStats.

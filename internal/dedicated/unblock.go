@@ -2,7 +2,6 @@ package dedicated
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -70,7 +69,7 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 			pause = min(2*pause, unblockLeast)
 		default:
 			_ = c.Close()
-			if failure != nil && (failure.IsOfType(errNotUnblocked) || refusedForGood(failure)) {
+			if failure != nil && (failure.IsOfType(errNotUnblocked) || peer.RefusedForGood(failure)) {
 				p.noteNotUnblocked(failure)
 			}
 			return false
@@ -104,15 +103,14 @@ func (p *Pool) askUnblock(client identity) <-chan any {
 		reply <- peer.ErrNotConnected.New("not connected")
 		return reply
 	}
-	switch server := shared.Server().Load(); {
+	switch server := shared.RunID(); {
 	case server == nil:
-		shared.Send(redis.Req("INFO", "server"), func(res any, _ uint64) {
-			if err := redis.AsErrorx(res); err == nil || refusedForGood(err) {
-				server := RunID(res)
-				shared.Server().Store(&server)
-				res = serverKnown
+		shared.AskRunID(func(err error) {
+			if err != nil {
+				reply <- err
+			} else {
+				reply <- serverKnown
 			}
-			reply <- res
 		})
 	case *server == client.server:
 		shared.Send(redis.Req("CLIENT", "UNBLOCK", client.client, "ERROR"), func(res any, _ uint64) { reply <- res })
@@ -142,7 +140,7 @@ func (id *identity) ask() []dial.Step {
 			return nil
 		}},
 		{Request: redis.Req("INFO", "server"), Check: func(res any) *errorx.Error {
-			if id.server = RunID(res); id.server == "" {
+			if id.server = peer.RunID(res); id.server == "" {
 				id.err = unidentified("INFO", res)
 			}
 			return nil
@@ -155,23 +153,6 @@ func unidentified(cmd string, res any) *errorx.Error {
 		return errNotUnblocked.Wrap(err, "%s", cmd)
 	}
 	return errNotUnblocked.New("%s was answered with something else", cmd)
-}
-
-// RunID returns the run_id in an answer to INFO, which each server process draws at random, or "" if there is none.
-func RunID(res any) string {
-	text, _ := redis.As[string](res)
-	for line := range strings.SplitSeq(text, "\r\n") {
-		if id, found := strings.CutPrefix(line, "run_id:"); found {
-			return id
-		}
-	}
-	return ""
-}
-
-// refusedForGood reports whether the server answered with the error, and will do so
-// again.
-func refusedForGood(err *errorx.Error) bool {
-	return err.IsOfType(redis.ErrResult) && !err.HasTrait(redis.ErrTraitTransient)
 }
 
 // errNotUnblocked: it is not certain that the client id of a dedicated connection means the

@@ -14,6 +14,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Nonce is what a server is asked to echo. It is random, so that no reply of another
@@ -47,6 +48,23 @@ func PingRefused(res any) bool {
 	text := err.Message()
 	return err.HasTrait(errs.ErrTraitTransient) || Misconf(err) ||
 		strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH")
+}
+
+// RefusedForGood reports whether the server answered with the error, and will do so again.
+func RefusedForGood(err *errorx.Error) bool {
+	return err.IsOfType(errs.ErrResult) && !err.HasTrait(errs.ErrTraitTransient)
+}
+
+// RunID returns the run_id in an answer to INFO, which each server process draws at random,
+// or "" if there is none.
+func RunID(res any) string {
+	text, _ := values.As[string](res)
+	for line := range strings.SplitSeq(text, "\r\n") {
+		if id, found := strings.CutPrefix(line, "run_id:"); found {
+			return id
+		}
+	}
+	return ""
 }
 
 // The errors of package redisconn, where they are described.

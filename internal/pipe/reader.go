@@ -259,6 +259,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	}
 	if observed {
 		wire.AnsweredBy(fut, r.s.p.opts.Place())
+		wire.AnsweredIn(fut, r.s)
 	}
 	fut.Resolve(got.res, n)
 	if last && calls {

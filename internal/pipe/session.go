@@ -46,9 +46,7 @@ type Session struct {
 	exchanged *queue.Batch
 
 	beats heartbeat
-	// RunID is the run_id of the server process at the other end, or empty if the server
-	// does not tell it; nil until somebody has asked.
-	RunID atomic.Pointer[string]
+	runID atomic.Pointer[string] // see RunID
 }
 
 // Start begins a session on a socket, with goroutines that read and write. The session
@@ -97,6 +95,31 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 		s.raw.Written = s.exchangeWritten
 	}
 	return s
+}
+
+// RunID implements wire.Process.
+func (s *Session) RunID() *string { return s.runID.Load() }
+
+// AskRunID implements wire.Process. A user who may not ask will never be told. With Opts.Script
+// nothing is asked, since the answer could become one of the user's transaction.
+func (s *Session) AskRunID(done func(error)) {
+	switch {
+	case s.RunID() != nil:
+		done(nil)
+		return
+	case s.p.opts.Script:
+		done(redis.ErrCommandForbidden.New("nothing is asked between the requests of a script"))
+		return
+	}
+	s.p.SendOwn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
+		if err := redis.AsErrorx(res); err != nil && !peer.RefusedForGood(err) {
+			done(err)
+			return
+		}
+		id := peer.RunID(res)
+		s.runID.Store(&id)
+		done(nil)
+	})
 }
 
 // Err returns the error that the session has failed with. Call it only after that.

@@ -59,6 +59,9 @@ func (p Passed) Context() context.Context { return ContextOf(p.To) }
 // Queued implements Queuer.
 func (p Passed) Queued(t Ticket) { Queued(p.To, t) }
 
+// AnsweredIn implements Follower.
+func (p Passed) AnsweredIn(in Process) { AnsweredIn(p.To, in) }
+
 // Observes implements Observer.
 func (p Passed) Observes() bool { return Observes(p.To) }
 
@@ -91,6 +94,17 @@ type Place struct {
 	Cached bool
 }
 
+// Process is the server process at the other end of a socket. The same socket is always the
+// same value.
+type Process interface {
+	// RunID returns the run_id, which each process draws at random, or "" if the server does
+	// not tell it; nil until it was asked.
+	RunID() *string
+	// AskRunID asks for it on this socket, unless it was asked, and calls done in some
+	// goroutine, with an error if there was no answer.
+	AskRunID(done func(error))
+}
+
 // Observer is a future that is told which server has answered its request, before
 // it is resolved with the answer.
 type Observer interface {
@@ -112,6 +126,20 @@ func Observes(fut any) bool {
 func AnsweredBy(fut any, p Place) {
 	if observer, ok := fut.(Observer); ok {
 		observer.AnsweredBy(p)
+	}
+}
+
+// Follower is an Observer that is told, too, which process of the server has answered, where
+// the sender can find that out.
+type Follower interface {
+	// AnsweredIn is called as AnsweredBy is.
+	AnsweredIn(p Process)
+}
+
+// AnsweredIn tells fut, if it is a Follower.
+func AnsweredIn(fut any, p Process) {
+	if follower, ok := fut.(Follower); ok {
+		follower.AnsweredIn(p)
 	}
 }
 
