@@ -21,6 +21,9 @@ var (
 	// ErrNoAliveConnection: no node that could take the request is connected. Not sent:
 	// a retry is safe.
 	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
+	// ErrSplit: some parts of what SendSplit has sent have run, and others, as the cause says,
+	// have not. Sent again, it runs twice for some keys.
+	ErrSplit = ErrCluster.NewType("split")
 	// ErrNoSentinel: no sentinel named a master. The error says what each has answered.
 	ErrNoSentinel = topology.ErrNoSentinel
 	// ErrNotSentinel: the server at the address is not a sentinel.

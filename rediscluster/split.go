@@ -1,7 +1,9 @@
 package rediscluster
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/joomcode/errorx"
@@ -12,19 +14,20 @@ import (
 
 // splitting says how a command is taken apart by the slots of its keys.
 type splitting struct {
-	step int // arguments for a key
+	step   int  // arguments for a key
+	writes bool // a part that has run can't be repeated without notice
 	// join makes one result of those of the parts. where says which keys each
 	// part had.
 	join func(keys int, results []any, where [][]int) any
 }
 
 var splittings = map[string]splitting{
-	"MGET":   {1, joinValues},
-	"MSET":   {2, joinOK},
-	"DEL":    {1, joinCounts},
-	"UNLINK": {1, joinCounts},
-	"EXISTS": {1, joinCounts},
-	"TOUCH":  {1, joinCounts},
+	"MGET":   {1, false, joinValues},
+	"MSET":   {2, true, joinOK},
+	"DEL":    {1, true, joinCounts},
+	"UNLINK": {1, true, joinCounts},
+	"EXISTS": {1, false, joinCounts},
+	"TOUCH":  {1, false, joinCounts},
 }
 
 // SendSplit sends MGET, MSET, DEL, UNLINK, EXISTS or TOUCH with keys of any slots: one
@@ -32,8 +35,10 @@ var splittings = map[string]splitting{
 // a whole. It works with any Sender. Other commands are refused with
 // [redis.ErrNoSlotKey].
 //
-// The parts are not atomic: others may see one without the rest. If a part fails, its
-// error is the result, and the other parts may have run.
+// The parts are not atomic: others may see one without the rest. If a part fails, its error is
+// the result, of unknown outcome if there is one. If parts of MSET, DEL or UNLINK have run and
+// others have not, the result is an [ErrSplit]. So [redis.OutcomeOf] and [redis.SafeToRetry]
+// are right about the command as a whole.
 func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 	how, ok := splittings[strings.ToUpper(req.Cmd)]
 	if !ok {
@@ -48,16 +53,34 @@ func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 		return err
 	}
 	results := redis.SyncCtx{S: s}.SendMany(ctx, parts)
-	for _, res := range results {
-		if err := redis.AsError(res); err != nil {
-			return err
+	if err := splitError(results, how.writes); err != nil {
+		if err.IsOfType(ErrSplit) {
+			err = err.WithProperty(redis.EKRequest, req)
 		}
+		return redis.AsError(err)
 	}
 	joined := how.join(len(req.Args)/how.step, results, where)
 	if err, failed := joined.(*errorx.Error); failed {
 		return err.WithProperty(redis.EKRequest, req)
 	}
 	return joined
+}
+
+// splitError returns the error of a command with parts that ended so, or nil.
+func splitError(results []any, writes bool) *errorx.Error {
+	var first [redis.OutcomeUnknown + 1]any // of each outcome
+	for _, res := range results {
+		if of := redis.OutcomeOf(res); first[of] == nil {
+			first[of] = res
+		}
+	}
+	failed := cmp.Or(redis.AsErrorx(first[redis.OutcomeUnknown]), redis.AsErrorx(first[redis.OutcomeRefused]),
+		redis.AsErrorx(first[redis.OutcomeNotSent]))
+	ran := slices.ContainsFunc(results, func(res any) bool { return redis.OutcomeOf(res) == redis.OutcomeValue })
+	if failed != nil && ran && writes && redis.OutcomeOf(failed) != redis.OutcomeUnknown {
+		return ErrSplit.Wrap(failed, "some of its keys were written, and others were not")
+	}
+	return failed
 }
 
 // split makes a request for each slot, in the order in which slots come, and

@@ -4,10 +4,12 @@ import (
 	"context"
 	"testing"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest"
 )
 
 func TestSplit(t *testing.T) {
@@ -35,4 +37,47 @@ func TestJoin(t *testing.T) {
 func TestSendSplitRefuses(t *testing.T) {
 	res := SendSplit(context.Background(), nil, redis.Req("SINTER", "a", "b"))
 	assert.True(t, redis.AsErrorx(res).IsOfType(redis.ErrNoSlotKey))
+}
+
+// Nothing that has run in part is called not sent or refused, if it writes.
+func TestSplitError(t *testing.T) {
+	ok, refused := any("OK"), any(redis.ErrClusterDown.New("CLUSTERDOWN"))
+	unsent, lost := any(ErrNoAliveConnection.New("down")), any(redis.ErrIO.New("lost"))
+	for _, c := range []struct {
+		results []any
+		writes  bool
+		want    any
+	}{
+		{[]any{ok, nil, int64(1)}, true, nil},
+		{[]any{unsent, refused}, true, refused},
+		{[]any{unsent, unsent}, true, unsent},
+		{[]any{unsent, refused, lost, ok}, true, lost},
+		{[]any{ok, unsent}, false, unsent},
+		{[]any{nil, refused}, false, refused},
+		{[]any{unsent, ok}, true, ErrSplit},
+		{[]any{int64(0), refused}, true, ErrSplit},
+	} {
+		got := splitError(c.results, c.writes)
+		switch want := c.want.(type) {
+		case nil:
+			assert.Nil(t, got)
+		case *errorx.Type:
+			isType(t, want, got)
+			assert.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(got))
+			assert.False(t, redis.SafeToRetry(got))
+		default:
+			assert.Same(t, want, got)
+		}
+	}
+}
+
+// A part that finds its master gone does not make the command of the others unsent.
+func TestSendSplitInPart(t *testing.T) {
+	s := redistest.NewMock(t)
+	s.Expect("MSET", "a", 1).Reply("OK")
+	s.Expect("MSET", "b", 2).NotSent()
+	res := SendSplit(t.Context(), s, redis.Req("MSET", "a", 1, "b", 2))
+	isType(t, ErrSplit, res)
+	req, _ := redis.AsErrorx(res).Property(redis.EKRequest)
+	assert.Equal(t, redis.Req("MSET", "a", 1, "b", 2), req)
 }
