@@ -56,6 +56,8 @@ func (odd) MarshalRedis() (any, error) { return []string{"canary"}, nil }
 
 // What can't be sent has its request refused, by every sender, and says why.
 func TestBadArgs(t *testing.T) {
+	var endless any
+	endless = &endless
 	for _, c := range []struct {
 		v     any
 		words []string
@@ -82,6 +84,8 @@ func TestBadArgs(t *testing.T) {
 		{struct{ F silent }{}, []string{"F of struct", "MarshalText of redis.silent"}},
 		{odd{}, []string{"MarshalRedis of redis.odd", "[]string"}},
 		{[]Scored[chan int]{{}}, []string{"element 0", "a member", "chan int"}},
+		{endless, []string{"interface {}", "too many pointers"}},
+		{[]any{endless}, []string{"element 0", "too many pointers"}},
 	} {
 		for name, s := range map[string]Sender{
 			"own":     &ownSender{encoded: func(*wire.Request, Future, uint64) { t.Error("sent") }},

@@ -60,15 +60,23 @@ func unlessNil(m marshaler) marshaler {
 	}
 }
 
+// marshalInterface follows interfaces and pointers, of which there are too many if one holds
+// itself.
 func marshalInterface(v reflect.Value) (any, bool, error) {
-	if v.IsNil() {
-		return nil, true, nil
+	for range pointersMost {
+		if k := v.Kind(); k != reflect.Interface && (k != reflect.Pointer || isMarshaler(v.Type())) {
+			m, err := marshalerOf(v.Type())
+			if err != nil {
+				return nil, false, err
+			}
+			return m(v)
+		}
+		if v.IsNil() {
+			return nil, true, nil
+		}
+		v = v.Elem()
 	}
-	m, err := marshalerOf(v.Elem().Type())
-	if err != nil {
-		return nil, false, err
-	}
-	return m(v.Elem())
+	return nil, false, errArgType("a %v with too many pointers can't be sent as an argument", v.Type())
 }
 
 // marshalCopy calls a method that takes a pointer.
