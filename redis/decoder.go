@@ -18,8 +18,8 @@ type Limits struct {
 	// Elements is the maximum number of elements of one array, set, push or map (keys
 	// plus values). Default 2^27.
 	Elements int
-	// Depth is how deep aggregates may be nested. Default 128. Deep replies come only
-	// from Lua scripts, which can't pass 200 C calls.
+	// Depth is how deep aggregates may be nested. Default 128, at most 10,000. Deep
+	// replies come only from Lua scripts, which can't pass 200 C calls.
 	Depth int
 }
 

@@ -18,5 +18,10 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Bulk, 512<<20)
 	set(&l.Elements, 1<<27)
 	set(&l.Depth, 128)
+	l.Depth = min(l.Depth, depthMost)
 	return l
 }
+
+// depthMost keeps decoding, which calls itself for what is nested, from overflowing the stack:
+// that ends the program.
+const depthMost = 10_000

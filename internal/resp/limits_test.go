@@ -2,6 +2,7 @@ package resp_test
 
 import (
 	"bufio"
+	"math"
 	"strings"
 	"testing"
 
@@ -36,4 +37,12 @@ func TestLimits(t *testing.T) {
 	res, n := decode(deep)
 	assert.NoError(t, redis.AsError(res))
 	assert.Equal(t, len(deep), n)
+}
+
+// No limit lets a server overflow the stack.
+func TestLimitsOfDepth(t *testing.T) {
+	const deep = 10 << 20
+	in := bufio.NewReader(strings.NewReader(strings.Repeat("*1\r\n", deep)))
+	_, err := resp.NewDecoder(in, resp.Limits{Depth: math.MaxInt}).Decode()
+	assertType(t, errs.ErrResponseTooLarge, err)
 }
