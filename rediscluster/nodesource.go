@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -170,7 +171,7 @@ func (s *nodeSource) askSeeds(ctx context.Context) (views []topology.View, failu
 			}
 		}()
 	}
-	gather(s.c.ctx, answers, len(s.seeds), 2*s.c.askTimeout(), nil) // ctx ends them before
+	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
 	return views, failure
 }
 

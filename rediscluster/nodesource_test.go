@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -40,6 +41,12 @@ func TestBadSeedsAreSkipped(t *testing.T) {
 		}
 		return reported == 2
 	})
+}
+
+func TestTheLongestIOTimeout(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{IOTimeout: math.MaxInt64}})
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
 }
 
 func TestWrongPassword(t *testing.T) {

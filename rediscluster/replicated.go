@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -169,7 +170,7 @@ func (s *serverList) ask(ctx context.Context) {
 			}
 		}()
 	}
-	gather(s.c.ctx, answers, len(names), 2*s.c.askTimeout(), nil) // ctx ends them before
+	gather(s.c.ctx, answers, len(names), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
 	s.last, s.names = last, names
 }
 
