@@ -9,7 +9,7 @@ type ChanFutured struct {
 // Send sends a request.
 func (s ChanFutured) Send(r Request) *ChanFuture {
 	f := newChanFuture()
-	s.S.Send(r, f, 0)
+	known(s.S).Send(r, f, 0)
 	return f
 }
 
@@ -19,14 +19,14 @@ func (s ChanFutured) SendMany(reqs []Request) ChanFutures {
 	for i := range futures {
 		futures[i] = newChanFuture()
 	}
-	s.S.SendMany(reqs, futures, 0)
+	known(s.S).SendMany(reqs, futures, 0)
 	return futures
 }
 
 // SendTransaction sends requests between MULTI and EXEC.
 func (s ChanFutured) SendTransaction(reqs []Request) *ChanTransaction {
 	f := &ChanTransaction{ChanFuture: *newChanFuture()}
-	s.S.SendTransaction(reqs, f, 0)
+	known(s.S).SendTransaction(reqs, f, 0)
 	return f
 }
 

@@ -23,7 +23,7 @@ import (
 //
 // A request that a cluster retries or redirects is one operation.
 func WithHook(s Sender, hook Hook) Sender {
-	return &hooked{s: s, observer: observer{Hook: hook}}
+	return &hooked{s: known(s), observer: observer{Hook: hook}}
 }
 
 // hooked is a Sender with a hook. The wrappers look for exactly this type, and then send

@@ -67,7 +67,7 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) [
 		o.end(results, place, seen)
 		return results
 	}
-	m := exchangeMany(ctx, s, reqs, seen)
+	m := exchangeMany(ctx, known(s), reqs, seen)
 	for i, res := range m {
 		if err, failed := res.(error); failed {
 			m[i] = traced(withRequest(err, reqs[i].Cmd, reqs[i].Args))
@@ -127,6 +127,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, errs.AsError(traced(withdrawn(ctx)))
 	}
+	s = known(s)
 	for {
 		w := newWaiter(s)
 		w.observed = seen != nil

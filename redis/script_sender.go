@@ -22,7 +22,7 @@ import (
 // but still in order among those that were answered with NOSCRIPT. If the order matters,
 // use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
-	return &scriptSender{s, scripts}
+	return &scriptSender{known(s), scripts}
 }
 
 // scriptSender is what WithScripts returns.

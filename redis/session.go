@@ -74,6 +74,9 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		lender = memory
 	}
 	if lender == nil {
+		if known(s) == Sender(nobody{}) {
+			return nil, errs.NoSender()
+		}
 		return nil, errs.ErrSession.New("a %T has no sessions, nor has any other type that wraps a sender, since its methods would be left out: "+
 			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}

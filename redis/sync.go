@@ -16,7 +16,7 @@ import (
 // then for its answer, or until the connection fails, at the latest after its IOTimeout.
 //
 // Of each error, [OutcomeOf] says what became of the request, and [SafeToRetry] whether it
-// can be sent again.
+// can be sent again. If S is nil, each call ends with an error of [ErrOpts], not sent.
 type Sync struct {
 	S Sender
 }
@@ -58,7 +58,7 @@ func (s Sync) Transact(reqs []Request) ([]any, error) {
 
 // Scanner returns an iterator over keys, or over the elements of a key.
 func (s Sync) Scanner(opts ScanOpts) SyncIterator {
-	return SyncIterator{s: s.S.Scanner(opts)}
+	return SyncIterator{s: known(s.S).Scanner(opts)}
 }
 
 // SyncIterator waits for the batches of a Scanner.
@@ -105,7 +105,8 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 // If the context ends first, the error is of type ErrRequestCancelled. With
 // ErrTraitNotSent the request was withdrawn before it was written; without, it may have
 // run. [SafeToRetry] tells them apart, and [DelayOf] says how the time was spent. With a
-// nil context the error is ErrContextIsNil, and nothing is sent.
+// nil context the error is ErrContextIsNil, and nothing is sent. If S is nil, it is one of
+// [ErrOpts].
 //
 // A call returns at once when its deadline passes. A cancellation is noticed within two
 // milliseconds, or under load within three times the time that requests take.
@@ -150,7 +151,7 @@ func (s SyncCtx) Transact(ctx context.Context, reqs []Request) ([]any, error) {
 
 // Scanner returns an iterator that ends with the context.
 func (s SyncCtx) Scanner(ctx context.Context, opts ScanOpts) SyncCtxIterator {
-	return SyncCtxIterator{ctx: ctx, s: s.S.Scanner(opts)}
+	return SyncCtxIterator{ctx: ctx, s: known(s.S).Scanner(opts)}
 }
 
 // SyncCtxIterator waits for the batches of a Scanner, or for the end of a context.

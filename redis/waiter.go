@@ -289,6 +289,7 @@ func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire
 			return errArgument(cmd, args, i)
 		}
 	}
+	s = known(s)
 	w := newWaiter(s)
 	w.observed = seen != nil
 	if call.Verdict(false) == command.WouldBlock {

@@ -16,6 +16,7 @@ var (
 	ErrContextIsNil      = ErrOpts.NewType("context_is_nil")
 	ErrNoAddressProvided = ErrOpts.NewType("no_address")
 	ErrURL               = ErrOpts.NewType("url")
+	ErrNoSender          = ErrOpts.NewType("no_sender")
 
 	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
 	ErrIO            = Errors.NewType("io", ErrTraitConnectivity)
@@ -66,6 +67,11 @@ var (
 
 // NilContext is the error of a function that got a nil context.
 func NilContext() *errorx.Error { return ErrContextIsNil.New("context is nil") }
+
+// NoSender is the error of what was to be sent by a nil redis.Sender.
+func NoSender() *errorx.Error {
+	return ErrNoSender.New("the sender is nil: redis.Sync, redis.SyncCtx and the like need a client, a connection or a cluster")
+}
 
 // Properties are those that errors of this library can have: all are made here, so that an
 // error which is made of another one leaves out none. It is only read after initialization.
