@@ -132,11 +132,15 @@ func (r Reading) Request() Request { return r.request }
 // If a command fails, or its result can't be read, Batch returns a *[BatchError], which has the
 // error of each command; the variables of the others are set. [SafeToRetry] of one of its
 // errors says whether that command can be sent again. If a variable has a type that no reply
-// can be read into, Batch returns an [ErrArgumentType], and nothing is sent.
+// can be read into, Batch returns an [ErrArgumentType], and for a nil command an
+// [ErrCommandFormat]: nothing is sent then.
 func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 	reqs, dsts := make([]Request, len(cmds)), make([]any, len(cmds))
 	for i, c := range cmds {
-		reqs[i] = c.Request()
+		var err error
+		if reqs[i], err = RequestOf(c); err != nil {
+			return errs.Err(errs.Within(err, "command %d", i))
+		}
 		if r, reads := c.(Reading); reads {
 			dsts[i] = r.dst
 		}
