@@ -24,13 +24,19 @@ func (w *written) add(o written) {
 
 func (w *written) nothing() bool { return !w.all && len(w.keys) == 0 }
 
-// harmless are commands without keys that change no key.
+// harmless are commands without keys that change no key, and no server's slots: the first word of
+// their names, or both.
 var harmless = func() map[string]bool {
 	table := map[string]bool{}
 	for _, name := range strings.Fields(`ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT COMMAND CONFIG
 		DISCARD ECHO EXEC HELLO INFO LASTSAVE LATENCY LOLWUT MEMORY MULTI PING PUBLISH PUBSUB
 		READONLY READWRITE ROLE SAVE SCRIPT SELECT SLOWLOG SPUBLISH TIME UNWATCH WAIT WAITAOF WATCH`) {
 		table[name] = true
+	}
+	for _, name := range strings.Fields(`COUNT-FAILURE-REPORTS COUNTKEYSINSLOT GETKEYSINSLOT
+		GETSLOTMIGRATIONS HELP INFO KEYSLOT LINKS MYID MYSHARDID NODES REPLICAS SAVECONFIG SHARDS
+		SLAVES SLOT-STATS SLOTS`) {
+		table["CLUSTER "+name] = true
 	}
 	return table
 }()
@@ -46,7 +52,7 @@ func writtenBy(r *wire.Request) (w written) {
 	if call.Info == nil {
 		return written{all: true}
 	}
-	if first, _, _ := strings.Cut(call.Name, " "); harmless[first] {
+	if first, _, _ := strings.Cut(call.Name, " "); harmless[first] || harmless[call.Name] {
 		return w
 	}
 	for i := range call.Keys {

@@ -209,6 +209,41 @@ func TestWriteOfAll(t *testing.T) {
 	}
 }
 
+// Questions about a cluster leave in memory what is there, and what changes its slots does not.
+func TestCommandsOfClusters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	for _, c := range []struct {
+		sent  string
+		leave bool
+	}{
+		{"CLUSTER SLOTS", true},
+		{"cluster nodes", true},
+		{"CLUSTER SLOT-STATS ORDERBY key-count", true},
+		{"CLUSTER COUNTKEYSINSLOT 1", true},
+		{"CLUSTER SETSLOT 1 STABLE", false},
+		{"CLUSTER DELSLOTS 1", false},
+		{"CLUSTER REPLICATE id", false},
+		{"CLUSTER RESET", false},
+		{"CLUSTER NEW", false},
+		{"CLUSTER", false},
+	} {
+		require.Eventually(t, func() bool {
+			get(t, r.cache, "key")
+			return kept(t, r.cache, "GET", "key")
+		}, patient, time.Millisecond, "%s follows", c.sent)
+		words := strings.Fields(c.sent)
+		args := make([]any, 0, len(words))
+		for _, word := range words[1:] {
+			args = append(args, word)
+		}
+		if err := redis.Err(r.cache.Do(t.Context(), words[0], args...)); err != nil {
+			require.ErrorIs(t, err, redis.ErrRefused, c.sent)
+		}
+		assert.Equal(t, c.leave, kept(t, r.cache, "GET", "key"), c.sent)
+	}
+}
+
 // A pop that blocks drops the list when it has popped.
 func TestBlockingPop(t *testing.T) {
 	t.Parallel()
