@@ -162,6 +162,9 @@ func (u *URL) setPlace(authority, path string) *errorx.Error {
 		return nil
 	}
 	for hostPort := range strings.SplitSeq(authority, ",") {
+		if hostPort == "" && authority != "" {
+			return errs.ErrURL.New("one of its addresses is empty")
+		}
 		if err := u.addAddr(hostPort); err != nil {
 			return err
 		}
