@@ -59,6 +59,8 @@ func insteadOfArg(cmd string, args []any, pos int) string {
 	switch {
 	case t == nil:
 		return ""
+	case t == reflect.TypeFor[Stream]():
+		return ": only DoStream sends a redis.Stream, which needs a reader and a size from 0 on"
 	case t == reflect.TypeFor[time.Time]():
 		return ": it is a time.Time, which redis.Args sends as text; Unix and UnixMilli are numbers"
 	}
@@ -67,6 +69,8 @@ func insteadOfArg(cmd string, args []any, pos int) string {
 		return ": it is a pointer, which redis.Args turns into arguments"
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
 		return ": it is a " + t.Kind().String() + ", which redis.Args turns into arguments"
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		return ": it is a " + t.Kind().String()
 	}
 	return ": it is of a type of its own, which redis.Args turns into an argument"
 }

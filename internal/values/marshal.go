@@ -76,7 +76,7 @@ func marshalInterface(v reflect.Value) (any, bool, error) {
 		}
 		v = v.Elem()
 	}
-	return nil, false, errArgType("a %v with too many pointers can't be sent as an argument", v.Type())
+	return nil, false, errArgType("there are too many pointers on the way to the value")
 }
 
 // marshalCopy calls a method that takes a pointer.
