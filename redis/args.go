@@ -16,7 +16,8 @@ import (
 //     ("1m30s"): see [Seconds] for a number;
 //   - a pointer or an interface becomes what it holds;
 //   - a slice becomes its elements, a map its keys and values, sorted by key;
-//   - a struct becomes the names and values of its fields, in their order;
+//   - a struct becomes the names and values of its fields, in their order: one whose fields are
+//     all hidden, as an error's, can't be sent;
 //   - a [Scored], or a slice of them, becomes score and member, as ZADD takes them.
 //
 // A struct's fields are its exported fields and those of embedded structs. The tag

@@ -84,6 +84,8 @@ func TestBadArgs(t *testing.T) {
 		{struct{ F silent }{}, []string{"F of struct", "MarshalText of redis.silent"}},
 		{odd{}, []string{"MarshalRedis of redis.odd", "[]string"}},
 		{[]Scored[chan int]{{}}, []string{"element 0", "a member", "chan int"}},
+		{struct{ f string }{"canary"}, []string{"struct", "no fields"}},
+		{errors.New("canary"), []string{"errors.errorString", "no fields"}},
 		{endless, []string{"too many pointers"}},
 		{[]any{endless}, []string{"element 0", "too many pointers"}},
 	} {

@@ -152,6 +152,9 @@ func newStructArgs(t reflect.Type) (structArgs, error) {
 	if err != nil {
 		return nil, errArgType("%v", err)
 	}
+	if len(fields) == 0 && t.NumField() > 0 {
+		return nil, errArgType("a %v has no fields that can be sent", t)
+	}
 	s := make(structArgs, len(fields))
 	for i, f := range fields {
 		s[i] = fieldArg{field: f, name: f.name, marshal: f.unit.marshaler()}
