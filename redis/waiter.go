@@ -182,6 +182,9 @@ func abandoned(ctx context.Context, t wire.Ticket) error {
 // instead of the result. If seen is not nil, it is set to the place that the answer came
 // from. do keeps no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
+	if ctx == nil {
+		return errs.NilContext()
+	}
 	if h, ok := s.(*hooked); ok {
 		return h.do(ctx, cmd, args, t, seen)
 	}
