@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,15 +26,30 @@ const (
 
 // measureOpen releases requests at a fixed rate whatever happens to those
 // before. The latency counts from the moment at which a request was due, so a
-// client that stalls pays for all that should have been sent meanwhile.
+// client that stalls pays for all that should have been sent meanwhile. The
+// workers are there before, so that requests don't pay for them.
 func (b *bed) measureOpen(c peer.Client) (values, error) {
 	warm := b.loop(c, 64)
 	warm.run(b.Duration / warmUp)
+	perRequest := float64(time.Second) / float64(b.Case.Rate)
+	queue := make(chan time.Time, int(float64(b.Duration)/perRequest))
+	l := b.loop(c, openWorkers)
+	var wg sync.WaitGroup
+	var late atomic.Bool
+	for _, w := range l.callers {
+		wg.Go(func() { l.serve(w, queue, &late) })
+	}
 	m := b.meter()
 	if err := m.start(); err != nil {
 		return nil, err
 	}
-	done := b.offer(c)
+	begin := time.Now()
+	release(queue, begin, perRequest)
+	grace := time.AfterFunc(b.Duration/openGrace, func() { late.Store(true) })
+	defer grace.Stop()
+	wg.Wait()
+	done := l.sum()
+	done.elapsed = time.Since(begin)
 	if err := done.failed(); err != nil {
 		return nil, err
 	}
@@ -51,36 +64,18 @@ func (b *bed) measureOpen(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// offer starts the workers, that end with the queue, and releases requests for
-// the job's duration.
-func (b *bed) offer(c peer.Client) outcome {
-	perRequest := float64(time.Second) / float64(b.Case.Rate)
-	total := int(float64(b.Duration) / perRequest)
-	queue := make(chan time.Time, total)
-	l := &loop{client: c, value: bytes.Repeat([]byte{'v'}, b.Case.Size)}
-	var wg sync.WaitGroup
-	var late atomic.Bool
-	for i := range openWorkers {
-		w := &caller{keys: []string{fmt.Sprintf("bench:%d:0", i)}}
-		l.callers = append(l.callers, w)
-		wg.Go(func() { l.serve(w, queue, &late) })
-	}
+// release fills the queue with requests, each when it is due, and closes it.
+// perRequest is in nanoseconds.
+func release(queue chan<- time.Time, begin time.Time, perRequest float64) {
 	wait := lab.PreciseSleeper()
-	begin := time.Now()
 	due := func(i int) time.Time { return begin.Add(time.Duration(float64(i) * perRequest)) }
-	for sent := 0; sent < total; {
+	for sent, total := 0, cap(queue); sent < total; {
 		for now := time.Now(); sent < total && !due(sent).After(now); sent++ {
 			queue <- due(sent)
 		}
 		wait(max(time.Until(due(sent)), openTick))
 	}
 	close(queue)
-	grace := time.AfterFunc(b.Duration/openGrace, func() { late.Store(true) })
-	defer grace.Stop()
-	wg.Wait()
-	done := l.sum()
-	done.elapsed = time.Since(begin)
-	return done
 }
 
 // serve takes requests from the queue until it is closed and empty, or too
