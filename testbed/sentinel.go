@@ -176,7 +176,8 @@ func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 		redis.Req("REPLICAOF", host, port),
 		redis.Req("CLIENT UNPAUSE"),
 	} {
-		if err := old.call(step.Cmd, step.Args...); err != nil {
+		// The sentinels make it a replica, too, and disconnect all of its clients.
+		if err := g.wait(step.Cmd, func() error { return old.call(step.Cmd, step.Args...) }); err != nil {
 			return nil, err
 		}
 	}
