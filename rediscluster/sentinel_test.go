@@ -172,7 +172,10 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 		}
 		made.Store(redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1)) == nil)
 	}()
-	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs(), "late", rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs(), "late", rediscluster.Opts{
+		Logger:   rediscluster.NoopLogger{},
+		HostOpts: redisconn.Opts{IOTimeout: time.Minute, DialTimeout: time.Minute},
+	})
 	require.NoError(t, err)
 	defer c.Close()
 	require.True(t, made.Load())
@@ -241,8 +244,10 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 // The same sentinels may watch several masters. These have hostnames.
 func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
 	t.Parallel()
-	g := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
-	other := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", MasterName: "other", Replicas: 1, WatchedBy: g})
+	opts := testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3, DownAfter: 4 * time.Second}
+	g := testbed.NewGroup(t, opts)
+	opts.MasterName, opts.WatchedBy = "other", g
+	other := testbed.NewGroup(t, opts)
 	moves := make(moveLog, 100)
 	first, second := newSentinel(t, g, rediscluster.Opts{Logger: moves}), newSentinel(t, other, rediscluster.Opts{})
 	require.Equal(t, []string{g.Addrs()[0]}, <-moves)

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -72,7 +73,7 @@ func (m *Migration) From() *Node { return m.from }
 func (m *Migration) To() *Node { return m.to }
 
 // MoveKeys moves these keys of the slot. Those that do not exist are skipped.
-func (m *Migration) MoveKeys(keys ...string) error { return migrate(m.from, m.to, keys) }
+func (m *Migration) MoveKeys(keys ...string) error { return m.c.migrate(m.from, m.to, keys) }
 
 // MoveSome moves up to n keys of the slot, whichever, and returns how many.
 func (m *Migration) MoveSome(n int) (int, error) {
@@ -80,11 +81,11 @@ func (m *Migration) MoveSome(n int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(keys), migrate(m.from, m.to, keys)
+	return len(keys), m.c.migrate(m.from, m.to, keys)
 }
 
 // MoveAll moves the keys that are left in the slot.
-func (m *Migration) MoveAll() error { return drain(m.slot, m.from, m.to) }
+func (m *Migration) MoveAll() error { return m.c.drain(m.slot, m.from, m.to) }
 
 // Finish waits until all agree, gives the slot to its new owner and tells all
 // live masters. All keys have to be moved: the source would lose those that are
@@ -129,7 +130,7 @@ func (m *Migration) Abort() error {
 	if err := m.from.setSlot(m.slot, "STABLE"); err != nil {
 		return err
 	}
-	if err := drain(m.slot, m.to, m.from); err != nil {
+	if err := m.c.drain(m.slot, m.to, m.from); err != nil {
 		return err
 	}
 	return m.to.setSlot(m.slot, "STABLE")
@@ -141,13 +142,13 @@ func (n *Node) setSlot(slot int, args ...any) error {
 }
 
 // drain moves all keys of a slot.
-func drain(slot int, from, to *Node) error {
+func (c *Cluster) drain(slot int, from, to *Node) error {
 	for {
 		keys, err := from.keysInSlot(slot, migrateKeys)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		if err := migrate(from, to, keys); err != nil {
+		if err := c.migrate(from, to, keys); err != nil {
 			return err
 		}
 	}
@@ -169,8 +170,9 @@ func (n *Node) keysInSlot(slot, limit int) ([]string, error) {
 	return keys, nil
 }
 
-// migrate moves keys from node to node.
-func migrate(from, to *Node, keys []string) error {
+// migrate moves keys from node to node. A node that takes the cluster for down refuses keys until
+// it is up again.
+func (c *Cluster) migrate(from, to *Node, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -188,7 +190,14 @@ func migrate(from, to *Node, keys []string) error {
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	return from.call("MIGRATE", args...)
+	var err error
+	waited := waitUntil(c.opts.AgreeTimeout, "node that takes keys", func() error {
+		if err = from.call("MIGRATE", args...); err != nil && strings.Contains(err.Error(), "Target instance replied") {
+			return err
+		}
+		return nil
+	})
+	return cmp.Or(waited, err)
 }
 
 // MoveSlotWhole moves a slot with its keys, of all databases, as servers with
