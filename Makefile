@@ -8,9 +8,10 @@ PKG ?= ./...
 MODULES = ./internal/bench/... ./internal/virtualpeers/... ./contrib/...
 # How many packages are tested at once, and how many tests of each that can: most of them wait
 # for most of the time.
-PARALLEL = -p 3 -parallel 8
+PARALLEL = -p 4 -parallel 8
 # What takes longest begins first, if everything is tested.
-FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./rediscache ./redisconn ./testbed)
+FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
+	./redis ./testbed ./internal/queue ./redisvirtual .)
 # Nobody debugs these binaries, and make lint vets: both take processor time of each package.
 LINK = -vet=off -ldflags='-s -w'
 # Nor does anybody need what debuggers read: it takes a third of the time to compile. All targets
