@@ -1,0 +1,75 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T36: the guests of T35 while masters are killed, or stopped until they are replaced. What a
+// transaction or a script has done is there once, and not at all if it was called not sent;
+// a scan or a walk that ends without an error has found all; and the group delivers each entry
+// that the servers have kept.
+func TestT36GuestsOfKilledMasters(t *testing.T) {
+	beside(t)
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
+	r := newClusterRig(t, nodes, nodeLost)
+	r.AllowLoss()
+	g := newGuests(t, r)
+	g.lossy = true
+	slots := newSlotMover(r)
+	ctx, stop := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	g.begin(ctx, &all, slots)
+	tags := append(slots.seldom, slots.often...)
+	for _, tag := range tags { // what guests find is on the replicas, too
+		require.NoError(t, redis.WithSession(ctx, r.Client, tag, func(s *redis.Session) error {
+			return redis.FirstError([]any{s.Do("SET", "probe"+tag, 1), s.Do("WAIT", 1, 0)})
+		}))
+	}
+	for i := range long(20, 1) {
+		tag := tags[(int(seed%100)+7*i)%len(tags)]
+		require.NoError(t, replace(r, tag, func(master, _ *testbed.Node) error {
+			lost, back := master.Kill, master.Restart
+			if i%2 == 1 {
+				lost, back = master.Pause, master.Resume
+			}
+			if err := lost(); err != nil {
+				return err
+			}
+			slot, err := nodes.Slot(tag)
+			if err != nil {
+				return err
+			}
+			for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+				if owner, err := nodes.Owner(slot); err == nil && owner != master {
+					return back()
+				}
+				if time.Now().After(end) {
+					return errors.Join(fmt.Errorf("nobody has replaced %v", master), back())
+				}
+			}
+		}))
+	}
+	require.Eventually(t, g.enough, patience, time.Millisecond)
+	stop()
+	all.Wait()
+	answers(t, r, patience)
+	judgeCluster(t, r)
+	for _, c := range g.chains {
+		c.verify()
+	}
+	g.stream.verify()
+	t.Logf("%d scans, %d walks of hashes, %d links, %d entries of a stream",
+		g.scans.Load(), g.walks.Load(), g.links.Load(), g.stream.entries.Load())
+}
