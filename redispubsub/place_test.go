@@ -170,6 +170,25 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	})
 }
 
+// A cluster closes the connections of what is no master any more. The gap has the reason of that,
+// though the socket's end may be seen before the change.
+func TestAFailoverIsNoLostConnection(t *testing.T) {
+	t.Parallel()
+	next := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	master := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	nodes := newFakeNodes(next, master)
+	nodes.at = master
+	sub := newFakeSubscriber(t, nodes).NewSubscription(redispubsub.SubscriptionOpts{Status: true})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	untilSubscribed(t, sub)
+
+	nodes.mu.Lock() // as change does, of which nobody is told
+	nodes.at, nodes.masters = next, []*redisconn.Connection{next}
+	nodes.mu.Unlock()
+	master.Close()
+	lastGap(t, untilSubscribed(t, sub), redispubsub.Failover)
+}
+
 // The node that a channel goes to may have been stopped: what it reads from the bus after
 // that may have come by the node before.
 func TestANewNodeBringsNothingOld(t *testing.T) {

@@ -71,8 +71,10 @@ func (f *Feed) Failed(err error, stays bool) {
 	}
 }
 
-// Lost opens the gaps of a socket that has ended.
+// Lost opens the gaps of a socket that has ended, once topics that another node has by now are
+// there: what a cluster does not need any more it closes.
 func (f *Feed) Lost(err error) {
+	f.t.Place(true)
 	f.become(Connecting, err)
 	for _, t := range f.topics {
 		t.openGaps(inbox.ConnectionLost, err)
