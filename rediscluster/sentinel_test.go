@@ -3,7 +3,6 @@ package rediscluster_test
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,14 +162,14 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
 	sentinel, master := g.Sentinels()[0], g.Servers()[0]
-	var made atomic.Bool
+	made := make(chan error, 1)
 	go func() {
 		host, port := splitAddr(master.Addr())
 		for asked := false; !asked; { // the client has asked for it, and got nothing
 			info, _ := sentinel.Do("INFO", "clients").([]byte)
 			asked = infoLine(string(info), "connected_clients") > "1"
 		}
-		made.Store(redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1)) == nil)
+		made <- redis.AsError(sentinel.Do("SENTINEL MONITOR", "late", host, port, 1))
 	}()
 	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs(), "late", rediscluster.Opts{
 		Logger:   rediscluster.NoopLogger{},
@@ -178,7 +177,7 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer c.Close()
-	require.True(t, made.Load())
+	require.NoError(t, <-made)
 	require.Equal(t, "PONG", redis.Sync{S: c}.Do("PING"))
 }
 
