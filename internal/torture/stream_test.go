@@ -126,6 +126,9 @@ func (s *stream) verify() {
 		return
 	}
 	for msg, err := range rest.Messages(ctx) {
+		if redis.AsErrorx(err).IsOfType(redis.ErrIO) && ctx.Err() == nil {
+			continue // no node answers a starved client in time: it reads again
+		}
 		require.NoError(s.t, err)
 		require.True(s.t, s.lossy || !s.acked[msg.ID], msg.ID)
 		s.delivered[msg.ID]++
