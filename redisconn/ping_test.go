@@ -157,7 +157,7 @@ func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
 		return err
 	}})
 	log := &recorder{}
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, NoClientInfo: true, IOTimeout: 3 * time.Second})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, NoClientInfo: true, IOTimeout: 8 * time.Second})
 	requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
 	eventually(t, "disconnected", func() bool { return log.count("Disconnected") == 1 })
 	requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrPing)

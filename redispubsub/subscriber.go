@@ -74,7 +74,7 @@ func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Op
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.table = wanted.New(s.ctx, nodes, several, s.toPlace, func(f *wanted.Feed) { go s.attend(f) })
-	go s.run()
+	go s.run(nodes.Changed()) // asked before a topic is placed: run may begin later
 	return s
 }
 
@@ -82,10 +82,9 @@ func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Op
 // wait.
 func (s *Subscriber) Close() { s.cancel(life.ErrClosed) }
 
-// run is the subscriber's goroutine: it places topics anew when the nodes change. New
-// starts it; it ends with the context.
-func (s *Subscriber) run() {
-	changed := s.nodes.Changed()
+// run is the subscriber's goroutine: it places topics anew when the nodes change, which closes
+// changed. New starts it; it ends with the context.
+func (s *Subscriber) run(changed <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
