@@ -88,8 +88,12 @@ package redispubsub
 //   what was still on the bus. If another node has the topic, the gap begins at least 2 seconds
 //   before that was known here, since the first node may have heard of it late.
 // - A gap ends with the confirmation.
-// - The place of a gap among the messages is exact. Gaps without a message between them are
-//   merged (run, in internal/inbox), which bounds the memory of a consumer that has stopped.
+// - The place of a gap among the messages is exact for what is lost between a server and the
+//   client. What servers lose on the way to each other may lie before messages that came before
+//   the gap: a master that was stopped and replaced passes on what it gets by a link of the bus
+//   that has just been made anew, until the client knows the new master.
+// - Gaps without a message between them are merged (run, in internal/inbox), which bounds the
+//   memory of a consumer that has stopped.
 // - The reason of a gap follows from the next node. It is Failover if that one was a replica, or
 //   if the node before is no master any more. When a server unsubscribes a topic by itself, the
 //   reason is known one round trip later, and the consumer is told of the gap then.

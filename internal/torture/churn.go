@@ -17,9 +17,9 @@ const (
 	// the most.
 	churnMean = time.Second
 	churnMost = 5 * time.Second
-	// tellWithin is how late a subscriber may be told of a loss: by a node that does not
-	// know yet that it is no master any more. What was lost so short before Unsubscribe is
-	// told of to nobody.
+	// tellWithin is how late a subscriber that runs may be told of a loss: by a node that
+	// does not know yet that it is no master any more. What was lost so short before
+	// Unsubscribe is told of to nobody.
 	tellWithin = nodeTimeout + busLag
 )
 
@@ -27,6 +27,7 @@ const (
 type churn struct {
 	sub *redispubsub.Subscription
 	consumer
+	pulse    *pulse
 	rnd      *rand.Rand
 	episodes []episode
 }
@@ -42,9 +43,12 @@ type episode struct {
 // that is over.
 func startChurn(ctx context.Context, s *redispubsub.Subscriber, pubs []*publisher, rnd *rand.Rand, consuming *sync.WaitGroup) (all []*churn, wait func() error) {
 	var churning sync.WaitGroup
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	running := &pulse{}
+	consuming.Go(func() { running.run(beating) })
 	errs := make(chan error, churners)
 	for range churners {
-		c := &churn{sub: s.NewSubscription(redispubsub.SubscriptionOpts{}), rnd: rand.New(rand.NewSource(rnd.Int63()))}
+		c := &churn{sub: s.NewSubscription(redispubsub.SubscriptionOpts{}), pulse: running, rnd: rand.New(rand.NewSource(rnd.Int63()))}
 		c.last = map[string]string{}
 		consuming.Go(func() { c.consumer.run(c.sub, nil) })
 		churning.Go(func() { errs <- c.run(ctx, pubs) })
@@ -52,6 +56,7 @@ func startChurn(ctx context.Context, s *redispubsub.Subscriber, pubs []*publishe
 	}
 	return all, func() error {
 		churning.Wait()
+		stop()
 		close(errs)
 		for err := range errs {
 			if err != nil {
@@ -96,11 +101,12 @@ func (c *churn) judge(excuses []interval) (missed Missed, err error) {
 			}
 			of[e.p] = h
 		}
-		e.to = e.to.Add(-tellWithin)
+		lasted := e.to.Sub(e.from)
+		e.to = c.pulse.before(e.to, tellWithin)
 		m, err := e.p.missing(h, e, excuses)
 		missed.add(m)
 		if err != nil {
-			return missed, fmt.Errorf("subscribed for %v: %w", e.to.Add(tellWithin).Sub(e.from), err)
+			return missed, fmt.Errorf("subscribed for %v: %w", lasted, err)
 		}
 	}
 	missed.Episodes = len(c.episodes)

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,8 +68,9 @@ type interval struct{ from, to time.Time }
 type Missed struct {
 	// Numbers were published, InGaps of them did not come and lie in a gap. Excused
 	// neither came nor lie in one: a server that was killed, or stopped, had confirmed
-	// them and not passed them on to the node of the subscription.
-	Numbers, InGaps, Excused int
+	// them and not passed them on to the node of the subscription. Late lie in a gap that
+	// came behind later numbers: the same, but the subscription was moved after.
+	Numbers, InGaps, Excused, Late int
 	// Episodes counts the times that a topic of a churn was subscribed.
 	Episodes int
 	// Gaps counts those that were told of a channel, by reason.
@@ -79,6 +81,7 @@ func (m *Missed) add(o Missed) {
 	m.Numbers += o.Numbers
 	m.InGaps += o.InGaps
 	m.Excused += o.Excused
+	m.Late += o.Late
 	m.Episodes += o.Episodes
 	if m.Gaps == nil {
 		m.Gaps = map[redispubsub.Reason]int{}
@@ -88,87 +91,6 @@ func (m *Missed) add(o Missed) {
 	}
 }
 
-// heard is what a subscription was told of a channel.
-type heard struct {
-	numbers []int // that came, in order, without doubtful ones
-	places  []int // of numbers, among all events
-	gaps    []placedGap
-	told    map[redispubsub.Reason]int // gaps, by reason
-}
-
-// placedGap is a gap with an end. Until when messages are missing an open one does not say.
-type placedGap struct {
-	redispubsub.Gap
-	place int // among all events
-}
-
-// hear collects what events say of the channel: no number comes twice or out of order, and
-// no gap stays open.
-func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
-	h := &heard{told: map[redispubsub.Reason]int{}}
-	open, seen := map[redispubsub.Reason]bool{}, map[int]bool{}
-	for place, ev := range events {
-		switch ev := ev.(type) {
-		case redispubsub.Gap:
-			if !p.in(ev) {
-				continue
-			}
-			h.told[ev.Reason]++
-			if open[ev.Reason] = ev.Open(); !ev.Open() {
-				h.gaps = append(h.gaps, placedGap{ev, place})
-			}
-		case redispubsub.Message:
-			if ev.Channel != p.channel {
-				continue
-			}
-			n, err := strconv.Atoi(string(ev.Payload))
-			switch {
-			case err != nil || n >= len(p.numbers):
-				return h, p.violated("%q was never published", ev.Payload)
-			case seen[n]:
-				return h, p.violated("%d came twice, published at %v", n, p.numbers[n].began)
-			}
-			seen[n] = true
-			if p.numbers[n].doubtful {
-				continue
-			}
-			if last := h.last(); n < last {
-				return h, p.violated("%d came after %d, published at %v and %v", n, last, p.numbers[n].began, p.numbers[last].began)
-			}
-			h.numbers, h.places = append(h.numbers, n), append(h.places, place)
-		}
-	}
-	for reason, isOpen := range open {
-		if isOpen {
-			return h, p.violated("the gap for %v stays open", reason)
-		}
-	}
-	return h, nil
-}
-
-// last returns the last number that came, -1 if none did.
-func (h *heard) last() int {
-	if len(h.numbers) == 0 {
-		return -1
-	}
-	return h.numbers[len(h.numbers)-1]
-}
-
-// around returns whether a number came, and if not the gaps in its place: those between the
-// numbers before and after it.
-func (h *heard) around(n int) (came bool, gaps []redispubsub.Gap) {
-	next, came := slices.BinarySearch(h.numbers, n)
-	if came {
-		return true, nil
-	}
-	for _, g := range h.gaps {
-		if (next == 0 || g.place > h.places[next-1]) && (next == len(h.places) || g.place < h.places[next]) {
-			gaps = append(gaps, g.Gap)
-		}
-	}
-	return false, gaps
-}
-
 // missing finds what was published in an episode, and has not come: every number lies in a
 // gap, in its place.
 func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Missed, err error) {
@@ -176,15 +98,17 @@ func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Mis
 	for n := first; n < len(p.numbers) && !p.numbers[n].ended.After(e.to); n++ {
 		num := p.numbers[n]
 		missed.Numbers++
-		came, gaps := h.around(n)
+		came, gaps, late := h.around(n)
 		switch {
 		case came || num.doubtful:
 		case num.inOneOf(gaps):
 			missed.InGaps++
+		case num.excused(excuses) && num.inOneOf(late):
+			missed.Late++
 		case p.topic.Kind != redispubsub.KindSharded && num.excused(excuses):
 			missed.Excused++
 		default:
-			return missed, p.violated("%d is missing, published on %s from %v to %v, and in no gap of %v", n, num.node, num.began, num.ended, gaps)
+			return missed, p.violated("%d is missing, in no gap of %v, later %v%s", n, gaps, late, p.neighbours(h, n))
 		}
 	}
 	return missed, nil
@@ -204,6 +128,17 @@ func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (misse
 	missed, err = p.missing(h, episode{to: p.numbers[last].ended}, excuses)
 	missed.Gaps = h.told
 	return missed, err
+}
+
+// neighbours tells of the numbers around one when they were published, where, and what came.
+func (p *publisher) neighbours(h *heard, n int) string {
+	var b strings.Builder
+	for i := max(0, n-3); i < min(len(p.numbers), n+8); i++ {
+		num := p.numbers[i]
+		_, came := slices.BinarySearch(h.numbers, i)
+		fmt.Fprintf(&b, "\n%d: published on %s, %v to %v, doubtful %t, came %t", i, num.node, num.began, num.ended, num.doubtful, came)
+	}
+	return b.String()
 }
 
 // in reports whether a gap is one of the publisher's channel.

@@ -63,6 +63,25 @@ func TestJudgeOfNumbers(t *testing.T) {
 	}
 }
 
+// A gap may come late if it tells of what servers have lost on the way to each other.
+func TestJudgeOfLateGaps(t *testing.T) {
+	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
+	p := &publisher{topic: redispubsub.Sharded("c"), channel: "c"}
+	for n := range 4 {
+		p.numbers = append(p.numbers, number{began: at(n), ended: at(n)})
+	}
+	var events []redispubsub.Event
+	for _, n := range []string{"0", "2", "3"} {
+		events = append(events, redispubsub.Message{Channel: "c", Payload: []byte(n), Sharded: true})
+	}
+	events = append(events, redispubsub.Gap{Topics: []redispubsub.Topic{p.topic}, From: at(1), To: at(2), Reason: redispubsub.Failover})
+	missed, err := p.judge(events, []interval{{at(1), at(1)}})
+	require.NoError(t, err)
+	assert.Equal(t, 1, missed.Late)
+	_, err = p.judge(events, []interval{{at(2), at(3)}})
+	require.ErrorContains(t, err, "1 is missing", "no server was stopped then")
+}
+
 // What is published while a channel is subscribed counts, and nothing before or after.
 func TestJudgeOfEpisodes(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
@@ -72,7 +91,11 @@ func TestJudgeOfEpisodes(t *testing.T) {
 	}
 	gap := redispubsub.Gap{Topics: []redispubsub.Topic{p.topic}, From: at(3), To: at(4), Reason: redispubsub.SlotMoved}
 	message := redispubsub.Message{Channel: "c", Payload: []byte("2"), Sharded: true}
-	c := &churn{episodes: []episode{{p, at(2), at(4).Add(tellWithin)}}}
+	running, end := &pulse{}, at(4).Add(tellWithin+2*beat)
+	for t := at(2); t.Before(end); t = t.Add(beat) {
+		running.beats = append(running.beats, t)
+	}
+	c := &churn{pulse: running, episodes: []episode{{p, at(2), end}}}
 	for want, events := range map[string][]redispubsub.Event{
 		"":             {message, gap},
 		"3 is missing": {message},

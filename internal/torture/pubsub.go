@@ -35,6 +35,9 @@ func (t *PubSubTotals) String() string {
 	if t.Excused > 0 {
 		fmt.Fprintf(&b, "servers lost  %d on the way to each other, in which no client has a part\n", t.Excused)
 	}
+	if t.Late > 0 {
+		fmt.Fprintf(&b, "late          %d were missed in a gap that came behind what servers had passed on\n", t.Late)
+	}
 	fmt.Fprintf(&b, "gaps          %v, none left open\n", t.Gaps)
 	fmt.Fprintf(&b, "faults        %v", t.Faults)
 	return b.String()
@@ -85,8 +88,8 @@ func PubSub(ctx context.Context, o SoakOpts) (*PubSubTotals, error) {
 		if err != nil {
 			return totals, fmt.Errorf("round %d, RESP%d, after %v: %w", totals.Rounds, r.protocol, since(before, totals.Faults), err)
 		}
-		o.Logf("round %d: RESP%d, faults %v: %d messages, %d in gaps, %d lost by servers; gaps %v", totals.Rounds,
-			r.protocol, since(before, totals.Faults), missed.Numbers, missed.InGaps, missed.Excused, missed.Gaps)
+		o.Logf("round %d: RESP%d, faults %v: %d messages, %d in gaps, %d in late ones, %d lost by servers; gaps %v", totals.Rounds,
+			r.protocol, since(before, totals.Faults), missed.Numbers, missed.InGaps, missed.Late, missed.Excused, missed.Gaps)
 		totals.Rounds++
 		totals.Samples = append(totals.Samples, oracle.TakeSample(true))
 	}

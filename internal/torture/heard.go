@@ -1,0 +1,93 @@
+package torture
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// heard is what a subscription was told of a channel.
+type heard struct {
+	numbers []int // that came, in order, without doubtful ones
+	places  []int // of numbers, among all events
+	gaps    []placedGap
+	told    map[redispubsub.Reason]int // gaps, by reason
+}
+
+// placedGap is a gap with an end. Until when messages are missing an open one does not say.
+type placedGap struct {
+	redispubsub.Gap
+	place int // among all events
+}
+
+// hear collects what events say of the channel: no number comes twice or out of order, and
+// no gap stays open.
+func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
+	h := &heard{told: map[redispubsub.Reason]int{}}
+	open, seen := map[redispubsub.Reason]bool{}, map[int]bool{}
+	for place, ev := range events {
+		switch ev := ev.(type) {
+		case redispubsub.Gap:
+			if !p.in(ev) {
+				continue
+			}
+			h.told[ev.Reason]++
+			if open[ev.Reason] = ev.Open(); !ev.Open() {
+				h.gaps = append(h.gaps, placedGap{ev, place})
+			}
+		case redispubsub.Message:
+			if ev.Channel != p.channel {
+				continue
+			}
+			n, err := strconv.Atoi(string(ev.Payload))
+			switch {
+			case err != nil || n >= len(p.numbers):
+				return h, p.violated("%q was never published", ev.Payload)
+			case seen[n]:
+				return h, p.violated("%d came twice, published at %v", n, p.numbers[n].began)
+			}
+			seen[n] = true
+			if p.numbers[n].doubtful {
+				continue
+			}
+			if last := h.last(); n < last {
+				return h, p.violated("%d came after %d, published at %v and %v", n, last, p.numbers[n].began, p.numbers[last].began)
+			}
+			h.numbers, h.places = append(h.numbers, n), append(h.places, place)
+		}
+	}
+	for reason, isOpen := range open {
+		if isOpen {
+			return h, p.violated("the gap for %v stays open", reason)
+		}
+	}
+	return h, nil
+}
+
+// last returns the last number that came, -1 if none did.
+func (h *heard) last() int {
+	if len(h.numbers) == 0 {
+		return -1
+	}
+	return h.numbers[len(h.numbers)-1]
+}
+
+// around returns whether a number came, and if not the gaps that may tell of it: those between
+// the numbers before and after it, and later those that are told late.
+func (h *heard) around(n int) (came bool, gaps, late []redispubsub.Gap) {
+	next, came := slices.BinarySearch(h.numbers, n)
+	if came {
+		return true, nil, nil
+	}
+	for _, g := range h.gaps {
+		switch {
+		case next > 0 && g.place < h.places[next-1]:
+		case next < len(h.places) && g.place > h.places[next]:
+			late = append(late, g.Gap)
+		default:
+			gaps = append(gaps, g.Gap)
+		}
+	}
+	return false, gaps, late
+}

@@ -1,0 +1,40 @@
+package torture
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pulse notes when the process ran. One that was stopped has read nothing meanwhile of what
+// servers have sent, though its clock has gone on.
+type pulse struct {
+	mu    sync.Mutex // guards beats
+	beats []time.Time
+}
+
+// beat is how often a pulse notes the time at the most.
+const beat = 10 * time.Millisecond
+
+// run notes the time until ctx is done.
+func (p *pulse) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		p.beats = append(p.beats, time.Now())
+		p.mu.Unlock()
+		time.Sleep(beat)
+	}
+}
+
+// before returns a time since when the process has run for d until t, or the zero time if it
+// has not run for that long.
+func (p *pulse) before(t time.Time, d time.Duration) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	until, _ := slices.BinarySearchFunc(p.beats, t, time.Time.Compare)
+	if since := until - 1 - int(d/beat); since >= 0 {
+		return p.beats[since]
+	}
+	return time.Time{}
+}
