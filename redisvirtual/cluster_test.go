@@ -3,6 +3,8 @@ package redisvirtual
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +55,59 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	_ = conn.Close()
 	require.NotEqual(t, fmt.Sprintf("%T", &virtualConn{}), fmt.Sprintf("%T", conn))
+}
+
+// A client that speaks RESP2 is told at once that the sockets of several servers speak RESP3: a socket
+// of its own would lead to one of the masters. A node's connection, and what has a socket anyway, are
+// as over one server.
+func TestClusterProtocol(t *testing.T) {
+	nodes := testbed.NewCluster(t)
+	ctx := context.Background()
+	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute, Protocol: 3},
+	})
+	require.NoError(t, err)
+	defer cluster.Close()
+
+	for _, say := range []string{
+		words("GET", "key1"), words("MULTI"), words("HELLO", "2"), words("WATCH", "key1"), words("BLPOP", "key1", "1"),
+		words("CLIENT", "SETNAME", "me") + words("GET", "key1"),
+	} {
+		v := over(t, cluster)
+		v.say(say)
+		read, err := io.ReadAll(v.r)
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%s: %v", say, err)
+		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()))
+		require.ErrorContains(t, err, "HELLO 3")
+		require.False(t, redis.SafeToRetry(err))
+		require.NotContains(t, string(read), "MOVED")
+		require.Nil(t, v.Conn.(*virtualConn).own)
+	}
+
+	v := over(t, cluster)
+	v.say(words("HELLO", "3"))
+	v.frame()
+	for i := range 50 {
+		v.say(words("SET", fmt.Sprint("key", i), "v"))
+		v.hear(frames.OK)
+	}
+	v.say(words("WATCH", "key1") + words("HELLO", "2") + words("GET", "key1") + words("MULTI") + words("GET", "key1") + words("EXEC"))
+	v.hear(frames.OK + "-ERR HELLO can't follow WATCH on a virtual connection\r\n$1\r\nv\r\n" +
+		frames.OK + frames.Queued + "*1\r\n$1\r\nv\r\n")
+	v.say(words("INCR", "count") + words("RESET") + words("GET", "key1"))
+	v.hear(":1\r\n+RESET\r\n")
+	_, err = v.r.ReadByte()
+	require.ErrorContains(t, err, "HELLO 3")
+
+	v = over(t, cluster)
+	v.say(words("SUBSCRIBE", "news"))
+	v.hear("*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n")
+	conn, err := Dialer(cluster)(ctx, "tcp", nodes.Addrs()[0])
+	require.NoError(t, err)
+	v = clientOf(t, conn)
+	v.say(words("HGETALL", "none{key1}"))
+	reply := v.frame()
+	require.True(t, reply == "*0\r\n" || strings.HasPrefix(reply, "-MOVED "), reply)
 }
 
 // decorated is a sender of a user's.

@@ -49,8 +49,10 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 		return done
 	}
 	switch {
-	case c.protocol != c.to.Protocol || r.Shared == command.ChangesProtocol && !c.watching:
+	case r.Shared == command.ChangesProtocol && !c.watching:
 		return c.pass(r)
+	case c.protocol != c.to.Protocol:
+		return c.translated(r)
 	case name == "WATCH" || c.watching:
 		return c.inSession(name, r)
 	case name == "UNWATCH":
@@ -104,7 +106,7 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 		return true, true
 	case "MULTI":
 		if c.protocol != c.to.Protocol {
-			return c.pass(r), true
+			return c.translated(r), true
 		}
 		c.tx = &transaction{}
 		return true, true

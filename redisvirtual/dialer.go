@@ -41,7 +41,9 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 // Conn returns a virtual connection over s, which is of a type that [Dialer] takes. Over a
 // cluster each request goes to where its keys are, and requests to different nodes have no
 // order; a transaction needs keys of one slot, and takes a dedicated connection for as long as
-// it lasts.
+// it lasts. The client has to speak the protocol of the shared connections: RESP2, or with
+// redisconn.Opts.Protocol 3 RESP3. Where it does not, its first request ends the connection with a
+// [redis.ErrOpts], not sent.
 //
 // If s is of another type, Read and Write fail with a [redis.ErrOpts].
 func Conn(s redis.Sender) net.Conn {

@@ -42,10 +42,13 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 			return c.passAs("HELLO", r)
 		}
 	}
-	c.protocol = protocol
 	if protocol != c.to.Protocol {
-		return c.pass(r)
+		if !c.watching { // else it is refused
+			c.protocol = protocol
+		}
+		return c.translated(r)
 	}
+	c.protocol = protocol
 	plain := wire.Request{}
 	c.to.Describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
 	plain.Shared = command.Allowed // it changes nothing

@@ -12,7 +12,22 @@ import (
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
 )
+
+// errProtocol: over several servers, a client has to speak what the shared sockets do.
+var errProtocol = redis.ErrOpts.NewType("virtual_protocol", redis.ErrTraitNotSent)
+
+// translated is pass of a client that speaks another protocol than the shared sockets: its server is what
+// knows the replies of both. Of several servers none does: a socket leads to one master, for good.
+func (c *conn) translated(r *wire.Request) (done bool) {
+	if c.to.Several && !c.watching {
+		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections to several servers RESP%d: "+
+			"have it say HELLO %[2]d, or leave Opts.HostOpts.Protocol of rediscluster unset", c.protocol, c.to.Protocol))
+		return true
+	}
+	return c.pass(r)
+}
 
 // pass gives the client a socket of its own, for good, and sends the request there. What WATCH
 // has said can't be said again.
@@ -38,10 +53,7 @@ func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte)
 	}
 	own, err := open()
 	if err != nil {
-		f := c.stream.NewFlight()
-		f.AddReply()
-		f.Push()
-		f.End(0, err)
+		c.lose(err)
 		return true
 	}
 	c.own = own
@@ -51,6 +63,14 @@ func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte)
 		c.broken(err)
 	}
 	return true
+}
+
+// lose ends the virtual connection with an error, behind what is under way.
+func (c *conn) lose(err error) {
+	f := c.stream.NewFlight()
+	f.AddReply()
+	f.Push()
+	f.End(0, err)
 }
 
 // dial dials a socket as the shared one was, and says on it what the client has said.
