@@ -1,10 +1,11 @@
 package queue
 
 import (
-	"slices"
 	"sort"
 	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -74,52 +75,6 @@ type Stat struct {
 	Start time.Time
 }
 
-// mark is a place in an open batch.
-type mark struct{ bytes, items, own int }
-
-func (b *Batch) mark() mark { return mark{len(b.Buf), len(b.Items), b.own} }
-
-// add adds a request. seq is its number in its queue.
-func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
-	start := len(b.Buf)
-	b.Buf = append(b.Buf, r.Buf...)
-	it := b.nextItem()
-	it.Future, it.N, it.Seq = fut, n, seq
-	it.Start, it.end = start, len(b.Buf)
-	it.Caller, it.Typed, it.Observed, it.Plain = r.Caller, r.Typed, r.Observed, r.Plain
-	if st != nil { // a logger wants the result
-		it.Stat, it.Typed = st, false
-	}
-	b.plain = b.plain || r.Plain
-	if r.Caller != nil || fut == nil {
-		return it // a caller that waits withdraws its request itself
-	}
-	switch fut.(type) {
-	case redis.FuncFuture, wire.Own: // never cancelled
-	default:
-		b.customFutures = true
-	}
-	return it
-}
-
-// nextItem adds an item that is zero, to be filled in place: copying an item that was
-// just filled would wait until the processor has stored its fields.
-func (b *Batch) nextItem() *Item {
-	n := len(b.Items)
-	if n == cap(b.Items) {
-		b.Items = slices.Grow(b.Items, 1)
-	}
-	b.Items = b.Items[:n+1]
-	return &b.Items[n]
-}
-
-// pin keeps together the items added since m: a transaction, or ASKING and its request.
-func (b *Batch) pin(m mark) {
-	for i := m.items; i < len(b.Items); i++ {
-		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
-	}
-}
-
 // lastOf returns the sequence number of the last request, from item i on, that the same
 // caller waits for.
 func (b *Batch) lastOf(i int) uint64 {
@@ -127,13 +82,6 @@ func (b *Batch) lastOf(i int) uint64 {
 		i++
 	}
 	return b.Items[i].Seq
-}
-
-// reset empties the batch, which keeps its buffer.
-func (b *Batch) reset() {
-	items, buf := b.Items, b.Buf
-	clear(items)
-	*b = Batch{Items: items[:0], Buf: buf}
 }
 
 // Unclaimed returns the index of the oldest unclaimed item. ok is false if ClaimRest has
@@ -243,68 +191,31 @@ func (b *Batch) cancelled() (items []Item) {
 	return items
 }
 
-// sparesMost is how many bytes of batches and buffers a connection keeps for reuse.
-const sparesMost = 6 << 20
+// Request decodes the request of the plain item of index i, so that an error can name it:
+// the caller may have changed the arguments since.
+func (b *Batch) Request(i int) redis.Request { return RequestOf(b.Bytes(i)) }
 
-// spares are the empty batches and buffers that a connection keeps for reuse. A sync.Pool
-// would lose them at each collection.
-type spares struct {
-	batches []*Batch
-	buffers [][]byte
-	bytes   int    // of all of them
-	trimmed uint64 // the queue's sequence number at the last trim
+// Bytes returns the encoded request of a plain item, as long as it is not answered.
+func (b *Batch) Bytes(i int) []byte { return b.Buf[b.begin(i):b.Items[i].end] }
+
+// RequestOf makes a request of an encoded one.
+func RequestOf(encoded []byte) redis.Request {
+	r := wire.Request{Buf: encoded}
+	r.Cmd = string(r.Arg(0))
+	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
-// batch returns an empty batch, with a spare buffer if there is one.
-func (s *spares) batch() *Batch {
-	var b *Batch
-	if n := len(s.batches); n > 0 {
-		b, s.batches = s.batches[n-1], s.batches[:n-1]
-		s.bytes -= sizeOf(b)
-	} else {
-		b = &Batch{}
+// NameElements adds the requests of a transaction to the errors among its results. i is
+// the index of EXEC, res the answer to it.
+func (b *Batch) NameElements(i int, res any) {
+	results, ok := res.([]any)
+	if !ok || len(results) > i {
+		return
 	}
-	if n := len(s.buffers); n > 0 {
-		b.Buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
-		s.bytes -= cap(b.Buf)
+	first := i - len(results)
+	for j, el := range results {
+		if err, failed := el.(*errorx.Error); failed && b.Items[first+j].Plain {
+			results[j] = err.WithProperty(redis.EKRequest, b.Request(first+j))
+		}
 	}
-	return b
-}
-
-// put keeps an empty batch that nobody holds any more, if there is room.
-func (s *spares) put(b *Batch) {
-	s.putBuffer(b)
-	if s.hasRoom(sizeOf(b)) {
-		s.batches = append(s.batches, b)
-	}
-}
-
-// putBuffer keeps the buffer of a batch that does not need it any more, if there is room.
-func (s *spares) putBuffer(b *Batch) {
-	if b.Buf != nil && s.hasRoom(cap(b.Buf)) {
-		s.buffers = append(s.buffers, b.Buf[:0])
-	}
-	b.Buf = nil
-}
-
-// hasRoom reserves room for so many bytes, and reports whether there was enough.
-func (s *spares) hasRoom(size int) bool {
-	if s.bytes+size > sparesMost {
-		return false
-	}
-	s.bytes += size
-	return true
-}
-
-// sizeOf estimates the size of a batch without its buffer, in bytes.
-func sizeOf(b *Batch) int { return 256 + 96*cap(b.Items) }
-
-// trim drops everything if at most a heartbeat was sent since the last trim, and
-// reports whether that is so. seq is the queue's sequence number.
-func (s *spares) trim(seq uint64) (idle bool) {
-	if idle = seq-s.trimmed <= 1; idle {
-		s.batches, s.buffers, s.bytes = nil, nil, 0
-	}
-	s.trimmed = seq
-	return idle
 }

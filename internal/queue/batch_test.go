@@ -86,20 +86,6 @@ func TestBatchDrop(t *testing.T) {
 	}
 }
 
-func TestBatchResetForgets(t *testing.T) {
-	b := &Batch{Next: &Batch{}, customFutures: true, written: true, answered: true}
-	fill(b, "a", "BB")
-	b.ClaimRest()
-	items := b.Items
-	b.reset()
-	require.Nil(t, items[0].Future)
-	require.Nil(t, items[1].Future)
-	require.Empty(t, b.Items)
-	require.Zero(t, b.claimed.Load())
-	require.Nil(t, b.Next)
-	require.False(t, b.customFutures || b.written || b.answered)
-}
-
 // Reader and lifecycle claim the same items; each must be claimed once.
 func TestBatchItemsAreClaimedOnce(t *testing.T) {
 	const items = 100
@@ -138,55 +124,6 @@ func TestBatchDropKeepsTheBuffer(t *testing.T) {
 	before := &b.Buf[0]
 	drop(b)
 	require.True(t, bytes.Equal(b.Buf, []byte("bb")) && before == &b.Buf[0])
-}
-
-// A fence is found behind the last request, and has its number.
-func TestBatchEnclose(t *testing.T) {
-	b := &Batch{}
-	fill(b, "a", "bb")
-	b.Items[1].Seq = 1
-	b.enclose()
-	require.Len(t, b.Items, 3)
-	require.Equal(t, uint64(1), b.Items[2].Seq)
-	require.Equal(t, 1, b.find(1))
-}
-
-// A connection keeps no more than its bound, whether of buffers or of items, gives back what
-// it has kept, and keeps nothing when it is idle.
-func TestQueueKeepsLittle(t *testing.T) {
-	q := newTestQueue(1, 1)
-	s := &q.spares
-	s.putBuffer(&Batch{Buf: make([]byte, 0, sparesMost+1)})
-	s.put(&Batch{Items: make([]Item, 0, sparesMost/64)})
-	require.Empty(t, s.buffers)
-	require.Empty(t, s.batches)
-	require.Zero(t, s.bytes)
-
-	const size = sparesMost / 8
-	for range 20 {
-		q.recycle(&Batch{Buf: make([]byte, 0, size), plain: true, Items: make([]Item, 0, 10)})
-	}
-	require.Len(t, s.buffers, 7, "and the items")
-	require.Len(t, s.batches, 20)
-	require.LessOrEqual(t, s.bytes, sparesMost)
-
-	for range 20 {
-		b := s.batch()
-		require.Empty(t, b.Buf)
-		require.Equal(t, 10, cap(b.Items))
-	}
-	require.Zero(t, s.bytes, "all of it is used again")
-	s.put(&Batch{})
-	require.Empty(t, s.buffers, "it was freed before")
-
-	q.seq = 2
-	q.Trim()
-	require.Len(t, s.batches, 1)
-	q.seq++
-	q.Trim()
-	require.Empty(t, s.batches, "an idle connection keeps nothing")
-	require.Empty(t, s.buffers)
-	require.Zero(t, s.bytes)
 }
 
 // touched is a caller that counts how often it is touched.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -217,4 +218,50 @@ func (b *Batch) enclose() {
 	last := b.Items[len(b.Items)-1].Seq // it has no number of its own
 	b.Items = append(b.Items, Item{Seq: last, Start: start, end: len(b.Buf), Own: true})
 	b.own++
+}
+
+// mark is a place in an open batch.
+type mark struct{ bytes, items, own int }
+
+func (b *Batch) mark() mark { return mark{len(b.Buf), len(b.Items), b.own} }
+
+// add adds a request. seq is its number in its queue.
+func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+	start := len(b.Buf)
+	b.Buf = append(b.Buf, r.Buf...)
+	it := b.nextItem()
+	it.Future, it.N, it.Seq = fut, n, seq
+	it.Start, it.end = start, len(b.Buf)
+	it.Caller, it.Typed, it.Observed, it.Plain = r.Caller, r.Typed, r.Observed, r.Plain
+	if st != nil { // a logger wants the result
+		it.Stat, it.Typed = st, false
+	}
+	b.plain = b.plain || r.Plain
+	if r.Caller != nil || fut == nil {
+		return it // a caller that waits withdraws its request itself
+	}
+	switch fut.(type) {
+	case redis.FuncFuture, wire.Own: // never cancelled
+	default:
+		b.customFutures = true
+	}
+	return it
+}
+
+// nextItem adds an item that is zero, to be filled in place: copying an item that was
+// just filled would wait until the processor has stored its fields.
+func (b *Batch) nextItem() *Item {
+	n := len(b.Items)
+	if n == cap(b.Items) {
+		b.Items = slices.Grow(b.Items, 1)
+	}
+	b.Items = b.Items[:n+1]
+	return &b.Items[n]
+}
+
+// pin keeps together the items added since m: a transaction, or ASKING and its request.
+func (b *Batch) pin(m mark) {
+	for i := m.items; i < len(b.Items); i++ {
+		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
+	}
 }

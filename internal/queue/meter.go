@@ -208,3 +208,36 @@ func (q *Queue) Oldest() (o Oldest, waits bool) {
 	}
 	return Oldest{b.Items[0].Seq, timing.At(b.Taken), b.Blocks}, true
 }
+
+// smooth follows the number of pending requests upwards at once and downwards
+// by an eighth per batch, so that a burst of replies does not look like
+// idleness, and a lone goroutine is soon treated as one.
+func smooth(concurrency, pending int) int {
+	return max(pending, concurrency-(concurrency+7)/8)
+}
+
+// leastInFlight follows the time that batches are in flight, downwards at once and
+// upwards slowly: so it is about the time that the network and an idle server take.
+func leastInFlight(old, latest time.Duration) time.Duration {
+	if old == 0 {
+		return latest
+	}
+	return min(latest, old+old/64+1)
+}
+
+// CountLastCallback counts the callbacks of the batch that was retired last, when its
+// last future was resolved.
+func (q *Queue) CountLastCallback() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
+	q.lastRequests = 0
+}
+
+// CountLeft counts requests that were not answered.
+func (q *Queue) CountLeft(notSent, unknown uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.NotSent += notSent
+	q.stats.Unknown += unknown
+}

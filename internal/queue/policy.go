@@ -4,13 +4,6 @@ import "time"
 
 // What each of these rules and numbers pays is in docs/engine.md.
 
-// smooth follows the number of pending requests upwards at once and downwards
-// by an eighth per batch, so that a burst of replies does not look like
-// idleness, and a lone goroutine is soon treated as one.
-func smooth(concurrency, pending int) int {
-	return max(pending, concurrency-(concurrency+7)/8)
-}
-
 // Alone reports whether requests come one at a time.
 func Alone(concurrency int) bool { return concurrency <= 1 }
 
@@ -42,15 +35,6 @@ func worthYieldingAgain(concurrency int, several bool) bool {
 // from one to the next would keep the client busy with waking goroutines while the server waits
 // for the next batch.
 func Crowded(concurrency int) bool { return concurrency >= crowd }
-
-// leastInFlight follows the time that batches are in flight, downwards at once and
-// upwards slowly: so it is about the time that the network and an idle server take.
-func leastInFlight(old, latest time.Duration) time.Duration {
-	if old == 0 {
-		return latest
-	}
-	return min(latest, old+old/64+1)
-}
 
 // inTime decides whether a request is likely to be answered in the time that it has left.
 // The time that the oldest request in flight has waited beyond the usual shows how much
@@ -124,16 +108,6 @@ func postponePause(concurrency int) int {
 // If few of the callers that the answer woke have sent anything by then, postponing has not
 // paid, and the next batches are not postponed: the callers do something else in between.
 
-// judgePostponing decides, when b is taken, whether to postpone the next batches.
-func (q *Queue) judgePostponing(b *Batch) {
-	switch p := q.postponed; {
-	case p.since == 0:
-		q.pause = max(0, q.pause-1)
-	case !hasPaid(len(b.Items)-p.atAnswer, p.answered):
-		q.pause = postponePause(q.concurrency)
-	}
-}
-
 // gathers reports whether postponing gathers the requests of callers, however few.
 func (q *Queue) gathers() bool {
 	return q.reading == readCaller && q.postpones && q.pause == 0 && q.usual <= postponeMost
@@ -150,16 +124,4 @@ func (q *Queue) postponable() bool {
 func (q *Queue) enough(concurrency int) bool {
 	b := q.open
 	return b != nil && enough(len(b.Items), len(b.Buf), concurrency, q.several)
-}
-
-// TakePostponed takes the right to write a batch that was postponed. It returns false
-// if there is none.
-func (q *Queue) TakePostponed(s *Session) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.session != s || q.open == nil || q.writing {
-		return false
-	}
-	q.writing = true
-	return true
 }
