@@ -48,7 +48,7 @@ func answered(err error, res any) error {
 type Variable struct {
 	Kind resp.Kind // NoKind if it is none of a [resp.Scalar]
 	dst  any       // points to it
-	plan *plan
+	plan *plan     // nil if Kind is set: most replies are read into these without one
 }
 
 // VariableOf returns the variable that dst points to. The error is an ErrArgumentType if no
@@ -61,6 +61,8 @@ func VariableOf(dst any) (Variable, error) {
 		return v, errArgType("a reply can't be read into %T: a pointer to a variable is needed", dst)
 	case p.IsNil():
 		return v, errArgType("a reply can't be read into a nil %T: a pointer to a variable is needed", dst)
+	case v.Kind != resp.NoKind:
+		return v, nil
 	}
 	var err error
 	if v.plan, err = planOf(p.Type().Elem()); err != nil {
@@ -70,7 +72,7 @@ func VariableOf(dst any) (Variable, error) {
 }
 
 // Named reports whether the variable is made of names with values, as a struct or a map.
-func (v Variable) Named() bool { return v.plan.named }
+func (v Variable) Named() bool { return v.plan != nil && v.plan.named }
 
 // Read sets the variable to a result, and leaves it as it was after an error.
 func (v Variable) Read(res any) error {
@@ -78,6 +80,9 @@ func (v Variable) Read(res any) error {
 		return err
 	}
 	to := reflect.ValueOf(v.dst).Elem()
+	if v.plan == nil {
+		v.plan, _ = planOf(to.Type())
+	}
 	fresh := to
 	if v.plan.partial {
 		fresh = reflect.New(to.Type()).Elem()
