@@ -220,3 +220,20 @@ func TestCloseEndsLeases(t *testing.T) {
 		require.Error(t, redis.AsError(cache.Do(t.Context(), "GET", "key")))
 	}
 }
+
+// Nor is it for long after the client inside was closed alone: readers get its error long before a
+// lease runs out.
+func TestInnerCloseEndsLeases(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	conn := connect(t, r.server.Addr(), redisconn.Opts{IOTimeout: time.Hour})
+	cache := cacheOf(t, conn, all)
+	awaitLeases(t, cache)
+	get(t, cache, "key")
+	require.True(t, kept(t, cache, "GET", "key"))
+	conn.Close()
+	require.Eventually(t, func() bool {
+		return redis.OutcomeOf(cache.Do(t.Context(), "GET", "key")) == redis.OutcomeNotSent
+	}, patient, time.Millisecond)
+	require.Zero(t, cache.Stats().Leases)
+}
