@@ -158,7 +158,7 @@ func (c *Cache) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Sca
 func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
 
 // Close ends the cache, and the sender that New got. Nothing is answered out of memory when it has
-// returned. After Close of that sender alone, what is in memory is answered for a moment.
+// returned. After Close of that sender alone, what is in memory is answered for about a millisecond more.
 func (c *Cache) Close() { c.sender.Close() }
 
 // Delegate is for packages of this module: nobody else can call it.
