@@ -193,7 +193,7 @@ func (c *Cluster) errClosed() *errorx.Error {
 // nor the goroutine that reports.
 func (c *Cluster) report(event LogEvent) {
 	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
-		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
+		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }
 

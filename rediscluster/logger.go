@@ -76,12 +76,15 @@ type LogContextOutlived struct {
 	Error error // why the context has ended
 }
 
-// LogFuturePanic: a future or another of the user's functions, such as the logger or the
+// LogFuturePanic: a future or another of the user's functions, such as Logger.ReqStat or the
 // WeightProvider, panicked. At most one request, or one refresh, is affected.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
 }
+
+// loggerPanic: Logger.Report panicked. DefaultLogger gets it.
+type loggerPanic LogFuturePanic
 
 // LogTopologyChanged: slots, nodes or roles have changed.
 type LogTopologyChanged struct {
@@ -125,7 +128,9 @@ func (e LogContextOutlived) logEvent() oplog.Line {
 		Slog(slog.LevelDebug, "redis cluster outlives the context that it was made with", slog.Any("error", e.Error))
 }
 
-func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("future", e.Value, e.Stack) }
+func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("callback", e.Value, e.Stack) }
+
+func (e loggerPanic) logEvent() oplog.Line { return oplog.Panicked("logger", e.Value, e.Stack) }
 
 func (e LogTopologyChanged) logEvent() oplog.Line {
 	return oplog.Text("new topology, masters: %v", e.Masters).

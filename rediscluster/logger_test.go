@@ -197,7 +197,7 @@ func TestSlogLogger(t *testing.T) {
 		`level=WARN msg="redis cluster: address skipped" redis.cluster=` + c.Name() + ` redis.address=there`,
 		`level=WARN msg="redis sentinel failed" redis.cluster=` + c.Name() + ` redis.address=sentinel redis.error=no`,
 		`level=INFO msg="redis topology changed"`,
-		`level=ERROR msg="redis future panicked"`,
+		`level=ERROR msg="redis callback panicked"`,
 		`level=INFO msg="redis cluster closed"`,
 	} {
 		assert.Contains(t, out.String(), want)

@@ -73,12 +73,15 @@ type LogContextOutlived struct {
 	Error error // why the context has ended
 }
 
-// LogFuturePanic: a future or another of the user's functions, such as the logger or
+// LogFuturePanic: a future or another of the user's functions, such as Logger.ReqStat or
 // Opts.Dialer, panicked. At most one result, or one attempt to connect, is lost.
 type LogFuturePanic struct {
 	Value any    // what it panicked with
 	Stack []byte // as by debug.Stack
 }
+
+// loggerPanic: Logger.Report panicked. DefaultLogger gets it.
+type loggerPanic LogFuturePanic
 
 // LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. This
 // event, [LogDedicatedDisconnected] and [LogDedicatedFailed] are each reported ten times at
@@ -176,7 +179,9 @@ func (e LogContextOutlived) logEvent() oplog.Line {
 		Slog(slog.LevelDebug, "redis connection outlives the context that it was made with", slog.Any("error", e.Error))
 }
 
-func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("future", e.Value, e.Stack) }
+func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("callback", e.Value, e.Stack) }
+
+func (e loggerPanic) logEvent() oplog.Line { return oplog.Panicked("logger", e.Value, e.Stack) }
 
 func (e LogDedicatedConnected) logEvent() oplog.Line {
 	return oplog.Text("dedicated connection (%s to %s), %d open", e.LocalAddr, e.RemoteAddr, e.Open).

@@ -77,7 +77,7 @@ type Future = redis.Future
 // logger that panics must not end the process, nor the goroutine that reports.
 func (c *Connection) report(event LogEvent) {
 	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
-		DefaultLogger{}.Report(c, LogFuturePanic{Value: v, Stack: stack})
+		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }
 

@@ -225,7 +225,7 @@ func TestSlogLogger(t *testing.T) {
 		`level=WARN msg="redis dedicated connection lost"`,
 		`level=WARN msg="redis dedicated connection failed"`,
 		`level=WARN msg="redis session was never closed"`,
-		`level=ERROR msg="redis future panicked"`,
+		`level=ERROR msg="redis callback panicked"`,
 		`level=INFO msg="redis connection closed" redis.address=` + s.Addr() + ` redis.error="Close was called"`,
 	} {
 		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(want)) }, 10*time.Second, time.Millisecond, want)

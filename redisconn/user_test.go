@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,11 +100,12 @@ func (l rudeLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent)
 
 // A connection goes on as it would with any logger.
 func TestConnectionOutlivesItsLogger(t *testing.T) {
-	log.SetOutput(io.Discard) // of the default logger, which is told instead
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	s := testbed.NewServer(t)
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {
+			var told strings.Builder // by the default logger, which gets it instead
+			log.SetOutput(&told)
 			events := &recorder{}
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: rudeLogger{events, end}, ReconnectPause: time.Millisecond})
 			require.NoError(t, conn.Ping())
@@ -113,6 +115,27 @@ func TestConnectionOutlivesItsLogger(t *testing.T) {
 			conn.Close()
 			eventually(t, "the end", func() bool { return events.count("ContextClosed") == 1 })
 			requireNoneLeft(t)
+			log.SetOutput(io.Discard)
+			require.Equal(t, way == "panic", strings.Contains(told.String(), "logger panicked: on purpose"), told.String())
+			require.NotContains(t, told.String(), "callback")
 		})
+	}
+}
+
+// A Dialer that returns no connection fails its attempt, in whatever way nothing is said.
+func TestDialerReturnsNothing(t *testing.T) {
+	for what, nothing := range map[string]net.Conn{
+		"nil": nil, "a nil *net.TCPConn": (*net.TCPConn)(nil), "a nil *tls.Conn": (*tls.Conn)(nil),
+	} {
+		for _, secured := range []bool{false, true} {
+			conn, err := redisconn.Connect(context.Background(), "localhost:1", redisconn.Opts{
+				Logger: redisconn.NoopLogger{}, ReconnectPause: -1, TLSEnabled: secured,
+				Dialer: func(context.Context, string, string) (net.Conn, error) { return nothing, nil },
+			})
+			require.Nil(t, conn, what)
+			require.True(t, redis.AsErrorx(err).IsOfType(redisconn.ErrDial), "%s: %v", what, err)
+			require.ErrorContains(t, err, "Opts.Dialer returned no connection")
+			require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+		}
 	}
 }

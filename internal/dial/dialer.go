@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +62,7 @@ func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket
 	if err != nil {
 		return nil, because(given, ErrDial.Wrap(err, "dialing"))
 	}
-	if conn == nil {
+	if v := reflect.ValueOf(conn); conn == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
 	}
 	conn = sock.Wrap(conn) // the Dialer's may be TLS
