@@ -26,7 +26,9 @@ func TestNilSender(t *testing.T) {
 			Sync{s}.Do("GET", "key"), SyncCtx{s}.Send(ctx, reqs[0]), SyncCtx{s}.DoInto(ctx, &text, "GET", "key"), as,
 			transacted, scanned, scannedSync, session, watched,
 			ChanFutured{s}.Send(reqs[0]).Value(), ChanFutured{s}.SendTransaction(reqs).Value(),
-			NewScript("return 1").Do(ctx, s, nil),
+			NewScript("return 1").Do(ctx, s, nil), NewScript("return 1").ServerHash().Do(ctx, s, nil),
+			NewScript("return 1").Load(ctx, s), NewLibrary("#!lua name=l").Load(ctx, s),
+			NewLibrary("#!lua name=l").Function("f").Do(ctx, s, nil),
 		}
 		failures = append(failures, SyncCtx{s}.SendMany(ctx, reqs)...)
 		for _, f := range (ChanFutured{s}).SendMany(reqs) {
@@ -35,7 +37,7 @@ func TestNilSender(t *testing.T) {
 		for _, err := range Keys(ctx, s, ScanOpts{}) {
 			failures = append(failures, err)
 		}
-		assert.Len(t, failures, 17, name)
+		assert.Len(t, failures, 21, name)
 		for i, res := range failures {
 			err := Err(res)
 			assert.ErrorContains(t, err, "the sender is nil", "%s, %d", name, i)

@@ -149,7 +149,7 @@ func onShards(ctx context.Context, to Sender, req Request, done func(any) error)
 		return errs.Err(errs.NilContext())
 	}
 	var failed []error
-	to.EachShard(func(shard Sender, err error) bool {
+	known(to).EachShard(func(shard Sender, err error) bool {
 		if err == nil {
 			res := SyncCtx{S: shard}.Send(ctx, req)
 			if err = errs.Of(res); err == nil {
@@ -187,7 +187,7 @@ func (s *Script) ask(to Sender) {
 		return
 	}
 	sent := false
-	to.EachShard(func(shard Sender, err error) bool {
+	known(to).EachShard(func(shard Sender, err error) bool {
 		if err != nil {
 			return true
 		}

@@ -35,10 +35,10 @@ type Session struct {
 
 // The states of a session.
 const (
-	sessionIdle = iota
+	sessionClosed = iota // and one that OpenSession has not made
+	sessionIdle
 	sessionBusy
 	sessionClosing // a call is running, after which it is closed
-	sessionClosed
 )
 
 // OpenSession opens a session on a connection of s; in a cluster, on one to the master
@@ -84,7 +84,9 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	return &Session{ctx: ctx, conn: conn, hooks: hooks}, nil
+	session := &Session{ctx: ctx, conn: conn, hooks: hooks}
+	session.state.Store(sessionIdle)
+	return session, nil
 }
 
 // WithSession opens a session as [OpenSession] does, calls f with it, and closes it, even if

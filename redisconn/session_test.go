@@ -15,6 +15,18 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
+// A session that OpenSession has not made is a closed one.
+func TestZeroSession(t *testing.T) {
+	var s redis.Session
+	reqs := []redis.Request{redis.Req("GET", "a")}
+	_, err := s.Transact(reqs)
+	for _, res := range append(s.SendMany(reqs), s.Do("GET", "a"), err) {
+		require.True(t, redis.AsErrorx(res).IsOfType(redis.ErrSessionClosed), "%v", res)
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(res))
+	}
+	s.Close()
+}
+
 // Each session fails once, in itself, whoever notices first: the next one must
 // not be touched by what is left of it, and every request gets one outcome.
 func TestSessionsFollowEachOther(t *testing.T) {
