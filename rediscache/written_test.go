@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // ways are those in which a request can be sent to change a key.
@@ -143,6 +144,9 @@ func TestKeysInOddPlaces(t *testing.T) {
 	} {
 		t.Run(w.write, func(t *testing.T) {
 			t.Parallel()
+			if strings.Contains(w.write, "MPOP") {
+				testbed.Needs(t, testbed.Version(7, 0))
+			}
 			p := newProxied(t, time.Minute, all)
 			words := func(text string) (cmd string, args []any) {
 				for _, word := range strings.Fields(text) {
