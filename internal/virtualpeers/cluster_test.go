@@ -3,6 +3,7 @@ package virtualpeers
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	own "github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisvirtual"
@@ -64,6 +66,34 @@ func TestCluster(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Empty(t, dialed.to)
+		require.NoError(t, rdb.Close())
+	}
+}
+
+// go-redis that speaks RESP2 is told what to set by the error of its first command.
+func TestClusterProtocol(t *testing.T) {
+	nodes := testbed.NewCluster(t)
+	ctx := context.Background()
+	shared, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
+		HostOpts: redisconn.Opts{IOTimeout: 20 * time.Second, Protocol: 3}, Logger: rediscluster.NoopLogger{},
+	})
+	require.NoError(t, err)
+	defer shared.Close()
+	for _, protocol := range []int{2, 3} {
+		rdb := redis.NewClient(&redis.Options{
+			Dialer:   func(context.Context, string, string) (net.Conn, error) { return redisvirtual.Conn(shared), nil },
+			Protocol: protocol,
+		})
+		for i := range 20 {
+			err := rdb.Set(ctx, fmt.Sprint("protocol:", i), "v", 0).Err()
+			if protocol == 3 {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorContains(t, err, "have it say HELLO 3")
+			require.Equal(t, own.OutcomeNotSent, own.OutcomeOf(err))
+			break // it has dialed again, and waited, before it has told
+		}
 		require.NoError(t, rdb.Close())
 	}
 }
