@@ -79,6 +79,26 @@ func TestPushSocketNeedsPing(t *testing.T) {
 	assert.True(t, redis.AsErrorx(err).IsOfType(ErrInit), "%v", err)
 }
 
+// The handshake of a push socket asks nothing twice.
+func TestPushSocketPingsOnce(t *testing.T) {
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		reply := "+OK\r\n"
+		if r.Cmd == "PING" {
+			reply = "+PONG\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	pushSocket(t, server.Addr(), Opts{IOTimeout: -1})
+	pings := 0
+	for _, r := range server.Requests() {
+		if r.Conn == 2 && r.Cmd == "PING" {
+			pings++
+		}
+	}
+	require.Equal(t, 1, pings)
+}
+
 // A server that can't write to its disk says so to PING, and goes on publishing.
 func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"

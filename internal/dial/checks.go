@@ -55,19 +55,23 @@ func (c *Config) checkSelect(res any) *errorx.Error {
 	return expect("SELECT", res, "OK")
 }
 
-// checkPing accepts the refusal of a user who may not call PING, and MISCONF, by which
-// the server reports trouble with its disk: in both cases it has understood the command.
-func (c *Config) checkPing(res any) *errorx.Error {
-	if err := redis.AsErrorx(res); err != nil {
-		if c.Integrity && strings.HasPrefix(err.Message(), "NOPERM") {
-			return ErrInit.Wrap(err, "Opts.Integrity needs a user that may PING")
+// checkPing accepts MISCONF, by which the server reports trouble with its disk, and the refusal of
+// a user who may not call PING, unless the connection pings: in both cases the server has
+// understood the command.
+func checkPing(pings bool) func(res any) *errorx.Error {
+	return func(res any) *errorx.Error {
+		err := redis.AsErrorx(res)
+		if err == nil {
+			return expect("PING", res, "PONG")
 		}
-		if strings.HasPrefix(err.Message(), "NOPERM") || peer.Misconf(err) {
+		switch forbidden := strings.HasPrefix(err.Message(), "NOPERM"); {
+		case forbidden && pings:
+			return ErrInit.Wrap(err, "Opts.Integrity, and sockets for pushes, need a user that may PING")
+		case forbidden, peer.Misconf(err):
 			return nil
 		}
 		return refused(err, ErrInit)
 	}
-	return expect("PING", res, "PONG")
 }
 
 // checkName accepts any error: servers before 7.2 have no CLIENT SETINFO, and a user
@@ -105,15 +109,6 @@ func (c *Config) checkRole(res any) *errorx.Error {
 
 // reset is the first step of a new handshake on a socket that had one before.
 var reset = Step{redis.Req("RESET"), func(res any) *errorx.Error { return expect("RESET", res, "RESET") }}
-
-// Pinging is a step for connections whose user must be allowed to call PING.
-var Pinging = Step{redis.Req("PING"), func(res any) *errorx.Error {
-	err := redis.AsErrorx(res)
-	if err == nil || peer.Misconf(err) {
-		return nil
-	}
-	return refused(err, ErrInit)
-}}
 
 // Role is that of package redisconn.
 type Role string

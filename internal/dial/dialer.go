@@ -39,10 +39,19 @@ func New(ctx context.Context, config Config) *Dialer {
 // every connection, and then the given ones. ctx, Timeout and the Dialer's context bound
 // all of it, whatever the user's functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
+	return d.openGreeted(ctx, d.Integrity, steps)
+}
+
+// OpenPinging is Open for a socket whose user must be allowed to call PING.
+func (d *Dialer) OpenPinging(ctx context.Context) (*Socket, *errorx.Error) {
+	return d.openGreeted(ctx, true, nil)
+}
+
+func (d *Dialer) openGreeted(ctx context.Context, pings bool, steps []Step) (*Socket, *errorx.Error) {
 	return d.open(ctx, func(ctx context.Context, s *Socket) (failure *errorx.Error) {
 		defer d.Begin()()
 		if s.Credentials, failure = d.Ask(ctx); failure == nil {
-			failure = s.greet(d.Timeout, append(d.steps(s.Credentials), steps...))
+			failure = s.greet(d.Timeout, append(d.steps(s.Credentials, pings), steps...))
 		}
 		return failure
 	})
@@ -173,7 +182,7 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer d.Begin()()
 	s.Credentials = credentials()
-	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s.Credentials)...))
+	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s.Credentials, d.Integrity)...))
 	return stop() && err == nil
 }
 

@@ -17,8 +17,9 @@ type Step struct {
 	Check   func(res any) *errorx.Error
 }
 
-// steps lists the requests of the handshake, in order.
-func (c *Config) steps(cr Credentials) []Step {
+// steps lists the requests of the handshake, in order. With pings the user must be allowed to
+// call PING.
+func (c *Config) steps(cr Credentials, pings bool) []Step {
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
 	auth, needed := Auth(cr)
@@ -39,7 +40,7 @@ func (c *Config) steps(cr Credentials) []Step {
 	if c.Role != RoleAny {
 		add(c.checkRole, redis.Req("ROLE"))
 	}
-	add(c.checkPing, redis.Req("PING"))
+	add(checkPing(pings), redis.Req("PING"))
 	if c.Tracking {
 		add(saysOK("CLIENT TRACKING", ErrInit), redis.Req("CLIENT TRACKING", "ON"))
 	}

@@ -46,7 +46,7 @@ func New(ctx context.Context, dialer *dial.Dialer, config Config) *Sockets {
 func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
 	began := time.Now()
 	defer s.dialer.Begin()() // until the socket is there to be authenticated again
-	greeted, err := s.dialer.Open(ctx, dial.Pinging)
+	greeted, err := s.dialer.OpenPinging(ctx)
 	if err != nil {
 		return nil, s.config.WithConn(err)
 	}
