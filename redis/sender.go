@@ -12,7 +12,6 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Request is a command with its arguments.
@@ -87,36 +86,6 @@ type Sender interface {
 	// Close ends the sender. Requests that are not written yet end as not sent, those in
 	// flight as unknown.
 	Close()
-}
-
-// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
-// have hooks, so the wrappers send to it as if their user had passed it to them.
-func delegateOf(s Sender) Sender {
-	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
-		return asked.Delegate(wire.Ask{Held: s})
-	}
-	return nil
-}
-
-// innerOf returns the methods that s has for packages of this module, or nil. A user's
-// own Sender has none, and a decorator that embeds a connection must be called itself.
-func innerOf(s Sender) wire.Inner[Future] {
-	if asked, ok := s.(interface {
-		Inner(wire.Ask) wire.Inner[Future]
-	}); ok {
-		return asked.Inner(wire.Ask{Held: s})
-	}
-	return nil
-}
-
-// memoryOf returns the memory from which s answers requests, or nil.
-func memoryOf(s Sender) wire.Memory[Future] {
-	if asked, ok := s.(interface {
-		Memory(wire.Ask) wire.Memory[Future]
-	}); ok {
-		return asked.Memory(wire.Ask{Held: s})
-	}
-	return nil
 }
 
 // Stream is an argument that is read while it is sent, for values that should not be

@@ -204,16 +204,6 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	}
 }
 
-// do is do with hooks. It is a function of its own, so that the stack of a caller that waits
-// stays small without hooks.
-func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
-	o := begin(ctx, &h.observer, requestOperation(cmd, args))
-	var place wire.Place
-	res := do(ctx, h.s, cmd, args, t, &place)
-	o.end(res, place, seen)
-	return res
-}
-
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	inner := innerOf(s)
 	var scratch *wire.Scratch
@@ -240,7 +230,9 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 		wire.PutScratch(scratch)
 		return errArgument(cmd, args, bad)
 	}
-	r := describe(scratch, cmd, args, inner.WantsSlot())
+	r := &scratch.Request
+	r.Encoded(cmd, args, scratch.Buf, inner.WantsSlot())
+	r.Ticket = wire.Ticket{}
 	// While a blocking request runs, its sender watches the context.
 	r.Inline = r.Shared == command.WouldBlock
 	r.Deaf = ctx.Done() != nil && !r.Inline
@@ -258,15 +250,6 @@ func encoded(cmd string, args []any) (s *wire.Scratch, bad int) {
 	s = wire.GetScratch()
 	s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args)
 	return s, bad
-}
-
-// describe describes the command that s encodes. It keeps no reference to args.
-func describe(s *wire.Scratch, cmd string, args []any, wantsSlot bool) *wire.Request {
-	r := &s.Request
-	r.Cmd, r.Buf, r.Ticket = cmd, s.Buf, wire.Ticket{}
-	call := command.Of(cmd, args)
-	r.Describe(&call, wantsSlot)
-	return r
 }
 
 // want prepares the waiter, and its encoded request, for the kind of result that the

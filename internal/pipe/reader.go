@@ -91,7 +91,7 @@ func (r *reader) passOn() bool {
 	}
 	r.s.calls.Stop()
 	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.p.queue.PassRead(&r.s.Session, mayIdle, nil) {
-		if queue.Crowded(r.s.p.queue.Load()) {
+		if r.s.p.queue.Crowded() {
 			runtime.Gosched() // more comes while those whom the replies woke send
 		}
 		return true
@@ -246,7 +246,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	last := i+1 == len(b.Items)
 	switch more := r.dec.Buffered() > 0; {
 	case !last:
-	case r.answered == r.until && it.Caller != nil && !more && r.s.raw != nil && queue.Alone(r.s.p.queue.Load()):
+	case r.answered == r.until && it.Caller != nil && !more && r.s.raw != nil && r.s.p.queue.Alone():
 		r.cur, r.retired = nil, b
 	default:
 		r.cur = r.s.p.queue.Retire(b, more)

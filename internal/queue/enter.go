@@ -170,7 +170,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	s.Both = true
 	if caller := last.Caller; caller != nil {
 		seq := last.Seq
-		if s.MayExchange && Alone(q.concurrency) && !q.open.customFutures {
+		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
 			b := q.takeOpen()
 			q.fly(b)
 			s.first.Store(b)

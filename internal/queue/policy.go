@@ -4,8 +4,11 @@ import "time"
 
 // What each of these rules and numbers pays is in docs/engine.md.
 
-// Alone reports whether requests come one at a time.
-func Alone(concurrency int) bool { return concurrency <= 1 }
+// alone reports whether requests come one at a time.
+func alone(concurrency int) bool { return concurrency <= 1 }
+
+// Alone reports whether requests have come one at a time lately.
+func (q *Queue) Alone() bool { return alone(int(q.load.Load())) }
 
 // crowd is the number of concurrent requests from which on postponing alone no longer gathers
 // them, and most time would go into waking one caller after another.
@@ -16,7 +19,7 @@ const crowd = 24
 // their next requests. gathered is set if postponing gathers these anyway, unless they
 // are a crowd.
 func worthYielding(concurrency int, gathered bool) bool {
-	return concurrency >= crowd || !gathered && !Alone(concurrency)
+	return concurrency >= crowd || !gathered && !alone(concurrency)
 }
 
 // burst is how many batches, since nothing was in flight, are written without yielding if
@@ -31,10 +34,13 @@ func worthYieldingAgain(concurrency int, several bool) bool {
 	return several && concurrency >= crowd
 }
 
-// Crowded reports whether the reader goroutine reads for all callers. Passing the right to read
+// crowded reports whether the reader goroutine reads for all callers. Passing the right to read
 // from one to the next would keep the client busy with waking goroutines while the server waits
 // for the next batch.
-func Crowded(concurrency int) bool { return concurrency >= crowd }
+func crowded(concurrency int) bool { return concurrency >= crowd }
+
+// Crowded reports whether the reader goroutine reads for all callers.
+func (q *Queue) Crowded() bool { return crowded(int(q.load.Load())) }
 
 // inTime decides whether a request is likely to be answered in the time that it has left.
 // The time that the oldest request in flight has waited beyond the usual shows how much
@@ -79,7 +85,7 @@ const postponeMost = 300 * time.Microsecond
 // in flight. roundTrip is the time that batches are in flight, or that the oldest one has been
 // if that is longer: behind a server that is slow nothing is postponed.
 func worthPostponing(concurrency int, roundTrip time.Duration) bool {
-	return !Alone(concurrency) && roundTrip <= postponeMost
+	return !alone(concurrency) && roundTrip <= postponeMost
 }
 
 // hasPaid decides whether postponing a batch has paid: whether at least half of the

@@ -19,10 +19,10 @@ func TestYields(t *testing.T) {
 		{24, false, true, true, true},
 		{1000, false, true, true, true},
 	} {
-		require.Equal(t, c.alone, Alone(c.concurrency), "%+v", c)
+		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
 		require.Equal(t, c.yields, worthYielding(c.concurrency, true), "%+v", c)
 		require.Equal(t, c.yieldsAlone, worthYielding(c.concurrency, false), "%+v", c)
-		require.Equal(t, c.crowded, Crowded(c.concurrency), "%+v", c)
+		require.Equal(t, c.crowded, crowded(c.concurrency), "%+v", c)
 	}
 }
 

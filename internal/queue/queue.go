@@ -63,9 +63,6 @@ func (q *Queue) Several(several bool) {
 	q.several = several
 }
 
-// Load returns how many requests have been concurrent lately.
-func (q *Queue) Load() int { return int(q.load.Load()) }
-
 // Withheld reports whether nothing of the users' is written any more.
 func (q *Queue) Withheld() bool { return q.withheld.Load() }
 

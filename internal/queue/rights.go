@@ -29,7 +29,7 @@ import (
 //	   │                                          ▲   └──────┤
 //	   └──────── nothing is pending ──────────────┴──────────┘
 //
-// The reader goroutine (loop) has it in a crowd (see [Crowded]), when the oldest request has a
+// The reader goroutine (loop) has it in a crowd (see [Queue.Crowded]), when the oldest request has a
 // future of the user's, which must not run in a caller's goroutine, or when nobody waits for
 // the oldest; of a session without MayPass it always has it. When nothing is pending nobody has
 // it, because waking the loop for each lone request would cost a third of its time. The next
@@ -204,7 +204,7 @@ func (q *Queue) nextReader(s *Session, mayIdle bool) readHolder {
 	switch {
 	case b == nil && q.open == nil && mayIdle && !q.writing:
 		return readNobody
-	case b == nil && q.asking || !s.MayPass || Crowded(q.concurrency):
+	case b == nil && q.asking || !s.MayPass || crowded(q.concurrency):
 		return readLoop
 	case b == nil:
 		b = q.open

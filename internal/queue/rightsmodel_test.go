@@ -410,7 +410,7 @@ func (m *rightsModel) unresolved() (left []string) {
 func (m *rightsModel) key() string {
 	var k strings.Builder
 	q := m.q
-	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.Items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.Both, m.s.first.Load() != nil, m.loop, m.waking, m.writer, m.ticked, m.writing != nil, Alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
+	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.Items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.Both, m.s.first.Load() != nil, m.loop, m.waking, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
 	for _, b := range m.batches() {
 		fmt.Fprint(&k, b == m.writing, b == m.s.first.Load(), b == m.asked, b == q.open, b.written, b.claimed.Load())
 		for _, it := range b.Items {

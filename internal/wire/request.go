@@ -49,7 +49,8 @@ const (
 	ManySlots = -2
 )
 
-// Encoded makes r, which is zero, the command that buf encodes, described.
+// Encoded makes r the command that buf encodes, described. It keeps no reference to args.
+// Other fields stay as they are.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
