@@ -285,13 +285,3 @@ func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
 		o.End(end)
 	}
 }
-
-// do is do with hooks. It is a function of its own, so that the stack of a caller that waits
-// stays small without hooks.
-func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
-	o := begin(ctx, &h.observer, requestOperation(cmd, args))
-	var place wire.Place
-	res := do(ctx, h.s, cmd, args, t, &place)
-	o.end(res, place, seen)
-	return res
-}
