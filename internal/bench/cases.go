@@ -40,6 +40,7 @@ type Case struct {
 	TLS      bool
 	Ends     ending // of contexts
 	Stalled  bool   // the server does not answer meanwhile
+	Later    bool   // contexts end when all callers wait
 	Task     task   // instead of SET and GET
 	OnlyFull bool   // left out of -quick
 	OnlyOurs bool   // a way of using this library, beside its plain one

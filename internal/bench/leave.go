@@ -24,22 +24,28 @@ const (
 	// leaveLoaded while it does: some requests are answered first.
 	leaveStalled = 20 * time.Millisecond
 	leaveLoaded  = 500 * time.Microsecond
+	// leastBuffer bounds what a leastClient keeps.
+	leastBuffer = 32 << 10
 	// leaveLoad is how many other callers there are then.
 	leaveLoad = 128
 )
 
 func leavingCases() (cases []Case) {
 	for _, end := range []ending{cancelled, expired} {
-		for _, stalled := range []bool{true, false} {
+		for _, server := range []struct {
+			id, text       string
+			stalled, later bool
+		}{
+			{"stalled", "a server that does not answer", true, false},
+			{"waiting", "a server that does not answer, once all wait", true, true},
+			{"loaded", fmt.Sprintf("%d others", leaveLoad), false, false},
+		} {
 			for _, n := range []int{1, 8, 128, 1000} {
 				c := callers(n)
-				id, text := "stalled", "a server that does not answer"
-				if !stalled {
-					id, text = "loaded", fmt.Sprintf("%d others", leaveLoad)
-				}
-				c.ID = fmt.Sprintf("%s-%s-c%d", end, id, n)
-				c.Text = fmt.Sprintf("%s, %s, %s", end, text, c.Text)
-				c.Kind, c.Ends, c.Stalled, c.OnlyFull, c.OnlyOurs, c.Tag = leaving, end, stalled, true, true, ""
+				c.ID = fmt.Sprintf("%s-%s-c%d", end, server.id, n)
+				c.Text = fmt.Sprintf("%s, %s, %s", end, server.text, c.Text)
+				c.Kind, c.Ends, c.Stalled, c.Later = leaving, end, server.stalled, server.later
+				c.OnlyFull, c.OnlyOurs, c.Tag = true, true, ""
 				cases = append(cases, c)
 			}
 		}
@@ -49,23 +55,27 @@ func leavingCases() (cases []Case) {
 
 // leaver measures how long after the end of its context a caller is back.
 type leaver struct {
-	ends ending
-	most time.Duration
+	ends        ending
+	least, most time.Duration // that a context lasts
 
-	mu         sync.Mutex // guards the histograms
-	late, bare hist.Hist  // see measureLeaving
+	mu                sync.Mutex // guards the histograms
+	late, bare, plain hist.Hist  // see measureLeaving
 }
 
 // measureLeaving measures in rounds, in each of which every caller sends one request. Between
 // them, as many goroutines wait for nothing but their contexts: so late are the runtime's timers
-// and its scheduler.
+// and its scheduler. Then as many do the least that any client does: see leastClient.
 func (b *bed) measureLeaving(c peer.Client) (values, error) {
 	l := &leaver{ends: b.Case.Ends, most: leaveLoaded}
+	var least leastClient
 	set := func(ctx context.Context, i int) { _ = c.Set(ctx, fmt.Sprintf("bench:%d:0", i), []byte("v")) }
 	wait := func(ctx context.Context, _ int) { <-ctx.Done() }
 	end := time.Now().Add(b.Duration)
 	if b.Case.Stalled {
 		l.most = leaveStalled
+		if b.Case.Later {
+			l.least, l.most = leaveStalled, 2*leaveStalled
+		}
 	} else {
 		load := b.loop(c, leaveLoad)
 		var loading sync.WaitGroup
@@ -74,6 +84,7 @@ func (b *bed) measureLeaving(c peer.Client) (values, error) {
 	}
 	for first := true; first || time.Now().Before(end); first = false {
 		l.round(&l.bare, b.Case.Callers, wait)
+		l.round(&l.plain, b.Case.Callers, least.call)
 		if !b.Case.Stalled {
 			l.round(&l.late, b.Case.Callers, set)
 			continue
@@ -92,8 +103,30 @@ func (b *bed) measureLeaving(c peer.Client) (values, error) {
 	v := values{}
 	v.latencies(&l.bare)
 	v = values{bareP999: v[p999]}
+	v.latencies(&l.plain)
+	v[leastP999] = v[p999]
 	v.latencies(&l.late)
 	return v, nil
+}
+
+// leastClient does what any client has to that shares a connection: it appends a request to
+// what is to be sent, which it never is, waits, and makes an error that names the request.
+type leastClient struct {
+	mu  sync.Mutex // guards buf
+	buf []byte
+}
+
+func (l *leastClient) call(ctx context.Context, i int) {
+	key := fmt.Sprintf("bench:%d:0", i)
+	answered := make(chan struct{})
+	l.mu.Lock()
+	l.buf = append(l.buf[:len(l.buf)%leastBuffer], key...)
+	l.mu.Unlock()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		_ = fmt.Errorf("SET %s: %w", key, ctx.Err())
+	}
 }
 
 // round has so many callers call once each.
@@ -108,7 +141,7 @@ func (l *leaver) round(took *hist.Hist, callers int, call func(ctx context.Conte
 // leave calls with a context that ends soon, and notes how long after that the call has
 // returned, unless it was earlier.
 func (l *leaver) leave(took *hist.Hist, call func(context.Context)) {
-	lasts := rand.N(l.most)
+	lasts := l.least + rand.N(l.most-l.least)
 	at := time.Now().Add(lasts)
 	ctx, cancel := context.WithDeadline(context.Background(), at)
 	if l.ends == cancelled {

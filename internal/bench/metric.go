@@ -18,6 +18,7 @@ const (
 	allocsPerOp  metric = "allocs/op"
 	opsPerRead   metric = "requests/read"
 	bareP999     metric = "context alone p99.9 µs"
+	leastP999    metric = "least client p99.9 µs"
 	achieved     metric = "achieved %" // of the offered load
 	firstPhase   metric = "first ns/op"
 	middlePhase  metric = "middle ns/op"
@@ -31,7 +32,7 @@ const (
 // allMetrics in the order of columns.
 var allMetrics = []metric{
 	nsPerOp, p50, p99, p999, clientCPU, serverCPU, bytesPerOp, allocsPerOp, opsPerRead,
-	bareP999, achieved, firstPhase, middlePhase, lastPhase, bytesPerConn, heapPerCall, stackPerCall, failures,
+	bareP999, leastP999, achieved, firstPhase, middlePhase, lastPhase, bytesPerConn, heapPerCall, stackPerCall, failures,
 }
 
 // values are what one run measured.

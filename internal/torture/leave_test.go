@@ -31,9 +31,11 @@ func leaves(n int) int64 {
 
 // leavers are callers of which each has one context after the other.
 type leavers struct {
-	ends        [16]context.CancelFunc // of the contexts
+	ends        []context.CancelFunc // of the contexts
 	calls, left atomic.Int64
 }
+
+func newLeavers(callers int) *leavers { return &leavers{ends: make([]context.CancelFunc, callers)} }
 
 // run has callers call until so many have left. call gets an identity that must come back.
 func (l *leavers) run(t *testing.T, leaves int64, call func(ctx context.Context, id int64) (any, error)) {
@@ -69,7 +71,7 @@ func (l *leavers) endOf(id int64) context.CancelFunc { return l.ends[id%int64(le
 // value that is not its own.
 func TestT30CallersLeave(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	var l leavers
+	l := newLeavers(16)
 	s := &leaving{endOf: l.endOf, work: make(chan leavingCall, len(l.ends))}
 	var resolvers sync.WaitGroup
 	for range 4 {
@@ -152,7 +154,15 @@ func (silent) ReadUntil(ctx context.Context, _ uint64, _ bool) (passed bool) {
 
 // T30: the same on a connection, with values that are decoded where they are read, and
 // with batches.
-func TestT30CallersLeaveAConnection(t *testing.T) {
+func TestT30CallersLeaveAConnection(t *testing.T) { leaveAConnection(t, 16, 100*time.Microsecond) }
+
+// T30: the same in a crowd, for which the reader goroutine reads.
+func TestT30ACrowdLeavesAConnection(t *testing.T) {
+	leaveAConnection(t, 500, 10*time.Millisecond)
+}
+
+// leaveAConnection has contexts that last at most so long.
+func leaveAConnection(t *testing.T, callers int, most time.Duration) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	server := testbed.NewServer(t)
 	opts := untimed()
@@ -161,12 +171,11 @@ func TestT30CallersLeaveAConnection(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	s := redis.SyncCtx{S: conn}
-	var l leavers
+	l := newLeavers(callers)
 	l.run(t, leaves(long(100_000, 10_000)), func(ctx context.Context, id int64) (any, error) {
-		trip := time.Duration(rand.IntN(100)) * time.Microsecond
-		timer := time.AfterFunc(trip, l.endOf(id))
+		timer := time.AfterFunc(rand.N(most), l.endOf(id))
 		defer timer.Stop()
-		switch id / 16 % 3 {
+		switch id / int64(callers) % 3 {
 		case 0:
 			var got int64
 			err := s.DoInto(ctx, &got, "ECHO", id)
