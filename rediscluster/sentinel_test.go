@@ -34,9 +34,13 @@ func runID(t *testing.T, s redis.Sender) string {
 	return infoLine(string(info), "run_id")
 }
 
+// noElection is how long sentinels wait for a server that is well, on a machine that may stand
+// still.
+const noElection = 15 * time.Second
+
 func TestSentinelServesAsOneServer(t *testing.T) {
 	t.Parallel()
-	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
+	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3, DownAfter: noElection})
 	c := newSentinel(t, g, rediscluster.Opts{HostOpts: redisconn.Opts{DB: 3}})
 	db := redis.Sync{S: c}
 
@@ -82,7 +86,7 @@ func reads(g *testbed.Group) (answered []bool) {
 // knows of the new one; and writes go to that soon.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
-	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
+	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3, DownAfter: noElection})
 	old := g.Servers()[0]
 	c := newSentinel(t, g, rediscluster.Opts{})
 	promoted, err := g.Failover(testbed.Force)
@@ -184,7 +188,7 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 // With all sentinels down traffic goes on, and a sentinel that comes back is heard.
 func TestSentinelsMayAllBeDown(t *testing.T) {
 	t.Parallel()
-	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1, Sentinels: 2})
+	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1, Sentinels: 2, DownAfter: noElection})
 	c := newSentinel(t, g, rediscluster.Opts{})
 	for _, s := range g.Sentinels() {
 		require.NoError(t, s.Kill())
@@ -243,7 +247,7 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 // The same sentinels may watch several masters. These have hostnames.
 func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
 	t.Parallel()
-	opts := testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3, DownAfter: 4 * time.Second}
+	opts := testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3, DownAfter: noElection}
 	g := testbed.NewGroup(t, opts)
 	opts.MasterName, opts.WatchedBy = "other", g
 	other := testbed.NewGroup(t, opts)

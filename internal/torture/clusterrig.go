@@ -40,7 +40,7 @@ func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 	if opts.Logger == nil {
 		opts.Logger = rediscluster.NoopLogger{}
 	}
-	client, err := connect(func() (*rediscluster.Cluster, error) {
+	client, err := setUp(func() (*rediscluster.Cluster, error) {
 		return rediscluster.NewCluster(context.Background(), r.Nodes.Addrs(), opts)
 	})
 	if err != nil {

@@ -101,7 +101,6 @@ func (g *guests) enough() bool {
 
 // begin has all of them begin, and tells which slots are to be moved.
 func (g *guests) begin(ctx context.Context, all *sync.WaitGroup, slots *slotMover) {
-	client := redis.SyncCtx{S: g.Client}
 	move := func(kind string, i int) string {
 		slots.often = append(slots.often, g.tag(kind, i))
 		return g.tag(kind, i)
@@ -109,7 +108,7 @@ func (g *guests) begin(ctx context.Context, all *sync.WaitGroup, slots *slotMove
 	for i := range scannedTags {
 		slots.seldom = append(slots.seldom, g.tag("scan", i))
 		for k := range scannedKeys {
-			require.NoError(g.t, redis.Err(client.Do(ctx, "SET", g.tag("scan", i)+strconv.Itoa(k), k)))
+			g.has("SET", g.tag("scan", i)+strconv.Itoa(k), k)
 		}
 	}
 	all.Go(func() { g.scan(ctx, slots) })
@@ -119,7 +118,7 @@ func (g *guests) begin(ctx context.Context, all *sync.WaitGroup, slots *slotMove
 		for k := range hashFields {
 			fields = append(fields, k, k)
 		}
-		require.NoError(g.t, redis.Err(client.Do(ctx, "HSET", fields...)))
+		g.has("HSET", fields...)
 		all.Go(func() { g.walk(ctx, hash) })
 	}
 	for i, c := range g.chains {
@@ -137,6 +136,15 @@ func (g *guests) begin(ctx context.Context, all *sync.WaitGroup, slots *slotMove
 			all.Go(func() { g.virtual(ctx, virtual) })
 		}
 	}
+}
+
+// has writes what guests find, before masters are killed.
+func (g *guests) has(cmd string, args ...any) {
+	_, err := setUp(func() (any, error) {
+		res := redis.Sync{S: g.Client}.Do(cmd, args...)
+		return res, redis.Err(res)
+	})
+	require.NoError(g.t, err)
 }
 
 // fails notes that a guest has failed, unless it may.

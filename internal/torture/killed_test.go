@@ -33,9 +33,12 @@ func TestT36GuestsOfKilledMasters(t *testing.T) {
 	g.begin(ctx, &all, slots)
 	tags := append(slots.seldom, slots.often...)
 	for _, tag := range tags { // what guests find is on the replicas, too
-		require.NoError(t, redis.WithSession(ctx, r.Client, tag, func(s *redis.Session) error {
-			return redis.FirstError([]any{s.Do("SET", "probe"+tag, 1), s.Do("WAIT", 1, 0)})
-		}))
+		_, err := setUp(func() (any, error) {
+			return nil, redis.WithSession(ctx, r.Client, tag, func(s *redis.Session) error {
+				return redis.FirstError([]any{s.Do("SET", "probe"+tag, 1), s.Do("WAIT", 1, 0)})
+			})
+		})
+		require.NoError(t, err)
 	}
 	for i := range long(20, 1) {
 		tag := tags[(int(seed%100)+7*i)%len(tags)]

@@ -175,23 +175,26 @@ func TestT24PopsInCluster(t *testing.T) {
 // killed, and loses what it has not replicated.
 func TestT24PopsOfSentinels(t *testing.T) {
 	beside(t)
-	for name, fault := range map[string]func(r *SentinelRig, old *testbed.Server) error{
-		"failover": func(r *SentinelRig, _ *testbed.Server) error {
+	for name, tt := range map[string]struct {
+		downAfter time.Duration
+		fault     func(r *SentinelRig, old *testbed.Server) error
+	}{
+		"failover": {noElection, func(r *SentinelRig, _ *testbed.Server) error {
 			_, err := r.Group.Failover(testbed.Graceful)
 			return err
-		},
-		"killed master": func(r *SentinelRig, old *testbed.Server) error {
+		}},
+		"killed master": {nodeTimeout, func(r *SentinelRig, old *testbed.Server) error {
 			r.AllowLoss()
 			if err := old.Kill(); err != nil {
 				return err
 			}
 			_, err := r.Group.WaitPromoted(old)
 			return errors.Join(err, old.Restart())
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			beside(t)
-			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
+			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: tt.downAfter})
 			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})
 			t.Cleanup(func() {
 				r.Close()
@@ -211,7 +214,7 @@ func TestT24PopsOfSentinels(t *testing.T) {
 			}
 			old := group.Servers()[0]
 			delivered()
-			require.NoError(t, fault(r, old))
+			require.NoError(t, tt.fault(r, old))
 			delivered()
 			stop()
 			wg.Wait()

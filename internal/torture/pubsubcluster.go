@@ -31,7 +31,7 @@ func newClusterPubSub(rnd *rand.Rand) (pubSubStage, error) {
 
 func (s *clusterPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publisher, error) {
 	for range 2 { // one to publish and one to subscribe
-		client, err := connect(func() (*rediscluster.Cluster, error) {
+		client, err := setUp(func() (*rediscluster.Cluster, error) {
 			return rediscluster.NewCluster(context.Background(), s.nodes.Addrs(), rediscluster.Opts{
 				HostOpts: pubSubConn(protocol), Logger: rediscluster.NoopLogger{},
 			})

@@ -73,7 +73,7 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 		r.Conn.Close()
 	}
 	opts.Logger = r.Events
-	conn, err := connect(func() (*redisconn.Connection, error) {
+	conn, err := setUp(func() (*redisconn.Connection, error) {
 		return redisconn.Connect(context.Background(), r.Proxy.Addr(), opts)
 	})
 	if err != nil {
@@ -83,16 +83,16 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 	return nil
 }
 
-// connectWithin is how long a client of servers that are well may fail to be made: it gives
+// setUpWithin is how long what servers that are well are asked for may fail: a client gives
 // up after IOTimeout, and the machine may stand still for longer.
-const connectWithin = time.Minute
+const setUpWithin = time.Minute
 
-// connect makes a client of servers that are well.
-func connect[C any](once func() (C, error)) (C, error) {
-	for end := time.Now().Add(connectWithin); ; time.Sleep(5 * time.Millisecond) {
-		client, err := once()
+// setUp returns what once does when it succeeds. It may do it more than once.
+func setUp[T any](once func() (T, error)) (T, error) {
+	for end := time.Now().Add(setUpWithin); ; time.Sleep(5 * time.Millisecond) {
+		res, err := once()
 		if err == nil || time.Now().After(end) {
-			return client, err
+			return res, err
 		}
 	}
 }

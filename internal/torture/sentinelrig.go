@@ -69,7 +69,7 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 	opts.Logger = sentinelEvents{rig: r}
 	opts.SentinelOpts.Logger = redisconn.NoopLogger{}
 	var err error
-	r.Client, err = connect(func() (*rediscluster.Cluster, error) {
+	r.Client, err = setUp(func() (*rediscluster.Cluster, error) {
 		return rediscluster.NewSentinel(context.Background(), group.SentinelAddrs()[:1], group.MasterName(), opts)
 	})
 	return r, err
