@@ -99,19 +99,24 @@ func TestT13ForbiddenCommands(t *testing.T) {
 	require.Equal(t, 1, r.Events.Count("LogConnected"))
 }
 
-// T14: a storm of contexts that end within 0 to 5 ms.
+// T14: a storm of contexts that end within 0 to 5 ms, or later if nothing is answered that soon.
 func TestT14CancelledContexts(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	const callers = 500
-	most := 0
+	rounds, most := long(200, 40), 0
+	both := func() bool { // some are answered, and some are not
+		ended := r.Ledger.Report.Outcomes(oracle.NotSent) + r.Ledger.Report.Outcomes(oracle.Unknown)
+		return ended > 0 && r.Ledger.Report.Outcomes(oracle.Value) > 0
+	}
 	watch := oracle.WatchResources(5*time.Millisecond, false)
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewSource(seed + int64(i)))
-			for range long(200, 40) {
+			for n := 0; n < rounds || !both(); n++ {
 				req, id := r.Log.Issue("log:" + string(rune('a'+i%26)) + strings.Repeat("x", i/26))
-				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rnd.Intn(5000))*time.Microsecond)
+				within := time.Duration(rnd.Intn(5000)) * time.Microsecond
+				ctx, cancel := context.WithTimeout(context.Background(), within*time.Duration(1+n/rounds))
 				r.Ledger.Resolve(redis.SyncCtx{S: r.Conn}.Send(ctx, req), id)
 				cancel()
 				if r.Ledger.Outcome(id) == oracle.NotSent {
@@ -125,8 +130,7 @@ func TestT14CancelledContexts(t *testing.T) {
 		most = max(most, s.Goroutines)
 	}
 	report, _ := judge(t, r)
-	require.Positive(t, report.Outcomes(oracle.Value))
-	require.Positive(t, report.Outcomes(oracle.NotSent)+report.Outcomes(oracle.Unknown))
+	require.True(t, both(), report)
 	require.Zero(t, r.Events.Count("LogDisconnected"))
 	// A context whose time is over takes a goroutine for a moment, by itself.
 	require.Less(t, most, 2*callers+100, "no goroutine is parked per cancelled call")
