@@ -46,7 +46,10 @@ func ExampleCluster_WithPolicy() {
 	addrs, master, _ := exampleCluster()
 	ctx := context.Background()
 	t := &traffic{master: master}
-	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{Logger: t})
+	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{
+		HostOpts: redisconn.Opts{IOTimeout: 10 * time.Second},
+		Logger:   t,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,6 +92,7 @@ func ExampleWeightProvider() {
 	ctx := context.Background()
 	t := &traffic{master: near}
 	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{
+		HostOpts:       redisconn.Opts{IOTimeout: 10 * time.Second}, // without the master, replicas of no weight are read from
 		WeightProvider: weights{far: 0},
 		Logger:         t,
 	})

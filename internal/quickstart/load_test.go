@@ -35,7 +35,7 @@ func TestMeasure(t *testing.T) {
 // A load that meets errors says so and gives the first one.
 func TestLoadReportsErrors(t *testing.T) {
 	m := miniredis.RunT(t)
-	l := &load{db: connectForTest(t, m.Addr(), redisconn.Opts{})}
+	l := &load{db: connectForTest(t, m.Addr(), redisconn.Opts{IOTimeout: time.Minute})}
 	m.SetError("LOADING not yet")
 	l.start(testContext(t), 3)
 	require.Eventually(t, func() bool { return l.latency.total() >= 3 }, 10*time.Second, time.Millisecond)
