@@ -66,6 +66,8 @@ func TestBadArgs(t *testing.T) {
 		{(*person)(nil), []string{"nil", "redis.person"}},
 		{[]any{nil}, []string{"element 0", "nil"}},
 		{[]*string{nil}, []string{"element 0", "nil"}},
+		{[]*Scored[string]{nil}, []string{"element 0", "nil"}},
+		{[]any{(*Scored[string])(nil)}, []string{"element 0", "nil"}},
 		{[]any{1, person{}}, []string{"element 1", "redis.person"}},
 		{map[string]any{"a": nil}, []string{"a value"}},
 		{map[string][]int{"a": nil}, []string{"a value", "[]int"}},

@@ -216,6 +216,9 @@ func Scored[T any](parts func(T) (score float64, member reflect.Value)) {
 func isScored(t reflect.Type) bool { return t.Implements(scoredType) }
 
 func appendScored(out []any, v reflect.Value) ([]any, error) {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return out, errArgType("a nil %v can't be sent", v.Type())
+	}
 	score, member := scoredParts(v.Interface())
 	arg, err := oneArg(member)
 	if err != nil {
