@@ -252,6 +252,11 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	if refused != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && errs.Passes(refused) {
 		return nil, refused
 	}
+	for i, res := range results {
+		if failed, isError := res.(error); isError {
+			results[i] = withRequest(failed, reqs[i].Cmd, reqs[i].Args)
+		}
+	}
 	return results, err
 }
 

@@ -40,6 +40,10 @@ func TestSession(t *testing.T) {
 		results, err := session.SendTransaction(requests(redis.Req("INCR", "a"), redis.Req("GET", "a")))
 		require.NoError(t, err)
 		require.Equal(t, []any{int64(2), []byte("2")}, results)
+		results, err = session.SendTransaction(requests(redis.Req("GET", "a"), redis.Req("LPUSH", "a", 7)))
+		require.NoError(t, err)
+		named, _ := redis.AsErrorx(results[1]).Property(redis.EKRequest)
+		require.Equal(t, redis.Req("LPUSH", "a", 7), named, "an error in the answer to EXEC says of which request")
 		_, err = session.SendTransaction(requests(redis.Req("NOSUCH")))
 		requireType(t, err, redis.ErrExecAbort)
 
