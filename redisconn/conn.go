@@ -32,11 +32,12 @@ type Connection struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue  *queue.Queue
-	pipe   *pipe.Pipe
-	stat   func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
-	pool   *dedicated.Pool
-	pushes *push.Sockets
+	queue   *queue.Queue
+	pipe    *pipe.Pipe
+	stat    func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
+	pool    *dedicated.Pool
+	pushes  *push.Sockets
+	streams streams
 	// tracking is set if the connection tracks keys for another one: see trackers.
 	tracking *tracking
 	trackers trackers

@@ -182,11 +182,12 @@ var (
 )
 
 // Shutdown accepts no more requests, waits until those that were accepted are answered or
-// ctx is done, and closes the connection. It waits for open sessions, which may go on
-// sending all but blocking commands. Blocking commands are unblocked: they end with what
-// the server has given them, or with [redis.ErrContextClosed], not sent. If requests are
-// left when ctx is done, they are resolved as by Close, and an [ErrShutdown] says how
-// many there were; each open session counts as one.
+// ctx is done, and closes the connection. It waits for calls of DoStream, and for open
+// sessions, which may go on sending all but blocking commands. Blocking commands are
+// unblocked: they end with what the server has given them, or with
+// [redis.ErrContextClosed], not sent. If requests are left when ctx is done, they are
+// resolved as by Close, and an [ErrShutdown] says how many there were; each open session
+// counts as one.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
@@ -194,7 +195,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	defer c.Close()
 	// Blocking commands are unblocked through the shared connection, so that is drained
 	// after them.
-	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.pool.Drained} {
+	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.shut, c.pool.Drained} {
 		select {
 		case <-drained():
 		case <-c.ctx.Done():
@@ -216,16 +217,17 @@ func (c *Connection) errLeft(ctx context.Context) error {
 		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown))
 }
 
-// left counts the pending requests. Each open session counts as one of unknown outcome.
+// left counts the pending requests. Each open session, and each call of DoStream, counts as one
+// of unknown outcome.
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.Left()
 	granted, waiting := c.pool.Left()
-	return unsent + waiting, unknown + granted
+	return unsent + waiting, unknown + granted + c.streams.left()
 }
 
 // Pending returns the number of requests without an answer, written or not, plus the
-// number of open sessions. It does not count the library's own requests, such as
-// heartbeats.
+// number of open sessions and of calls of DoStream. It does not count the library's own
+// requests, such as heartbeats.
 func (c *Connection) Pending() int {
 	unsent, unknown := c.left()
 	return unsent + unknown

@@ -91,6 +91,74 @@ func TestDoStreamFailures(t *testing.T) {
 	require.True(t, redis.AsErrorx(conn.DoStream(ctx, nil, "GET", "key")).IsOfType(redis.ErrContextClosed))
 }
 
+// Each error of a stream names its request, without what is in it.
+func TestDoStreamNamesItsRequest(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "key", "text"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	canary := redis.Stream{R: strings.NewReader("canary"), Size: 10}
+	for _, res := range []any{
+		conn.DoStream(t.Context(), nil, "LPUSH", "key", "canary"),
+		conn.DoStream(t.Context(), nil, "SET", "key", canary),
+		conn.DoStream(t.Context(), nil, "SET", "key", redis.Stream{}, "canary"),
+		conn.DoStream(ended, nil, "SET", "key", canary),
+	} {
+		err := redis.AsErrorx(res)
+		require.NotNil(t, err)
+		req, _ := err.Property(redis.EKRequest)
+		require.Equal(t, "key", req.(redis.Request).Args[0], "%v", err)
+		require.Equal(t, 1, strings.Count(err.Error(), "Req("), "%v", err)
+		require.NotContains(t, err.Error(), "canary")
+	}
+	refused := redis.AsErrorx(conn.DoStream(t.Context(), nil, "INCR", "key"))
+	addr, _ := refused.Property(redis.EKAddress)
+	require.Equal(t, s.Addr(), addr)
+}
+
+// Shutdown waits for a stream that has begun, and no other may begin.
+func TestShutdownWaitsForStream(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	r, w := io.Pipe()
+	done := make(chan any, 1)
+	go func() { done <- conn.DoStream(t.Context(), nil, "SET", "key", redis.Stream{R: r, Size: 2}) }()
+	_, err := w.Write([]byte("a"))
+	require.NoError(t, err)
+	require.Equal(t, 1, conn.Pending())
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(t.Context()) }()
+	eventually(t, "nothing is taken", func() bool {
+		err := redis.AsErrorx(conn.DoStream(t.Context(), nil, "PING"))
+		return err != nil && err.IsOfType(redis.ErrContextClosed)
+	})
+	require.Empty(t, ended)
+	_, err = w.Write([]byte("b"))
+	require.NoError(t, err)
+	require.Equal(t, "OK", await(t, "the stream", done))
+	require.NoError(t, await(t, "Shutdown", ended))
+}
+
+// A stream that does not end is what is left when the context of Shutdown ends.
+func TestShutdownCountsStreams(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	r, w := io.Pipe()
+	done := make(chan any, 1)
+	go func() { done <- conn.DoStream(t.Context(), nil, "SET", "key", redis.Stream{R: r, Size: 2}) }()
+	_, err := w.Write([]byte("a"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	failed := requireType(t, conn.Shutdown(ctx), redisconn.ErrShutdown)
+	unknown, _ := failed.Property(redisconn.EKUnknown)
+	require.Equal(t, 1, unknown)
+	require.NoError(t, w.Close())
+	requireType(t, redis.AsError(await(t, "the stream", done)), redis.ErrIO)
+	require.NoError(t, conn.Shutdown(t.Context()), "again")
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
