@@ -47,8 +47,11 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 	if buf[0] == ':' {
 		return atHand{kind: ':', n: n, size: end}
 	}
+	if n > int64(min(d.limits.Bulk, len(buf))) { // else size might overflow where an int has 32 bits
+		return f
+	}
 	size := end + int(n) + 2
-	if n > int64(d.limits.Bulk) || len(buf) < size || buf[size-2] != '\r' || buf[size-1] != '\n' {
+	if len(buf) < size || buf[size-2] != '\r' || buf[size-1] != '\n' {
 		return f
 	}
 	return atHand{kind: '$', n: n, body: end, size: size}

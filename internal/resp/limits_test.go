@@ -2,12 +2,14 @@ package resp_test
 
 import (
 	"bufio"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -45,4 +47,20 @@ func TestLimitsOfDepth(t *testing.T) {
 	in := bufio.NewReader(strings.NewReader(strings.Repeat("*1\r\n", deep)))
 	_, err := resp.NewDecoder(in, resp.Limits{Depth: math.MaxInt}).Decode()
 	assertType(t, errs.ErrResponseTooLarge, err)
+}
+
+// No limit lets a length that a server claims be added to beyond what an int holds, which may be
+// 32 bits.
+func TestLimitsOfLengths(t *testing.T) {
+	for _, n := range []int{math.MaxInt32 - 12, math.MaxInt32 - 1, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
+		in := fmt.Sprintf("$%d\r\nshort\r\n", n)
+		d := resp.NewDecoder(bufio.NewReader(strings.NewReader(in)), resp.Limits{Bulk: math.MaxInt, Elements: math.MaxInt})
+		require.NoError(t, d.AwaitMore())
+		assert.False(t, d.Complete(), in)
+		_, err := d.Decode()
+		assertType(t, errs.ErrIO, err, in)
+		in = fmt.Sprintf("%%%d\r\n+key\r\n", n/2)
+		_, err = resp.NewDecoder(bufio.NewReader(strings.NewReader(in)), resp.Limits{Elements: math.MaxInt}).Decode()
+		assertType(t, errs.ErrIO, err, in)
+	}
 }
