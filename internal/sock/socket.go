@@ -5,6 +5,7 @@ package sock
 import (
 	"bufio"
 	"crypto/tls"
+	"io"
 	"net"
 	"sync/atomic"
 	"time"
@@ -49,8 +50,8 @@ func New(conn net.Conn, limits redis.Limits) *Socket {
 }
 
 // Allow sets the time that the next exchange has, in place of deadlines: timeout bounds
-// each write, and each read with the time beside for which the server may block. Zero
-// leaves it to the deadlines.
+// each write of up to writeMost, and each read with the time beside for which the server may
+// block. Zero leaves it to the deadlines.
 func (s *Socket) Allow(timeout, blocks time.Duration) { s.timeout, s.blocks = timeout, blocks }
 
 // Read implements io.Reader.
@@ -65,12 +66,25 @@ func (s *Socket) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// writeMost is how many bytes are written within one time-out: a large value over a slow link
+// takes longer as a whole.
+const writeMost = 64 << 10
+
 // Write implements io.Writer.
-func (s *Socket) Write(p []byte) (int, error) {
-	if s.timeout > 0 {
-		_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+func (s *Socket) Write(p []byte) (n int, err error) {
+	if s.timeout <= 0 {
+		return s.Conn.Write(p)
 	}
-	return s.Conn.Write(p)
+	for err == nil && n < len(p) {
+		_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+		part := p[n:min(len(p), n+writeMost)]
+		var written int
+		if written, err = s.Conn.Write(part); err == nil && written < len(part) {
+			err = io.ErrShortWrite // of a user's connection
+		}
+		n += written
+	}
+	return n, err
 }
 
 // Received returns how many bytes were received.

@@ -50,6 +50,54 @@ func TestReadBufferFits(t *testing.T) {
 	require.Equal(t, readBufferLeast, s.size)
 }
 
+// writes notes the size of each write, and how many of them have no time-out of their own.
+type writes struct {
+	net.Conn
+	sizes   []int
+	allowed bool
+	late    int
+	most    int // takes no more
+}
+
+func (w *writes) SetWriteDeadline(at time.Time) error {
+	w.allowed = !at.IsZero()
+	return nil
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	if !w.allowed {
+		w.late++
+	}
+	w.allowed = false
+	n := min(len(p), w.most)
+	w.sizes = append(w.sizes, n)
+	return n, nil
+}
+
+// A large value has its time-out again for each part, and is written at once without one.
+func TestWrite(t *testing.T) {
+	conn := &writes{most: 1 << 20}
+	s := New(conn, redis.Limits{})
+	large := make([]byte, 2*writeMost+1)
+	n, err := s.Write(large)
+	require.NoError(t, err)
+	require.Equal(t, len(large), n)
+	require.Equal(t, []int{len(large)}, conn.sizes)
+
+	conn.sizes, conn.late = nil, 0
+	s.Allow(time.Minute, 0)
+	n, err = s.Write(large)
+	require.NoError(t, err)
+	require.Equal(t, len(large), n)
+	require.Equal(t, []int{writeMost, writeMost, 1}, conn.sizes)
+	require.Zero(t, conn.late)
+
+	conn.most = 0
+	n, err = s.Write(large)
+	require.ErrorIs(t, err, io.ErrShortWrite)
+	require.Zero(t, n)
+}
+
 func TestProgress(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
