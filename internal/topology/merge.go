@@ -41,6 +41,7 @@ func Merge(views []View) *Layout {
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}}
 	var claims [slot.Count]claim
 	for _, v := range views {
+		v.places = v.placesOfNodes() // ranges are many
 		l.learnNodes(v)
 		for j := range v.ranges {
 			r := &v.ranges[j]

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -157,4 +158,21 @@ func TestMergeHostnames(t *testing.T) {
 	assert.Equal(t, "a.example", l.Hostnames["10.0.0.1:7000"])
 	assert.Equal(t, "a.example:7000", l.aliases["10.0.0.1:7000"])
 	assert.Equal(t, "10.0.0.1:7000", l.aliases["a.example:7000"])
+}
+
+// Slots may be scattered over thousands of ranges, and each is looked up by its master.
+func TestMergeManyRangesOfNodesWithHostnames(t *testing.T) {
+	const nodes, ranges = 100, 1000
+	v := View{asked: "a:1"}
+	for i := range nodes {
+		n := member(fmt.Sprint(i), fmt.Sprintf("10.0.0.%d", i), 1, uint64(i))
+		n.Hostname = fmt.Sprintf("host-%d", i)
+		v.nodes = append(v.nodes, n)
+	}
+	for i := range ranges {
+		v.ranges = append(v.ranges, slotsRange{From: i, To: i, Addrs: addrs(v.nodes[i%nodes].Addr)})
+	}
+	require.Len(t, Merge([]View{v}).Shards, nodes)
+	allocs := testing.AllocsPerRun(1, func() { Merge([]View{v}) })
+	assert.Less(t, allocs, float64(nodes*ranges/10), "not one for each node of each range")
 }

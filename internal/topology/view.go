@@ -11,6 +11,7 @@ type View struct {
 	asked  string // the address that was asked
 	ranges []redisclusterutil.SlotsRange
 	nodes  redisclusterutil.InstanceInfos // nil where CLUSTER NODES is not allowed
+	places map[string]int                 // in nodes, by addresses; Merge sets it
 }
 
 // ParseView makes a view of the answers to CLUSTER SLOTS and CLUSTER NODES of the node at
@@ -82,12 +83,29 @@ func (v View) namesMaster(r *redisclusterutil.SlotsRange) bool {
 
 // node returns the node of an address, nil if the view has none.
 func (v View) node(addr string) *redisclusterutil.InstanceInfo {
-	for i := range v.nodes {
-		if n := &v.nodes[i]; n.Addr == addr || n.Hostname != "" && alias(n) == addr {
-			return n
-		}
+	if i, known := v.places[addr]; known {
+		return &v.nodes[i]
 	}
 	return nil
+}
+
+// placesOfNodes returns the places of nodes by their addresses: of several nodes of one address
+// that of the first.
+func (v View) placesOfNodes() map[string]int {
+	places := make(map[string]int, len(v.nodes))
+	add := func(addr string, i int) {
+		if _, known := places[addr]; !known {
+			places[addr] = i
+		}
+	}
+	for i := range v.nodes {
+		n := &v.nodes[i]
+		add(n.Addr, i)
+		if n.Hostname != "" {
+			add(alias(n), i)
+		}
+	}
+	return places
 }
 
 // alias is the node's address by its hostname.
