@@ -59,13 +59,14 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 	return l, nil
 }
 
-// read implements source: it asks nodes that are connected, or else the seeds.
+// read implements source: it asks nodes that are connected or, if none of them knows who
+// serves a slot, the seeds.
 func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
-	views := s.askNodes(ctx)
-	if len(views) == 0 {
-		views, _ = s.askSeeds(ctx)
+	l := topology.Merge(s.askNodes(ctx))
+	if l == nil {
+		views, _ := s.askSeeds(ctx)
+		l = topology.Merge(views)
 	}
-	l := topology.Merge(views)
 	if l != nil {
 		s.masterOnly.mark(l)
 	}

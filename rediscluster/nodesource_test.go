@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -102,4 +103,26 @@ func TestTLS(t *testing.T) {
 		require.Error(t, err)
 		assert.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent), "%v", err)
 	}
+}
+
+func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
+	t.Parallel()
+	watchLeaks(t)
+	says := func(reply string) *scriptedNode {
+		return newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+			_, err := c.Write([]byte(reply))
+			return err
+		})
+	}
+	seed, old, other := says("+seed\r\n"), says("+old\r\n"), says("+other\r\n")
+	old.serve(old.Addr())
+	seed.serve(old.Addr())
+	c, _ := connect(t, []string{seed.Addr()}, Opts{CheckInterval: 100 * time.Millisecond})
+	require.Equal(t, "old", redis.Sync{S: c}.Do("GET", "key"))
+
+	// What answers at the address of the only node is the node of another cluster that has no slots yet.
+	none := "*0\r\n"
+	old.slots.Store(&none)
+	seed.serve(other.Addr())
+	await(t, "the seeds' answer", func() bool { return redis.Sync{S: c}.Do("GET", "key") == "other" })
 }
