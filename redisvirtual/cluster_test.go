@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -55,6 +56,52 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	_ = conn.Close()
 	require.NotEqual(t, fmt.Sprintf("%T", &virtualConn{}), fmt.Sprintf("%T", conn))
+}
+
+// A replica sends a client to the master that has not said READONLY.
+func TestReplica(t *testing.T) {
+	nodes := testbed.NewCluster(t)
+	ctx := context.Background()
+	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute},
+	})
+	require.NoError(t, err)
+	defer cluster.Close()
+	_, replicas, _ := inner.NodesOf(cluster).All()
+	require.NotEmpty(t, replicas)
+	virtual := func() *client {
+		conn, err := Dialer(cluster)(ctx, "tcp", replicas[0].Addr())
+		require.NoError(t, err)
+		return clientOf(t, conn)
+	}
+
+	reads := virtual()
+	reads.say(words("READONLY"))
+	reads.hear(frames.OK)
+	key := ""
+	for i := 0; key == ""; i++ { // the replica has a third of the keys
+		reads.say(words("GET", fmt.Sprint("none", i)))
+		if reply := reads.frame(); reply == "$-1\r\n" {
+			key = fmt.Sprint("none", i)
+		}
+	}
+	require.Nil(t, reads.Conn.(*virtualConn).own)
+	reads.say(words("MULTI") + words("GET", key) + words("EXEC") + words("READWRITE") + words("PING") + words("GET", key))
+	reads.hear(frames.OK + frames.Queued + "*1\r\n$-1\r\n" + frames.OK + "+PONG\r\n")
+	require.True(t, strings.HasPrefix(reads.frame(), "-MOVED "))
+
+	for _, say := range []string{words("GET", key), words("WATCH", key), words("XREAD", "BLOCK", "1", "STREAMS", key, "0"), words("PING") + words("MULTI") + words("GET", key)} {
+		v := virtual()
+		v.say(say)
+		reply := v.frame()
+		for reply == "+PONG\r\n" || reply == frames.OK {
+			reply = v.frame()
+		}
+		require.True(t, strings.HasPrefix(reply, "-MOVED "), "%s: %s", say, reply)
+		v.say(words("DISCARD") + words("READONLY") + words("GET", key))
+		v.frame()
+		v.hear(frames.OK + "$-1\r\n")
+	}
 }
 
 // A client that speaks RESP2 is told at once that the sockets of several servers speak RESP3: a socket

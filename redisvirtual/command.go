@@ -14,7 +14,7 @@ func (c *conn) command(buf []byte) (done bool) {
 	}
 	r := c.batch.Add()
 	info := c.to.Describe(r, buf)
-	if c.tx == nil && !c.watching && !c.asking && c.protocol == c.to.Protocol &&
+	if c.tx == nil && !c.watching && !c.asking && c.protocol == c.to.Protocol && !c.wantsMaster() &&
 		r.Shared == command.Allowed && !info.Named("CLIENT") {
 		return true
 	}
@@ -53,6 +53,8 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 		return c.pass(r)
 	case c.protocol != c.to.Protocol:
 		return c.translated(r)
+	case c.wantsMaster() && len(keysOf([]wire.Request{*r})) > 0:
+		return c.pass(r)
 	case name == "WATCH" || c.watching:
 		return c.inSession(name, r)
 	case name == "UNWATCH":
@@ -71,6 +73,10 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	c.asking = false
 	return c.alone(r, asking)
 }
+
+// wantsMaster reports whether the server is a replica that would answer reads on the shared socket, of a
+// client that has not said READONLY: on a socket of its own that gets MOVED.
+func (c *conn) wantsMaster() bool { return c.to.ReadOnly && !c.readOnly }
 
 // countsWrites reports whether a request waits until as many servers as it says have what was written on
 // its own connection. On another one, servers may say at once that all have it.
@@ -107,6 +113,9 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 	case "MULTI":
 		if c.protocol != c.to.Protocol {
 			return c.translated(r), true
+		}
+		if c.wantsMaster() {
+			return c.pass(r), true
 		}
 		c.tx = &transaction{}
 		return true, true

@@ -141,8 +141,11 @@ func (c *conn) history(greeted string) (out []byte, replies int) {
 	if c.name != "" {
 		say("CLIENT", "SETNAME", c.name)
 	}
-	if c.readOnly {
+	switch {
+	case c.readOnly:
 		say("READONLY")
+	case c.wantsMaster():
+		say("READWRITE")
 	}
 	if c.asking {
 		say("ASKING")

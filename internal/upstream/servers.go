@@ -23,6 +23,8 @@ type Servers struct {
 	Shared inner.Conn // nil if there are several
 	Ctx    context.Context
 	DB     int // of the shared sockets
+	// ReadOnly: the shared sockets have said READONLY, to a replica of a cluster.
+	ReadOnly bool
 
 	conn  *redisconn.Connection // nil if there are several
 	nodes inner.Nodes
@@ -98,7 +100,7 @@ func (s *Servers) At(addr string) *Servers {
 		for _, node := range nodes {
 			if node.Addr() == addr {
 				to := one(node.(*redisconn.Connection))
-				to.Hooks = s.Hooks
+				to.Hooks, to.ReadOnly = s.Hooks, to.Shared.Dialer().ReadOnly
 				return to
 			}
 		}
