@@ -83,6 +83,11 @@ func (l *Layout) learnNodes(v View) {
 		l.aliases[n.Addr], l.aliases[alias(n)] = alias(n), n.Addr
 		l.Hostnames[n.Addr], l.Hostnames[alias(n)] = n.Hostname, n.Hostname
 	}
+	for inner, outer := range v.outer {
+		if old := l.aliases[inner]; old == "" || outer < old { // the same, in whatever order nodes answer
+			l.aliases[inner] = outer
+		}
+	}
 	for _, r := range v.ranges {
 		for addr, named := range r.AddrHostnames {
 			l.Hostnames[addr], _, _ = net.SplitHostPort(named)

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"net"
+	"strconv"
 
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -12,6 +13,9 @@ type View struct {
 	ranges []redisclusterutil.SlotsRange
 	nodes  redisclusterutil.InstanceInfos // nil where CLUSTER NODES is not allowed
 	places map[string]int                 // in nodes, by addresses; Merge sets it
+	// outer are addresses with the host that was asked, by those that nodes have among themselves,
+	// if the cluster names no host to clients: these can't reach the latter.
+	outer map[string]string
 }
 
 // ParseView makes a view of the answers to CLUSTER SLOTS and CLUSTER NODES of the node at
@@ -27,8 +31,10 @@ func ParseView(asked string, slots, nodes any) (View, error) {
 	return v, nil
 }
 
-// addHosts gives addresses without a host that of the node that was asked.
-func (v View) addHosts() {
+// addHosts gives addresses without a host that of the node that was asked. CLUSTER NODES has hosts
+// even where CLUSTER SLOTS names none to clients. That is so if the latter leaves out several: a
+// node may not know its own.
+func (v *View) addHosts() {
 	host, _, _ := net.SplitHostPort(v.asked)
 	name := func(addr string) string {
 		if len(addr) > 0 && addr[0] == ':' {
@@ -43,17 +49,27 @@ func (v View) addHosts() {
 		}
 		return named
 	}
+	unnamed := map[string]struct{}{}
 	for i := range v.ranges {
 		r := &v.ranges[i]
 		for j, addr := range r.Addrs {
-			r.Addrs[j] = name(addr)
+			if r.Addrs[j] = name(addr); r.Addrs[j] != addr {
+				unnamed[addr] = struct{}{}
+			}
 		}
 		r.AddrHostnames, r.AddrZones = byName(r.AddrHostnames), byName(r.AddrZones)
 	}
-	for i, n := range v.nodes {
-		if n.IP == "" && n.Port != 0 {
-			v.nodes[i].IP, v.nodes[i].Addr = host, name(n.Addr)
+	v.outer = make(map[string]string)
+	for i := range v.nodes {
+		n := &v.nodes[i]
+		if n.Port == 0 || n.IP != "" && len(unnamed) < 2 {
+			continue
 		}
+		outer := net.JoinHostPort(host, strconv.Itoa(n.Port))
+		if n.IP != "" && n.Addr != outer {
+			v.outer[n.Addr] = outer
+		}
+		n.IP, n.Addr = host, outer
 	}
 }
 
