@@ -218,33 +218,3 @@ func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
 	r.Reader.PassRead()
 	return end
 }
-
-// innerOf returns the methods that s has for packages of this module, or nil. A user's
-// own Sender has none, and a decorator that embeds a connection must be called itself.
-func innerOf(s Sender) wire.Inner[Future] {
-	if asked, ok := s.(interface {
-		Inner(wire.Ask) wire.Inner[Future]
-	}); ok {
-		return asked.Inner(wire.Ask{Held: s})
-	}
-	return nil
-}
-
-// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
-// have hooks, so the wrappers send to it as if their user had passed it to them.
-func delegateOf(s Sender) Sender {
-	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
-		return asked.Delegate(wire.Ask{Held: s})
-	}
-	return nil
-}
-
-// memoryOf returns the memory from which s answers requests, or nil.
-func memoryOf(s Sender) wire.Memory[Future] {
-	if asked, ok := s.(interface {
-		Memory(wire.Ask) wire.Memory[Future]
-	}); ok {
-		return asked.Memory(wire.Ask{Held: s})
-	}
-	return nil
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/values"
+	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Request is a command with its arguments.
@@ -88,6 +89,74 @@ type Sender interface {
 	Close()
 }
 
+// nobody stands for a Sender that is nil, as in the zero value of [SyncCtx]. It sends nothing.
+type nobody struct{}
+
+// known returns s, or nobody if that is nil.
+func known(s Sender) Sender {
+	if s == nil {
+		return nobody{}
+	}
+	return s
+}
+
+// Send implements Sender.
+func (nobody) Send(_ Request, cb Future, n uint64) { resolve(cb, errs.NoSender(), n) }
+
+// SendMany implements Sender.
+func (nobody) SendMany(reqs []Request, cb Future, start uint64) {
+	for i := range reqs {
+		resolve(cb, errs.NoSender(), start+uint64(i))
+	}
+}
+
+// SendTransaction implements Sender.
+func (nobody) SendTransaction(_ []Request, cb Future, start uint64) {
+	resolve(cb, errs.NoSender(), start)
+}
+
+// Scanner implements Sender.
+func (n nobody) Scanner(ScanOpts) Scanner { return n }
+
+// Next implements Scanner.
+func (nobody) Next(cb Future) { resolve(cb, errs.NoSender(), 0) }
+
+// EachShard implements Sender.
+func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
+
+// Close implements Sender.
+func (nobody) Close() {}
+
+// innerOf returns the methods that s has for packages of this module, or nil. A user's
+// own Sender has none, and a decorator that embeds a connection must be called itself.
+func innerOf(s Sender) wire.Inner[Future] {
+	if asked, ok := s.(interface {
+		Inner(wire.Ask) wire.Inner[Future]
+	}); ok {
+		return asked.Inner(wire.Ask{Held: s})
+	}
+	return nil
+}
+
+// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
+// have hooks, so the wrappers send to it as if their user had passed it to them.
+func delegateOf(s Sender) Sender {
+	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
+		return asked.Delegate(wire.Ask{Held: s})
+	}
+	return nil
+}
+
+// memoryOf returns the memory from which s answers requests, or nil.
+func memoryOf(s Sender) wire.Memory[Future] {
+	if asked, ok := s.(interface {
+		Memory(wire.Ask) wire.Memory[Future]
+	}); ok {
+		return asked.Memory(wire.Ask{Held: s})
+	}
+	return nil
+}
+
 // Stream is an argument that is read while it is sent, for values that should not be
 // held in memory. Only methods that say so accept it.
 type Stream struct {
@@ -95,15 +164,6 @@ type Stream struct {
 	R io.Reader
 	// Size is the argument's length in bytes.
 	Size int64
-}
-
-// CommandName returns Cmd in upper case. It leaves out a second word that is an argument,
-// and not a subcommand.
-func (r Request) CommandName() string {
-	if call := command.Of(r.Cmd, nil); call.Info != nil && !call.Is(command.Container) {
-		return call.Name
-	}
-	return strings.ToUpper(r.Cmd)
 }
 
 // String describes the request without its arguments, which may be secret: `Req("SET",
@@ -126,53 +186,6 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// Key returns the first key of the request, as the text that is sent. It returns false
-// if the request has no key, if the command can't take these arguments, or if the key's
-// type can't be sent.
-//
-// It knows every command up to Redis 8.2 and Valkey 9.1, from what the servers themselves
-// say. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
-// where the request goes. For an unknown command, usually one of a module, the key is
-// Args[0], whether Cmd has one word or two. For RANDOMKEY, Key returns ("RANDOMKEY",
-// false).
-func (r Request) Key() (string, bool) {
-	call := command.Of(r.Cmd, r.Args)
-	i := call.FirstKey()
-	if i == command.NoKey {
-		if call.Info != nil && call.Name == "RANDOMKEY" {
-			return call.Name, false
-		}
-		return "", false
-	}
-	return r.keyAt(i)
-}
-
-// Keys returns all keys of the request, in the order of its arguments, or nil if there
-// are none. Keys of types that can't be sent are left out. See [Request.Key].
-func (r Request) Keys() []string {
-	call := command.Of(r.Cmd, r.Args)
-	n := call.CountKeys()
-	if n == 0 {
-		return nil
-	}
-	keys := make([]string, 0, n)
-	for i := range call.Keys {
-		if key, ok := r.keyAt(i); ok {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// keyAt returns the key that package command found at i.
-func (r Request) keyAt(i int) (string, bool) {
-	if i == command.InCmd {
-		_, key, _ := strings.Cut(r.Cmd, " ")
-		return key, true
-	}
-	return resp.ArgText(r.Args[i])
 }
 
 // CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which takes

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"testing"
 	"unsafe"
 
@@ -41,47 +42,6 @@ func TestRequestString(t *testing.T) {
 	}
 }
 
-func TestRequestKey(t *testing.T) {
-	for _, c := range []struct {
-		req  Request
-		key  string
-		ok   bool
-		keys []string
-	}{
-		{Req("GET", "k"), "k", true, []string{"k"}},
-		{Req("get", []byte("k")), "k", true, []string{"k"}},
-		{Req("GET k"), "k", true, []string{"k"}},
-		{Req("GET", 10), "10", true, []string{"10"}},
-		{Req("GET", nil), "", true, []string{""}},
-		{Req("GET", struct{}{}), "", false, []string{}},
-		{Req("GET"), "", false, nil},
-		{Req("RANDOMKEY"), "RANDOMKEY", false, nil},
-		{Req("randomkey"), "RANDOMKEY", false, nil},
-		{Req("PING", "x"), "", false, nil},
-		{Req(""), "", false, nil},
-		{Req("MSET", "a", 1, "b", 2), "a", true, []string{"a", "b"}},
-		{Req("EVAL", "s", 2, "a", "b", "c"), "a", true, []string{"a", "b"}},
-		{Req("EVAL", "s", "-1", "a"), "", false, nil},
-		{Req("XINFO STREAM", "k"), "k", true, []string{"k"}},
-		{Req("xinfo", "stream", "k"), "k", true, []string{"k"}},
-		{Req("XREADGROUP", "GROUP", "g", "c", "STREAMS", "a", "b", ">", ">"), "a", true, []string{"a", "b"}},
-		{Req("XREAD BLOCK", 1000, "STREAMS", "a", "b", "$", "$"), "a", true, []string{"a", "b"}},
-		{Req("XREAD", "COUNT", 1, "BLOCK", 0, "STREAMS", "a", "$"), "a", true, []string{"a"}},
-		{Req("XREADGROUP GROUP", "g", "c", "BLOCK", 1000, "NOACK", "STREAMS", "a", ">"), "a", true, []string{"a"}},
-		{Req("JSON.GET", "k", "$"), "k", true, []string{"k"}},
-	} {
-		key, ok := c.req.Key()
-		assert.Equal(t, c.key, key, "%v", c.req)
-		assert.Equal(t, c.ok, ok, "%v", c.req)
-		assert.Equal(t, c.keys, c.req.Keys(), "%v", c.req)
-	}
-}
-
-func TestRequestKeyAllocatesNothing(t *testing.T) {
-	req := Req("EVALSHA", "sha", []byte("2"), "a", "b")
-	assert.Zero(t, testing.AllocsPerRun(100, func() { req.Key() }))
-}
-
 func TestCloneArgs(t *testing.T) {
 	assert.Nil(t, values.CloneArgs(nil))
 	assert.Nil(t, values.CloneArgs([]any{}))
@@ -99,5 +59,54 @@ func TestCloneArgs(t *testing.T) {
 	assert.NotSame(t, unsafe.StringData(s), unsafe.StringData(clones[1].(string)), "of a string the bytes too")
 	for _, bad := range notArguments {
 		assert.Equal(t, []any{nil}, values.CloneArgs([]any{bad}), "%T", bad)
+	}
+}
+
+// A nil Sender is an error of each way to send, and never a panic.
+func TestNilSender(t *testing.T) {
+	ctx := context.Background()
+	reqs := []Request{Req("SET", "key", "canary"), Req("GET", "key")}
+	for name, s := range map[string]Sender{
+		"nil":  nil,
+		"hook": WithHook(nil, NewSlowLog(nil, 0)),
+	} {
+		var text string
+		_, transacted := SyncCtx{s}.Transact(ctx, reqs)
+		_, scanned := SyncCtx{s}.Scanner(ctx, ScanOpts{}).Next()
+		_, scannedSync := Sync{s}.Scanner(ScanOpts{}).Next()
+		_, as := DoAs[string](ctx, s, "GET", "key")
+		_, session := OpenSession(ctx, s, "")
+		_, watched := Watch(ctx, s, []string{"key"}, func(*Tx) error { return nil })
+		failures := []any{
+			Sync{s}.Do("GET", "key"), SyncCtx{s}.Send(ctx, reqs[0]), SyncCtx{s}.DoInto(ctx, &text, "GET", "key"), as,
+			transacted, scanned, scannedSync, session, watched,
+			ChanFutured{s}.Send(reqs[0]).Value(), ChanFutured{s}.SendTransaction(reqs).Value(),
+			NewScript("return 1").Do(ctx, s, nil), NewScript("return 1").ServerHash().Do(ctx, s, nil),
+			NewScript("return 1").Load(ctx, s), NewLibrary("#!lua name=l").Load(ctx, s),
+			NewLibrary("#!lua name=l").Function("f").Do(ctx, s, nil),
+		}
+		failures = append(failures, SyncCtx{s}.SendMany(ctx, reqs)...)
+		for _, f := range (ChanFutured{s}).SendMany(reqs) {
+			failures = append(failures, f.Value())
+		}
+		for _, err := range Keys(ctx, s, ScanOpts{}) {
+			failures = append(failures, err)
+		}
+		assert.Len(t, failures, 21, name)
+		for i, res := range failures {
+			err := Err(res)
+			assert.ErrorContains(t, err, "the sender is nil", "%s, %d", name, i)
+			assert.NotContains(t, err.Error(), "canary")
+			assert.True(t, ErrOpts.IsNamespaceOf(AsErrorx(err).Type()), "%s, %d", name, i)
+			assert.ErrorIs(t, err, ErrNotSent)
+			assert.False(t, SafeToRetry(err))
+		}
+	}
+	assert.ErrorContains(t, Err(Sync{WithScripts(nil)}.Do("GET", "key")), "the sender is nil")
+	group, err := NewGroupReader(nil, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
+	assert.NoError(t, err)
+	for _, err := range group.Messages(ctx) {
+		assert.ErrorContains(t, err, "the sender is nil")
+		break
 	}
 }
