@@ -140,7 +140,7 @@ func newHookedFuture(cb Future, o observation) *hookedFuture {
 // Resolve implements Future.
 func (f *hookedFuture) Resolve(res any, n uint64) {
 	defer f.once.Do(func() { f.o.endAside(res, f.last()) })
-	resolve(f.to.To, res, n)
+	wire.Resolve(f.to.To, res, n)
 }
 
 // Cancelled implements Future.
@@ -171,7 +171,7 @@ func (f *hookedMany) Resolve(res any, n uint64) {
 	if last {
 		defer func() { f.o.endAside(f.all, f.last()) }()
 	}
-	resolve(f.cb, res, n)
+	wire.Resolve(f.cb, res, n)
 }
 
 // Cancelled implements Future.
@@ -228,9 +228,8 @@ func (o *observation) completed(res any, place wire.Place) Completion {
 			end.Err = errs.Err(res)
 		}
 	}
-	if typed := errs.AsErrorx(end.Err); typed != nil && end.Address == "" {
-		address, _ := typed.Property(errs.EKAddress)
-		end.Address, _ = address.(string)
+	if end.Address == "" {
+		end.Address = errs.AddressOf(errs.AsErrorx(end.Err))
 	}
 	return end
 }

@@ -78,7 +78,7 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) [
 
 func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return slices.Repeat([]any{withdrawn(ctx)}, len(reqs))
+		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
 	}
 	for {
 		m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
@@ -125,7 +125,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		return results, err
 	}
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, errs.AsError(traced(withdrawn(ctx)))
+		return nil, errs.AsError(traced(errs.Withdrawn(ctx)))
 	}
 	s = known(s)
 	for {

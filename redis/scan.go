@@ -159,7 +159,7 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 	}
 	s.Err = err
 	if err != nil {
-		resolve(cb, err, 0)
+		wire.Resolve(cb, err, 0)
 		return
 	}
 	begins := s.Iter == nil
@@ -177,11 +177,11 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 			if !sameProcess(before.process, at.process) {
 				s.Iter = nil
 			}
-			resolve(cb, keys, 0)
+			wire.Resolve(cb, keys, 0)
 		})
 		return
 	}
-	resolve(cb, keys, 0)
+	wire.Resolve(cb, keys, 0)
 }
 
 // answerer is what has answered a step. It is empty if the sender does not tell.

@@ -77,7 +77,7 @@ func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) 
 	r := s.requestTo(to, keys, args)
 	res := do(ctx, to, r.Cmd, r.Args, nil, nil)
 	if missed := noScript(res); missed != nil && r.Cmd == s.byHash {
-		res = do(ctx, afterMiss{to, s, addressOf(missed)}, r.Cmd, r.Args, nil, nil)
+		res = do(ctx, afterMiss{to, s, errs.AddressOf(missed)}, r.Cmd, r.Args, nil, nil)
 	}
 	return res
 }
@@ -90,7 +90,7 @@ func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, 
 	r := s.requestTo(to, keys, args)
 	err := doInto(ctx, to, dst, r.Cmd, r.Args)
 	if missed := noScript(err); missed != nil && r.Cmd == s.byHash {
-		err = doInto(ctx, afterMiss{to, s, addressOf(missed)}, dst, r.Cmd, r.Args)
+		err = doInto(ctx, afterMiss{to, s, errs.AddressOf(missed)}, dst, r.Cmd, r.Args)
 	}
 	return err
 }

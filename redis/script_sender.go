@@ -143,7 +143,7 @@ func (m *scriptBatch) Resolve(res any, n uint64) {
 		c.Resolve(res, 0)
 		return
 	}
-	resolve(m.To, res, m.start+n)
+	wire.Resolve(m.To, res, m.start+n)
 }
 
 // scriptTransaction is the future of a transaction with scripts.
@@ -165,7 +165,7 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 			}
 		}
 	}
-	resolve(m.To, res, n)
+	wire.Resolve(m.To, res, n)
 }
 
 // maxScriptRounds is how often a call waits for another call's body and is answered with
@@ -203,13 +203,13 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 		c.release()
 	}
 	if missed != nil && !c.bodied {
-		c.missed(addressOf(missed))
+		c.missed(errs.AddressOf(missed))
 		return
 	}
 	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
-	resolve(c.To, res, c.n)
+	wire.Resolve(c.To, res, c.n)
 }
 
 // missed is called when a node has answered with NOSCRIPT: the call sends the body,
@@ -268,11 +268,4 @@ func noScript(res any) *errorx.Error {
 		return err
 	}
 	return nil
-}
-
-// addressOf returns the node that answered with the error, or "" if it is not known.
-func addressOf(err *errorx.Error) string {
-	addr, _ := err.Property(errs.EKAddress)
-	text, _ := addr.(string)
-	return text
 }

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -58,13 +57,6 @@ func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
 // Cancelled implements Future.
 func (f FuncFuture) Cancelled() error { return nil }
 
-// resolve resolves cb, if there is one.
-func resolve(cb Future, res any, n uint64) {
-	if cb != nil {
-		cb.Resolve(res, n)
-	}
-}
-
 // Sender sends requests whose futures are resolved later. Connections, clusters and
 // wrappers of them are Senders. Implementations are safe for use by many goroutines,
 // unless they say otherwise.
@@ -101,25 +93,25 @@ func known(s Sender) Sender {
 }
 
 // Send implements Sender.
-func (nobody) Send(_ Request, cb Future, n uint64) { resolve(cb, errs.NoSender(), n) }
+func (nobody) Send(_ Request, cb Future, n uint64) { wire.Resolve(cb, errs.NoSender(), n) }
 
 // SendMany implements Sender.
 func (nobody) SendMany(reqs []Request, cb Future, start uint64) {
 	for i := range reqs {
-		resolve(cb, errs.NoSender(), start+uint64(i))
+		wire.Resolve(cb, errs.NoSender(), start+uint64(i))
 	}
 }
 
 // SendTransaction implements Sender.
 func (nobody) SendTransaction(_ []Request, cb Future, start uint64) {
-	resolve(cb, errs.NoSender(), start)
+	wire.Resolve(cb, errs.NoSender(), start)
 }
 
 // Scanner implements Sender.
 func (n nobody) Scanner(ScanOpts) Scanner { return n }
 
 // Next implements Scanner.
-func (nobody) Next(cb Future) { resolve(cb, errs.NoSender(), 0) }
+func (nobody) Next(cb Future) { wire.Resolve(cb, errs.NoSender(), 0) }
 
 // EachShard implements Sender.
 func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
@@ -218,9 +210,4 @@ func ofRequest(err error, cmd string, args []any) error {
 		return nil
 	}
 	return errs.Err(traced(withRequest(err, cmd, args)))
-}
-
-// withdrawn is the result of a request that was taken back unsent.
-func withdrawn(ctx context.Context) *errorx.Error {
-	return errs.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 }

@@ -66,7 +66,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		return nil, errs.NilContext()
 	}
 	if ctx.Err() != nil {
-		return nil, withdrawn(ctx)
+		return nil, errs.Withdrawn(ctx)
 	}
 	hooks, s := unhook(s)
 	lender := innerOf(s)
@@ -266,7 +266,7 @@ func (s *Session) exchange(encoded []wire.Request, seen *wire.Place, each func(i
 	}
 	defer s.exit()
 	if s.ctx.Err() != nil {
-		return withdrawn(s.ctx)
+		return errs.Withdrawn(s.ctx)
 	}
 	err := s.conn.Exchange(s.ctx, encoded, each)
 	if len(s.hooks) > 0 {

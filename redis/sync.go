@@ -81,7 +81,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	}
 	step := stepOf(s) // a step that is abandoned goes on
 	if ctx.Done() != nil && ctx.Err() != nil {
-		return nil, errs.AsError(traced(ofStep(withdrawn(ctx), step)))
+		return nil, errs.AsError(traced(ofStep(errs.Withdrawn(ctx), step)))
 	}
 	w := newWaiter(nil)
 	w.observed = seen != nil

@@ -159,7 +159,7 @@ func (w *waiter) left(ctx context.Context, ticket wire.Ticket, r wire.ReadRight,
 	case endAbandoned:
 		return abandoned(ctx, last) // its resolver recycles the waiter
 	case endWithdrawn:
-		w.res = withDelay(withdrawn(ctx), last)
+		w.res = withDelay(errs.Withdrawn(ctx), last)
 	}
 	return w.moved(t, seen)
 }
@@ -189,7 +189,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		return h.do(ctx, cmd, args, t, seen)
 	}
 	if ctx.Err() != nil {
-		return traced(withRequest(withdrawn(ctx), cmd, args))
+		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
 	for {
 		res := sendAndWait(ctx, s, cmd, args, t, seen)
@@ -311,7 +311,7 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	}
 	since := time.Now()
 	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
-		return false, withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
+		return false, errs.Withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
 	}
 	return true, nil
 }

@@ -152,7 +152,7 @@ func (w *watch) run() ([]any, error) {
 			return nil, errs.Within(err, "after %d attempts", tries)
 		}
 		if _, err := pause.For(w.ctx, rand.N(pause.Doubled(watchPauseFirst, watchPauseMost, tries)), nil); err != nil {
-			return nil, errs.Within(withdrawn(w.ctx), "after %d attempts", tries)
+			return nil, errs.Within(errs.Withdrawn(w.ctx), "after %d attempts", tries)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (w *watch) failed(err error) error {
 func (w *watch) unsent(err error) error {
 	switch {
 	case w.ctx.Err() != nil:
-		return withdrawn(w.ctx)
+		return errs.Withdrawn(w.ctx)
 	case errs.OutcomeOf(err) == errs.Unknown:
 		return errs.ErrSessionLost.Wrap(err, "the connection was lost before EXEC was sent")
 	}

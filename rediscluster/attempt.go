@@ -146,18 +146,14 @@ func (a *attempt) fail(err *errorx.Error) {
 // finish resolves the request and ends the attempt.
 func (a *attempt) finish(res any) {
 	cb, n := a.To, a.n
-	if a.accepted {
-		a.c.accepted.Add(-1)
-	}
+	a.leave()
 	buf := a.buf
 	if cap(buf) > attemptKeptBuffer {
 		buf = nil
 	}
 	*a = attempt{buf: buf}
 	attempts.Put(a)
-	if cb != nil {
-		cb.Resolve(res, n)
-	}
+	wire.Resolve(cb, res, n)
 }
 
 var _ resp.ReplyDecoder = (*attempt)(nil)

@@ -58,7 +58,7 @@ func newRefresher(c *Cluster, from source) *refresher {
 }
 
 // force asks for a refresh soon. It never waits.
-func (r *refresher) force() { signal(r.forced) }
+func (r *refresher) force() { pause.Wake(r.forced) }
 
 // afterRefresh has f called, in a goroutine of its own, when the topology was read
 // again, or the cluster is closed.

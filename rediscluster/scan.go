@@ -65,7 +65,7 @@ func (s *scanner) Next(cb redis.Future) {
 		s.fail(cb, s.c.errClosed())
 		return
 	case s.ended:
-		s.resolve(cb, redis.ScanEOF)
+		wire.Resolve(cb, redis.ScanEOF, 0)
 		return
 	case s.node == nil && !s.choose(t):
 		s.nextRound(cb)
@@ -118,7 +118,7 @@ func (s *scanner) abandonWalk() {
 func (s *scanner) nextRound(cb redis.Future) {
 	if s.coverage.NewRound() {
 		s.ended = true
-		s.resolve(cb, redis.ScanEOF)
+		wire.Resolve(cb, redis.ScanEOF, 0)
 		return
 	}
 	if s.idle++; s.idle > scanMostIdle {
@@ -151,13 +151,7 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 
 func (s *scanner) fail(cb redis.Future, err error) {
 	s.Err = err
-	s.resolve(cb, err)
-}
-
-func (s *scanner) resolve(cb redis.Future, res any) {
-	if cb != nil {
-		cb.Resolve(res, 0)
-	}
+	wire.Resolve(cb, err, 0)
 }
 
 // uncovered passes those keys of a batch on whose slots are not covered.
@@ -177,5 +171,5 @@ func (u uncovered) Resolve(res any, _ uint64) {
 		}
 		res = left
 	}
-	u.s.resolve(u.To, res)
+	wire.Resolve(u.To, res, 0)
 }

@@ -1,6 +1,10 @@
 package rediscluster
 
-import "github.com/joomcode/redispipe/redis"
+import (
+	"github.com/joomcode/redispipe/redis"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
 
 // keyScanner routes each step by its arguments: by the key of HSCAN and the like, or by
 // CLUSTERSCAN's cursor.
@@ -13,7 +17,7 @@ type keyScanner struct {
 func (s *keyScanner) Next(cb redis.Future) {
 	if !s.IterLast() {
 		s.DoNext(cb, s.c)
-	} else if cb != nil {
-		cb.Resolve(redis.ScanEOF, 0)
+	} else {
+		wire.Resolve(cb, redis.ScanEOF, 0)
 	}
 }

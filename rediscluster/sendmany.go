@@ -108,10 +108,8 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 
 // resolve resolves a request. The others are resolved even if its future panics.
 func (m *many) resolve(i int, res any) {
-	if m.To != nil {
-		defer m.w.c.recovered()
-		m.To.Resolve(res, m.start+uint64(i))
-	}
+	defer m.w.c.recovered()
+	wire.Resolve(m.To, res, m.start+uint64(i))
 }
 
 // parts assigns the requests to links, in order. Those that can't be sent at once, or at

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -179,7 +180,7 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 		s.forget()
 	}
 	if changed {
-		signal(s.signal)
+		pause.Wake(s.signal)
 	}
 }
 

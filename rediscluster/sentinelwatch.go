@@ -57,7 +57,7 @@ func (w *sentinel) askSoon(answered func()) {
 		w.waiting = append(w.waiting, answered)
 		w.mu.Unlock()
 	}
-	signal(w.due)
+	pause.Wake(w.due)
 }
 
 // run is a goroutine that asks the sentinel, when it is due and each CheckInterval. It

@@ -26,14 +26,6 @@ type source interface {
 	hosts() map[string]string
 }
 
-// signal marks that something is due, on a channel with room for one.
-func signal(due chan<- struct{}) {
-	select {
-	case due <- struct{}{}:
-	default:
-	}
-}
-
 // askGrace is how long the others are waited for after the first has answered.
 const askGrace = 100 * time.Millisecond
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/pause"
 )
 
 func TestStartEndsWithTheContext(t *testing.T) {
@@ -59,7 +61,7 @@ func TestGather(t *testing.T) {
 					})
 				}
 				if tt.wake > 0 {
-					time.AfterFunc(tt.wake, func() { signal(wake) })
+					time.AfterFunc(tt.wake, func() { pause.Wake(wake) })
 				}
 				if tt.close > 0 {
 					time.AfterFunc(tt.close, cancel)

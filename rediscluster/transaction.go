@@ -146,7 +146,5 @@ func (t *transaction) fail(err *errorx.Error) {
 
 func (t *transaction) finish(res any) {
 	t.leave()
-	if t.To != nil {
-		t.To.Resolve(res, t.n)
-	}
+	wire.Resolve(t.To, res, t.n)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/wanted"
@@ -117,7 +118,7 @@ func (s *session) deliver(m *wanted.Member, ev any, size int) {
 		case inbox.Full:
 		default:
 			if waited {
-				inbox.Signal(room) // for another session, if there is room for its message, too
+				pause.Wake(room) // for another session, if there is room for its message, too
 			}
 			return
 		}

@@ -152,7 +152,7 @@ func (s *Subscriber) attend(f *wanted.Feed) {
 			return
 		}
 		s.nodes.ForceReloading()
-		inbox.Signal(s.toPlace) // another node may have to be asked
+		pause.Wake(s.toPlace) // another node may have to be asked
 		redial.Wait(f.Ctx, began, err == nil)
 	}
 }

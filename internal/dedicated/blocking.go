@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -97,7 +98,7 @@ func (b *blocking) serve(t turn) {
 	asked = true
 	if cancelled {
 		b.p.release(c, true)
-		b.resolve(withdrawn(b.ctx), 0)
+		b.resolve(errs.Withdrawn(b.ctx), 0)
 		return
 	}
 	b.serveOn(c)

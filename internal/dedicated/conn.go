@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -163,7 +164,7 @@ func isUnblocked(res any) bool {
 func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error {
 	switch {
 	case !sent && ctx.Err() != nil:
-		return withdrawn(ctx)
+		return errs.Withdrawn(ctx)
 	case !sent:
 		return err
 	case ctx.Err() != nil:
@@ -172,10 +173,6 @@ func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error 
 		return err
 	}
 	return redis.ErrIO.Wrap(err, "connection lost")
-}
-
-func withdrawn(ctx context.Context) *errorx.Error {
-	return redis.ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
 }
 
 // asking is ASKING, encoded.

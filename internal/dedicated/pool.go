@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -108,7 +109,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	case c = <-t.granted:
 		return c, nil
 	case <-ctx.Done():
-		refused = withdrawn(ctx)
+		refused = errs.Withdrawn(ctx)
 	case <-p.ctx.Done():
 		refused = peer.Closed(p.ctx)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -31,7 +32,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 	}
 	if ctx.Err() != nil {
 		p.release(nil, false)
-		return nil, withdrawn(ctx)
+		return nil, errs.Withdrawn(ctx)
 	}
 	type made struct {
 		c   *Conn
@@ -56,7 +57,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		}
 		return m.c, m.err
 	case <-ctx.Done():
-		return nil, withdrawn(ctx)
+		return nil, errs.Withdrawn(ctx)
 	}
 }
 

@@ -211,6 +211,15 @@ func OutcomeOf(res any) Outcome {
 	return Unknown
 }
 
+// AddressOf returns the address of the server that an error is about, empty if it does not say.
+func AddressOf(err *errorx.Error) (addr string) {
+	if err != nil {
+		value, _ := err.Property(EKAddress)
+		addr, _ = value.(string)
+	}
+	return addr
+}
+
 // Passes reports whether a server refused a request for a reason that passes, or that another
 // node does not have.
 func Passes(err *errorx.Error) bool {

@@ -1,6 +1,10 @@
 package errs
 
-import "github.com/joomcode/errorx"
+import (
+	"context"
+
+	"github.com/joomcode/errorx"
+)
 
 // Types of errors, with their namespaces and traits.
 var (
@@ -67,6 +71,11 @@ var (
 
 // NilContext is the error of a function that got a nil context.
 func NilContext() *errorx.Error { return ErrContextIsNil.New("context is nil") }
+
+// Withdrawn is the error of a request that was taken back unsent, because ctx has ended.
+func Withdrawn(ctx context.Context) *errorx.Error {
+	return ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
+}
 
 // NoSender is the error of what was to be sent by a nil redis.Sender.
 func NoSender() *errorx.Error {

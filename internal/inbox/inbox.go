@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
@@ -77,18 +78,10 @@ func New(opts Opts, counts *Counts) *Inbox {
 // Blocks reports whether Policy is Block.
 func (in *Inbox) Blocks() bool { return in.opts.Policy == Block }
 
-// Signal puts something into a channel that has room for one.
-func Signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // addLocked adds an event that is no message: a *Gap or a State.
 func (in *Inbox) addLocked(ev any) {
 	in.queue.tail.add(ev)
-	Signal(in.More)
+	pause.Wake(in.More)
 }
 
 // stateLocked adds a State, if those are to be delivered.
@@ -104,7 +97,7 @@ func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	g := newGap(of, at, at, BufferFull)
 	g.Dropped = 1
 	to.addGap(g)
-	Signal(in.More)
+	pause.Wake(in.More)
 }
 
 // fitLocked makes room for a message of a size, as the policy says, and reports whether the
@@ -148,7 +141,7 @@ func (in *Inbox) refill() (ended bool) {
 	defer in.mu.Unlock()
 	in.queue.release(in.batchCount, in.batchBytes)
 	if in.batchCount > 0 {
-		Signal(in.Room)
+		pause.Wake(in.Room)
 	}
 	most := min(batchMost, max(in.opts.MaxMessages/batchShare, 1))
 	in.batch, in.batchCount, in.batchBytes = in.queue.take(in.space[:0], most, in.opts.MaxBytes/batchShare)
@@ -179,8 +172,8 @@ func (in *Inbox) endLocked(err error) {
 	if !in.ended {
 		in.ended, in.err = true, err
 	}
-	Signal(in.More)
-	Signal(in.Room)
+	pause.Wake(in.More)
+	pause.Wake(in.Room)
 }
 
 // Discard is End for a consumer that wants no more events.

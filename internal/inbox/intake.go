@@ -1,6 +1,10 @@
 package inbox
 
-import "time"
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/pause"
+)
 
 // Intake is one source of the messages of an inbox. It takes the messages of one session at a
 // time, or has a gap. The lock of its inbox guards all of it but Removed, so that no message is
@@ -59,7 +63,7 @@ func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	fits := in.fitLocked(t.of, size, now)
 	if fits == Taken {
 		in.queue.push(msg, size)
-		Signal(in.More)
+		pause.Wake(in.More)
 	}
 	return fits
 }

@@ -39,6 +39,15 @@ func For(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool
 	return woken, ctx.Err()
 }
 
+// Wake puts something into a channel with room for one, unless that is there already: so it ends
+// a pause that waits for it, or the next one. It never waits.
+func Wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // Redial is the pauses of one goroutine that dials a socket again and again, beside the shared
 // one of a connection.
 type Redial struct{ failures int }

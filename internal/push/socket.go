@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -112,10 +113,7 @@ func (p *Socket) send(encoded []byte, pings []sentPing) error {
 	p.out = append(p.out, encoded...)
 	p.pings = append(p.pings, pings...)
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	pause.Wake(p.wake)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
@@ -31,7 +32,7 @@ func (t *topic) beginLeaving(why inbox.Reason) {
 	}
 	t.leaving = time.Now().Add(leavingMost)
 	t.t.leaving[t.key] = append(t.t.leaving[t.key], t)
-	inbox.Signal(t.t.toPlace) // so that the bound is kept
+	pause.Wake(t.t.toPlace) // so that the bound is kept
 }
 
 // hasLeft ends the wait for the old node of a topic. When no other such wait is left for

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
@@ -92,7 +93,7 @@ func (t *topic) delay() {
 
 func (t *topic) placeIn(d time.Duration) {
 	t.t.delayed[t] = time.Now().Add(d)
-	inbox.Signal(t.t.toPlace)
+	pause.Wake(t.t.toPlace)
 }
 
 // anyNode chooses the node of a topic that all nodes have: the one where it is, unless that

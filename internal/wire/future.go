@@ -8,6 +8,13 @@ type Future interface {
 	Cancelled() error
 }
 
+// Resolve resolves cb, if there is one.
+func Resolve(cb Future, res any, n uint64) {
+	if cb != nil {
+		cb.Resolve(res, n)
+	}
+}
+
 // ResolveEmpty resolves what SendTransaction got without requests: with why the
 // future is cancelled, if it is, and with an empty array otherwise.
 func ResolveEmpty(cb Future, n uint64) {
