@@ -62,43 +62,25 @@ func (s *Scalar) Place() any {
 	return nil
 }
 
-// Parse sets what dst points to, which is of a kind, to what the text of a reply stands for.
-// It returns false, and sets nothing, if that is not of the kind. The text may be reused.
-func Parse(dst any, text []byte) (ok bool) {
-	switch dst := dst.(type) {
-	case *[]byte:
-		*dst = append([]byte{}, text...)
-		return true
-	case *string:
-		*dst = string(text)
-		return true
-	case *int64:
-		var v int64
-		if v, ok = ParseInt(text); ok {
-			*dst = v
+// Set sets the value to what the text of a reply stands for. It reports whether that is of
+// the kind; if not, the value means nothing. The text may be reused.
+func (s *Scalar) Set(text []byte) (ok bool) {
+	switch s.Kind {
+	case Bytes:
+		if s.Bytes == nil {
+			s.Bytes = []byte{} // an empty string is not null
 		}
-	case *float64:
-		var v float64
-		if v, ok = ParseFloat(text); ok {
-			*dst = v
-		}
-	case *bool:
-		var v bool
-		if v, ok = ParseBool(text); ok {
-			*dst = v
-		}
+		s.Bytes, ok = append(s.Bytes[:0], text...), true
+	case String:
+		s.Text, ok = string(text), true
+	case Int:
+		s.Int, ok = ParseInt(text)
+	case Float:
+		s.Float, ok = ParseFloat(text)
+	case Bool:
+		s.Bool, ok = ParseBool(text)
 	}
 	return ok
-}
-
-// Set sets the value to what the text of a reply stands for. It reports whether that is of
-// the kind. The text may be reused.
-func (s *Scalar) Set(text []byte) bool {
-	if s.Kind == Bytes && s.Bytes != nil { // an empty string is not null
-		s.Bytes = append(s.Bytes[:0], text...)
-		return true
-	}
-	return Parse(s.Place(), text)
 }
 
 // SetText is Set of a text that does not change.
