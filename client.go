@@ -101,11 +101,17 @@ func (c *Client) WithPolicy(policy rediscluster.ReplicaPolicyEnum) *Client {
 }
 
 // Connection returns the connection of a client of one server, and nil otherwise.
-func (c *Client) Connection() *redisconn.Connection { return c.servers.connection() }
+func (c *Client) Connection() *redisconn.Connection {
+	one, _ := c.servers.(one)
+	return one.Connection
+}
 
 // Cluster returns the cluster, sentinel or list client of several servers, and nil with one
 // server.
-func (c *Client) Cluster() *rediscluster.Cluster { return c.servers.cluster() }
+func (c *Client) Cluster() *rediscluster.Cluster {
+	several, _ := c.servers.(several)
+	return several.Cluster
+}
 
 // Reauthenticate asks CredentialsProvider for new credentials, and sends them on all open
 // connections, without a failed request: see [redisconn.Connection.Reauthenticate] and

@@ -17,16 +17,12 @@ type servers interface {
 	withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender
 	stats() rediscluster.Stats
 	subscribe(opts redispubsub.Opts) *redispubsub.Subscriber
-	connection() *redisconn.Connection
-	cluster() *rediscluster.Cluster
 }
 
 // one is a single server.
 type one struct{ *redisconn.Connection }
 
 func (o one) withPolicy(rediscluster.ReplicaPolicyEnum) redis.Sender { return o.Connection }
-func (o one) connection() *redisconn.Connection                      { return o.Connection }
-func (o one) cluster() *rediscluster.Cluster                         { return nil }
 
 func (o one) stats() rediscluster.Stats {
 	stats := o.Stats()
@@ -44,9 +40,7 @@ func (o one) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
 // several are the nodes of a cluster, or a master with replicas.
 type several struct{ *rediscluster.Cluster }
 
-func (s several) stats() rediscluster.Stats         { return s.Stats() }
-func (s several) connection() *redisconn.Connection { return nil }
-func (s several) cluster() *rediscluster.Cluster    { return s.Cluster }
+func (s several) stats() rediscluster.Stats { return s.Stats() }
 
 func (s several) withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender {
 	return s.WithPolicy(policy)

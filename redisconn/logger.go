@@ -102,18 +102,18 @@ func (c *Connection) heard(push []any) {
 // an error will not. Messages are constant, and lines show neither arguments nor secrets.
 // Of each message it writes ten lines at once and then one a second, which says how many
 // were left out ("suppressed"). Connections that share a Logger share this limit.
-func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{oplog.New(l)} }
+func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{log: oplog.New(l)} }
 
 // slogLogger is a Logger that writes to a slog.Logger.
-type slogLogger struct{ log *oplog.Log }
+type slogLogger struct {
+	NoopLogger
+	log *oplog.Log
+}
 
 // Report implements Logger.
 func (s slogLogger) Report(conn *Connection, event LogEvent) {
 	s.log.WriteLine(context.WithoutCancel(conn.Ctx()), event.logEvent(), slog.String("address", conn.Addr()))
 }
-
-// ReqStat implements Logger.
-func (slogLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
 // WantsReqStat returns false: no statistics are collected.
 func (slogLogger) WantsReqStat() bool { return false }

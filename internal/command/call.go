@@ -69,18 +69,17 @@ func (c *Call) descend(sub any) {
 // copyArg copies a string or a []byte and returns its length, or -1 if it is
 // neither or does not fit.
 func copyArg(dst []byte, arg any) int {
-	n := -1
 	switch s := arg.(type) {
 	case string:
 		if len(s) <= len(dst) {
-			n = copy(dst, s)
+			return copy(dst, s)
 		}
 	case []byte:
 		if len(s) <= len(dst) {
-			n = copy(dst, s)
+			return copy(dst, s)
 		}
 	}
-	return n
+	return -1
 }
 
 // wellFormed: one or two words of printable bytes with one space between.

@@ -100,7 +100,9 @@ type counters struct {
 // Stats returns the statistics.
 func (p *Pool) Stats() (s Stats) {
 	n := &p.counters
-	s.Open, s.Idle, s.Waiting = p.sizes()
+	p.mu.Lock()
+	s.Open, s.Idle, s.Waiting = len(p.all), len(p.idle), p.waiting.Len()
+	p.mu.Unlock()
 	s.Values, s.Refused = n.requests[redis.OutcomeValue].Load(), n.requests[redis.OutcomeRefused].Load()
 	s.NotSent, s.Unknown = n.requests[redis.OutcomeNotSent].Load(), n.requests[redis.OutcomeUnknown].Load()
 	s.Connects, s.Disconnects, s.FailedDials = n.connects.Load(), n.disconnects.Load(), n.failedDials.Load()

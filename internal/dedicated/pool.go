@@ -265,11 +265,3 @@ func (p *Pool) Left() (granted, waiting int) {
 	defer p.mu.Unlock()
 	return p.places + p.refused, p.waiting.Len()
 }
-
-// sizes returns how many connections there are, how many of them are idle, and how many
-// users wait.
-func (p *Pool) sizes() (open, idle, waiting int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.all), len(p.idle), p.waiting.Len()
-}

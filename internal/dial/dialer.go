@@ -25,9 +25,9 @@ import (
 // Dialer makes sockets. It is safe for use by many goroutines.
 type Dialer struct {
 	Config
-	ctx        context.Context
-	overdue    overdue
-	handshakes handshakes
+	handshakes
+	ctx     context.Context
+	overdue overdue
 }
 
 // New returns a Dialer, whose attempts end with ctx.
@@ -185,14 +185,6 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s.Credentials, d.Integrity)...))
 	return stop() && err == nil
 }
-
-// Begin says that a handshake is about to ask for its credentials. over says that the
-// server has taken or refused them, or will never get them.
-func (d *Dialer) Begin() (over func()) { return d.handshakes.begin() }
-
-// Settle waits until all handshakes that have begun are over, or ctx is done. Timeout
-// bounds each handshake.
-func (d *Dialer) Settle(ctx context.Context) error { return d.handshakes.settle(ctx) }
 
 // Config says where to dial, and what to tell the server. Fields that are not explained
 // are those of redisconn.Opts.

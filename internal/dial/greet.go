@@ -92,7 +92,9 @@ type handshakes struct {
 	underway map[chan struct{}]struct{}
 }
 
-func (h *handshakes) begin() (over func()) {
+// Begin says that a handshake is about to ask for its credentials. over says that the
+// server has taken or refused them, or will never get them.
+func (h *handshakes) Begin() (over func()) {
 	ended := make(chan struct{})
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +110,9 @@ func (h *handshakes) begin() (over func()) {
 	}
 }
 
-func (h *handshakes) settle(ctx context.Context) error {
+// Settle waits until all handshakes that have begun are over, or ctx is done. The Dialer's
+// Timeout bounds each handshake.
+func (h *handshakes) Settle(ctx context.Context) error {
 	h.mu.Lock()
 	begun := slices.Collect(maps.Keys(h.underway))
 	h.mu.Unlock()

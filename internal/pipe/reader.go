@@ -175,9 +175,6 @@ func (r *reader) answer() bool {
 	return true
 }
 
-// replyDecoder is the future of a typed request.
-type replyDecoder = resp.ReplyDecoder
-
 // answerTyped lets a future decode the reply by itself. Meanwhile the future belongs to
 // the reader, whatever happens to the session.
 func (r *reader) answerTyped(b *queue.Batch, next int) bool {
@@ -185,7 +182,7 @@ func (r *reader) answerTyped(b *queue.Batch, next int) bool {
 		return false
 	}
 	it := b.Items[next]
-	res, err := it.Future.(replyDecoder).DecodeReply(r.dec, it.N)
+	res, err := it.Future.(resp.ReplyDecoder).DecodeReply(r.dec, it.N)
 	if err != nil {
 		r.failTyped(b, next, redis.AsErrorx(err))
 		return false

@@ -1,10 +1,10 @@
 package redisurl
 
 import (
+	"maps"
 	"math"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -60,11 +60,12 @@ var params = map[string]param{
 	},
 }
 
-func database(u *URL, v string) bool    { return u.setDB(v) == nil }
-func clientName(u *URL, v string) bool  { u.ClientName = v; return true }
-func masterName(u *URL, v string) bool  { u.MasterName = v; return u.Sentinel }
-func dialTimeout(u *URL, v string) bool { return setDuration(&u.DialTimeout, v) }
-func readTimeout(u *URL, v string) bool { return setDuration(&u.ReadTimeout, v) }
+func database(u *URL, v string) bool   { return u.setDB(v) == nil }
+func clientName(u *URL, v string) bool { u.ClientName = v; return true }
+func masterName(u *URL, v string) bool { u.MasterName = v; return u.Sentinel }
+
+func dialTimeout(u *URL, v string) (ok bool) { u.DialTimeout, ok = duration(v); return ok }
+func readTimeout(u *URL, v string) (ok bool) { u.ReadTimeout, ok = duration(v); return ok }
 
 // withoutEffect are parameters of pools and retries, and other libraries' names, for which there is no
 // option. They change no result, so a URL can be shared with services that use them.
@@ -85,12 +86,7 @@ var ofReplicas = []string{"route_by_latency", "route_randomly", "use_disconnecte
 
 // setParams applies the parameters; one with an empty value leaves the default.
 func (u *URL) setParams(query url.Values) *errorx.Error {
-	names := make([]string, 0, len(query))
-	for name := range query {
-		names = append(names, name)
-	}
-	sort.Strings(names) // so that of several errors always the same is told
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(query)) { // so that of several errors always the same is told
 		values := query[name]
 		if name == "addr" && !u.Unix {
 			for _, value := range values {
@@ -151,11 +147,6 @@ func truth(text string) (value, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-func setDuration(dst *time.Duration, text string) (ok bool) {
-	*dst, ok = duration(text)
-	return ok
 }
 
 // duration reads a time-out: seconds, or a number with a unit. Zero and less is

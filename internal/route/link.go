@@ -104,16 +104,17 @@ func (l *Link) Delay(seq uint64) (redis.Delay, bool) {
 
 // delayIn asks the queue of a ticket, nil if there is none, where the time of a request has
 // gone.
-func delayIn(t *wire.Ticket, seq uint64) (redis.Delay, bool) {
+func delayIn(t *wire.Ticket, seq uint64) (d redis.Delay, known bool) {
 	if t == nil {
-		return redis.Delay{}, false
+		return d, false
 	}
-	if known, ok := t.Queue.(interface {
+	queue, known := t.Queue.(interface {
 		Delay(seq uint64) (redis.Delay, bool)
-	}); ok {
-		return known.Delay(seq)
+	})
+	if known {
+		return queue.Delay(seq)
 	}
-	return redis.Delay{}, false
+	return d, false
 }
 
 var _ wire.Withdrawer = (*Link)(nil)

@@ -103,7 +103,7 @@ func (s *Shard) pick(spec Spec) *Link {
 	var room [fewNodes]*Node
 	live := room[:0]
 	for _, n := range s.Nodes {
-		if n.readable(syncLive) && (spec.Avoid == nil || spec.Avoid.Node != n) {
+		if n.Readable() && (spec.Avoid == nil || spec.Avoid.Node != n) {
 			live = append(live, n)
 		}
 	}

@@ -42,19 +42,6 @@ func unitOf(option string, t reflect.Type) *Unit {
 	return nil
 }
 
-// count returns how many whole units d is, and false for what is less than one
-// but not nothing: as 0 it would mean something else.
-func (u *Unit) count(d time.Duration) (int64, bool) {
-	n := int64(d / u.size)
-	return n, n != 0 || d == 0
-}
-
-// duration is n units, unless that is too long for a time.Duration.
-func (u *Unit) duration(n int64) (time.Duration, bool) {
-	d := time.Duration(n) * u.size
-	return d, d/u.size == time.Duration(n)
-}
-
 // countDate returns how many whole units lie between 1970 and t.
 func (u *Unit) countDate(t time.Time) (int64, bool) {
 	perSecond := int64(time.Second / u.size)
@@ -97,10 +84,10 @@ func (u *Unit) marshaler() marshaler {
 	}
 }
 
-// Arg makes an argument of a duration.
+// Arg makes an argument of a duration. As 0, what is less than a unit would mean something else.
 func (u *Unit) Arg(d time.Duration) (any, error) {
-	n, ok := u.count(d)
-	if !ok {
+	n := int64(d / u.size)
+	if n == 0 && d != 0 {
 		return nil, errArgType("a duration of less than its unit, %s, can't be sent", u.name)
 	}
 	return n, nil
@@ -134,8 +121,8 @@ func (u *Unit) read(dst reflect.Value, res any) error {
 		dst.Set(reflect.ValueOf(t))
 		return nil
 	}
-	d, ok := u.duration(n)
-	if !ok {
+	d := time.Duration(n) * u.size
+	if d/u.size != time.Duration(n) {
 		return errRange(dst.Type())
 	}
 	dst.SetInt(int64(d))

@@ -3,8 +3,10 @@ package values
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestUnits(t *testing.T) {
@@ -18,13 +20,13 @@ func TestUnits(t *testing.T) {
 			}
 			continue
 		}
-		d, ok := u.duration(-3)
-		assert.True(t, ok)
-		n, ok := u.count(d)
-		assert.True(t, ok)
-		assert.EqualValues(t, -3, n)
-		_, ok = u.duration(math.MaxInt64)
-		assert.Equal(t, u.size == 1, ok, u.name)
+		var d time.Duration
+		require.NoError(t, u.Read(&d, int64(-3)))
+		n, err := u.Arg(d)
+		require.NoError(t, err)
+		assert.Equal(t, any(int64(-3)), n)
+		err = u.Read(&d, int64(math.MaxInt64))
+		assert.Equal(t, u.size == 1, err == nil, u.name)
 	}
 }
 

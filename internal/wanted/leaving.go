@@ -54,13 +54,6 @@ func (t *topic) hasLeft() {
 	}
 }
 
-// stopLeaving has a topic that nobody wants any more unsubscribed on its old nodes, too.
-func (t *Table) stopLeaving(k key) {
-	for _, top := range slices.Clone(t.leaving[k]) {
-		top.hasLeft()
-	}
-}
-
 // leaveOverdue ends the waits that have lasted leavingMost. It returns how long the next
 // one still lasts, or wait if that is shorter.
 func (t *Table) leaveOverdue(now time.Time, wait time.Duration) time.Duration {

@@ -210,12 +210,15 @@ func (m *Member) join() {
 // user's wish.
 func (m *Member) leave(err error) *topic {
 	m.Intake.Remove(time.Now(), err)
-	top := m.Set.t.topics[m.key]
+	t := m.Set.t
+	top := t.topics[m.key]
 	top.members = slices.DeleteFunc(slices.Clone(top.members), func(other *Member) bool { return other == m })
 	if len(top.members) == 0 {
-		delete(top.t.topics, top.key)
-		delete(top.t.delayed, top)
-		top.t.stopLeaving(top.key)
+		delete(t.topics, top.key)
+		delete(t.delayed, top)
+		for _, old := range slices.Clone(t.leaving[top.key]) { // it is to be unsubscribed there, too
+			old.hasLeft()
+		}
 		top.settle()
 	}
 	return top

@@ -3,7 +3,9 @@ package redisclusterutil
 import (
 	"fmt"
 	"hash/fnv"
-	"sort"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // SlotMoving is the direction of a slot's migration.
@@ -133,7 +135,7 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 			ranges = append(ranges, r)
 		}
 	}
-	sort.SliceStable(ranges, func(a, b int) bool { return ranges[a].From < ranges[b].From })
+	sortRanges(ranges)
 	return ranges
 }
 
@@ -165,11 +167,8 @@ func (is InstanceInfos) MergeWith(other InstanceInfos) InstanceInfos {
 			}
 		}
 	}
-	merged := make(InstanceInfos, 0, len(byUuid))
-	for _, i := range byUuid {
-		merged = append(merged, i)
-	}
-	sort.Slice(merged, func(a, b int) bool { return merged[a].Uuid < merged[b].Uuid })
+	merged := slices.AppendSeq(make(InstanceInfos, 0, len(byUuid)), maps.Values(byUuid))
+	slices.SortFunc(merged, func(a, b InstanceInfo) int { return strings.Compare(a.Uuid, b.Uuid) })
 	return merged
 }
 

@@ -1,7 +1,7 @@
 package redisclusterutil
 
 import (
-	"sort"
+	"slices"
 
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -68,8 +68,12 @@ func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 		}
 		ranges = append(ranges, r)
 	}
-	sort.SliceStable(ranges, func(i, j int) bool { return ranges[i].From < ranges[j].From })
+	sortRanges(ranges)
 	return ranges, nil
+}
+
+func sortRanges(ranges []SlotsRange) {
+	slices.SortStableFunc(ranges, func(a, b SlotsRange) int { return a.From - b.From })
 }
 
 // parseSlotsRow returns why the row is not one, or an empty string.
