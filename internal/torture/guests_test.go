@@ -30,11 +30,7 @@ func TestT35GuestsOfMovingSlots(t *testing.T) {
 	r.NewLedger(t.Name() + "-guests")
 	g := newGuests(t, r)
 	slots := newSlotMover(r)
-	ctx, stop := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer stop()
-	g.begin(ctx, &all, slots)
+	ctx, all, end := g.begin(slots)
 	load := crowd.Load(4, 0)
 	load.Pause = guestPause
 	all.Go(func() { load.Run(ctx) })
@@ -48,17 +44,12 @@ func TestT35GuestsOfMovingSlots(t *testing.T) {
 		require.Less(t, time.Since(begin), faultsFor()+3*patience, "nothing comes of it")
 		require.NoError(t, slots.next())
 	}
-	stop()
-	all.Wait()
+	end()
 	report := judgeCluster(t, r)
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 	require.Zero(t, judgeCluster(t, crowd).Outcomes(oracle.ServerError))
-	for _, c := range g.chains {
-		c.verify()
-	}
-	g.stream.verify()
-	t.Logf("%d slots moved, %d masters handed over; %d scans, %d walks of hashes, %d links, %d entries of a stream",
-		slots.moves, slots.failovers, g.scans.Load(), g.walks.Load(), g.links.Load(), g.stream.entries.Load())
+	g.verify()
+	t.Logf("%d slots moved, %d masters handed over", slots.moves, slots.failovers)
 }
 
 // guests use a cluster in the ways that a load does not.
@@ -99,8 +90,26 @@ func (g *guests) enough() bool {
 	return g.scans.Load() > 1 && g.walks.Load() > 1 && g.links.Load() > 20 && g.stream.entries.Load() > 20
 }
 
-// begin has all of them begin, and tells which slots are to be moved.
-func (g *guests) begin(ctx context.Context, all *sync.WaitGroup, slots *slotMover) {
+// verify compares what servers have at the end with what guests were told.
+func (g *guests) verify() {
+	for _, c := range g.chains {
+		c.verify()
+	}
+	g.stream.verify()
+	g.t.Logf("%d scans, %d walks of hashes, %d links, %d entries of a stream",
+		g.scans.Load(), g.walks.Load(), g.links.Load(), g.stream.entries.Load())
+}
+
+// begin has all of them begin, and tells which slots are to be moved. end has them end, with what
+// else the caller has begun among all until ctx is done, and is called with the test's end, too.
+func (g *guests) begin(slots *slotMover) (ctx context.Context, all *sync.WaitGroup, end func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	all = new(sync.WaitGroup)
+	end = func() {
+		stop()
+		all.Wait()
+	}
+	g.t.Cleanup(end)
 	move := func(kind string, i int) string {
 		slots.often = append(slots.often, g.tag(kind, i))
 		return g.tag(kind, i)
@@ -136,6 +145,7 @@ func (g *guests) begin(ctx context.Context, all *sync.WaitGroup, slots *slotMove
 			all.Go(func() { g.virtual(ctx, virtual) })
 		}
 	}
+	return ctx, all, end
 }
 
 // has writes what guests find, before masters are killed.

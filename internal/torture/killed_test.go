@@ -1,10 +1,8 @@
 package torture
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,11 +24,7 @@ func TestT36GuestsOfKilledMasters(t *testing.T) {
 	g := newGuests(t, r)
 	g.lossy = true
 	slots := newSlotMover(r)
-	ctx, stop := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer stop()
-	g.begin(ctx, &all, slots)
+	ctx, _, end := g.begin(slots)
 	tags := append(slots.seldom, slots.often...)
 	for _, tag := range tags { // what guests find is on the replicas, too
 		_, err := setUp(func() (any, error) {
@@ -65,14 +59,8 @@ func TestT36GuestsOfKilledMasters(t *testing.T) {
 		}))
 	}
 	require.Eventually(t, g.enough, patience, time.Millisecond)
-	stop()
-	all.Wait()
+	end()
 	answers(t, r, patience)
 	judgeCluster(t, r)
-	for _, c := range g.chains {
-		c.verify()
-	}
-	g.stream.verify()
-	t.Logf("%d scans, %d walks of hashes, %d links, %d entries of a stream",
-		g.scans.Load(), g.walks.Load(), g.links.Load(), g.stream.entries.Load())
+	g.verify()
 }
