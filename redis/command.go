@@ -123,11 +123,6 @@ func CheckRequest(req Request, singleThreaded bool) error {
 	return nil
 }
 
-// checkQueued is CheckRequest for a request of a transaction.
-func checkQueued(req Request, singleThreaded bool) error {
-	return CheckRequest(req, singleThreaded && !command.BoundsTransaction(req.Cmd))
-}
-
 // errVerdict explains a verdict other than Allowed. The text has the command's name from
 // the table, never what the caller wrote.
 func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {

@@ -221,7 +221,7 @@ func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 // transaction is SendTransaction without hooks.
 func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	for _, req := range reqs {
-		if err := checkQueued(req, true); err != nil {
+		if err := CheckRequest(req, !command.BoundsTransaction(req.Cmd)); err != nil {
 			return nil, err
 		}
 	}

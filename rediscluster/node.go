@@ -15,8 +15,12 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	opts := c.opts.HostOpts
 	opts.AsyncDial = true
 	opts.ReadOnly = replica && c.rules.Sharded
-	if !c.rules.Sharded {
-		opts.Role = roleOf(replica)
+	switch {
+	case c.rules.Sharded:
+	case replica:
+		opts.Role = redisconn.RoleReplica
+	default:
+		opts.Role = redisconn.RoleMaster
 	}
 	opts.TLSConfig = tlsFor(opts, hostname)
 	for i := range c.opts.ConnsPerHost {
@@ -43,13 +47,6 @@ func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role rediscon
 	opts.ReconnectPause, opts.Role, opts.Logger = -1, role, redisconn.NoopLogger{}
 	opts.TLSConfig = tlsFor(opts, host)
 	return redisconn.Connect(ctx, addr, opts)
-}
-
-func roleOf(replica bool) redisconn.Role {
-	if replica {
-		return redisconn.RoleReplica
-	}
-	return redisconn.RoleMaster
 }
 
 // tlsFor returns a configuration that verifies the hostname, where one is known

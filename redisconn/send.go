@@ -72,7 +72,7 @@ func (*within) WantsSlot() bool { return false }
 // sendOne sends a request by itself: on the shared connection, or on a dedicated one if
 // it blocks.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	if c.leavesShared(r) {
+	if r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0 {
 		return c.block(r, cb, n, asking)
 	}
 	if err := c.checkEncoded(r, 0); err != nil {
@@ -81,12 +81,6 @@ func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) 
 	one := [1]*wire.Request{r}
 	_, err := c.enter(one[:], &queue.Entry{Future: cb, N: n, Asking: asking})
 	return err
-}
-
-// leavesShared reports whether a request that is sent by itself goes to a dedicated
-// connection.
-func (c *Connection) leavesShared(r *wire.Request) bool {
-	return r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0
 }
 
 // block sends a request that may block on a dedicated connection.

@@ -94,7 +94,7 @@ func (b *blocking) serve(t turn) {
 			go b.serveOn(c)
 		}
 	}()
-	cancelled := b.cancelled()
+	cancelled := b.ctx.Err() != nil || b.cb != nil && wire.IsCancelled(b.cb)
 	asked = true
 	if cancelled {
 		b.p.release(c, true)
@@ -154,11 +154,6 @@ func (b *blocking) unblock() {
 		b.answered, b.unblocked = make(chan struct{}), make(chan bool, 1)
 		go func() { b.unblocked <- b.p.unblock(b.ctx, b.c, b.answered) }()
 	})
-}
-
-// cancelled reports whether nobody waits for the result any more.
-func (b *blocking) cancelled() bool {
-	return b.ctx.Err() != nil || b.cb != nil && wire.IsCancelled(b.cb)
 }
 
 // unblockedMost bounds how often a command is sent again after somebody else has
