@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 
@@ -41,10 +42,7 @@ func (s ScanOpts) Request(it []byte) Request {
 	if it == nil {
 		it = []byte("0")
 	}
-	cmd, args := s.Cmd, make([]any, 0, 6)
-	if cmd == "" {
-		cmd = "SCAN"
-	}
+	cmd, args := cmp.Or(s.Cmd, "SCAN"), make([]any, 0, 6)
 	if c := command.Lookup(cmd); !c.Named("SCAN") && !c.Named("CLUSTERSCAN") {
 		args = append(args, s.Key)
 	}

@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"reflect"
@@ -118,18 +119,10 @@ func (o Opts) withDefaults() Opts {
 	o.CheckInterval = bounded(o.CheckInterval, defaultCheckInterval, minCheckInterval, maxCheckInterval)
 	o.MovedRetries = bounded(o.MovedRetries, defaultMovedRetries, 1, maxMovedRetries)
 	o.WaitToMigrate = bounded(o.WaitToMigrate, defaultWaitToMigrate, minWaitToMigrate, maxWaitToMigrate)
-	if o.RoundRobinSeed == nil {
-		o.RoundRobinSeed = DefaultRoundRobinSeed()
-	}
-	if o.Logger == nil {
-		o.Logger = DefaultLogger{}
-	}
-	if o.TLSEnabled {
-		o.HostOpts.TLSEnabled = true
-	}
-	if o.TLSConfig != nil {
-		o.HostOpts.TLSConfig = o.TLSConfig
-	}
+	o.RoundRobinSeed = cmp.Or[RoundRobinSeed](o.RoundRobinSeed, DefaultRoundRobinSeed())
+	o.Logger = cmp.Or[Logger](o.Logger, DefaultLogger{})
+	o.HostOpts.TLSEnabled = o.HostOpts.TLSEnabled || o.TLSEnabled
+	o.HostOpts.TLSConfig = cmp.Or(o.TLSConfig, o.HostOpts.TLSConfig)
 	o.HostOpts.AsyncDial, o.HostOpts.ReadOnly = false, false
 	if o.HostOpts.ReconnectPause <= 0 {
 		o.HostOpts.ReconnectPause = defaultReconnectPause

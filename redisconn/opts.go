@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -160,9 +161,7 @@ const (
 
 // withDefaults returns the options with every default filled in.
 func (o Opts) withDefaults() Opts {
-	if o.IOTimeout == 0 {
-		o.IOTimeout = defaultIOTimeout
-	}
+	o.IOTimeout = cmp.Or(o.IOTimeout, defaultIOTimeout)
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = o.IOTimeout
 	}
@@ -172,9 +171,7 @@ func (o Opts) withDefaults() Opts {
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = noTimeoutDial
 	}
-	if o.ReconnectPause == 0 {
-		o.ReconnectPause = min(timing.Times(o.DialTimeout, 2), defaultLongestPause)
-	}
+	o.ReconnectPause = cmp.Or(o.ReconnectPause, min(timing.Times(o.DialTimeout, 2), defaultLongestPause))
 	if o.ReconnectPauseMax <= 0 {
 		o.ReconnectPauseMax = o.ReconnectPause
 	}
@@ -187,13 +184,9 @@ func (o Opts) withDefaults() Opts {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultMaxBytes
 	}
-	if o.DedicatedConns == 0 {
-		o.DedicatedConns = defaultDedicated
-	}
+	o.DedicatedConns = cmp.Or(o.DedicatedConns, defaultDedicated)
 	o.Integrity = o.Integrity && !o.ScriptMode
-	if o.Logger == nil {
-		o.Logger = DefaultLogger{}
-	}
+	o.Logger = cmp.Or[Logger](o.Logger, DefaultLogger{})
 	return o
 }
 

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"crypto/tls"
 
 	"github.com/joomcode/redispipe/internal/inner"
@@ -57,12 +58,9 @@ func optsOfURL(u *redisurl.URL) Opts {
 		ClientName:  u.ClientName,
 		Protocol:    u.Protocol,
 		ReadOnly:    u.ReadOnly,
-		IOTimeout:   u.ReadTimeout,
+		IOTimeout:   cmp.Or(u.ReadTimeout, u.WriteTimeout),
 		DialTimeout: u.DialTimeout,
 		TLSEnabled:  u.TLS,
-	}
-	if opts.IOTimeout == 0 {
-		opts.IOTimeout = u.WriteTimeout
 	}
 	if u.SkipVerify {
 		opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}

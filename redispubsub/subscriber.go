@@ -1,6 +1,7 @@
 package redispubsub
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -65,11 +66,8 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 }
 
 func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Opts) *Subscriber {
-	if opts.Logger == nil {
-		opts.Logger = DefaultLogger{}
-	}
 	s := &Subscriber{
-		logger: opts.Logger, hooks: redis.NewHooks(opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
+		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
 		sessions: map[*wanted.Feed]*session{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)

@@ -102,9 +102,7 @@ func (g *Gap) extend(o *Gap) {
 		g.To = o.To
 	}
 	g.Dropped += o.Dropped
-	if o.Err != nil {
-		g.Err = o.Err
-	}
+	g.Err = cmp.Or(o.Err, g.Err)
 }
 
 // Of returns the topics of which messages may be missing, and the nodes, for a subscription

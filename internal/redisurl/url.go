@@ -3,6 +3,7 @@
 package redisurl
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"strconv"
@@ -195,9 +196,7 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 			return errs.ErrURL.New("an address is not host:port (of IPv6: [host]:port)")
 		}
 	}
-	if host == "" {
-		host = defaultHost
-	}
+	host = cmp.Or(host, defaultHost)
 	if port == "" {
 		port = defaultPort
 		if u.Sentinel {
