@@ -52,9 +52,6 @@ const maxFunctionRounds = 4
 // result is the error of the call. [SafeToRetry] says whether a retry is safe, as with
 // any request.
 func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
-	if ctx == nil {
-		return errs.NilContext()
-	}
 	r := f.Request(keys, args...)
 	return f.until(ctx, to, func() any { return do(ctx, to, r.Cmd, r.Args, nil, nil) })
 }
@@ -62,9 +59,6 @@ func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any
 // DoInto calls the function as Do does, and reads its reply into dst, as
 // [SyncCtx.DoInto] does.
 func (f *Function) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
-	if ctx == nil {
-		return errs.Err(errs.NilContext())
-	}
 	r := f.Request(keys, args...)
 	return errs.Err(f.until(ctx, to, func() any { return doInto(ctx, to, dst, r.Cmd, r.Args) }))
 }
@@ -77,6 +71,9 @@ func (f *Function) Request(keys []string, args ...any) Request {
 
 // until repeats a call until the server has the function.
 func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
+	if ctx == nil {
+		return errs.NilContext()
+	}
 	for round := 0; ; round++ {
 		res := call()
 		if round == maxFunctionRounds || !isMissing(res) || !f.lib.reload(ctx, to) {
