@@ -58,16 +58,15 @@ package redis
 
 // For maintainers: typed reads.
 //
-// DoInto puts a target into its waiter and marks the request as typed. The reader claims
-// the item first, and then has the waiter decode straight from the read buffer
-// (resp.Scalar). The value stays in the waiter until the caller takes it, so a reply that
-// comes after the caller has left can't touch the caller's variable. For the same reason
-// the buffer of a *[]byte belongs to the connection during the call, and the caller's
-// variable is nil if the context ends first. Slices, maps and structs are built from a
-// complete result, so that none is ever half filled. Types that need reflection are read
-// by a plan (redis/plan.go) and turned into arguments by a marshaler (redis/marshal.go);
-// each is made once per type. With Opts.Integrity replies are held back, so all reads
-// begin with a complete result.
+// DoInto puts a target into its waiter and marks the request as typed. The reader claims the item
+// first, and then has the waiter decode straight from the read buffer (resp.Scalar). The value
+// stays in the waiter until the caller takes it, so a reply that comes after the caller has left
+// can't touch the caller's variable. For the same reason the buffer of a *[]byte belongs to the
+// connection during the call, and the caller's variable is nil if the context ends first. Slices,
+// maps and structs are built from a complete result, so that none is ever half filled. Types that
+// need reflection are read by a plan and turned into arguments by a marshaler, both of
+// internal/values; each is made once per type. With Opts.Integrity replies are held back, so all
+// reads begin with a complete result.
 
 // Scripts.
 //
@@ -105,9 +104,9 @@ package redis
 
 // Hooks.
 //
-// do, sendMany and sendTransaction look for the one type hooked, call the hook, and go on
-// with the sender inside, which thus keeps its fast path for encoded requests. Futures
-// that are given to a hooked sender are wrapped, and their hook is called in a goroutine
-// of its own. A wire.Observer, which a flag of the request announces, is told which
-// server answered. A Session keeps the hooks of the sender that it was opened on, and
-// calls them itself. redis.Hooks calls hooks around what is not a request: subscribing.
+// do, sendMany and sendTransaction look for the one type hooked, call the hook, and go on with
+// the sender inside, which thus keeps its fast path for encoded requests. Futures that are given
+// to a hooked sender are wrapped, and their hook is called in a goroutine of its own. A future
+// that is a wire.Observer is told which server answered, if the request has the flag Observed. A
+// Session keeps the hooks of the sender that it was opened on, and calls them itself. redis.Hooks
+// calls hooks around what is not a request: subscribing.

@@ -15,11 +15,11 @@ type Field[T any] struct {
 	Value T
 }
 
-// Keys iterates over the keys of a server, or of a whole cluster, with the guarantees
-// of SCAN: a key that exists throughout comes at least once; any other key may come or
-// not. It ignores opts.Key. These hold over restarts and failovers, and over moved slots as
-// far as the Scanner of a cluster says. Restarts go unnoticed, and keys may be missed, if the
-// user may not call INFO, or the Sender is of package redisdumb.
+// Keys iterates over the keys of a server, or of a whole cluster, with the guarantees of SCAN: a
+// key that exists throughout comes at least once; any other key may come or not. It ignores
+// opts.Key. The guarantees hold over restarts and failovers; for slots that move, see the Scanner
+// of a cluster. If the user may not call INFO, or the Sender is of package redisdumb, restarts go
+// unnoticed, and keys may be missed.
 //
 // With CLUSTERSCAN as opts.Cmd, which Valkey clusters have from 9.1 on, the cursor leads from
 // node to node. It finds a key even if its slot moves as a whole several times, where SCAN may

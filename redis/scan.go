@@ -86,12 +86,12 @@ func ScanResponse(res any) (it []byte, keys []string, err error) {
 	return it, keys, nil
 }
 
-// ScannerBase is the part of a [Scanner] that does not depend on where its requests go:
-// embed it and call DoNext. It is not safe for concurrent use. A cursor says nothing to
-// another server, nor to another process of the same one, whose hash tables have another
-// order. So the walk begins anew when the process that answers a step is another one; what
-// that has answered with are elements all the same. Only the cursor of CLUSTERSCAN leads
-// from node to node.
+// ScannerBase is the part of a [Scanner] that does not depend on where its requests go: embed it
+// and call DoNext. It is not safe for concurrent use. A cursor is valid only in the server
+// process that has returned it: another server, or the same one after a restart, has its hash
+// tables in another order. So when another process answers a step, the walk begins anew; the
+// elements of that answer are delivered all the same. Only the cursor of CLUSTERSCAN leads from
+// node to node.
 type ScannerBase struct {
 	ScanOpts
 	// Iter is the last cursor seen; nil before the first step.
@@ -204,8 +204,9 @@ type scanStep struct {
 	at answerer
 }
 
-// Caller is for wire.CallerOf. It returns nil, since nobody reads for a step: so the
-// future is asked whether it is cancelled, and a step whose caller has left is not sent.
+// Caller is for wire.CallerOf. It returns nil, since no caller reads the reply to a step. So
+// senders ask the future itself whether it is cancelled, and do not send a step whose caller has
+// left.
 func (*scanStep) Caller() wire.Caller { return nil }
 
 // Observes implements wire.Observer.

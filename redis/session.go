@@ -21,11 +21,10 @@ import (
 // this call ends with [ErrIO] or [ErrRequestCancelled] and may have run; every further
 // call ends with [ErrSessionLost], not sent.
 //
-// In a cluster it follows redirects until a call was not redirected. After that a
-// redirect is a result ([ErrMoved], [ErrAsk]), since the state of the session is on its
-// connection: open another session, and begin again. ASK is followed for 50 ms, and for
-// 50 ms from each call on; after that the node answers with ErrMoved until it owns the
-// slot.
+// In a cluster it follows redirects until a call was not redirected. After that a redirect is a
+// result ([ErrMoved], [ErrAsk]), since the state of the session is on its connection: open
+// another session, and begin again. After ASK the session sends ASKING for 50 ms, and for 50 ms
+// from each call on. Later the node answers with ErrMoved, until it owns the slot.
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated

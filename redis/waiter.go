@@ -21,9 +21,9 @@ import (
 // recycles it: see the states of a call. After its request was withdrawn, the caller alone
 // owns it.
 type waiter struct {
-	// What every request needs comes first, in one cache line, up to use: with a thousand
-	// callers the waiter is no longer in the processor's caches when the reply comes. It
-	// begins a line, since its size is one of the runtime's that are whole lines.
+	// What every request needs comes first, in one cache line, up to use: with a thousand callers
+	// the waiter is no longer in the processor's caches when the reply comes. It begins a line,
+	// since the runtime allocates objects of its size in whole lines.
 	call
 	res             any
 	pooled          bool

@@ -41,10 +41,10 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 }
 
 // sessionConn is the connection of a user's session. Its retrier chooses the node, and after a
-// failure another one, as it does for requests; but instead of sending anything, it reports
-// the choice. sessionConn follows redirects until the session has had another answer: so long
-// the connection has no state, such as WATCH, that would be lost. Later redirects are results
-// like any other.
+// failure another one, as it does for requests; but instead of sending anything, it reports the
+// choice. sessionConn follows redirects until the session has had another answer: until then the
+// connection has no state, such as WATCH, that would be lost. Later redirects are results like
+// any other.
 type sessionConn struct {
 	retrier
 	wire.Dedicated

@@ -107,13 +107,13 @@ package rediscluster
 // a reason to ask. The address is asked for before and after the epoch, since it changes
 // after the epoch does.
 //
-// topology.ServerInfos are what the servers of a list say of themselves, and make a layout
-// of it: which of several masters counts. A master that was restarted from a dump has a
-// master_replid2, too, from Redis 7.0 on, as if it was promoted, so a history is trusted
-// only where nothing was written beside it, and the server is not known to have been
-// restarted. The layout also has the id of the master's run. If a connection leads to
-// another run, or has refused a write, the master's node is replaced by one with new
-// connections (Node.Outdated), and the old ones end like those of a node that has left.
+// topology.ServerInfos hold what the servers of a list say of themselves. The layout that they
+// make says which of several masters counts. From Redis 7.0 on, a master that was restarted from
+// a dump has a master_replid2, too, as if it had been promoted. So a history is trusted only if
+// nothing was written outside of it, and if the server is not known to have been restarted. The
+// layout also has the id of the master's run. If a connection leads to another run, or has
+// refused a write, the master's node is replaced by one with new connections (Node.Outdated), and
+// the old ones end like those of a node that has left.
 //
 // The links of a node that has left are closed when their requests are answered
 // (shutdown.go), 100 ms later at the earliest, so that callers who have read the old
@@ -121,10 +121,9 @@ package rediscluster
 // not written is taken back (StopWrites of internal/pipe) and goes to the new master, and
 // so does what those callers send.
 //
-// A scan walks the masters, and keeps which slots it has covered (topology.Coverage). Each
-// master is asked for its slots before and after its walk. Slots that it did not have all
-// the time are walked again, on the node that has them then, and only their keys are
-// returned.
+// A scan walks the masters, and notes which slots it has covered (topology.Coverage). Each master
+// is asked for its slots before and after its walk. Slots that it did not have all the time are
+// walked again, on the node that has them then, and only their keys are returned.
 //
 // In a cluster the connection of a user's session is a sessionConn, whose node the
 // retrier chooses, so sessions wait for a node as requests do. It follows redirects until

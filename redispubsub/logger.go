@@ -39,14 +39,14 @@ type LogDisconnected struct {
 	Error error
 }
 
-// LogMaintenance: the server has told of work on it, as managed servers do. Nothing comes
-// of that by itself: if the socket ends, it is dialed again. Of more than ten at once, one a second is
-// reported.
+// LogMaintenance: the server announces maintenance, as managed servers do. The library only
+// reports it; if the socket ends, it dials again as always. Of more than ten announcements at
+// once, one a second is reported.
 type LogMaintenance struct {
 	Addr     string
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
-	In       time.Duration // when it begins, at most a day; zero if the server does not say
-	Endpoint string        // of MOVING, where to connect to instead; empty if that stays the same
+	In       time.Duration // time until it begins, at most a day; zero if the server does not say
+	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
 }
 
 // LogPanic: the logger panicked.

@@ -37,9 +37,9 @@ type SubscriptionOpts struct {
 // subscribe on one of them. The exception are messages that a node sends only to its own
 // subscribers: above all keyspace notifications, as of Pattern("__keyevent@0__:expired").
 //
-// A subscription on several nodes has sockets beside those of other subscriptions. It
-// follows the cluster: nodes that come are subscribed, with a gap from when the cluster was
-// last asked before that. Message.Node and Gap.Nodes say which node is meant. It can have no
+// A subscription on several nodes has sockets beside those of other subscriptions. It follows the
+// cluster: a new node is subscribed, too, with a gap that begins when the cluster was last asked
+// and did not have that node. Message.Node and Gap.Nodes say which node is meant. It can have no
 // sharded channels.
 type NodeSet uint8
 

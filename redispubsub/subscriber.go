@@ -193,7 +193,7 @@ func (s *Subscriber) closeSet(set *wanted.Set) {
 type Nodes interface {
 	// Inner is for packages of this module: nobody else can call it.
 	Inner(wire.Ask) wire.Inner[redis.Future]
-	// ForceReloading has the nodes found out again soon.
+	// ForceReloading has the cluster asked for its nodes again soon.
 	ForceReloading()
 	// Ctx returns the context that the subscriber ends with.
 	Ctx() context.Context

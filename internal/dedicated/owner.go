@@ -63,8 +63,8 @@ type Owner interface {
 	// Resolve resolves a future. stat is as given to [Pool.Block]; received and sent are
 	// the sizes of reply and request, received being 0 if there was no reply.
 	Resolve(cb redis.Future, n uint64, res, stat any, received, sent int)
-	// What follows are events, each of which redisconn has an event of its own for. more is
-	// how many others there were since the last one.
+	// What follows are events, which redisconn reports to its logger. more is how many others
+	// there were since the last one.
 	Made(local, remote string, open, more int)
 	Lost(err error, local, remote string, more int)
 	NotMade(err error, more int)

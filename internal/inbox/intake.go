@@ -107,8 +107,7 @@ func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in.stateLocked(t.of, false, time.Now(), err)
 }
 
-// Miss opens a gap of an intake that is new, on a node that the subscription had to be on
-// since some time ago.
+// Miss opens the gap of a new intake. since is when its node should have been subscribed.
 func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.in.mu.Lock()
 	defer t.in.mu.Unlock()

@@ -86,13 +86,13 @@ type Nodes interface {
 	Publisher(slot int) Node
 	// MasterAt returns the master with an address, or nil.
 	MasterAt(addr string) Node
-	// All returns all masters and all replicas, and the last time at which the cluster was
-	// known to have those before these.
+	// All returns all masters and all replicas, and the last time at which the cluster was known
+	// to have the previous ones.
 	All() (masters, replicas []Node, since time.Time)
 	// Changed returns a channel that is closed when other nodes, or other slots of theirs,
 	// are known.
 	Changed() <-chan struct{}
-	// ForceReloading has the nodes found out again soon. It does not wait.
+	// ForceReloading has the cluster asked for its nodes again soon. It does not wait.
 	ForceReloading()
 }
 

@@ -51,9 +51,9 @@ func bounded(given context.Context) bool {
 	return is
 }
 
-// Made is to be called when the constructor has made what lives with ctx. f is called, once
-// and in a goroutine of its own, if the constructor's context ends before ctx, and does not
-// end it.
+// Made is to be called when the constructor has made what lives with ctx. f is called, once and
+// in a goroutine of its own, if given, the constructor's context, ends and ctx does not end with
+// it.
 func Made(ctx, given context.Context, f func(why error)) {
 	if _, silent := given.(making); silent || !bounded(given) {
 		return

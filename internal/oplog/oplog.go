@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Of each message Burst lines are written at once, and one each Interval after that:
-// that a thousand connections are lost together is told in ten lines.
+// Of each message Burst lines are written at once, and one each Interval after that. So ten lines
+// tell that a thousand connections were lost together.
 const (
 	Burst    = 10
 	Interval = time.Second
@@ -99,9 +99,8 @@ func (l *Log) admit(message string) (suppressed int, ok bool) {
 	return b.admit(l.now())
 }
 
-// Line is how an event is written: a text for the standard logger, and the rest for slog.
-// A type of events returns it from the method that makes it one, so that this is all that
-// has to be said of a new one.
+// Line is how an event is written: a text for the standard logger, and the rest for slog. Each
+// type of events has a method that returns its Line: a new one needs nothing else.
 type Line struct {
 	Text string
 

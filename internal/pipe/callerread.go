@@ -250,9 +250,9 @@ func (s *Session) exchangeWritten() bool {
 	return s.processor.yield()
 }
 
-// mayIdle reports whether nobody has to read while nothing is pending, since connCheck would
-// notice whatever comes later. If something has come although nothing is pending, it ends the
-// session.
+// mayIdle reports whether the right to read may be left to nobody while nothing is pending:
+// whatever comes then, connCheck notices later. If something has come although nothing is
+// pending, it ends the session.
 func (r *reader) mayIdle() bool {
 	if !r.canIdle {
 		return false

@@ -18,8 +18,8 @@ const (
 	// slowYield is how long a yield must take to count as lost time: the server takes up
 	// to 0.5 ms, other processes 1 to 4 ms.
 	slowYield = time.Millisecond
-	// slowYieldPrice bounds the share of time that is lost: one part in slowYieldPrice.
-	// With 1000 goroutines the server's own long turns are as rare.
+	// slowYieldPrice bounds the share of time that is lost: one part in slowYieldPrice. With 1000
+	// goroutines, long turns of the server itself are as rare.
 	slowYieldPrice = 16
 	// slowYieldCredit is how much time may be lost at once before the bound applies.
 	slowYieldCredit = 10 * time.Millisecond

@@ -67,8 +67,8 @@ func Parse(push *redis.Push) (said Said, err error) {
 // Work is what a managed server says of work on it.
 type Work struct {
 	Kind     string
-	In       time.Duration // when it begins; zero if the server does not say
-	Endpoint string        // of MOVING, where to connect to instead; empty if that stays the same
+	In       time.Duration // time until it begins; zero if the server does not say
+	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
 }
 
 // String is how loggers write it.

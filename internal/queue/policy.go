@@ -92,9 +92,9 @@ func worthPostponing(concurrency int, roundTrip time.Duration) bool {
 // callers that the answer woke have added a request to it.
 func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 
-// postponePause is how many batches are not postponed after one for which that has not
-// paid: the callers have something else to do in between. In a crowd enough of them come back
-// now and then.
+// postponePause is how many batches are not postponed after one for which that has not paid: the
+// callers have something else to do in between. The pause is shorter in a crowd, where enough of
+// them come back now and then.
 func postponePause(concurrency int) int {
 	if concurrency >= crowd {
 		return 32

@@ -39,8 +39,8 @@ type Node struct {
 	Addr    string
 	Replica bool
 	Links   []*Link
-	// Renewed is when the node took the place of another of its address and role; zero if
-	// it did not. Of the refresher alone.
+	// Renewed is when the node took the place of another of its address and role; zero if it did
+	// not. Only the refresher uses it.
 	Renewed time.Time
 	// Refused is set once a connection has refused a write as those to replicas do.
 	Refused atomic.Bool

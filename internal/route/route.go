@@ -34,7 +34,7 @@ func (t *Snapshot) Route(spec Spec) *Link {
 	}
 	at := t.Layout.Slots[spec.Slot]
 	if at == topology.NoShard {
-		// Nobody serves the slot as far as is known; a node tells for sure.
+		// As far as is known nobody serves the slot. Any node can tell for sure.
 		return t.AnyMaster(spec)
 	}
 	s := t.Shards[at]

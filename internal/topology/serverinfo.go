@@ -150,8 +150,8 @@ func (s ServerInfos) Refusal() (kind *errorx.Type) {
 // of these rules that knows one decides:
 //
 //   - Most of the connected replicas have its history.
-//   - It was promoted, and has all that the others have: their histories end before it
-//     has left them.
+//   - It was promoted, and has all that the others have: each of their histories ends before
+//     the point at which its own has left it.
 //   - It is the present one, unless stop is set.
 //
 // An address of a server that has another one before it does not count.

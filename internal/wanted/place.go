@@ -117,14 +117,14 @@ func (t *topic) anyNode() inner.Node {
 // move puts a topic on the feed of a node, off that of another. What is left there of it is
 // unsubscribed, and nobody gets what still comes by it.
 //
-// The new node is asked after a while. Until then others may not know it, and pass on to
-// the old one what they take: a replica takes SPUBLISH, too. For the same reason a sharded
-// channel that is new is asked for a while after any change of the nodes.
+// The new node is asked after a while. Until then others may not know it, and pass on to the old
+// one what they take: a replica takes SPUBLISH, too. For the same reason a new sharded channel is
+// asked for only a while after any change of the nodes.
 //
-// Nor must the new node bring what has come already. It may have it from the bus: so it is
-// asked twice, since one that was stopped confirms at once and reads the bus then. And the
-// topic may still be subscribed there from an earlier time, with older messages on the way:
-// so a confirmation is waited for in any case.
+// Nor may the new node deliver again what the old one has delivered. It may get that by the bus,
+// so it is asked twice: a node that was stopped confirms at once, and reads the bus then. And the
+// topic may still be subscribed there from an earlier time, with older messages on the way, so a
+// confirmation is waited for in any case.
 func (t *topic) move(node inner.Node) {
 	to := t.t.feed(feedKey{node, t.key.owner})
 	there := to.topics[t.key.Topic] // that is being unsubscribed

@@ -107,7 +107,7 @@ type topic struct {
 	confirmed bool            // by an answer to the batch in flight
 	heard     bool            // confirmed before, here or by another node
 	givenUp   bool            // by the server, of itself, on this socket
-	doubted   bool            // the nodes are to be found out once more when it is live: a replica confirms, too
+	doubted   bool            // when it is live, the cluster is to be asked for its nodes once more: a replica confirms, too
 	leaving   time.Time       // it has moved: until when its node is waited for; else zero
 	fences    int             // confirmations that are to come before members take messages
 	hops      int             // from node to node, since it was subscribed last
@@ -152,8 +152,8 @@ const (
 // slot's new owner. Nodes write it at once, but without TCP_NODELAY: behind another message
 // it waits for an acknowledgment, which kernels delay by 40 ms.
 //
-// It is for how long a node can't be reached before its topics go to another one, if any
-// node has them, and for how long nobody is asked for a topic whose node was left.
+// When a node can't be reached for so long, those of its topics that other nodes have, too, go to
+// one of these. And for so long no node is asked for a topic that has left another.
 const busLag = 100 * time.Millisecond
 
 // New makes a table for a server or, if several is set, for the nodes of a cluster, whose

@@ -136,8 +136,8 @@ func AnsweredBy(fut any, p Place) {
 	}
 }
 
-// Follower is an Observer that is told, too, which process of the server has answered, where
-// the sender can find that out. A Place does not have it, since each waiter has room for a Place.
+// Follower is an Observer that is told, too, which process of the server has answered, where the
+// sender can find that out. The process is not in Place, since each waiter has room for one.
 type Follower interface {
 	// AnsweredIn is called as AnsweredBy is.
 	AnsweredIn(p Process)

@@ -10,8 +10,8 @@ type Ask struct {
 	// methods by promotion, and a Send of its own: the result is nil if Held is not the very
 	// sender that is asked.
 	Held any
-	// Embedded asks for what nothing is sent through: the result is that of the sender that
-	// is asked, whatever embeds it.
+	// Embedded is set if nothing is to be sent through the result: then the sender that is asked
+	// answers, whatever embeds it.
 	Embedded bool
 }
 

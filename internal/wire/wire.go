@@ -9,8 +9,8 @@ import "context"
 // Caller is a caller that waits for a future, and can read replies meanwhile. What it does
 // may be done in any goroutine, also under a lock: it never blocks.
 //
-// It may serve another request already when it is told to listen: then that one's caller
-// does so earlier than it has to, and nothing else comes of it.
+// When it is told to listen, it may already serve another request, whose caller then listens
+// earlier than it has to. That does no harm.
 type Caller interface {
 	// GiveRead gives the caller the right to read. It returns false, and does
 	// nothing, if nobody waits any more or the caller reads elsewhere.
