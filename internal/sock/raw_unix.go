@@ -3,6 +3,7 @@
 package sock
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"syscall"
@@ -57,10 +58,7 @@ func (w *Raw) Write(buf []byte) (int, error) {
 	w.buf, w.n, w.err = buf, 0, nil
 	err := w.raw.Write(w.once)
 	w.buf = nil
-	if err == nil {
-		err = w.err
-	}
-	return w.n, err
+	return w.n, cmp.Or(err, w.err)
 }
 
 // writeOnce returns true, so that it is not called again when there is room.
@@ -94,13 +92,7 @@ func (w *Raw) Exchange(out []byte) (n int, err error) {
 		return len(out), err
 	}
 	w.buf = nil
-	if err == nil {
-		err = w.readErr
-	}
-	if err == nil {
-		err = w.err
-	}
-	return w.n, err
+	return w.n, cmp.Or(err, w.readErr, w.err)
 }
 
 // swapOnce is called first to write, and again when there may be something to read.

@@ -72,9 +72,9 @@ func (made planner) fill(p *plan, t reflect.Type) (err error) {
 	case t == durationType:
 		p.read = readDuration
 	case hasText(t):
-		p.read, p.partial = readText, true
+		p.read, p.partial = readBy("UnmarshalText", encoding.TextUnmarshaler.UnmarshalText), true
 	case pointer.Implements(binaryUnmarshalerType):
-		p.read, p.partial = readBinary, true
+		p.read, p.partial = readBy("UnmarshalBinary", encoding.BinaryUnmarshaler.UnmarshalBinary), true
 	default:
 		return made.fillKind(p, t)
 	}

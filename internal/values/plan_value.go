@@ -1,7 +1,6 @@
 package values
 
 import (
-	"encoding"
 	"math"
 	"reflect"
 	"strconv"
@@ -100,22 +99,15 @@ func readUnmarshaler(dst reflect.Value, res any) error {
 	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
 }
 
-func readText(dst reflect.Value, res any) error {
-	text, err := textFor(dst.Type(), res)
-	if err != nil {
-		return err
+// readBy reads the text of a single value by a method of the variable, which is a T.
+func readBy[T any](method string, call func(T, []byte) error) func(dst reflect.Value, res any) error {
+	return func(dst reflect.Value, res any) error {
+		text, err := textFor(dst.Type(), res)
+		if err != nil {
+			return err
+		}
+		return byUser(errs.ErrResponseUnexpected, call(dst.Addr().Interface().(T), text), method, dst.Type())
 	}
-	err = dst.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text)
-	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalText", dst.Type())
-}
-
-func readBinary(dst reflect.Value, res any) error {
-	text, err := textFor(dst.Type(), res)
-	if err != nil {
-		return err
-	}
-	err = dst.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(text)
-	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalBinary", dst.Type())
 }
 
 // textFor returns the text of a single value.
