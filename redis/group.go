@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // GroupOpts says what a [GroupReader] reads. Stream, Group and Consumer have to be
@@ -226,11 +227,7 @@ func (r *GroupReader) Flush(ctx context.Context) error {
 }
 
 func (r *GroupReader) acknowledge(ctx context.Context, ids []string) error {
-	args := []any{r.opts.Stream, r.opts.Group}
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return errs.Err(r.db.Do(ctx, "XACK", args...))
+	return errs.Err(r.db.Do(ctx, "XACK", values.Args(r.opts.Stream, r.opts.Group, ids)...))
 }
 
 // track marks an entry as delivered.

@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/values"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -182,11 +183,7 @@ func (w *watch) attempt() (results []any, err error) {
 		}
 		w.unopened = 0
 	}
-	args := make([]any, len(w.keys))
-	for i, key := range w.keys {
-		args[i] = key
-	}
-	if err := errs.Of(w.session.sendMany([]Request{Req("WATCH", args...)}, &w.place)[0]); err != nil {
+	if err := errs.Of(w.session.sendMany([]Request{Req("WATCH", values.Args(w.keys)...)}, &w.place)[0]); err != nil {
 		return nil, w.failed(w.unsent(err))
 	}
 	tx := &Tx{session: w.session}
