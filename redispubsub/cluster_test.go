@@ -32,8 +32,7 @@ func TestWhatIsACluster(t *testing.T) {
 	for name, nodes := range map[string]redispubsub.Nodes{
 		"cluster": c, "policy": c.WithPolicy(rediscluster.PreferSlaves), "decorator": decorator{c},
 	} {
-		s, err := redispubsub.NewCluster(nodes, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
-		require.NoError(t, err, name)
+		s := silentSubscriber(t, redispubsub.NewCluster, nodes)
 		sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
 		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")), name)
 		s.Close()
@@ -59,10 +58,7 @@ func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cl
 
 func newClusterSubscriber(t testing.TB, c *rediscluster.Cluster) *redispubsub.Subscriber {
 	t.Helper()
-	s, err := redispubsub.NewCluster(c, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	return s
+	return silentSubscriber[redispubsub.Nodes](t, redispubsub.NewCluster, c)
 }
 
 // Sharded channels come from the masters of their slots, and follow them.

@@ -92,10 +92,7 @@ func asNodes(conns []*redisconn.Connection) (nodes []inner.Node) {
 
 func newFakeSubscriber(t testing.TB, nodes *fakeNodes) *redispubsub.Subscriber {
 	t.Helper()
-	s, err := redispubsub.NewCluster(nodes, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	return s
+	return silentSubscriber[redispubsub.Nodes](t, redispubsub.NewCluster, nodes)
 }
 
 // untilSubscribed returns the events up to the next Subscribed.

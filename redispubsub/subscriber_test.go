@@ -42,7 +42,13 @@ func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connecti
 
 func newSubscriber(t testing.TB, conn *redisconn.Connection) *redispubsub.Subscriber {
 	t.Helper()
-	s, err := redispubsub.New(conn, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	return silentSubscriber(t, redispubsub.New, conn)
+}
+
+// silentSubscriber returns what a constructor makes. It is closed with the test.
+func silentSubscriber[On any](t testing.TB, construct func(On, redispubsub.Opts) (*redispubsub.Subscriber, error), on On) *redispubsub.Subscriber {
+	t.Helper()
+	s, err := construct(on, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
