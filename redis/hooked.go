@@ -155,7 +155,7 @@ func (f *hookedFuture) Queued(t wire.Ticket) { f.to.Queued(t) }
 // hookedMany is the future of several results.
 type hookedMany struct {
 	placed
-	cb    Future
+	cb    wire.Future
 	o     observation
 	start uint64
 
