@@ -37,7 +37,7 @@ type Connection struct {
 	stat    func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
-	streams streams
+	streams life.Running // calls of DoStream
 	// tracking is set if the connection tracks keys for another one: see trackers.
 	tracking *tracking
 	trackers trackers

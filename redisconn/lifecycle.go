@@ -195,7 +195,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	defer c.Close()
 	// Blocking commands are unblocked through the shared connection, so that is drained
 	// after them.
-	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.shut, c.pool.Drained} {
+	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.pool.Drained} {
 		select {
 		case <-drained():
 		case <-c.ctx.Done():
@@ -222,7 +222,7 @@ func (c *Connection) errLeft(ctx context.Context) error {
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.Left()
 	granted, waiting := c.pool.Left()
-	return unsent + waiting, unknown + granted + c.streams.left()
+	return unsent + waiting, unknown + granted + c.streams.Calls()
 }
 
 // Pending returns the number of requests without an answer, written or not, plus the

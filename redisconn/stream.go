@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
@@ -46,10 +45,10 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 // doStream is DoStream of a request that may be sent. plain is req without its streams. Errors
 // don't name it.
 func (c *Connection) doStream(ctx context.Context, w io.Writer, req, plain redis.Request) any {
-	if c.ctx.Err() != nil || !c.streams.begin() {
+	if c.ctx.Err() != nil || !c.streams.Begin() {
 		return c.errClosed()
 	}
-	defer c.streams.end()
+	defer c.streams.End()
 	calls := new(timing.Callbacks)
 	t := timing.Open(calls)
 	greeted, failure := c.dialer.Open(ctx)
@@ -134,50 +133,4 @@ func plainArgs(args []any) []any {
 		}
 	}
 	return plain
-}
-
-// streams are the calls of DoStream that are under way.
-type streams struct {
-	mu      sync.Mutex // guards the rest
-	running int
-	ended   chan struct{} // set when no more may begin; closed when none is running
-}
-
-// begin counts a call, unless no more may begin.
-func (s *streams) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended != nil {
-		return false
-	}
-	s.running++
-	return true
-}
-
-func (s *streams) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running--; s.running == 0 && s.ended != nil {
-		close(s.ended)
-	}
-}
-
-// shut lets no more calls begin. The channel is closed when none is running.
-func (s *streams) shut() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended == nil {
-		s.ended = make(chan struct{})
-		if s.running == 0 {
-			close(s.ended)
-		}
-	}
-	return s.ended
-}
-
-// left returns how many calls are running.
-func (s *streams) left() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running
 }

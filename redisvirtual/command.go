@@ -74,10 +74,6 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	return c.alone(r, asking)
 }
 
-// wantsMaster reports whether the server is a replica that would answer reads on the shared socket, of a
-// client that has not said READONLY: on a socket of its own that gets MOVED.
-func (c *conn) wantsMaster() bool { return c.to.ReadOnly && !c.readOnly }
-
 // countsWrites reports whether a request waits until as many servers as it says have what was written on
 // its own connection. On another one, servers may say at once that all have it.
 func countsWrites(name string, r *wire.Request) bool {

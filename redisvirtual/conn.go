@@ -45,6 +45,10 @@ type state struct {
 	sendFailed error
 }
 
+// wantsMaster reports whether the server is a replica whose shared socket would answer reads of
+// this client, which has not said READONLY. On a socket of its own the client gets MOVED.
+func (c *conn) wantsMaster() bool { return c.to.ReadOnly && !c.readOnly }
+
 func newConn(to *upstream.Servers) *conn {
 	c := &conn{to: to, state: state{protocol: 2}}
 	c.stream.Init(&to.Terms)

@@ -1,5 +1,5 @@
 // Package life has the contexts of what outlives the call that makes it: connections,
-// clusters, subscribers.
+// clusters, subscribers. It also counts the calls that a shutdown waits for.
 package life
 
 import (
