@@ -167,7 +167,9 @@ func CallerOf(fut any) Caller {
 // of a request that may block, and else one that does not end.
 func ContextOf(fut any) context.Context {
 	if caller, ok := fut.(interface{ Context() context.Context }); ok {
-		return caller.Context()
+		if ctx := caller.Context(); ctx != nil { // a user's future may have such a method, too
+			return ctx
+		}
 	}
 	return context.Background()
 }

@@ -60,3 +60,9 @@ func TestPassedToNobody(t *testing.T) {
 	wire.Queued(p, wire.Ticket{})
 	wire.AnsweredBy(p, wire.Place{})
 }
+
+// A user's future may have a method of the same name, which returns nil.
+func TestContextOfNone(t *testing.T) {
+	require.Equal(t, context.Background(), wire.ContextOf(&asked{}))
+	require.Equal(t, context.Background(), wire.ContextOf(wire.Passed{To: &asked{}}))
+}
