@@ -77,7 +77,8 @@ func (b *BatchError) Error() string {
 }
 
 // Unwrap returns the errors of the requests that failed, in their order, so that
-// errors.As and [AsErrorx] find the first one.
+// errors.As and [AsErrorx] find the first one, and errors.Is any of them: [ErrNotSent] says
+// nothing of the others.
 func (b *BatchError) Unwrap() []error {
 	var failed []error
 	for _, err := range b.Errors {

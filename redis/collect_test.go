@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/joomcode/errorx"
@@ -49,6 +50,28 @@ func TestCollect(t *testing.T) {
 	assertType(t, ErrArgumentType, Collect(reqs, results, &n, n))
 	assertType(t, ErrArgumentType, Collect(reqs, results, &n, (*person)(nil)))
 	assertType(t, ErrArgumentType, Collect(reqs, results, new(chan int)))
+}
+
+// A batch of which anything ran, or may have run, is not sent again.
+func TestBatchErrorIsSafeToRetry(t *testing.T) {
+	unsent, loading, lost := ErrQueueFull.New("full"), ErrLoading.New("LOADING"), ErrIO.New("lost")
+	for _, c := range []struct {
+		results []any
+		safe    bool
+	}{
+		{[]any{unsent, loading}, true},
+		{[]any{unsent, int64(1)}, false},
+		{[]any{int64(1), loading}, false},
+		{[]any{unsent, nil}, false},
+		{[]any{unsent, lost}, false},
+		{[]any{lost, unsent}, false},
+		{[]any{unsent, ErrResult.New("ERR")}, false},
+	} {
+		err := Collect([]Request{Req("INCR", "a"), Req("INCR", "b")}, c.results)
+		assert.Equal(t, c.safe, SafeToRetry(err), "%v", c.results)
+		assert.Equal(t, c.safe, SafeToRetry(fmt.Errorf("wrapped: %w", err)), "%v", c.results)
+	}
+	assert.False(t, SafeToRetry(&BatchError{}))
 }
 
 func TestFirstError(t *testing.T) {

@@ -3,6 +3,7 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/joomcode/errorx"
 
@@ -41,13 +42,17 @@ func OutcomeOf(res any) Outcome {
 // writes, because it did not run and may succeed next time: it was not sent
 // ([ErrTraitNotSent]), or the server refused it for a reason that passes
 // ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a connection or
-// cluster that is closed, for a [ResultError], and for nil.
+// cluster that is closed, for a [ResultError], and for nil. Of a [BatchError] it returns true only
+// if all requests failed, and each can be sent again.
 //
 // If the context has ended, use a new one. Let some time pass between attempts, and
 // bound their number.
 func SafeToRetry(err error) bool {
 	failure := errs.AsErrorx(err)
+	var batch *BatchError
 	switch {
+	case errors.As(err, &batch):
+		return len(batch.Errors) > 0 && !slices.ContainsFunc(batch.Errors, func(err error) bool { return !SafeToRetry(err) })
 	case failure == nil, failure.IsOfType(errs.ErrContextClosed), isOfResult(err):
 		return false
 	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
