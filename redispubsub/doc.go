@@ -91,7 +91,8 @@ package redispubsub
 // - The place of a gap among the messages is exact for what is lost between a server and the
 //   client. What servers lose on the way to each other may lie before messages that came before
 //   the gap: a master that was stopped and replaced passes on what it gets by a link of the bus
-//   that has just been made anew, until the client knows the new master.
+//   that has just been made anew, until the client knows the new master. So a node that could not
+//   be reached for a while is asked for its topics again 200 ms after it can be (Feed.Connected).
 // - Gaps without a message between them are merged (run, in internal/inbox), which bounds the
 //   memory of a consumer that has stopped.
 // - The reason of a gap follows from the next node. It is Failover if that one was a replica, or

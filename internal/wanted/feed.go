@@ -42,11 +42,24 @@ func (f *Feed) Count() (topics, live int) {
 	return topics, live
 }
 
-// Connected notes that there is a socket.
+// foundOutMost is about how long it takes until a node that was stopped and runs again is known to
+// have been replaced meanwhile: the topology is looked at that often while nodes fail.
+const foundOutMost = 2 * busLag
+
+// Connected notes that there is a socket. A node of several that could not be reached for a while may
+// have been replaced, and not know it yet: topics that were subscribed are asked for when the topology
+// has had time to tell, so that no message comes from there before the gap of a failover.
 func (f *Feed) Connected(sock *push.Socket) {
+	away := f.t.lag > 0 && (f.State == Down || time.Since(f.Changed) > busLag)
+	if away {
+		f.t.nodes.ForceReloading()
+	}
 	f.sock = sock
 	f.become(Connected, nil)
 	for _, t := range f.topics {
+		if away && t.heard && len(t.members) > 0 {
+			t.placeIn(foundOutMost)
+		}
 		t.settle()
 	}
 }

@@ -312,3 +312,55 @@ func TestFollowWhenNoNodeIsKnown(t *testing.T) {
 		assert.Equal(p, since, open[0].From)
 	})
 }
+
+// A node that could not be reached for a while may have been replaced, and not know it.
+func TestANodeThatComesBack(t *testing.T) {
+	broken := errors.New("broken")
+	for _, back := range []string{"at once", "late", "after a failure"} {
+		played(t, OneNode, func(p *play) {
+			call := p.add(room)
+			p.asks("SSUBSCRIBE", "one")
+			p.says("one", pubsub.Subscribed, room)
+			p.answers("one")
+			require.True(p, done(call))
+
+			one := p.feeds["one"]
+			one.Lost(broken)
+			switch back {
+			case "late":
+				time.Sleep(busLag + 1)
+			case "after a failure":
+				one.Failed(broken, false)
+			}
+			asked := p.nodes.reloads
+			one.Connected(&push.Socket{})
+			if back == "at once" {
+				p.asks("SSUBSCRIBE", "one")
+				return
+			}
+			assert.Greater(p, p.nodes.reloads, asked)
+			p.asks("SSUBSCRIBE")
+			p.nodes.change(place("two"))
+			time.Sleep(foundOutMost)
+			p.table.Place(false)
+			time.Sleep(busLag)
+			p.table.Place(false)
+			p.asks("SSUBSCRIBE", "two")
+		})
+	}
+	played(t, OneNode, func(p *play) { // a topic that is new, or not wanted any more, does not wait
+		p.add(room)
+		one := p.feeds["one"]
+		one.Failed(broken, false)
+		one.Connected(&push.Socket{})
+		p.asks("SSUBSCRIBE", "one")
+		p.says("one", pubsub.Subscribed, room)
+		p.answers("one")
+		one.Lost(broken)
+		one.Failed(broken, false)
+		p.set.Remove([]pubsub.Topic{room})
+		one.Connected(&push.Socket{})
+		p.asks("")
+		assert.Zero(p, p.table.Unplaced())
+	})
+}
