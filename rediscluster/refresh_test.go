@@ -197,6 +197,23 @@ func TestEndpointTypes(t *testing.T) {
 	}
 }
 
+// A cluster may name its nodes by hostnames that they do not have: to clients, their hosts are "?".
+func TestEndpointsWithoutHostnames(t *testing.T) {
+	t.Parallel()
+	testbed.Needs(t, testbed.Version(7, 0))
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Config: []string{"cluster-preferred-endpoint-type hostname"}}})
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute})
+	s := redis.Sync{S: c}
+	slot, from := owner(t, tb, "key")
+	to := another(t, tb, from)
+	require.Equal(t, "OK", s.Do("SET", "key", "value"))
+	_, _ = rec.take()
+	require.NoError(t, tb.MoveSlot(slot, to))
+	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
+	_, replies := rec.take()
+	assert.Equal(t, map[string]int{"MOVED": 1}, replies)
+}
+
 // TestNameResolutionIsBounded: a resolver that never answers does not hold up the
 // topology for longer than a node that never answers.
 func TestNameResolutionIsBounded(t *testing.T) {

@@ -105,14 +105,23 @@ func retry(done Tries, d Decision) Decision {
 	return d
 }
 
+// unknownHost is the host of a node without a hostname in a cluster that names nodes by those.
+const unknownHost = "?"
+
 // redirected adds to the decision where the redirect leads. One that is malformed,
 // or one too many, is the result.
 func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
 	to, _ := err.Property(redis.EKMovedTo)
 	endpoint, _ := to.(string)
-	host, port, ok := redisclusterutil.ParseEndpoint(endpoint)
-	if !ok || int(done.hops) >= l.MovedRetries {
+	named, unknown := strings.CutPrefix(endpoint, unknownHost)
+	host, port, ok := redisclusterutil.ParseEndpoint(named)
+	switch {
+	case ok && unknown && d.Action == FollowAsk:
+		return WhileMigrating(done, l) // to where nobody can tell
+	case !ok || int(done.hops) >= l.MovedRetries:
 		return Decision{Refresh: ok && d.Refresh}
+	case unknown:
+		host = unknownHost // no topology has it, so the request goes by the next one
 	}
 	d.Host, d.Port = host, port
 	return d
