@@ -74,6 +74,28 @@ func TestBatchErrorIsSafeToRetry(t *testing.T) {
 	assert.False(t, SafeToRetry(&BatchError{}))
 }
 
+// A batch has an outcome if all of its requests have the same.
+func TestOutcomeOfABatchError(t *testing.T) {
+	unsent, refused, lost := ErrQueueFull.New("full"), ErrResult.New("ERR"), ErrIO.New("lost")
+	for _, c := range []struct {
+		results []any
+		want    Outcome
+	}{
+		{[]any{unsent, unsent}, OutcomeNotSent},
+		{[]any{refused, refused}, OutcomeRefused},
+		{[]any{lost, lost}, OutcomeUnknown},
+		{[]any{unsent, int64(1)}, OutcomeUnknown},
+		{[]any{int64(1), unsent}, OutcomeUnknown},
+		{[]any{refused, unsent}, OutcomeUnknown},
+		{[]any{nil, refused}, OutcomeUnknown},
+	} {
+		err := Collect([]Request{Req("INCR", "a"), Req("INCR", "b")}, c.results)
+		assert.Equal(t, c.want, OutcomeOf(err), "%v", c.results)
+		assert.Equal(t, c.want, OutcomeOf(fmt.Errorf("wrapped: %w", err)), "%v", c.results)
+	}
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(&BatchError{}))
+}
+
 func TestFirstError(t *testing.T) {
 	assert.NoError(t, FirstError(nil))
 	assert.NoError(t, FirstError([]any{nil, "x"}))

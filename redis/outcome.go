@@ -30,10 +30,14 @@ func (o Outcome) String() string { return errs.Outcome(o).String() }
 // OutcomeOf returns the outcome of a request that ended with res, which is a result or
 // the error that a wrapper has made of one. If DoInto or As could not read a reply, the
 // outcome is OutcomeValue, since the request ran. For errors of other libraries it is
-// OutcomeUnknown.
+// OutcomeUnknown, and for a [BatchError], too, unless all of its requests have the same outcome.
 func OutcomeOf(res any) Outcome {
-	if res == any(ScanEOF) {
+	var batch *BatchError
+	switch err, isError := res.(error); {
+	case res == any(ScanEOF):
 		return OutcomeValue
+	case isError && errors.As(err, &batch):
+		return batch.outcome()
 	}
 	return Outcome(errs.OutcomeOf(res))
 }
