@@ -69,8 +69,9 @@ type Missed struct {
 	// Numbers were published, InGaps of them did not come and lie in a gap. Excused
 	// neither came nor lie in one: a server that was killed, or stopped, had confirmed
 	// them and not passed them on to the node of the subscription. Late lie in a gap that
-	// came behind later numbers: the same, but the subscription was moved after.
-	Numbers, InGaps, Excused, Late int
+	// came behind later numbers: the same, but the subscription was moved after. Behind came
+	// after later numbers, which another node had taken.
+	Numbers, InGaps, Excused, Late, Behind int
 	// Episodes counts the times that a topic of a churn was subscribed.
 	Episodes int
 	// Gaps counts those that were told of a channel, by reason.
@@ -82,6 +83,7 @@ func (m *Missed) add(o Missed) {
 	m.InGaps += o.InGaps
 	m.Excused += o.Excused
 	m.Late += o.Late
+	m.Behind += o.Behind
 	m.Episodes += o.Episodes
 	if m.Gaps == nil {
 		m.Gaps = map[redispubsub.Reason]int{}
@@ -126,7 +128,7 @@ func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (misse
 		return missed, p.violated("the last of %d did not come", last+1)
 	}
 	missed, err = p.missing(h, episode{to: p.numbers[last].ended}, excuses)
-	missed.Gaps = h.told
+	missed.Gaps, missed.Behind = h.told, h.behind
 	return missed, err
 }
 
@@ -135,8 +137,7 @@ func (p *publisher) neighbours(h *heard, n int) string {
 	var b strings.Builder
 	for i := max(0, n-3); i < min(len(p.numbers), n+8); i++ {
 		num := p.numbers[i]
-		_, came := slices.BinarySearch(h.numbers, i)
-		fmt.Fprintf(&b, "\n%d: published on %s, %v to %v, doubtful %t, came %t", i, num.node, num.began, num.ended, num.doubtful, came)
+		fmt.Fprintf(&b, "\n%d: published on %s, %v to %v, doubtful %t, came %t", i, num.node, num.began, num.ended, num.doubtful, h.came[i])
 	}
 	return b.String()
 }
@@ -165,6 +166,12 @@ func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 		}
 	}
 	return false
+}
+
+// overtakenBy reports whether a later number may come first: another node has taken it, and the
+// client had waited for as long as the bus should take.
+func (n number) overtakenBy(later number) bool {
+	return n.node != later.node && later.ended.Sub(n.began) >= busLag
 }
 
 func (n number) excused(excuses []interval) bool {

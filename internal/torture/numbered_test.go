@@ -82,6 +82,43 @@ func TestJudgeOfLateGaps(t *testing.T) {
 	require.ErrorContains(t, err, "1 is missing", "no server was stopped then")
 }
 
+// Numbers come in order, unless another node takes the later one, no sooner than the bus should be
+// empty.
+func TestJudgeOfOrder(t *testing.T) {
+	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
+	var events []redispubsub.Event
+	for _, n := range []string{"0", "2", "1", "3"} {
+		events = append(events, redispubsub.Message{Channel: "c", Payload: []byte(n)})
+	}
+	for _, c := range []struct {
+		began2, ended2 int
+		node2          string
+		behind         int
+	}{
+		{3, 110, "b", 1},
+		{3, 100, "b", 0},
+		{3, 110, "a", 0},
+	} {
+		p := &publisher{topic: redispubsub.Channel("c"), channel: "c", numbers: []number{
+			{began: at(0), ended: at(1), node: "a"}, {began: at(2), ended: at(3), node: "a"},
+			{began: at(c.began2), ended: at(c.ended2), node: c.node2}, {began: at(200), ended: at(201), node: c.node2},
+		}}
+		missed, err := p.judge(events, nil)
+		if c.behind == 0 {
+			require.ErrorContains(t, err, "1 came after 2")
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, c.behind, missed.Behind)
+	}
+	p := &publisher{topic: redispubsub.Channel("c"), channel: "c", numbers: []number{
+		{began: at(0), ended: at(1), node: "a"}, {began: at(2), ended: at(3), node: "a"},
+		{began: at(3), ended: at(110), node: "b"}, {began: at(200), ended: at(201), node: "b"},
+	}}
+	_, err := p.judge(append(events, events[2]), nil)
+	require.ErrorContains(t, err, "1 came twice")
+}
+
 // What is published while a channel is subscribed counts, and nothing before or after.
 func TestJudgeOfEpisodes(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }

@@ -31,9 +31,12 @@ func (t *PubSubTotals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "time          %.3f h, %d rounds\n", t.Took.Hours(), t.Rounds)
 	fmt.Fprintf(&b, "subscribed    %d times, for a while\n", t.Episodes)
-	fmt.Fprintf(&b, "messages      %d for subscriptions, of which %d were missed in gaps; none twice, none out of order\n", t.Numbers, t.InGaps)
+	fmt.Fprintf(&b, "messages      %d for subscriptions, of which %d were missed in gaps; none twice, those of a node in order\n", t.Numbers, t.InGaps)
 	if t.Excused > 0 {
 		fmt.Fprintf(&b, "servers lost  %d on the way to each other, in which no client has a part\n", t.Excused)
+	}
+	if t.Behind > 0 {
+		fmt.Fprintf(&b, "behind        %d came after later ones of another node\n", t.Behind)
 	}
 	if t.Late > 0 {
 		fmt.Fprintf(&b, "late          %d were missed in a gap that came behind what servers had passed on\n", t.Late)
@@ -88,8 +91,8 @@ func PubSub(ctx context.Context, o SoakOpts) (*PubSubTotals, error) {
 		if err != nil {
 			return totals, fmt.Errorf("round %d, RESP%d, after %v: %w", totals.Rounds, r.protocol, since(before, totals.Faults), err)
 		}
-		o.Logf("round %d: RESP%d, faults %v: %d messages, %d in gaps, %d in late ones, %d lost by servers; gaps %v", totals.Rounds,
-			r.protocol, since(before, totals.Faults), missed.Numbers, missed.InGaps, missed.Late, missed.Excused, missed.Gaps)
+		o.Logf("round %d: RESP%d, faults %v: %d messages, %d in gaps, %d in late ones, %d lost and %d passed on late by servers; gaps %v", totals.Rounds,
+			r.protocol, since(before, totals.Faults), missed.Numbers, missed.InGaps, missed.Late, missed.Excused, missed.Behind, missed.Gaps)
 		totals.Rounds++
 		totals.Samples = append(totals.Samples, oracle.TakeSample(true))
 	}
