@@ -379,7 +379,14 @@ func TestShutdownOfDedicated(t *testing.T) {
 		go func() { done <- redis.Sync{S: c}.Do("BLPOP", "queue", 0) }()
 	}
 	awaitBlocked(t, c, "queue")
-	await(t, "the others", func() bool { return c.Stats().Total.Dedicated.Waiting == cap(done)-1 })
+	await(t, "the others", func() bool {
+		select {
+		case res := <-done:
+			t.Fatalf("one has not waited: %v", res)
+		default:
+		}
+		return c.Stats().Total.Dedicated.Waiting == cap(done)-1
+	})
 	require.NoError(t, c.Shutdown(t.Context()))
 	for range cap(done) {
 		res := <-done

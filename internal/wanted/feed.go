@@ -90,7 +90,11 @@ func (f *Feed) Lost(err error) {
 	f.t.Place(true)
 	f.become(Connecting, err)
 	for _, t := range f.topics {
-		t.openGaps(inbox.ConnectionLost, err)
+		reason := inbox.ConnectionLost
+		if t.replaced() {
+			reason = inbox.Failover // the topic waits before it goes to the new master
+		}
+		t.openGaps(reason, err)
 	}
 	f.sock, f.flight = nil, nil
 	for _, t := range f.topics {

@@ -164,10 +164,16 @@ func (t *topic) move(node inner.Node) {
 func (t *topic) whyMoved(addr string) inbox.Reason {
 	masters, replicas, _ := t.t.nodes.All()
 	named := func(node inner.Node) bool { return node.Addr() == addr }
-	if !slices.Contains(masters, t.feed.Node) || slices.ContainsFunc(replicas, named) && !slices.ContainsFunc(masters, named) {
+	if t.replaced() || slices.ContainsFunc(replicas, named) && !slices.ContainsFunc(masters, named) {
 		return inbox.Failover
 	}
 	return inbox.SlotMoved
+}
+
+// replaced reports whether the node of a topic that may move is no master any more.
+func (t *topic) replaced() bool {
+	masters, _, _ := t.t.nodes.All()
+	return t.key.node == nil && len(masters) > 0 && !slices.Contains(masters, t.feed.Node)
 }
 
 // refused deals with a topic that the server did not subscribe.

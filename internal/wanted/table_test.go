@@ -313,6 +313,37 @@ func TestFollowWhenNoNodeIsKnown(t *testing.T) {
 	})
 }
 
+// A master that has become a replica takes a sharded channel again, which so waits before it goes to the
+// new one. If the socket ends meanwhile, the reason is the failover all the same.
+func TestALostNodeThatIsNoMaster(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		played(t, OneNode, func(p *play) {
+			p.add(room)
+			p.asks("SSUBSCRIBE", "one")
+			p.says("one", pubsub.Subscribed, room)
+			p.answers("one")
+			p.says("one", pubsub.Unsubscribed, room)
+			p.asks("SSUBSCRIBE", "one")
+			p.says("one", pubsub.Subscribed, room)
+			p.answers("one")
+
+			reason := inbox.ConnectionLost
+			if known {
+				reason = inbox.Failover
+				p.nodes.change(place("two"))
+			}
+			p.feeds["one"].Lost(errors.New("closed"))
+			var reasons []inbox.Reason
+			for ev, _ := p.set.Inbox.Next(); ev != nil; ev, _ = p.set.Inbox.Next() {
+				if gap, ok := ev.(*inbox.Gap); ok {
+					reasons = append(reasons, gap.Reason)
+				}
+			}
+			assert.Equal(p, []inbox.Reason{reason}, reasons)
+		})
+	}
+}
+
 // A node that could not be reached for a while may have been replaced, and not know it.
 func TestANodeThatComesBack(t *testing.T) {
 	broken := errors.New("broken")
