@@ -30,9 +30,10 @@
 //   - After TRYAGAIN, when keys are on both sides of a migration, the request is
 //     repeated after Opts.WaitToMigrate, up to 50 times.
 //   - A request is sent again if it was not sent (trait [redis.ErrTraitNotSent]),
-//     or if the server refused it for a reason that passes (CLUSTERDOWN, LOADING,
-//     READONLY on a replica, MASTERDOWN): up to 8 times within 1 s, after pauses
-//     that grow, some 200 ms in all.
+//     or if the server refused it for a reason that passes (LOADING, READONLY on a
+//     replica, MASTERDOWN): up to 8 times within 1 s, after pauses that grow, some
+//     200 ms in all. After CLUSTERDOWN it is sent again until 1 s has passed: when
+//     masters hand over, a node may not know the new owner of a slot for that long.
 //   - A read that may have run ([redis.ErrIO]) is sent again in the same way. A
 //     write is not, and neither is a transaction.
 //   - Up to 65,536 requests of a cluster wait at a time to be sent again. The next one

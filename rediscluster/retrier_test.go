@@ -379,3 +379,22 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 		})
 	}
 }
+
+// A node that lacks the new owner of a slot says CLUSTERDOWN for longer than other failures are
+// retried: here for 450 ms.
+func TestClusterDownForLong(t *testing.T) {
+	var downs atomic.Int64
+	node := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+		reply := "-CLUSTERDOWN The cluster is down\r\n"
+		if downs.Add(1) > 12 {
+			reply = "+OK\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	})
+	c, _ := connect(t, []string{node.Addr()}, calm)
+	await(t, "OK", func() bool { // at once, unless nothing runs for half a second
+		downs.Store(0)
+		return redis.Sync{S: c}.Do("SET", "a", 1) == "OK"
+	})
+}

@@ -66,7 +66,10 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 	case err.IsOfType(redis.ErrClusterDown):
 		// The node learns of the cluster's recovery by itself, so even the
 		// first repetition waits.
-		return retry(done, Decision{Action: Repeat, Wait: backoff(done.Retries + 1), Refresh: true})
+		if done.downs >= maxDowns || done.Elapsed >= MaxElapsed {
+			return Decision{Refresh: true}
+		}
+		return Decision{Action: Repeat, Wait: backoff(done.downs + 1), Refresh: true}
 	case err.IsOfType(redis.ErrLoading):
 		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries)})
 	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown), done.OnReplica && isNonLocal(err):
@@ -132,6 +135,7 @@ type Tries struct {
 	hops    uint8 // redirects followed since the last wait for a migration
 	Retries uint8 // retries after failures
 	waits   uint8 // repetitions after TRYAGAIN
+	downs   uint8 // repetitions after CLUSTERDOWN
 	// Elapsed is the time since the first failure.
 	Elapsed time.Duration
 	// OnReplica is set if the last error is a replica's.
@@ -146,6 +150,10 @@ const (
 	// MaxElapsed is after how long a failure is not retried any more: a node
 	// that is frozen takes a time-out for each attempt.
 	MaxElapsed = time.Second
+	// maxDowns bounds the repetitions after CLUSTERDOWN. With backoff they take MaxElapsed:
+	// when masters hand over, a node may lack a slot's new one until that pings it, which
+	// on busy machines was 300 ms later.
+	maxDowns = 20
 	// maxWaits bounds the repetitions after TRYAGAIN: 1 s at the default pause,
 	// in which a migration moves thousands of keys.
 	maxWaits = 50
@@ -168,8 +176,10 @@ func (t Tries) After(d Decision) Tries {
 	switch d.Action {
 	case FollowMoved, FollowAsk:
 		t.hops++
-	case RetryElsewhere, Repeat:
+	case RetryElsewhere:
 		t.Retries++
+	case Repeat:
+		t.downs++
 	case AwaitMigration:
 		t.waits++
 		t.hops = 0 // redirects to where TRYAGAIN came from are counted from zero

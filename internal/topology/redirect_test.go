@@ -56,7 +56,9 @@ func TestRedirect(t *testing.T) {
 		{"TRYAGAIN after retries", redis.ErrTryAgain.New("x"), spent, false, Decision{Action: AwaitMigration, Wait: 20 * time.Millisecond}},
 		{"TRYAGAIN too often", redis.ErrTryAgain.New("x"), Tries{waits: maxWaits}, false, Decision{}},
 		{"CLUSTERDOWN", redis.ErrClusterDown.New("x"), Tries{}, false, Decision{Action: Repeat, Wait: 2 * time.Millisecond, Refresh: true}},
-		{"CLUSTERDOWN too often", redis.ErrClusterDown.New("x"), spent, false, Decision{Refresh: true}},
+		{"CLUSTERDOWN after retries", redis.ErrClusterDown.New("x"), Tries{Retries: maxRetries, downs: 9}, false, Decision{Action: Repeat, Wait: 64 * time.Millisecond, Refresh: true}},
+		{"CLUSTERDOWN too often", redis.ErrClusterDown.New("x"), Tries{downs: maxDowns}, false, Decision{Refresh: true}},
+		{"CLUSTERDOWN too late", redis.ErrClusterDown.New("x"), Tries{Elapsed: MaxElapsed}, false, Decision{Refresh: true}},
 		{"LOADING", redis.ErrLoading.New("x"), Tries{}, false, Decision{Action: RetryElsewhere}},
 		{"LOADING again", redis.ErrLoading.New("x"), Tries{Retries: 3}, false, Decision{Action: RetryElsewhere, Wait: 8 * time.Millisecond}},
 		{"LOADING too often", redis.ErrLoading.New("x"), spent, false, Decision{}},
@@ -116,7 +118,7 @@ func TestRedirectEnds(t *testing.T) {
 			}
 			done = done.After(d)
 			steps++
-			require.LessOrEqual(t, steps, l.MovedRetries*(maxWaits+1)+maxRetries+maxWaits)
+			require.LessOrEqual(t, steps, l.MovedRetries*(maxWaits+1)+maxRetries+maxWaits+maxDowns)
 		}
 	}
 }
@@ -127,7 +129,7 @@ func TestTriesAfter(t *testing.T) {
 		FollowMoved:    {hops: 1},
 		FollowAsk:      {hops: 1},
 		RetryElsewhere: {Retries: 1},
-		Repeat:         {Retries: 1},
+		Repeat:         {downs: 1},
 		AwaitMigration: {waits: 1},
 	} {
 		assert.Equal(t, want, Tries{}.After(Decision{Action: a}))
