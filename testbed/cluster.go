@@ -96,6 +96,7 @@ func StartCluster(opts ClusterOptions) (*Cluster, error) {
 	}
 	c := &Cluster{opts: o}
 	if err := c.create(); err != nil {
+		err = withLogs(err, c)
 		c.Close()
 		return nil, err
 	}

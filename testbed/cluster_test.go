@@ -3,6 +3,7 @@ package testbed
 import (
 	"crypto/tls"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,7 @@ func TestClusterFailsToStart(t *testing.T) {
 
 	_, err = StartCluster(ClusterOptions{Masters: 2, Replicas: -1, AgreeTimeout: 1})
 	assert.ErrorContains(t, err, "no agreement of the cluster in 1ns")
+	assert.Equal(t, 2, strings.Count(err.Error(), "Ready to accept connections"), "the logs are told")
 }
 
 // The nodes of a dead cluster give errors and no panic.

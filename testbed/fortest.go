@@ -1,6 +1,10 @@
 package testbed
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // bed is what is started for a test.
 type bed interface {
@@ -26,10 +30,24 @@ func forTest[B bed, O any](t testing.TB, start func(O) (B, error), opts []O) B {
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, s := range b.started() {
-				t.Logf("log of the server at %s:\n%s", s.Addr(), s.Log())
+				t.Log(s.lastWords())
 			}
 		}
 		b.Close()
 	})
 	return b
+}
+
+// withLogs adds the ends of the servers' logs to the error of a bed that can't be started.
+func withLogs(err error, b bed) error {
+	var logs strings.Builder
+	for _, s := range b.started() {
+		logs.WriteString("\n" + s.lastWords())
+	}
+	return fmt.Errorf("%w%s", err, logs.String())
+}
+
+// lastWords is the end of the server's log.
+func (s *Server) lastWords() string {
+	return fmt.Sprintf("log of the server at %s, process %d:\n%s", s.Addr(), s.PID(), s.Log())
 }

@@ -100,6 +100,7 @@ func StartGroup(opts GroupOptions) (*Group, error) {
 	}
 	g := &Group{opts: o}
 	if err := g.create(); err != nil {
+		err = withLogs(err, g)
 		g.Close()
 		return nil, err
 	}
