@@ -24,6 +24,8 @@ type attempt struct {
 	n   uint64
 	req wire.Request
 	buf []byte // the attempt's own; req.Buf is in it
+	// again is when a request that may block was sent again last, zero before.
+	again time.Time
 	// named is set if the attempt has to add the request to errors. For its own requests
 	// package redis does that.
 	named bool
@@ -100,6 +102,9 @@ func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 
 // sendTo implements retryable.
 func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
+	if a.spec.blocks && !a.failed.IsZero() {
+		a.again = time.Now()
+	}
 	queuer, ok := a.To.(wire.Queuer)
 	if !ok || a.spec.blocks {
 		inner.Of(conn).SendEncodedAsk(&a.req, a, 0, asking)
@@ -115,17 +120,21 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
-		if a.spec.blocks && !a.failed.IsZero() && time.Since(a.failed) > manyTries {
-			a.tries, a.failed = topology.Tries{}, time.Time{} // it has blocked since, so this failure counts as the first
+		failure := redis.AsErrorx(err)
+		if a.blocked(failure) {
+			a.tries, a.failed = topology.Tries{}, time.Time{} // so this failure counts as the first
 		}
-		a.handleError(a, redis.AsErrorx(err))
+		a.handleError(a, failure)
 		return
 	}
 	a.finish(res)
 }
 
-// manyTries is longer than all tries of a request that does not block.
-const manyTries = 10 * topology.MaxElapsed
+// blocked reports whether a request that was sent again has blocked before the server refused it.
+// No server takes as long to refuse it at once.
+func (a *attempt) blocked(refusal *errorx.Error) bool {
+	return a.spec.blocks && !a.again.IsZero() && refusal.IsOfType(redis.ErrResult) && time.Since(a.again) >= topology.MaxElapsed
+}
 
 // DecodeReply implements resp.ReplyDecoder, for requests whose future does.
 func (a *attempt) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {

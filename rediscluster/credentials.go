@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -37,6 +38,7 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 		case failed == nil:
 			confirmed++
 		case failed.IsOfType(redis.ErrContextClosed): // with its node
+			lost = cmp.Or(lost, err)
 		case failed.IsOfType(redisconn.ErrNotConnected), failed.IsOfType(redis.ErrIO):
 			lost = err
 		default:
@@ -44,7 +46,7 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 		}
 	}
 	if failure == nil && confirmed == 0 {
-		failure = lost
+		failure = cmp.Or(lost, redis.Err(c.errNoLink(routeSpec{})))
 	}
 	return failure
 }

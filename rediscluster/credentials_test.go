@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -86,4 +88,15 @@ func TestReauthenticate(t *testing.T) {
 func TestClientNameIsChecked(t *testing.T) {
 	_, err := NewCluster(context.Background(), sharedCluster(t).Addrs(), Opts{HostOpts: redisconn.Opts{ClientName: "a b"}, Logger: NoopLogger{}})
 	isType(t, redisconn.ErrClientName, err)
+}
+
+// That nobody has confirmed is an error, also if all connections have ended.
+func TestReauthenticateOfNobody(t *testing.T) {
+	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{})
+	for l := range c.refresher.links() {
+		l.Conn.Close()
+	}
+	require.Error(t, c.Reauthenticate(t.Context()))
+	c.topology.Store(route.New(topology.Empty(), nil))
+	isType(t, ErrNoAliveConnection, c.Reauthenticate(t.Context()))
 }

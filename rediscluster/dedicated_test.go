@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -373,7 +375,7 @@ func TestBlockingLeavesRefresh(t *testing.T) {
 // Shutdown ends what blocks, and waits for sessions.
 func TestShutdownOfDedicated(t *testing.T) {
 	tb := sharedCluster(t)
-	c, _ := connect(t, tb.Addrs(), Opts{HostOpts: redisconn.Opts{DedicatedConns: 1}})
+	c, _ := connect(t, tb.Addrs(), Opts{ConnsPerHost: 1, HostOpts: redisconn.Opts{DedicatedConns: 1}})
 	done := make(chan any, 8)
 	for range cap(done) { // one for each node blocks, and others wait
 		go func() { done <- redis.Sync{S: c}.Do("BLPOP", "queue", 0) }()
@@ -407,4 +409,38 @@ func TestShutdownOfDedicated(t *testing.T) {
 	cancel()
 	isType(t, ErrShutdown, <-ended)
 	session.Close()
+}
+
+// A blocking command that was sent again, and has blocked since, is sent again after the next
+// refusal, too.
+func TestBlockingIsRefusedAgain(t *testing.T) {
+	refusals := []string{"-LOADING later\r\n", "-CLUSTERDOWN The cluster is down\r\n", "-READONLY no\r\n"}
+	var results []<-chan any
+	for _, refusal := range refusals {
+		var tries atomic.Int64
+		node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			reply := "+OK\r\n"
+			if r.Cmd == "BLPOP" {
+				reply = refusal
+				switch tries.Add(1) {
+				case 1:
+				case 2:
+					if err := c.Sleep(topology.MaxElapsed * 5 / 4); err != nil {
+						return err
+					}
+				default:
+					reply = "*2\r\n$1\r\nq\r\n$1\r\nx\r\n"
+				}
+			}
+			_, err := c.Write([]byte(reply))
+			return err
+		})
+		c, _ := connect(t, []string{node.Addr()}, Opts{})
+		result := make(chan any, 1)
+		results = append(results, result)
+		go func() { result <- redis.Sync{S: c}.Do("BLPOP", "q", 0) }()
+	}
+	for i, result := range results {
+		require.Equal(t, []any{[]byte("q"), []byte("x")}, <-result, refusals[i])
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"sync/atomic"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -185,21 +186,55 @@ func preferPermanent(old, latest error) error {
 	return latest
 }
 
-// askSeed resolves one address and asks the server there.
-func (c *Cluster) askSeed(ctx context.Context, seed string) (topology.View, error) {
+// askSeed resolves one address and asks the server there. If the name has several addresses, the
+// next one is asked as well when one has failed, or has not answered within askGrace; the first
+// that answers counts.
+func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, failure error) {
 	host, addrs, err := lookUp(ctx, seed)
 	if err != nil {
-		return topology.View{}, err
+		return v, err
 	}
-	conn, err := c.dialOnce(ctx, addrs[0], host, c.opts.HostOpts.Role)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan func() (good bool), len(addrs))
+	for open := 0; ; {
+		var late <-chan time.Time
+		if len(addrs) > 0 {
+			addr := addrs[0]
+			open, addrs = open+1, addrs[1:]
+			go func() { // ends with ctx
+				view, err := c.askAddr(ctx, addr, host)
+				answers <- func() bool {
+					v, failure = view, preferPermanent(failure, err)
+					return err == nil
+				}
+			}()
+			late = time.After(askGrace)
+		}
+		select {
+		case hear := <-answers:
+			if open--; hear() {
+				return v, nil
+			}
+			if open+len(addrs) == 0 {
+				return v, failure
+			}
+		case <-late:
+		}
+	}
+}
+
+// askAddr asks the server at one address of a seed.
+func (c *Cluster) askAddr(ctx context.Context, addr, host string) (topology.View, error) {
+	conn, err := c.dialOnce(ctx, addr, host, c.opts.HostOpts.Role)
 	if err != nil {
 		return topology.View{}, err
 	}
 	defer conn.Close()
 	answers := redis.SyncCtx{S: conn}.SendMany(ctx, viewQuestions)
-	v, err := topology.ParseView(addrs[0], answers[0], answers[1])
+	v, err := topology.ParseView(addr, answers[0], answers[1])
 	if err != nil {
-		return v, ErrClusterSlots.Wrap(err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, seed)
+		return v, ErrClusterSlots.Wrap(err, "CLUSTER SLOTS").WithProperty(redis.EKAddress, addr)
 	}
 	return v, nil
 }

@@ -126,3 +126,21 @@ func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
 	seed.serve(other.Addr())
 	await(t, "the seeds' answer", func() bool { return redis.Sync{S: c}.Do("GET", "key") == "other" })
 }
+
+// One address of a seed's name is enough, whether another one refuses connections or is silent.
+func TestSeedOfSeveralAddresses(t *testing.T) {
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	_, port, err := net.SplitHostPort(node.Addr())
+	require.NoError(t, err)
+	silent, err := net.Listen("tcp", "127.0.0.3:"+port)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	nameServers.names.Store(&NameTable{"nodes.test": {"127.0.0.2", "127.0.0.3", "127.0.0.1"}})
+	t.Cleanup(func() { nameServers.names.Store(nil) })
+	c, _ := connect(t, []string{"nodes.test:" + port}, Opts{})
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", 1))
+
+	nameServers.names.Store(&NameTable{"nodes.test": {"127.0.0.2", "127.0.0.4"}})
+	_, err = NewCluster(t.Context(), []string{"nodes.test:" + port}, Opts{Logger: NoopLogger{}})
+	isType(t, redisconn.ErrDial, err)
+}

@@ -130,6 +130,7 @@ func (o Opts) withDefaults() Opts {
 	if o.HostOpts.ReconnectPauseMax <= 0 {
 		o.HostOpts.ReconnectPauseMax = max(defaultReconnectPauseMax, o.HostOpts.ReconnectPause)
 	}
+	o.SentinelOpts.ReconnectPause = max(o.SentinelOpts.ReconnectPause, 0)
 	return o
 }
 
@@ -143,6 +144,7 @@ func corrections(given, used Opts) (list []LogOptCorrected) {
 		{"HostOpts.AsyncDial", given.HostOpts.AsyncDial, used.HostOpts.AsyncDial},
 		{"HostOpts.ReadOnly", given.HostOpts.ReadOnly, used.HostOpts.ReadOnly},
 		{"HostOpts.ReconnectPause", given.HostOpts.ReconnectPause, used.HostOpts.ReconnectPause},
+		{"SentinelOpts.ReconnectPause", given.SentinelOpts.ReconnectPause, used.SentinelOpts.ReconnectPause},
 	} {
 		if c.Given != c.Used && !reflect.ValueOf(c.Given).IsZero() {
 			list = append(list, c)

@@ -49,13 +49,15 @@ func TestCorrectionsAreReported(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	_, rec := connect(t, []string{node.Addr()}, Opts{
 		CheckInterval: time.Millisecond, MovedRetries: 99, WaitToMigrate: time.Second,
-		HostOpts: redisconn.Opts{ReadOnly: true, ReconnectPause: -1, IOTimeout: time.Second, DialTimeout: time.Hour},
+		HostOpts:     redisconn.Opts{ReadOnly: true, ReconnectPause: -1, IOTimeout: time.Second, DialTimeout: time.Hour},
+		SentinelOpts: redisconn.Opts{ReconnectPause: -1},
 	})
 	want := []LogEvent{
 		LogOptCorrected{"CheckInterval", time.Millisecond, minCheckInterval},
 		LogOptCorrected{"MovedRetries", 99, maxMovedRetries},
 		LogOptCorrected{"HostOpts.ReadOnly", true, false},
 		LogOptCorrected{"HostOpts.ReconnectPause", time.Duration(-1), defaultReconnectPause},
+		LogOptCorrected{"SentinelOpts.ReconnectPause", time.Duration(-1), time.Duration(0)},
 	}
 	await(t, "connections", func() bool {
 		up := 0

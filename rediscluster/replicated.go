@@ -49,7 +49,7 @@ func NewReplicated(ctx context.Context, addrs []string, opts Opts) (*Cluster, er
 		opts.Name = "replicated"
 	}
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
-		return &serverList{c: c, addrs: slices.Clone(addrs)}
+		return newServerList(c, slices.Clone(addrs))
 	})
 }
 
@@ -59,12 +59,23 @@ type serverList struct {
 	addrs []string
 	// last is what each server last said.
 	last topology.ServerInfos
+	// open are the addresses of servers that have not answered yet, or not been heard, and
+	// answers brings what they say. Each call notes one, as gather wants it, and only ask may
+	// make it.
+	open    map[string]bool
+	answers chan func() (good bool)
+	// patient is set while a server is asked for the first time.
+	patient bool
 	// names are hostnames of addresses.
 	names map[string]string
 	// asked is where Opts.Addrs answers that has been called; nil if it has returned.
 	asked chan given
 	// failure is why Opts.Addrs gave no addresses last.
 	failure error
+}
+
+func newServerList(c *Cluster, addrs []string) *serverList {
+	return &serverList{c: c, addrs: addrs, open: make(map[string]bool), answers: make(chan func() bool)}
 }
 
 // given is what Opts.Addrs has returned.
@@ -143,35 +154,67 @@ func (s *serverList) news() <-chan struct{} { return nil }
 func (s *serverList) hosts() map[string]string { return nil }
 
 // ask asks all servers. The first time it waits until each has answered or failed; later no
-// longer than gather does. For a server that does not answer in time, its last answer counts;
-// for one that fails, its last role, with the error.
+// longer than gather does. A server that is late stays what it was, and is not asked again, until
+// it answers or has not within askTimeout. For one that fails, its last role counts, with the error.
 func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
-	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
-	defer cancel()
-	answers := make(chan func() bool, len(names))
 	last := make(topology.ServerInfos, len(names))
-	unheard := false
-	for addr, host := range names {
+	s.patient = false
+	for addr := range names {
 		was, known := s.last[addr]
 		if !known {
-			unheard = true
+			s.patient = true
 			was.Err = topology.ErrNoMaster.New("no answer in time")
 		}
 		last[addr] = was
-		go func() { // ends with ctx
-			now := s.c.askServerInfo(ctx, addr, host)
-			answers <- func() bool {
-				last[addr] = now.After(s.last[addr])
-				if now.Err != nil && s.last[addr].Err == nil {
-					s.c.report(LogInitialNodeSkipped{Address: addr, Error: now.Err})
-				}
-				return now.Err == nil && !unheard
-			}
-		}()
 	}
-	gather(s.c.ctx, answers, len(names), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
 	s.last, s.names = last, names
+	s.hearLate()
+	for addr, host := range names {
+		if !s.open[addr] {
+			s.open[addr] = true
+			go s.askServer(addr, host)
+		}
+	}
+	gather(ctx, s.answers, len(s.open), timing.Times(s.c.askTimeout(), 2), nil) // they end before
+}
+
+// hearLate hears what servers have answered since the last round.
+func (s *serverList) hearLate() {
+	for {
+		select {
+		case hear := <-s.answers:
+			hear()
+		default:
+			return
+		}
+	}
+}
+
+// askServer is a goroutine that asks one server. It ends when ask has heard the answer, or with
+// the cluster.
+func (s *serverList) askServer(addr, host string) {
+	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
+	defer cancel()
+	info := s.c.askServerInfo(ctx, addr, host)
+	select {
+	case s.answers <- func() bool { return s.hear(addr, info) }:
+	case <-s.c.ctx.Done():
+	}
+}
+
+// hear notes what a server says, if that is still listed.
+func (s *serverList) hear(addr string, info topology.ServerInfo) (good bool) {
+	delete(s.open, addr)
+	was, listed := s.last[addr]
+	if !listed {
+		return false
+	}
+	s.last[addr] = info.After(was)
+	if info.Err != nil && was.Err == nil {
+		s.c.report(LogInitialNodeSkipped{Address: addr, Error: info.Err})
+	}
+	return info.Err == nil && !s.patient
 }
 
 // addresses returns the addresses to be asked, with the hostnames that they come from: the

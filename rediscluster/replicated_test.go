@@ -201,3 +201,24 @@ func TestConstructorsAreOutlived(t *testing.T) {
 		require.ErrorIs(t, redis.Err(redis.Sync{S: c}.Do("PING")), context.Canceled, name)
 	}
 }
+
+// A master that is frozen does not count while another one answers, also if the histories, which
+// show that this one was promoted after it, are not told.
+func TestReplicatedLeavesAFrozenMaster(t *testing.T) {
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
+	old, next := g.Servers()[0], g.Servers()[1]
+	for _, s := range g.Servers() {
+		require.Equal(t, "OK", s.Do("ACL SETUSER", "app", "on", ">secret", "~*", "+@all", "-info"))
+	}
+	c, err := rediscluster.NewReplicated(t.Context(), g.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, CheckInterval: 100 * time.Millisecond, StopOnManyMasters: true,
+		HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond, Username: "app", Password: "secret"},
+	})
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	require.NoError(t, old.Pause())
+	defer func() { _ = old.Resume() }()
+	require.Equal(t, "OK", next.Do("REPLICAOF", "NO", "ONE"))
+	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "2") == "OK" }, patience, 10*time.Millisecond)
+}

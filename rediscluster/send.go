@@ -62,6 +62,9 @@ func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 
 // Inner is for packages of this module: nobody else can call it.
 func (c *Cluster) Inner(a wire.Ask) wire.Inner[redis.Future] {
+	if c == nil {
+		return nil
+	}
 	if _, own := a.Held.(*Cluster); own || a.Embedded {
 		return &c.within[MasterOnly]
 	}

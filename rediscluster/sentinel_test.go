@@ -305,3 +305,19 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	}
 	require.Equal(t, []string{proxy.Addr()}, masters)
 }
+
+// Sentinels are dialed again, whatever ReconnectPause says, as nodes are.
+func TestSentinelsAreDialedAgain(t *testing.T) {
+	old, next := testbed.NewServer(t), testbed.NewServer(t)
+	sentinel := newScriptedSentinel(t, old.Addr(), 1)
+	proxy := faulty.NewProxy(t, sentinel.Addr(), faulty.ProxyOpts{})
+	c, err := rediscluster.NewSentinel(t.Context(), []string{proxy.Addr()}, "main", rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, CheckInterval: 100 * time.Millisecond,
+		SentinelOpts: redisconn.Opts{ReconnectPause: -1},
+	})
+	require.NoError(t, err)
+	defer c.Close()
+	<-proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow()}).First()
+	sentinel.name(next.Addr(), 2)
+	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(next) }, patience, 10*time.Millisecond)
+}

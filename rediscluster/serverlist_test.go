@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,8 +32,8 @@ func newScriptedMaster(t *testing.T, pause *atomic.Int64) *faulty.ScriptedServer
 func TestLateServerStaysWhatItWas(t *testing.T) {
 	var none, pause atomic.Int64
 	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)
-	c := &Cluster{ctx: context.Background(), opts: Opts{Logger: NoopLogger{}, StopOnManyMasters: true, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
-	s := &serverList{c: c, addrs: []string{soon.Addr(), late.Addr()}}
+	c := &Cluster{ctx: t.Context(), opts: Opts{Logger: NoopLogger{}, StopOnManyMasters: true, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
+	s := newServerList(c, []string{soon.Addr(), late.Addr()})
 	for _, patience := range []time.Duration{2 * askGrace, time.Hour} {
 		pause.Store(int64(patience))
 		s.ask(c.ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // Shutdown accepts no more requests (they end with [redis.ErrContextClosed], not sent),
@@ -129,6 +130,13 @@ func (r *refresher) close(ctx context.Context, l *route.Link) {
 
 // links returns the links of the topology and of nodes that have left.
 func (r *refresher) links() map[*route.Link]struct{} {
+	links, _ := r.linksAndClosed()
+	return links
+}
+
+// linksAndClosed returns the links, and the sum of the statistics of those that were closed
+// before: of each link either the one or the other.
+func (r *refresher) linksAndClosed() (map[*route.Link]struct{}, redisconn.Stats) {
 	links := make(map[*route.Link]struct{})
 	for _, node := range r.c.topology.Load().Nodes {
 		for _, l := range node.Links {
@@ -136,7 +144,7 @@ func (r *refresher) links() map[*route.Link]struct{} {
 		}
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	maps.Copy(links, r.left)
-	r.mu.Unlock()
-	return links
+	return links, r.closed
 }

@@ -49,10 +49,8 @@ func (c *Cluster) Stats() Stats {
 		Refreshes: c.refreshes.Load(),
 		Waiting:   int(c.waiting.Load()),
 	}
-	links := c.refresher.links()
-	c.refresher.mu.Lock()
-	s.Total.Merge(c.refresher.closed)
-	c.refresher.mu.Unlock()
+	links, closed := c.refresher.linksAndClosed()
+	s.Total.Merge(closed)
 	seen := make(map[*route.Node]bool)
 	for _, n := range c.topology.Load().Nodes {
 		if seen[n] {

@@ -1,12 +1,15 @@
 package rediscluster
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 func TestStats(t *testing.T) {
@@ -41,4 +44,35 @@ func TestStats(t *testing.T) {
 	assert.GreaterOrEqual(t, answered[to.Addr()], uint64(1))
 	assert.LessOrEqual(t, sum, stats.Total.Values+stats.Total.Refused)
 	assert.GreaterOrEqual(t, stats.Total.Refused, uint64(1), "MOVED")
+}
+
+// A connection that is being closed counts once.
+func TestStatsWhileConnectionsClose(t *testing.T) {
+	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{CheckInterval: maxCheckInterval})
+	n := c.topology.Load().Nodes[0]
+	const links, requests = 100, 1000
+	left := make([]*route.Link, links)
+	for i := range left {
+		conn, err := redisconn.Connect(t.Context(), n.Addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		require.NoError(t, err)
+		left[i] = route.NewLink(n)
+		left[i].Conn, left[i].Inner = conn, n.Links[0].Inner
+		(redis.Sync{S: conn}).SendMany(slices.Repeat([]redis.Request{redis.Req("PING")}, requests))
+	}
+	c.refresher.keepLeft(left)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for _, l := range left {
+			c.refresher.close(t.Context(), l)
+		}
+	}()
+	for before := c.Stats().Total.Values; ; {
+		assert.InDelta(t, before, c.Stats().Total.Values, requests/2)
+		select {
+		case <-closed:
+			return
+		default:
+		}
+	}
 }

@@ -85,7 +85,8 @@ type Opts struct {
 	// addition to the shared one when a blocking command or a session needs a connection
 	// of its own. When all are in use, blocking commands and sessions wait, first come,
 	// first served, until their contexts end. A connection that is idle for a minute is
-	// closed. Each has a read buffer of 32 KiB, and counts for the server's maxclients.
+	// closed. Each has a read buffer of 32 KiB, and counts for the server's maxclients; of
+	// a cluster, a node may get ConnsPerHost times as many.
 	// Default 256; negative: none, so blocking commands and sessions are refused. Not
 	// used in ScriptMode.
 	DedicatedConns int

@@ -3,8 +3,10 @@ package redisconn_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"expvar"
 	"io"
+	"net"
 	"reflect"
 	"testing"
 	"time"
@@ -160,4 +162,37 @@ func TestStatsOfTransactionsWithoutResults(t *testing.T) {
 	stats := conn.Stats()
 	require.EqualValues(t, 2, stats.NotSent)
 	require.EqualValues(t, 2, stats.Unknown)
+}
+
+// A request that was withdrawn, and whose batch is dropped before it was compacted, counts once.
+func TestWithdrawnCountsOnce(t *testing.T) {
+	release := make(chan struct{})
+	conn, err := redisconn.Connect(background, "127.0.0.1:1", redisconn.Opts{
+		AsyncDial: true, Logger: redisconn.NoopLogger{}, IOTimeout: -1, DialTimeout: patience, ReconnectPause: -1,
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return nil, errors.New("on purpose")
+		},
+	})
+	require.NoError(t, err)
+	defer conn.Close()
+	stays := send(conn, "SET", "a", "b")
+	const withdrawn = 3
+	for range withdrawn {
+		ctx, cancel := context.WithCancel(background)
+		done := make(chan any, 1)
+		pending := conn.Pending()
+		go func() { done <- redis.SyncCtx{S: conn}.Do(ctx, "SET", "a", "b") }()
+		eventually(t, "it is pending", func() bool { return conn.Pending() > pending })
+		cancel()
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(<-done))
+	}
+	require.EqualValues(t, withdrawn, conn.Stats().NotSent)
+	close(release)
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(stays.wait(t)))
+	eventually(t, "it is counted", func() bool { return conn.Stats().NotSent > withdrawn })
+	require.EqualValues(t, withdrawn+1, conn.Stats().NotSent)
 }

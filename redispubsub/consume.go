@@ -30,16 +30,16 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 		defer in.Consume(false)
 		done := ctx.Done()
 		for {
+			ev, ended := in.Next()
 			select {
 			case <-done:
 				yield(nil, life.Reason(ctx))
 				return
+			case <-in.Discarded:
+				return
 			default:
 			}
-			ev, ended := in.Next()
 			switch {
-			case in.Discarded():
-				return
 			case ev != nil:
 				if !yield(publicEvent(ev), nil) {
 					return
@@ -61,8 +61,8 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 
 // Chan returns a channel of the events, for a select. It is closed when they end, or ctx
 // is done, and at once if ctx is nil or another goroutine is reading the events. If the
-// subscription has ended, Err has the error. An event that is not received when ctx ends
-// is lost.
+// subscription has ended, Err has the error. An event that is not received when ctx ends,
+// or the subscription is closed, is lost.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events
@@ -73,6 +73,8 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 			}
 			select {
 			case events <- ev:
+			case <-s.set.Inbox.Discarded:
+				return
 			case <-ctx.Done():
 				return
 			}

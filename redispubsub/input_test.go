@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -249,4 +251,36 @@ func TestPermanentFailureToConnect(t *testing.T) {
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
 	err := sub.Subscribe(withPatience(t), redispubsub.Channel("a"))
 	assert.ErrorContains(t, err, "NOPERM")
+}
+
+func TestClusterIsNil(t *testing.T) {
+	var c *rediscluster.Cluster
+	_, err := redispubsub.NewCluster(c, redispubsub.Opts{})
+	require.Error(t, err)
+}
+
+// Chan ends with Close, also if nobody receives what it has to send.
+func TestChanEndsWithClose(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	ch := sub.Chan(context.Background())
+	for range 3 {
+		publish(t, conn, "PUBLISH", "a", "1")
+	}
+	<-ch
+	require.Eventually(t, inChan, patience, time.Millisecond, "the next one is to be sent")
+	sub.Close()
+	require.Eventually(t, func() bool { return !inChan() }, patience, time.Millisecond, "the goroutine ends")
+}
+
+// inChan reports whether a goroutine of Subscription.Chan waits for somebody who receives.
+func inChan() bool {
+	stacks := make([]byte, 1<<20)
+	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(stack, "redispubsub.(*Subscription).Chan.") && strings.Contains(stack, "[select") {
+			return true
+		}
+	}
+	return false
 }

@@ -31,7 +31,7 @@ type Conn struct {
 // nobody asked for. Where the socket can't be checked without reading, it sends a PING,
 // and waits until ctx is done, but at most for longest.
 func (c *Conn) check(ctx context.Context, longest time.Duration) error {
-	if why := c.quiet(); why != nil || c.raw != nil {
+	if why := c.quiet(ctx); why != nil || c.raw != nil {
 		return why
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -53,25 +53,39 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	return nil
 }
 
-// quiet is check without a PING. It skips pushes, which answer no request.
-func (c *Conn) quiet() error {
-	for {
-		if why := c.nothingCame(); why != peer.ErrUnsolicited {
-			return why
+// quiet is check without a PING. It skips pushes, which answer no request. If ctx ends while one
+// comes, it closes the connection.
+func (c *Conn) quiet(ctx context.Context) error {
+	why := c.nothingCame()
+	if why != peer.ErrUnsolicited {
+		return why
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	for why == peer.ErrUnsolicited {
+		if failure := c.skipPush(); failure != nil {
+			why = failure
+			break
 		}
-		c.prepare(0)
-		if c.Dec.Buffered() == 0 {
-			if err := c.Dec.AwaitMore(); err != nil {
-				return err
-			}
-		}
-		if !c.Dec.AtPush() {
-			return peer.ErrUnsolicited
-		}
-		if err := c.Dec.SkipPush(); err != nil {
+		why = c.nothingCame()
+	}
+	if !stop() {
+		return ctx.Err()
+	}
+	return why
+}
+
+// skipPush skips a push of which at least a part has come.
+func (c *Conn) skipPush() error {
+	c.prepare(0)
+	if c.Dec.Buffered() == 0 {
+		if err := c.Dec.AwaitMore(); err != nil {
 			return err
 		}
 	}
+	if !c.Dec.AtPush() {
+		return peer.ErrUnsolicited
+	}
+	return c.Dec.SkipPush()
 }
 
 // nothingCame returns ErrUnsolicited if there is something to read, where that can be checked.

@@ -87,8 +87,8 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 	if s.p.owner.Withheld() {
 		return s.lose(peer.Closed(s.p.ctx))
 	}
-	if why := s.c.quiet(); why != nil {
-		return s.broken(peer.ErrNotConnected.Wrap(why, "connection lost"))
+	if why := s.c.quiet(ctx); why != nil {
+		return s.broken(lostError(ctx, peer.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
 	for i := range reqs {
 		s.altered = s.altered || alters(&reqs[i])

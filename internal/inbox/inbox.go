@@ -19,7 +19,8 @@ type Inbox struct {
 	// room for one.
 	Room chan struct{}
 
-	discarded atomic.Bool // the consumer wants no more events
+	// Discarded is closed when the consumer wants no more events.
+	Discarded chan struct{}
 
 	mu       sync.Mutex // guards the rest, and the intakes
 	queue    queue
@@ -70,7 +71,7 @@ const (
 // New makes an inbox.
 func New(opts Opts, counts *Counts) *Inbox {
 	return &Inbox{
-		opts: opts, counts: counts, More: make(chan struct{}, 1), Room: make(chan struct{}, 1),
+		opts: opts, counts: counts, More: make(chan struct{}, 1), Room: make(chan struct{}, 1), Discarded: make(chan struct{}),
 		queue: queue{mostMessages: opts.MaxMessages, mostBytes: opts.MaxBytes, events: opts.Events},
 	}
 }
@@ -180,14 +181,15 @@ func (in *Inbox) endLocked(err error) {
 func (in *Inbox) Discard() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.discarded.Store(true)
+	select {
+	case <-in.Discarded:
+	default:
+		close(in.Discarded)
+	}
 	in.endLocked(nil)
 	in.err = nil
 	in.queue = queue{}
 }
-
-// Discarded reports whether the consumer wants no more events.
-func (in *Inbox) Discarded() bool { return in.discarded.Load() }
 
 // Err returns the error that the inbox has ended with: nil before, and after Discard.
 func (in *Inbox) Err() error {

@@ -112,7 +112,7 @@ func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 		e.more = append(e.more, s.hold(key, e))
 	}
 	sh := s.shard(q.Key)
-	gone := false
+	gone, why := false, ByAge
 	sh.mu.Lock()
 	t := sh.holdLocked(q.Key)
 	found := t.find(q.Request)
@@ -131,11 +131,13 @@ func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 			e.size = cellOverhead
 		}
 		q.entry, q.waiting = e, append(q.waiting, w)
-		gone = found != nil && sh.removeLocked(found)
+		if gone = found != nil && sh.removeLocked(found); gone && found.lease.ended() {
+			why = ByLease
+		}
 	}
 	sh.mu.Unlock()
 	if gone {
-		s.forget(found, ByAge)
+		s.forget(found, why)
 	}
 	if how != Asks {
 		s.release(e)

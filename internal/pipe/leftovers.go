@@ -77,7 +77,7 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 					err, l.badReply = l.badReply, nil
 				}
 			}
-			if it.Multi {
+			if it.Multi || it.Withdrawn() {
 				continue
 			}
 			if it.Caller != nil { // a future of somebody else may delay that of this caller

@@ -69,6 +69,9 @@ type Item struct {
 	pinned      bool // may not be dropped alone, see pin
 }
 
+// Withdrawn reports whether Queue.Withdraw has taken the request back, and counted it.
+func (it *Item) Withdrawn() bool { return it.withdrawn }
+
 // Stat is what the statistics of a request need.
 type Stat struct {
 	Req   redis.Request

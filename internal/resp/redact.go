@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
@@ -15,11 +16,19 @@ func withoutArguments(code, text string) string {
 	if code != "ERR" && code != "NOGROUP" {
 		return text
 	}
-	for _, raised := range raisedErrors {
-		if strings.HasPrefix(text, raised) {
-			return withoutSource(withoutCalled(text))
-		}
+	if isRaised(text) {
+		return withoutSource(withoutCalled(text))
 	}
+	return quotingNothing(code, text)
+}
+
+// isRaised reports whether an error begins as those do that a script raises.
+func isRaised(text string) bool {
+	return slices.ContainsFunc(raisedErrors, func(raised string) bool { return strings.HasPrefix(text, raised) })
+}
+
+// quotingNothing is withoutArguments for an error that no script has raised.
+func quotingNothing(code, text string) string {
 	for _, bare := range bareArguments {
 		if strings.HasPrefix(text, bare) {
 			return bare
@@ -52,12 +61,19 @@ var raisedErrors = []string{"ERR user_script:", "ERR user_function:", "ERR @user
 //
 //	ERR Error running script (call to f_6b…b5): @user_script:1: ERR Unknown node …
 func withoutCalled(text string) string {
-	for _, code := range []string{"ERR", "NOGROUP"} {
-		if before, called, ok := strings.Cut(text, ": "+code+" "); ok {
-			return before + ": " + withoutArguments(code, code+" "+called)
+	for at := 0; ; {
+		code, next := "ERR", strings.Index(text[at:], ": ERR ")
+		if next < 0 {
+			code, next = "NOGROUP", strings.Index(text[at:], ": NOGROUP ")
+		}
+		if next < 0 {
+			return text
+		}
+		at += next + len(": ")
+		if !isRaised(text[at:]) {
+			return text[:at] + quotingNothing(code, text[at:])
 		}
 	}
-	return text
 }
 
 // luaPhrases come before parts of a script's source, which Lua quotes.

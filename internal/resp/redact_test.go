@@ -1,6 +1,9 @@
 package resp_test
 
 import (
+	"bufio"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -81,4 +84,25 @@ func TestErrorRepliesShowFixedPhrases(t *testing.T) {
 		_, cut := err.Property(errs.EKText)
 		assert.False(t, cut, text)
 	}
+}
+
+// The text of an error, each part of which begins as one that a script raises, takes room in
+// proportion to its length.
+func TestErrorOfManyRaised(t *testing.T) {
+	for _, part := range []string{"ERR @user_: ", "ERR user_script: NOGROUP @user_: "} {
+		text := strings.Repeat(part, (60<<10)/len(part))
+		wire := "-" + text + "\r\n"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		res, err := resp.NewDecoder(bufio.NewReader(strings.NewReader(wire)), resp.Limits{}).Decode()
+		runtime.ReadMemStats(&after)
+		assert.NoError(t, err)
+		assert.Error(t, redis.Err(res))
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100*len(text)))
+	}
+	nested := "ERR @user_f: ERR user_script:1: ERR unknown command 'FOO', with args beginning with: 'canary'"
+	res, err := resp.NewDecoder(bufio.NewReader(strings.NewReader("-"+nested+"\r\n")), resp.Limits{}).Decode()
+	assert.NoError(t, err)
+	assert.Contains(t, redis.Err(res).Error(), "ERR @user_f: ERR user_script:1: ERR unknown command 'FOO'")
+	assert.NotContains(t, redis.Err(res).Error(), "canary")
 }

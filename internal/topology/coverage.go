@@ -57,7 +57,10 @@ func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
 // yet, or -1.
 func (c *Coverage) holder(l *Layout, slot int) int {
 	if addr, moving := c.importers[uint16(slot)]; moving {
-		return l.Find(addr)
+		if at := l.Find(addr); at >= 0 {
+			return at
+		}
+		delete(c.importers, uint16(slot)) // who has left imports nothing
 	}
 	return l.masterOf(slot)
 }

@@ -108,3 +108,27 @@ func TestNodeSlotsOfTheLayout(t *testing.T) {
 		assert.False(t, h.has(9, true))
 	}
 }
+
+// A slot whose importer has left, because the migration was given up, is walked where it is.
+func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
+	two := Empty()
+	two.Shards = []Shard{{Master: "a:1"}, {Master: "b:1"}}
+	one := Empty()
+	one.Shards = []Shard{{Master: "a:1"}}
+	for i := range two.Slots {
+		two.Slots[i], one.Slots[i] = 0, 0
+	}
+	c := NewCoverage(two)
+	_, at := c.Target(two)
+	after := two.NodeSlots(at)
+	after.leaving = map[uint16]string{5: "b:1"}
+	require.True(t, c.Walked(two, at, two.NodeSlots(at), after))
+	require.True(t, c.Left(5))
+
+	require.False(t, c.NewRound())
+	slot, at := c.Target(one)
+	require.Equal(t, 5, slot)
+	require.Equal(t, 0, at)
+	require.True(t, c.Walked(one, at, one.NodeSlots(at), one.NodeSlots(at)))
+	require.True(t, c.NewRound())
+}
