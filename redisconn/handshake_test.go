@@ -243,3 +243,27 @@ func TestDiskFailure(t *testing.T) {
 	require.Equal(t, []byte("1"), redis.Sync{S: conn}.Do("GET", "a"), "it is answered behind the heartbeat")
 	require.Zero(t, log.count("Disconnected"))
 }
+
+// A server without HELLO quotes its arguments, and one that is none may answer with anything. No
+// error of a handshake, none of its causes and no property holds the password.
+func TestHandshakeErrorsHoldNoPassword(t *testing.T) {
+	const password = "correct-horse-battery"
+	for name, reply := range map[string]string{
+		"no HELLO":  "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `" + password + "`, \r\n",
+		"malformed": "?" + password + "\r\n",
+	} {
+		server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(reply)})
+		_, err := redisconn.Connect(background, server.Addr(), redisconn.Opts{
+			Protocol: 3, Password: password, Logger: redisconn.NoopLogger{}, ReconnectPause: -1,
+		})
+		require.Error(t, err, name)
+		for failure := redis.AsErrorx(err); failure != nil; failure = redis.AsErrorx(failure.Cause()) {
+			require.NotContains(t, failure.Message(), password, name)
+			for _, key := range []errorx.Property{redis.EKText, redis.EKLine} {
+				if of, ok := failure.Property(key); ok {
+					require.NotContains(t, of, password, name)
+				}
+			}
+		}
+	}
+}

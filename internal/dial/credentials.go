@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -40,10 +42,19 @@ func Auth(cr Credentials) (req redis.Request, needed bool) {
 	return req, false
 }
 
-// redact takes the password out of an error that the server has put it into.
+// redact takes the password out of an error, and its properties, that the server has put it into.
 func (cr Credentials) redact(res any) any {
 	err := redis.AsErrorx(res)
-	if err == nil || cr.Password == "" || !strings.Contains(err.Message(), cr.Password) {
+	if err == nil || cr.Password == "" {
+		return res
+	}
+	told := err.Message()
+	for _, key := range []errorx.Property{redis.EKText, redis.EKLine} {
+		if of, ok := err.Property(key); ok {
+			told += fmt.Sprintf("\n%s", of)
+		}
+	}
+	if !strings.Contains(told, cr.Password) {
 		return res
 	}
 	return err.Type().New("%s", strings.ReplaceAll(err.Message(), cr.Password, "(hidden)"))
