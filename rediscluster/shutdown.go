@@ -146,5 +146,7 @@ func (r *refresher) linksAndClosed() (map[*route.Link]struct{}, redisconn.Stats)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.Copy(links, r.left)
-	return links, r.closed
+	var closed redisconn.Stats // with histograms of its own
+	closed.Merge(r.closed)
+	return links, closed
 }
