@@ -54,18 +54,26 @@ type span struct{ first, last, step int }
 // so it is with nearly all commands of modules (JSON.GET); and if such a
 // command is of two words, the second is taken for a subcommand.
 func (c *Call) FirstKey() int {
-	if c.Info != nil && c.keys[0].kind == byIndex && c.keys[1].kind == 0 && c.keys[0].last == 0 {
-		// So it is with most commands: one key, at a fixed position.
-		if at := int(c.keys[0].at); at < c.Words() {
-			return c.argIndex(at)
-		}
-		return NoKey
+	if i, fixed := c.FixedKey(); fixed {
+		return i
 	}
 	var spans [maxSpecs]span
 	if c.spans(&spans) == 0 {
 		return NoKey
 	}
 	return c.argIndex(spans[0].first)
+}
+
+// FixedKey returns the index, see FirstKey, of the only key of a command that has one at a fixed
+// position, as most have. fixed is false for other commands.
+func (c *Call) FixedKey() (i int, fixed bool) {
+	switch {
+	case c.Info == nil || c.keys[0].kind != byIndex || c.keys[0].last != 0 || c.keys[1].kind != 0:
+		return NoKey, false
+	case int(c.keys[0].at) >= c.Words():
+		return NoKey, true
+	}
+	return c.argIndex(int(c.keys[0].at)), true
 }
 
 // Keys calls yield with the index of each key, see FirstKey, until it returns

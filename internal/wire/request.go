@@ -72,6 +72,12 @@ func (r *Request) Describe(call *command.Call, wantsSlot bool) {
 // keysSlot returns the slot that all keys share. Keys come in the order of the
 // words, but for a few commands', so that one walk over the words finds all.
 func (r *Request) keysSlot(call *command.Call) int {
+	if i, fixed := call.FixedKey(); fixed {
+		if i == command.NoKey {
+			return NoSlot
+		}
+		return int(slot.Of(r.Arg(r.keyWord(i))))
+	}
 	common := NoSlot
 	var word []byte
 	rest, next := skipLine(r.Buf), 0
