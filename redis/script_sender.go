@@ -132,7 +132,7 @@ type scriptBatch struct {
 func (m *scriptBatch) sendBodies(always bool) {
 	for i, c := range m.calls {
 		if c != nil && c.first && (always || !c.script.loaded.Load()) {
-			m.reqs[i] = c.body()
+			m.reqs[i] = c.body(m.reqs[i].Args)
 		}
 	}
 }
@@ -179,7 +179,7 @@ type scriptCall struct {
 	wire.Passed
 	script *Script
 	to     Sender
-	args   []any // of the request; a copy
+	args   []any // of the request: see values.CloneArgs
 	n      uint64
 	rounds int
 	first  bool // no request of the batch before it runs the script
@@ -189,11 +189,11 @@ type scriptCall struct {
 	node  string
 }
 
-// body returns the request that runs the script by its body.
-func (c *scriptCall) body() Request {
+// body returns the request that runs the script by its body. args are those of the request: of
+// c.args, those that can't be sent are nil.
+func (c *scriptCall) body(args []any) Request {
 	c.bodied = true
-	args := append([]any{c.script.src}, c.args[1:]...)
-	return Request{Cmd: c.script.byBody, Args: args}
+	return Request{Cmd: c.script.byBody, Args: append([]any{c.script.src}, args[1:]...)}
 }
 
 // Resolve implements Future.
@@ -219,7 +219,7 @@ func (c *scriptCall) missed(node string) {
 	s.loaded.Store(false)
 	if c.rounds++; c.rounds > maxScriptRounds {
 		s.ask(c.to) // the server may compute another hash
-		c.to.Send(c.body(), c, 0)
+		c.to.Send(c.body(c.args), c, 0)
 		return
 	}
 	s.mu.Lock()
@@ -232,7 +232,7 @@ func (c *scriptCall) missed(node string) {
 	}
 	s.mu.Unlock()
 	if !others {
-		c.to.Send(c.body(), c, 0)
+		c.to.Send(c.body(c.args), c, 0)
 	}
 }
 

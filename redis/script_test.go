@@ -268,3 +268,21 @@ func TestFunctionRounds(t *testing.T) {
 	assertType(t, ErrResult, f.Do(t.Context(), node, nil))
 	assert.Equal(t, []int{1, 1}, []int{calls, loads}, "nothing to gain by repeating")
 }
+
+// TestScriptBadArgument checks that an argument that can't be sent is refused by the sender, and
+// not sent as something else: where the body is sent first, too.
+func TestScriptBadArgument(t *testing.T) {
+	for _, bad := range []any{struct{}{}, Args(make(chan int))[0]} {
+		node := newScriptNode()
+		s := NewScript("return 1")
+		reqs := []Request{s.Request([]string{"k"}, "a", bad)}
+		scripts := WithScripts(node, s)
+		scripts.Send(reqs[0], nil, 0)
+		scripts.SendMany(reqs, nil, 0)
+		scripts.SendTransaction(reqs, nil, 0)
+		for _, req := range append(reqsOf(node.sent), node.tx...) {
+			assertType(t, ErrArgumentType, CheckRequest(req, false), req.Cmd)
+		}
+		assert.Len(t, append(node.sent, sentRequest{req: node.tx[0]}), 3)
+	}
+}
