@@ -211,3 +211,46 @@ func TestGroupBoundFailures(t *testing.T) {
 		assert.Zero(t, b.pending())
 	}
 }
+
+// failingBatches is a Sender that fails two of four batches.
+type failingBatches struct {
+	redis.Sender
+	sent int
+}
+
+func (s *failingBatches) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	if s.sent++; s.sent%4 == 0 || s.sent%4 == 3 {
+		s.Sender.SendMany(reqs, cb, start)
+		return
+	}
+	for i := range reqs {
+		cb.Resolve(redis.ErrIO.New("on purpose"), start+uint64(i))
+	}
+}
+
+// TestGroupHistoryFailures checks that entries of an earlier loop count as delivered once more,
+// however often they have to be read again.
+func TestGroupHistoryFailures(t *testing.T) {
+	t.Parallel()
+	b := newStreamBed(t, 7)
+	b.take(b.reader("a"), 5, false) // and one more was read
+	r, err := redis.NewGroupReader(&failingBatches{Sender: connectTo(t, b.server.Addr())},
+		redis.GroupOpts{Stream: "jobs", Group: "workers", Consumer: "a", Count: 3})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var ids []string
+	for msg, err := range r.Messages(ctx) {
+		if err != nil {
+			isType(t, redis.ErrIO.New(""), err)
+			continue
+		}
+		if ids = append(ids, msg.ID); len(ids) == 7 {
+			assert.Equal(t, 1, msg.Deliveries)
+			break
+		}
+		assert.Equal(t, 2, msg.Deliveries)
+	}
+	require.NoError(t, ctx.Err())
+	assert.Equal(t, b.ids, ids)
+}

@@ -22,10 +22,11 @@ func (l *groupLoop) readHistory(ctx context.Context) error {
 		return err
 	}
 	if len(entries) == 0 {
-		l.history, l.begun = "", true
+		l.history, l.counted = "", "+"
 		return nil
 	}
 	l.history = entries[len(entries)-1].ID
+	l.counted = l.history
 	var again []Entry[any]
 	for _, e := range entries {
 		if !l.isOpen(e.ID) {
@@ -35,20 +36,22 @@ func (l *groupLoop) readHistory(ctx context.Context) error {
 	return l.redeliver(ctx, again)
 }
 
-// readAgain reads, after a failure, the entries that this loop was given and has not
-// delivered. Entries that another consumer may have by now are left to claim.
+// readAgain reads, after a failure, the entries up to counted that this loop was given and has
+// not delivered. Entries that another consumer may have by now are left to claim.
 func (l *groupLoop) readAgain(ctx context.Context) error {
 	from := "-"
 	if l.history != "0" {
 		from = "(" + l.history
 	}
 	asked := time.Now()
-	list, err := values.As[[][]any](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, "+", l.opts.Count, l.opts.Consumer))
+	list, err := values.As[[][]any](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, l.counted, l.opts.Count, l.opts.Consumer))
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		l.history = ""
+		if l.history = l.counted; l.counted == "+" {
+			l.history = ""
+		}
 		return nil
 	}
 	var again []Entry[any]

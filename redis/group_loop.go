@@ -15,8 +15,8 @@ import (
 // other consumers have left (XAUTOCLAIM). It goes on until ctx is done, the Sender is
 // closed, or the loop is left; what is marked by Ack is acknowledged then.
 //
-// An error comes with an empty Message, except ErrGroupEntryDeleted, whose Message has
-// the ID. The loop may go on after any error: entries whose reply was lost come again,
+// An error comes with an empty Message, except one of DeadLetter, which comes with its entry,
+// and ErrGroupEntryDeleted, whose Message has the ID. The loop may go on after any error: entries whose reply was lost come again,
 // after a pause that grows to a second. An entry that is not acknowledged comes again
 // after MinIdle, here or elsewhere, and at once in a new loop.
 //
@@ -62,9 +62,9 @@ type groupLoop struct {
 	batch   []groupItem
 	fetched time.Time
 	// history is the last ID of this consumer's earlier entries that was read again, ""
-	// when all were; begun is whether this loop has read all of them once.
-	history string
-	begun   bool
+	// when all were. For those up to counted the server has counted the delivery by this loop:
+	// "" stands for none, and "+" for all.
+	history, counted string
 	// cursor is where the present pass of XAUTOCLAIM goes on, due is when the next pass
 	// begins.
 	cursor string
@@ -147,10 +147,10 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 	}
 	var err error
 	switch {
-	case l.history != "" && l.begun:
-		err = l.readAgain(ctx)
-	case l.history != "":
+	case l.history != "" && (l.counted == "" || l.counted == l.history):
 		err = l.readHistory(ctx)
+	case l.history != "":
+		err = l.readAgain(ctx)
 	case !time.Now().Before(l.due):
 		err = l.claim(ctx)
 	default:

@@ -167,7 +167,7 @@ func TestGroupReadsAgainWhatIsPending(t *testing.T) {
 		}
 		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
 		require.NoError(t, err)
-		l := &groupLoop{GroupReader: r, history: "0", begun: true}
+		l := &groupLoop{GroupReader: r, history: "0", counted: "+"}
 		require.NoError(t, l.readAgain(t.Context()))
 		require.Len(t, l.batch, len(c.batched), name)
 		for i, item := range l.batch {
