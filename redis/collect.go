@@ -89,22 +89,6 @@ func (b *BatchError) Unwrap() []error {
 	return failed
 }
 
-// outcome is that of all requests, or OutcomeUnknown if they have different ones.
-func (b *BatchError) outcome() Outcome {
-	all := OutcomeUnknown
-	for i, err := range b.Errors {
-		of := OutcomeValue
-		if err != nil {
-			of = OutcomeOf(err)
-		}
-		if i > 0 && of != all {
-			return OutcomeUnknown
-		}
-		all = of
-	}
-	return all
-}
-
 // Command is anything that makes a request, such as the types of package cmd. A [Request] is a
 // Command.
 type Command interface {

@@ -72,6 +72,12 @@ func TestBatchErrorIsSafeToRetry(t *testing.T) {
 		assert.Equal(t, c.safe, SafeToRetry(fmt.Errorf("wrapped: %w", err)), "%v", c.results)
 	}
 	assert.False(t, SafeToRetry(&BatchError{}))
+	for _, joined := range []error{errors.Join(Err(unsent), Err(lost)), fmt.Errorf("%w, %w", lost, unsent), errors.Join(nil, fmt.Errorf("x: %w", errors.Join(unsent, lost)))} {
+		assert.False(t, SafeToRetry(joined), "%v", joined)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(joined), "%v", joined)
+	}
+	assert.True(t, SafeToRetry(errors.Join(Err(unsent), Err(loading), errors.New("of another"))))
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(errors.Join(Err(unsent), Err(unsent))))
 }
 
 // A batch has an outcome if all of its requests have the same.

@@ -30,16 +30,55 @@ func (o Outcome) String() string { return errs.Outcome(o).String() }
 // OutcomeOf returns the outcome of a request that ended with res, which is a result or
 // the error that a wrapper has made of one. If DoInto or As could not read a reply, the
 // outcome is OutcomeValue, since the request ran. For errors of other libraries it is
-// OutcomeUnknown, and for a [BatchError], too, unless all of its requests have the same outcome.
+// OutcomeUnknown, and for a [BatchError] or several errors of this library that [errors.Join]
+// has joined, too, unless all of their requests have the same outcome.
 func OutcomeOf(res any) Outcome {
-	var batch *BatchError
-	switch err, isError := res.(error); {
-	case res == any(ScanEOF):
+	err, isError := res.(error)
+	if err == ScanEOF {
 		return OutcomeValue
-	case isError && errors.As(err, &batch):
-		return batch.outcome()
+	}
+	if isError {
+		if joined := joinedIn(err); joined != nil {
+			return outcomeOfAll(joined)
+		}
 	}
 	return Outcome(errs.OutcomeOf(res))
+}
+
+// outcomeOfAll is the outcome of several requests, or OutcomeUnknown if they have different ones.
+func outcomeOfAll(joined []error) Outcome {
+	all := OutcomeUnknown
+	for i, err := range joined {
+		of := OutcomeOf(err)
+		if i > 0 && of != all {
+			return OutcomeUnknown
+		}
+		all = of
+	}
+	return all
+}
+
+// joinedIn returns the errors of the several requests that err is about: those of a BatchError,
+// or those of this library that were joined. It returns nil if err is about one request.
+func joinedIn(err error) []error {
+	for {
+		switch e := err.(type) {
+		case *BatchError:
+			return e.Errors
+		case interface{ Unwrap() []error }:
+			own := slices.DeleteFunc(slices.Clone(e.Unwrap()), func(err error) bool {
+				return !errors.As(err, new(*errorx.Error))
+			})
+			if len(own) != 1 {
+				return own
+			}
+			err = own[0]
+		case interface{ Unwrap() error }:
+			err = e.Unwrap()
+		default:
+			return nil
+		}
+	}
 }
 
 // SafeToRetry reports whether a request that ended with err can be sent again, even if it
@@ -47,16 +86,17 @@ func OutcomeOf(res any) Outcome {
 // ([ErrTraitNotSent]), or the server refused it for a reason that passes
 // ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a connection or
 // cluster that is closed, for a [ResultError], and for nil. Of a [BatchError] it returns true only
-// if all requests failed, and each can be sent again.
+// if all requests failed, and each can be sent again; so it is with errors of this library that
+// [errors.Join] has joined.
 //
 // If the context has ended, use a new one. Let some time pass between attempts, and
 // bound their number.
 func SafeToRetry(err error) bool {
+	if joined := joinedIn(err); joined != nil {
+		return len(joined) > 0 && !slices.ContainsFunc(joined, func(err error) bool { return !SafeToRetry(err) })
+	}
 	failure := errs.AsErrorx(err)
-	var batch *BatchError
 	switch {
-	case errors.As(err, &batch):
-		return len(batch.Errors) > 0 && !slices.ContainsFunc(batch.Errors, func(err error) bool { return !SafeToRetry(err) })
 	case failure == nil, failure.IsOfType(errs.ErrContextClosed), isOfResult(err):
 		return false
 	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
