@@ -127,6 +127,8 @@ type Reading struct {
 // Request implements [Command].
 func (r Reading) Request() Request { return r.request }
 
+func (r Reading) variable() any { return r.dst }
+
 // Batch sends commands at once, as [SyncCtx.SendMany] does. It reads the result of each
 // [Reading] into its variable; for other commands it accepts any result that is not an error.
 //
@@ -142,8 +144,8 @@ func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 		if reqs[i], err = RequestOf(c); err != nil {
 			return errs.Err(errs.Within(err, "command %d", i))
 		}
-		if r, reads := c.(Reading); reads {
-			dsts[i] = r.dst
+		if r, reads := c.(interface{ variable() any }); reads { // a pointer to a Reading, too
+			dsts[i] = r.variable()
 		}
 	}
 	if err := checkTargets(dsts); err != nil {

@@ -128,7 +128,8 @@ func TestBatch(t *testing.T) {
 	s := &fakeBatch{results: []any{int64(3), []byte("text"), ErrResult.New("ERR no")}}
 	var n int
 	var text string
-	err := Batch(t.Context(), s, Req("INCR", "n").Into(&n), Req("GET", "k").Into(&text), Req("DECR", "k"))
+	reading := Req("GET", "k").Into(&text)
+	err := Batch(t.Context(), s, Req("INCR", "n").Into(&n), &reading, Req("DECR", "k"))
 	var failed *BatchError
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, []any{3, "text"}, []any{n, text})
