@@ -38,3 +38,14 @@ func TestHMGET(t *testing.T) {
 		assertType(t, ErrArgumentType, Sync{answering(":7\r\n", Limits{})}.Do("HMGET", bad...))
 	}
 }
+
+// The key may be a part of Cmd.
+func TestHMGETWithKey(t *testing.T) {
+	var m map[string]string
+	require.NoError(t, Sync{answering("*2\r\n+1\r\n+2\r\n", Limits{})}.DoInto(&m, "hmget k", "a", "b"))
+	assert.Equal(t, map[string]string{"a": "1", "b": "2"}, m)
+	for _, args := range [][]any{nil, {"k"}} {
+		require.NoError(t, Sync{answering("*0\r\n", Limits{})}.DoInto(&m, "HMGET", args...))
+		assert.Empty(t, m)
+	}
+}

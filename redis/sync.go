@@ -255,8 +255,9 @@ func readScalar(kind resp.Kind, res any, cmd string, args []any) (resp.Scalar, e
 // readInto reads the result of a request into v, and leaves v unchanged if that fails. The
 // result of HMGET has only values; their names are in the request.
 func readInto(v values.Variable, res any, cmd string, args []any) error {
-	if v.Named() && command.Lookup(cmd).Named("HMGET") && len(args) > 0 {
-		res = Zip(values.CloneArgs(args[1:]), res)
+	if call := command.Of(cmd, args); v.Named() && call.Named("HMGET") {
+		fields := args[min(len(args), max(0, call.FirstKey()+1)):] // Cmd may have the key
+		res = Zip(values.CloneArgs(fields), res)
 	}
 	return ofRequest(v.Read(res), cmd, args)
 }
