@@ -49,3 +49,20 @@ func TestHMGETWithKey(t *testing.T) {
 		assert.Empty(t, m)
 	}
 }
+
+// A type that contains itself is one of names with values, whatever was read before.
+func TestHMGETRecursive(t *testing.T) {
+	type node struct {
+		Name string
+		Next *node
+	}
+	type tree map[string]*tree
+	asIs(t, node{Name: "x"}, bulks("Name", "x"))
+	asIs(t, tree{}, []any{})
+	var n *node
+	require.NoError(t, Sync{answering("*1\r\n+x\r\n", Limits{})}.DoInto(&n, "HMGET", "k", "Name"))
+	assert.Equal(t, &node{Name: "x"}, n)
+	var w *tree
+	require.NoError(t, Sync{answering("*1\r\n_\r\n", Limits{})}.DoInto(&w, "HMGET", "k", "a"))
+	assert.Equal(t, &tree{"a": nil}, w)
+}

@@ -164,6 +164,7 @@ func readList(dst reflect.Value, elem *plan, res any) error {
 }
 
 func (made planner) fillMap(p *plan, t reflect.Type) error {
+	p.named = true
 	key, err := made.plan(t.Key())
 	if err != nil {
 		return err
@@ -172,7 +173,6 @@ func (made planner) fillMap(p *plan, t reflect.Type) error {
 	if err != nil {
 		return err
 	}
-	p.named = true
 	p.read = func(dst reflect.Value, res any) error { return readMap(dst, key, value, res) }
 	if t == reflect.TypeFor[map[string]string]() {
 		p.read = func(dst reflect.Value, res any) error {

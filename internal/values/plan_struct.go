@@ -24,6 +24,7 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 	if err != nil {
 		return err
 	}
+	p.named, p.partial = true, true // before the fields are planned, which may be pointers to a t
 	s := &structPlan{typ: t, byName: make(map[string]int, len(fields))}
 	for i, f := range fields {
 		fp := fieldPlan{field: f}
@@ -35,7 +36,6 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 		s.fields = append(s.fields, fp)
 		s.byName[f.name] = i
 	}
-	p.named, p.partial = true, true
 	p.read = s.read
 	return nil
 }
