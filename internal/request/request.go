@@ -3,6 +3,7 @@ package request
 
 import (
 	"io"
+	"slices"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -31,17 +32,18 @@ func EncodeTo(r *wire.Request, buf []byte, req redis.Request, wantsSlot bool) ([
 const streamChunk = 64 << 10
 
 // Stream writes the request to w, reading arguments of type [redis.Stream] as it goes.
-// If an argument has a type that can't be sent, it writes nothing.
+// If an argument can't be sent, or the command can't, it writes nothing.
 func Stream(w io.Writer, req redis.Request) error {
-	req.Args = command.WithDurations(req.Cmd, req.Args)
-	for i, arg := range req.Args {
+	others := slices.Clone(req.Args)
+	for i, arg := range others {
 		if stream, ok := arg.(redis.Stream); ok && stream.R != nil && stream.Size >= 0 {
-			continue
-		}
-		if !command.IsArg(arg) {
-			return errArgument(req, i)
+			others[i] = nil
 		}
 	}
+	if err := redis.CheckRequest(redis.Request{Cmd: req.Cmd, Args: others}, true); err != nil {
+		return err
+	}
+	req.Args = command.WithDurations(req.Cmd, req.Args)
 	// Of a request with as many empty arguments, all but those is kept.
 	const empty = "$0\r\n\r\n"
 	buf, _ := resp.AppendCommand(nil, req.Cmd, make([]any, len(req.Args)))
@@ -57,13 +59,6 @@ func Stream(w io.Writer, req redis.Request) error {
 		buf, _ = resp.AppendArg(buf, arg)
 	}
 	_, err := w.Write(buf)
-	return err
-}
-
-// errArgument is the error of argument i, which can't be sent. Those before it can.
-func errArgument(req redis.Request, i int) error {
-	args := make([]any, i, i+1)
-	_, err := redis.AppendRequest(nil, redis.Request{Cmd: req.Cmd, Args: append(args, req.Args[i])})
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
@@ -45,6 +46,15 @@ func TestStreamFails(t *testing.T) {
 		err := Stream(&out, redis.Req("SET", "canary", bad))
 		requireType(t, redis.ErrArgumentType, err)
 		assert.NotContains(t, err.Error(), "canary")
+		assert.Zero(t, out.Len(), "nothing is written")
+	}
+	for text, req := range map[string]redis.Request{
+		"takes no duration there": redis.Req("BLPOP", time.Second, "k", 0),
+		"not a whole number":      redis.Req("SET", "k", streamOf(strings.NewReader("v"), 1), "EX", 1500*time.Millisecond),
+	} {
+		err := Stream(&out, req)
+		requireType(t, redis.ErrArgumentType, err)
+		require.ErrorContains(t, err, text)
 		assert.Zero(t, out.Len(), "nothing is written")
 	}
 	requireType(t, redis.ErrIO, Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("short"), 6))))
