@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/big"
@@ -29,6 +30,7 @@ func TestArgs(t *testing.T) {
 			[]any{"k", "name", "Ann", "age", uint64(30), "nick", "A", "spent", int64(1000)}},
 		{"absent", []any{&person{}}, []any{"name", "", "age", uint64(0)}},
 		{"slices", []any{"k", []string{"a", "b"}, []int8{1}, []any{2, &nick}}, []any{"k", "a", "b", int64(1), int64(2), "A"}},
+		{"small numbers", []any{[]small{1, 2}, json.RawMessage("3")}, []any{uint64(1), uint64(2), []byte("3")}},
 		{"map", []any{map[string]int{"b": 2, "a": 1}}, []any{"a", int64(1), "b", int64(2)}},
 		{"times", []any{moment, 90 * time.Second, Seconds(90 * time.Second), Milliseconds(time.Second)},
 			[]any{[]byte("2024-02-03T04:05:06.000000007Z"), "1m30s", int64(90), int64(1000)}},

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -19,6 +20,9 @@ type person struct {
 	Spent time.Duration  `redis:"spent,ms,omitempty"`
 	Limit *time.Duration `redis:"limit,s"`
 }
+
+// small is a number of 8 bits that is no byte.
+type small uint8
 
 // bulks makes a reply of bulk strings; nil stays null.
 func bulks(values ...any) []any {
@@ -41,6 +45,8 @@ func TestAsMoreTypes(t *testing.T) {
 	asIs(t, uint64(math.MaxUint64), bigInt("18446744073709551615"))
 	asIs(t, named("x"), "x")
 	asIs(t, []int{1, 2}, bulks("1", int64(2)))
+	asIs(t, []small{1, 2}, bulks("1", int64(2)))
+	asIs(t, json.RawMessage("3"), []byte("3"))
 	asIs(t, map[int]bool{1: true}, bulks("1", "t"))
 	asIs(t, map[string]int{"a": 1}, []any{bulks("a", "1")})
 	asIs(t, map[string]int64{"a": 1}, []any{bulks("a", "1")})

@@ -63,7 +63,7 @@ func appendArgs(out []any, v any) ([]any, error) {
 		return appendStruct(out, rv)
 	case t.Kind() == reflect.Map:
 		return appendMap(out, rv)
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+	case t.Kind() == reflect.Slice && !isBytes(t):
 		return appendSlice(out, rv)
 	}
 	return appendElement(out, rv)

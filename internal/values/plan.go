@@ -89,7 +89,7 @@ func (made planner) fillKind(p *plan, t reflect.Type) (err error) {
 		return made.fillStruct(p, t)
 	case kind == reflect.Interface && t.NumMethod() == 0:
 		p.read = readAny
-	case kind == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+	case kind == reflect.Slice && !isBytes(t):
 		return made.fillSlice(p, t)
 	case kind == reflect.Map:
 		return made.fillMap(p, t)

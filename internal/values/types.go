@@ -12,6 +12,7 @@ import (
 var (
 	timeType     = reflect.TypeFor[time.Time]()
 	durationType = reflect.TypeFor[time.Duration]()
+	byteType     = reflect.TypeFor[byte]()
 )
 
 // pointersMost is how many pointers a type may have in a row: one that points to itself has
@@ -35,11 +36,15 @@ func isScalar(t reflect.Type) bool {
 	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
 		return true
 	case reflect.Slice:
-		return t.Elem().Kind() == reflect.Uint8
+		return isBytes(t)
 	default:
 		return reflect.Int <= kind && kind <= reflect.Uintptr
 	}
 }
+
+// isBytes reports whether the type is []byte, or defined as one: a slice of a type that is
+// defined as a number of 8 bits is a list like any other.
+func isBytes(t reflect.Type) bool { return t.Kind() == reflect.Slice && t.Elem() == byteType }
 
 // hasText reports whether values of the type are made of text by themselves.
 func hasText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textUnmarshalerType) }
