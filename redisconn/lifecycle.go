@@ -197,6 +197,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	// after them.
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.pool.Drained} {
 		select {
+	c.streams.Shut() // at once, and waited for below
 		case <-drained():
 		case <-c.ctx.Done():
 			return nil

@@ -171,3 +171,18 @@ func TestShutdownWhileServerIsFrozen(t *testing.T) {
 	requireNotSent(t, dials.wait(t), redis.ErrContextClosed)
 	require.NoError(t, await(t, "Shutdown", ended))
 }
+
+// While Shutdown waits for requests, no stream begins.
+func TestShutdownRefusesStreamsAtOnce(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{ScriptMode: true, Logger: redisconn.NoopLogger{}})
+	blocked := send(conn, "BLPOP", "list", 0)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(t.Context()) }()
+	eventually(t, "nothing is taken", func() bool { return len(send(conn, "GET", "a").result) > 0 })
+	requireNotSent(t, conn.DoStream(t.Context(), nil, "PING"), redis.ErrContextClosed)
+	require.Empty(t, ended)
+	require.Equal(t, int64(1), s.Do("LPUSH", "list", "v"))
+	require.Equal(t, []any{[]byte("list"), []byte("v")}, blocked.wait(t))
+	require.NoError(t, await(t, "Shutdown", ended))
+}
