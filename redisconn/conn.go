@@ -55,6 +55,7 @@ type Connection struct {
 type socketAddrs struct {
 	local, remote string
 	user          string // of the handshake
+	greeting      int64  // the bytes that the handshake has received
 }
 
 var _ redis.Sender = (*Connection)(nil)

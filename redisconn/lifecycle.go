@@ -46,10 +46,10 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 		}
 		if s != nil {
 			s.Watch()
-			err = c.end(s)
 			if broken++; c.wasOfUse(s, time.Since(began)) {
 				broken = 0
 			}
+			err = c.end(s)
 		}
 		if c.opts.ReconnectPause < 0 {
 			c.close("it is not to dial again")
@@ -78,10 +78,11 @@ const brokenGrace = 8
 // is dialed that answers something and then closes the connection.
 const usefulLeast = 10 * time.Millisecond
 
-// wasOfUse reports whether the session was useful: it has answered something, and did not
-// break as soon as it began.
+// wasOfUse reports whether the session was useful: it has answered something after the
+// handshake, and did not break as soon as it began.
 func (c *Connection) wasOfUse(s *pipe.Session, life time.Duration) bool {
-	return s.Socket.Received() > 0 && life >= usefulLeast || life >= c.opts.ReconnectPause
+	answered := s.Socket.Received() > c.sockets.Load().greeting
+	return answered && life >= usefulLeast || life >= c.opts.ReconnectPause
 }
 
 // attempt makes a session and starts its goroutines.
@@ -98,7 +99,10 @@ func (c *Connection) attempt(ctx context.Context) (*pipe.Session, *errorx.Error)
 		return nil, err
 	}
 	c.measured(greeted.Trip)
-	c.sockets.Store(&socketAddrs{sock.Text(greeted.LocalAddr()), sock.Text(greeted.RemoteAddr()), userOf(greeted.Credentials)})
+	c.sockets.Store(&socketAddrs{
+		local: sock.Text(greeted.LocalAddr()), remote: sock.Text(greeted.RemoteAddr()),
+		user: userOf(greeted.Credentials), greeting: greeted.Received(),
+	})
 	if c.tracking != nil {
 		greeted.Dec.OnPush(c.tracking.told)
 	}
@@ -193,11 +197,11 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
+	c.streams.Shut() // at once, and waited for below
 	// Blocking commands are unblocked through the shared connection, so that is drained
 	// after them.
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.pool.Drained} {
 		select {
-	c.streams.Shut() // at once, and waited for below
 		case <-drained():
 		case <-c.ctx.Done():
 			return nil

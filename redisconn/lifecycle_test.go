@@ -131,25 +131,29 @@ func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 
 // A server that accepts and drops connections must not be dialed without a pause.
 func TestBackOffFromServerThatDropsConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &pipes{}
-		started := time.Now()
-		p.answer = func(args []string) string {
-			if len(args) > 1 { // a heartbeat
-				return "+no\r\n"
-			}
-			go func(conn net.Conn) {
-				time.Sleep(time.Millisecond)
-				_ = conn.Close()
-			}(p.lastConn())
-			return "+PONG\r\n"
-		}
-		conn, _ := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second})
-		time.Sleep(10 * time.Second)
-		conn.Close()
-		time.Sleep(time.Second)
-		require.Less(t, len(p.dialed()), 100, "dials in %v", time.Since(started))
-	})
+	for _, after := range []time.Duration{time.Millisecond, 20 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{}
+				started := time.Now()
+				p.answer = func(args []string) string {
+					if len(args) > 1 { // a heartbeat
+						return "+no\r\n"
+					}
+					go func(conn net.Conn) {
+						time.Sleep(after)
+						_ = conn.Close()
+					}(p.lastConn())
+					return "+PONG\r\n"
+				}
+				conn, _ := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second})
+				time.Sleep(10 * time.Second)
+				conn.Close()
+				time.Sleep(time.Second)
+				require.Less(t, len(p.dialed()), 100, "dials in %v", time.Since(started))
+			})
+		})
+	}
 }
 
 func TestNoReconnect(t *testing.T) {
