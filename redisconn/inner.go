@@ -108,6 +108,7 @@ func (w *within) OpenTracking(ctx context.Context, told func(*redis.Push), ended
 	opts.Protocol, opts.ReconnectPause, opts.ReconnectPauseMax = 3, -1, 0
 	opts.AsyncDial, opts.ScriptMode, opts.DedicatedConns = false, false, -1
 	opts.Logger = NoopLogger{}
+	defer c.dialer.Begin()() // until it is there to be authenticated again
 	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended}
 	made, err := connect(ctx, c.addr, opts, tracking)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -277,4 +279,46 @@ func TestReauthenticateDedicated(t *testing.T) {
 		require.Equal(t, "bob", who())
 	}
 	eventually(t, "alice is nowhere", func() bool { return !strings.Contains(fmt.Sprint(listed(t, client)), "user=alice") })
+}
+
+// Reauthenticate waits for the handshake of a tracking connection that has begun with the old
+// credentials, and sends AUTH on that connection, too.
+func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	v := &vault{}
+	v.set("alice", canary, nil)
+	var calls atomic.Int32
+	tracking, release := make(chan struct{}), make(chan struct{})
+	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{},
+		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
+			cr, err := v.credentials(ctx)
+			if calls.Add(1) == 2 {
+				close(tracking)
+				<-release
+			}
+			return cr, err
+		},
+	})
+	made := make(chan error, 1)
+	go func() {
+		_, err := inner.Of(conn).OpenTracking(t.Context(), func(*redis.Push) {}, func() {})
+		made <- err
+	}()
+	await(t, "the tracker asks for its credentials", tracking)
+	v.set("alice", canary+"-new", nil)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Reauthenticate(background) }()
+	select {
+	case err := <-ended:
+		t.Fatal("Reauthenticate has not waited for the tracker", err)
+	case <-time.After(50 * time.Millisecond): // it waits, or has not come so far
+	}
+	close(release)
+	require.NoError(t, await(t, "the tracker", made))
+	require.NoError(t, await(t, "Reauthenticate", ended))
+	eventually(t, "AUTH on the tracker's socket", func() bool {
+		return slices.ContainsFunc(s.Requests(), func(r faulty.ScriptedRequest) bool {
+			return r.Conn == 2 && r.Cmd == "AUTH" && slices.Contains(r.Args, canary+"-new")
+		})
+	})
 }
