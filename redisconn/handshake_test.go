@@ -261,7 +261,7 @@ func TestHandshakeErrorsHoldNoPassword(t *testing.T) {
 			require.NotContains(t, failure.Message(), password, name)
 			for _, key := range []errorx.Property{redis.EKText, redis.EKLine} {
 				if of, ok := failure.Property(key); ok {
-					require.NotContains(t, of, password, name)
+					require.NotContains(t, fmt.Sprintf("%s", of), password, name)
 				}
 			}
 		}

@@ -40,7 +40,7 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	for _, step := range steps {
 		res, err := s.Dec.Decode()
 		if err != nil {
-			return handshakeError(err)
+			return s.unread(err)
 		}
 		if err := step.Check(s.Credentials.redact(res)); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	}
 	for s.Dec.AtPush() {
 		if err := s.Dec.SkipPush(); err != nil {
-			return handshakeError(err)
+			return s.unread(err)
 		}
 	}
 	if s.Dec.Buffered() > 0 {
@@ -73,8 +73,10 @@ func (s *Socket) unwritten(err error) *errorx.Error {
 	return ErrConnSetup.Wrap(err, "writing the handshake")
 }
 
-// handshakeError tells a broken connection from a server that is not a Redis.
-func handshakeError(err error) *errorx.Error {
+// unread returns the reason why the answer to the handshake could not be read. It tells a broken
+// connection from a server that is not a Redis.
+func (s *Socket) unread(err error) *errorx.Error {
+	err = redis.AsError(s.Credentials.redact(err))
 	if isAlert(err) {
 		return ErrTLS.Wrap(err, "TLS handshake")
 	}
