@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -252,4 +254,29 @@ func TestConnectionRefused(t *testing.T) {
 	defer conn.Close()
 	e = requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
 	requireType(t, e.Cause(), redisconn.ErrDial)
+}
+
+// The error of Connect says why its context has ended, whatever it was waiting for.
+func TestConnectSaysWhyItsContextEnded(t *testing.T) {
+	for name, opts := range map[string]redisconn.Opts{"TLS": {TLSEnabled: true}, "handshake": {}} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		ctx, cancel := context.WithCancelCause(background)
+		cause := errors.New("no longer needed")
+		go func() {
+			conn, err := listener.Accept()
+			if err == nil {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, 1))
+				cancel(cause)
+				_, _ = io.Copy(io.Discard, conn)
+			}
+		}()
+		opts.IOTimeout, opts.Logger = time.Minute, redisconn.NoopLogger{}
+		_, err = redisconn.Connect(ctx, listener.Addr().String(), opts)
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.ErrorIs(t, err, cause, name)
+		require.ErrorIs(t, err, redis.ErrNotSent, name)
+	}
 }

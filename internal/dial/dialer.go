@@ -64,12 +64,21 @@ func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
 }
 
 func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
+	s, failure := d.attempt(given, greet)
+	if why := life.Reason(given); failure != nil && why != nil && !errors.Is(failure, why) {
+		failure = errs.Because(failure, why)
+	}
+	return s, failure
+}
+
+// attempt is open, but errors don't say why given has ended.
+func (d *Dialer) attempt(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(given, d.Timeout)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
 	conn, err := d.connect(ctx)
 	if err != nil {
-		return nil, because(given, ErrDial.Wrap(err, "dialing"))
+		return nil, ErrDial.Wrap(err, "dialing")
 	}
 	if v := reflect.ValueOf(conn); conn == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
@@ -92,21 +101,13 @@ func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket
 	}
 	if failure = greet(ctx, s); failure != nil {
 		_ = conn.Close()
-		return nil, because(given, failure)
+		return nil, failure
 	}
 	if !stop() { // otherwise it would be closed later, while it is in use
 		_ = conn.Close()
 		return nil, ErrDial.Wrap(ctx.Err(), "dialing")
 	}
 	return s, nil
-}
-
-// because adds to a failure why the context of who dials has ended, if it has.
-func because(given context.Context, failure *errorx.Error) *errorx.Error {
-	if why := life.Reason(given); why != nil && !errors.Is(failure, why) {
-		failure = errs.Because(failure, why)
-	}
-	return failure
 }
 
 // connect connects, and no more.
