@@ -19,8 +19,9 @@ import (
 // goroutines, so they should be quick. They may call the connection, but must not wait
 // for one of its results.
 type Logger interface {
-	// Report is called for each event, in order. A [LogMaintenance], and events of dedicated
-	// connections, may be reported at the same time as others.
+	// Report is called for each event. [LogOptCorrected], [LogConnecting], [LogConnected],
+	// [LogConnectFailed], [LogDisconnected] and [LogContextClosed] come in order, one at a
+	// time; any other event may be reported at the same time as others.
 	Report(conn *Connection, event LogEvent)
 	// ReqStat is called for each answered request except AUTH, with its result, the
 	// nanoseconds from Send to the answer, and the size in bytes of the answer (in) and
