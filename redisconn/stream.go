@@ -84,7 +84,7 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 	req.Args = slices.Clone(req.Args)
 	for i, arg := range req.Args {
 		if stream, ok := arg.(redis.Stream); ok && stream.R != nil {
-			stream.R = timedReader{stream.R, calls}
+			stream.R = timed(stream.R.Read, calls)
 			req.Args[i] = stream
 		}
 	}
@@ -97,32 +97,23 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 	if w == nil {
 		return s.Dec.Decode()
 	}
-	return s.Dec.DecodeTo(timedWriter{w, calls})
+	return s.Dec.DecodeTo(timed(w.Write, calls))
 }
 
-// timedReader measures the time that a user's reader takes.
-type timedReader struct {
-	io.Reader
-	calls *timing.Callbacks
+// transfer is Read of a user's reader, or Write of a writer.
+type transfer func(p []byte) (int, error)
+
+// timed measures the time that f takes.
+func timed(f transfer, calls *timing.Callbacks) transfer {
+	return func(p []byte) (int, error) {
+		calls.Start()
+		defer calls.Stop()
+		return f(p)
+	}
 }
 
-func (r timedReader) Read(p []byte) (int, error) {
-	r.calls.Start()
-	defer r.calls.Stop()
-	return r.Reader.Read(p)
-}
-
-// timedWriter measures the time that a user's writer takes.
-type timedWriter struct {
-	io.Writer
-	calls *timing.Callbacks
-}
-
-func (w timedWriter) Write(p []byte) (int, error) {
-	w.calls.Start()
-	defer w.calls.Stop()
-	return w.Writer.Write(p)
-}
+func (f transfer) Read(p []byte) (int, error)  { return f(p) }
+func (f transfer) Write(p []byte) (int, error) { return f(p) }
 
 // plainArgs returns args with an empty argument in place of each stream.
 func plainArgs(args []any) []any {
