@@ -114,8 +114,9 @@ func TestT24PopsUnderFaults(t *testing.T) {
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
 			beside(t)
-			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
+			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
+			pops.Patience = 100 * time.Millisecond
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
 				func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Delivered.Load,
 				func() bool { return pops.Unknown.Load() > 0 })
