@@ -3,7 +3,6 @@ package rediscluster
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -217,16 +216,10 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 		return false
 	}
 	t.Follow(before, r.agreed)
-	for _, n := range t.Nodes {
-		for _, l := range n.Links {
-			l.Inner.SharesCallers(len(t.Shards) > 1)
-		}
-	}
-	var left []*route.Link
-	for _, n := range before.Nodes {
-		if !slices.Contains(t.Nodes, n) {
-			left = append(left, n.Links...)
-		}
+	left := before.Links()
+	for l := range t.Links() {
+		l.Inner.SharesCallers(len(t.Shards) > 1)
+		delete(left, l)
 	}
 	r.keepLeft(left) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)

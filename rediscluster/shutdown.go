@@ -79,19 +79,17 @@ const (
 )
 
 // keepLeft keeps links of nodes that have left, until they are closed.
-func (r *refresher) keepLeft(links []*route.Link) {
+func (r *refresher) keepLeft(links map[*route.Link]struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, l := range links {
-		r.left[l] = struct{}{}
-	}
+	maps.Copy(r.left, links)
 }
 
 // closeLeft closes links that the topology does not have any more, once their requests
 // are answered. It returns at once; its goroutines end with the last answer, or with the
 // cluster.
-func (r *refresher) closeLeft(links []*route.Link) {
-	for _, l := range links {
+func (r *refresher) closeLeft(links map[*route.Link]struct{}) {
+	for l := range links {
 		if r.c.rules.Sharded {
 			time.AfterFunc(leftDelay, func() { r.close(r.c.ctx, l) })
 		} else {
@@ -137,12 +135,7 @@ func (r *refresher) links() map[*route.Link]struct{} {
 // linksAndClosed returns the links, and the sum of the statistics of those that were closed
 // before: of each link either the one or the other.
 func (r *refresher) linksAndClosed() (map[*route.Link]struct{}, redisconn.Stats) {
-	links := make(map[*route.Link]struct{})
-	for _, node := range r.c.topology.Load().Nodes {
-		for _, l := range node.Links {
-			links[l] = struct{}{}
-		}
-	}
+	links := r.c.topology.Load().Links()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.Copy(links, r.left)

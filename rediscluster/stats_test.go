@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -51,19 +53,20 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{CheckInterval: maxCheckInterval})
 	n := c.topology.Load().Nodes[0]
 	const links, requests = 100, 1000
-	left := make([]*route.Link, links)
-	for i := range left {
+	left := make(map[*route.Link]struct{}, links)
+	for range links {
 		conn, err := redisconn.Connect(t.Context(), n.Addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
 		require.NoError(t, err)
-		left[i] = route.NewLink(n)
-		left[i].Conn, left[i].Inner = conn, n.Links[0].Inner
+		l := route.NewLink(n)
+		l.Conn, l.Inner = conn, n.Links[0].Inner
+		left[l] = struct{}{}
 		(redis.Sync{S: conn}).SendMany(slices.Repeat([]redis.Request{redis.Req("PING")}, requests))
 	}
 	c.refresher.keepLeft(left)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		for _, l := range left {
+		for l := range left {
 			c.refresher.close(t.Context(), l)
 		}
 	}()
@@ -75,4 +78,28 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 		default:
 		}
 	}
+}
+
+// A replica that has two masters, as far as nodes tell that disagree, is one node: its connections
+// count once, also when they are closed.
+func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
+	answer := faulty.ScriptedReplies("+OK\r\n")
+	one, two, replica := newScriptedNode(t, answer), newScriptedNode(t, answer), newScriptedNode(t, answer)
+	c, _ := connect(t, []string{one.Addr()}, calm)
+	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{
+		{Master: one.Addr(), Replicas: []string{replica.Addr()}},
+		{Master: two.Addr(), Replicas: []string{replica.Addr()}},
+	}})
+	const requests = 100
+	conn := c.topology.Load().Find(replica.Addr()).Links[0].Conn
+	(redis.Sync{S: conn}).SendMany(slices.Repeat([]redis.Request{redis.Req("GET", "a")}, requests))
+	before := c.Stats().Total.Values
+	require.GreaterOrEqual(t, before, uint64(requests))
+	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: one.Addr()}, {Master: two.Addr()}}})
+	await(t, "closed connections", func() bool {
+		c.refresher.mu.Lock()
+		defer c.refresher.mu.Unlock()
+		return len(c.refresher.left) == 0
+	})
+	assert.Less(t, c.Stats().Total.Values, before+requests)
 }

@@ -114,6 +114,17 @@ func (t *Snapshot) Shard(slot int) *Shard {
 	return nil
 }
 
+// Links returns the connections of all nodes. A node may be in several places.
+func (t *Snapshot) Links() map[*Link]struct{} {
+	links := make(map[*Link]struct{})
+	for _, n := range t.Nodes {
+		for _, l := range n.Links {
+			links[l] = struct{}{}
+		}
+	}
+	return links
+}
+
 // Masters are the addresses of those that serve slots.
 func (t *Snapshot) Masters() (addrs []string) {
 	for _, s := range t.Shards {
