@@ -30,8 +30,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 		defer in.Consume(false)
 		done := ctx.Done()
 		for {
-			ev, ended := in.Next()
-			select {
+			select { // before an event is taken, which another loop may get
 			case <-done:
 				yield(nil, life.Reason(ctx))
 				return
@@ -39,7 +38,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 				return
 			default:
 			}
-			switch {
+			switch ev, ended := in.Next(); {
 			case ev != nil:
 				if !yield(publicEvent(ev), nil) {
 					return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -168,24 +167,6 @@ func TestContextIsNil(t *testing.T) {
 	require.False(t, open)
 }
 
-func TestOneConsumerAtATime(t *testing.T) {
-	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
-	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
-	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-	ctx, cancel := context.WithCancel(t.Context())
-	events := sub.Chan(ctx)
-	publish(t, conn, "PUBLISH", "a", "1")
-	<-events
-	for _, err := range sub.Events(ctx) {
-		requireType(t, redispubsub.ErrConsumed, err)
-	}
-	cancel()
-	_, more := <-events
-	assert.False(t, more)
-	publish(t, conn, "PUBLISH", "a", "2")
-	assert.Equal(t, "2", string(take(t, sub, 1)[0].(redispubsub.Message).Payload), "the next one goes on")
-}
-
 // What makes no sense ends the socket, and is delivered to nobody.
 func TestStreamInDoubt(t *testing.T) {
 	t.Parallel()
@@ -257,30 +238,4 @@ func TestClusterIsNil(t *testing.T) {
 	var c *rediscluster.Cluster
 	_, err := redispubsub.NewCluster(c, redispubsub.Opts{})
 	require.Error(t, err)
-}
-
-// Chan ends with Close, also if nobody receives what it has to send.
-func TestChanEndsWithClose(t *testing.T) {
-	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
-	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
-	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-	ch := sub.Chan(context.Background())
-	for range 3 {
-		publish(t, conn, "PUBLISH", "a", "1")
-	}
-	<-ch
-	require.Eventually(t, inChan, patience, time.Millisecond, "the next one is to be sent")
-	sub.Close()
-	require.Eventually(t, func() bool { return !inChan() }, patience, time.Millisecond, "the goroutine ends")
-}
-
-// inChan reports whether a goroutine of Subscription.Chan waits for somebody who receives.
-func inChan() bool {
-	stacks := make([]byte, 1<<20)
-	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		if strings.Contains(stack, "redispubsub.(*Subscription).Chan.") && strings.Contains(stack, "[select") {
-			return true
-		}
-	}
-	return false
 }
