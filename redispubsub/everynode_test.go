@@ -1,6 +1,7 @@
 package redispubsub_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -159,4 +160,41 @@ func TestNodesComeAndGo(t *testing.T) {
 			break
 		}
 	}
+}
+
+// What several nodes have not confirmed yet when it is taken back is reported once.
+func TestEveryNodeTakenBack(t *testing.T) {
+	var conns []*redisconn.Connection
+	for range 3 {
+		server := testbed.NewServer(t)
+		conns = append(conns, connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Hour}))
+		require.NoError(t, server.Pause())
+	}
+	s := newFakeSubscriber(t, newFakeNodes(conns...))
+	topics := []redispubsub.Topic{redispubsub.Channel("a"), redispubsub.Channel("b")}
+	for _, takeBack := range []func(*redispubsub.Subscription){
+		func(sub *redispubsub.Subscription) { _ = sub.Unsubscribe(canceled(), topics...) },
+		(*redispubsub.Subscription).Close,
+		func(*redispubsub.Subscription) { s.Close() },
+	} {
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllMasters})
+		done := make(chan error, 1)
+		go func() { done <- sub.Subscribe(withPatience(t), topics...) }()
+		require.Eventually(t, func() bool { return len(sub.Topics()) > 0 }, patience, time.Millisecond)
+		takeBack(sub)
+		var failed *redispubsub.SubscribeError
+		err := <-done
+		require.ErrorAs(t, err, &failed)
+		assert.ElementsMatch(t, topics, failed.Topics)
+		for _, err := range failed.Errors {
+			requireType(t, redispubsub.ErrClosed, err)
+		}
+	}
+	require.Eventually(t, func() bool { return len(s.Stats().Sockets) == 0 }, patience, time.Millisecond, "a closed one has none")
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }

@@ -26,19 +26,13 @@ func (s *Set) Topics() []pubsub.Topic { return slices.Collect(maps.Keys(s.member
 // Close removes all topics.
 func (s *Set) Close() {
 	delete(s.t.sets, s)
-	s.remove(s.Topics())
+	s.remove(s.Topics(), errRemoved())
 }
 
 // End ends all sets, and their gaps.
 func (t *Table) End(err error) {
 	for s := range t.sets {
-		for _, members := range s.members {
-			for _, m := range members {
-				m.answered(nil, err)
-				m.Intake.Remove(time.Now(), nil)
-			}
-		}
-		clear(s.members)
+		s.remove(s.Topics(), err)
 		s.Inbox.End(err)
 	}
 	clear(t.sets)
@@ -106,24 +100,28 @@ func (s *Set) GiveUp(c *Call) (addr string) {
 			topics = append(topics, m.key.Topic)
 		}
 	}
-	s.remove(topics)
+	s.remove(topics, errRemoved())
 	return c.Addr
 }
 
 // Remove removes topics. It returns channels that are closed when the servers have confirmed
 // that, and the address of one of these.
 func (s *Set) Remove(topics []pubsub.Topic) (left []<-chan struct{}, addr string) {
-	for _, t := range s.remove(topics) {
+	for _, t := range s.remove(topics, errRemoved()) {
 		left, addr = append(left, t.left()), t.feed.Node.Addr()
 	}
 	return left, addr
 }
 
-// remove removes topics. It returns those that are to be unsubscribed.
-func (s *Set) remove(topics []pubsub.Topic) (unwanted []*topic) {
+// errRemoved is what a call gets that waits for a topic that its user removes.
+func errRemoved() error { return pubsub.ErrClosed.New("unsubscribed") }
+
+// remove removes topics. Calls that wait for them get err. It returns those that are to be
+// unsubscribed.
+func (s *Set) remove(topics []pubsub.Topic, err error) (unwanted []*topic) {
 	for _, t := range topics {
 		for _, m := range s.members[t] {
-			m.answered(nil, pubsub.ErrClosed.New("unsubscribed"))
+			m.answered(nil, err)
 			if top := m.leave(nil); top.isOnFeed() && len(top.members) == 0 {
 				unwanted = append(unwanted, top)
 			}
@@ -248,7 +246,8 @@ func (m *Member) answered(by inner.Node, err error) {
 		if by != nil {
 			c.Addr = by.Addr()
 		}
-		if err != nil {
+		// Members of one topic, on several nodes, are answered one after the other.
+		if last := len(c.Refused.Topics) - 1; err != nil && (last < 0 || c.Refused.Topics[last] != m.key.Topic) {
 			c.Refused.Topics = append(c.Refused.Topics, m.key.Topic)
 			c.Refused.Errors = append(c.Refused.Errors, err)
 		}
