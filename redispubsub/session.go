@@ -26,8 +26,9 @@ type session struct {
 	names    map[string]string
 }
 
-// namesMost bounds how many names of channels are kept, to be used again.
-const namesMost = 1024
+// namesMost bounds how many names of channels are kept, to be used again, and nameMost how long
+// they may be: together 256 KiB.
+const namesMost, nameMost = 1024, 256
 
 func newSession(s *Subscriber, f *wanted.Feed, sock *push.Socket) *session {
 	return &session{s: s, feed: f, sock: sock, names: map[string]string{}}
@@ -136,11 +137,13 @@ func (s *session) deliver(m *wanted.Member, ev any, size int) {
 // name returns the name of a channel, the same string for the same name.
 func (s *session) name(word []byte) string {
 	name, ok := s.names[string(word)]
-	if !ok {
+	if ok {
+		return name
+	}
+	if name = string(word); len(name) <= nameMost {
 		if len(s.names) == namesMost {
 			clear(s.names)
 		}
-		name = string(word)
 		s.names[name] = name
 	}
 	return name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,5 +99,19 @@ func TestAllocationsOfAMessage(t *testing.T) {
 			require.NotNil(t, ev)
 		})
 		assert.LessOrEqual(t, allocs, 1.0, kind)
+	}
+}
+
+// What is kept of the names of channels is bounded, whatever a publisher calls them.
+func TestNamesOfChannels(t *testing.T) {
+	s := newSession(&Subscriber{}, nil, nil)
+	for i := range 2 * namesMost {
+		for _, name := range []string{strconv.Itoa(i), strconv.Itoa(i) + strings.Repeat("x", nameMost)} {
+			assert.Equal(t, name, s.name([]byte(name)))
+		}
+	}
+	assert.LessOrEqual(t, len(s.names), namesMost)
+	for name := range s.names {
+		assert.LessOrEqual(t, len(name), nameMost)
 	}
 }
