@@ -54,6 +54,7 @@ func TestEventsGoOnInAnotherLoop(t *testing.T) {
 			got++
 			cancel()
 		}
+		cancel()
 	}
 }
 

@@ -81,17 +81,22 @@ func (r Reason) String() string {
 // from then on are delivered.
 type Subscribed struct {
 	Topic Topic
-	Time  time.Time
+	// Node is the address of the node, for a subscription on several.
+	Node string
+	Time time.Time
 }
 
 // Unsubscribed means that a topic is no longer subscribed. Err is nil if Unsubscribe
-// was called. If the server refuses a topic for good ([ErrRefused]) after it was
-// subscribed, Unsubscribed is delivered even without SubscriptionOpts.Status, and the
-// subscription goes on without the topic.
+// was called, and if another node has the topic. If the server refuses a topic for good
+// ([ErrRefused]) after it was subscribed, Unsubscribed is delivered even without
+// SubscriptionOpts.Status, and the subscription goes on without the topic.
 type Unsubscribed struct {
 	Topic Topic
-	Time  time.Time
-	Err   error
+	// Node is the address of the node, for a subscription on several: the topic may still be
+	// subscribed on others.
+	Node string
+	Time time.Time
+	Err  error
 }
 
 func (Message) event()      {}
@@ -124,9 +129,9 @@ func publicEvent(ev any) Event {
 		}
 	case inbox.State:
 		if ev.On {
-			return Subscribed{Topic: publicTopic(ev.Topic), Time: ev.Time}
+			return Subscribed{Topic: publicTopic(ev.Topic), Node: ev.Node, Time: ev.Time}
 		}
-		return Unsubscribed{Topic: publicTopic(ev.Topic), Time: ev.Time, Err: ev.Err}
+		return Unsubscribed{Topic: publicTopic(ev.Topic), Node: ev.Node, Time: ev.Time, Err: ev.Err}
 	}
 	return ev.(Event)
 }

@@ -154,9 +154,12 @@ func TestNodesComeAndGo(t *testing.T) {
 	assert.Equal(t, redispubsub.Failover, left.Reason)
 	publish(t, one, "PUBLISH", "a", "2")
 	publish(t, other, "PUBLISH", "a", "3")
-	for {
-		if msg, ok := take(t, sub, 1)[0].(redispubsub.Message); ok {
+	last := take(t, sub, 1)[0]
+	for was := last; ; was = last {
+		last = take(t, sub, 1)[0]
+		if msg, ok := last.(redispubsub.Message); ok {
 			assert.Equal(t, "3", string(msg.Payload))
+			assert.Equal(t, one.Addr(), was.(redispubsub.Unsubscribed).Node, "it is still subscribed on the other")
 			break
 		}
 	}

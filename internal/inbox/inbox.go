@@ -88,7 +88,7 @@ func (in *Inbox) addLocked(ev any) {
 // stateLocked adds a State, if those are to be delivered.
 func (in *Inbox) stateLocked(of Source, on bool, now time.Time, err error) {
 	if in.opts.Status {
-		in.addLocked(State{Topic: of.Topic, On: on, Time: now, Err: err})
+		in.addLocked(State{Source: of, On: on, Time: now, Err: err})
 	}
 }
 

@@ -142,8 +142,8 @@ func TestIntake(t *testing.T) {
 	}
 	topics := []pubsub.Topic{channel("c")}
 	assert.Equal(t, []any{
-		State{Topic: topics[0], On: true, Time: at(1)}, m,
+		State{Source: Source{Topic: topics[0]}, On: true, Time: at(1)}, m,
 		seen{Topics: topics, From: at(3), To: at(6), Reason: SlotMoved},
-		State{Topic: topics[0], Time: at(7)},
+		State{Source: Source{Topic: topics[0]}, Time: at(7)},
 	}, got)
 }

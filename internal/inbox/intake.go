@@ -140,7 +140,7 @@ func (t *Intake) Remove(now time.Time, err error) {
 	switch {
 	case was == fresh:
 	case err != nil:
-		in.addLocked(State{Topic: t.of.Topic, Time: now, Err: err})
+		in.addLocked(State{Source: t.of, Time: now, Err: err})
 	default:
 		in.stateLocked(t.of, false, now, nil)
 	}

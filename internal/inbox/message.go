@@ -57,10 +57,10 @@ func (m *Message) source() Source {
 // State is an event: a topic is subscribed, or is no longer. Err is why, if its user did
 // not want it.
 type State struct {
-	Topic pubsub.Topic
-	On    bool
-	Time  time.Time
-	Err   error
+	Source
+	On   bool
+	Time time.Time
+	Err  error
 }
 
 // Reason is redispubsub.Reason. None is the one that is not known yet.

@@ -118,10 +118,10 @@ func TestRun(t *testing.T) {
 		},
 		"the last state of a topic counts": {
 			func(r *run) *run {
-				r = r.add(State{Topic: channel("a"), On: true, Time: at(1)}).add(State{Topic: channel("b"), On: true, Time: at(1)})
-				return r.add(State{Topic: channel("a"), Time: at(2), Err: broken})
+				r = r.add(State{Source: Source{Topic: channel("a")}, On: true, Time: at(1)}).add(State{Source: Source{Topic: channel("b")}, On: true, Time: at(1)})
+				return r.add(State{Source: Source{Topic: channel("a")}, Time: at(2), Err: broken})
 			},
-			[]any{State{Topic: channel("b"), On: true, Time: at(1)}, State{Topic: channel("a"), Time: at(2), Err: broken}},
+			[]any{State{Source: Source{Topic: channel("b")}, On: true, Time: at(1)}, State{Source: Source{Topic: channel("a")}, Time: at(2), Err: broken}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestRunOfManyTopics(t *testing.T) {
 	var r run
 	for round := range rounds {
 		for i := range topics {
-			r.add(State{Topic: channel(strconv.Itoa(i)), On: round%2 == 1, Time: at(round)})
+			r.add(State{Source: Source{Topic: channel(strconv.Itoa(i))}, On: round%2 == 1, Time: at(round)})
 			r.add(gapOf(ConnectionLost, round+1, 0, strconv.Itoa(i)))
 		}
 		r.add(gapOf(Failover, 1, 2, "a"))
@@ -162,5 +162,5 @@ func TestRunOfManyTopics(t *testing.T) {
 	got := r.appendTo(nil)
 	assert.Len(t, got, topics+2)
 	assert.LessOrEqual(t, len(r.events), 2*len(got), "what was replaced goes")
-	assert.Equal(t, State{Topic: channel(strconv.Itoa(topics - 1)), On: true, Time: at(rounds - 1)}, got[len(got)-1])
+	assert.Equal(t, State{Source: Source{Topic: channel(strconv.Itoa(topics - 1))}, On: true, Time: at(rounds - 1)}, got[len(got)-1])
 }

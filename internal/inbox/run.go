@@ -1,10 +1,8 @@
 package inbox
 
-import "github.com/joomcode/redispipe/internal/pubsub"
-
 // run is a part of a queue without messages, newest last. What is in it happened
 // between the same two messages, so its order is of no matter to the consumer, and it is
-// kept short: a gap for each reason, open and closed, and one state for each topic. A
+// kept short: a gap for each reason, open and closed, and one state for each source. A
 // subscription may have many topics, so none of them is looked for one by one.
 type run struct {
 	events []any        // nil where one was taken out
@@ -12,19 +10,19 @@ type run struct {
 	gone   int          // how many were taken out
 }
 
-// kind is what a run has one event of: a gap's reason and whether it is open, or, with None, a
-// state's topic.
+// kind is what a run has one event of: a gap's reason and whether it is open, or, with None, the
+// source of a state.
 type kind struct {
 	reason Reason
 	open   bool
-	topic  pubsub.Topic
+	of     Source
 }
 
 func kindOf(ev any) kind {
 	if g, isGap := ev.(*Gap); isGap {
 		return kind{reason: g.Reason, open: g.open()}
 	}
-	return kind{topic: ev.(State).Topic}
+	return kind{of: ev.(State).Source}
 }
 
 // add adds a *Gap or a State.
