@@ -104,7 +104,7 @@ func (s *stream) verify() {
 	}
 	require.Len(s.t, left, len(s.added))
 	rest, err := redis.NewGroupReader(s.Client, redis.GroupOpts{
-		Stream: s.key, Group: "group", Consumer: "rest", MinIdle: 10 * time.Millisecond,
+		Stream: s.key, Group: "group", Consumer: "rest", MinIdle: restMinIdle,
 	})
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -140,3 +140,7 @@ func (s *stream) verify() {
 	}
 	require.Zero(s.t, missing(), "delivered to nobody")
 }
+
+// restMinIdle is longer than a starved client waits for two answers: a reader drops what it has
+// claimed longer ago than that, and claims it again two seconds later, or never gets to it.
+const restMinIdle = 500 * time.Millisecond
