@@ -201,3 +201,32 @@ func canceled() context.Context {
 	cancel()
 	return ctx
 }
+
+// While nodes disagree, a server may be told of twice: as the replica of two masters, or in both
+// roles. Its messages come once.
+func TestEveryNodeOnce(t *testing.T) {
+	server := testbed.NewServer(t).Addr()
+	master := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	replica, other := connect(t, server, redisconn.Opts{}), connect(t, server, redisconn.Opts{})
+	nodes := newFakeNodes(master)
+	nodes.replicas = []*redisconn.Connection{replica, replica}
+	sub := newFakeSubscriber(t, nodes).NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllNodes})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	messages := func(payloads ...string) {
+		t.Helper()
+		for _, p := range payloads {
+			publish(t, replica, "PUBLISH", "a", p)
+		}
+		var got []string
+		for len(got) < len(payloads) {
+			if msg, ok := take(t, sub, 1)[0].(redispubsub.Message); ok {
+				got = append(got, string(msg.Payload))
+			}
+		}
+		assert.Equal(t, payloads, got)
+	}
+	messages("1", "2")
+	nodes.change(master, other)
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b"))) // both were looked at
+	messages("3", "4")
+}

@@ -83,11 +83,15 @@ func (s *Set) nodes() (nodes []inner.Node, known time.Time) {
 	if s.on == OneNode {
 		return []inner.Node{nil}, known
 	}
-	masters, replicas, known := s.t.nodes.All()
+	nodes, replicas, known := s.t.nodes.All()
 	if s.on == AllNodes {
-		return slices.Concat(masters, replicas), known
+		for _, node := range replicas { // while nodes disagree, one may be in two roles, or have two masters
+			if !slices.ContainsFunc(nodes, func(other inner.Node) bool { return other.Addr() == node.Addr() }) {
+				nodes = append(nodes, node)
+			}
+		}
 	}
-	return masters, known
+	return nodes, known
 }
 
 // GiveUp takes back the topics of a call that are not confirmed yet, unless another call
