@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -55,8 +56,7 @@ func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
 	t.Helper()
 	encoded, err := redis.AppendRequest(nil, redis.Req(cmd, args...))
 	require.NoError(t, err)
-	_, is := c.plain.find(encoded)
-	return is
+	return c.plain.find(encoded, new(memory.Value))
 }
 
 // later has a command sent in a goroutine of its own.

@@ -88,7 +88,8 @@ func (m *many) encode() (bad int) {
 func (m *many) place(i int) {
 	r, s := &m.wires[i], m.s
 	if i < m.changes {
-		if v, ok := s.find(r.Buf); ok {
+		var v memory.Value
+		if s.find(r.Buf, &v) {
 			m.found = append(m.found, found{i, v})
 			return
 		}

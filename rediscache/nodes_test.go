@@ -90,8 +90,7 @@ func TestReplacedWhileReading(t *testing.T) {
 		q.send(r)
 	}
 	require.Equal(t, []byte("new"), await(t, got))
-	_, ok := s.find(r.Buf)
-	require.False(t, ok)
+	require.False(t, s.find(r.Buf, new(memory.Value)))
 }
 
 // While the shared connection has no socket, nobody knows which server has answered its last write:

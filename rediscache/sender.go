@@ -37,8 +37,8 @@ type within sender
 
 // Recall implements wire.Memory.
 func (w *within) Recall(request []byte) (got wire.Remembered, ok bool) {
-	v, ok := (*sender)(w).find(request)
-	if !ok {
+	var v memory.Value
+	if !(*sender)(w).find(request, &v) {
 		return got, false
 	}
 	if got.Text, got.IsText = v.Text(); !got.IsText {
@@ -52,19 +52,17 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 	if !r.ReplicaSafe {
 		return false
 	}
-	v, ok := s.find(r.Buf)
+	var v memory.Value
+	ok := s.find(r.Buf, &v)
 	if ok {
 		s.recalled(w, v)
 	}
 	return ok
 }
 
-// find returns what answers a request, if that is in memory.
-func (s *sender) find(request []byte) (v memory.Value, ok bool) {
-	if s.limits.Age == 0 {
-		return v, false
-	}
-	return s.store.Find(request, memory.HashOf(wire.Word(request, 1)), s.limits)
+// find sets v to what answers a request, if that is in memory.
+func (s *sender) find(request []byte, v *memory.Value) (found bool) {
+	return s.limits.Age != 0 && s.store.Find(request, memory.HashOf(wire.Word(request, 1)), &s.limits, v)
 }
 
 // WantsSlot implements wire.Inner.

@@ -79,7 +79,7 @@ func (e *entry) alive() bool {
 }
 
 // fresh reports whether the entry may be served now within limits.
-func (e *entry) fresh(now Instant, l Limits) bool {
+func (e *entry) fresh(now Instant, l *Limits) bool {
 	age := l.Age
 	if e.value.null() {
 		age = min(age, l.NullAge)

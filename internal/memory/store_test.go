@@ -45,8 +45,15 @@ func (r *reads) fill(q *Read, value string) (waiting []Waiter) {
 }
 
 func (r *reads) has(request string, keys ...string) bool {
-	_, ok := r.Find([]byte(request), HashOf(firstOf(request, keys)), anyReply)
-	return ok
+	_, has := r.text(request, firstOf(request, keys))
+	return has
+}
+
+// text returns the reply, a text, to a request.
+func (r *reads) text(request, key string) (text string, found bool) {
+	var v Value
+	found = r.Find([]byte(request), HashOf(key), &anyReply, &v)
+	return v.text, found
 }
 
 func firstOf(request string, keys []string) string {

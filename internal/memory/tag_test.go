@@ -21,9 +21,9 @@ func TestRequestsOfOneKey(t *testing.T) {
 			require.Len(t, r.fill(reads[i], fmt.Sprint(i)), 2)
 		}
 		for i := range reads {
-			v, ok := r.Find(fmt.Appendf(nil, "HGET:%d", i), HashOf("key"), anyReply)
+			text, ok := r.text(fmt.Sprint("HGET:", i), "key")
 			require.True(t, ok)
-			require.Equal(t, fmt.Sprint(i), v.text)
+			require.Equal(t, fmt.Sprint(i), text)
 		}
 		require.False(t, r.has("HGET:", "key"))
 		r.drop(r.shard(HashOf("key")).tags[HashOf("key")].find([]byte("HGET:0")), ByUser)
@@ -54,8 +54,8 @@ func TestReadTakesPlace(t *testing.T) {
 		r.fill(before, "before")
 		require.False(t, r.has("HGET", "key"))
 		r.fill(after, "after")
-		v, ok := r.Find([]byte("HGET"), HashOf("key"), anyReply)
+		text, ok := r.text("HGET", "key")
 		require.True(t, ok)
-		require.Equal(t, "after", v.text)
+		require.Equal(t, "after", text)
 	}
 }
