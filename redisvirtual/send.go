@@ -36,17 +36,17 @@ func (c *conn) launch(f *outgoing.Flight, asking bool) error {
 	switch {
 	case c.to.Several:
 		for i := range last {
-			if err := f.Send(uint64(i), false, func() { c.to.Sender.SendEncoded(&f.Reqs[i], f, uint64(i)) }); err != nil {
+			if err := f.Send(false, func() { c.to.Sender.SendEncoded(&f.Reqs[i], f, uint64(i)) }); err != nil {
 				return err
 			}
 		}
-		return f.Send(uint64(last), true, func() { c.to.Sender.SendEncoded(&f.Reqs[last], f, uint64(last)) })
+		return f.Send(true, func() { c.to.Sender.SendEncoded(&f.Reqs[last], f, uint64(last)) })
 	case last == 0:
-		return f.Send(0, true, func() { c.to.Shared.SendEncodedAsk(&f.Reqs[0], f, 0, asking) })
+		return f.Send(true, func() { c.to.Shared.SendEncodedAsk(&f.Reqs[0], f, 0, asking) })
 	}
 	flags := 0
 	if asking {
 		flags = redisconn.DoAsking
 	}
-	return f.Send(0, true, func() { c.to.Shared.SendEncodedBatch(f.Refs(), f, 0, flags) })
+	return f.Send(true, func() { c.to.Shared.SendEncodedBatch(f.Refs(), f, 0, flags) })
 }

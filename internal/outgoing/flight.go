@@ -40,7 +40,7 @@ type Flight struct {
 	// Guarded by Stream.mu.
 	sending bool                // the sender has it still
 	gone    bool                // it is read, and goes back to the pool when it is sent
-	from    uint64              // the request that is being sent, or the first of them
+	from    uint64              // the request that is being sent, or the first of those that are
 	room    wire.CapacityWaiter // the queue was full, and what is being sent is to be sent again
 }
 

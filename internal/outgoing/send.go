@@ -31,23 +31,22 @@ func (f *Flight) Refs() []*wire.Request {
 	return f.refs
 }
 
-// Send calls send, which sends the requests from one of them on, and again each time there may be
-// room in a queue that was full. Behind the last of them, it ends the sender's part of the flight. If
-// the write deadline passes meanwhile, it ends the stream.
-func (f *Flight) Send(from uint64, last bool, send func()) error {
+// Send calls send, which sends the next request, and again each time there may be room in a queue that
+// was full. If last is set, it sends all that are left, and ends the sender's part of the flight. If the
+// write deadline passes meanwhile, it ends the stream.
+func (f *Flight) Send(last bool, send func()) error {
 	s := f.to
-	if from > 0 {
-		s.mu.Lock()
-		f.from = from
-		s.mu.Unlock()
-	}
 	for {
 		send()
 		s.mu.Lock()
 		room := f.room
 		f.room = nil
-		if room == nil && last {
+		switch {
+		case room != nil:
+		case last:
 			f.sentLocked()
+		default:
+			f.from++ // what refuses it from here on is a queue that it was redirected to
 		}
 		s.mu.Unlock()
 		if room == nil {

@@ -1,6 +1,7 @@
 package outgoing
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -117,4 +119,24 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, <-ended, net.ErrClosed)
 	require.ErrorIs(t, f.Cancelled(), net.ErrClosed)
 	require.Error(t, s.Context().Err())
+}
+
+// roomy is in a queue that has room again.
+type roomy struct{}
+
+func (roomy) AwaitCapacity(context.Context) error { return nil }
+
+// A request that a full queue refuses where it was redirected to, after it was sent and before the
+// next one is, does not have that sent twice.
+func TestRefusedBetween(t *testing.T) {
+	s := stream()
+	f := s.sent(2)
+	sent := 0
+	require.NoError(t, f.Send(false, func() {}))
+	f.Resolve(redis.ErrQueueFull.New("full").WithProperty(errs.EKCapacity, roomy{}), 0)
+	require.NoError(t, f.Send(true, func() { sent++ }))
+	require.Equal(t, 1, sent)
+	f.Resolve("OK", 1)
+	_, err := s.Read(make([]byte, 1))
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "the second has run")
 }
