@@ -78,6 +78,36 @@ func TestQueueFullBehindSent(t *testing.T) {
 	require.False(t, retried(err), "the first may have run")
 }
 
+// filling is a cluster whose queue is full behind the first request and what blocks.
+type filling struct {
+	wire.Inner[redis.Future]
+	sent int
+}
+
+func (*filling) WantsSlot() bool { return true }
+
+func (s *filling) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
+	if s.sent++; s.sent > 2 {
+		cb.Resolve(redis.ErrQueueFull.New("full").WithProperty(errs.EKCapacity, noRoom{}), n)
+		return
+	}
+	cb.Resolve(int64(1), n)
+}
+
+// If there is no room in time behind what blocks, no Write says so, but Read, and the next Write:
+// not that nothing has run, if something has.
+func TestQueueFullBehindBlocked(t *testing.T) {
+	c := newConn(&upstream.Servers{Terms: outgoing.Terms{Protocol: 2, Several: true}, Sender: &filling{}})
+	require.NoError(t, c.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+	_, err := c.Write([]byte(words("INCR", "a") + words("BLPOP", "none", "1") + words("INCR", "b")))
+	require.NoError(t, err)
+	_, err = io.ReadAll(c)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.False(t, retried(err), "the first has run")
+	_, err = c.Write([]byte(words("PING")))
+	require.False(t, retried(err), "%v", err)
+}
+
 // redirecting is a cluster whose first request goes on to a node whose queue is full, while the
 // second one is sent.
 type redirecting struct {

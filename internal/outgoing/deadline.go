@@ -82,10 +82,22 @@ func (s *Stream) Await(wait func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.late {
-		return expired{sent: s.ran || s.own != nil || s.unresolved > 0}
+		return expired{sent: s.own != nil || s.mayHaveRunLocked()}
 	}
 	return nil
 }
+
+// closedLocked is what a closed stream returns. If it is closed because the write deadline has passed,
+// clients must not take it for a connection that they have closed, if something was sent.
+func (s *Stream) closedLocked(sent bool) error {
+	if s.late {
+		return expired{sent: sent}
+	}
+	return net.ErrClosed
+}
+
+// mayHaveRunLocked reports whether something of what the client has written may have run, or may run still.
+func (s *Stream) mayHaveRunLocked() bool { return s.unresolved > 0 || s.serving || s.ran }
 
 func (s *Stream) await(wait func()) {
 	s.mu.Lock()

@@ -13,7 +13,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	for {
 		if s.own == nil && !s.closed.Load() && s.passedLocked(s.readBy) {
-			sent := s.unresolved > 0 || s.serving || s.ran
+			sent := s.mayHaveRunLocked()
 			s.mu.Unlock()
 			return 0, expired{sent: sent}
 		}
@@ -63,7 +63,7 @@ func (s *Stream) drainLocked(p []byte) (n int) {
 func (s *Stream) readableLocked() (own net.Conn, err error) {
 	switch {
 	case s.closed.Load():
-		return nil, net.ErrClosed
+		return nil, s.closedLocked(s.mayHaveRunLocked())
 	case s.failed != nil && s.unresolved == 0:
 		return nil, s.failureLocked()
 	case s.head == nil && s.ended:

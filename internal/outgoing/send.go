@@ -1,8 +1,6 @@
 package outgoing
 
 import (
-	"net"
-
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -55,9 +53,9 @@ func (f *Flight) Send(last bool, send func()) error {
 		var err error
 		s.await(func() { err = room.AwaitCapacity(s.Context()) })
 		if err != nil {
-			err = f.closed()
+			closed := f.closed()
 			f.End(0, nil)
-			return err
+			return closed
 		}
 	}
 }
@@ -84,10 +82,7 @@ func (f *Flight) closed() error {
 	s := f.to
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.late {
-		return net.ErrClosed
-	}
-	return expired{sent: s.ran || s.unresolved > len(f.replies)-int(f.from)}
+	return s.closedLocked(s.ran || s.unresolved > len(f.replies)-int(f.from))
 }
 
 // awaitsRoom reports whether a request that was refused is to be sent again: not one that was sent

@@ -102,7 +102,9 @@ func (s *Stream) Writable() (wanted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.closed.Load() || s.ended:
+	case s.closed.Load():
+		err = s.closedLocked(s.mayHaveRunLocked())
+	case s.ended:
 		err = net.ErrClosed
 	case s.failed != nil && s.unresolved == 0:
 		err = s.failureLocked()
