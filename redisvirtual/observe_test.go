@@ -3,6 +3,7 @@ package redisvirtual
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -117,6 +118,26 @@ func TestHooksOfFailures(t *testing.T) {
 	require.Equal(t, map[string]int{"1 SET value": 50, "1 GET value": 2}, h.saw(t))
 	require.Subset(t, append(nodes.Addrs(), ""), keys(h.at))
 	require.Len(t, h.at, 4, "three masters, and those that nobody knows")
+}
+
+// A hook is told of requests for which there was no room until the client closed its connection.
+func TestHooksOfNoRoom(t *testing.T) {
+	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 1, AsyncDial: true, Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	over(t, conn).say(words("PING"))
+	h := &recorder{}
+	v := over(t, redis.WithHook(conn, h))
+	written := make(chan error)
+	go func() {
+		_, err := v.Write([]byte(words("INCR", "a") + words("INCR", "b")))
+		written <- err
+	}()
+	require.Eventually(t, func() bool { return conn.Stats().WaitingForRoom == 1 }, 20*time.Second, time.Millisecond)
+	require.NoError(t, v.Close())
+	require.ErrorIs(t, <-written, net.ErrClosed)
+	require.Equal(t, map[string]int{"1 INCR not sent": 2}, h.saw(t))
 }
 
 func keys(m map[string]bool) (all []string) {

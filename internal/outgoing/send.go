@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Push has the client read the replies of f behind those that it is to read already.
@@ -54,7 +55,7 @@ func (f *Flight) Send(last bool, send func()) error {
 		s.await(func() { err = room.AwaitCapacity(s.Context()) })
 		if err != nil {
 			closed := f.closed()
-			f.End(0, nil)
+			f.End(int(f.from), redis.ErrRequestWithdrawn.Wrap(err, "there was no room in the queue"))
 			return closed
 		}
 	}
