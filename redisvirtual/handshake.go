@@ -10,6 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
+const invalidName = "ERR Client names cannot contain spaces, newlines or special characters."
+
 // hello deals with HELLO. What it answers is the server's answer to HELLO without arguments,
 // which says what the shared socket speaks.
 func (c *conn) hello(r *wire.Request) (done bool) {
@@ -31,6 +33,10 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		return true
 	}
 	if name != nil {
+		if !dial.ValidName(*name) {
+			c.answer(frames.AppendError(nil, invalidName))
+			return true
+		}
 		c.name = *name
 	}
 	if cr != nil {
@@ -149,7 +155,7 @@ func (c *conn) client(r *wire.Request) (done, ours bool) {
 			c.name = name
 			c.answer([]byte(frames.OK))
 		} else {
-			c.answer(frames.AppendError(nil, "ERR Client names cannot contain spaces, newlines or special characters."))
+			c.answer(frames.AppendError(nil, invalidName))
 		}
 	case sub == "GETNAME" && len(args) == 1 && c.name != "":
 		c.answer(frames.AppendWord(nil, c.name))
