@@ -1,6 +1,7 @@
 package push
 
 import (
+	"context"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -184,6 +185,7 @@ func (p *Socket) authenticated(reply any) bool {
 // writeLoop is the goroutine that writes and watches. Sockets.Open starts it; it ends with the
 // socket, which ends with the connection at the latest.
 func (p *Socket) writeLoop() {
+	defer context.AfterFunc(p.of.ctx, p.Close)() // also while it waits for the socket
 	timeout := p.of.config.Timeout
 	ticker := time.NewTicker(max(timeout/checks, time.Millisecond))
 	defer ticker.Stop()
@@ -192,11 +194,8 @@ func (p *Socket) writeLoop() {
 		select {
 		case <-p.done:
 			return
-		case <-p.of.ctx.Done():
-			p.fail(peer.Closed(p.of.ctx))
-			return
 		case <-p.wake:
-			p.write(timeout)
+			p.write()
 		case now := <-ticker.C:
 			if p.paused.Load() {
 				progress.Since = now
@@ -237,12 +236,15 @@ func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	_ = p.send(encoded, []sentPing{{nonce: string(n[:]), beat: now, auth: auth}})
 }
 
-func (p *Socket) write(timeout time.Duration) {
+// write writes what is queued. The server has Timeout to take it, if TimesOut is set.
+func (p *Socket) write() {
 	p.mu.Lock()
 	out := p.out
 	p.out = nil
 	p.mu.Unlock()
-	_ = p.sock.SetWriteDeadline(time.Now().Add(timeout))
+	if p.of.config.TimesOut {
+		_ = p.sock.SetWriteDeadline(time.Now().Add(p.of.config.Timeout))
+	}
 	if _, err := p.sock.Write(out); err != nil {
 		p.fail(redis.ErrIO.Wrap(err, "writing"))
 	}

@@ -1,6 +1,12 @@
 package push
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +16,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -18,11 +25,95 @@ func sockets(t *testing.T, addr string, timeout time.Duration) *Sockets {
 	t.Helper()
 	parsed, err := dial.ParseAddress(addr)
 	require.NoError(t, err)
-	dialer := dial.New(t.Context(), dial.Config{Address: parsed, Timeout: timeout})
-	return New(t.Context(), dialer, Config{
-		Timeout: timeout, TimesOut: true,
+	return dialed(t.Context(), dial.Config{Address: parsed, Timeout: timeout}, true)
+}
+
+func dialed(ctx context.Context, config dial.Config, timesOut bool) *Sockets {
+	return New(ctx, dial.New(ctx, config), Config{
+		Timeout: config.Timeout, TimesOut: timesOut,
 		WithConn: func(err *errorx.Error) *errorx.Error { return err },
 	})
+}
+
+// piped returns a Dialer of pipes, at whose other end answer replies to each PING. Each pipe goes
+// through wrap.
+func piped(answer func(server net.Conn, echo []byte), wrap func(net.Conn) net.Conn) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() { // ends with the pipe
+			defer server.Close()
+			dec := resp.NewDecoder(bufio.NewReader(server), resp.Limits{})
+			for {
+				req, err := dec.Decode()
+				if err != nil {
+					return
+				}
+				words := req.([]any)
+				switch {
+				case string(words[0].([]byte)) != "PING":
+					_, _ = io.WriteString(server, "+OK\r\n")
+				case len(words) == 1:
+					_, _ = io.WriteString(server, "+PONG\r\n")
+				default:
+					answer(server, words[1].([]byte))
+				}
+			}
+		}()
+		return wrap(client), nil
+	}
+}
+
+func echo(server net.Conn, nonce []byte) {
+	_, _ = fmt.Fprintf(server, "$%d\r\n%s\r\n", len(nonce), nonce)
+}
+
+// stuck is a connection that can be made to take nothing more, until it is closed.
+type stuck struct {
+	net.Conn
+	full, waits, closed chan struct{} // full and closed are closed
+	limited             atomic.Bool   // a write has had a time limit
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	select {
+	case <-s.full:
+		close(s.waits)
+		<-s.closed
+		return 0, net.ErrClosed
+	default:
+		return s.Conn.Write(p)
+	}
+}
+
+func (s *stuck) Close() error {
+	close(s.closed)
+	return s.Conn.Close()
+}
+
+func (s *stuck) SetWriteDeadline(at time.Time) error {
+	s.limited.Store(true)
+	return s.Conn.SetWriteDeadline(at)
+}
+
+// Without a time-out a server may take as long as it likes to read what it is sent. The end of the
+// connection ends the socket nevertheless.
+func TestWriteWithoutTimeOut(t *testing.T) {
+	s := &stuck{full: make(chan struct{}), waits: make(chan struct{}), closed: make(chan struct{})}
+	wrap := func(conn net.Conn) net.Conn {
+		s.Conn = conn
+		return s
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p, failure := dialed(ctx, dial.Config{Timeout: time.Minute, Dialer: piped(echo, wrap)}, false).Open(t.Context())
+	require.Nil(t, failure)
+	close(s.full)
+	require.NoError(t, p.Send(redis.Req("PING", "x")))
+	<-s.waits
+	require.False(t, s.limited.Load())
+	cancel()
+	<-p.Done()
+	require.ErrorContains(t, p.failure(), "closed")
 }
 
 // A socket that nobody reads on purpose does not make the server look silent.

@@ -16,8 +16,8 @@ import (
 
 // Config says how the sockets of a connection behave, and whom they tell.
 type Config struct {
-	// Timeout is how long a server may be silent: longer, and a socket ends, if TimesOut
-	// is set.
+	// Timeout is how long a server may be silent, or take nothing: longer, and a socket ends,
+	// if TimesOut is set.
 	Timeout  time.Duration
 	TimesOut bool
 	// WithConn adds the connection to an error.
