@@ -50,7 +50,7 @@ type sentPing struct {
 
 const (
 	// A heartbeat is sent four times in IOTimeout and has half of it to be answered in,
-	// checked every sixteenth: a server that is gone is noticed after 14/16 at most.
+	// checked every sixteenth, and twice: a server that is gone is noticed after 15/16 at most.
 	beats    = 4
 	patience = 2
 	checks   = 16
@@ -189,7 +189,7 @@ func (p *Socket) writeLoop() {
 	timeout := p.of.config.Timeout
 	ticker := time.NewTicker(max(timeout/checks, time.Millisecond))
 	defer ticker.Stop()
-	beaten, progress := time.Now(), sock.Progress{Since: time.Now()}
+	beaten, progress, overdue := time.Now(), sock.Progress{Since: time.Now()}, false
 	for {
 		select {
 		case <-p.done:
@@ -200,12 +200,14 @@ func (p *Socket) writeLoop() {
 			if p.paused.Load() {
 				progress.Since = now
 			}
-			sent := p.unanswered()
+			// At the first check after this process has stood still, the answer may be there to be read.
+			sent, before := p.unanswered(), overdue
+			overdue = !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, p.Received(), timeout/patience)
 			switch {
 			case sent.IsZero() && now.Sub(beaten) >= timeout/beats:
 				beaten = now
 				p.beat(now, nil)
-			case !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, p.Received(), timeout/patience):
+			case overdue && before:
 				p.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", timeout/patience))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -114,6 +115,40 @@ func TestWriteWithoutTimeOut(t *testing.T) {
 	cancel()
 	<-p.Done()
 	require.ErrorContains(t, p.failure(), "closed")
+}
+
+// A heartbeat has to be overdue twice: the first time, its answer may have come while this process
+// stood still.
+func TestOverdueTwice(t *testing.T) {
+	const timeout = 16 * time.Second
+	for name, tt := range map[string]struct {
+		after time.Duration // of the answer
+		ends  bool
+	}{
+		"once": {timeout/patience + timeout/checks/2, false}, "twice": {timeout/patience + 3*timeout/checks/2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				late := func(server net.Conn, nonce []byte) {
+					time.Sleep(tt.after)
+					echo(server, nonce)
+				}
+				wrap := func(conn net.Conn) net.Conn { return conn }
+				p, failure := dialed(t.Context(), dial.Config{Timeout: timeout, Dialer: piped(late, wrap)}, true).Open(t.Context())
+				require.Nil(t, failure)
+				go func() { _, _, _ = p.Receive(new(redis.Push)) }() // ends with the socket
+				time.Sleep(2 * timeout)
+				select {
+				case <-p.Done():
+					require.True(t, tt.ends)
+				default:
+					require.False(t, tt.ends)
+				}
+				p.Close()
+				time.Sleep(2 * timeout) // lets the server notice
+			})
+		})
+	}
 }
 
 // A socket that nobody reads on purpose does not make the server look silent.
