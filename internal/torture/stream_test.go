@@ -125,6 +125,10 @@ func (s *stream) verify() {
 	if missing() == 0 && pending() == 0 {
 		return
 	}
+	require.Eventually(s.t, func() bool { // so that the first pass claims them all
+		idle, err := redis.As[[]any](client.Do(ctx, "XPENDING", s.key, "group", "IDLE", restMinIdle.Milliseconds(), "-", "+", len(s.added)))
+		return err == nil && len(idle) == pending()
+	}, patience, time.Millisecond)
 	for msg, err := range rest.Messages(ctx) {
 		if redis.AsErrorx(err).IsOfType(redis.ErrIO) && ctx.Err() == nil {
 			continue // no node answers a starved client in time: it reads again
