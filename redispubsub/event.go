@@ -104,19 +104,11 @@ func (Gap) event()          {}
 func (Subscribed) event()   {}
 func (Unsubscribed) event() {}
 
-// events finds messages in events.
-type events struct{}
-
-// Size implements inbox.Events.
-func (events) Size(ev any) int {
-	if m, ok := ev.(Message); ok {
-		return (*inbox.Message)(&m).Size()
-	}
-	return 0
+// messageOf is inbox.Opts.MessageOf.
+func messageOf(ev any) (m inbox.Message, ok bool) {
+	msg, ok := ev.(Message)
+	return inbox.Message(msg), ok
 }
-
-// Message implements inbox.Events.
-func (events) Message(ev any) inbox.Message { return inbox.Message(ev.(Message)) }
 
 // publicEvent makes an event of what an inbox holds.
 func publicEvent(ev any) Event {

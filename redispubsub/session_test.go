@@ -24,7 +24,7 @@ import (
 // wanted any more.
 func TestRoomIsPassedOn(t *testing.T) {
 	for range 50 { // for the order in which they come to wait
-		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, Events: events{}}, &inbox.Counts{})
+		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, MessageOf: messageOf}, &inbox.Counts{})
 		sub := &Subscription{set: &wanted.Set{Inbox: in}}
 		var sessions []*session
 		var members []*wanted.Member

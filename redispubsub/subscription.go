@@ -28,7 +28,7 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
 	in := inbox.New(inbox.Opts{
 		MaxMessages: opts.MaxMessages, MaxBytes: opts.MaxBytes, Policy: inbox.Policy(opts.Policy),
-		Status: opts.Status, Events: events{},
+		Status: opts.Status, MessageOf: messageOf,
 	}, &s.counts)
 	s.mu.Lock()
 	defer s.mu.Unlock()

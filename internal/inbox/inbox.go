@@ -40,7 +40,9 @@ type Opts struct {
 	MaxMessages, MaxBytes int
 	Policy                Policy
 	Status                bool // deliver each State
-	Events                Events
+	// MessageOf returns the message that an event is, if it is one: what is offered as an
+	// event is for the user of the inbox to say.
+	MessageOf func(ev any) (m Message, ok bool)
 }
 
 // Policy is redispubsub.Policy.
@@ -72,7 +74,7 @@ const (
 func New(opts Opts, counts *Counts) *Inbox {
 	return &Inbox{
 		opts: opts, counts: counts, More: make(chan struct{}, 1), Room: make(chan struct{}, 1), Discarded: make(chan struct{}),
-		queue: queue{mostMessages: opts.MaxMessages, mostBytes: opts.MaxBytes, events: opts.Events},
+		queue: queue{mostMessages: opts.MaxMessages, mostBytes: opts.MaxBytes, messageOf: opts.MessageOf},
 	}
 }
 

@@ -25,15 +25,9 @@ func filled(opts Opts, sizes ...int) *Inbox {
 const session = "session"
 
 // asTheyAre has messages for events.
-type asTheyAre struct{}
-
-func (asTheyAre) Message(ev any) Message { return ev.(Message) }
-
-func (asTheyAre) Size(ev any) int {
-	if m, ok := ev.(Message); ok {
-		return m.Size()
-	}
-	return 0
+func asTheyAre(ev any) (m Message, ok bool) {
+	m, ok = ev.(Message)
+	return m, ok
 }
 
 // newInbox makes an inbox with an intake.
@@ -44,7 +38,7 @@ func newInbox(opts Opts) (*Inbox, *Intake) {
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = 1 << 20
 	}
-	opts.Events = asTheyAre{}
+	opts.MessageOf = asTheyAre
 	in := New(opts, &Counts{})
 	return in, in.NewIntake(Source{Topic: channel("c")}, time.Time{})
 }

@@ -21,14 +21,6 @@ type Message struct {
 	Time    time.Time
 }
 
-// Events knows the messages that are offered as events.
-type Events interface {
-	// Size returns [Message.Size] of an event, or 0 if it is no message.
-	Size(ev any) int
-	// Message returns the message that an event is.
-	Message(ev any) Message
-}
-
 // Source is where messages come from: a topic and, if the subscription is on several nodes, one
 // of them.
 type Source struct {

@@ -5,7 +5,7 @@ package inbox
 // the run behind it, which still changes; front is the run before the first message.
 type queue struct {
 	mostMessages, mostBytes int
-	events                  Events
+	messageOf               func(ev any) (m Message, ok bool)
 
 	front, tail    run
 	messages       []any
@@ -55,9 +55,9 @@ func (q *queue) pop() (ev any) {
 func (q *queue) evict(size int, dropped func(m Message)) {
 	for q.head < len(q.messages) && !q.fits(size) {
 		ev := q.pop()
-		if size := q.events.Size(ev); size > 0 {
-			q.release(1, size)
-			dropped(q.events.Message(ev))
+		if m, ok := q.messageOf(ev); ok {
+			q.release(1, m.Size())
+			dropped(m)
 		} else {
 			q.front.add(ev)
 		}
@@ -76,9 +76,9 @@ func (q *queue) take(batch []any, most, mostBytes int) (taken []any, counted, by
 	batch = appendRun(batch, &q.front)
 	for q.head < len(q.messages) && counted < most && bytes <= mostBytes {
 		ev := q.pop()
-		if size := q.events.Size(ev); size > 0 {
+		if m, ok := q.messageOf(ev); ok {
 			counted++
-			bytes += size
+			bytes += m.Size()
 		}
 		batch = append(batch, ev)
 	}
