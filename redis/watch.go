@@ -47,8 +47,9 @@ func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 }
 
 // Queue adds a command to the transaction, which is sent after the function has returned. cmd
-// is the command's name, followed by its arguments, or a [Command] alone. Arguments must not
-// be changed before the transaction is sent. If the command is one that a shared connection
+// is the command's name, followed by its arguments, or a [Command] alone. The variable of a
+// [Reading] is not set: [Collect] reads what Watch returns. Arguments must not be changed before
+// the transaction is sent. If the command is one that a shared connection
 // refuses, such as EXEC, Watch returns that error, and the transaction is not sent.
 func (t *Tx) Queue(cmd any, args ...any) {
 	req, err := RequestOf(cmd, args...)
