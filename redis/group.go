@@ -32,7 +32,9 @@ type GroupOpts struct {
 	Block time.Duration
 	// MinIdle is the time after which an entry that was delivered and not acknowledged
 	// goes to another reader. It has to be longer than the work on one entry; otherwise
-	// two readers work on it at the same time. Default 1 min, at least 10 ms.
+	// two readers work on it at the same time. And it has to be longer than a few round trips:
+	// a reader does not deliver what it took so long to claim, since another may have it by then.
+	// Default 1 min, at least 10 ms.
 	MinIdle time.Duration
 	// MaxDeliveries bounds how often an entry is delivered; after that it goes to
 	// DeadLetter. If a reader dies, or does not deliver for MinIdle, all entries that it

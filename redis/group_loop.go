@@ -16,9 +16,9 @@ import (
 // closed, or the loop is left; what is marked by Ack is acknowledged then.
 //
 // An error comes with an empty Message, except one of DeadLetter, which comes with its entry,
-// and ErrGroupEntryDeleted, whose Message has the ID. The loop may go on after any error: entries whose reply was lost come again,
-// after a pause that grows to a second. An entry that is not acknowledged comes again
-// after MinIdle, here or elsewhere, and at once in a new loop.
+// and ErrGroupEntryDeleted, whose Message has the ID. The loop may go on after any error:
+// entries whose reply was lost come again, after a pause that grows to a second. An entry that
+// is not acknowledged comes again after MinIdle, here or elsewhere, and at once in a new loop.
 //
 // While there is nothing to do, the reader sends two commands a second at the most.
 func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
