@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -35,9 +36,12 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange) claim {
 	return c
 }
 
-// Merge makes a layout of views: of each slot the newest claim counts. It returns nil if
-// no slot is served at all.
+// Merge makes a layout of the views of one cluster: of each slot the newest claim counts. It returns
+// nil if no slot is served at all. It changes the order of the views.
 func Merge(views []View) *Layout {
+	// The layout is the same in whatever order nodes answer.
+	slices.SortStableFunc(views, func(a, b View) int { return strings.Compare(a.asked, b.asked) })
+	views = ofOneCluster(views)
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}}
 	var claims [slot.Count]claim
 	for _, v := range views {
@@ -80,7 +84,10 @@ func (l *Layout) learnNodes(v View) {
 		if n.Hostname == "" || !n.AddrValid() {
 			continue
 		}
-		l.aliases[n.Addr], l.aliases[alias(n)] = alias(n), n.Addr
+		l.aliases[n.Addr] = alias(n)
+		if l.aliases[alias(n)] == "" || !n.Fail { // another node may have its name by now
+			l.aliases[alias(n)] = n.Addr
+		}
 		l.Hostnames[n.Addr], l.Hostnames[alias(n)] = n.Hostname, n.Hostname
 	}
 	for inner, outer := range v.outer {

@@ -176,3 +176,48 @@ func TestMergeManyRangesOfNodesWithHostnames(t *testing.T) {
 	allocs := testing.AllocsPerRun(1, func() { Merge([]View{v}) })
 	assert.Less(t, allocs, float64(nodes*ranges/10), "not one for each node of each range")
 }
+
+// At the address of a node that is gone there may be a node of another cluster. It is no reason to move
+// there, however great the epochs of that cluster are.
+func TestMergeLeavesOutAnotherCluster(t *testing.T) {
+	stranger := View{
+		asked:  "b:1",
+		ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("b:1", "y:1")}},
+		nodes:  infos{myself(member("x", "b", 1, 100)), replicaOf("x", member("y", "y", 1, 100)), member("z", "z", 1, 0)},
+	}
+	all := []slotsRange{{From: 0, To: 8191, Addrs: addrs("a:1")}, {From: 8192, To: 16383, Addrs: addrs("c:1", "b:1")}}
+	gone := replicaOf("c", member("b", "b", 1, 3))
+	one := View{asked: "a:1", ranges: all, nodes: infos{myself(member("a", "a", 1, 2)), gone, member("c", "c", 1, 3)}}
+	two := View{asked: "c:1", ranges: all, nodes: infos{member("a", "a", 1, 2), gone, myself(member("c", "c", 1, 3))}}
+	// One that has moved to the other cluster, and has kept its ID, is still known to the others.
+	moved := View{asked: "b:1", ranges: stranger.ranges, nodes: infos{myself(member("b", "b", 1, 100)), stranger.nodes[1], stranger.nodes[2]}}
+	untold := View{asked: "d:1", ranges: all}
+	for name, views := range map[string][]View{
+		"first": {stranger, one, two}, "last": {one, two, stranger}, "with its ID": {one, moved, two}, "beside one without nodes": {stranger, untold, one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := Merge(views)
+			assert.Equal(t, []Shard{{Master: "a:1"}, {"c:1", addrs("b:1")}}, l.Shards)
+			assert.Empty(t, l.others)
+		})
+	}
+}
+
+// A node that has lost its ID and kept its hostname is another node. The former one has failed, as a
+// replica; what the node is now counts, wherever both stand in the answer.
+func TestMergeNodeWithAnotherID(t *testing.T) {
+	former, now, other := replicaOf("b", member("old", "10.0.0.1", 7000, 1)), member("new", "10.0.0.2", 7000, 5), myself(member("b", "10.0.0.3", 7000, 4))
+	former.Fail = true
+	former.Hostname, now.Hostname, other.Hostname = "a.example", "a.example", "b.example"
+	for _, nodes := range []infos{{former, now, other}, {other, now, former}} {
+		l := Merge([]View{{
+			asked:  "10.0.0.3:7000",
+			ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("a.example:7000")}},
+			nodes:  nodes,
+		}})
+		require.NotNil(t, l, "the master counts as one")
+		assert.Equal(t, []Shard{{Master: "a.example:7000"}}, l.Shards)
+		assert.Equal(t, 0, l.Find("10.0.0.2:7000"))
+		assert.Equal(t, "10.0.0.2:7000", l.aliases["a.example:7000"])
+	}
+}

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -106,11 +107,12 @@ func (v View) node(addr string) *redisclusterutil.InstanceInfo {
 }
 
 // placesOfNodes returns the places of nodes by their addresses: of several nodes of one address
-// that of the first.
+// that of the first which has not failed. A node that has lost its identity leaves the former one
+// behind, as a node that has failed.
 func (v View) placesOfNodes() map[string]int {
 	places := make(map[string]int, len(v.nodes))
 	add := func(addr string, i int) {
-		if _, known := places[addr]; !known {
+		if at, known := places[addr]; !known || v.nodes[at].Fail && !v.nodes[i].Fail {
 			places[addr] = i
 		}
 	}
@@ -122,6 +124,28 @@ func (v View) placesOfNodes() map[string]int {
 		}
 	}
 	return places
+}
+
+// ofOneCluster returns the views of the nodes of one cluster, that of most of them: at the address of
+// a node that is gone there may be a node of another cluster by now, whose epochs mean nothing here.
+// Two nodes are of one cluster if each knows the other. Views without nodes count in any case.
+func ofOneCluster(views []View) (most []View) {
+	for _, v := range views {
+		with := slices.DeleteFunc(slices.Clone(views), func(o View) bool { return !v.knows(o) || !o.knows(v) })
+		if v.nodes != nil && len(with) > len(most) {
+			most = with
+		}
+	}
+	if most == nil {
+		return views
+	}
+	return most
+}
+
+// knows reports whether the node that another view is of is known in this one, as far as they tell.
+func (v View) knows(o View) bool {
+	me := o.nodes.MySelf()
+	return v.nodes == nil || me == nil || slices.ContainsFunc(v.nodes, func(n redisclusterutil.InstanceInfo) bool { return n.Uuid == me.Uuid })
 }
 
 // alias is the node's address by its hostname.
