@@ -104,7 +104,7 @@ type FairRoundRobinSeed struct {
 func (s *FairRoundRobinSeed) Current() uint32 { return s.n.Add(1) }
 
 // TimedRoundRobinSeed changes with time: requests within one interval go to the same
-// node, in larger batches.
+// node, in larger batches. The zero value changes as [DefaultRoundRobinSeed] does.
 type TimedRoundRobinSeed struct {
 	start    time.Time
 	interval time.Duration
@@ -131,6 +131,9 @@ func (s *TimedRoundRobinSeed) Current() uint32 {
 }
 
 func (s *TimedRoundRobinSeed) running() uint32 {
+	if s.interval == 0 { // the zero value
+		s = defaultSeed
+	}
 	return uint32(time.Since(s.start) / s.interval)
 }
 

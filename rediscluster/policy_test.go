@@ -63,6 +63,7 @@ func TestTimedRoundRobinSeed(t *testing.T) {
 		assert.Equal(t, first+3, seed.Current())
 	})
 	assert.NotPanics(t, func() { NewTimedRoundRobinSeed(0).Current() })
+	assert.NotPanics(t, func() { new(TimedRoundRobinSeed).Current() })
 	assert.Same(t, DefaultRoundRobinSeed(), DefaultRoundRobinSeed())
 }
 
