@@ -107,6 +107,9 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 // order; each may be an error. It works on a single connection, too. When ctx is done
 // it stops waiting, but requests that were sent may run.
 func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
+	if s == nil {
+		return []any{redis.SyncCtx{}.Send(ctx, req)} // which says so
+	}
 	var answers []*any
 	var all sync.WaitGroup
 	s.EachShard(func(shard redis.Sender, err error) bool {

@@ -173,6 +173,9 @@ func TestEachShard(t *testing.T) {
 }
 
 func TestDoEachShardOnOneConnection(t *testing.T) {
+	results := DoEachShard(t.Context(), nil, redis.Req("PING"))
+	require.Len(t, results, 1)
+	require.ErrorContains(t, redis.AsError(results[0]), "the sender is nil")
 	conn, err := redisconn.Connect(context.Background(), singleServer(t), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
