@@ -12,6 +12,7 @@ import (
 // newNode makes a node and begins to dial its connections.
 func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	n := c.rules.NewNode(addr, replica, c.userZone(addr))
+	n.Hostname = hostname
 	opts := c.opts.HostOpts
 	opts.AsyncDial = true
 	opts.ReadOnly = replica && c.rules.Sharded

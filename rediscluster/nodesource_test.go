@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"math"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +105,33 @@ func TestTLS(t *testing.T) {
 		require.Error(t, err)
 		assert.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent), "%v", err)
 	}
+}
+
+// A node may announce its hostname after the client has begun to dial it by its IP, for which it has no
+// certificate.
+func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
+	t.Parallel()
+	testbed.Needs(t, testbed.TLS)
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}, Replicas: -1})
+	config, err := tb.Node(0).ClientTLS()
+	require.NoError(t, err)
+	config.VerifyConnection = func(s tls.ConnectionState) error {
+		if s.ServerName != "localhost" {
+			return errors.New("the certificate is for localhost only")
+		}
+		return nil
+	}
+	_, port, _ := net.SplitHostPort(tb.Node(0).TLSAddr())
+	c, _ := connect(t, []string{"localhost:" + port}, Opts{TLSEnabled: true, TLSConfig: config, CheckInterval: minCheckInterval})
+	for _, n := range tb.Nodes()[1:] {
+		require.False(t, c.topology.Load().Find(n.TLSAddr()).Up())
+	}
+	for _, n := range tb.Nodes() {
+		require.Equal(t, "OK", n.Do("CONFIG SET", "cluster-announce-hostname", "localhost"))
+	}
+	await(t, "connections to all nodes", func() bool {
+		return !slices.ContainsFunc(tb.TLSAddrs(), func(addr string) bool { return !c.topology.Load().Find(addr).Up() })
+	})
 }
 
 func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {

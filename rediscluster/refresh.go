@@ -202,7 +202,7 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	hosts := sync.OnceValue(r.source.hosts)
 	t := route.New(l, func(key topology.Node) *route.Node {
 		n := nodes[key]
-		if old := n; n == nil || n.Outdated(l.Server) {
+		if old := n; n == nil || n.Outdated(l.Server, r.c.verified(l, key.Addr)) {
 			n = r.c.newNode(key.Addr, r.hostname(l, key.Addr, hosts), key.Replica)
 			nodes[key] = n
 			if old != nil {
@@ -227,6 +227,15 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	r.closeLeft(left)
 	r.c.report(LogTopologyChanged{Masters: t.Masters()})
 	return true
+}
+
+// verified returns the hostname that TLS has to verify for addr, as far as the layout knows it; empty
+// without TLS.
+func (c *Cluster) verified(l *topology.Layout, addr string) string {
+	if !c.opts.HostOpts.TLSEnabled {
+		return ""
+	}
+	return l.Hostnames[addr]
 }
 
 // hostname returns the name that TLS has to verify for addr, from the layout or else from

@@ -144,7 +144,7 @@ func (s *serverList) probe() bool {
 		return true
 	}
 	master := t.Shards[0].Master
-	return l.Shards[0].Master != master.Addr || master.Outdated(l.Server)
+	return l.Shards[0].Master != master.Addr || master.Outdated(l.Server, s.c.verified(l, master.Addr))
 }
 
 // news implements source: there are none.

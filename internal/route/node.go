@@ -38,7 +38,10 @@ type Rules struct {
 type Node struct {
 	Addr    string
 	Replica bool
-	Links   []*Link
+	// Hostname is what TLS verifies instead of the host of Addr; empty if it was not known when the
+	// connections were made.
+	Hostname string
+	Links    []*Link
 	// Renewed is when the node took the place of another of its address and role; zero if it did
 	// not. Only the refresher uses it.
 	Renewed time.Time
@@ -180,13 +183,19 @@ func NotPermitted(err error) bool {
 	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
-// Outdated reports whether the connections to a master without a cluster are to be replaced,
-// since new ones would lead to another server: a write was refused on one of them, or it leads
-// to another run of the server than the one that the layout names. New connections are kept for
-// RenewPause at the least, so that an address which leads to different servers in turn costs
-// one dial in each pause.
-func (n *Node) Outdated(server string) bool {
-	if n.Replica || n.rules.Sharded || time.Since(n.Renewed) < n.rules.RenewPause {
+// Outdated reports whether the node's connections are to be replaced by new ones, for either of two
+// reasons. None of them is up, and hostname, which TLS is to verify, is not the one that they were
+// made for; it is empty if it is not known, or there is no TLS. Or, to a master without a cluster, new
+// ones would lead to another server: a write was refused on one of them, or it leads to another run
+// of the server than the one that the layout names. New connections are kept for RenewPause at the
+// least, so that an address which leads to different servers in turn costs one dial in each pause.
+func (n *Node) Outdated(server, hostname string) bool {
+	switch {
+	case time.Since(n.Renewed) < n.rules.RenewPause:
+		return false
+	case hostname != "" && hostname != n.Hostname && !n.Up():
+		return true
+	case n.Replica || n.rules.Sharded:
 		return false
 	}
 	return n.Refused.Load() || server != "" && slices.ContainsFunc(n.Links, func(l *Link) bool {

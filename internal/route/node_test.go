@@ -14,7 +14,7 @@ func TestNodeIsOutdated(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sharded, replica, refused bool
 		renewed                   time.Time
-		had, has                  string
+		had, has, named           string
 		want                      bool
 	}{
 		"the same server":          {had: "1", has: "1"},
@@ -27,14 +27,18 @@ func TestNodeIsOutdated(t *testing.T) {
 		"renewed long ago":         {had: "1", has: "2", renewed: time.Now().Add(-2 * time.Hour), want: true},
 		"a replica":                {replica: true, refused: true, had: "1", has: "2"},
 		"of a cluster":             {sharded: true, refused: true},
+		"named since":              {sharded: true, named: "node.example", want: true},
+		"a replica, named since":   {replica: true, named: "node.example", want: true},
+		"named, renewed just now":  {sharded: true, named: "node.example", renewed: time.Now()},
+		"named as before":          {sharded: true, named: "former.example"},
 	} {
 		rules := &Rules{Sharded: tt.sharded, RenewPause: time.Hour}
-		n := &Node{rules: rules, Replica: tt.replica, Renewed: tt.renewed, Links: []*Link{{}, {}}}
+		n := &Node{rules: rules, Replica: tt.replica, Renewed: tt.renewed, Hostname: "former.example", Links: []*Link{{}, {}}}
 		if tt.had != "" {
 			n.Links[1].server.Store(&tt.had)
 		}
 		n.Refused.Store(tt.refused)
-		assert.Equal(t, tt.want, n.Outdated(tt.has), name)
+		assert.Equal(t, tt.want, n.Outdated(tt.has, tt.named), name)
 	}
 }
 
@@ -44,9 +48,13 @@ func TestLostLinkIsNotOutdated(t *testing.T) {
 	l, id := NewLink(n), "1"
 	n.Links = []*Link{l}
 	l.server.Store(&id)
-	assert.True(t, n.Outdated("2"))
+	assert.True(t, n.Outdated("2", ""))
 	assert.True(t, l.Note(nil, redisconn.LogDisconnected{}))
-	assert.False(t, n.Outdated("2"))
+	assert.False(t, n.Outdated("2", ""))
+	l.Note(nil, redisconn.LogConnecting{})
+	assert.True(t, n.Outdated("", "node.example"))
+	l.state.Store(linkUp)
+	assert.False(t, n.Outdated("", "node.example"), "what is connected was verified")
 }
 
 func TestSyncState(t *testing.T) {
