@@ -91,6 +91,40 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 	assert.Greater(t, logger.calls.Load(), calls)
 }
 
+// stuck is a WeightProvider that blocks, once it is told to, until the test is over.
+type stuck struct {
+	blocks  atomic.Bool
+	blocked chan struct{} // has room for one
+	over    chan struct{}
+}
+
+func (s *stuck) GetWeightByHost(string) (uint32, bool) {
+	if s.blocks.Load() {
+		select {
+		case s.blocked <- struct{}{}:
+		default:
+		}
+		<-s.over
+	}
+	return 0, false
+}
+
+// Close ends a cluster whose WeightProvider blocks, and the waits for the topology.
+func TestCloseWhileTheWeightProviderBlocks(t *testing.T) {
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
+	c, _ := connect(t, []string{node.Addr()}, Opts{WeightProvider: weights})
+	t.Cleanup(func() { close(weights.over) })
+	weights.blocks.Store(true)
+	c.ForceReloading()
+	<-weights.blocked
+	waits := make(chan struct{})
+	c.refresher.afterRefresh(func() { close(waits) })
+	c.Close()
+	<-c.refresher.done
+	<-waits
+}
+
 // A future that panics while its request is refused is reported, and takes no other with it.
 func TestRefusedFuturesMayPanic(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))

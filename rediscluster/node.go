@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 
+	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
@@ -68,21 +69,24 @@ func (c *Cluster) userZone(addr string) (zone string) {
 	return zone
 }
 
-// userWeight returns the weight of the WeightProvider; 1 if that has none, or panics.
-func (c *Cluster) userWeight(n *route.Node) (weight uint64) {
-	weight = 1
+// userWeight returns the weight of the WeightProvider; 1 if that has none, panics, or has not
+// returned when the cluster is closed.
+func (c *Cluster) userWeight(n *route.Node) uint64 {
 	provider := c.opts.WeightProvider
 	if provider == nil {
-		return weight
+		return 1
 	}
-	c.call(func() {
+	weight, returned := aside.Until(c.ctx, func() uint64 {
 		for _, host := range []string{n.Host(), n.Addr} {
 			if w, ok := provider.GetWeightByHost(host); ok {
-				weight = uint64(w)
-				return
+				return uint64(w)
 			}
 		}
-	})
+		return 1
+	}, func(uint64) {}, c.panicked)
+	if !returned {
+		return 1
+	}
 	return weight
 }
 

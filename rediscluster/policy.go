@@ -81,7 +81,7 @@ const (
 type WeightProvider interface {
 	// GetWeightByHost returns the weight of a host, or false if it has none, which
 	// means 1. It is called with the host first, and then with host:port, for all nodes
-	// every CheckInterval. A node of weight zero is read from only if there is no
+	// every CheckInterval, and must not block. A node of weight zero is read from only if there is no
 	// other.
 	GetWeightByHost(host string) (uint32, bool)
 }
