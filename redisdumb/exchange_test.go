@@ -158,6 +158,21 @@ func TestDoubtfulReplies(t *testing.T) {
 	}
 }
 
+// One reply too many in the middle of a pipeline does not become that of the next request, which is
+// not sent.
+func TestReplyTooManyInTheMiddle(t *testing.T) {
+	reqs := []redis.Request{redis.Req("ECHO", strings.Repeat("x", 16<<10)), redis.Req("PING")}
+	first, err := redis.AppendRequest(nil, reqs[0])
+	require.NoError(t, err)
+	addr := fake(t, func(conn net.Conn, _ int) {
+		answer(conn, string(first), "+first\r\n+extra\r\n")
+		answer(conn, ping, "+PONG\r\n")
+	})
+	results := redis.Sync{S: newConn(t, addr)}.SendMany(reqs)
+	require.True(t, redis.AsErrorx(results[0]).IsOfType(redis.ErrResponseUnexpected), "%v", results[0])
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(results[1]))
+}
+
 func TestTransaction(t *testing.T) {
 	server := testbed.NewServer(t)
 	conn := newConn(t, server.Addr())

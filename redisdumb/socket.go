@@ -41,8 +41,7 @@ func (c *Conn) exchangeLocked(encoded [][]byte, results []any) {
 			chunk = append(chunk, encoded[end]...)
 			end++
 		}
-		last := end == len(encoded)
-		if err := c.chunkLocked(chunk, results[done:end], last); err != nil {
+		if err := c.chunkLocked(chunk, results[done:end]); err != nil {
 			c.dropLocked()
 			fill(results[end:], ErrUnsent.Wrap(err, "connection failed before").
 				WithProperty(redis.EKAddress, c.addr()))
@@ -53,7 +52,7 @@ func (c *Conn) exchangeLocked(encoded [][]byte, results []any) {
 }
 
 // chunkLocked writes one chunk and reads its replies.
-func (c *Conn) chunkLocked(chunk []byte, results []any, last bool) error {
+func (c *Conn) chunkLocked(chunk []byte, results []any) error {
 	if _, err := c.sock.Write(chunk); err != nil {
 		failed := redis.ErrIO.Wrap(err, "write").WithProperty(redis.EKAddress, c.addr())
 		fill(results, failed)
@@ -68,7 +67,7 @@ func (c *Conn) chunkLocked(chunk []byte, results []any, last bool) error {
 		}
 		results[i] = res
 	}
-	if last && c.sock.r.Buffered() > 0 {
+	if c.sock.r.Buffered() > 0 {
 		// One reply too many: there is no telling which of them is the extra one.
 		failed := redis.ErrResponseUnexpected.New("more replies than requests").
 			WithProperty(redis.EKAddress, c.addr())
