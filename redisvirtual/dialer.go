@@ -18,8 +18,8 @@ import (
 // Over a connection to one server it makes virtual connections to that, whatever the address.
 // Over a cluster, or a master with replicas, it is for clients that know of nodes, such as those
 // of go-redis' ClusterOptions and FailoverOptions: an address of a node leads to the shared
-// connection to that node, and any other, as that of a sentinel, is dialed. For a client that
-// knows of one server only, see [Conn].
+// connection to that node, and any other, as that of a sentinel, is dialed: in plain TCP, without
+// TLS and without Opts.Dialer. For a client that knows of one server only, see [Conn].
 //
 // The function fails, with a [redis.ErrOpts], if s is of another type.
 func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net.Conn, error) {
