@@ -13,7 +13,7 @@ import (
 // Other codes come with fixed texts, or are those of a user's script or module,
 // whose author has chosen what they say.
 func withoutArguments(code, text string) string {
-	if code != "ERR" && code != "NOGROUP" {
+	if !quotes(code) {
 		return text
 	}
 	if isRaised(text) {
@@ -21,6 +21,9 @@ func withoutArguments(code, text string) string {
 	}
 	return quotingNothing(code, text)
 }
+
+// quotes reports whether servers quote arguments behind a code.
+func quotes(code string) bool { return code == "ERR" || code == "NOGROUP" }
 
 // isRaised reports whether an error begins as those do that a script raises.
 func isRaised(text string) bool {
@@ -62,15 +65,13 @@ var raisedErrors = []string{"ERR user_script:", "ERR user_function:", "ERR @user
 //	ERR Error running script (call to f_6b…b5): @user_script:1: ERR Unknown node …
 func withoutCalled(text string) string {
 	for at := 0; ; {
-		code, next := "ERR", strings.Index(text[at:], ": ERR ")
-		if next < 0 {
-			code, next = "NOGROUP", strings.Index(text[at:], ": NOGROUP ")
-		}
+		next := strings.Index(text[at:], ": ")
 		if next < 0 {
 			return text
 		}
 		at += next + len(": ")
-		if !isRaised(text[at:]) {
+		code, _, _ := strings.Cut(text[at:], " ")
+		if quotes(code) && !isRaised(text[at:]) {
 			return text[:at] + quotingNothing(code, text[at:])
 		}
 	}
@@ -95,6 +96,7 @@ func withoutSource(text string) string {
 // bareArguments are phrases that an argument follows as it is.
 var bareArguments = []string{
 	"ERR Unsupported option",
+	"ERR Unknown argument", // FUNCTION LIST
 	"ERR Unknown node",
 	"ERR I don't know about node",
 	"ERR Invalid node address specified",

@@ -31,6 +31,8 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 		"ERR User 'canary' not found":                                                                                      "ERR User",
 		"ERR No such user 'canary'":                                                                                        "ERR No such user",
 		"ERR Unsupported option canary":                                                                                    "ERR Unsupported option",
+		"ERR Unknown argument canary":                                                                                      "ERR Unknown argument",
+		"ERR Error running script (call to f_1): @user_script:1: NOGROUP No such key 'canary: ERR x'":                      "ERR Error running script (call to f_1): @user_script:1: NOGROUP No such key",
 		"ERR invalid longitude,latitude pair 12345678.000000,10.000000":                                                    "ERR invalid longitude,latitude pair",
 		"ERR invalid longitude,latitude pair -1.500000,10.000000":                                                          "ERR invalid longitude,latitude pair",
 		"ERR Error compiling script (new function): user_script:1: '=' expected near 'canary'":                             "ERR Error compiling script (new function)",
