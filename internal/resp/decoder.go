@@ -2,6 +2,7 @@ package resp
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 
 	"github.com/joomcode/errorx"
@@ -16,7 +17,6 @@ type Decoder struct {
 	limits Limits
 	forms  *forms // of the types that it accepts
 	size   int    // bytes consumed by the reply being read
-	long   []byte // a line longer than r's buffer, while it is being used
 	told   func(*Push)
 	pushed Push // what told gets
 	heard  func([]any)
@@ -162,12 +162,12 @@ func (d *Decoder) rest(h header, line []byte, depth int) (any, error) {
 func (d *Decoder) line() ([]byte, error) {
 	line, err := d.r.ReadSlice('\n')
 	if err == bufio.ErrBufferFull && d.r.Size() < d.limits.Line {
-		d.long = append(d.long[:0], line...)
-		for err == bufio.ErrBufferFull && len(d.long) <= d.limits.Line {
+		long := bytes.Clone(line) // it does not fit into r's buffer
+		for err == bufio.ErrBufferFull && len(long) <= d.limits.Line {
 			line, err = d.r.ReadSlice('\n')
-			d.long = append(d.long, line...)
+			long = append(long, line...)
 		}
-		line, d.long = d.long, nil
+		line = long
 	}
 	d.size += len(line)
 	switch {
