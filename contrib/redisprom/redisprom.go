@@ -5,6 +5,9 @@
 // Operations have the labels command, node and outcome. The number of their values is
 // bounded, whatever users send: beside the known commands there are at most 256 other
 // names, and there are at most 256 nodes.
+//
+// Collectors of several clients have the same metrics, of which a registry takes one of each
+// only: give each client a label, by [prometheus.WrapRegistererWith].
 package redisprom
 
 import (

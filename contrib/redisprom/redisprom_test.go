@@ -167,3 +167,13 @@ func TestDashboardAndAlerts(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, json.Valid(dashboard))
 }
+
+func TestSeveralClients(t *testing.T) {
+	one, other := NewCollector(), NewCollector()
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, prometheus.WrapRegistererWith(prometheus.Labels{"client": "one"}, registry).Register(one))
+	require.NoError(t, prometheus.WrapRegistererWith(prometheus.Labels{"client": "other"}, registry).Register(other))
+	registry = prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(one))
+	require.Error(t, registry.Register(other))
+}
