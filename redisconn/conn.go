@@ -83,8 +83,15 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	if err != nil {
 		return nil, err
 	}
-	if opts.Protocol != 0 && opts.Protocol != 2 && opts.Protocol != 3 {
+	switch opts.Protocol {
+	case 0, 2, 3:
+	default:
 		return nil, redis.ErrOpts.NewType("protocol").New("there is no protocol %d: use 2 or 3", opts.Protocol)
+	}
+	switch opts.Role {
+	case RoleAny, RoleMaster, RoleReplica:
+	default:
+		return nil, redis.ErrOpts.NewType("role").New("there is no role %q: use RoleMaster or RoleReplica", string(opts.Role))
 	}
 	if !dial.ValidName(opts.ClientName) {
 		return nil, ErrClientName.New("Opts.ClientName has a space, or a character that is not printable ASCII")

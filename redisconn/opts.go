@@ -44,8 +44,8 @@ type Opts struct {
 	ReadOnly bool
 	// Role makes every handshake send ROLE. If the server has another role, the attempt
 	// to connect fails with [ErrRole] before any request is sent, and the server is
-	// dialed again. If the user may not call ROLE, any server is accepted. Default
-	// RoleAny: do not ask.
+	// dialed again. If the user may not call ROLE, any server is accepted. Another role than
+	// those below is refused. Default RoleAny: do not ask.
 	Role Role
 
 	// IOTimeout is how long the oldest request in flight may wait while less than 64 KiB
