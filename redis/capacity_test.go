@@ -92,6 +92,46 @@ func TestLetInMeansSending(t *testing.T) {
 	}
 }
 
+// In a cluster one shard's queue may be full and another's not: what was refused is sent again when
+// there is room, and nothing else is.
+func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	var sent atomic.Int32
+	s := &ownSender{}
+	s.sendMany = func(reqs []Request, cb Future, n uint64) {
+		first := sent.Add(1) == 1
+		for i, r := range reqs {
+			if first && i%2 != 0 {
+				cb.Resolve(q.err(), n+uint64(i))
+				continue
+			}
+			cb.Resolve(r.Args[0], n+uint64(i))
+		}
+	}
+	reqs := []Request{Req("GET", "a"), Req("GET", "b"), Req("GET", "c"), Req("GET", "d"), Req("GET", "e")}
+	done := make(chan []any, 1)
+	go func() { done <- Sync{s}.SendMany(reqs) }()
+	require.Eventually(t, func() bool { return sent.Load() == 1 }, time.Minute, time.Millisecond)
+	assert.Empty(t, done)
+	close(q.open)
+	assert.Equal(t, []any{"a", "b", "c", "d", "e"}, <-done)
+	assert.EqualValues(t, 2, sent.Load())
+
+	sent.Store(0)
+	q.open = make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	res := SyncCtx{s}.SendMany(ctx, reqs)
+	assert.EqualValues(t, 1, sent.Load())
+	for i, r := range res {
+		if i%2 != 0 {
+			assertType(t, ErrRequestWithdrawn, r)
+			continue
+		}
+		assert.Equal(t, reqs[i].Args[0], r)
+	}
+}
+
 // openedQueue lets in whoever waits, and does not look at the context.
 type openedQueue struct{ fullQueue }
 

@@ -67,50 +67,76 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) [
 		o.end(results, place, seen)
 		return results
 	}
-	m := exchangeMany(ctx, known(s), reqs, seen)
-	for i, res := range m {
-		if err, failed := res.(error); failed {
-			m[i] = traced(withRequest(err, reqs[i].Cmd, reqs[i].Args))
-		}
-	}
-	return m
+	return withRequests(exchangeMany(ctx, known(s), reqs, seen), reqs)
 }
 
+// withRequests adds its request to each error among the results.
+func withRequests(results []any, reqs []Request) []any {
+	for i, res := range results {
+		if err, failed := res.(error); failed {
+			results[i] = traced(withRequest(err, reqs[i].Cmd, reqs[i].Args))
+		}
+	}
+	return results
+}
+
+// exchangeMany sends requests, those that a full queue refuses again when there is room, and returns
+// their results.
 func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
 	}
-	for {
-		m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
-		m.of(s)
-		m.send(func() { s.SendMany(reqs, m, 0) })
-		if r, ended := m.wait(ctx, false); ended && m.leave(wire.Ticket{}, r) == endAbandoned {
-			m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
-		}
-		if seen != nil {
-			*seen = m.last()
-		}
-		if !allFull(m.all) {
-			return m.all
-		}
-		if again, err := awaitCapacity(ctx, errs.Of(m.all[0])); !again {
-			if ctx.Err() != nil {
-				return slices.Repeat([]any{err}, len(reqs))
+	results, ended := exchangeOnce(ctx, s, reqs, seen)
+	for full := fullOf(results); len(full) > 0 && !ended; full = fullOf(results) {
+		again, err := awaitCapacity(ctx, errs.Of(results[full[0]]))
+		switch {
+		case again:
+			part := make([]Request, len(full))
+			for i, at := range full {
+				part[i] = reqs[at]
 			}
-			return m.all
+			var got []any
+			got, ended = exchangeOnce(ctx, s, part, seen)
+			for i, at := range full {
+				results[at] = got[i]
+			}
+		case ctx.Err() != nil:
+			for _, at := range full {
+				results[at] = err
+			}
+			return results
+		default:
+			return results
 		}
 	}
+	return results
 }
 
-// allFull reports whether all results are errors of a full queue.
-func allFull(results []any) bool {
-	for _, res := range results {
-		err := errs.AsErrorx(res)
-		if err == nil || !err.IsOfType(errs.ErrQueueFull) {
-			return false
+// exchangeOnce sends requests and returns their results. ended is set if ctx has ended the wait
+// for them.
+func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) (results []any, ended bool) {
+	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
+	m.of(s)
+	m.send(func() { s.SendMany(reqs, m, 0) })
+	r, ended := m.wait(ctx, false)
+	if ended && m.leave(wire.Ticket{}, r) == endAbandoned {
+		m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
+	}
+	if seen != nil {
+		*seen = m.last()
+	}
+	return m.all, ended
+}
+
+// fullOf returns the indexes of the requests that a full queue has refused. In a cluster they may
+// be those to one shard.
+func fullOf(results []any) (full []int) {
+	for i, res := range results {
+		if err, failed := res.(error); failed && errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) {
+			full = append(full, i)
 		}
 	}
-	return true
+	return full
 }
 
 func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) ([]any, error) {

@@ -76,7 +76,7 @@ func TestSendManyContextEnds(t *testing.T) {
 func TestSendManyWaitsForRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	close(q.open)
-	times, some := 0, false
+	times := 0
 	s := echoing()
 	answer := s.sendMany
 	s.sendMany = func(reqs []Request, cb Future, start uint64) {
@@ -85,10 +85,6 @@ func TestSendManyWaitsForRoom(t *testing.T) {
 			return
 		}
 		for i := range reqs {
-			if i == 0 && some {
-				cb.Resolve("value", start)
-				continue
-			}
 			cb.Resolve(q.err(), start+uint64(i))
 		}
 	}
@@ -96,13 +92,7 @@ func TestSendManyWaitsForRoom(t *testing.T) {
 	assert.Equal(t, []any{"a", "b"}, Sync{s}.SendMany(reqs))
 	assert.Equal(t, 3, times)
 
-	times, some = 0, true
-	results := Sync{s}.SendMany(reqs)
-	assert.Equal(t, "value", results[0])
-	assertType(t, ErrQueueFull, results[1], "what was done is not repeated")
-	assert.Equal(t, 1, times)
-
-	times, some = 0, false
+	times = 0
 	q.open = make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	refuse := s.sendMany
@@ -232,5 +222,16 @@ func TestTransactionResponse(t *testing.T) {
 		assertNoSecret(t, err)
 		kept, _ := AsErrorx(err).Property(EKResponse)
 		assert.Equal(t, other, kept)
+	}
+}
+
+// An error for a nil context has its request, as every error has.
+func TestNilContextNamesRequests(t *testing.T) {
+	s := SyncCtx{echoing()}
+	req := Req("ECHO", "a")
+	for _, res := range append(s.SendMany(noContext, []Request{req}), s.Send(noContext, req)) {
+		assertType(t, ErrContextIsNil, res)
+		got, _ := AsErrorx(res).Property(EKRequest)
+		assert.Equal(t, req, got)
 	}
 }

@@ -129,7 +129,7 @@ func (s SyncCtx) Send(ctx context.Context, r Request) any { return s.Do(ctx, r.C
 // context ends, those not yet answered get an ErrRequestCancelled each.
 func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 	if ctx == nil {
-		return slices.Repeat([]any{errs.NilContext()}, len(reqs))
+		return withRequests(slices.Repeat([]any{errs.NilContext()}, len(reqs)), reqs)
 	}
 	return sendMany(ctx, s.S, reqs, nil)
 }

@@ -183,7 +183,7 @@ func abandoned(ctx context.Context, t wire.Ticket) error {
 // from. do keeps no reference to args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	if ctx == nil {
-		return errs.NilContext()
+		return traced(withRequest(errs.NilContext(), cmd, args))
 	}
 	if h, ok := s.(*hooked); ok {
 		return h.do(ctx, cmd, args, t, seen)
