@@ -141,6 +141,9 @@ func (f *feed) anew() {
 func (f *feed) ask(t *tracker) {
 	asked := memory.Now()
 	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), wire.Own(func(res any, _ uint64) {
+		if err := redis.AsErrorx(res); err != nil && err.IsOfType(redis.ErrQueueFull) {
+			return // the server was not asked: the lease runs out, unless there is room the next time
+		}
 		if !isTracking(res) {
 			f.end(t)
 			t.conn.Close()

@@ -12,6 +12,8 @@ import (
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // Each answer of the server that it is tracking extends the lease.
@@ -167,4 +169,26 @@ func TestOtherServer(t *testing.T) {
 	awaitLeases(t, p.cache)
 	require.Nil(t, get(t, p.cache, "key"))
 	require.True(t, kept(t, p.cache, "GET", "key"))
+}
+
+// A tracker whose queue is full is not taken for one that does not track: what is in memory stays.
+func TestTrackerWithoutRoom(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
+	conn := connect(t, proxy.Addr(), redisconn.Opts{IOTimeout: time.Minute, MaxRequests: 1})
+	p := proxied{rig{server: server, cache: cacheOf(t, conn, all)}, proxy}
+	awaitLeases(t, p.cache)
+	must(t, p.cache.Do(t.Context(), "SET", "kept", "value"))
+	require.Eventually(t, func() bool {
+		get(t, p.cache, "kept")
+		return kept(t, p.cache, "GET", "kept")
+	}, patient, time.Millisecond)
+	held := p.holdReply("other")
+	waits := later(t.Context(), p.cache, "GET", "other")
+	<-held.First()
+	p.cache.core.nodes.each(func(f *feed) { f.ask(f.tracker.Load()) })
+	assert.True(t, kept(t, p.cache, "GET", "kept"))
+	p.proxy.Heal()
+	await(t, waits)
 }
