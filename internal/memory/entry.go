@@ -15,7 +15,7 @@ import (
 type entry struct {
 	key    uint64 // the hash of its first key
 	tag    *tag
-	more   []*tag // of the other keys
+	more   []hold // the other keys
 	lease  *Lease
 	sent   Instant // when it was read, not before
 	listed bool
@@ -70,8 +70,8 @@ func (e *entry) hash() uint64 {
 // alive reports whether no key of the entry was changed, as far as is known, since before its
 // request was sent.
 func (e *entry) alive() bool {
-	for _, t := range e.more {
-		if t.dead.Load() {
+	for i := range e.more {
+		if e.more[i].tag.dead.Load() {
 			return false
 		}
 	}

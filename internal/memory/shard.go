@@ -49,7 +49,7 @@ func (s *shard) releaseLocked(t *tag) {
 
 // killLocked kills the tag of a key. It returns the entries of which that is the first key and
 // which were filled, behind those of gone; and all of which it is another one.
-func (s *shard) killLocked(key uint64, gone []*entry) (_, others []*entry) {
+func (s *shard) killLocked(key uint64, gone []*entry) (_ []*entry, others *hold) {
 	t := s.tags[key]
 	if t == nil {
 		return gone, nil

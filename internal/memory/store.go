@@ -32,12 +32,13 @@ type Store struct {
 }
 
 const (
-	// entryOverhead is what an entry takes beside its request and its value, cellOverhead what
-	// one of a map does whose keys come and go, tagOverhead a tag with its cell, and
-	// storeOverhead what all of that takes while it is empty.
+	// entryOverhead is what an entry takes beside its request and its value, holdOverhead each of
+	// its keys but the first, cellOverhead one of a map whose keys come and go, tagOverhead a tag
+	// with its cell, and storeOverhead what all of that takes while it is empty.
 	entryOverhead = 160
+	holdOverhead  = 32
 	cellOverhead  = 40
-	tagOverhead   = 64 + cellOverhead
+	tagOverhead   = 48 + cellOverhead
 	storeOverhead = 100 << 10
 	// largestShare of the bound is what one entry may take: so one large value pushes out as
 	// much at the most.
@@ -108,8 +109,8 @@ const (
 // does as well. If the reply is kept and within limits, it returns that, and nobody waits.
 func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 	e := newEntry(q)
-	for _, key := range q.More {
-		e.more = append(e.more, s.hold(key, e))
+	if len(q.More) > 0 {
+		s.hold(e, q.More)
 	}
 	sh := s.shard(q.Key)
 	gone, why := false, ByAge
@@ -146,23 +147,27 @@ func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 	return kept, how
 }
 
-// hold returns the tag of a key that is not the first of an entry.
-func (s *Store) hold(key uint64, e *entry) *tag {
-	sh := s.shard(key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	t := sh.holdLocked(key)
-	t.others, t.held = append(t.others, e), true
-	return t
+// hold has an entry depend on the tags of keys that are not its first.
+func (s *Store) hold(e *entry, keys []uint64) {
+	e.more = make([]hold, len(keys))
+	for i, key := range keys {
+		h := &e.more[i]
+		h.entry = e
+		sh := s.shard(key)
+		sh.mu.Lock()
+		h.enterLocked(sh.holdLocked(key))
+		sh.mu.Unlock()
+	}
 }
 
 // release ends what hold has begun.
 func (s *Store) release(e *entry) {
-	for _, t := range e.more {
-		sh := s.shard(t.hash)
+	for i := range e.more {
+		h := &e.more[i]
+		sh := s.shard(h.tag.hash)
 		sh.mu.Lock()
-		t.leave(e)
-		sh.releaseLocked(t)
+		h.leaveLocked()
+		sh.releaseLocked(h.tag)
 		sh.mu.Unlock()
 	}
 }
@@ -171,7 +176,7 @@ func (s *Store) release(e *entry) {
 // returns who waits for it, in the room of the read: from here on nobody joins them.
 func (s *Store) Fill(q *Read, request string, v Value) (waiting []Waiter) {
 	e := q.entry
-	size := e.size + entryOverhead + taken(len(request)+len(v.text)) + 8*int64(len(e.more))
+	size := e.size + entryOverhead + taken(len(request)+len(v.text)) + holdOverhead*int64(len(e.more))
 	if !v.isText {
 		size += sizeOf(v.other)
 	}
@@ -245,8 +250,8 @@ func (s *Store) Changed(key uint64, why Reason) {
 	for _, e := range gone {
 		s.forget(e, why)
 	}
-	for _, e := range others {
-		s.drop(e, why)
+	for ; others != nil; others = others.behind { // it is of a dead tag
+		s.drop(others.entry, why)
 	}
 }
 

@@ -3,7 +3,6 @@ package memory
 import (
 	"hash/maphash"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -39,8 +38,40 @@ type tag struct {
 	first *entry
 	many  map[uint64]*entry // by the hash of the request
 	// others are the entries of which the key is another one than the first.
-	others []*entry
+	others *hold
 	held   bool // it has had others
+}
+
+// hold is a key of an entry, other than the first, in the list of its tag. A tag that is dead leaves
+// its list as it is.
+type hold struct {
+	entry          *entry
+	tag            *tag
+	before, behind *hold // guarded by the lock of the tag's shard
+}
+
+// enterLocked puts h at the head of the tag's list.
+func (h *hold) enterLocked(t *tag) {
+	h.tag, h.behind = t, t.others
+	if h.behind != nil {
+		h.behind.before = h
+	}
+	t.others, t.held = h, true
+}
+
+// leaveLocked takes h out again.
+func (h *hold) leaveLocked() {
+	switch {
+	case h.tag.dead.Load():
+		return
+	case h.before != nil:
+		h.before.behind = h.behind
+	default:
+		h.tag.others = h.behind
+	}
+	if h.behind != nil {
+		h.behind.before = h.before
+	}
 }
 
 var tagPool = sync.Pool{New: func() any { return new(tag) }}
@@ -124,11 +155,4 @@ func (t *tag) remove(e *entry) {
 	}
 }
 
-// leave removes an entry from the others.
-func (t *tag) leave(e *entry) {
-	if i := slices.Index(t.others, e); i >= 0 {
-		t.others = slices.Delete(t.others, i, i+1)
-	}
-}
-
-func (t *tag) unused() bool { return t.first == nil && len(t.many) == 0 && len(t.others) == 0 }
+func (t *tag) unused() bool { return t.first == nil && len(t.many) == 0 && t.others == nil }

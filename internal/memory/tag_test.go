@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,5 +58,50 @@ func TestReadTakesPlace(t *testing.T) {
 		text, ok := r.text("HGET", "key")
 		require.True(t, ok)
 		require.Equal(t, "after", text)
+	}
+}
+
+// Whatever number of requests share a key that is not their first, each leaves alone, in any order, and
+// all go with the key.
+func TestRequestsThatShareAKey(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	r := newReads(1 << 20)
+	for i := range n {
+		key := fmt.Sprint("key:", i)
+		q, _ := r.begin("MGET "+key, key, "shared", "other", "shared")
+		r.fill(q, "x")
+	}
+	left := n
+	for _, i := range rand.Perm(n)[:n/2] {
+		r.Changed(HashOf(fmt.Sprint("key:", i)), ByWrite)
+		left--
+		require.EqualValues(t, left, r.Counts().Entries)
+		of := 0
+		for h := r.shard(HashOf("shared")).tags[HashOf("shared")].others; h != nil; h = h.behind {
+			of++
+		}
+		require.Equal(t, 2*left, of)
+	}
+	r.Changed(HashOf("shared"), ByServer)
+	assert.EqualValues(t, left, r.dropped[ByServer].Load())
+	r.isEmpty(t)
+}
+
+// BenchmarkSharedKey changes a key that many requests have in common, beside two of their own.
+func BenchmarkSharedKey(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			r := newReads(256 << 20)
+			for b.Loop() {
+				for i := range n {
+					key := fmt.Sprint("key:", i)
+					q, _ := r.begin("MGET "+key, key, "shared", "other")
+					r.fill(q, "x")
+				}
+				r.Changed(HashOf("shared"), ByServer)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/entry")
+		})
 	}
 }
