@@ -2,7 +2,6 @@ package topology
 
 import (
 	"net"
-	"slices"
 	"strconv"
 
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -130,9 +129,29 @@ func (v View) placesOfNodes() map[string]int {
 // a node that is gone there may be a node of another cluster by now, whose epochs mean nothing here.
 // Two nodes are of one cluster if each knows the other. Views without nodes count in any case.
 func ofOneCluster(views []View) (most []View) {
-	for _, v := range views {
-		with := slices.DeleteFunc(slices.Clone(views), func(o View) bool { return !v.knows(o) || !o.knows(v) })
-		if v.nodes != nil && len(with) > len(most) {
+	// The IDs of the nodes that each view has, nil if it has none, and that of the node it is of.
+	known, own := make([]map[string]bool, len(views)), make([]string, len(views))
+	for i, v := range views {
+		if v.nodes == nil {
+			continue
+		}
+		known[i] = make(map[string]bool, len(v.nodes))
+		for _, n := range v.nodes {
+			known[i][n.Uuid] = true
+			if n.MySelf {
+				own[i] = n.Uuid
+			}
+		}
+	}
+	knows := func(i, j int) bool { return known[i] == nil || own[j] == "" || known[i][own[j]] }
+	for i := range views {
+		var with []View
+		for j, v := range views {
+			if knows(i, j) && knows(j, i) {
+				with = append(with, v)
+			}
+		}
+		if known[i] != nil && len(with) > len(most) {
 			most = with
 		}
 	}
@@ -140,12 +159,6 @@ func ofOneCluster(views []View) (most []View) {
 		return views
 	}
 	return most
-}
-
-// knows reports whether the node that another view is of is known in this one, as far as they tell.
-func (v View) knows(o View) bool {
-	me := o.nodes.MySelf()
-	return v.nodes == nil || me == nil || slices.ContainsFunc(v.nodes, func(n redisclusterutil.InstanceInfo) bool { return n.Uuid == me.Uuid })
 }
 
 // alias is the node's address by its hostname.
