@@ -86,8 +86,8 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
 	}
-	results, ended := exchangeOnce(ctx, s, reqs, seen)
-	for full := fullOf(results); len(full) > 0 && !ended; full = fullOf(results) {
+	results, left := exchangeOnce(ctx, s, reqs, seen)
+	for full := fullOf(results); len(full) > 0 && !left; full = fullOf(results) {
 		again, err := awaitCapacity(ctx, errs.Of(results[full[0]]))
 		switch {
 		case again:
@@ -96,7 +96,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 				part[i] = reqs[at]
 			}
 			var got []any
-			got, ended = exchangeOnce(ctx, s, part, seen)
+			got, left = exchangeOnce(ctx, s, part, seen)
 			for i, at := range full {
 				results[at] = got[i]
 			}
@@ -112,20 +112,20 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	return results
 }
 
-// exchangeOnce sends requests and returns their results. ended is set if ctx has ended the wait
-// for them.
-func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) (results []any, ended bool) {
+// exchangeOnce sends requests and returns their results. left is set if ctx has ended before all of
+// them were there.
+func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) (results []any, left bool) {
 	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
 	m.of(s)
 	m.send(func() { s.SendMany(reqs, m, 0) })
 	r, ended := m.wait(ctx, false)
-	if ended && m.leave(wire.Ticket{}, r) == endAbandoned {
+	if left = ended && m.leave(wire.Ticket{}, r) == endAbandoned; left {
 		m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
 	}
 	if seen != nil {
 		*seen = m.last()
 	}
-	return m.all, ended
+	return m.all, left
 }
 
 // fullOf returns the indexes of the requests that a full queue has refused. In a cluster they may
