@@ -110,7 +110,8 @@ func (is InstanceInfos) CollectAddressesAndMigrations(addrs map[string]struct{},
 }
 
 // SlotsRanges returns what CLUSTER SLOTS would answer: the ranges of each master, sorted, with
-// the addresses of the master and of its replicas that have not failed.
+// the addresses of the master and of its replicas that have not failed. The ranges of a master
+// share these: don't change them.
 func (is InstanceInfos) SlotsRanges() []SlotsRange {
 	replicas := make(map[string][]InstanceInfo)
 	for _, i := range is {
@@ -123,15 +124,16 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 		if !master.IsMaster() || !master.HasAddr() {
 			continue
 		}
-		nodes := append([]InstanceInfo{master}, replicas[master.Uuid]...)
-		for _, slots := range master.Slots {
-			r := SlotsRange{From: int(slots[0]), To: int(slots[1])}
-			for _, node := range nodes {
-				r.Addrs = append(r.Addrs, node.Addr)
-				if node.Hostname != "" {
-					setText(&r.AddrHostnames, node.Addr, joinHostPort(node.Hostname, node.Port))
-				}
+		var r SlotsRange
+		for _, node := range append([]InstanceInfo{master}, replicas[master.Uuid]...) {
+			r.Addrs = append(r.Addrs, node.Addr)
+			if node.Hostname != "" {
+				setText(&r.AddrHostnames, node.Addr, joinHostPort(node.Hostname, node.Port))
 			}
+		}
+		r.Addrs = slices.Clip(r.Addrs)
+		for _, slots := range master.Slots {
+			r.From, r.To = int(slots[0]), int(slots[1])
 			ranges = append(ranges, r)
 		}
 	}

@@ -48,6 +48,25 @@ func TestSlotsRanges(t *testing.T) {
 	assert.Equal(t, want, parsedNodes(t).SlotsRanges())
 }
 
+// A few hundred kilobytes of CLUSTER NODES may have thousands of replicas of a master with tens of
+// thousands of ranges.
+func TestSlotsRangesOfManyReplicas(t *testing.T) {
+	master := InstanceInfo{Uuid: "m", IP: "10.0.0.1", Port: 1, Addr: "10.0.0.1:1"}
+	for slot := range uint16(NumSlots) {
+		master.Slots = append(master.Slots, [2]uint16{slot, slot})
+	}
+	infos := InstanceInfos{master}
+	for range 8 {
+		infos = append(infos, InstanceInfo{Uuid: "r", SlaveOf: "m", IP: "10.0.0.2", Port: 1, Addr: "10.0.0.2:1"})
+	}
+	var ranges []SlotsRange
+	allocs := testing.AllocsPerRun(1, func() { ranges = infos.SlotsRanges() })
+	require.Len(t, ranges, NumSlots)
+	assert.Len(t, ranges[1].Addrs, 9)
+	assert.Less(t, allocs, float64(NumSlots), "the addresses are there once for each master")
+	assert.Equal(t, len(ranges[1].Addrs), cap(ranges[1].Addrs), "what is appended is not shared")
+}
+
 func TestCollectAddressesAndMigrations(t *testing.T) {
 	infos := parsedNodes(t)
 	addrs, migrating := map[string]struct{}{}, map[uint16]struct{}{}
