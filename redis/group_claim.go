@@ -2,7 +2,7 @@ package redis
 
 import (
 	"context"
-	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -50,35 +50,20 @@ type claimed struct {
 }
 
 func parseClaimed(res any) (c claimed, err error) {
-	if err := errs.Of(res); err != nil {
-		return c, err
+	if parts, ok := res.([]any); ok && len(parts) >= 2 {
+		res = append(parts[:len(parts):len(parts)], nil)[:3] // Redis 6.2 has two
 	}
-	parts, ok := res.([]any)
-	if !ok || len(parts) < 2 {
-		return c, errs.ErrResponseUnexpected.New("XAUTOCLAIM: the reply is not an array of two or three").WithProperty(errs.EKResponse, res)
+	var entries []*Entry[any]
+	names := []string{"the cursor", "the entries", "what was deleted"}
+	if err := values.ReadTuple(reflect.TypeOf(c), res, names, &c.cursor, &entries, &c.deleted); err != nil {
+		return c, errs.Within(err, "XAUTOCLAIM")
 	}
-	if c.cursor, err = values.As[string](parts[0]); err != nil {
-		return c, errs.Within(err, "XAUTOCLAIM: the cursor")
-	}
-	list, err := values.As[[]any](parts[1])
-	if err != nil {
-		return c, errs.Within(err, "XAUTOCLAIM: the entries")
-	}
-	for _, el := range list {
-		if el == nil {
+	for _, e := range entries {
+		if e == nil {
 			c.unnamed = true
 			continue
 		}
-		e, err := values.As[Entry[any]](el)
-		if err != nil {
-			return c, errs.Within(err, "XAUTOCLAIM")
-		}
-		c.entries = append(c.entries, e)
-	}
-	if len(parts) > 2 {
-		if c.deleted, err = values.As[[]string](parts[2]); err != nil {
-			return c, errs.Within(err, "XAUTOCLAIM: what was deleted")
-		}
+		c.entries = append(c.entries, *e)
 	}
 	return c, nil
 }
@@ -94,20 +79,20 @@ func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
 		reqs[i] = l.pendingRequest(e.ID)
 	}
 	for i, res := range l.db.SendMany(ctx, reqs) {
-		owner, deliveries, err := parsePending(res)
+		p, err := parsePending(res)
 		if err != nil {
 			return err
 		}
 		e := entries[i]
 		switch {
-		case owner != l.opts.Consumer: // acknowledged, or claimed, meanwhile
+		case p.owner != l.opts.Consumer: // acknowledged, or claimed, meanwhile
 		case e.Value == nil:
 			if err := l.Ack(e.ID); err != nil {
 				return err
 			}
 			l.batch = append(l.batch, deletedItem(e.ID))
 		default:
-			l.batch = append(l.batch, groupItem{Message: Message{ID: e.ID, Fields: e.Value, Deliveries: deliveries}})
+			l.batch = append(l.batch, groupItem{Message: Message{ID: e.ID, Fields: e.Value, Deliveries: p.deliveries}})
 		}
 	}
 	return nil
@@ -125,32 +110,23 @@ func deletedItem(id string) groupItem {
 // pendingEntry is an entry that XPENDING lists.
 type pendingEntry struct {
 	id, owner  string
-	idle       time.Duration
+	idle       Milliseconds
 	deliveries int
 }
 
-// parsePending returns who has an entry, "" for nobody, and how often it was delivered.
-func parsePending(res any) (owner string, deliveries int, err error) {
-	list, err := values.As[[][]any](res)
-	if err != nil || len(list) == 0 {
-		return "", 0, err
-	}
-	p, err := parsePendingEntry(list[0])
-	return p.owner, p.deliveries, err
+// UnmarshalRedis implements ResultUnmarshaler.
+func (p *pendingEntry) UnmarshalRedis(res any) error {
+	names := []string{"the ID", "the consumer", "the idle time", "the deliveries"}
+	return values.ReadTuple(reflect.TypeOf(p).Elem(), res, names, &p.id, &p.owner, &p.idle, &p.deliveries)
 }
 
-func parsePendingEntry(el []any) (p pendingEntry, err error) {
-	if len(el) != 4 {
-		return p, errs.ErrResponseUnexpected.New("XPENDING: an element is not an array of four").WithProperty(errs.EKResponse, el)
+// parsePending returns the one entry that was asked for, which has no owner if nobody has it.
+func parsePending(res any) (p pendingEntry, err error) {
+	list, err := values.As[[]pendingEntry](res)
+	if len(list) > 0 {
+		p = list[0]
 	}
-	var idle int64
-	for i, dst := range []any{&p.id, &p.owner, &idle, &p.deliveries} {
-		if err := values.Assign(dst, el[i]); err != nil {
-			return p, errs.Within(err, "XPENDING")
-		}
-	}
-	p.idle = time.Duration(min(idle, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-	return p, nil
+	return p, err
 }
 
 // renew makes sure that the batch still belongs to this reader: entries that were fetched
@@ -201,13 +177,13 @@ func (l *groupLoop) keep(claimed []string, pending []any) error {
 	l.batch = nil
 	for _, item := range batch {
 		if item.err == nil {
-			owner, _, err := parsePending(pending[0])
+			p, err := parsePending(pending[0])
 			if err != nil {
 				return err
 			}
 			pending = pending[1:]
 			if !slices.Contains(claimed, item.ID) {
-				if owner == "" {
+				if p.owner == "" {
 					continue
 				}
 				item = deletedItem(item.ID)

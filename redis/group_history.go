@@ -44,7 +44,7 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 		from = "(" + l.history
 	}
 	asked := time.Now()
-	list, err := values.As[[][]any](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, l.counted, l.opts.Count, l.opts.Consumer))
+	list, err := values.As[[]pendingEntry](l.db.Do(ctx, "XPENDING", l.opts.Stream, l.opts.Group, from, l.counted, l.opts.Count, l.opts.Consumer))
 	if err != nil {
 		return err
 	}
@@ -57,14 +57,10 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 	var again []Entry[any]
 	var reqs []Request
 	var oldest time.Duration
-	for _, el := range list {
-		p, err := parsePendingEntry(el)
-		if err != nil {
-			return err
-		}
+	for _, p := range list {
 		l.history = p.id
-		if p.idle < l.opts.MinIdle && !l.isOpen(p.id) {
-			oldest = max(oldest, p.idle)
+		if idle := time.Duration(p.idle); idle < l.opts.MinIdle && !l.isOpen(p.id) {
+			oldest = max(oldest, idle)
 			again = append(again, Entry[any]{ID: p.id})
 			reqs = append(reqs, Req("XRANGE", l.opts.Stream, p.id, p.id))
 		}

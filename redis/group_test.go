@@ -206,13 +206,12 @@ func TestParseClaimed(t *testing.T) {
 }
 
 func TestParsePending(t *testing.T) {
-	owner, n, err := parsePending([]any{[]any{[]byte("1-1"), []byte("c"), int64(9), int64(2)}})
+	p, err := parsePending([]any{[]any{[]byte("1-1"), []byte("c"), int64(9), int64(2)}})
 	require.NoError(t, err)
-	assert.Equal(t, "c", owner)
-	assert.Equal(t, 2, n)
-	owner, _, err = parsePending([]any{})
+	assert.Equal(t, pendingEntry{id: "1-1", owner: "c", idle: Milliseconds(9 * time.Millisecond), deliveries: 2}, p)
+	p, err = parsePending([]any{})
 	require.NoError(t, err)
-	assert.Empty(t, owner)
-	_, _, err = parsePending([]any{[]any{}})
+	assert.Empty(t, p)
+	_, err = parsePending([]any{[]any{}})
 	assertType(t, ErrResponseUnexpected, err)
 }

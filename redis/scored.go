@@ -17,7 +17,7 @@ type Scored[T any] struct {
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (s *Scored[T]) UnmarshalRedis(res any) error {
-	return values.ReadPair(reflect.TypeOf(s).Elem(), res, "a member", &s.Member, "a score", &s.Score)
+	return values.ReadTuple(reflect.TypeOf(s).Elem(), res, []string{"a member", "a score"}, &s.Member, &s.Score)
 }
 
 // scored is the interface by which package values recognizes a Scored.
@@ -41,5 +41,5 @@ type Entry[T any] struct {
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (e *Entry[T]) UnmarshalRedis(res any) error {
-	return values.ReadPair(reflect.TypeOf(e).Elem(), res, "an ID", &e.ID, "an entry", &e.Value)
+	return values.ReadTuple(reflect.TypeOf(e).Elem(), res, []string{"an ID", "an entry"}, &e.ID, &e.Value)
 }

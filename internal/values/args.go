@@ -227,21 +227,20 @@ func appendScored(out []any, v reflect.Value) ([]any, error) {
 	return append(out, score, arg), nil
 }
 
-// ReadPair reads a result of two, for a variable of type t, into what first and second point
-// to. Errors name them.
-func ReadPair(t reflect.Type, res any, firstName string, first any, secondName string, second any) error {
-	pair, ok := res.([]any)
+// ReadTuple reads a list, for a variable of type t, into what dsts point to, one for each element.
+// Errors have the names of the elements.
+func ReadTuple(t reflect.Type, res any, names []string, dsts ...any) error {
+	list, ok := res.([]any)
 	switch {
 	case res == nil:
 		return errNull(t)
-	case !ok || len(pair) != 2:
+	case !ok || len(list) != len(dsts):
 		return mismatch(t, res)
 	}
-	if err := Assign(first, pair[0]); err != nil {
-		return errs.Within(err, "%s", firstName)
-	}
-	if err := Assign(second, pair[1]); err != nil {
-		return errs.Within(err, "%s", secondName)
+	for i, dst := range dsts {
+		if err := Assign(dst, list[i]); err != nil {
+			return errs.Within(err, "%s", names[i])
+		}
 	}
 	return nil
 }
