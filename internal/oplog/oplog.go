@@ -22,48 +22,38 @@ const (
 type Log struct {
 	to *slog.Logger
 
-	mu      sync.Mutex // guards buckets
-	buckets map[string]*bucket
-	now     func() time.Time
-}
-
-// bucket is how many lines of one message were written lately.
-type bucket struct {
-	used       float64
-	at         time.Time
-	suppressed int
-}
-
-// admit reports whether a line may be written, and how many were not since the last.
-func (b *bucket) admit(now time.Time) (suppressed int, ok bool) {
-	b.used = max(0, b.used-now.Sub(b.at).Seconds()/Interval.Seconds())
-	b.at = now
-	if b.used > Burst-1 {
-		b.suppressed++
-		return 0, false
-	}
-	b.used++
-	suppressed, b.suppressed = b.suppressed, 0
-	return suppressed, true
+	mu     sync.Mutex        // guards limits
+	limits map[string]*Limit // by message
+	now    func() time.Time
 }
 
 // Limit is for events that the other side may cause as often as it likes: as many are told of as
 // lines of one message are written. It is safe for use by many goroutines.
 type Limit struct {
-	mu     sync.Mutex // guards bucket
-	bucket bucket
+	mu         sync.Mutex // guards what follows
+	used       float64    // how many were told of lately
+	at         time.Time
+	suppressed int
 }
 
 // Admit reports whether an event may be told of now, and how many were not since the last.
 func (l *Limit) Admit(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bucket.admit(now)
+	l.used = max(0, l.used-now.Sub(l.at).Seconds()/Interval.Seconds())
+	l.at = now
+	if l.used > Burst-1 {
+		l.suppressed++
+		return 0, false
+	}
+	l.used++
+	suppressed, l.suppressed = l.suppressed, 0
+	return suppressed, true
 }
 
 // New returns a Log; nil is silent.
 func New(to *slog.Logger) *Log {
-	return &Log{to: to, buckets: make(map[string]*bucket), now: time.Now}
+	return &Log{to: to, limits: make(map[string]*Limit), now: time.Now}
 }
 
 // Write writes a message, which has to be a constant, with attributes in the group
@@ -77,7 +67,7 @@ func (l *Log) Write(ctx context.Context, level slog.Level, message string, attrs
 	if !l.to.Enabled(ctx, level) {
 		return
 	}
-	suppressed, ok := l.admit(message)
+	suppressed, ok := l.limit(message).Admit(l.now())
 	if !ok {
 		return
 	}
@@ -87,16 +77,14 @@ func (l *Log) Write(ctx context.Context, level slog.Level, message string, attrs
 	l.to.LogAttrs(ctx, level, message, slog.GroupAttrs("redis", attrs...))
 }
 
-// admit reports whether a line may be written, and how many were not since the last.
-func (l *Log) admit(message string) (suppressed int, ok bool) {
+// limit returns that of a message.
+func (l *Log) limit(message string) *Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.buckets[message]
-	if b == nil {
-		b = &bucket{}
-		l.buckets[message] = b
+	if l.limits[message] == nil {
+		l.limits[message] = &Limit{}
 	}
-	return b.admit(l.now())
+	return l.limits[message]
 }
 
 // Line is how an event is written: a text for the standard logger, and the rest for slog. Each
