@@ -73,14 +73,16 @@ type Opts struct {
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and
 	// in sync, and otherwise to all nodes. Policy, weights and latency decide the share
-	// of each. Default none.
+	// of each. A node of weight zero does not count while a node of any zone has a weight,
+	// unless ForceMinLatencyReplica is set. Default none.
 	Zone string
 	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
 	// not know their zone. It is called once for each node, and must not block. Default:
 	// the zone that the server tells when a connection to it is made (availability_zone in
 	// INFO server, from Valkey 8.1 on), or that CLUSTER SLOTS tells (from Valkey 9.1 on).
 	ZoneOf func(addr string) string
-	// WeightProvider sets the shares of nodes in reads. Default equal weights.
+	// WeightProvider sets the shares of nodes in reads. A node of weight zero is left out, in
+	// the caller's zone, too, while another node has a weight. Default equal weights.
 	WeightProvider WeightProvider
 
 	// TLSEnabled and TLSConfig override those of HostOpts if they are set. An empty

@@ -81,8 +81,8 @@ const (
 type WeightProvider interface {
 	// GetWeightByHost returns the weight of a host, or false if it has none, which
 	// means 1. It is called with the host first, and then with host:port, for all nodes
-	// every CheckInterval, and must not block. A node of weight zero is read from only if there is no
-	// other.
+	// every CheckInterval, and must not block. A node of weight zero is read from only if no
+	// node with a weight is there, in whatever zone.
 	GetWeightByHost(host string) (uint32, bool)
 }
 

@@ -226,6 +226,12 @@ func (l *Link) askServer(conn *redisconn.Connection) {
 	}), 0)
 }
 
+// isLocal reports whether the node is in the caller's zone.
+func (n *Node) isLocal() bool { return n.Local.Load() }
+
+// weighs reports whether the node has a share in reads.
+func (n *Node) weighs() bool { return n.Weight.Load() > 0 }
+
 // setZone notes whether the node is in the caller's zone.
 func (n *Node) setZone(zone string) { n.Local.Store(zone != "" && zone == n.rules.Zone) }
 

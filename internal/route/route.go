@@ -98,7 +98,8 @@ func (t *Snapshot) Publisher(slot int) *Node {
 const fewNodes = 8
 
 // pick returns a link for a request that replicas may answer: of the nodes that
-// are up and live, one by its share; then of any that has data.
+// are up and live, one by its share, of the caller's zone if a node there has a weight;
+// then of any that has data.
 func (s *Shard) pick(spec Spec) *Link {
 	var room [fewNodes]*Node
 	live := room[:0]
@@ -108,7 +109,10 @@ func (s *Shard) pick(spec Spec) *Link {
 		}
 	}
 	if len(live) > 0 {
-		return draw(nearest(live), spec).Pick(spec.Seed, spec.Avoid)
+		if !live[0].rules.Soonest.Load() {
+			live = preferred(live, (*Node).weighs)
+		}
+		return draw(preferred(live, (*Node).isLocal), spec).Pick(spec.Seed, spec.Avoid)
 	}
 	for _, n := range s.Nodes {
 		if n.readable(syncLost) {
@@ -118,20 +122,19 @@ func (s *Shard) pick(spec Spec) *Link {
 	return s.Master.Pick(spec.Seed, spec.Avoid)
 }
 
-// nearest returns those of the nodes that are in the caller's zone, all if none is. It
-// changes their order.
-func nearest(nodes []*Node) []*Node {
-	local := 0
+// preferred returns those of the nodes that are so, all if none is. It changes their order.
+func preferred(nodes []*Node, so func(*Node) bool) []*Node {
+	count := 0
 	for i, n := range nodes {
-		if n.Local.Load() {
-			nodes[local], nodes[i] = n, nodes[local]
-			local++
+		if so(n) {
+			nodes[count], nodes[i] = n, nodes[count]
+			count++
 		}
 	}
-	if local == 0 {
+	if count == 0 {
 		return nodes
 	}
-	return nodes[:local]
+	return nodes[:count]
 }
 
 // draw chooses one of several nodes by their shares.

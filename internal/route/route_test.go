@@ -11,6 +11,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisconn"
 )
 
 // counter is a fair seed.
@@ -125,6 +126,37 @@ func TestRouteByWeight(t *testing.T) {
 	top.Nodes[0].Weight.Store(5)
 	top.Nodes[1].Weight.Store(2)
 	assert.InDelta(t, 500, draws(top, even)["a:1"], 10)
+}
+
+// A node of weight zero is not read from while another one has a weight, wherever that is.
+func TestRouteByZoneAndWeight(t *testing.T) {
+	top := oneShard(3)
+	weigh := func(weights ...uint64) map[string]int {
+		for i, w := range weights {
+			top.Nodes[i].Weight.Store(w)
+		}
+		return draws(top, even)
+	}
+	top.Nodes[1].Local.Store(true)
+	top.Nodes[2].Local.Store(true)
+	assert.Len(t, weigh(1, 1, 1, 1), 2, "the zone's")
+	assert.Equal(t, map[string]int{"r1:1": 700}, weigh(1, 0, 1, 1))
+	counts := weigh(1, 0, 0, 1)
+	assert.Len(t, counts, 2, "none of the zone has a weight")
+	assert.NotZero(t, counts["a:1"])
+	assert.NotZero(t, counts["r2:1"])
+	counts = weigh(0, 0, 0, 0)
+	assert.Len(t, counts, 2, "all zero count as equal, so the zone decides")
+	assert.NotZero(t, counts["r0:1"])
+
+	weigh(1, 0, 0, 1)
+	top.Nodes[0].rules.Soonest.Store(true)
+	for _, n := range top.Nodes {
+		n.Links = []*Link{{Node: n, Conn: new(redisconn.Connection)}}
+		n.Links[0].state.Store(linkUp)
+	}
+	counts = draws(top, even)
+	assert.Zero(t, counts["a:1"]+counts["r2:1"], "weights mean nothing")
 }
 
 func TestRouteAvoids(t *testing.T) {
