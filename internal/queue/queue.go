@@ -87,6 +87,8 @@ type gate struct {
 	// draining is set by Drain, and closed when nothing of the users' is pending.
 	draining chan struct{}
 	drained  bool
+	// looksAgain is set while lookAgain is due.
+	looksAgain bool
 }
 
 // waiter is a caller that waits for room.
@@ -111,25 +113,6 @@ func (g *gate) admit(requests int) *errorx.Error {
 
 func (g *gate) fits(requests int) bool {
 	return g.pending+g.lingering+requests <= g.maxRequests && g.bytes < g.maxBytes
-}
-
-// letIn lets in as many of the callers that wait for room as there is room for; all of
-// them, when the connection is lost. It is called when there may be more room, or nothing
-// of the users' is pending any more.
-func (g *gate) letIn() {
-	if g.draining != nil && g.pending == g.own && !g.drained {
-		g.drained = true
-		close(g.draining)
-	}
-	for let := 0; g.waiting.Len() > 0; {
-		first := g.waiting.Front().Value.(waiter)
-		if g.state.Accepts() && !g.fits(let+first.requests) && g.pending+let > 0 {
-			return
-		}
-		let += first.requests
-		g.waiting.Remove(g.waiting.Front())
-		first.woken <- struct{}{}
-	}
 }
 
 // State is that of a connection:

@@ -87,6 +87,17 @@ func TestQueueAwaitRoom(t *testing.T) {
 			require.True(t, returned(two))
 		}
 	})
+	test("those that were let in go elsewhere", func(t *testing.T) {
+		q, b := fullQueue(t)
+		var waiting []<-chan error
+		for range 7 {
+			waiting = append(waiting, q.await(ctx))
+		}
+		q.Retire(b, false)
+		for _, done := range waiting {
+			require.NoError(t, <-done)
+		}
+	})
 	test("withdrawal", func(t *testing.T) {
 		q := newTestQueue(1, 1000)
 		q.writing = true
