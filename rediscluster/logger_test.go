@@ -125,6 +125,25 @@ func TestCloseWhileTheWeightProviderBlocks(t *testing.T) {
 	<-waits
 }
 
+// NewCluster returns when its context ends, though the WeightProvider blocks. It has the topology
+// by then.
+func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
+	t.Cleanup(func() { close(weights.over) })
+	weights.blocks.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	go func() {
+		<-weights.blocked
+		cancel()
+	}()
+	c, err := NewCluster(ctx, []string{node.Addr()}, Opts{Logger: NoopLogger{}, WeightProvider: weights})
+	require.NoError(t, err)
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
+	c.Close()
+	<-c.refresher.done
+}
+
 // A future that panics while its request is refused is reported, and takes no other with it.
 func TestRefusedFuturesMayPanic(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))

@@ -70,13 +70,13 @@ func (c *Cluster) userZone(addr string) (zone string) {
 }
 
 // userWeight returns the weight of the WeightProvider; 1 if that has none, panics, or has not
-// returned when the cluster is closed.
-func (c *Cluster) userWeight(n *route.Node) uint64 {
+// returned when ctx is done.
+func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	provider := c.opts.WeightProvider
-	if provider == nil {
+	if provider == nil || ctx.Err() != nil {
 		return 1
 	}
-	weight, returned := aside.Until(c.ctx, func() uint64 {
+	weight, returned := aside.Until(ctx, func() uint64 {
 		for _, host := range []string{n.Host(), n.Addr} {
 			if w, ok := provider.GetWeightByHost(host); ok {
 				return uint64(w)

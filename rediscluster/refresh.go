@@ -187,7 +187,7 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	if ask {
 		r.agreed = began
 	}
-	r.c.topology.Load().Weigh(r.c.latencyOriented.Load(), r.c.userWeight)
+	r.c.topology.Load().Weigh(r.c.latencyOriented.Load(), func(n *route.Node) uint64 { return r.c.userWeight(ctx, n) })
 	return changed
 }
 
