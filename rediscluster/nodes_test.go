@@ -90,6 +90,31 @@ func TestPublishWaits(t *testing.T) {
 	assert.Zero(t, max(now.HoldsBack(int(at)), 0))
 }
 
+// It does not wait for ever where the master changes again and again.
+func TestPublishDoesNotWaitForEver(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	at := slot.Of("channel")
+	change := func() {
+		now := c.topology.Load()
+		l := now.Layout
+		l.Slots[at] = (l.Slots[at] + 1) % 3
+		next := route.New(&l, func(n topology.Node) *route.Node { return now.Find(n.Addr) })
+		next.Follow(now, time.Now())
+		c.topology.Store(next)
+	}
+	change()
+	results := make(chan any, 1)
+	c.Send(redis.Req("PUBLISH", "channel", "x"), redis.FuncFuture(func(res any, _ uint64) { results <- res }), 0)
+	await(t, "the end of the message", func() bool {
+		change()
+		return len(results) > 0
+	})
+	if err := redis.AsErrorx(<-results); err != nil { // else it was sent when the machine stood still
+		assert.True(t, err.IsOfType(ErrNoAliveConnection) && err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+	}
+}
+
 // PUBLISH has no key: it goes with any others into a transaction, and into a batch.
 func TestPublishWithOthers(t *testing.T) {
 	tb := sharedCluster(t)

@@ -41,6 +41,8 @@ type retrier struct {
 	link *route.Link
 	// accepted is set while Cluster.accepted counts the request.
 	accepted bool
+	// holds counts how often it was held back: see maxHolds.
+	holds uint8
 	// failed is when it failed first.
 	failed time.Time
 	// unknown is the first error after which the request may have run.
@@ -87,13 +89,19 @@ func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 		r.sendTo(l.Conn, asking)
 	default:
 		err := k.c.errNoLink(k.spec)
-		if wait := k.c.topology.Load().HoldsBack(k.spec.Slot); k.spec.Publishes && wait > 0 {
+		if wait := k.c.topology.Load().HoldsBack(k.spec.Slot); k.spec.Publishes && wait > 0 && k.holds < maxHolds {
+			k.holds++
 			k.retryAfter(r, err, wait)
 			return
 		}
 		k.handleError(r, err)
 	}
 }
+
+// maxHolds bounds how often a message is held back because the master of its slot has changed
+// once more, so that it does not wait for ever where masters change again and again. Then it ends
+// as if no node were connected.
+const maxHolds = 10
 
 // handleError decides and does what follows an error.
 func (k *retrier) handleError(r retryable, err *errorx.Error) {
