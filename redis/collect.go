@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/values"
@@ -100,13 +101,14 @@ type Command interface {
 func (r Request) Request() Request { return r }
 
 // RequestOf returns a request. cmd is the command's name, followed by its arguments, or a
-// [Command] without arguments. For anything else the error is an [ErrCommandFormat].
+// [Command] without arguments. For anything else, such as a nil pointer, the error is an
+// [ErrCommandFormat].
 func RequestOf(cmd any, args ...any) (Request, error) {
 	switch c := cmd.(type) {
 	case string:
 		return Req(c, args...), nil
 	case Command:
-		if len(args) == 0 {
+		if v := reflect.ValueOf(c); len(args) == 0 && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 			return c.Request(), nil
 		}
 	}

@@ -139,6 +139,7 @@ func TestBatch(t *testing.T) {
 	s.sent = 0
 	assertType(t, ErrArgumentType, Batch(t.Context(), s, Req("INCR", "n").Into(n)))
 	assertType(t, ErrCommandFormat, Batch(t.Context(), s, Req("INCR", "n"), nil))
+	assertType(t, ErrCommandFormat, Batch(t.Context(), s, Req("INCR", "n"), (*Reading)(nil)))
 	assert.Zero(t, s.sent, "nothing is sent")
 	assertType(t, ErrContextIsNil, Batch(nil, s, Req("INCR", "n"))) //nolint:staticcheck // what it says of no context
 }

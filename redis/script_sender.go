@@ -22,7 +22,8 @@ import (
 // but still in order among those that were answered with NOSCRIPT. If the order matters,
 // use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
-	return &scriptSender{known(s), scripts}
+	own := slices.DeleteFunc(slices.Clone(scripts), func(script *Script) bool { return script == nil })
+	return &scriptSender{known(s), own}
 }
 
 // scriptSender is what WithScripts returns.

@@ -269,6 +269,13 @@ func TestFunctionRounds(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{calls, loads}, "nothing to gain by repeating")
 }
 
+// A nil script is none.
+func TestWithNilScript(t *testing.T) {
+	s := Sync{WithScripts(echoing(), nil, NewScript("return 1"))}
+	assert.Equal(t, "a", s.Do("ECHO", "a"))
+	assert.Equal(t, []any{"a"}, s.SendMany([]Request{Req("ECHO", "a")}))
+}
+
 // TestScriptBadArgument checks that an argument that can't be sent is refused by the sender, and
 // not sent as something else: where the body is sent first, too.
 func TestScriptBadArgument(t *testing.T) {
