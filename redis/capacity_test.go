@@ -132,6 +132,21 @@ func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
 	}
 }
 
+// If the context ends while other parts are in flight, that is why the rest is not sent.
+func TestSendManyContextEndsBeforeThereIsRoom(t *testing.T) {
+	q := fullQueue{make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &ownSender{}
+	s.sendMany = func(_ []Request, cb Future, n uint64) {
+		cb.Resolve(q.err(), n+1)
+		cancel()
+	}
+	res := SyncCtx{s}.SendMany(ctx, []Request{Req("GET", "a"), Req("GET", "b")})
+	assertType(t, ErrRequestCancelled, res[0])
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(res[0]))
+	assertType(t, ErrRequestWithdrawn, res[1])
+}
+
 // openedQueue lets in whoever waits, and does not look at the context.
 type openedQueue struct{ fullQueue }
 

@@ -87,8 +87,14 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
 	}
 	results, left := exchangeOnce(ctx, s, reqs, seen)
-	for full := fullOf(results); len(full) > 0 && !left; full = fullOf(results) {
-		again, err := awaitCapacity(ctx, errs.Of(results[full[0]]))
+	for full := fullOf(results); len(full) > 0; full = fullOf(results) {
+		var again bool
+		var err error
+		if left {
+			err = errs.Withdrawn(ctx)
+		} else {
+			again, err = awaitCapacity(ctx, errs.Of(results[full[0]]))
+		}
 		switch {
 		case again:
 			part := make([]Request, len(full))
