@@ -158,7 +158,7 @@ func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShar
 
 // Delegate is for packages of this module: nobody else can call it.
 func (c *Client) Delegate(a wire.Ask) redis.Sender {
-	if _, own := a.Held.(*Client); own {
+	if _, own := a.Held.(*Client); own && c != nil {
 		return c.sender
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -47,6 +48,29 @@ func TestTopologies(t *testing.T) {
 				t.Run(use, func(t *testing.T) { do(t, topology.url, topology.nodes) })
 			}
 		})
+	}
+}
+
+// A nil pointer is no sender, as Cluster returns it for a client of one server.
+func TestNilPointers(t *testing.T) {
+	ctx := context.Background()
+	reqs := []redis.Request{redis.Req("GET", "key")}
+	for name, s := range map[string]redis.Sender{
+		"connection": (*redisconn.Connection)(nil), "cluster": (*rediscluster.Cluster)(nil), "client": (*redispipe.Client)(nil),
+		"hooked": redis.WithHook((*rediscluster.Cluster)(nil), redis.NewSlowLog(nil, 0)),
+	} {
+		_, transacted := redis.Sync{S: s}.Transact(reqs)
+		_, scanned := redis.SyncCtx{S: s}.Scanner(ctx, redis.ScanOpts{}).Next()
+		_, session := redis.OpenSession(ctx, s, "")
+		for _, res := range []any{
+			redis.Sync{S: s}.Do("GET", "key"), redis.SyncCtx{S: s}.SendMany(ctx, reqs)[0], transacted, scanned, session,
+			redis.ChanFutured{S: s}.Send(reqs[0]).Value(), redis.NewScript("return 1").Load(ctx, s),
+		} {
+			assert.ErrorContains(t, redis.Err(res), "the sender is nil", name)
+			assert.ErrorIs(t, redis.Err(res), redis.ErrNotSent, name)
+		}
+		_, err := rediscache.New(s, rediscache.Opts{})
+		assert.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()), name)
 	}
 }
 

@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/joomcode/errorx"
@@ -84,10 +85,18 @@ type Sender interface {
 // nobody stands for a Sender that is nil, as in the zero value of [SyncCtx]. It sends nothing.
 type nobody struct{}
 
-// known returns s, or nobody if that is nil.
+// known returns s, or nobody if that is nil, or a nil pointer to a type of this module, as
+// redispipe.Client.Cluster returns it for a client of one server.
 func known(s Sender) Sender {
-	if s == nil {
+	switch s.(type) {
+	case nil:
 		return nobody{}
+	case interface {
+		Inner(wire.Ask) wire.Inner[Future]
+	}, interface{ Delegate(wire.Ask) Sender }:
+		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.IsNil() {
+			return nobody{}
+		}
 	}
 	return s
 }

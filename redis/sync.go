@@ -16,7 +16,7 @@ import (
 // then for its answer, or until the connection fails, at the latest after its IOTimeout.
 //
 // Of each error, [OutcomeOf] says what became of the request, and [SafeToRetry] whether it
-// can be sent again. If S is nil, each call ends with an error of [ErrOpts], not sent.
+// can be sent again. If S is nil, also a nil pointer, each call ends with an error of [ErrOpts], not sent.
 type Sync struct {
 	S Sender
 }

@@ -73,7 +73,7 @@ func (c *Cluster) Inner(a wire.Ask) wire.Inner[redis.Future] {
 
 // Inner is for packages of this module: nobody else can call it.
 func (p PolicyMan) Inner(a wire.Ask) wire.Inner[redis.Future] {
-	if _, own := a.Held.(PolicyMan); own || a.Embedded {
+	if _, own := a.Held.(PolicyMan); p.Cluster != nil && (own || a.Embedded) {
 		return p.with(p.Policy)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 
 // Inner is for packages of this module: nobody else can call it.
 func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
-	if _, own := a.Held.(*Connection); own {
+	if _, own := a.Held.(*Connection); own && c != nil {
 		return (*within)(c)
 	}
 	return nil

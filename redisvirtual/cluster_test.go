@@ -12,6 +12,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -175,4 +176,18 @@ func TestSenders(t *testing.T) {
 	v := over(t, redis.WithHook(conn, nil))
 	v.say(words("PING"))
 	v.hear("+PONG\r\n")
+}
+
+// A nil sender of any type is an error, as a program gets it that did not look at that of Connect.
+func TestNilSender(t *testing.T) {
+	hook := redis.NewSlowLog(nil, 0)
+	for name, s := range map[string]redis.Sender{
+		"nil": nil, "connection": (*redisconn.Connection)(nil), "cluster": (*rediscluster.Cluster)(nil), "client": (*redispipe.Client)(nil),
+		"policy": rediscluster.PolicyMan{}, "hooked": redis.WithHook((*redisconn.Connection)(nil), hook), "hooked nil": redis.WithHook(nil, hook),
+	} {
+		_, err := Dialer(s)(context.Background(), "tcp", "")
+		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()), name)
+		_, err = Conn(s).Write([]byte(words("PING")))
+		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()), name)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/joomcode/redispipe/internal/outgoing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -32,22 +31,31 @@ type Servers struct {
 
 // Of returns the servers of a sender.
 func Of(sender redis.Sender) (s *Servers, err error) {
-	sender, hooks := inside(sender)
-	switch sender := sender.(type) {
-	case *redisconn.Connection:
-		s = one(sender)
-	case *rediscluster.Cluster:
-		s, err = several(sender.Inner(wire.Ask{Held: sender}), inner.NodesOf(sender), sender.Ctx())
-	case rediscluster.PolicyMan:
-		s, err = several(sender.Inner(wire.Ask{Held: sender}), inner.NodesOf(sender), sender.Ctx())
+	inmost, hooks := inside(sender)
+	from, _ := inmost.(origin)
+	var within wire.Inner[redis.Future]
+	if from != nil {
+		within = from.Inner(wire.Ask{Held: inmost})
+	}
+	switch conn, single := inmost.(*redisconn.Connection); {
+	case within == nil: // also of a nil pointer
+		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)
+	case single:
+		s = one(conn)
 	default:
-		err = errSender.New("a %T has no virtual connections: give the connection, cluster or client inside", sender)
+		s, err = several(within, inner.NodesOf(from), from.Ctx())
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.Hooks = hooks
 	return s, nil
+}
+
+// origin is a connection or a cluster, or what embeds one.
+type origin interface {
+	Inner(wire.Ask) wire.Inner[redis.Future]
+	Ctx() context.Context
 }
 
 // inside returns the sender that handles stand for, and hooks are around.
