@@ -31,7 +31,9 @@ func (c *conn) broken(err error) {
 
 // launch sends the requests of a flight, and waits while the queue is full.
 func (c *conn) launch(f *outgoing.Flight, asking bool) error {
-	f.Push()
+	if !f.Push() {
+		return nil
+	}
 	last := len(f.Reqs) - 1
 	switch {
 	case c.to.Several:

@@ -46,8 +46,9 @@ func keysOf(reqs []wire.Request) (keys []string) {
 func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
 	session, err := c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
 	if err != nil {
-		f.Push()
-		f.End(0, err)
+		if f.Push() {
+			f.End(0, err)
+		}
 		return false
 	}
 	c.mu.Lock()
@@ -61,7 +62,9 @@ func (c *conn) exchange(f *outgoing.Flight) {
 	c.mu.Lock()
 	session := c.session
 	c.mu.Unlock()
-	f.Push()
+	if !f.Push() {
+		return
+	}
 	f.AnsweredBy(session.Place())
 	left := 0
 	err := session.Exchange(c.stream.Context(), f.Reqs, func(i int, res any) {

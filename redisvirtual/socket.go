@@ -69,8 +69,9 @@ func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte)
 func (c *conn) lose(err error) {
 	f := c.stream.NewFlight()
 	f.AddReply()
-	f.Push()
-	f.End(0, err)
+	if f.Push() {
+		f.End(0, err)
+	}
 }
 
 // dial dials a socket as the shared one was, and says on it what the client has said.

@@ -8,17 +8,32 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Push has the client read the replies of f behind those that it is to read already.
-func (f *Flight) Push() {
+// Push has the client read the replies of f behind those that it is to read already. It returns
+// false if a request before them was not answered, and f belongs to nobody then: it is not to be
+// sent, since the client may have been told how the connection ends, and what was not sent may be
+// what the rest depends on, as SELECT.
+func (f *Flight) Push() bool {
 	s := f.to
+	if !s.push(f) {
+		f.put()
+		return false
+	}
 	if len(f.Reqs) > 0 && len(s.terms.Hooks) > 0 {
 		f.observe(s.terms.Hooks)
 	}
+	return true
+}
+
+func (s *Stream) push(f *Flight) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.failed != nil {
+		return false
+	}
 	s.unresolved += len(f.replies)
 	f.sending = true
 	s.pushLocked(f)
+	return true
 }
 
 // Refs returns the requests for those who want their addresses.
