@@ -127,7 +127,8 @@ func (s *Stream) boundLocked() {
 // passed is called at a write deadline, in a goroutine that ends with it.
 func (s *Stream) passed() {
 	s.mu.Lock()
-	if s.waits == 0 || s.writeBy.IsZero() || time.Now().Before(s.writeBy) { // it has moved
+	if s.waits == 0 || s.writeBy.IsZero() || time.Now().Before(s.writeBy) { // it has moved, or the clock
+		s.boundLocked()
 		s.mu.Unlock()
 		return
 	}

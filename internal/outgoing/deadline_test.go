@@ -60,3 +60,22 @@ func TestDeadlineMoves(t *testing.T) {
 		require.NoError(t, s.Close())
 	})
 }
+
+// A deadline holds, even if its timer rings early, as when the clock was set back.
+func TestEarlyAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stream()
+		require.NoError(t, s.SetWriteDeadline(time.Now().Add(time.Minute)))
+		go func() {
+			time.Sleep(time.Second)
+			s.mu.Lock()
+			s.overdue.Stop()
+			s.mu.Unlock()
+			s.passed()
+		}()
+		waiting, end := context.WithTimeout(s.Context(), time.Hour)
+		defer end()
+		err := s.Await(func() { <-waiting.Done() })
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	})
+}
