@@ -10,9 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -190,4 +191,28 @@ func TestNilSender(t *testing.T) {
 		_, err = Conn(s).Write([]byte(words("PING")))
 		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()), name)
 	}
+}
+
+// ASKING is for the next request, whoever answers that, or for the transaction that begins with it.
+func TestAskingEnds(t *testing.T) {
+	conn := connect(t, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}).Addrs()[0], defaults)
+	for _, c := range []struct {
+		then   string
+		asking bool
+	}{
+		{words("CLIENT", "SETNAME", "a"), false}, {words("READONLY"), false}, {words("SELECT", "0"), false}, {words("UNWATCH"), false},
+		{words("HELLO", "2"), false}, {words("PING"), false}, {words("ASKING"), true}, {words("MULTI"), true},
+		{words("MULTI") + words("DISCARD"), false}, {words("MULTI") + words("PING") + words("EXEC"), false},
+	} {
+		v := newConn(mustOf(t, conn))
+		_, _, err := v.take([]byte(words("ASKING") + c.then))
+		require.NoError(t, err)
+		require.Equal(t, c.asking, v.asking, c.then)
+	}
+}
+
+func mustOf(t testing.TB, s redis.Sender) *upstream.Servers {
+	to, err := upstream.Of(s)
+	require.NoError(t, err)
+	return to
 }

@@ -21,7 +21,10 @@ func (c *conn) command(buf []byte) (done bool) {
 	one := *r
 	c.batch.Cut()
 	c.broken(c.send())
-	return c.unusual(info, &one)
+	if done = c.unusual(info, &one); done && c.tx == nil && !info.Named("ASKING") {
+		c.asking = false
+	}
+	return done
 }
 
 // unusual deals with a request that does not just go to the server.
@@ -69,9 +72,7 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 		return c.block(r)
 	}
 	r.Shared = command.Allowed // what is malformed the server says
-	asking := c.asking
-	c.asking = false
-	return c.alone(r, asking)
+	return c.alone(r, c.asking)
 }
 
 // countsWrites reports whether a request waits until as many servers as it says have what was written on
@@ -139,8 +140,6 @@ func (c *conn) block(r *wire.Request) (done bool) {
 	f := c.stream.NewFlight()
 	*f.Add() = *r
 	f.Blocks, f.Reqs[0].Inline = true, true
-	asking := c.asking
-	c.asking = false
-	c.broken(c.launch(f, asking))
+	c.broken(c.launch(f, c.asking))
 	return true
 }

@@ -38,7 +38,7 @@ type state struct {
 	protocol int
 	name     string
 	readOnly bool
-	asking   bool         // before the next request
+	asking   bool         // for the next request, or the transaction that begins with it
 	tx       *transaction // between MULTI and EXEC
 	quit     bool
 	// sendFailed is why a Write fails, if it does.

@@ -23,9 +23,6 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		return true
 	case protocol == 0:
 		protocol = c.protocol
-	case protocol != 2 && protocol != 3:
-		c.answer(frames.AppendError(nil, "NOPROTO unsupported protocol version"))
-		return true
 	}
 	if protocol > c.to.Protocol {
 		// As a server that knows of no other protocol: clients go on without it.
@@ -69,6 +66,9 @@ func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, pr
 	protocol, err := strconv.Atoi(incoming.Text(args[0]))
 	if err != nil {
 		return 0, nil, nil, "ERR Protocol version is not an integer or out of range"
+	}
+	if protocol != 2 && protocol != 3 {
+		return 0, nil, nil, "NOPROTO unsupported protocol version"
 	}
 	for i := 1; i < len(args); i++ {
 		switch word := incoming.Upper(args[i]); {

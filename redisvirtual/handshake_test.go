@@ -25,7 +25,7 @@ func TestHello(t *testing.T) {
 		say, begins string
 	}{
 		{two, words("HELLO"), "*14\r\n$6\r\nserver\r\n"}, {two, words("HELLO", "2"), "*14\r\n$6\r\nserver\r\n"},
-		{two, words("HELLO", "3"), "-ERR unknown command 'HELLO'"}, {two, words("HELLO", "4"), "-NOPROTO"},
+		{two, words("HELLO", "3"), "-ERR unknown command 'HELLO'"}, {two, words("HELLO", "4", "NOISE"), "-NOPROTO"}, {two, words("HELLO", "0"), "-NOPROTO"},
 		{two, words("HELLO", "x"), "-ERR Protocol version is not an integer"}, {two, words("HELLO", "2", "NOISE"), "-ERR Syntax error in HELLO"},
 		{two, words("HELLO", "2", "SETNAME", "a b"), "-ERR Client names cannot contain spaces"},
 		{three, words("HELLO", "3", "SETNAME", "me"), "%7\r\n$6\r\nserver\r\n"},

@@ -109,8 +109,6 @@ func (c *conn) exec() (done bool) {
 	c.tx = nil
 	f := c.stream.NewFlight()
 	c.fill(f, tx)
-	asking := c.asking
-	c.asking = false
 	switch {
 	case c.watching:
 		c.exchange(f)
@@ -121,7 +119,7 @@ func (c *conn) exec() (done bool) {
 			c.leaveSession()
 		}
 	default:
-		c.broken(c.launch(f, asking))
+		c.broken(c.launch(f, c.asking))
 	}
 	return true
 }

@@ -96,7 +96,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 			later = true
 			break
 		}
-		c.served = false
+		c.served, c.leaving = false, false
 		if c.quit {
 			buf = nil
 			break
