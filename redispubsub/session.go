@@ -47,6 +47,8 @@ func (s *session) receive() error {
 		}
 		if pushed {
 			err = s.take(&push)
+			clear(push.Words) // the next push may be long in coming
+			push.Body, push.Rest = nil, nil
 		} else {
 			err = s.answer(reply)
 		}

@@ -52,6 +52,7 @@ func (d *Decoder) push(h header, p *Push) error {
 	case h.n < 1:
 		return bad(errs.ErrResponseFormat, h.kind, "push without a kind")
 	}
+	clear(p.Words) // which may be large, and more than the next ones
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
 	for i := range max(1, h.n-1) {
 		el, line, err := d.begin(1)

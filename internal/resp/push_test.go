@@ -81,6 +81,22 @@ func TestDecodePushOfReplies(t *testing.T) {
 	assert.Equal(t, "x", string(p.Words[0]))
 }
 
+// A push keeps nothing of the one before it.
+func TestDecodePushForgets(t *testing.T) {
+	word := strings.Repeat("w", 100<<10) // more than the buffer takes
+	d := pushDecoder(">4\r\n$1\r\na\r\n$102400\r\n"+word+"\r\n$1\r\nb\r\n$1\r\nc\r\n>1\r\n$1\r\nd\r\n", 32<<10, false)
+	var p resp.Push
+	for range 2 {
+		_, pushed, err := d.DecodePush(&p)
+		require.NoError(t, err)
+		require.True(t, pushed)
+	}
+	require.Len(t, p.Words, 1)
+	for _, word := range p.Words[1:cap(p.Words)] {
+		require.True(t, word == nil, "it is %d bytes long", len(word))
+	}
+}
+
 func TestDecodePushRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "io",
