@@ -60,8 +60,8 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 
 // Chan returns a channel of the events, for a select. It is closed when they end, or ctx
 // is done, and at once if ctx is nil or another goroutine is reading the events. If the
-// subscription has ended, Err has the error. An event that is not received when ctx ends,
-// or the subscription is closed, is lost.
+// subscription has ended, Err has the error. An event that is not received when ctx ends is
+// left to the next loop.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events
@@ -75,6 +75,7 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 			case <-s.set.Inbox.Discarded:
 				return
 			case <-ctx.Done():
+				s.set.Inbox.Untake(ev)
 				return
 			}
 		}

@@ -58,6 +58,27 @@ func TestEventsGoOnInAnotherLoop(t *testing.T) {
 	}
 }
 
+// A channel whose context ends leaves the event that nobody has received to what follows.
+func TestChanLeavesAnEvent(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
+	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
+	for n := range 3 {
+		publish(t, conn, "PUBLISH", "a", fmt.Sprint(n))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ch := sub.Chan(ctx)
+	require.Equal(t, "0", payload(t, <-ch))
+	require.Eventually(t, inChan, patience, time.Millisecond, "the next one is to be sent")
+	cancel()
+	require.Eventually(t, func() bool { return !inChan() }, patience, time.Millisecond)
+	_, more := <-ch
+	require.False(t, more)
+	for i, ev := range take(t, sub, 2) {
+		require.Equal(t, fmt.Sprint(i+1), payload(t, ev))
+	}
+}
+
 // Chan ends with Close, also if nobody receives what it has to send.
 func TestChanEndsWithClose(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})

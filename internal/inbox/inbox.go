@@ -138,6 +138,13 @@ func (in *Inbox) Next() (ev any, ended bool) {
 	return ev, false
 }
 
+// Untake gives back the event that Next returned last: it is the next one again. Only the
+// consumer may call it.
+func (in *Inbox) Untake(ev any) {
+	in.batch = in.space[len(in.space)-len(in.batch)-1:]
+	in.batch[0] = ev
+}
+
 // refill makes the room of the last batch free, and takes another.
 func (in *Inbox) refill() (ended bool) {
 	in.mu.Lock()
