@@ -176,6 +176,7 @@ func (f *Feed) Confirmed(said pubsub.Said, now time.Time) error {
 func (t *topic) subscribed(now time.Time) {
 	again := t.givenUp && !t.live
 	t.live, t.confirmed, t.heard = true, true, true
+	t.alone = false // it was not to blame
 	t.pause, t.hops = 0, 0
 	t.fences = max(t.fences-1, 0)
 	switch {

@@ -192,7 +192,10 @@ func (t *topic) refused(err error) {
 	t.t.nodes.ForceReloading()
 	to, _ := redis.AsErrorx(err).Property(redis.EKMovedTo)
 	addr, _ := to.(string)
-	t.openGaps(t.whyMoved(addr), nil)
+	if addr != "" { // that another node has it is no error
+		err = nil
+	}
+	t.openGaps(t.whyMoved(addr), err)
 	if addr != "" && t.hops < hopsMost {
 		if other := t.t.nodes.MasterAt(addr); other != nil && other != t.feed.Node {
 			t.hops++

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -194,7 +195,46 @@ func TestARefusedTopic(t *testing.T) {
 		assert.True(p, done(call))
 		assert.Equal(p, []pubsub.Topic{other}, call.Refused.Topics)
 		assert.Equal(p, []pubsub.Topic{news}, p.set.Topics())
+
+		third := pubsub.Topic{Kind: pubsub.Channel, Name: "third"}
+		p.add(third)
+		p.asks("SUBSCRIBE", "one")
+		p.says("one", pubsub.Subscribed, third)
+		p.answers("one")
+		one := p.feeds["one"]
+		one.Lost(errors.New("broken"))
+		one.Connected(&push.Socket{})
+		p.asks("SUBSCRIBE", "one") // by one command again
 	})
+}
+
+// The gap of a topic that the server gives up, and refuses for now, says what the server said,
+// unless that is only who has the topic.
+func TestTheGapOfARefusedTopic(t *testing.T) {
+	for _, refusal := range []*errorx.Error{
+		redis.ErrClusterDown.New("CLUSTERDOWN"),
+		redis.ErrMoved.New("MOVED 1 two").WithProperty(redis.EKMovedTo, "two"),
+	} {
+		played(t, OneNode, func(p *play) {
+			p.add(room)
+			p.asks("SSUBSCRIBE", "one")
+			p.says("one", pubsub.Subscribed, room)
+			p.answers("one")
+			one := p.feeds["one"]
+			p.says("one", pubsub.Unsubscribed, room)
+			p.asks("SSUBSCRIBE", "one")
+			require.NoError(p, one.Answer(refusal))
+			p.answers("one")
+			ev, _ := p.set.Inbox.Next()
+			gap, isGap := ev.(*inbox.Gap)
+			require.True(p, isGap, "%v", ev)
+			if refusal.IsOfType(redis.ErrClusterDown) {
+				assert.Equal(p, refusal, gap.Err)
+			} else {
+				assert.NoError(p, gap.Err)
+			}
+		})
+	}
 }
 
 // A sharded channel that moves has takers when the new node has confirmed it, and the old
