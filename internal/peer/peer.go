@@ -50,6 +50,13 @@ func PingRefused(res any) bool {
 		strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH")
 }
 
+// PingAlone reports whether an error by which PING is refused can't be the answer to a command that
+// subscribes: a server that loads, or has lost its master, answers those.
+func PingAlone(err *errorx.Error) bool {
+	return Misconf(err) || err.IsOfType(errs.ErrLoading) || err.IsOfType(errs.ErrMasterDown) ||
+		strings.HasPrefix(err.Message(), "NOPERM") && strings.Contains(err.Message(), "run the 'ping' command")
+}
+
 // RefusedForGood reports whether the server answered with the error, and will do so again.
 func RefusedForGood(err *errorx.Error) bool {
 	return err.IsOfType(errs.ErrResult) && !err.HasTrait(errs.ErrTraitTransient)

@@ -35,6 +35,7 @@ type Socket struct {
 	out       []byte
 	err       *errorx.Error
 	pings     []sentPing        // not answered yet, oldest first
+	others    int               // requests sent behind the last PING
 	auth      *dial.Credentials // see sentPing: the next reply is AUTH's
 	confirmed time.Time
 }
@@ -42,7 +43,10 @@ type Socket struct {
 // sentPing is a PING on a Socket.
 type sentPing struct {
 	nonce string
-	beat  time.Time // when it was sent, if it is a heartbeat; else zero
+	// others is how many requests were sent between the PING before and this one, and have not
+	// been refused.
+	others int
+	beat   time.Time // when it was sent, if it is a heartbeat; else zero
 	// auth, if not nil, are credentials of an AUTH that was sent right behind the PING:
 	// so the reply that follows that to the PING is known to be AUTH's.
 	auth *dial.Credentials
@@ -88,40 +92,49 @@ func (p *Socket) Hold(on bool) { p.paused.Store(on) }
 func (p *Socket) Send(reqs ...redis.Request) error {
 	var encoded []byte
 	var pings []sentPing
+	others := 0
 	for _, req := range reqs {
 		var err error
 		if encoded, err = redis.AppendRequest(encoded, req); err != nil {
 			return err
 		}
 		if req.Cmd != "PING" {
+			others++
 			continue
 		}
 		if len(req.Args) != 1 {
 			return redis.ErrArgumentType.New("PING on a PushSocket takes one string")
 		}
 		nonce, _ := redis.ArgToString(req.Args[0])
-		pings = append(pings, sentPing{nonce: nonce})
+		pings = append(pings, sentPing{nonce: nonce, others: others})
+		others = 0
 	}
-	return p.send(encoded, pings)
+	return p.send(encoded, pings, others)
 }
 
-func (p *Socket) send(encoded []byte, pings []sentPing) error {
+// send queues what is encoded: pings, each behind its other requests, and then others more.
+func (p *Socket) send(encoded []byte, pings []sentPing, others int) error {
 	p.mu.Lock()
 	if p.err != nil {
 		defer p.mu.Unlock()
 		return p.err
 	}
 	p.out = append(p.out, encoded...)
+	if len(pings) > 0 {
+		pings[0].others += p.others
+		p.others = 0
+	}
 	p.pings = append(p.pings, pings...)
+	p.others += others
 	p.mu.Unlock()
 	pause.Wake(p.wake)
 	return nil
 }
 
 // Receive waits for what comes next: a push, which it stores in push, or a reply. The
-// echo of a PING is a reply, with RESP2, too, where it comes as a push; so is the
-// server's error if it refuses the PING because it can't write to its disk. After an
-// error the socket has ended.
+// echo of a PING is a reply, with RESP2, too, where it comes as a push; a PING that a sane
+// server refuses, because it is busy or can't write to its disk, counts as echoed. After
+// an error the socket has ended.
 func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	for {
 		reply, pushed, err = p.sock.Dec.DecodePush((*resp.Push)(push))
@@ -159,8 +172,8 @@ func (p *Socket) answered(reply any) (nonce string, isBeat bool) {
 	if len(p.pings) == 0 {
 		return "", false
 	}
-	oldest := p.pings[0]
-	if string(echo) != oldest.nonce && (err == nil || !peer.Misconf(err)) {
+	oldest := &p.pings[0]
+	if string(echo) != oldest.nonce && !oldest.refused(err) {
 		return "", false
 	}
 	p.pings, p.auth = p.pings[1:], oldest.auth
@@ -168,6 +181,21 @@ func (p *Socket) answered(reply any) (nonce string, isBeat bool) {
 		p.confirmed = oldest.beat
 	}
 	return oldest.nonce, isBeat
+}
+
+// refused reports whether an error, which may be nil, answers the PING: if requests of the owner
+// were sent before it, each error is one of theirs but those that only a PING gets.
+func (s *sentPing) refused(err *errorx.Error) bool {
+	switch {
+	case err == nil:
+		return false
+	case peer.PingAlone(err):
+		return true
+	case s.others > 0:
+		s.others--
+		return false
+	}
+	return peer.PingRefused(err)
 }
 
 // authenticated reports whether a reply is AUTH's, and judges it then.
@@ -235,7 +263,7 @@ func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 		req, _ := dial.Auth(*auth)
 		encoded, _ = redis.AppendRequest(encoded, req)
 	}
-	_ = p.send(encoded, []sentPing{{nonce: string(n[:]), beat: now, auth: auth}})
+	_ = p.send(encoded, []sentPing{{nonce: string(n[:]), beat: now, auth: auth}}, 0)
 }
 
 // write writes what is queued. The server has Timeout to take it, if TimesOut is set.

@@ -50,8 +50,9 @@ func piped(answer func(server net.Conn, echo []byte), wrap func(net.Conn) net.Co
 					return
 				}
 				words := req.([]any)
-				switch {
-				case string(words[0].([]byte)) != "PING":
+				switch cmd := string(words[0].([]byte)); {
+				case cmd == "SUBSCRIBE": // answered with the PING behind it
+				case cmd != "PING":
 					_, _ = io.WriteString(server, "+OK\r\n")
 				case len(words) == 1:
 					_, _ = io.WriteString(server, "+PONG\r\n")
