@@ -77,6 +77,9 @@ func (d *Dialer) attempt(given context.Context, greet func(context.Context, *Soc
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
 	conn, err := d.connect(ctx)
+	if isUntrusted(err) {
+		return nil, ErrTLS.Wrap(err, "dialing")
+	}
 	if err != nil {
 		return nil, ErrDial.Wrap(err, "dialing")
 	}
