@@ -17,7 +17,9 @@
 // The replies of commands that depend on the values of their keys alone: GET, HGETALL, MGET,
 // ZRANGE and so on, but not TTL, RANDOMKEY, iterators or scripts. They are kept if all keys have
 // one of Opts.Prefixes, or if they are sent through [Cache.WithMaxAge]. Errors are not kept, null
-// for Opts.NullAge. A result is the caller's own: it may be changed.
+// for Opts.NullAge. A result is the caller's own: it may be changed. A key or a field of a hash that
+// expires is dropped when the server deletes it, typically within a tenth of a second; Opts.MaxAge
+// bounds how late that may be.
 //
 // While there is room, each reply is kept. A full cache keeps one from the second time on that its
 // request is sent: the first time it is read as without a cache, and no server keeps track of its keys.
@@ -28,7 +30,7 @@
 //
 // Each cache is of one database and one user: when the connection becomes another user, what was
 // kept is dropped. In a cluster these keys are read from masters, the first time, too, whatever the
-// policy of the client is.
+// policy of the client is; but as that says while the master has no lease.
 //
 // # Why nothing is stale after a write
 //
