@@ -55,7 +55,6 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c.place()
 	if c.nodes.scripted() {
 		c.close()
-		c.nodes.each((*feed).close)
 		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, of which the cache does not know")
 	}
 	go c.run(changed)

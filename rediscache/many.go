@@ -41,12 +41,13 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		m.refuse(bad)
 		return
 	}
-	if bad >= 0 || cb != nil && wire.IsCancelled(cb) {
-		s.to.SendMany(reqs, cb, start) // which says what is wrong
-		return
-	}
+	wrong := bad >= 0 || cb != nil && wire.IsCancelled(cb)
 	for i := range m.wires {
-		m.place(i)
+		if wrong {
+			m.rest = append(m.rest, i) // the servers' sender says what is wrong, or sends them all the same
+		} else {
+			m.place(i)
+		}
 	}
 	for _, b := range m.asked {
 		b.send()
@@ -138,7 +139,9 @@ func (m *many) send(to redis.Sender, which []int) {
 	f.changes = make([]written, len(which))
 	for at, i := range which {
 		reqs[at] = m.reqs[i]
-		f.changes[at] = writtenBy(&m.wires[i])
+		if m.wires[i].Buf != nil { // it is encoded
+			f.changes[at] = writtenBy(&m.wires[i])
+		}
 	}
 	to.SendMany(reqs, f, 0)
 }

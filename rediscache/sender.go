@@ -186,10 +186,12 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	scratch.Request, scratch.Buf, err = request.Encode(scratch.Buf, req, (*within)(s).WantsSlot())
 	r := &scratch.Request
 	switch {
-	case err != nil || cb != nil && wire.IsCancelled(cb):
+	case err != nil:
 		s.to.Send(req, cb, n) // which says what is wrong
 	case swaps(r):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
+	case cb != nil && wire.IsCancelled(cb):
+		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // which asks cb again
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {

@@ -127,6 +127,51 @@ func TestFutures(t *testing.T) {
 	}, patient, time.Millisecond)
 }
 
+// wavers is a future that nobody waits for any more when it is asked for the first time only.
+type wavers struct {
+	asked atomic.Int64
+	ends  chan any
+}
+
+func (w *wavers) Cancelled() error {
+	if w.asked.Add(1) == 1 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func (w *wavers) Resolve(res any, _ uint64) { w.ends <- res }
+
+// acknowledges is a sender that says it has sent everything, of which no server tells.
+type acknowledges struct{ redis.Sender }
+
+func (acknowledges) Send(_ redis.Request, cb redis.Future, n uint64) { cb.Resolve("OK", n) }
+
+func (acknowledges) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	for i := range reqs {
+		cb.Resolve("OK", start+uint64(i))
+	}
+}
+
+// What is written for a future that has changed its mind, and so was sent, is dropped, too.
+func TestFutureThatWavers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	s := &sender{core: r.cache.core, to: acknowledges{r.cache.plain.to}, limits: r.cache.plain.limits}
+	set := redis.Req("SET", "key", "value")
+	for name, send := range map[string]func(cb redis.Future){
+		"Send":     func(cb redis.Future) { s.Send(set, cb, 7) },
+		"SendMany": func(cb redis.Future) { s.SendMany([]redis.Request{set}, cb, 7) },
+	} {
+		get(t, r.cache, "key")
+		require.True(t, kept(t, r.cache, "GET", "key"))
+		w := &wavers{ends: make(chan any, 1)}
+		send(w)
+		require.Equal(t, "OK", <-w.ends, name)
+		require.False(t, kept(t, r.cache, "GET", "key"), name)
+	}
+}
+
 // panics is a logger that keeps what futures have panicked with.
 type panics struct {
 	redisconn.NoopLogger
