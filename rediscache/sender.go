@@ -62,7 +62,7 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 
 // find sets v to what answers a request, if that is in memory.
 func (s *sender) find(request []byte, v *memory.Value) (found bool) {
-	return s.limits.Age != 0 && s.store.Find(request, memory.HashOf(wire.Word(request, 1)), &s.limits, v)
+	return s.limits.Age != 0 && s.store.Find(request, memory.HashOfBytes(wire.Word(request, 1)), &s.limits, v)
 }
 
 // WantsSlot implements wire.Inner.

@@ -2,7 +2,6 @@ package resp
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
@@ -12,16 +11,18 @@ import (
 // it returns buf as it was and the argument's index, else -1. It keeps no
 // reference to args: that is what lets a caller's arguments live on its stack.
 func AppendCommand(buf []byte, cmd string, args []any) ([]byte, int) {
-	out := append(buf, '*')
-	name, sub, split := strings.Cut(cmd, " ")
+	end := 0 // of the name, which is too short for a call of strings.Cut
+	for end < len(cmd) && cmd[end] != ' ' {
+		end++
+	}
 	words := 1
-	if split {
+	if end < len(cmd) {
 		words = 2
 	}
-	out = AppendLength(out, int64(words+len(args)))
-	out = appendText(out, name)
-	if split {
-		out = appendText(out, sub)
+	out := AppendLength(append(buf, '*'), int64(words+len(args)))
+	out = appendText(out, cmd[:end])
+	if end < len(cmd) {
+		out = appendText(out, cmd[end+1:])
 	}
 	for i, arg := range args {
 		var ok bool
@@ -103,7 +104,11 @@ func AppendLength(buf []byte, n int64) []byte {
 
 // appendText appends a bulk string.
 func appendText[T string | []byte](buf []byte, text T) []byte {
-	buf = AppendLength(append(buf, '$'), int64(len(text)))
+	if n := len(text); n < 10 {
+		buf = append(buf, '$', byte('0'+n), '\r', '\n')
+	} else {
+		buf = AppendLength(append(buf, '$'), int64(n))
+	}
 	buf = append(buf, text...)
 	return append(buf, crlf...)
 }
