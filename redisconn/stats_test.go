@@ -196,3 +196,41 @@ func TestWithdrawnCountsOnce(t *testing.T) {
 	eventually(t, "it is counted", func() bool { return conn.Stats().NotSent > withdrawn })
 	require.EqualValues(t, withdrawn+1, conn.Stats().NotSent)
 }
+
+// What was answered when the session failed counts, though the rest of its batch was left.
+func TestStatsOfBatchesAnsweredInPart(t *testing.T) {
+	t.Parallel()
+	reqs := []redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b"), redis.Req("GET", "c"), redis.Req("GET", "d")}
+	for name, c := range map[string]struct {
+		replies                  []string
+		send                     func(redis.SyncCtx, context.Context)
+		values, refused, unknown uint64
+	}{
+		"batch": {
+			[]string{"+OK\r\n", "-ERR no\r\n", "nonsense\r\n"},
+			func(s redis.SyncCtx, ctx context.Context) { s.SendMany(ctx, reqs) }, 1, 1, 2,
+		},
+		"transaction": {
+			[]string{"+OK\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "nonsense\r\n"},
+			func(s redis.SyncCtx, ctx context.Context) { _, _ = s.SendTransaction(ctx, reqs) }, 0, 0, 4,
+		},
+		"EXEC": {
+			[]string{"+OK\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "nonsense\r\n"},
+			func(s redis.SyncCtx, ctx context.Context) { _, _ = s.SendTransaction(ctx, reqs) }, 0, 0, 4,
+		},
+		"future": {
+			[]string{"+OK\r\n", "-ERR no\r\n", "nonsense\r\n"},
+			func(s redis.SyncCtx, _ context.Context) { s.S.SendMany(reqs, nil, 0) }, 1, 1, 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(c.replies...)})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
+			c.send(redis.SyncCtx{S: conn}, background)
+			eventually(t, "all are counted", func() bool { return conn.Stats().Requests() == 4 })
+			stats := conn.Stats()
+			require.Equal(t, []uint64{c.values, c.refused, 0, c.unknown}, []uint64{stats.Values, stats.Refused, stats.NotSent, stats.Unknown})
+		})
+	}
+}

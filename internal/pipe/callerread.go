@@ -23,8 +23,11 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 			return
 		}
 		r.settle()
-		s.p.queue.LoopReads(&s.Session)
-		s.readWake <- struct{}{}
+		if s.p.queue.LoopReads(&s.Session) {
+			s.readWake <- struct{}{}
+		} else {
+			r.countPart()
+		}
 		if v := recover(); v != nil {
 			passed = true
 			s.p.opts.Panicked(v, debug.Stack())
@@ -49,6 +52,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 		}
 		if !r.answer() {
 			finished = true // the session has failed
+			r.countPart()
 			return true
 		}
 	}
@@ -67,8 +71,11 @@ func (s *Session) PassRead() {
 	r := s.reader
 	mayIdle, retired := r.mayIdle(), r.retired
 	r.retired, r.until = nil, 0
-	if s.p.queue.PassRead(&s.Session, mayIdle, retired) {
+	switch loop, kept := s.p.queue.PassRead(&s.Session, mayIdle, retired); {
+	case loop:
 		s.readWake <- struct{}{}
+	case kept:
+		r.countPart()
 	}
 }
 

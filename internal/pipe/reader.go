@@ -63,9 +63,22 @@ type reply struct {
 // readLoop is the reader goroutine. It is started with the session, owns the
 // receiving half of the socket, and ends when the session fails.
 func (s *Session) readLoop() {
-	// A future may end the goroutine by runtime.Goexit.
-	defer s.Fail(redis.ErrIO.New("reader ended"))
+	defer func() {
+		s.Fail(redis.ErrIO.New("reader ended")) // a future may end the goroutine by runtime.Goexit
+		if s.LoopKeeps {
+			s.reader.countPart()
+		}
+	}()
 	for s.reader.serve() {
+	}
+}
+
+// countPart counts what was answered of a batch of which the rest is left. The session has
+// ended, so that its reader belongs for good to the holder of the right to read.
+func (r *reader) countPart() {
+	if r.cur != nil {
+		r.s.p.queue.CountPart(r.cur, r.answered)
+		r.cur = nil
 	}
 }
 
@@ -90,7 +103,11 @@ func (r *reader) passOn() bool {
 		return true
 	}
 	r.s.calls.Stop()
-	if mayIdle := r.mayIdle(); r.dec.Buffered() > 0 && !r.s.hasFailed() || r.s.p.queue.PassRead(&r.s.Session, mayIdle, nil) {
+	mayIdle, loop := r.mayIdle(), r.dec.Buffered() > 0 && !r.s.hasFailed()
+	if !loop {
+		loop, _ = r.s.p.queue.PassRead(&r.s.Session, mayIdle, nil)
+	}
+	if loop {
 		if r.s.p.queue.Crowded() {
 			runtime.Gosched() // more comes while those whom the replies woke send
 		}

@@ -11,6 +11,9 @@ func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	defer q.mu.Unlock()
 	if q.state != Closed {
 		q.countChange(to)
+		if q.session != nil {
+			q.session.LoopKeeps = q.reading == readLoop
+		}
 		q.state, q.session, q.why = to, s, why
 		q.reading = readLoop // the loop of a new session starts with the right to read
 		start = s != nil && q.open != nil && !q.writing

@@ -231,7 +231,8 @@ func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 
 // retire takes b out of flight. If it returns true, b is to be recycled without the lock.
 func (q *Queue) retire(b *Batch, now time.Duration) (long bool) {
-	if q.head != b { // the session has failed and b was taken over
+	if q.head != b { // the session has failed, and nothing of b was left
+		q.answered(b, now)
 		return false
 	}
 	q.pop()

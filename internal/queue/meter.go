@@ -87,6 +87,35 @@ func (m *meter) answered(b *Batch, now time.Duration) {
 	m.lastCallback, m.lastRequests, m.lastRetired = d.Callback, n, now
 }
 
+// CountPart counts the requests of b that were answered before the session failed. The others
+// are counted by [Queue.CountLeft]. answered is one more than the number of the last answered
+// request. A transaction without the answer to EXEC is unknown.
+func (q *Queue) CountPart(b *Batch, answered uint64) {
+	ended, within, transaction := 0, 0, false
+	for i := range b.find(answered) {
+		switch it := &b.Items[i]; {
+		case it.Multi:
+			transaction = true
+		case it.Exec:
+			if b.Items[i-1].Multi { // the transaction counts as its requests
+				within = 1
+			}
+			ended, within, transaction = ended+within, 0, false
+		case it.Own:
+		case transaction:
+			within++
+		default:
+			ended++
+		}
+	}
+	refused := min(b.Refused, ended)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Refused += uint64(refused)
+	q.stats.Values += uint64(ended - refused)
+	q.stats.Unknown += uint64(within)
+}
+
 // Stats is a snapshot of what a queue counts.
 type Stats struct {
 	State State

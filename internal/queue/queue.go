@@ -225,7 +225,7 @@ func (r *rights) pass(b *Batch, open bool) {
 }
 
 // Session is what the queue knows of the socket that it is connected to: to whom the rights
-// go. All but Both, Listens and first stays as it is.
+// go. All but Both, Listens, LoopKeeps and first stays as it is.
 type Session struct {
 	// Reader is what callers that get the right to read use.
 	Reader wire.Reader
@@ -246,6 +246,9 @@ type Session struct {
 	// Listens: the caller that has the right to read has to listen to its context from now on.
 	// It is written under the lock, and does not outlast the right.
 	Listens atomic.Bool
+	// LoopKeeps: the loop has the right to read of the session, which has ended. It is
+	// written under the lock, once, before the session fails.
+	LoopKeeps bool
 	// first is the batch that the holder of the right to write has to write first. It is
 	// already in flight, and nothing else is. It belongs to whoever takes it out of here:
 	// that holder or, under the lock, a goroutine that withdraws it.

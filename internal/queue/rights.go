@@ -7,12 +7,12 @@ import (
 
 // PassRead passes the right to read of a session on. mayIdle is set if nobody needs the right
 // while nothing is pending; retired, if not nil, is an answered batch that is still in
-// flight. It returns true if the loop gets the right: a caller that passes it on has to wake
-// the loop.
-func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
+// flight. loop is set if the loop gets the right: a caller that passes it on has to
+// wake the loop. If kept is set, s has ended, has nothing to read, and nobody gets the right.
+func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop, kept bool) {
 	q.mu.Lock()
 	long := retired != nil && q.retire(retired, timing.Clock())
-	if q.session == s { // a session that has failed has nothing to read
+	if kept = q.session != s; !kept {
 		s.Listens.Store(false)
 		q.reading = q.nextReader(s, mayIdle)
 		q.read = q.read || q.reading == readCaller
@@ -22,16 +22,19 @@ func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop bool) {
 	if long {
 		q.recycleLong(retired)
 	}
-	return loop
+	return loop, kept
 }
 
-// LoopReads gives the right to read from a caller to the loop, which has to be woken.
-func (q *Queue) LoopReads(s *Session) {
+// LoopReads gives the right to read from a caller to the loop, which has to be woken. It
+// returns false if s has ended: then the caller keeps the right.
+func (q *Queue) LoopReads(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.session == s {
-		q.reading = readLoop
+	if q.session != s {
+		return false
 	}
+	q.reading = readLoop
+	return true
 }
 
 // offersMost bounds how many requests are searched for the next caller that can read:

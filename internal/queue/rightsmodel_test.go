@@ -325,7 +325,7 @@ func (m *rightsModel) pass() { m.passRetired(nil) }
 
 func (m *rightsModel) passRetired(b *Batch) {
 	had := m.loop
-	m.loop = m.q.PassRead(m.s, m.mayIdle, b)
+	m.loop, _ = m.q.PassRead(m.s, m.mayIdle, b)
 	m.waking = m.loop && !had
 }
 
