@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"time"
 
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -40,44 +39,6 @@ func (r Room) AwaitCapacity(ctx context.Context) error {
 			q.letIn()
 		}
 		return life.Reason(ctx)
-	}
-}
-
-// letIn lets in as many of the callers that wait for room as there is room for; all of
-// them, when the connection is lost. It is called when there may be more room, or nothing
-// of the users' is pending any more.
-func (q *Queue) letIn() {
-	if q.draining != nil && q.pending == q.own && !q.drained {
-		q.drained = true
-		close(q.draining)
-	}
-	for let := 0; q.waiting.Len() > 0; {
-		first := q.waiting.Front().Value.(waiter)
-		if q.state.Accepts() && !q.fits(let+first.requests) && q.pending+let > 0 {
-			if q.pending == 0 && !q.looksAgain {
-				q.looksAgain = true
-				time.AfterFunc(lookAgainAfter, q.lookAgain)
-			}
-			return
-		}
-		let += first.requests
-		q.waiting.Remove(q.waiting.Front())
-		first.woken <- struct{}{}
-	}
-}
-
-// lookAgainAfter is after how long callers that were let in count as gone elsewhere if nothing is
-// pending. If they are only late, others are let in for whom there is no room, and wait again.
-const lookAgainAfter = time.Millisecond
-
-// lookAgain lets in further callers if those that were let in have not come: a request may be
-// routed to another server when it is sent again. Nothing is pending then whose end would call
-// letIn. A timer calls it.
-func (q *Queue) lookAgain() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.looksAgain = false; q.pending == 0 {
-		q.letIn()
 	}
 }
 
