@@ -17,10 +17,14 @@ const (
 	// watchMost is how many attempts [Watch] makes at the most: five times what the worst
 	// of 6,400 increments of one key by 64 goroutines needed.
 	watchMost = 128
-	// watchPauseMost bounds the pause between two attempts, which is drawn from an
-	// interval that doubles from watchPauseFirst on.
+	// The pause between two attempts is drawn from an interval that doubles from
+	// watchPauseFirst on, up to the time of watchRivals attempts: if so many callers pause for so
+	// long, most attempts meet no other. Attempts take long where the server, or this process, is
+	// slow. The interval's bound is between watchPauseLeast and watchPauseMost.
 	watchPauseFirst = time.Millisecond
-	watchPauseMost  = 64 * time.Millisecond
+	watchRivals     = 64
+	watchPauseLeast = 64 * time.Millisecond
+	watchPauseMost  = 2 * time.Second
 	// Watch gives up when opening a session has failed at least watchUnopened times in a
 	// row, and for at least watchUnopenedFor. Where opening fails at once, a server has that
 	// time to come back; in a cluster each attempt lasts as long as a request is retried:
@@ -140,6 +144,7 @@ func (w *watch) observed(hooks []*observer) (results []any, err error) {
 func (w *watch) run() ([]any, error) {
 	defer w.close()
 	for tries := 1; ; tries++ {
+		began := time.Now()
 		results, err := w.attempt()
 		if err == nil || !w.again {
 			if err != nil && errs.AsErrorx(err).IsOfType(errs.ErrRequestWithdrawn) && w.failure == nil {
@@ -153,7 +158,8 @@ func (w *watch) run() ([]any, error) {
 		if w.unopened >= watchUnopened && time.Since(w.since) >= watchUnopenedFor {
 			return nil, errs.Within(err, "after %d attempts", tries)
 		}
-		if _, err := pause.For(w.ctx, rand.N(pause.Doubled(watchPauseFirst, watchPauseMost, tries)), nil); err != nil {
+		most := min(max(watchPauseLeast, watchRivals*time.Since(began)), watchPauseMost)
+		if _, err := pause.For(w.ctx, rand.N(pause.Doubled(watchPauseFirst, most, tries)), nil); err != nil {
 			return nil, errs.Within(errs.Withdrawn(w.ctx), "after %d attempts", tries)
 		}
 	}
