@@ -153,7 +153,7 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 // learn asks for a refresh if the error shows that the topology, or a connection, may be
 // out of date.
 func (k *retrier) learn(d topology.Decision) {
-	if d.MasterOnly {
+	if d.MasterOnly && !k.c.rules.Sharded {
 		k.link.Node.Refused.Store(true)
 	}
 	if d.Refresh {
@@ -172,13 +172,19 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 
 // sendToTarget sends r to the node that a redirect names. If the topology lacks the
 // address, it looks again after a refresh: nothing, and no password, is ever sent to a
-// host that only a redirect named. If too many requests wait for that, r ends with err.
+// host that only a redirect named. It does the same if it is the node that has answered, whose
+// connections lead to another server than its address by now, so that the refresh replaces them.
+// If too many requests wait for that, r ends with err.
 func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
 	if d.Host == "" {
 		d.Host = k.link.Node.Host()
 	}
 	addr := net.JoinHostPort(d.Host, strconv.Itoa(d.Port))
-	if n := k.c.topology.Load().Find(addr); n != nil {
+	switch n := k.c.topology.Load().Find(addr); {
+	case n == nil:
+	case n == k.link.Node && d.Action == topology.FollowMoved:
+		n.Refused.Store(true)
+	default:
 		k.sendToNode(r, n, d.Action == topology.FollowAsk)
 		return
 	}

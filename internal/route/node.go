@@ -45,7 +45,8 @@ type Node struct {
 	// Renewed is when the node took the place of another of its address and role; zero if it did
 	// not. Only the refresher uses it.
 	Renewed time.Time
-	// Refused is set once a connection has refused a write as those to replicas do.
+	// Refused is set once a connection has refused a request as one to another server does: without
+	// a cluster a write, as a replica would; in a cluster any, by a redirect to the node's own address.
 	Refused atomic.Bool
 	// Weight is the node's share in reads, set by the refresher.
 	Weight atomic.Uint64
@@ -185,9 +186,9 @@ func NotPermitted(err error) bool {
 
 // Outdated reports whether the node's connections are to be replaced by new ones, for either of two
 // reasons. None of them is up, and hostname, which TLS is to verify, is not the one that they were
-// made for; it is empty if it is not known, or there is no TLS. Or, to a master without a cluster, new
-// ones would lead to another server: a write was refused on one of them, or it leads to another run
-// of the server than the one that the layout names. New connections are kept for RenewPause at the
+// made for; it is empty if it is not known, or there is no TLS. Or, to a master, new ones would lead
+// to another server: a request was refused on one of them, or it leads to another run of the server
+// than the one that the layout names without a cluster. New connections are kept for RenewPause at the
 // least, so that an address which leads to different servers in turn costs one dial in each pause.
 func (n *Node) Outdated(server, hostname string) bool {
 	switch {
@@ -195,7 +196,7 @@ func (n *Node) Outdated(server, hostname string) bool {
 		return false
 	case hostname != "" && hostname != n.Hostname && !n.Up():
 		return true
-	case n.Replica || n.rules.Sharded:
+	case n.Replica:
 		return false
 	}
 	return n.Refused.Load() || server != "" && slices.ContainsFunc(n.Links, func(l *Link) bool {

@@ -1,0 +1,44 @@
+package rediscluster
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// An address may lead to another server while its connections stay with the former one, which
+// answers with redirects to that address: the client leaves them.
+func TestMovedToWhereItWasAsked(t *testing.T) {
+	t.Parallel()
+	var endpoint string
+	var left atomic.Bool
+	former := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		reply := "$6\r\nformer\r\n"
+		if left.Load() && r.Cmd == "GET" {
+			reply = fmt.Sprintf("-MOVED 15495 %s\r\n", endpoint)
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	})
+	next := newScriptedNode(t, faulty.ScriptedReplies("$4\r\nnext\r\n"))
+	proxy := faulty.NewProxy(t, former.Addr(), faulty.ProxyOpts{})
+	endpoint = proxy.Addr()
+	former.serve(endpoint)
+	next.serve(endpoint)
+	c, _ := connect(t, []string{endpoint}, Opts{CheckInterval: time.Minute, HostOpts: redisconn.Opts{IOTimeout: time.Minute}})
+	db := redis.Sync{S: c}
+	require.Equal(t, []byte("former"), db.Do("GET", "a"))
+
+	proxy.SetTarget(next.Addr())
+	left.Store(true)
+	for range 10 {
+		require.Equal(t, []byte("next"), db.Do("GET", "a"))
+	}
+}
