@@ -106,9 +106,7 @@ func (nobody) Send(_ Request, cb Future, n uint64) { wire.Resolve(cb, errs.NoSen
 
 // SendMany implements Sender.
 func (nobody) SendMany(reqs []Request, cb Future, start uint64) {
-	for i := range reqs {
-		wire.Resolve(cb, errs.NoSender(), start+uint64(i))
-	}
+	wire.Each(0, len(reqs), func(i int) { wire.Resolve(cb, errs.NoSender(), start+uint64(i)) })
 }
 
 // SendTransaction implements Sender.

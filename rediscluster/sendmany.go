@@ -44,22 +44,21 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		return
 	}
 	parts, alone := m.parts()
-	for _, p := range parts {
+	defer func() { wire.Each(0, len(alone), func(i int) { m.sendAlone(alone[i]) }) }()
+	wire.Each(0, len(parts), func(i int) {
+		p := parts[i]
 		w.c.accepted.Add(int64(len(p.index)))
 		if w.c.draining.Load() {
 			w.c.accepted.Add(-int64(len(p.index)))
 			alone = append(alone, p.index...)
-			continue
+			return
 		}
 		reqs := make([]*wire.Request, len(p.index))
 		for i, at := range p.index {
 			reqs[i] = &m.reqs[at]
 		}
 		p.link.Inner.SendEncodedBatch(reqs, p, 0, 0)
-	}
-	for _, i := range alone {
-		m.sendAlone(i)
-	}
+	})
 }
 
 // sendAlone sends a request by itself. If it is refused, and its future panics, the other requests
@@ -97,13 +96,13 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 		others = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)
-	for i, req := range reqs {
+	wire.Each(0, len(reqs), func(i int) {
 		of := others
 		if i == bad {
 			of = err
 		}
-		m.resolve(i, of.WithProperty(redis.EKRequest, req))
-	}
+		m.resolve(i, of.WithProperty(redis.EKRequest, reqs[i]))
+	})
 }
 
 // resolve resolves a request. The others are resolved even if its future panics.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,8 +168,7 @@ func TestSendCancelled(t *testing.T) {
 	assert.Zero(t, seen(node, "MULTI"))
 }
 
-// A future that ends the goroutine of SendMany keeps the rest from being sent, and from
-// being waited for.
+// A future that ends the goroutine of SendMany loses no other request.
 func TestSendManyWhoseFutureEndsTheGoroutine(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	node, other := newScriptedNode(t, play), newScriptedNode(t, play)
@@ -194,12 +194,14 @@ func TestSendManyWhoseFutureEndsTheGoroutine(t *testing.T) {
 		}), 0)
 	}
 	<-full
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c.SendMany([]redis.Request{low, high}, redis.FuncFuture(func(any, uint64) { runtime.Goexit() }), 0)
-	}()
-	<-ended
+	var resolved atomic.Int64
+	exits := redis.FuncFuture(func(any, uint64) {
+		resolved.Add(1)
+		runtime.Goexit()
+	})
+	go c.SendMany([]redis.Request{low, high}, exits, 0)
+	go c.SendMany([]redis.Request{high, redis.Req("GET", struct{}{})}, exits, 0)
+	await(t, "the refusals", func() bool { return resolved.Load() == 3 })
 	close(release)
-	await(t, "all answers", func() bool { return c.accepted.Load() == 0 })
+	await(t, "all answers", func() bool { return c.accepted.Load() == 0 && resolved.Load() == 4 })
 }

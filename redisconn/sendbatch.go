@@ -119,20 +119,22 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	if others.IsOfType(redis.ErrQueueFull) {
 		others = others.WithProperty(errs.EKCapacity, queue.Room{Queue: c.queue, Requests: len(reqs)})
 	}
-	for i := range reqs {
-		if i == failed {
-			c.refuse(cb, err, start+uint64(i))
-		} else {
-			c.refuse(cb, others.WithProperty(redis.EKRequest, reqs[i]), start+uint64(i))
+	results := len(reqs)
+	if flags&DoTransaction != 0 {
+		results++
+	}
+	wire.Each(0, results, func(i int) {
+		switch n := start + uint64(i); {
+		case i == len(reqs) && i > 0: // a transaction counts as its requests
+			c.pipe.Resolve(cb, c.withConn(others), n)
+		case i == len(reqs):
+			c.refuse(cb, others, n)
+		case i == failed:
+			c.refuse(cb, err, n)
+		default:
+			c.refuse(cb, others.WithProperty(redis.EKRequest, reqs[i]), n)
 		}
-	}
-	switch exec := start + uint64(len(reqs)); {
-	case flags&DoTransaction == 0:
-	case len(reqs) == 0:
-		c.refuse(cb, others, exec)
-	default: // a transaction counts as its requests
-		c.pipe.Resolve(cb, c.withConn(others), exec)
-	}
+	})
 }
 
 // transaction is the future of MULTI, which has the number 0, of the requests after it, and

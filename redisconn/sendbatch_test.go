@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
@@ -272,4 +274,21 @@ type countingSender struct {
 func (c *countingSender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	c.n.Add(1)
 	c.Connection.SendMany(reqs, cb, start)
+}
+
+// A future that ends the goroutine, as t.FailNow does, loses no other request of a batch that is
+// refused.
+func TestRefusedBatchOutlivesFutures(t *testing.T) {
+	conn := connect(t, faulty.NewScripted(t, faulty.ScriptedOpts{}).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	reqs := requests(redis.Req("GET", 1), redis.Req("GET", struct{}{}), redis.Req("GET", 3))
+	for flags, results := range map[int]int{0: len(reqs), redisconn.DoTransaction: len(reqs) + 1} {
+		got := newOutcomes(results)
+		go conn.SendBatchFlags(reqs, redis.FuncFuture(func(res any, n uint64) {
+			got.Resolve(res, n)
+			runtime.Goexit()
+		}), 0, flags)
+		for i, res := range got.wait(t) {
+			requireNotSent(t, res, map[bool]*errorx.Type{true: redis.ErrArgumentType, false: redis.ErrBatchFormat}[i == 1])
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -71,17 +72,18 @@ func (f *stormFuture) Resolve(res any, n uint64) {
 	defer f.s.pending.Done()
 	f.s.judge(f.reqs[n].Args[0], res)
 	_, failed := res.(error)
-	switch {
-	case f.habit == 1:
+	switch f.habit {
+	case 1:
 		panic("on purpose")
-	case failed: // perhaps within SendMany, whose goroutine must not end
-	case f.habit == 2:
+	case 2:
 		runtime.Goexit()
-	case f.habit == 3:
+	case 3:
 		time.Sleep(rand.N(time.Millisecond))
-	case f.habit == 4:
-		next := f.s.future(1)
-		f.s.conn.Send(next.reqs[0], next, 0)
+	case 4:
+		if !failed {
+			next := f.s.future(1)
+			f.s.conn.Send(next.reqs[0], next, 0)
+		}
 	}
 }
 
@@ -215,11 +217,7 @@ func TestStormAddsUp(t *testing.T) {
 			for _, goroutines := range []int{1, 2, 5, 40, 3} {
 				var senders sync.WaitGroup
 				for range goroutines {
-					senders.Go(func() {
-						for range 40 {
-							s.send()
-						}
-					})
+					senders.Go(func() { wire.Each(0, 40, func(int) { s.send() }) }) // a future may end the goroutine
 				}
 				senders.Wait()
 				s.pending.Wait()

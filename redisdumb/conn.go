@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -99,7 +100,7 @@ func (c *Conn) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 		cb.Resolve(err.WithProperty(redis.EKRequests, reqs), start)
 		return
 	}
-	resolve(cb, c.transaction(reqs), start)
+	wire.Resolve(cb, c.transaction(reqs), start)
 }
 
 // EachShard implements redis.Sender: it calls f once, with c.
@@ -131,29 +132,13 @@ type scanner struct {
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
 	if s.IterLast() {
-		resolve(cb, redis.ScanEOF, 0)
+		wire.Resolve(cb, redis.ScanEOF, 0)
 		return
 	}
 	s.DoNext(cb, s.c)
 }
 
-// resolveAll resolves the requests of a pipeline. One that panics, which the caller gets, or ends the
-// goroutine keeps none of the others from being resolved.
+// resolveAll resolves the requests of a pipeline. The caller gets the panic of a future.
 func resolveAll(cb redis.Future, results []any, start uint64) {
-	i := 0
-	defer func() {
-		if i < len(results) {
-			resolveAll(cb, results[i:], start+uint64(i))
-		}
-	}()
-	for i < len(results) {
-		i++
-		resolve(cb, results[i-1], start+uint64(i-1))
-	}
-}
-
-func resolve(cb redis.Future, res any, n uint64) {
-	if cb != nil {
-		cb.Resolve(res, n)
-	}
+	wire.Each(0, len(results), func(i int) { wire.Resolve(cb, results[i], start+uint64(i)) })
 }

@@ -64,8 +64,10 @@ type reply struct {
 // receiving half of the socket, and ends when the session fails.
 func (s *Session) readLoop() {
 	defer func() {
-		s.Fail(redis.ErrIO.New("reader ended")) // a future may end the goroutine by runtime.Goexit
-		if s.LoopKeeps {
+		switch {
+		case !s.hasFailed(): // a future has ended the goroutine
+			go s.readLoop()
+		case s.LoopKeeps:
 			s.reader.countPart()
 		}
 	}()

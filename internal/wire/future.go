@@ -15,6 +15,20 @@ func Resolve(cb Future, res any, n uint64) {
 	}
 }
 
+// Each calls f with each index from i up to n, in order. A call that panics, or ends the goroutine, as
+// a future may, keeps none of the others from being made.
+func Each(i, n int, f func(i int)) {
+	defer func() {
+		if i < n {
+			Each(i, n, f)
+		}
+	}()
+	for i < n {
+		i++
+		f(i - 1)
+	}
+}
+
 // ResolveEmpty resolves what SendTransaction got without requests: with why the
 // future is cancelled, if it is, and with an empty array otherwise.
 func ResolveEmpty(cb Future, n uint64) {
