@@ -69,9 +69,9 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		if done.downs >= maxDowns || done.Elapsed >= MaxElapsed {
 			return Decision{Refresh: true}
 		}
-		return Decision{Action: Repeat, Wait: backoff(done.downs + 1), Refresh: true}
+		return Decision{Action: Repeat, Wait: backoff(done.downs + 1), Refresh: true, MasterOnly: done.OnReplica}
 	case err.IsOfType(redis.ErrLoading):
-		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries)})
+		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown), done.OnReplica && isNonLocal(err):
 		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true, MasterOnly: true})
 	case err.IsOfType(redis.ErrContextClosed), err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity):
