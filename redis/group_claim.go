@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -169,9 +168,9 @@ func (l *groupLoop) renew(ctx context.Context) error {
 	return nil
 }
 
-// keep drops everything of the batch but the entries that were claimed, and errors. An entry
-// that was pending and could not be claimed has been deleted. One that was not pending was
-// acknowledged or reported by another consumer.
+// keep drops everything of the batch but the entries that were claimed, in its order, and errors.
+// An entry that was pending and could not be claimed has been deleted. One that was not pending
+// was acknowledged or reported by another consumer.
 func (l *groupLoop) keep(claimed []string, pending []any) error {
 	batch := l.batch
 	l.batch = nil
@@ -182,10 +181,12 @@ func (l *groupLoop) keep(claimed []string, pending []any) error {
 				return err
 			}
 			pending = pending[1:]
-			if !slices.Contains(claimed, item.ID) {
-				if p.owner == "" {
-					continue
-				}
+			switch {
+			case len(claimed) > 0 && claimed[0] == item.ID:
+				claimed = claimed[1:]
+			case p.owner == "":
+				continue
+			default:
 				item = deletedItem(item.ID)
 			}
 		}

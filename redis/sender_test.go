@@ -103,6 +103,8 @@ func TestNilSender(t *testing.T) {
 		}
 	}
 	assert.ErrorContains(t, Err(Sync{WithScripts(nil)}.Do("GET", "key")), "the sender is nil")
+	_, err := SyncIterator{}.Next()
+	assert.ErrorContains(t, err, "the sender is nil")
 	group, err := NewGroupReader(nil, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
 	assert.NoError(t, err)
 	for _, err := range group.Messages(ctx) {

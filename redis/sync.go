@@ -79,6 +79,9 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 		o.end(resultOf(keys, err), place, seen)
 		return keys, err
 	}
+	if s == nil {
+		s = nobody{}
+	}
 	step := stepOf(s) // a step that is abandoned goes on
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, errs.AsError(traced(ofStep(errs.Withdrawn(ctx), step)))
