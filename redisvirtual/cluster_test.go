@@ -211,6 +211,28 @@ func TestAskingEnds(t *testing.T) {
 	}
 }
 
+// ASKING before WATCH holds for what is watched, on the connection that WATCH takes.
+func TestAskingWatches(t *testing.T) {
+	cluster := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
+	slot, err := cluster.Slot("key")
+	require.NoError(t, err)
+	owner, err := cluster.Owner(slot)
+	require.NoError(t, err)
+	to := cluster.Node(0)
+	if to == owner {
+		to = cluster.Node(1)
+	}
+	move, err := cluster.BeginMigration(slot, to)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = move.Abort() })
+	v := over(t, connect(t, to.Addr(), defaults))
+	v.say(words("ASKING") + words("WATCH", "key"))
+	v.hear(frames.OK + frames.OK)
+	v.say(words("UNWATCH") + words("WATCH", "key"))
+	v.hear(frames.OK)
+	require.Contains(t, v.frame(), "-MOVED ")
+}
+
 func mustOf(t testing.TB, s redis.Sender) *upstream.Servers {
 	to, err := upstream.Of(s)
 	require.NoError(t, err)

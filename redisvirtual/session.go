@@ -44,7 +44,7 @@ func keysOf(reqs []wire.Request) (keys []string) {
 // openSession takes a dedicated connection for keys. If there is none, that ends the requests of
 // f.
 func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
-	session, err := c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
+	session, err := c.lend(keys)
 	if err != nil {
 		if f.Push() {
 			f.End(0, err)
@@ -55,6 +55,14 @@ func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
 	defer c.mu.Unlock()
 	c.session, c.watching = session, true
 	return true
+}
+
+// lend returns a dedicated connection for keys, which has said ASKING if the client has.
+func (c *conn) lend(keys []string) (wire.Dedicated, error) {
+	if c.to.Several {
+		return c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
+	}
+	return c.to.Shared.OpenDedicatedAsk(c.stream.Context(), c.asking)
 }
 
 // exchange sends the requests of f in the session, and waits for the replies.
