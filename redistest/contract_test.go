@@ -126,6 +126,8 @@ func contractOfMalformed(t *testing.T, s subject) {
 	assertType(t, redis.ErrCommandForbidden, all[1])
 	all = gather(1, func(cb redis.Future) { s.SendMany([]redis.Request{redis.Req("BLPOP", "k", 1)}, cb, 1) })
 	assertType(t, redis.ErrCommandForbidden, all[1])
+	all = gather(1, func(cb redis.Future) { s.Send(redis.Req("BLPOP", struct{}{}, 1), cb, 1) })
+	assertType(t, redis.ErrArgumentType, all[1])
 	all = gather(1, func(cb redis.Future) { s.Send(redis.Req(""), cb, 1) })
 	assertType(t, redis.ErrCommandFormat, all[1])
 	reqs := []redis.Request{redis.Req("GET", "k"), bad, redis.Req("GET", "k")}
@@ -179,6 +181,7 @@ func contractOfClose(t *testing.T, s subject) {
 		assertType(t, redis.ErrContextClosed, res)
 		assert.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent))
 	}
+	assertType(t, redis.ErrContextClosed, gather(1, func(cb redis.Future) { s.Send(redis.Req("BLPOP", "k", 1), cb, 0) })[0])
 	tx := []redis.Request{redis.Req("GET", "k")}
 	assertType(t, redis.ErrContextClosed, gather(1, func(cb redis.Future) { s.SendTransaction(tx, cb, 0) })[0])
 	assertType(t, redis.ErrContextClosed, gather(1, s.Scanner(redis.ScanOpts{}).Next)[0])

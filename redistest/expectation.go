@@ -36,7 +36,7 @@ func (e *Expectation) String() string { return fmt.Sprintf("%s (%s)", e.want, e.
 // RESP3, map[string]any, float64, bool and *big.Int. An error within the value stands
 // for an error of the server. Any other type fails the test. Each request gets a copy.
 func (e *Expectation) Reply(value any) *Expectation {
-	value, err := copyReply(value)
+	value, err := e.copied(value)
 	if err != nil {
 		e.m.fail("%s: Reply: %v", e.where, err)
 	}
@@ -51,13 +51,26 @@ func (e *Expectation) Reply(value any) *Expectation {
 // it gets the first request. It is called for one request at a time, in their order.
 func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
 	return e.end(func(got sent) any {
-		value, err := copyReply(f(got.request()))
+		value, err := e.copied(f(got.request()))
 		if err != nil {
 			e.m.fail("%s: ReplyFunc: %v", e.where, err)
 			return ErrUnexpected.Wrap(err, "ReplyFunc")
 		}
 		return value
 	})
+}
+
+// copied returns a copy of a reply, or why no server replies so.
+func (e *Expectation) copied(reply any) (any, error) {
+	value, err := copyReply(reply)
+	results, isList := value.([]any)
+	if _, failed := value.(error); err != nil || failed || value == nil || !e.want.transaction {
+		return value, err
+	}
+	if n := len(e.want.requests); !isList || len(results) != n {
+		return nil, fmt.Errorf("a transaction is answered with a []any of %d results, one for each request", n)
+	}
+	return value, nil
 }
 
 // ServerError answers with an error of the server, such as "ERR no such key" or "MOVED

@@ -150,7 +150,7 @@ func (m *Mock) fail(format string, args ...any) {
 // Send implements redis.Sender.
 func (m *Mock) Send(r redis.Request, cb redis.Future, n uint64) {
 	// Alone, a request may block: it has a connection of its own.
-	if err, _ := m.refusal([]redis.Request{r}, cb); err != nil && !(redis.Blocking(r.Cmd) && err.IsOfType(redis.ErrCommandForbidden)) {
+	if err, _ := m.refusal([]redis.Request{r}, cb, redis.Blocking(r.Cmd)); err != nil {
 		m.resolve(err, cb, n)
 		return
 	}
@@ -160,7 +160,7 @@ func (m *Mock) Send(r redis.Request, cb redis.Future, n uint64) {
 // SendMany implements redis.Sender. Each request has an expectation of its own. If
 // one of them is malformed, none is sent.
 func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	err, at := m.refusal(reqs, cb)
+	err, at := m.refusal(reqs, cb, false)
 	for i := range reqs {
 		n := start + uint64(i)
 		switch {
@@ -177,7 +177,7 @@ func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 // SendTransaction implements redis.Sender. One without requests needs no expectation:
 // its result is an empty array.
 func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	err, at := m.refusal(reqs, cb)
+	err, at := m.refusal(reqs, cb, false)
 	switch {
 	case len(reqs) == 0 && (err == nil || err.IsOfType(redis.ErrContextClosed)):
 		m.resolve([]any{}, cb, start)
@@ -191,10 +191,10 @@ func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 }
 
 // refusal returns why a connection would not send the requests, and the index of
-// the malformed one, or -1 if it is not for one of them.
-func (m *Mock) refusal(reqs []redis.Request, cb redis.Future) (*errorx.Error, int) {
+// the malformed one, or -1 if it is not for one of them. A connection of their own may be blocked.
+func (m *Mock) refusal(reqs []redis.Request, cb redis.Future, own bool) (*errorx.Error, int) {
 	m.mu.Lock()
-	closed, script := m.closed, m.script
+	closed, own := m.closed, own || m.script
 	m.mu.Unlock()
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {
@@ -202,7 +202,7 @@ func (m *Mock) refusal(reqs []redis.Request, cb redis.Future) (*errorx.Error, in
 		}
 	}
 	for i, req := range reqs {
-		if err := redis.CheckRequest(req, script); err != nil {
+		if err := redis.CheckRequest(req, own); err != nil {
 			return redis.AsErrorx(err), i
 		}
 	}

@@ -235,6 +235,10 @@ func TestMockMisuse(t *testing.T) {
 		"argument 0 is Rest, which must come last":      func(m *redistest.Mock) { m.Expect("X", redistest.Rest, 1).AnyTimes().Reply(nil) },
 		"\"MOVED\" is no error of a server":             func(m *redistest.Mock) { m.Expect("X").ServerError("MOVED").AnyTimes() },
 		"nothing says how the expected request ends: X": func(m *redistest.Mock) { m.Expect("X"); redis.Sync{S: m}.Do("X") },
+		"with a []any of 2 results": func(m *redistest.Mock) {
+			m.ExpectTransaction(redis.Req("X"), redis.Req("X")).Reply([]any{"OK"}).AnyTimes()
+		},
+		"with a []any of 0 results": func(m *redistest.Mock) { m.ExpectTransaction().Reply("OK").AnyTimes() },
 		"ReplyFunc: no reply of a server is a []string": func(m *redistest.Mock) {
 			m.Expect("X").ReplyFunc(func(redis.Request) any { return []string{} })
 			redis.Sync{S: m}.Do("X")
