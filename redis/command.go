@@ -23,7 +23,7 @@ func (r Request) CommandName() string {
 // if the request has no key, if the command can't take these arguments, or if the key's
 // type can't be sent.
 //
-// It knows every command up to Redis 8.2 and Valkey 9.1, from what the servers themselves
+// It knows every command up to Redis 8.10 and Valkey 9.1, from what the servers themselves
 // say. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
 // where the request goes. For an unknown command, usually one of a module, the key is
 // Args[0], whether Cmd has one word or two. For RANDOMKEY, Key returns ("RANDOMKEY",

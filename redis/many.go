@@ -187,7 +187,7 @@ func TransactionResponse(res any) ([]any, error) {
 	case []any:
 		return v, nil
 	case nil:
-		return nil, errs.ErrExecEmpty.New("EXEC answered null")
+		return nil, errs.ErrExecEmpty.New("EXEC answered null: a watched key was changed")
 	case error:
 		return nil, errs.AsError(v)
 	}

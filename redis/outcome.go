@@ -103,7 +103,8 @@ func SafeToRetry(err error) bool {
 		return true
 	case failure.IsOfType(errs.ErrExecAbort): // its cause is why a request was not queued
 		return SafeToRetry(failure.Cause())
-	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()):
+	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()),
+		failure.IsOfType(ErrGroupOpts), failure.IsOfType(ErrGroupEntryID):
 		return false
 	}
 	return failure.HasTrait(errs.ErrTraitNotSent)

@@ -51,6 +51,9 @@ func TestOutcomeOf(t *testing.T) {
 		{ErrArgumentType.New("malformed"), OutcomeNotSent, false},
 		{ErrBatchFormat.New("another is malformed"), OutcomeNotSent, false},
 		{ErrContextIsNil.New("nil"), OutcomeNotSent, false},
+		{ErrGroupOpts.New("no stream"), OutcomeNotSent, false},
+		{ErrGroupEntryID.New("no ID"), OutcomeNotSent, false},
+		{ErrGroupBusy.New("for now"), OutcomeNotSent, true},
 
 		{ErrIO.New("broken"), OutcomeUnknown, false},
 		{ErrIO.Wrap(ErrQueueFull.New("full"), "a cause says nothing of what it caused"), OutcomeUnknown, false},

@@ -23,7 +23,7 @@
 // they return.
 //
 // The binary is Options.Binary, or $REDIS_SERVER, or redis-server in $PATH.
-// This package is tested with Redis 6.2 and 7.0 and Valkey 8.1. Freezing servers
+// This package is tested with Redis 6.2, 7.0 and 8.2 and Valkey 8.1 and 9.1. Freezing servers
 // takes a Unix system. On Linux the servers die with the process that started
 // them, even if it is killed; elsewhere a killed process leaves them behind.
 //

@@ -84,6 +84,9 @@ func (s *Socket) unread(err error) *errorx.Error {
 		return ErrTLS.Wrap(err, "TLS handshake")
 	}
 	if errorx.IsOfType(err, redis.ErrIO) {
+		if !s.Secured() && s.Received() == 0 {
+			return ErrConnSetup.Wrap(err, "reading the handshake: the server, which may be one with TLS, has answered nothing")
+		}
 		return ErrConnSetup.Wrap(err, "reading the handshake")
 	}
 	return ErrInit.Wrap(err, "the server is not a Redis")

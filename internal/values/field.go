@@ -82,7 +82,7 @@ func parseField(t reflect.Type, sf reflect.StructField) (f field, inline bool, e
 			inline = true
 		default:
 			if f.unit = unitOf(option, sf.Type); f.unit == nil {
-				return refused(fmt.Sprintf("the option %q is none, or not one of this type", option))
+				return refused(fmt.Sprintf("there is no option %q for a field of this type", option))
 			}
 		}
 	}
