@@ -16,7 +16,7 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	// Requests go to the node that has their slot. The rest is as on one server.
 	db := redis.SyncCtx{S: cluster}
 	res := db.Do(ctx, "SET", "quickstart:greeting", "hello")
-	if err := redis.AsError(res); err != nil {
+	if err := redis.Err(res); err != nil {
 		return err
 	}
 	show("SET", res)
@@ -26,14 +26,14 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	show("GET from a replica", replicas.Do(ctx, "GET", "quickstart:greeting"))
 
 	// A transaction takes one slot: what is in braces decides which.
-	results, err := db.SendTransaction(ctx, []redis.Request{
+	results, err := db.Transact(ctx, []redis.Request{
 		redis.Req("INCR", "{quickstart}:counter"),
 		redis.Req("RPUSH", "{quickstart}:list", "a", "b"),
 	})
 	if err != nil {
 		return err
 	}
-	show("SendTransaction", results)
+	show("Transact", results)
 
 	// Keys of several slots are refused before anything is sent, unless the
 	// command may be split.
@@ -43,13 +43,8 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	}
 
 	// Some commands are for every master.
-	cluster.EachShard(func(shard redis.Sender, err error) bool {
-		if err != nil {
-			show("a master is down", err)
-			return true
-		}
-		show("DBSIZE of a master", redis.SyncCtx{S: shard}.Do(ctx, "DBSIZE"))
-		return true
-	})
+	for _, res := range rediscluster.DoEachShard(ctx, cluster, redis.Req("DBSIZE")) {
+		show("DBSIZE of a master", res)
+	}
 	return nil
 }

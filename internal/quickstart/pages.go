@@ -55,8 +55,8 @@ func runCache(ctx context.Context, duration time.Duration) error {
 		return err
 	}
 	fmt.Printf("%d visitors of %d pages, one process, one redis-server:\n", visitors, pages)
-	const row = "  %-16s %12s %8s %18s %18s\n"
-	fmt.Printf(row, "", "reads/s", "hits", "requests/s server", "older than own INCR")
+	const row = "  %-16s %10s %8s %22s %21s\n"
+	fmt.Printf(row, "", "reads/s", "hits", "requests/s at server", "older than own INCR")
 	for _, part := range []struct {
 		name string
 		s    redis.Sender

@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// usage is the library as a service uses it: one connection, made once, shared
-// by all goroutines.
+// usage is the library as a service uses it: one client, made once, shared by all
+// goroutines.
 func usage(ctx context.Context, addr, password string) error {
-	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{
-		Password: password,
-		Logger:   redisconn.NoopLogger{}, // the default one prints to the standard logger
-	})
+	db, err := redispipe.Open(ctx, "redis://"+addr,
+		redispipe.Conn(func(o *redisconn.Opts) { o.Password = password }), // a URL can have it, too
+		redispipe.Logger(nil), // the default one prints to the standard logger
+	)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	db := redis.SyncCtx{S: conn}
+	defer db.Close()
 
 	// Every call takes a context. Its deadline holds, whatever the server does.
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -29,70 +29,55 @@ func usage(ctx context.Context, addr, password string) error {
 
 	// A result is a plain Go value, or an error.
 	res := db.Do(ctx, "SET", "quickstart:greeting", "hello")
-	if err := redis.AsError(res); err != nil {
+	if err := redis.Err(res); err != nil {
 		return err
 	}
-	show("SET", res) // a simple string: string
+	show("SET", res)
 
-	res = db.Do(ctx, "GET", "quickstart:greeting")
-	if err := redis.AsError(res); err != nil {
+	// A reply can be read into a variable.
+	var greeting string
+	if err := db.DoInto(ctx, &greeting, "GET", "quickstart:greeting"); err != nil {
 		return err
 	}
-	show("GET", res) // a bulk string: []byte, or nil when there is no such key
+	show("GET", greeting)
 
 	// Several requests at once. Each has a result of its own.
-	results := db.SendMany(ctx, []redis.Request{
+	show("DoMany", db.DoMany(ctx, []redis.Request{
 		redis.Req("INCR", "quickstart:counter"),
 		redis.Req("RPUSH", "quickstart:list", "a", 2, 3.5),
 		redis.Req("LRANGE", "quickstart:list", 0, -1),
-	})
-	show("SendMany", results)
+	}))
 
 	// MULTI and EXEC: all of it runs, or nothing.
-	results, err = db.SendTransaction(ctx, []redis.Request{
+	results, err := db.Transact(ctx, []redis.Request{
 		redis.Req("INCR", "quickstart:counter"),
-		redis.Req("PEXPIRE", "quickstart:counter", time.Minute.Milliseconds()),
+		redis.Req("EXPIRE", "quickstart:counter", time.Minute),
 	})
 	if err != nil {
 		return err
 	}
-	show("SendTransaction", results)
+	show("Transact", results)
 
 	// All keys of a pattern, in batches.
-	keys, err := scan(ctx, db, "quickstart:*")
-	if err != nil {
-		return err
+	for key, err := range redis.Keys(ctx, db, redis.ScanOpts{Match: "quickstart:*"}) {
+		if err != nil {
+			return err
+		}
+		show("a key", key)
 	}
-	show("SCAN", keys)
 
 	// An error says whether the request may have run.
-	res = db.Do(ctx, "INCR", "quickstart:greeting")
-	switch err := redis.AsErrorx(res); {
-	case err == nil:
-	case err.IsOfType(redis.ErrResult):
+	err = redis.Err(db.Do(ctx, "INCR", "quickstart:greeting"))
+	switch {
+	case errors.Is(err, redis.ErrRefused):
 		show("the server refused", err)
-	case err.HasTrait(redis.ErrTraitNotSent):
+	case errors.Is(err, redis.ErrNotSent):
 		show("not sent: a retry is safe", err)
-	default:
+	case errors.Is(err, redis.ErrUnknown):
 		show("unknown: it may have run", err)
 	}
 
-	return redis.AsError(db.Do(ctx, "DEL", "quickstart:greeting", "quickstart:counter", "quickstart:list"))
-}
-
-// scan collects the keys that match.
-func scan(ctx context.Context, db redis.SyncCtx, match string) ([]string, error) {
-	var all []string
-	for it := db.Scanner(ctx, redis.ScanOpts{Match: match}); ; {
-		keys, err := it.Next()
-		if errors.Is(err, redis.ScanEOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, keys...)
-	}
+	return redis.Err(db.Do(ctx, "DEL", "quickstart:greeting", "quickstart:counter", "quickstart:list"))
 }
 
 func show(what string, res any) {
