@@ -179,7 +179,7 @@ func TestDocs(t *testing.T) {
 // the headings of pages.
 func TestDocLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
-	for _, name := range slices.Concat(files(t, "*.md"), files(t, "docs/*.md"), files(t, "internal/bench/*.md")) {
+	for _, name := range slices.Concat(files(t, "*.md"), files(t, "docs/*.md"), files(t, "docs/bench/*.md"), files(t, "internal/bench/*.md")) {
 		for _, m := range link.FindAllStringSubmatch(prose(t, name), -1) {
 			target, anchor := filepath.Join(filepath.Dir(name), m[1]), m[2]
 			if m[1] == "" {

@@ -28,10 +28,11 @@ import (
 // read_timeout=2s. A URL that can't be read is a [redis.ErrURL], which does not show it.
 //
 // ctx bounds the making only: the client lives until [Client.Close] or [Client.Shutdown].
-// Open of one server fails if that refuses the client for good (wrong password, untrusted certificate); if
-// the server is down, the client goes on dialing, and its requests end as not sent until the
-// server is there. Open of several servers fails if none tells which are the masters: see
-// [rediscluster.NewCluster], [rediscluster.NewSentinel] and [rediscluster.NewReplicated].
+// Open of one server fails if that refuses the client for good (wrong password, untrusted
+// certificate); if the server is down, the client goes on dialing, and its requests end as not
+// sent until the server is there. Open of several servers fails if none tells which are the
+// masters: see [rediscluster.NewCluster], [rediscluster.NewSentinel] and
+// [rediscluster.NewReplicated].
 func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if ctx == nil {
 		return nil, redis.Err(errs.NilContext())
