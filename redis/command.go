@@ -144,7 +144,7 @@ func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 func insteadOf(name string) string {
 	switch name {
 	case "SELECT":
-		return "set Opts.DB, or use redis.WithSession"
+		return "set Opts.DB, or use Session of the client, or redis.WithSession"
 	case "AUTH":
 		return "set Opts.Username and Opts.Password, or use Reauthenticate"
 	case "HELLO":
@@ -152,9 +152,9 @@ func insteadOf(name string) string {
 	case "READONLY", "READWRITE":
 		return "set Opts.ReadOnly"
 	case "MULTI", "EXEC", "DISCARD":
-		return "use Transact or SendTransaction, or redis.Watch, or redis.WithSession"
+		return "use Transact or SendTransaction, or redis.Watch, or a session (redis.WithSession)"
 	case "WATCH", "UNWATCH":
-		return "use redis.Watch, or redis.WithSession"
+		return "use redis.Watch, or a session (redis.WithSession)"
 	case "QUIT", "RESET":
 		return "use Close"
 	case "CLIENT REPLY":
@@ -166,5 +166,5 @@ func insteadOf(name string) string {
 	case "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
 		return "it needs a socket of its own, outside of this library"
 	}
-	return "use redis.WithSession"
+	return "use Session of the client, or redis.WithSession"
 }
