@@ -23,7 +23,7 @@ var (
 var (
 	// ErrOpts holds errors in the options of a constructor.
 	ErrOpts = errs.ErrOpts
-	// ErrContextIsNil is returned by a constructor that got a nil context.
+	// ErrContextIsNil is returned by a function that got a nil context. Not sent.
 	ErrContextIsNil = errs.ErrContextIsNil
 	// ErrNoAddressProvided is returned by a constructor that got no address.
 	ErrNoAddressProvided = errs.ErrNoAddressProvided
