@@ -138,6 +138,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 
 // judgeAuth returns the result of Reauthenticate, and reports a refusal.
 func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
+	res = dial.Redact(cr, res)
 	if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrResult) {
 		switch {
 		case err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil:
@@ -150,7 +151,7 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 		}
 		return c.withConn(err)
 	}
-	err := dial.JudgeAuth(cr, res)
+	err := dial.JudgeAuth(res)
 	if err == nil {
 		return nil
 	}

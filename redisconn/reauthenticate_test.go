@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -229,6 +230,42 @@ func TestReauthenticateWithoutSocket(t *testing.T) {
 
 	script := connect(t, twoUsers(t).Addr(), redisconn.Opts{ScriptMode: true, Logger: redisconn.NoopLogger{}})
 	requireType(t, script.Reauthenticate(background), redis.ErrCommandForbidden)
+}
+
+// No error, nor a property of one, has the password that a malformed answer to AUTH quotes.
+func TestReauthenticateAnsweredWithThePassword(t *testing.T) {
+	for _, integrity := range []bool{false, true} {
+		for _, answer := range []string{"-MOVED " + canary + "\r\n", "/" + canary + "\r\n"} {
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+				reply := "+OK\r\n"
+				switch {
+				case r.Cmd == "AUTH" && r.Conn == 1:
+					reply = answer
+				case r.Cmd == "PING" && len(r.Args) == 0:
+					reply = "+PONG\r\n"
+				case r.Cmd == "PING":
+					reply = faulty.ScriptedBulk(r.Args[0])
+				}
+				_, err := io.WriteString(c, reply)
+				return err
+			}})
+			v, log := &vault{}, &recorder{}
+			conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: log, Integrity: integrity})
+			v.set("", canary, nil)
+			failures := []error{conn.Reauthenticate(background)}
+			if answer[0] != '-' {
+				eventually(t, "disconnected", func() bool { return log.count("Disconnected") > 0 })
+				failures = append(failures, event[redisconn.LogDisconnected](log).Error)
+			}
+			for _, err := range failures {
+				requireSecret(t, err)
+				for ; err != nil; err = redis.AsErrorx(err).Cause() {
+					_, quotes := redis.AsErrorx(err).Property(redis.EKLine)
+					require.False(t, quotes, "%v", err)
+				}
+			}
+		}
+	}
 }
 
 func TestCredentialsHideThePassword(t *testing.T) {

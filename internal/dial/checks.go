@@ -32,11 +32,9 @@ func saysOK(cmd string, other *errorx.Type) func(res any) *errorx.Error {
 	}
 }
 
-var checkAuth = saysOK("AUTH", ErrAuth)
-
 // JudgeAuth returns the error that a server's answer to AUTH means, or nil if the server
-// accepts the credentials. The error does not show them.
-func JudgeAuth(cr Credentials, res any) *errorx.Error { return checkAuth(cr.redact(res)) }
+// accepts the credentials. The answer is one that [Redact] has returned.
+func JudgeAuth(res any) *errorx.Error { return saysOK("AUTH", ErrAuth)(res) }
 
 func checkHello(res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {

@@ -42,8 +42,8 @@ func Auth(cr Credentials) (req redis.Request, needed bool) {
 	return req, false
 }
 
-// redact takes the password out of an error, and its properties, that the server has put it into.
-func (cr Credentials) redact(res any) any {
+// Redact takes the password out of an error, and its properties, that the server has put it into.
+func Redact(cr Credentials, res any) any {
 	err := redis.AsErrorx(res)
 	if err == nil || cr.Password == "" {
 		return res

@@ -42,7 +42,7 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 		if err != nil {
 			return s.unread(err)
 		}
-		if err := step.Check(s.Credentials.redact(res)); err != nil {
+		if err := step.Check(Redact(s.Credentials, res)); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Socket) unwritten(err error) *errorx.Error {
 // unread returns the reason why the answer to the handshake could not be read. It tells a broken
 // connection from a server that is not a Redis.
 func (s *Socket) unread(err error) *errorx.Error {
-	err = redis.AsError(s.Credentials.redact(err))
+	err = redis.AsError(Redact(s.Credentials, err))
 	if isAlert(err) {
 		return ErrTLS.Wrap(err, "TLS handshake")
 	}

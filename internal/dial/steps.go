@@ -29,7 +29,7 @@ func (c *Config) steps(cr Credentials, pings bool) []Step {
 	case c.Protocol == 3:
 		add(checkHello, redis.Req("HELLO", 3))
 	case needed:
-		add(checkAuth, auth)
+		add(JudgeAuth, auth)
 	}
 	if c.DB != 0 {
 		add(c.checkSelect, redis.Req("SELECT", c.DB))

@@ -12,7 +12,7 @@ func (r *reader) answerFenced(b *queue.Batch) bool {
 	for len(r.fenced) < len(b.Items) {
 		res, err := r.dec.Decode()
 		if err != nil {
-			r.s.Fail(redis.AsErrorx(err))
+			r.s.Fail(unread(err, &b.Items[len(r.fenced)]))
 			return false
 		}
 		r.fenced = append(r.fenced, reply{res, r.dec.Size()})

@@ -180,7 +180,7 @@ func (r *reader) answer() bool {
 	}
 	res, err := r.dec.Decode()
 	if err != nil {
-		r.s.failReply(redis.AsErrorx(err))
+		r.s.failReply(unread(err, &b.Items[next]))
 		return false
 	}
 	if h, it := &r.s.beats, &b.Items[next]; h.waiting.Load() && (!it.Own || it.Future == nil) && h.nonce.Is(res) {
@@ -192,6 +192,16 @@ func (r *reader) answer() bool {
 	}
 	r.resolve(b, next, reply{res, r.dec.Size()})
 	return true
+}
+
+// unread returns the error of a reply that can't be read. It shows nothing of an answer to one of the
+// library's own requests: that may be AUTH, and the answer quote the password.
+func unread(err error, it *queue.Item) *errorx.Error {
+	typed := redis.AsErrorx(err)
+	if _, quotes := typed.Property(redis.EKLine); it.Own && quotes {
+		return typed.Type().New("%s", typed.Message())
+	}
+	return typed
 }
 
 // answerTyped lets a future decode the reply by itself. Meanwhile the future belongs to
