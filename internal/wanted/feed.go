@@ -217,6 +217,8 @@ func (f *Feed) Answer(reply any) error {
 		switch {
 		case cmd.Subscribe && cmd.Err == nil && !t.confirmed:
 			return pubsub.ErrStream.New("a command was not confirmed")
+		case !cmd.Subscribe && t.live && cmd.Err != nil && redis.AsErrorx(cmd.Err).HasTrait(redis.ErrTraitTransient):
+			t.delay()
 		case !cmd.Subscribe && t.live: // MOVED comes behind the server's own unsubscription
 			return pubsub.ErrStream.New("unsubscribing was not confirmed: %v", cmd.Err)
 		}

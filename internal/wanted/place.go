@@ -75,6 +75,8 @@ func (t *topic) place() {
 		node = t.anyNode()
 	}
 	switch {
+	case len(t.members) == 0: // it is to be unsubscribed where it is
+		t.settle()
 	case node == nil && t.feed == nil:
 		t.t.nodes.ForceReloading()
 		t.delay()

@@ -169,6 +169,36 @@ func TestTable(t *testing.T) {
 	})
 }
 
+// A topic that a busy server does not unsubscribe now is unsubscribed later, or wanted again.
+func TestUnsubscribingFromABusyServer(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		played(t, OneNode, func(p *play) {
+			p.add(news)
+			p.asks("SUBSCRIBE", "one")
+			p.says("one", pubsub.Subscribed, news)
+			p.answers("one")
+			p.set.Remove([]pubsub.Topic{news})
+			p.asks("UNSUBSCRIBE", "one")
+			require.NoError(p, p.feeds["one"].Answer(redis.ErrBusy.New("BUSY")))
+			p.answers("one")
+			p.asks("UNSUBSCRIBE") // a busy server is not asked at once
+			cmd, said := "UNSUBSCRIBE", pubsub.Unsubscribed
+			if again {
+				p.add(news)
+				cmd, said = "SUBSCRIBE", pubsub.Subscribed
+			}
+			p.nodes.change(place("two"), place("one"))
+			time.Sleep(delayFirst)
+			p.table.Place(false)
+			p.asks(cmd, "one")
+			p.says("one", said, news)
+			p.answers("one")
+			assert.Equal(p, again, p.live("one", news))
+			p.asks("SUBSCRIBE")
+		})
+	}
+}
+
 // Of several topics in a command only the one that is refused is taken back.
 func TestARefusedTopic(t *testing.T) {
 	played(t, OneNode, func(p *play) {

@@ -45,7 +45,7 @@ func (t *topic) settle() {
 	case !t.leaving.IsZero() && t.live:
 	case wanted && t.live && t.fences == 0:
 		t.restore(time.Now())
-	case wanted && delayed:
+	case delayed && (wanted || t.live):
 	case wanted, t.live:
 		f.dirty[t] = struct{}{}
 		t.t.touched[f] = struct{}{}
