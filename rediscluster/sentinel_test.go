@@ -264,6 +264,18 @@ func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
 	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, first))
 }
 
+// While sentinels are told one after the other to tell hostnames, they name one master by
+// several addresses.
+func TestSentinelsNameOneMasterBySeveralAddresses(t *testing.T) {
+	t.Parallel()
+	g := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", Sentinels: 3, DownAfter: noElection})
+	require.Equal(t, "OK", g.Sentinels()[0].Do("SENTINEL CONFIG", "SET", "announce-hostnames", "no"))
+	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs(), g.MasterName(), patient(rediscluster.Opts{}))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	serves(t, c, g.Servers()[0])
+}
+
 // moveLog is a logger of the masters that a client takes requests to.
 type moveLog chan []string
 

@@ -17,6 +17,8 @@ import (
 type Report struct {
 	from   string // the sentinel
 	master string
+	// run is the run_id of the master, empty if it is not known.
+	run string
 	// epoch is that of the election by which the master is one: the greater counts,
 	// as it does among the sentinels themselves.
 	epoch    uint64
@@ -35,6 +37,12 @@ type Report struct {
 
 // answers reports whether the sentinel answers.
 func (r Report) answers() bool { return r.silentSince.IsZero() }
+
+// same reports whether both name the same master: one sentinel may name it by its hostname, and
+// another by its IP.
+func (r Report) same(other Report) bool {
+	return r.master == other.master || r.run != "" && r.run == other.run
+}
 
 // SentinelQuestions are the requests by which a sentinel is asked. They ask for the master's
 // address before and after its epoch, since a sentinel that leads a failover changes the
@@ -75,7 +83,7 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 	if err != nil {
 		return r, ErrNoSentinel.New("its answer has no config-epoch")
 	}
-	r.master, r.epoch = before, epoch
+	r.master, r.run, r.epoch = before, master["runid"], epoch
 	r.quorum, _ = strconv.Atoi(master["quorum"])
 	for _, replica := range parseList(answers[3]) {
 		if addr := replica.addr(); addr != "" && addr != r.master && replica.isOfUse() {

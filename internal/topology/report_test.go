@@ -27,7 +27,7 @@ func sentinelAnswers() []any {
 	addr := fields("10.0.0.1", "6379")
 	return []any{
 		addr,
-		fields("name", "main", "ip", "10.0.0.1", "port", "6379", "flags", "master", "config-epoch", "7", "quorum", "2"),
+		fields("name", "main", "ip", "10.0.0.1", "port", "6379", "runid", "4d9e", "flags", "master", "config-epoch", "7", "quorum", "2"),
 		addr,
 		[]any{
 			fields("ip", "10.0.0.2", "port", "6379", "flags", "slave", "master-link-status", "ok"),
@@ -46,7 +46,7 @@ func TestParseReport(t *testing.T) {
 	r, err := ParseReport(sentinelAnswers())
 	require.Nil(t, err)
 	assert.Equal(t, Report{
-		master: "10.0.0.1:6379", epoch: 7, quorum: 2,
+		master: "10.0.0.1:6379", run: "4d9e", epoch: 7, quorum: 2,
 		replicas: []string{"10.0.0.2:6379", "[::1]:6380"}, Others: []string{"sentinel.example:26379"},
 	}, r)
 

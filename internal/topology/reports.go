@@ -145,7 +145,7 @@ func (r Report) superseded(reports map[string]Report, now time.Time) bool {
 func (r Report) hasMajority(reports map[string]Report) bool {
 	agree := 1
 	for _, addr := range r.Others {
-		if other := reports[addr]; other.answers() && !other.tilt && other.master == r.master && other.epoch == r.epoch {
+		if other := reports[addr]; other.answers() && !other.tilt && other.same(r) && other.epoch == r.epoch {
 			agree++
 		}
 	}
@@ -154,8 +154,9 @@ func (r Report) hasMajority(reports map[string]Report) bool {
 
 // judge makes a layout of the last reports of all sentinels, until they are superseded: the
 // master is the one with the greatest epoch, so that a sentinel that comes back with an old
-// report never moves the client back. Of two masters with the same epoch the present one stays
-// as long as a sentinel names it. It returns nil if no sentinel names a master.
+// report never moves the client back. Of two masters with the same epoch, or of two addresses of
+// one, the present one stays as long as a sentinel names it. It returns nil if no sentinel names
+// a master.
 func judge(reports map[string]Report, present string, now time.Time) (*Layout, *errorx.Error) {
 	var best []Report
 	for _, addr := range slices.Sorted(maps.Keys(reports)) {
@@ -171,24 +172,24 @@ func judge(reports map[string]Report, present string, now time.Time) (*Layout, *
 	if len(best) == 0 {
 		return nil, nil
 	}
-	named := make(map[string][]string) // sentinels by the master that they name
+	at := max(slices.IndexFunc(best, func(r Report) bool { return r.master == present }), 0)
+	master := best[at]
+	if !slices.ContainsFunc(best, func(r Report) bool { return !r.same(master) }) {
+		return oneShard(master.master, replicasOf(master.master, best)), nil
+	}
+	named := make(map[string][]string) // sentinels by the address that they name
 	for _, r := range best {
 		named[r.master] = append(named[r.master], r.from)
 	}
-	master := best[0].master
-	var dispute *errorx.Error
-	if len(named) > 1 {
-		var said []string
-		for _, m := range slices.Sorted(maps.Keys(named)) {
-			said = append(said, fmt.Sprintf("%s by %s", m, strings.Join(named[m], ", ")))
-		}
-		dispute = ErrSentinelsDisagree.New("several are named as the master of epoch %d: %s", best[0].epoch, strings.Join(said, "; "))
-		if named[present] == nil {
-			return nil, dispute
-		}
-		master = present
+	var said []string
+	for _, m := range slices.Sorted(maps.Keys(named)) {
+		said = append(said, fmt.Sprintf("%s by %s", m, strings.Join(named[m], ", ")))
 	}
-	return oneShard(master, replicasOf(master, best)), dispute
+	dispute := ErrSentinelsDisagree.New("several are named as the master of epoch %d: %s", master.epoch, strings.Join(said, "; "))
+	if master.master != present {
+		return nil, dispute
+	}
+	return oneShard(present, replicasOf(present, best)), dispute
 }
 
 // replicasOf merges the replicas that the sentinels report, by those that answer. If none

@@ -138,6 +138,7 @@ func TestJudge(t *testing.T) {
 		r.quorum, r.Others = 2, others
 		return r
 	}
+	run := func(r Report, id string) Report { r.run = id; return r }
 	type reports = map[string]Report
 	for name, tt := range map[string]struct {
 		reports  reports
@@ -156,6 +157,13 @@ func TestJudge(t *testing.T) {
 		"tilt alone":         {reports{"a": tilt(says("r", 9))}, "", "", nil, false},
 		"dispute at first":   {reports{"a": says("m", 1), "b": says("r", 1)}, "", "", nil, true},
 		"dispute later":      {reports{"a": says("m", 1, "x"), "b": says("r", 1, "y")}, "r", "r", []string{"y"}, true},
+		"by its IP, and by its hostname": {
+			reports{"a": run(says("ip", 1, "x"), "1"), "b": run(says("host", 1, "y"), "1")}, "", "ip", []string{"x"}, false,
+		},
+		"by its hostname, as before": {
+			reports{"a": run(says("ip", 1, "x"), "1"), "b": run(says("host", 1, "y"), "1")}, "host", "host", []string{"y"}, false,
+		},
+		"dispute of servers that told their runs": {reports{"a": run(says("m", 1), "1"), "b": run(says("r", 1), "2")}, "", "", nil, true},
 		"one of three comes back": {
 			reports{"a": knows(says("m", 1), "b", "c"), "b": gone(says("r", 2)), "c": gone(says("r", 2))}, "r", "r", nil, false,
 		},
