@@ -56,7 +56,7 @@ func TestNilPointers(t *testing.T) {
 	ctx := context.Background()
 	reqs := []redis.Request{redis.Req("GET", "key")}
 	for name, s := range map[string]redis.Sender{
-		"connection": (*redisconn.Connection)(nil), "cluster": (*rediscluster.Cluster)(nil), "client": (*redispipe.Client)(nil),
+		"connection": (*redisconn.Connection)(nil), "cluster": (*rediscluster.Cluster)(nil), "client": (*redispipe.Client)(nil), "cache": (*rediscache.Cache)(nil),
 		"hooked": redis.WithHook((*rediscluster.Cluster)(nil), redis.NewSlowLog(nil, 0)),
 	} {
 		_, transacted := redis.Sync{S: s}.Transact(reqs)

@@ -219,11 +219,11 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	var scratch *wire.Scratch
 	var bad int
 	if inner == nil {
-		if d := delegateOf(s); d != nil {
-			return do(ctx, d, cmd, args, t, seen)
-		}
 		memory := memoryOf(s)
 		if memory == nil {
+			if d := delegateOf(s); d != nil {
+				return do(ctx, d, cmd, args, t, seen)
+			}
 			return sendPlain(ctx, s, cmd, args, seen)
 		}
 		if scratch, bad = encoded(cmd, args); bad < 0 {

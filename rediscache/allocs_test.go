@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // A hit allocates nothing, whatever the variable is. The race detector makes pools forget, so it is
@@ -18,8 +20,10 @@ func TestHitAllocates(t *testing.T) {
 	var text string
 	var float float64
 	room := make([]byte, 0, 100)
+	db := redis.SyncCtx{S: r.cache}
 	for _, dst := range []any{&number, &text, &float, &room} {
 		require.NoError(t, r.cache.DoInto(t.Context(), dst, "GET", "key"))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = db.DoInto(t.Context(), dst, "GET", "key") }), "%T", dst)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.cache.DoInto(t.Context(), dst, "GET", "key") }), "%T", dst)
 	}
 	assert.Equal(t, []any{int64(12345), "12345", 12345.0, "12345"}, []any{number, text, float, string(room)})

@@ -162,8 +162,16 @@ func (c *Cache) Close() { c.sender.Close() }
 
 // Delegate is for packages of this module: nobody else can call it.
 func (c *Cache) Delegate(a wire.Ask) redis.Sender {
-	if _, own := a.Held.(*Cache); own {
+	if _, own := a.Held.(*Cache); own && c != nil {
 		return c.sender
+	}
+	return nil
+}
+
+// Memory is for packages of this module: nobody else can call it. With hooks it is nil.
+func (c *Cache) Memory(a wire.Ask) wire.Memory[redis.Future] {
+	if _, own := a.Held.(*Cache); own && c != nil && len(c.hooks) == 0 {
+		return (*within)(c.plain)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func onlyOf(text []byte, chars string) bool {
 }
 
 // ParseInt parses a decimal int64 with an optional sign.
-func ParseInt(text []byte) (int64, bool) {
+func ParseInt[T string | []byte](text T) (int64, bool) {
 	negative := false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		negative = text[0] == '-'
@@ -94,9 +94,10 @@ func ParseInt(text []byte) (int64, bool) {
 		bound++
 	}
 	var v uint64
-	for _, c := range text {
-		digit := uint64(c - '0')
-		if digit > 9 || v > (bound-digit)/10 {
+	long := len(text) > 18 // fewer digits are in any bound
+	for i := range len(text) {
+		digit := uint64(text[i] - '0')
+		if digit > 9 || long && v > (bound-digit)/10 {
 			return 0, false
 		}
 		v = v*10 + digit

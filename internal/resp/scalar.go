@@ -95,6 +95,10 @@ func (s *Scalar) SetText(text string) bool {
 	case s.Kind == Bytes:
 		s.Bytes = []byte(text)
 		return true
+	case s.Kind == Int:
+		v, ok := ParseInt(text)
+		s.Int = v
+		return ok
 	case len(text) > longestNumber:
 		return false
 	}
