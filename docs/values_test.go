@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
@@ -146,7 +147,7 @@ func Example_times() {
 	}
 	ttl, err := redis.As[redis.Seconds](db.Do(ctx, "TTL", "token"))
 
-	fmt.Println(time.Duration(ttl), err)
+	fmt.Println(ttl, err)
 	// Output: 1m0s <nil>
 }
 
@@ -179,9 +180,12 @@ func Example_stream() {
 	conn, end := connected()
 	defer end()
 	ctx := context.Background()
-	redis.SyncCtx{S: conn}.Do(ctx, "SET", "film", "a long one")
-	w := os.Stdout
+	w, file, size := os.Stdout, strings.NewReader("a long one"), int64(10)
 
+	res := conn.DoStream(ctx, nil, "SET", "film", redis.Stream{R: file, Size: size})
+	if err := redis.Err(res); err != nil {
+		log.Fatal(err)
+	}
 	n := conn.DoStream(ctx, w, "GET", "film")
 	if err := redis.Err(n); err != nil {
 		log.Fatal(err)

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -59,6 +60,7 @@ func TestAsMoreTypes(t *testing.T) {
 	asIs(t, time.Duration(0), []byte("0"))
 	asIs(t, Seconds(-2*time.Second), int64(-2))
 	asIs(t, Milliseconds(1500*time.Millisecond), int64(1500))
+	assert.Equal(t, "1m30s 1.5s", fmt.Sprint(Seconds(90*time.Second), " ", Milliseconds(1500*time.Millisecond)))
 	asIs(t, []Scored[string]{{"a", 1}, {"b", math.Inf(1)}}, bulks("a", "1", "b", "inf"))
 	asIs(t, []Scored[int]{{7, 1.5}}, []any{[]any{[]byte("7"), 1.5}})
 	asIs(t, []Scored[string]{}, []any{})

@@ -12,6 +12,9 @@ import (
 // seconds.
 type Seconds time.Duration
 
+// String prints s as a time.Duration: 1m30s.
+func (s Seconds) String() string { return time.Duration(s).String() }
+
 // MarshalRedis implements ArgMarshaler.
 func (s Seconds) MarshalRedis() (any, error) { return values.Seconds.Arg(time.Duration(s)) }
 
@@ -23,6 +26,9 @@ func (s *Seconds) UnmarshalRedis(res any) error {
 // Milliseconds is like [Seconds], in milliseconds, as in PEXPIRE, PTTL and the PX of
 // SET.
 type Milliseconds time.Duration
+
+// String prints m as a time.Duration: 1.5s.
+func (m Milliseconds) String() string { return time.Duration(m).String() }
 
 // MarshalRedis implements ArgMarshaler.
 func (m Milliseconds) MarshalRedis() (any, error) {
