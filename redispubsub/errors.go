@@ -39,7 +39,7 @@ type SubscribeError struct {
 // Error implements error.
 func (e *SubscribeError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "redispubsub: %d topics are not subscribed", len(e.Topics))
+	fmt.Fprintf(&b, "redispubsub: not subscribed (%d)", len(e.Topics))
 	for i, t := range e.Topics[:min(len(e.Topics), 3)] {
 		fmt.Fprintf(&b, "; %v: %v", t, e.Errors[i])
 	}
