@@ -154,6 +154,26 @@ func TestNotSentOverTLS(t *testing.T) {
 	requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
 }
 
+// Over TLS, too, Send waits for no server that reads nothing, however many batches there are.
+func TestSendDoesNotWaitOverTLS(t *testing.T) {
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	cert, err := ca.Server()
+	require.NoError(t, err)
+	s := newSlowServer(t, &tls.Config{Certificates: []tls.Certificate{cert}})
+	conn := connect(t, s.Addr().String(), redisconn.Opts{
+		IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true, TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()},
+	})
+	const n = 8000 // more than the kernel takes
+	got := newOutcomes(n)
+	value := strings.Repeat("v", 2000)
+	for i := range n {
+		conn.Send(redis.Req("SET", "key", value), got, uint64(i))
+	}
+	conn.Close()
+	got.wait(t)
+}
+
 // A frozen server holds nobody beyond the caller's own deadline. What is in
 // flight is abandoned; what waits behind a writer that is blocked is withdrawn.
 func TestFrozenServer(t *testing.T) {

@@ -201,7 +201,7 @@ func (s *Session) writeFirst(ctx context.Context) bool {
 // that it is to write.
 func (s *Session) flushBoth() {
 	s.Both = false
-	d := queue.MustWrite | queue.InFlightNone
+	d := queue.MustWrite
 	if s.reader.canIdle { // otherwise bytes that are no reply may be there
 		d |= queue.MustCheck
 	}

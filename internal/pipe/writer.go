@@ -24,7 +24,7 @@ func (s *Session) flush(d queue.Duty) {
 	if d&queue.MustWrite == 0 {
 		return
 	}
-	if s.raw == nil && !(d&queue.InFlightNone != 0 && s.checker != nil) {
+	if s.checker == nil {
 		s.Wake <- nil
 		return
 	}
@@ -53,7 +53,7 @@ func (s *Session) next(b *queue.Batch) (_ *queue.Batch, cancelled []queue.Item) 
 func (s *Session) writeBatch(b *queue.Batch) {
 	write := s.writeNow
 	if s.raw == nil {
-		if len(b.Buf) > securedNow {
+		if b.Unread > securedNow {
 			s.Wake <- b
 			return
 		}
@@ -98,10 +98,10 @@ func (s *Session) writeNow(b *queue.Batch) bool {
 	return true
 }
 
-// securedNow is how many bytes a caller writes to a TLS connection by itself, if nothing
-// is in flight. The server has then read all earlier bytes, so even the smallest send
-// buffer of a system takes as many without making the caller wait.
-const securedNow = 4 << 10
+// securedNow is how many bytes may be in flight, with a batch, for its sender to write it to a
+// TLS connection by itself: the send buffer of a system takes as many, and more while the
+// server's takes some, without making the sender wait.
+const securedNow = 16 << 10
 
 // writeLoop is the writer goroutine. It is started with the session, owns what
 // Wake passes to it, and ends with quit.

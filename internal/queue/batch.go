@@ -38,6 +38,8 @@ type Batch struct {
 	Blocks time.Duration
 	Next   *Batch // in flight
 
+	// Unread is how many bytes were in flight with it when it was taken; the writer's.
+	Unread  int
 	Sent    int          // bytes that reached the socket; the writer's until it is done
 	claimed atomic.Int64 // how many items are being or have been resolved
 

@@ -43,11 +43,10 @@ type Duty uint8
 
 // The duties.
 const (
-	MustCheck    Duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
-	MustWake                      // pass the right to read to the loop, before it writes
-	MustWrite                     // it has the right to write
-	InFlightNone                  // all that was written before has been read
-	MustListen                    // see to it that Listen is called
+	MustCheck  Duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
+	MustWake                    // pass the right to read to the loop, before it writes
+	MustWrite                   // it has the right to write
+	MustListen                  // see to it that Listen is called
 )
 
 // Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
@@ -157,9 +156,6 @@ func (q *Queue) duty() (s *Session, d Duty) {
 		d = MustWrite
 	case q.postponed.since == 0:
 		q.postponed.since = q.opened
-	}
-	if q.head == nil {
-		d |= InFlightNone
 	}
 	if q.reading != readNobody {
 		return s, d

@@ -140,6 +140,7 @@ func (q *Queue) fly(b *Batch) {
 	}
 	q.row++
 	q.push(b)
+	b.Unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
 }
