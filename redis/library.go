@@ -94,8 +94,8 @@ func isMissing(res any) bool {
 	return !cut
 }
 
-// reload loads the library, or waits until another call has. It reports whether
-// calling again may help.
+// reload loads the library, or waits until another call has. It reports whether calling again may
+// help, or tells better what is wrong: the end of ctx, or a lost connection.
 func (l *Library) reload(ctx context.Context, to Sender) bool {
 	l.mu.Lock()
 	loading := l.loading
@@ -106,10 +106,9 @@ func (l *Library) reload(ctx context.Context, to Sender) bool {
 	if loading != nil {
 		select {
 		case <-loading:
-			return true
 		case <-ctx.Done():
-			return false
 		}
+		return true
 	}
 	defer func() {
 		l.mu.Lock()
@@ -118,9 +117,9 @@ func (l *Library) reload(ctx context.Context, to Sender) bool {
 		l.loading = nil
 	}()
 	loaded := false
-	_ = onShards(ctx, to, l.loadRequest(), func(any) error {
+	err := onShards(ctx, to, l.loadRequest(), func(any) error {
 		loaded = true
 		return nil
 	})
-	return loaded
+	return loaded || OutcomeOf(err) != OutcomeRefused
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -267,6 +268,23 @@ func TestFunctionRounds(t *testing.T) {
 	calls, loads, loaded = 0, 0, resp.ErrorReply("NOPERM no")
 	assertType(t, ErrResult, f.Do(t.Context(), node, nil))
 	assert.Equal(t, []int{1, 1}, []int{calls, loads}, "nothing to gain by repeating")
+}
+
+// A call whose context ends while the library is loaded says so, and not that there is none.
+func TestFunctionContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	node := &foreignSender{send: func(r Request, cb Future, n uint64) {
+		if r.Cmd == "FUNCTION LOAD" {
+			cancel()
+			return
+		}
+		cb.Resolve(resp.ErrorReply("ERR Function not found"), n)
+	}}
+	f := NewLibrary("x").Function("f")
+	err := Err(f.Do(ctx, node, nil))
+	assertType(t, ErrRequestWithdrawn, err)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.True(t, SafeToRetry(err))
 }
 
 // A nil script is none.
