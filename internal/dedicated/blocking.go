@@ -126,9 +126,6 @@ func (b *blocking) serveOn(c *Conn) {
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	b.c = c
 	unblock := b.unblock
-	if b.p.owner.Withheld() {
-		return peer.Closed(b.p.ctx), true
-	}
 	place := b.p.begin(unblock)
 	if place == nil {
 		return peer.Closed(b.p.ctx), true
@@ -166,6 +163,9 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
 		c.prepare(b.blocks)
+		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites is yet to come
+			return peer.Closed(b.p.ctx), true
+		}
 		out, asks := b.out, askHolds(b.asked)
 		if !asks {
 			out = b.req.Buf
@@ -188,8 +188,6 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 			return lostError(b.ctx, redis.AsErrorx(err), true), false
 		case b.ctx.Err() != nil:
 			return redis.ErrRequestWithdrawn.Wrap(b.ctx.Err(), "unblocked before the server did anything"), true
-		case b.p.ctx.Err() != nil, b.p.owner.Withheld():
-			return peer.Closed(b.p.ctx), true
 		case again == unblockedMost:
 			return res, true
 		}

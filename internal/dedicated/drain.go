@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"maps"
 	"slices"
-	"time"
 )
 
 // begin notes a command that is about to block, until end is called with the place that begin
@@ -50,7 +49,7 @@ func (p *Pool) EndWrites() {
 	all := slices.Collect(maps.Keys(p.all))
 	p.mu.Unlock()
 	for _, c := range all {
-		_ = c.SetWriteDeadline(time.Unix(1, 0))
+		c.EndWrites()
 	}
 }
 

@@ -84,9 +84,6 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 	if len(reqs) == 0 {
 		return nil
 	}
-	if s.p.owner.Withheld() {
-		return s.lose(peer.Closed(s.p.ctx))
-	}
 	if why := s.c.quiet(ctx); why != nil {
 		return s.broken(lostError(ctx, peer.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
@@ -100,6 +97,9 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 	out, asked := s.encode(reqs)
 	began := time.Now()
 	s.c.prepare(0)
+	if s.p.owner.Withheld() { // otherwise EndWrites is yet to come
+		return s.lose(peer.Closed(s.p.ctx))
+	}
 	stop := context.AfterFunc(ctx, func() { _ = s.c.Close() })
 	t.NoteWrite()
 	sent, err := s.c.send(out)

@@ -32,6 +32,7 @@ type Socket struct {
 	idle         atomic.Bool
 
 	timeout, blocks time.Duration // see Allow
+	ended           atomic.Bool   // see EndWrites
 }
 
 // Wrap returns the connection such that TLS is closed by closing what is under it.
@@ -51,8 +52,20 @@ func New(conn net.Conn, limits redis.Limits) *Socket {
 
 // Allow sets the time that the next exchange has, in place of deadlines: timeout bounds
 // each write of up to writeMost, and each read with the time beside for which the server may
-// block. Zero leaves it to the deadlines.
-func (s *Socket) Allow(timeout, blocks time.Duration) { s.timeout, s.blocks = timeout, blocks }
+// block. Zero leaves it to the deadlines. It takes back EndWrites.
+func (s *Socket) Allow(timeout, blocks time.Duration) {
+	s.timeout, s.blocks = timeout, blocks
+	s.ended.Store(false)
+}
+
+// EndWrites ends the Write that is under way, and those that follow before the next Allow, as soon as
+// they would wait. Anybody may call it.
+func (s *Socket) EndWrites() {
+	s.ended.Store(true)
+	_ = s.SetWriteDeadline(longAgo)
+}
+
+var longAgo = time.Unix(1, 0)
 
 // Read implements io.Reader.
 func (s *Socket) Read(p []byte) (int, error) {
@@ -72,12 +85,15 @@ const writeMost = 64 << 10
 
 // Write implements io.Writer.
 func (s *Socket) Write(p []byte) (n int, err error) {
-	if s.timeout <= 0 {
-		return s.Conn.Write(p)
-	}
 	for err == nil && n < len(p) {
-		_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
-		part := p[n:min(len(p), n+writeMost)]
+		part := p[n:]
+		if s.timeout > 0 {
+			_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+			part = part[:min(len(part), writeMost)]
+		}
+		if s.ended.Load() { // perhaps since before the deadline was set
+			_ = s.SetWriteDeadline(longAgo)
+		}
 		var written int
 		if written, err = s.Conn.Write(part); err == nil && written < len(part) {
 			err = io.ErrShortWrite // of a user's connection

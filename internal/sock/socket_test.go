@@ -57,10 +57,12 @@ type writes struct {
 	allowed bool
 	late    int
 	most    int // takes no more
+	until   time.Time
+	during  func() // of a write
 }
 
 func (w *writes) SetWriteDeadline(at time.Time) error {
-	w.allowed = !at.IsZero()
+	w.allowed, w.until = !at.IsZero(), at
 	return nil
 }
 
@@ -69,6 +71,9 @@ func (w *writes) Write(p []byte) (int, error) {
 		w.late++
 	}
 	w.allowed = false
+	if w.during != nil {
+		w.during()
+	}
 	n := min(len(p), w.most)
 	w.sizes = append(w.sizes, n)
 	return n, nil
@@ -96,6 +101,18 @@ func TestWrite(t *testing.T) {
 	n, err = s.Write(large)
 	require.ErrorIs(t, err, io.ErrShortWrite)
 	require.Zero(t, n)
+}
+
+// EndWrites holds for the parts of a value that are yet to be written.
+func TestEndWrites(t *testing.T) {
+	conn := &writes{most: 1 << 20}
+	s := New(conn, redis.Limits{})
+	conn.during = s.EndWrites
+	for _, timeout := range []time.Duration{0, time.Minute} {
+		s.Allow(timeout, 0)
+		_, _ = s.Write(make([]byte, writeMost+1))
+		require.Equal(t, longAgo, conn.until)
+	}
 }
 
 func TestProgress(t *testing.T) {
