@@ -61,3 +61,43 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 		require.Equal(t, 1, seen(target, "ASKING"))
 	}
 }
+
+// A request that MOVED leads to a node which is not connected is no redirect too many: it is
+// sent again until the node is.
+func TestMovedWaitsForConnection(t *testing.T) {
+	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		if r.Cmd == "ECHO" {
+			c.Close()
+			return nil
+		}
+		_, err := c.Write([]byte("+OK\r\n"))
+		return err
+	})
+	source := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, "-MOVED %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
+		return err
+	})
+	source.serve(target.Addr(), source.Addr()) // the key's slot is in the second half
+	target.serve(target.Addr(), source.Addr())
+	var shut atomic.Bool
+	c, _ := connect(t, []string{source.Addr()}, Opts{ConnsPerHost: 1, CheckInterval: time.Minute, HostOpts: redisconn.Opts{
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if shut.Load() && addr == target.Addr() {
+				return nil, net.ErrClosed
+			}
+			var d net.Dialer
+			return d.DialContext(ctx, network, addr)
+		},
+	}})
+	l := c.topology.Load().Find(target.Addr()).Links[0]
+	await(t, "connection", func() bool { return l.Up() })
+	shut.Store(true)
+	l.Conn.Send(redis.Req("ECHO", "the last"), nil, 0)
+	await(t, "failure", func() bool { return !l.Up() && !l.Connecting() })
+
+	result := make(chan any, 1)
+	go func() { result <- redis.Sync{S: c}.Do("GET", "key") }()
+	await(t, "it to be sent again", func() bool { return seen(source, "GET") > 2*defaultMovedRetries || len(result) > 0 })
+	shut.Store(false)
+	require.Equal(t, "OK", <-result)
+}

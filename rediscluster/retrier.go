@@ -198,14 +198,12 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 	})
 }
 
+// sendToNode sends r to the node of a redirect. If that is not connected, r is sent again by the
+// topology: the redirect may no longer be valid when it is.
 func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
 	l := n.Pick(k.spec.Seed, nil)
-	switch {
-	case asking && (l == nil || !l.Up()): // ASK may no longer be valid when the link is up
+	if l == nil || asking && !l.Up() {
 		k.act(r, k.c.errNoLink(k.spec), topology.WhileMigrating(k.tries, k.c.limits))
-		return
-	case l == nil:
-		k.handleError(r, k.c.errNoLink(k.spec))
 		return
 	}
 	k.follow(r, l, k.enter(l), asking)

@@ -92,7 +92,8 @@ func isNonLocal(err *errorx.Error) bool {
 	return err.IsOfType(redis.ErrResult) && strings.HasPrefix(err.Message(), "ERR Attempted to access a non local key")
 }
 
-// WhileMigrating returns the decision for a migration that has to go on first.
+// WhileMigrating returns the decision for a migration that has to go on first, or a node that has
+// to be connected.
 func WhileMigrating(done Tries, l Limits) Decision {
 	if done.waits >= maxWaits {
 		return Decision{}
