@@ -55,6 +55,7 @@ func TestAdmits(t *testing.T) {
 		}
 		all.Wait()
 	}
+	s.bytes.Store(s.most * 3 / 4)
 	admitAll(0)
 	require.Zero(t, s.Counts().First)
 	s.bytes.Store(s.most)

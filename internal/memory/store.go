@@ -86,9 +86,10 @@ func (s *Store) Find(request []byte, key uint64, l *Limits, v *Value) (found boo
 
 // Admits reports whether the reply to a request is worth a place: while there is room, each is; then
 // those of requests that were asked for before, as far as is remembered. key is the hash of the first
-// key.
+// key. While there is much room, nothing is remembered: the table is rarely in a processor's cache.
 func (s *Store) Admits(request []byte, key uint64) bool {
-	if s.asked.before(HashOf(request)) || s.bytes.Load() < s.most-s.most/fullShare {
+	free := s.most - s.bytes.Load()
+	if free > s.most/2 || s.asked.before(HashOf(request)) || free > s.most/fullShare {
 		return true
 	}
 	s.shard(key).first.Add(1)
