@@ -26,7 +26,7 @@ type GroupOpts struct {
 	// after it was destroyed. Default "0": all entries of the stream. It has to be an ID,
 	// not "$": entries that are added before the group is made would be lost.
 	Start string
-	// Count is how many entries are read at once, at most. Default 100.
+	// Count is how many entries are read at once, at most. Default 100, at most 10,000.
 	Count int
 	// Block is how long one read waits for entries. Default 5 s.
 	Block time.Duration
@@ -70,9 +70,10 @@ var (
 )
 
 const (
-	groupCount   = 100
-	groupBlock   = 5 * time.Second
-	groupMinIdle = time.Minute
+	groupCount     = 100
+	groupCountMost = 10_000 // servers have room for so many claimed at once
+	groupBlock     = 5 * time.Second
+	groupMinIdle   = time.Minute
 	// groupMinIdleLeast is ten round trips to a server that is near.
 	groupMinIdleLeast = 10 * time.Millisecond
 )
@@ -93,6 +94,7 @@ func (o GroupOpts) withDefaults() (GroupOpts, error) {
 	if o.Count <= 0 {
 		o.Count = groupCount
 	}
+	o.Count = min(o.Count, groupCountMost)
 	if o.Block <= 0 {
 		o.Block = groupBlock
 	}

@@ -69,8 +69,8 @@ type groupLoop struct {
 	// begins.
 	cursor string
 	due    time.Time
-	// polls is set if the Sender refuses reads that block. pause grows while there is
-	// nothing to read.
+	// polls is set if the Sender refuses reads that block. pause grows while reads fail, or while
+	// such a reader has nothing to read.
 	polls bool
 	pause time.Duration
 }
@@ -156,7 +156,7 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 	default:
 		err = l.readNew(ctx)
 	}
-	if err == nil && (len(l.batch) > 0 || !l.polls) {
+	if err == nil && len(l.batch) > 0 {
 		l.pause = 0
 	}
 	return err
@@ -209,7 +209,10 @@ func (l *groupLoop) readNew(ctx context.Context) error {
 	for _, e := range entries {
 		l.batch = append(l.batch, groupItem{Message: Message{ID: e.ID, Fields: e.Value, Deliveries: 1}})
 	}
-	if l.polls && len(entries) == 0 {
+	switch {
+	case !l.polls:
+		l.pause = 0
+	case len(entries) == 0:
 		l.backOff(ctx)
 	}
 	return nil

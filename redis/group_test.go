@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,10 +35,11 @@ func TestGroupOpts(t *testing.T) {
 		Stream: "s", Group: "g", Consumer: "c", Start: "0", Count: 100,
 		Block: 5 * time.Second, MinIdle: time.Minute,
 	}, r.opts)
-	good.MinIdle = 1
+	good.MinIdle, good.Count = 1, math.MaxInt
 	r, err = NewGroupReader(nil, good)
 	require.NoError(t, err)
 	assert.Equal(t, groupMinIdleLeast, r.opts.MinIdle)
+	assert.Equal(t, groupCountMost, r.opts.Count)
 }
 
 func TestGroupAckBadID(t *testing.T) {
@@ -138,6 +140,30 @@ func TestGroupRenewsLate(t *testing.T) {
 		assert.Equal(t, "2-1", l.batch[0].ID)
 		assertType(t, ErrGroupEntryDeleted, l.batch[0].err)
 		assert.Equal(t, "0", l.history, "the rest is read again")
+	})
+}
+
+// TestGroupPausesGrow checks that a reader whose claims are refused waits longer and longer, though
+// its other reads are not.
+func TestGroupPausesGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := &foreignSender{send: func(r Request, cb Future, n uint64) {
+			if r.Cmd == "XAUTOCLAIM" {
+				cb.Resolve(ErrResult.New("NOPERM"), n)
+				return
+			}
+			cb.Resolve(nil, n)
+		}}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		failures := 0
+		for _, err := range r.Messages(ctx) {
+			assertType(t, ErrResult, err)
+			failures++
+		}
+		assert.Less(t, failures, 100)
 	})
 }
 
