@@ -121,5 +121,5 @@ func (l *Library) reload(ctx context.Context, to Sender) bool {
 		loaded = true
 		return nil
 	})
-	return loaded || OutcomeOf(err) != OutcomeRefused
+	return loaded || errs.OutcomeOf(err) != errs.Refused
 }

@@ -60,6 +60,32 @@ func TestCluster(t *testing.T) {
 	require.NotEqual(t, fmt.Sprintf("%T", &virtualConn{}), fmt.Sprintf("%T", conn))
 }
 
+// Where nodes use TLS, nothing is dialed without it.
+func TestClusterWithTLS(t *testing.T) {
+	testbed.Needs(t, testbed.TLS)
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{TLS: true}})
+	config, err := nodes.Node(0).ClientTLS()
+	require.NoError(t, err)
+	ctx := context.Background()
+	cluster, err := rediscluster.NewCluster(ctx, nodes.TLSAddrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: time.Minute}, TLSEnabled: true, TLSConfig: config,
+	})
+	require.NoError(t, err)
+	defer cluster.Close()
+	dial := Dialer(cluster)
+	for _, addr := range nodes.TLSAddrs() {
+		conn, err := dial(ctx, "tcp", addr)
+		require.NoError(t, err)
+		clientOf(t, conn)
+	}
+	for _, addr := range nodes.Addrs() {
+		_, err := dial(ctx, "tcp", addr)
+		require.ErrorContains(t, err, addr)
+		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()))
+		require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+	}
+}
+
 // A replica sends a client to the master that has not said READONLY.
 func TestReplica(t *testing.T) {
 	nodes := testbed.NewCluster(t)

@@ -19,9 +19,10 @@ import (
 // Over a cluster, or a master with replicas, it is for clients that know of nodes, such as those
 // of go-redis' ClusterOptions and FailoverOptions: an address of a node leads to the shared
 // connection to that node, and any other, as that of a sentinel, is dialed: in plain TCP, without
-// TLS and without Opts.Dialer. For a client that knows of one server only, see [Conn].
+// Opts.Dialer, unless the shared connections use TLS: the client would say its password to whoever
+// listens. For a client that knows of one server only, see [Conn].
 //
-// The function fails, with a [redis.ErrOpts], if s is of another type.
+// The function fails, with a [redis.ErrOpts], for such an address, and if s is of another type.
 func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, err := upstream.Of(s)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -34,9 +35,15 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 		if at := to.At(addr); at != nil {
 			return newConn(at), nil
 		}
+		if to.TLS {
+			return nil, errAddress.New("no node that is known has the address %s, and without TLS it is not dialed", addr)
+		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}
 }
+
+// errAddress: an address is not a node's, and the nodes use TLS.
+var errAddress = redis.ErrOpts.NewType("virtual_address", redis.ErrTraitNotSent)
 
 // Conn returns a virtual connection over s, which is of a type that [Dialer] takes. Over a
 // cluster each request goes to where its keys are, and requests to different nodes have no

@@ -21,7 +21,8 @@ type Servers struct {
 	Sender wire.Inner[redis.Future]
 	Shared inner.Conn // nil if there are several
 	Ctx    context.Context
-	DB     int // of the shared sockets
+	DB     int  // of the shared sockets
+	TLS    bool // they use it
 	// ReadOnly: the shared sockets have said READONLY, to a replica of a cluster.
 	ReadOnly bool
 
@@ -96,7 +97,7 @@ func several(sender wire.Inner[redis.Future], nodes inner.Nodes, ctx context.Con
 	return s, nil
 }
 
-func (s *Servers) greeting(d *dial.Dialer) { s.Protocol, s.DB = max(d.Protocol, 2), d.DB }
+func (s *Servers) greeting(d *dial.Dialer) { s.Protocol, s.DB, s.TLS = max(d.Protocol, 2), d.DB, d.TLS }
 
 // At returns the node with an address, or nil. Of one server it returns that, whatever the address.
 func (s *Servers) At(addr string) *Servers {
