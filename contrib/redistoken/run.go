@@ -20,7 +20,7 @@ type Client interface {
 
 // Run has the clients authenticate again, at once and then with each new token, which it asks
 // for when about three quarters of the last one's life are over. What fails is tried again after
-// a tenth of the time that the token has left, but a second at least and 30 at most; meanwhile
+// up to a tenth of the time that the token has left, but half a second at least and 30 at most; meanwhile
 // the connections go on with the token that they have.
 //
 // Call it in a goroutine of its own, once for all clients. It returns when ctx is done or all
