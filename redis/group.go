@@ -49,13 +49,13 @@ type GroupOpts struct {
 
 var (
 	// ErrGroup holds errors of a [GroupReader].
-	ErrGroup = errs.Errors.NewSubNamespace("group")
+	ErrGroup = errs.ErrGroup
 	// ErrGroupOpts: invalid options; nothing is sent.
-	ErrGroupOpts = ErrGroup.NewType("opts", errs.ErrTraitNotSent)
+	ErrGroupOpts = errs.ErrGroupOpts
 	// ErrGroupBusy: another loop over the same reader is running.
 	ErrGroupBusy = ErrGroup.NewType("busy", errs.ErrTraitNotSent)
 	// ErrGroupEntryID: Ack was called with something that is not the ID of an entry.
-	ErrGroupEntryID = ErrGroup.NewType("entry_id", errs.ErrTraitNotSent)
+	ErrGroupEntryID = errs.ErrGroupEntryID
 	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
 	// acknowledged. The reader has acknowledged it. Its ID comes with the error. Another
 	// reader may still be working on it, since a deleted entry is noticed before MinIdle

@@ -41,6 +41,10 @@ var (
 	ErrRequestWithdrawn = ErrRequestCancelled.NewSubtype("withdrawn", ErrTraitNotSent)
 	ErrOverloaded       = ErrRequestWithdrawn.NewSubtype("overloaded")
 
+	ErrGroup        = Errors.NewSubNamespace("group")
+	ErrGroupOpts    = ErrGroup.NewType("opts", ErrTraitNotSent)
+	ErrGroupEntryID = ErrGroup.NewType("entry_id", ErrTraitNotSent)
+
 	ErrResponse           = Errors.NewSubNamespace("response")
 	ErrResponseFormat     = ErrResponse.NewType("format")
 	ErrResponseUnexpected = ErrResponse.NewType("unexpected")
