@@ -22,6 +22,7 @@ import (
 //	redis-sentinel://sentinel1,sentinel2/mymaster/0   a master that sentinels watch
 //	redis://sentinel1?master_name=mymaster            the same, as go-redis writes it
 //	redis-replicated://primary:6379,reader:6379/0     a master and its replicas
+//	redis-replicated://endpoint:6379                  a master, wherever its address leads
 //
 // rediss:// instead of redis:// means TLS, and so do rediss-cluster://, rediss-sentinel://
 // and rediss-replicated://. See [redisconn.ParseURL] for the parameters, such as
