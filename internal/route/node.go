@@ -70,9 +70,18 @@ func (r *Rules) NewNode(addr string, replica bool, zone string) *Node {
 // Pick returns a link of the node: one that is up, then one that is connecting;
 // avoid only if there is no other. It returns nil if none accepts requests.
 func (n *Node) Pick(seed Seed, avoid *Link) *Link {
+	number := uint32(0)
+	if len(n.Links) > 1 && n.rules.InTurn {
+		number = seed.Current()
+	}
+	return n.link(number, avoid)
+}
+
+// link is Pick with a number of the seed.
+func (n *Node) link(number uint32, avoid *Link) *Link {
 	first := 0
 	if len(n.Links) > 1 && n.rules.InTurn {
-		first = int(seed.Current() % uint32(len(n.Links)))
+		first = int(number % uint32(len(n.Links)))
 	}
 	var waiting *Link
 	for i := range n.Links {

@@ -50,9 +50,10 @@ func (t *Snapshot) AnyMaster(spec Spec) *Link {
 		return nil
 	}
 	var waiting *Link
-	first := int(spec.Seed.Current() % uint32(len(t.Shards)))
+	number, count := spec.Seed.Current(), len(t.Shards)
 	for i := range t.Shards {
-		l := t.Shards[(first+i)%len(t.Shards)].Master.Pick(spec.Seed, spec.Avoid)
+		s := t.Shards[(int(number%uint32(count))+i)%count]
+		l := s.Master.link(number/uint32(count), spec.Avoid)
 		if l == nil {
 			continue
 		}
@@ -99,8 +100,9 @@ const fewNodes = 8
 
 // pick returns a link for a request that replicas may answer: of the nodes that
 // are up and live, one by its share, of the caller's zone if a node there has a weight;
-// then of any that has data.
+// then of any that has data. One number of the seed chooses the node and the link.
 func (s *Shard) pick(spec Spec) *Link {
+	number := spec.Seed.Current()
 	var room [fewNodes]*Node
 	live := room[:0]
 	for _, n := range s.Nodes {
@@ -112,14 +114,14 @@ func (s *Shard) pick(spec Spec) *Link {
 		if !live[0].rules.Soonest.Load() {
 			live = preferred(live, (*Node).weighs)
 		}
-		return draw(preferred(live, (*Node).isLocal), spec).Pick(spec.Seed, spec.Avoid)
+		return draw(preferred(live, (*Node).isLocal), spec.ReplicaShare, number).link(number, spec.Avoid)
 	}
 	for _, n := range s.Nodes {
 		if n.readable(syncLost) {
-			return n.Pick(spec.Seed, spec.Avoid)
+			return n.link(number, spec.Avoid)
 		}
 	}
-	return s.Master.Pick(spec.Seed, spec.Avoid)
+	return s.Master.link(number, spec.Avoid)
 }
 
 // preferred returns those of the nodes that are so, all if none is. It changes their order.
@@ -137,8 +139,8 @@ func preferred(nodes []*Node, so func(*Node) bool) []*Node {
 	return nodes[:count]
 }
 
-// draw chooses one of several nodes by their shares.
-func draw(nodes []*Node, spec Spec) *Node {
+// draw chooses one of several nodes by their shares. A replica's is multiplied by factor; 0 means 1.
+func draw(nodes []*Node, factor uint64, number uint32) *Node {
 	if len(nodes) == 1 {
 		return nodes[0]
 	}
@@ -150,11 +152,11 @@ func draw(nodes []*Node, spec Spec) *Node {
 	for _, n := range nodes {
 		weight := n.Weight.Load()
 		if n.Replica {
-			weight *= max(spec.ReplicaShare, 1)
+			weight *= max(factor, 1)
 		}
 		weights = append(weights, weight)
 	}
-	return nodes[choose(weights, spec.Seed.Current())]
+	return nodes[choose(weights, number)]
 }
 
 // soonest returns the node of the least latency. Those without one yet come last.

@@ -264,3 +264,36 @@ func TestLatencyShare(t *testing.T) {
 	assert.Equal(t, uint64(25), latencyShare(10, 40))
 	assert.Equal(t, uint64(1), latencyShare(10, 100000))
 }
+
+// All connections are used evenly, where one of several nodes is chosen, too.
+func TestAllConnectionsAreUsed(t *testing.T) {
+	shard, cluster := oneShard(1), threeMasters()
+	cluster.Shards = cluster.Shards[:2]
+	for _, n := range cluster.Nodes {
+		n.Links = append(n.Links, upLink(n))
+	}
+	for name, tt := range map[string]struct {
+		top  *Snapshot
+		spec Spec
+	}{
+		"reads":    {shard, even},
+		"keyless":  {cluster, Spec{Slot: wire.NoSlot}},
+		"requests": {shard, Spec{}},
+	} {
+		tt.top.Nodes[0].rules.InTurn = true
+		used, seed := map[*Link]int{}, &counter{}
+		for range 1000 {
+			spec := tt.spec
+			spec.Seed = seed
+			used[tt.top.Route(spec)]++
+		}
+		want := 4
+		if name == "requests" {
+			want = 2
+		}
+		assert.Len(t, used, want, name)
+		for _, n := range used {
+			assert.InDelta(t, 1000/want, n, 10, name)
+		}
+	}
+}
