@@ -170,37 +170,25 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 	r.fail(err)
 }
 
-// sendToTarget sends r to the node that a redirect names. If the topology lacks the
-// address, it looks again after a refresh: nothing, and no password, is ever sent to a
-// host that only a redirect named. It does the same if it is the node that has answered, whose
-// connections lead to another server than its address by now, so that the refresh replaces them.
-// If too many requests wait for that, r ends with err.
+// sendToTarget sends r to the node that a redirect names. If the topology lacks the address, r
+// is sent by the topology after a refresh: nothing, and no password, is ever sent to a host that
+// only a redirect named. The same happens if it is the node that has answered, whose connections
+// lead to another server than its address by now: the refresh replaces them. If the node is not
+// connected, r is sent by the topology later, when the redirect may no longer be valid.
 func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
 	if d.Host == "" {
 		d.Host = k.link.Node.Host()
 	}
-	addr := net.JoinHostPort(d.Host, strconv.Itoa(d.Port))
-	switch n := k.c.topology.Load().Find(addr); {
-	case n == nil:
-	case n == k.link.Node && d.Action == topology.FollowMoved:
+	n := k.c.topology.Load().Find(net.JoinHostPort(d.Host, strconv.Itoa(d.Port)))
+	asking := d.Action == topology.FollowAsk
+	elsewhere := n != nil && n == k.link.Node && !asking
+	if elsewhere {
 		n.Refused.Store(true)
-	default:
-		k.sendToNode(r, n, d.Action == topology.FollowAsk)
+	}
+	if n == nil || elsewhere {
+		k.pause(r, err, k.c.refresher.afterRefresh)
 		return
 	}
-	k.pause(r, err, k.c.refresher.afterRefresh, func() {
-		n := k.c.topology.Load().Find(addr)
-		if n == nil || d.Action == topology.FollowAsk || k.c.closed.Load() || k.whyCancelled(r) != nil {
-			k.resume(r) // after a wait an ASK is no longer valid
-			return
-		}
-		k.sendToNode(r, n, false)
-	})
-}
-
-// sendToNode sends r to the node of a redirect. If that is not connected, r is sent again by the
-// topology: the redirect may no longer be valid when it is.
-func (k *retrier) sendToNode(r retryable, n *route.Node, asking bool) {
 	l := n.Pick(k.spec.Seed, nil)
 	if l == nil || asking && !l.Up() {
 		k.act(r, k.c.errNoLink(k.spec), topology.WhileMigrating(k.tries, k.c.limits))
@@ -228,12 +216,12 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration)
 			stop()
 			wake()
 		})
-	}, func() { k.resume(r) })
+	})
 }
 
-// pause calls resume once: when wake, which begin gets, is called, or when r's context ends.
+// pause resumes r once: when wake, which begin gets, is called, or when r's context ends.
 // If too many requests wait, it ends r with err instead.
-func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()), resume func()) {
+func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func())) {
 	if k.c.waiting.Load() >= maxWaiting {
 		k.giveUp(r, err)
 		return
@@ -244,7 +232,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()),
 		once.Do(func() {
 			defer k.c.recovered()
 			k.c.waiting.Add(-1)
-			resume()
+			k.resume(r)
 		})
 	}
 	// From here on another goroutine may use r.
