@@ -130,7 +130,7 @@ func (c *Connection) end(s *pipe.Session) *errorx.Error {
 		c.tracking.ended()
 	}
 	err := c.withConn(s.Err())
-	c.disconnected(err) // the session may have failed before it was connected
+	c.disconnected(err) // from here on with its address
 	if c.ctx.Err() != nil {
 		c.closed()
 	}

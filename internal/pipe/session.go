@@ -54,11 +54,11 @@ type Session struct {
 func (p *Pipe) Start(socket *sock.Socket) *Session {
 	s := newSession(p, socket)
 	p.current.Store(s)
-	go s.writeLoop()
-	go s.readLoop()
-	if p.queue.Change(queue.Connected, &s.Session, nil) {
+	if p.queue.Change(queue.Connected, &s.Session, nil) { // before the loops, which may end the session at once
 		s.Wake <- nil
 	}
+	go s.writeLoop()
+	go s.readLoop()
 	return s
 }
 

@@ -82,6 +82,22 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	}
 }
 
+// A session whose server has closed the socket already is connected before it fails, and not
+// after that.
+func TestSessionThatFailsAtOnce(t *testing.T) {
+	p := testPipe()
+	for range 1000 {
+		here, there := net.Pipe()
+		require.NoError(t, there.Close())
+		s := p.Start(sock.New(here, redis.Limits{}))
+		<-s.failed
+		require.Equal(t, queue.Disconnected, p.queue.State())
+		p.Abandon(s, redis.ErrIO.New("unsent"))
+		p.current.Store(nil)
+		p.queue.Change(queue.Connecting, nil, nil)
+	}
+}
+
 // caller is one that waits, until it is given the right to read.
 type caller struct {
 	given chan wire.ReadRight
