@@ -53,8 +53,7 @@ func (a *attempt) ofUser() {
 
 // start sends the request for the first time, unless it can't be routed.
 func (a *attempt) start(w *within) {
-	var err *errorx.Error
-	if a.spec, err = w.specOf(&a.req); err != nil {
+	if err := w.specOf(&a.req, &a.spec); err != nil {
 		a.fail(err)
 		return
 	}
@@ -85,13 +84,12 @@ func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
 // SendEncoded implements wire.Inner. It is send for package redis.
 func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 	a := w.c.newAttempt(r, cb, n)
-	var err *errorx.Error
-	if a.spec, err = w.specOf(r); err != nil {
+	if err := w.specOf(r, &a.spec); err != nil {
 		a.fail(err)
 		return
 	}
 	r.Ticket.Heeded = a.spec.blocks
-	l := w.c.topology.Load().Route(a.spec.Spec)
+	l := w.c.topology.Load().Route(&a.spec.Spec)
 	if open := a.enter(l); l == nil || !open {
 		a.follow(a, l, open, false)
 		return

@@ -20,7 +20,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
-		_, err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r)
+		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		require.NotNil(t, err, req.Cmd)
 		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
 		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
@@ -32,7 +32,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
-		_, err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r)
+		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		assert.Nil(t, err, req.Cmd)
 	}
 }

@@ -48,9 +48,10 @@ func TestSpecOfPublish(t *testing.T) {
 	master := func(cmd string, args ...any) string {
 		r, _, err := request.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
-		spec, refused := w.specOf(&r)
+		var spec routeSpec
+		refused := w.specOf(&r, &spec)
 		require.Nil(t, refused)
-		return top.Route(spec.Spec).Node.Addr
+		return top.Route(&spec.Spec).Node.Addr
 	}
 	for i := range 10 {
 		channel := fmt.Sprint("channel", i)
@@ -70,7 +71,8 @@ func TestSpecOfPublish(t *testing.T) {
 	assert.Len(t, others, 3, "any master takes the rest")
 	r, _, err := request.Encode(nil, redis.Req("PUBLISH"), true)
 	require.NoError(t, err)
-	spec, refused := w.specOf(&r)
+	var spec routeSpec
+	refused := w.specOf(&r, &spec)
 	require.Nil(t, refused)
 	assert.False(t, spec.Publishes, "the server refuses it")
 }

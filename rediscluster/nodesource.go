@@ -137,7 +137,7 @@ func (s *nodeSource) news() <-chan struct{} { return nil }
 // by the cluster's bus.
 func (s *nodeSource) probe() (news bool) {
 	t := s.c.topology.Load()
-	l := t.AnyMaster(route.Spec{Seed: route.FixedSeed(rand.Uint32())})
+	l := t.AnyMaster(&route.Spec{Seed: route.FixedSeed(rand.Uint32())})
 	if l == nil || !l.Up() {
 		return false
 	}

@@ -167,10 +167,12 @@ func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 // WantsSlot implements wire.Inner.
 func (*within) WantsSlot() bool { return true }
 
-// specOf returns the routing of a request. It refuses a request that can't be routed by
-// its keys, which can't happen without a cluster.
-func (w *within) specOf(r *wire.Request) (routeSpec, *errorx.Error) {
-	c, spec := w.c, w.spec
+// specOf fills in spec, the routing of a request. It refuses a request that can't be routed by
+// its keys, which can't happen without a cluster. To copy what was just filled in would wait
+// until the processor has stored it.
+func (w *within) specOf(r *wire.Request, spec *routeSpec) *errorx.Error {
+	c := w.c
+	*spec = w.spec
 	spec.Slot = r.Slot
 	spec.Replicas = spec.Forced || spec.Replicas && r.ReplicaSafe
 	spec.blocks = r.Shared == command.WouldBlock && !c.opts.HostOpts.ScriptMode
@@ -179,19 +181,19 @@ func (w *within) specOf(r *wire.Request) (routeSpec, *errorx.Error) {
 	case !c.rules.Sharded:
 		spec.Slot = 0 // as those of all keys
 	case r.Slot == wire.ManySlots:
-		return spec, c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
+		return c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
 	case r.Slot == wire.NoSlot && is(r.Cmd, "PUBLISH") && r.Words() > 1:
 		// Any node would accept it, but the bus keeps the order of messages only between
 		// two nodes.
 		spec.Slot, spec.Publishes = int(slot.Of(r.Arg(1))), true
 	case r.Slot == wire.NoSlot:
 		if err := checkKeyless(r); err != nil {
-			return spec, c.withCluster(err)
+			return c.withCluster(err)
 		}
 	case !r.ReadOnly && is(r.Cmd, "SPUBLISH"):
 		spec.Publishes = true
 	}
-	return spec, nil
+	return nil
 }
 
 // specOfAll returns the common routing of requests that go to one node together. what names

@@ -25,7 +25,8 @@ func TestPolicyAllowsReplicas(t *testing.T) {
 		ReplicaPolicyEnum(99): {false, false},
 	} {
 		for i, safe := range []bool{false, true} {
-			spec, err := (&within{&Cluster{}, policy.spec(nil)}).specOf(&wire.Request{ReplicaSafe: safe})
+			var spec routeSpec
+			err := (&within{&Cluster{}, policy.spec(nil)}).specOf(&wire.Request{ReplicaSafe: safe}, &spec)
 			assert.Nil(t, err)
 			assert.Equal(t, want[i], spec.Replicas, "%s, safe: %t", policy, safe)
 		}

@@ -74,7 +74,7 @@ func (k *retrier) leave() {
 
 // dispatch sends r to the node that the topology says.
 func (k *retrier) dispatch(r retryable) {
-	l := k.c.topology.Load().Route(k.spec.Spec)
+	l := k.c.topology.Load().Route(&k.spec.Spec)
 	k.follow(r, l, k.enter(l), false)
 }
 

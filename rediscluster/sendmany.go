@@ -116,11 +116,12 @@ func (m *many) resolve(i int, res any) {
 func (m *many) parts() (parts []*part, alone []int) {
 	seed := route.FixedSeed(m.w.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.w.c.topology.Load()
+	var spec routeSpec
 	for i := range m.reqs {
 		var l *route.Link
-		if spec, err := m.w.specOf(&m.reqs[i]); err == nil {
+		if err := m.w.specOf(&m.reqs[i], &spec); err == nil {
 			spec.Seed = seed
-			l = t.Route(spec.Spec)
+			l = t.Route(&spec.Spec)
 		}
 		if l == nil {
 			alone = append(alone, i)
@@ -165,6 +166,6 @@ func (p *part) Resolve(res any, n uint64) {
 	}
 	a := p.m.attemptOf(p.index[n])
 	a.link, a.accepted = p.link, true
-	a.spec, _ = p.m.w.specOf(&a.req)
+	_ = p.m.w.specOf(&a.req, &a.spec)
 	a.Resolve(err, 0)
 }

@@ -25,7 +25,7 @@ type Spec struct {
 
 // Route returns the link for a request, nil if no node that could take it
 // accepts requests. It takes no lock.
-func (t *Snapshot) Route(spec Spec) *Link {
+func (t *Snapshot) Route(spec *Spec) *Link {
 	if spec.Slot < 0 {
 		return t.AnyMaster(spec)
 	}
@@ -45,7 +45,7 @@ func (t *Snapshot) Route(spec Spec) *Link {
 }
 
 // AnyMaster returns a link of some master, one that is up if there is any.
-func (t *Snapshot) AnyMaster(spec Spec) *Link {
+func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 	if len(t.Shards) == 0 { // while NewCluster is at work
 		return nil
 	}
@@ -101,7 +101,7 @@ const fewNodes = 8
 // pick returns a link for a request that replicas may answer: of the nodes that
 // are up and live, one by its share, of the caller's zone if a node there has a weight;
 // then of any that has data. One number of the seed chooses the node and the link.
-func (s *Shard) pick(spec Spec) *Link {
+func (s *Shard) pick(spec *Spec) *Link {
 	number := spec.Seed.Current()
 	var room [fewNodes]*Node
 	live := room[:0]

@@ -63,7 +63,7 @@ func draws(top *Snapshot, spec Spec) map[string]int {
 	counts := map[string]int{}
 	spec.Seed = &counter{}
 	for range 700 {
-		if l := top.Route(spec); l != nil {
+		if l := top.Route(&spec); l != nil {
 			counts[l.Node.Addr]++
 		}
 	}
@@ -164,18 +164,18 @@ func TestRouteAvoids(t *testing.T) {
 	n := top.Nodes[0]
 	seed := FixedSeed(0)
 	w := Spec{Seed: seed}
-	assert.Same(t, n.Links[0], top.Route(w))
+	assert.Same(t, n.Links[0], top.Route(&w))
 	w.Avoid = n.Links[0]
-	assert.Same(t, n.Links[1], top.Route(w))
+	assert.Same(t, n.Links[1], top.Route(&w))
 	n.Links[1].state.Store(linkDown)
-	assert.Same(t, n.Links[0], top.Route(w), "there is no other")
+	assert.Same(t, n.Links[0], top.Route(&w), "there is no other")
 	n.Links[0].state.Store(linkDown)
-	assert.Nil(t, top.Route(w))
+	assert.Nil(t, top.Route(&w))
 
 	n.Links[0].state.Store(linkConnecting)
 	n.Links[1].state.Store(linkUp)
-	assert.Same(t, n.Links[1], top.Route(Spec{Seed: seed}))
-	assert.Same(t, n.Links[1], top.Route(Spec{Seed: seed, Slot: wire.NoSlot}))
+	assert.Same(t, n.Links[1], top.Route(&Spec{Seed: seed}))
+	assert.Same(t, n.Links[1], top.Route(&Spec{Seed: seed, Slot: wire.NoSlot}))
 }
 
 func TestConnHostRoundRobin(t *testing.T) {
@@ -218,9 +218,9 @@ func TestPublishingIsHeldBack(t *testing.T) {
 	for slot, held := range map[int]bool{3: true, 4: false, 5: false} {
 		spec := Spec{Slot: slot, Publishes: true, Seed: FixedSeed(0)}
 		assert.Equal(t, held, top.HoldsBack(slot) > 0)
-		assert.Equal(t, held, top.Route(spec) == nil)
+		assert.Equal(t, held, top.Route(&spec) == nil)
 		spec.Publishes = false
-		assert.NotNil(t, top.Route(spec), "other requests go on")
+		assert.NotNil(t, top.Route(&spec), "other requests go on")
 	}
 	next := threeMasters()
 	next.Layout.Slots[3] = 1
@@ -229,7 +229,7 @@ func TestPublishingIsHeldBack(t *testing.T) {
 	next.published = top.published.Add(busLag)
 	assert.Nil(t, next.movedSince(top))
 	top.published = time.Now().Add(-busLag)
-	assert.NotNil(t, top.Route(Spec{Slot: 3, Publishes: true, Seed: FixedSeed(0)}))
+	assert.NotNil(t, top.Route(&Spec{Slot: 3, Publishes: true, Seed: FixedSeed(0)}))
 }
 
 func TestChoose(t *testing.T) {
@@ -285,7 +285,7 @@ func TestAllConnectionsAreUsed(t *testing.T) {
 		for range 1000 {
 			spec := tt.spec
 			spec.Seed = seed
-			used[tt.top.Route(spec)]++
+			used[tt.top.Route(&spec)]++
 		}
 		want := 4
 		if name == "requests" {
