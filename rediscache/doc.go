@@ -23,8 +23,8 @@
 //
 // While there is room, each reply is kept. A full cache keeps one from the second time on that its
 // request is sent: the first time it is read as without a cache, and no server keeps track of its keys.
-// A table remembers which requests were sent, about as many as there is room for small replies. A
-// request that finds no place takes that of another one, which counts as new again. What was sent for
+// A table remembers which requests were sent since half of the room was taken, about as many as there is
+// room for small replies. A request that finds no place takes that of another one, which counts as new again. What was sent for
 // the first time may show what another client has changed a moment before that is dropped from replies
 // that are kept.
 //
