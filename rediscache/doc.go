@@ -23,10 +23,10 @@
 //
 // While there is room, each reply is kept. A full cache keeps one from the second time on that its
 // request is sent: the first time it is read as without a cache, and no server keeps track of its keys.
-// A table remembers which requests were sent since half of the room was taken, about as many as there is
-// room for small replies. A request that finds no place takes that of another one, which counts as new again. What was sent for
-// the first time may show what another client has changed a moment before that is dropped from replies
-// that are kept.
+// A table remembers which requests were sent since half of the room was taken, about as many as there
+// is room for small replies. A request that finds no place takes that of another one, which counts as
+// new again. What was sent for the first time may show what another client has changed a moment before
+// that is dropped from replies that are kept.
 //
 // Each cache is of one database and one user: when the connection becomes another user, what was
 // kept is dropped. In a cluster these keys are read from masters, the first time, too, whatever the
