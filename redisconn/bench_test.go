@@ -73,7 +73,24 @@ func BenchmarkSyncCtxDeadline(b *testing.B) {
 	}
 }
 
-// BenchmarkTLS is the same with TLS.
+// BenchmarkSend sends with callbacks, in one goroutine.
+func BenchmarkSend(b *testing.B) {
+	conn := connect(b, testbed.NewServer(b).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	req, window := redis.Req("SET", "key", "0123456789abcdef"), make(chan struct{}, 10_000)
+	answered := redis.FuncFuture(func(any, uint64) { <-window })
+	before := conn.Stats().Writes
+	b.ResetTimer()
+	for range b.N {
+		window <- struct{}{}
+		conn.Send(req, answered, 0)
+	}
+	for range cap(window) {
+		window <- struct{}{}
+	}
+	b.ReportMetric(float64(conn.Stats().Writes-before)/float64(b.N), "writes/op")
+}
+
+// BenchmarkTLS is BenchmarkSyncSetGet with TLS.
 func BenchmarkTLS(b *testing.B) {
 	s := testbed.NewServer(b, testbed.Options{TLS: true})
 	trust, err := s.ClientTLS()

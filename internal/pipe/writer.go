@@ -28,7 +28,7 @@ func (s *Session) flush(d queue.Duty) {
 		s.Wake <- nil
 		return
 	}
-	b, cancelled := s.next(s.TakeFirst())
+	b, cancelled := s.next(s.TakeFirst(), true)
 	if b != nil {
 		s.writeBatch(b)
 	}
@@ -38,11 +38,12 @@ func (s *Session) flush(d queue.Duty) {
 
 // next returns the batch that is to be written: b or, if that is nil, the open one, after
 // other goroutines could add their requests. It returns nil if the right to write is lost.
-func (s *Session) next(b *queue.Batch) (_ *queue.Batch, cancelled []queue.Item) {
+// sender is set if it is not the writer goroutine that asks.
+func (s *Session) next(b *queue.Batch, sender bool) (_ *queue.Batch, cancelled []queue.Item) {
 	if b != nil {
 		return b, nil
 	}
-	if !s.yield() {
+	if !s.yield(sender) {
 		return nil, nil
 	}
 	return s.p.queue.Take()
@@ -65,15 +66,15 @@ func (s *Session) writeBatch(b *queue.Batch) {
 }
 
 // yield lets goroutines that are about to send run first, where that pays. It returns
-// false if one of them has taken over the right to write.
-func (s *Session) yield() bool {
+// false if one of them, or from a sender the writer goroutine, has taken over the right to write.
+func (s *Session) yield(sender bool) bool {
 	if !s.p.opts.Yields {
 		return true
 	}
 	mine := true
 	for turn := s.p.queue.StartYield(); turn != 0; {
 		runtime.Gosched()
-		mine, turn = s.p.queue.EndYield(turn)
+		mine, turn = s.p.queue.EndYield(turn, sender)
 	}
 	return mine
 }
@@ -129,7 +130,7 @@ func (s *Session) writeLoop() {
 func (s *Session) writeAll(b *queue.Batch) {
 	for more := true; more; b = nil {
 		var cancelled []queue.Item
-		b, cancelled = s.next(b)
+		b, cancelled = s.next(b, false)
 		more = b != nil && s.writeBlocking(b) && s.p.queue.Wrote(b)
 		s.p.resolveCancelled(cancelled)
 	}

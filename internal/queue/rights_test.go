@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Every order of steps is explored, over all states that there are with up to three requests,
@@ -73,6 +75,38 @@ func TestYieldWithFew(t *testing.T) {
 		q.reading = readCaller
 		c.alter(q)
 		require.Equal(t, c.yields, q.StartYield() != 0, name)
+	}
+}
+
+// A sender that has yielded in vain leaves the batch to the writer goroutine, if it may send more.
+func TestYieldInVain(t *testing.T) {
+	future := func() *Queue {
+		q := newTestQueue(100, 1000)
+		q.state, q.session, q.reading = Connected, testSession(), readLoop
+		q.head, q.pending = &Batch{Items: make([]Item, 1)}, 1
+		q.put(1, redis.FuncFuture(func(any, uint64) {}))
+		require.NotZero(t, q.StartYield())
+		return q
+	}
+	for name, c := range map[string]struct {
+		alter  func(*Queue)
+		writer bool // it is the writer goroutine that yields
+		passes bool
+	}{
+		"it may":                    {alter: func(*Queue) {}, passes: true},
+		"it is the writer":          {alter: func(*Queue) {}, writer: true},
+		"others have sent":          {alter: func(q *Queue) { q.put(1, nil) }},
+		"it waits for the answer":   {alter: func(q *Queue) { q.open.Items[0].Caller = &modelCaller{} }},
+		"nothing is in flight":      {alter: func(q *Queue) { q.head = nil }},
+		"its request was withdrawn": {alter: func(q *Queue) { q.Withdraw(q.open.Items[0].Seq) }},
+	} {
+		q := future()
+		c.alter(q)
+		mine, again := q.EndYield(q.yielding, !c.writer)
+		require.Equal(t, !c.passes, mine, name)
+		require.Zero(t, again, name)
+		require.True(t, q.writing, name)
+		require.Equal(t, c.passes, len(q.session.Wake) == 1, name)
 	}
 }
 

@@ -109,7 +109,7 @@ func (m *rightsModel) steps() (steps []string) {
 	case m.writing != nil:
 		steps = append(steps, "wrote")
 	case m.turn != 0:
-		steps = append(steps, "run") // who yields runs again
+		steps = append(steps, "run", "pass") // who yields runs again, and may pass the right on
 	case m.writer:
 		steps = append(steps, "take", "yield")
 	}
@@ -167,8 +167,13 @@ func (m *rightsModel) do(step string) {
 		if m.turn == 0 {
 			m.take()
 		}
-	case "run":
-		mine, again := m.q.EndYield(m.turn)
+	case "run", "pass":
+		mine, again := m.q.EndYield(m.turn, step == "pass")
+		if len(m.s.Wake) > 0 {
+			<-m.s.Wake // the writer goroutine is the writer
+			m.turn = 0
+			return
+		}
 		if mine { // else somebody has taken the right over, and has it from enter
 			m.turn = again
 		}

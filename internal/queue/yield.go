@@ -26,16 +26,22 @@ func (q *Queue) yield() (turn uint64) {
 }
 
 // EndYield reports whether the caller still has the right to write. again is the number of
-// the next turn in which to let others run, if requests have come meanwhile, or 0.
-func (q *Queue) EndYield(turn uint64) (mine bool, again uint64) {
+// the next turn in which to let others run, if requests have come meanwhile, or 0. If none
+// have come, and nobody waits for the last request, its sender may be about to send more: if
+// sender is set, the right then passes to the writer goroutine, which takes them all at once.
+func (q *Queue) EndYield(turn uint64, sender bool) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.yielding != turn {
 		return false, 0
 	}
 	q.yielding = 0
-	if worthYieldingAgain(q.concurrency, q.several) && q.open != nil && len(q.open.Items) > q.yieldedWith {
+	switch came := q.open != nil && len(q.open.Items) > q.yieldedWith; {
+	case came && worthYieldingAgain(q.concurrency, q.several):
 		again = q.yield()
+	case sender && !came && q.open != nil && q.head != nil && q.open.Items[len(q.open.Items)-1].Caller == nil:
+		q.pass(nil, true)
+		return false, 0
 	}
 	return true, again
 }
