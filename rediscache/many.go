@@ -57,9 +57,10 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	if len(m.found) == len(reqs) {
 		waiter{To: cb}.answeredBy(wire.Place{Cached: true})
 	}
-	for _, f := range m.found {
+	wire.Each(0, len(m.found), func(i int) {
+		f := &m.found[i]
 		s.given(waiter{cb, start + uint64(f.i)}, f.value)
-	}
+	})
 }
 
 // encode encodes the requests, and returns the index of one that is not to be sent, or -1.
@@ -148,13 +149,13 @@ func (m *many) send(to redis.Sender, which []int) {
 
 // refuse ends all requests because of one.
 func (m *many) refuse(bad int) {
-	for i, req := range m.reqs {
+	wire.Each(0, len(m.reqs), func(i int) {
 		err := errSwap()
 		if i != bad {
 			err = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad)
 		}
-		m.s.refused(waiter{m.cb, m.start + uint64(i)}, err.WithProperty(redis.EKRequest, req))
-	}
+		m.s.refused(waiter{m.cb, m.start + uint64(i)}, err.WithProperty(redis.EKRequest, m.reqs[i]))
+	})
 }
 
 // restOfMany is the future of what the servers' sender answers of a SendMany.

@@ -2,6 +2,7 @@ package rediscache
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -213,6 +214,25 @@ func TestFutureThatPanics(t *testing.T) {
 	c.SendMany([]redis.Request{reqs[0], redis.Req("SWAPDB", 0, 1)}, bad, 7) // what is refused
 	ends(uint64(7), uint64(8))
 	require.EqualValues(t, 8, called.Load())
+}
+
+// A future that ends the goroutine, as t.FailNow does, keeps no other request of SendMany from its
+// result.
+func TestFutureThatEndsTheGoroutine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	reqs := []redis.Request{redis.Req("GET", "key"), redis.Req("GET", "other")}
+	for _, res := range r.cache.DoMany(t.Context(), reqs) {
+		require.NoError(t, redis.Err(res))
+	}
+	for _, reqs := range [][]redis.Request{reqs, {reqs[0], redis.Req("SWAPDB", 0, 1)}} {
+		resolved := make(chan uint64, len(reqs))
+		go r.cache.SendMany(reqs, redis.FuncFuture(func(_ any, n uint64) {
+			resolved <- n
+			runtime.Goexit()
+		}), 0)
+		require.ElementsMatch(t, []uint64{0, 1}, []uint64{<-resolved, <-resolved})
+	}
 }
 
 // embeds is a type of a user's.
