@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -120,9 +121,6 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 	return replyReady
 }
 
-// longAgo is the deadline that ends a wait.
-var longAgo = time.Unix(1, 0)
-
 // interruptibly calls wait, which reads from the socket, until ctx is done. It returns
 // false if ctx has ended the wait. Any other error, also of somebody else's deadline,
 // ends the session. After an interruption wait may be called again.
@@ -173,7 +171,7 @@ func (s *Session) interruptDeaf() {
 
 // interrupt ends a wait.
 func (s *Session) interrupt() {
-	_ = s.SetReadDeadline(longAgo)
+	_ = s.SetReadDeadline(sock.LongAgo)
 	s.interrupted <- struct{}{}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/queue"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -172,7 +173,7 @@ func (s *Session) writeOnce(buf []byte) (n int, err error) {
 		n, err = s.raw.Write(buf)
 	}
 	if n < len(buf) {
-		_ = s.SetWriteDeadline(longAgo)
+		_ = s.SetWriteDeadline(sock.LongAgo)
 	}
 	return n, err
 }
@@ -211,7 +212,7 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 // endWrite returns when nobody has the right to write. A writer that waits for the socket
 // to take more gives up, which ends the session: see writeOnce.
 func (s *Session) endWrite() {
-	if err := s.SetWriteDeadline(longAgo); err != nil {
+	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
 		s.Fail(redis.ErrIO.Wrap(err, "ending a write"))
 	}
 	s.p.queue.AwaitRelease()

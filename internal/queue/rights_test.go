@@ -78,8 +78,9 @@ func TestYieldWithFew(t *testing.T) {
 	}
 }
 
-// A sender that has yielded in vain leaves the batch to the writer goroutine, if it may send more.
-func TestYieldInVain(t *testing.T) {
+// If nothing has come while a sender yielded, it leaves the batch to the writer goroutine, in case it is
+// about to send more.
+func TestYieldThatGathersNothing(t *testing.T) {
 	future := func() *Queue {
 		q := newTestQueue(100, 1000)
 		q.state, q.session, q.reading = Connected, testSession(), readLoop

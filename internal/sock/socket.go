@@ -62,10 +62,11 @@ func (s *Socket) Allow(timeout, blocks time.Duration) {
 // they would wait. Anybody may call it.
 func (s *Socket) EndWrites() {
 	s.ended.Store(true)
-	_ = s.SetWriteDeadline(longAgo)
+	_ = s.SetWriteDeadline(LongAgo)
 }
 
-var longAgo = time.Unix(1, 0)
+// LongAgo is the deadline that ends a wait.
+var LongAgo = time.Unix(1, 0)
 
 // Read implements io.Reader.
 func (s *Socket) Read(p []byte) (int, error) {
@@ -92,7 +93,7 @@ func (s *Socket) Write(p []byte) (n int, err error) {
 			part = part[:min(len(part), writeMost)]
 		}
 		if s.ended.Load() { // perhaps since before the deadline was set
-			_ = s.SetWriteDeadline(longAgo)
+			_ = s.SetWriteDeadline(LongAgo)
 		}
 		var written int
 		if written, err = s.Conn.Write(part); err == nil && written < len(part) {

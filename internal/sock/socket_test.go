@@ -111,7 +111,7 @@ func TestEndWrites(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Minute} {
 		s.Allow(timeout, 0)
 		_, _ = s.Write(make([]byte, writeMost+1))
-		require.Equal(t, longAgo, conn.until)
+		require.Equal(t, LongAgo, conn.until)
 	}
 }
 
