@@ -156,8 +156,11 @@ func (w *waiter) moved(t *target, seen *wire.Place) any {
 func (w *waiter) left(ctx context.Context, ticket wire.Ticket, r wire.ReadRight, t *target, seen *wire.Place) any {
 	last := w.lastQueued(w.use, ticket)
 	switch w.leave(ticket, r) {
-	case endAbandoned:
-		return abandoned(ctx, last) // its resolver recycles the waiter
+	case endAbandoned: // its resolver recycles the waiter
+		if p, paused := last.Queue.(interface{ Unsent() bool }); paused && p.Unsent() {
+			return errs.Withdrawn(ctx)
+		}
+		return abandoned(ctx, last)
 	case endWithdrawn:
 		w.res = withDelay(errs.Withdrawn(ctx), last)
 	}

@@ -3,7 +3,9 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,8 +136,8 @@ func TestCancelInFlight(t *testing.T) {
 	}
 }
 
-// The caller leaves between two attempts: it need not wait for the next one, which
-// is not made.
+// The caller leaves between two attempts: it need not wait for the next one, which is not made, and
+// is told that its request has not run. Of a batch it is not told so.
 func TestCancelBetweenAttempts(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -153,13 +155,30 @@ func TestCancelBetweenAttempts(t *testing.T) {
 			await(t, "a pause", func() bool { return c.waiting.Load() == 1 })
 			cancel()
 			res := <-result
-			requireCancelled(t, res, false)
+			requireCancelled(t, res, name != "SendMany")
 			requireNoDelay(t, res)
 			await(t, "the end of the pause", func() bool { return c.waiting.Load() == 0 })
 			require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
 			assert.Equal(t, 1, seen(node, "INCR"))
 		})
 	}
+}
+
+// An attempt was lost and may have run: whoever leaves before the next one is not told otherwise.
+func TestCancelAfterLostAttempt(t *testing.T) {
+	var lost atomic.Bool
+	node := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+		if lost.CompareAndSwap(false, true) {
+			return io.EOF
+		}
+		_, err := c.Write([]byte("-TRYAGAIN Multiple keys request during rehashing of slot\r\n"))
+		return err
+	})
+	c, _ := connect(t, []string{node.Addr()}, patient)
+	result, cancel := start(func(ctx context.Context) any { return redis.SyncCtx{S: c}.Do(ctx, "GET", "key") })
+	await(t, "the second attempt", func() bool { return seen(node, "GET") == 2 && c.waiting.Load() == 1 })
+	cancel()
+	requireCancelled(t, <-result, false)
 }
 
 // Of a request that was sent again, the error says where the time of the last attempt

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -227,13 +227,17 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 		return
 	}
 	k.c.waiting.Add(1)
-	var once sync.Once
+	p := new(pausing)
 	wake := func() {
-		once.Do(func() {
-			defer k.c.recovered()
-			k.c.waiting.Add(-1)
-			k.resume(r)
-		})
+		if p.over.Swap(true) {
+			return
+		}
+		defer k.c.recovered()
+		k.c.waiting.Add(-1)
+		k.resume(r)
+	}
+	if !k.spec.blocks && k.unknown == nil {
+		wire.Queued(r, wire.Ticket{Queue: p})
 	}
 	// From here on another goroutine may use r.
 	if ctx := wire.ContextOf(r); ctx.Done() != nil {
@@ -245,6 +249,16 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 	}
 	begin(wake)
 }
+
+// pausing is the queue in the ticket of a request of which no attempt has run, during a pause. Who
+// has left before it is over, which resume then sees, knows that the request will not run.
+type pausing struct{ over atomic.Bool }
+
+// Withdraw implements wire.Withdrawer.
+func (*pausing) Withdraw(uint64) bool { return false }
+
+// Unsent tells package redis that the request will not run, if its caller has left.
+func (p *pausing) Unsent() bool { return !p.over.Load() }
 
 // resume dispatches r after a pause, unless its caller has left meanwhile.
 func (k *retrier) resume(r retryable) {
