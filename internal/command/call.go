@@ -53,33 +53,18 @@ func (c *Call) split(cmd string) {
 
 // descend replaces a container's Info by that of its subcommand, if known.
 func (c *Call) descend(sub any) {
-	var name [maxName]byte
-	n := copy(name[:], c.Name)
-	name[n] = ' '
-	n++
-	m := copyArg(name[n:], sub)
-	if m < 0 {
-		return
-	}
-	if info := Lookup(string(name[:n+m])); info != nil {
-		c.Info = info
-	}
-}
-
-// copyArg copies a string or a []byte and returns its length, or -1 if it is
-// neither or does not fit.
-func copyArg(dst []byte, arg any) int {
-	switch s := arg.(type) {
+	var word string
+	switch sub := sub.(type) {
 	case string:
-		if len(s) <= len(dst) {
-			return copy(dst, s)
-		}
+		word = sub
 	case []byte:
-		if len(s) <= len(dst) {
-			return copy(dst, s)
+		word = string(sub[:min(len(sub), maxName)])
+	}
+	if len(word) < maxName-len(c.Name) { // a name that Lookup finds, for which nothing is allocated
+		if info := Lookup(c.Name + " " + word); info != nil {
+			c.Info = info
 		}
 	}
-	return -1
 }
 
 // wellFormed: one or two words of printable bytes with one space between.

@@ -67,27 +67,23 @@ func (i *Info) Is(f Flags) bool {
 // Named reports whether the command has that name, in upper case. It is false for a nil Info.
 func (i *Info) Named(name string) bool { return i != nil && i.Name == name }
 
-// maxName bounds the names that Lookup can find: four machine words hold one.
+// maxName bounds the names that Lookup can find.
 const maxName = 32
-
-// folded is a name in upper case, eight bytes to a word, padded with zeros. It is not an
-// array, so that it stays in registers: Lookup takes 8 ns, with an array 19.
-type folded struct{ first, second, third, fourth uint64 }
 
 // indexSize is a power of two, large enough that the table fills less than a
 // half of it and so two probes find nearly every name.
 const indexSize = 2048
 
-// table has the commands of all groups, names their names, and index is a hash table of
-// them with linear probing: positions in table plus one, and zero for none. All of it is only
-// read after the package's initialization.
-var table, names, index = func() (t [tableSize]Info, n [tableSize]folded, idx [indexSize]uint16) {
+// table has the commands of all groups, and index is a hash table of their names with linear
+// probing: positions in table plus one, and zero for none. Both are only read after the package's
+// initialization.
+var table, index = func() (t [tableSize]Info, idx [indexSize]uint16) {
 	i := 0
 	for _, g := range groups {
 		for _, name := range g.names {
-			t[i], n[i] = g.like, fold(name)
+			t[i] = g.like
 			t[i].Name = name
-			h := n[i].hash()
+			h := hash(name)
 			for idx[h] != 0 {
 				h = (h + 1) % indexSize
 			}
@@ -95,75 +91,30 @@ var table, names, index = func() (t [tableSize]Info, n [tableSize]folded, idx [i
 			idx[h] = uint16(i)
 		}
 	}
-	return t, n, idx
+	return t, idx
 }()
 
 // Lookup finds a command by its name, of one word or of two with one space
 // between, in any case. It returns nil for a name that the table lacks.
 func Lookup(name string) *Info {
-	if len(name) > maxName {
+	if name == "" || len(name) > maxName {
 		return nil
 	}
-	f := fold(name)
-	for h := f.hash(); index[h] != 0; h = (h + 1) % indexSize {
-		// The length tells a name from one with zero bytes after it.
-		if i := index[h] - 1; names[i] == f && len(table[i].Name) == len(name) {
-			return &table[i]
+	for h := hash(name); index[h] != 0; h = (h + 1) % indexSize {
+		if i := &table[index[h]-1]; name == i.Name || equalFold(name, i.Name) {
+			return i
 		}
 	}
 	return nil
 }
 
-// fold reads a name of up to maxName bytes.
-func fold(name string) (f folded) {
-	if f.first, name = word8(name); name == "" {
-		return f
+// hash is the place in the index of a name, in any case. It looks at so many letters as tell most
+// names apart.
+func hash(name string) uint32 {
+	n := len(name)
+	h := uint32(n)
+	for _, i := range [...]int{0, n / 4, n / 2, n * 3 / 4, n - 1} {
+		h = h*431 ^ uint32(name[i]&^0x20) // in upper case
 	}
-	if f.second, name = word8(name); name == "" {
-		return f
-	}
-	f.third, name = word8(name)
-	f.fourth, _ = word8(name)
-	return f
-}
-
-// word8 reads up to eight bytes, in upper case, and returns what follows them.
-func word8(s string) (w uint64, rest string) {
-	switch n := len(s); {
-	case n >= 8:
-		return upper(uint64(read4(s)) | uint64(read4(s[4:]))<<32), s[8:]
-	case n >= 4:
-		// The second four bytes overlap the first; what both have is the same.
-		return upper(uint64(read4(s)) | uint64(read4(s[n-4:]))<<(8*n-32)), ""
-	case n > 0:
-		return upper(uint64(s[0]) | uint64(s[n/2])<<(n/2*8) | uint64(s[n-1])<<(8*n-8)), ""
-	}
-	return 0, ""
-}
-
-func read4(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
-}
-
-// upper turns eight bytes into upper case, all at once. Bytes that are not
-// ASCII letters stay as they are.
-func upper(w uint64) uint64 {
-	const ones = 0x0101010101010101
-	seven := w & (0x7f * ones)
-	// The top bit of a byte is set where the byte is over 'z', or from 'a' on.
-	overZ := seven + (0x7f-'z')*ones
-	fromA := seven + (0x80-'a')*ones
-	lower := ^w & (fromA ^ overZ) & (0x80 * ones)
-	return w - lower>>2
-}
-
-// hash is the name's place in the index.
-func (f folded) hash() uint32 {
-	// Odd constants with bits all over (from the golden ratio and xxHash), so
-	// that every byte of the name reaches the upper bits of the sum.
-	h := f.first*0x9e3779b97f4a7c15 ^ f.second*0xc2b2ae3d27d4eb4f ^ f.third*0x165667b19e3779f9 ^ f.fourth*0x27d4eb2f165667c5
-	h ^= h >> 32
-	h *= 0x9e3779b97f4a7c15
-	return uint32(h>>32) % indexSize
+	return h % indexSize
 }
