@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 )
 
 // parseBig parses a whole number of any size, which costs the square of its length: it is
@@ -25,7 +26,7 @@ func IsWhole(text []byte) bool {
 }
 
 // parseDouble parses a number as RESP3 has it.
-func parseDouble(text []byte) (float64, bool) {
+func parseDouble[T string | []byte](text T) (float64, bool) {
 	switch string(text) {
 	case "inf":
 		return math.Inf(1), true
@@ -43,7 +44,7 @@ func parseDouble(text []byte) (float64, bool) {
 
 // ParseFloat parses what parseDouble does, and how strconv, with which arguments
 // are made, writes what is not finite.
-func ParseFloat(text []byte) (float64, bool) {
+func ParseFloat[T string | []byte](text T) (float64, bool) {
 	switch string(text) {
 	case "+Inf", "Inf":
 		return math.Inf(1), true
@@ -70,9 +71,9 @@ func pointInside(text []byte) bool {
 }
 
 // onlyOf reports whether text is not empty and made of the given characters.
-func onlyOf(text []byte, chars string) bool {
-	for _, c := range text {
-		if bytes.IndexByte([]byte(chars), c) < 0 {
+func onlyOf[T string | []byte](text T, chars string) bool {
+	for i := range len(text) {
+		if strings.IndexByte(chars, text[i]) < 0 {
 			return false
 		}
 	}
@@ -109,7 +110,7 @@ func ParseInt[T string | []byte](text T) (int64, bool) {
 }
 
 // ParseBool knows the answers of Redis: 1 and 0, RESP3's truth values, and OK.
-func ParseBool(text []byte) (value, ok bool) {
+func ParseBool[T string | []byte](text T) (value, ok bool) {
 	switch string(text) {
 	case "1", "t", "true", "OK":
 		return true, true

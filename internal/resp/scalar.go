@@ -64,7 +64,12 @@ func (s *Scalar) Place() any {
 
 // Set sets the value to what the text of a reply stands for. It reports whether that is of
 // the kind; if not, the value means nothing. The text may be reused.
-func (s *Scalar) Set(text []byte) (ok bool) {
+func (s *Scalar) Set(text []byte) (ok bool) { return set(s, text) }
+
+// SetText is Set of a text that does not change.
+func (s *Scalar) SetText(text string) (ok bool) { return set(s, text) }
+
+func set[T string | []byte](s *Scalar, text T) (ok bool) {
 	switch s.Kind {
 	case Bytes:
 		if s.Bytes == nil {
@@ -82,32 +87,6 @@ func (s *Scalar) Set(text []byte) (ok bool) {
 	}
 	return ok
 }
-
-// SetText is Set of a text that does not change.
-func (s *Scalar) SetText(text string) bool {
-	switch {
-	case s.Kind == String:
-		s.Text = text
-		return true
-	case s.Kind == Bytes && s.Bytes != nil:
-		s.Bytes = append(s.Bytes[:0], text...)
-		return true
-	case s.Kind == Bytes:
-		s.Bytes = []byte(text)
-		return true
-	case s.Kind == Int:
-		v, ok := ParseInt(text)
-		s.Int = v
-		return ok
-	case len(text) > longestNumber:
-		return false
-	}
-	var room [longestNumber]byte
-	return s.Set(append(room[:0], text...))
-}
-
-// longestNumber is how long a text SetText reads as a number at the most.
-const longestNumber = 64
 
 // Store sets what dst points to, which has to be of the kind.
 func (s *Scalar) Store(dst any) {

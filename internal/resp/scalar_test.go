@@ -9,7 +9,7 @@ import (
 
 // A text that does not change is read as Set reads it.
 func TestSetText(t *testing.T) {
-	for _, text := range []string{"", "12", "1.5", "true", "no number", strings.Repeat("x", 2*longestNumber)} {
+	for _, text := range []string{"", "12", "1.5", "true", "no number", strings.Repeat("x", 2*64)} {
 		for _, kind := range []Kind{NoKind, Bytes, String, Int, Float, Bool} {
 			got, want := Scalar{Kind: kind}, Scalar{Kind: kind}
 			require.Equal(t, want.Set([]byte(text)), got.SetText(text), "%q as %d", text, kind)
