@@ -26,7 +26,7 @@ type Dropped struct {
 	// by nobody: see the server's tracking-table-max-keys.
 	Written, Invalidated int64
 	// Space: others took their room. Aged: they were older than a reader wanted. Lease: their
-	// node was lost, or has not answered for their slot any more. Users: by Invalidate.
+	// node was lost, or has not answered for their slot any more. User: by Invalidate.
 	Space, Aged, Lease, User int64
 }
 
