@@ -56,7 +56,7 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, own := e.Future.(wire.Own) // one of the library's own
-	if refused = q.admitEntry(reqs, e, own); refused != nil {
+	if refused = q.admit(reqs, e, own); refused != nil {
 		return nil, 0, last, refused
 	}
 	if q.open == nil {
@@ -75,17 +75,19 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	return s, d | rights, last, nil
 }
 
-func (q *Queue) admitEntry(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
-	if q.ctx.Err() != nil || q.withheld.Load() && !own {
+// admit returns nil if the requests may enter, and otherwise their error. If nothing is
+// pending, more of them than the bound may enter together.
+func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
+	switch {
+	case q.ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
 		return peer.Closed(q.ctx)
-	}
-	if err := q.admit(len(reqs)); err != nil {
-		return err
-	}
-	if e.On != nil && e.On != q.session {
+	case q.state == Disconnected:
+		return peer.ErrNotConnected.Wrap(q.why, "not connected")
+	case q.pending > 0 && !q.fits(len(reqs)):
+		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
+	case e.On != nil && e.On != q.session:
 		return peer.ErrNotConnected.New("the session has ended")
-	}
-	if len(reqs) == 1 && !q.inTime(reqs[0].Deadline) {
+	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
 		q.letIn() // this caller may be one of those
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are ahead of this one", q.pending).
 			WithProperty(redis.EKDelay, q.overloaded())
@@ -138,6 +140,13 @@ func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last w
 		b.pin(m)
 	}
 	return last
+}
+
+// nextSeq numbers a request.
+func (f *flight) nextSeq() (seq uint64) {
+	seq = f.seq
+	f.seq++
+	return seq
 }
 
 // duty gives the rights that are free to the sender of the last requests of the open batch,

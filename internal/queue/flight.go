@@ -25,13 +25,6 @@ type flight struct {
 	spares     spares
 }
 
-// nextSeq numbers a request.
-func (f *flight) nextSeq() (seq uint64) {
-	seq = f.seq
-	f.seq++
-	return seq
-}
-
 // push puts a batch in flight, behind the others.
 func (f *flight) push(b *Batch) {
 	if f.tail == nil {
@@ -143,6 +136,13 @@ func (q *Queue) fly(b *Batch) {
 	b.Unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
+}
+
+// smooth follows the number of pending requests upwards at once and downwards
+// by an eighth per batch, so that a burst of replies does not look like
+// idleness, and a lone goroutine is soon treated as one.
+func smooth(concurrency, pending int) int {
+	return max(pending, concurrency-(concurrency+7)/8)
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.

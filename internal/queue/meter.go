@@ -238,13 +238,6 @@ func (q *Queue) Oldest() (o Oldest, waits bool) {
 	return Oldest{b.Items[0].Seq, timing.At(b.Taken), b.Blocks}, true
 }
 
-// smooth follows the number of pending requests upwards at once and downwards
-// by an eighth per batch, so that a burst of replies does not look like
-// idleness, and a lone goroutine is soon treated as one.
-func smooth(concurrency, pending int) int {
-	return max(pending, concurrency-(concurrency+7)/8)
-}
-
 // leastInFlight follows the time that batches are in flight, downwards at once and
 // upwards slowly: so it is about the time that the network and an idle server take.
 func leastInFlight(old, latest time.Duration) time.Duration {

@@ -13,10 +13,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // Opts are the options of a queue.
@@ -96,20 +94,6 @@ type gate struct {
 type waiter struct {
 	requests int
 	woken    chan struct{}
-}
-
-// admit returns nil if so many requests may enter, and otherwise their error. If nothing
-// is pending, more requests than the bound may enter together.
-func (g *gate) admit(requests int) *errorx.Error {
-	switch {
-	case g.state == Closed || g.draining != nil:
-		return peer.Closed(context.Background()) // its own context lasts: see admitEntry
-	case g.state == Disconnected:
-		return peer.ErrNotConnected.Wrap(g.why, "not connected")
-	case g.pending > 0 && !g.fits(requests):
-		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", g.pending, g.bytes)
-	}
-	return nil
 }
 
 func (g *gate) fits(requests int) bool {

@@ -74,7 +74,7 @@ func TestQueueAdmits(t *testing.T) {
 			if c.ctx != nil {
 				q.ctx = c.ctx
 			}
-			err := q.admitEntry(requests(c.requests), &Entry{}, false)
+			err := q.admit(requests(c.requests), &Entry{}, false)
 			if c.want == nil {
 				require.Nil(t, err)
 				return
