@@ -74,7 +74,7 @@ func (d *Decoder) valueAtHand() (res any, ok bool) {
 	case f.n == 0:
 		res = resultEmpty
 	default:
-		res = owned(buf[f.body:][:f.n], true)
+		res = owned(buf[f.body:][:f.n])
 	}
 	d.size = f.size
 	_, _ = d.r.Discard(f.size)

@@ -54,15 +54,16 @@ func (d *Decoder) push(h header, p *Push) error {
 	}
 	clear(p.Words) // which may be large, and more than the next ones
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
-	for i := range max(1, h.n-1) {
+	for i := range h.n {
 		el, line, err := d.begin(1)
 		switch {
 		case err != nil:
-			return err
+		case el.kind == '$' && el.form == ofText && i > 0 && i == h.n-1:
+			p.Body, _, err = d.text(el, nil, true)
 		case el.kind == '$' && el.form == ofText:
 			err = d.word(p, el)
 		case i == 0:
-			return bad(errs.ErrResponseFormat, el.kind, "push whose kind is not a string")
+			err = bad(errs.ErrResponseFormat, el.kind, "push whose kind is not a string")
 		default:
 			p.Rest, err = d.others(el, line, h.n-i)
 			return err
@@ -71,10 +72,7 @@ func (d *Decoder) push(h header, p *Push) error {
 			return err
 		}
 	}
-	if h.n == 1 {
-		return nil
-	}
-	return d.last(p)
+	return nil
 }
 
 // word reads an element that is a string.
@@ -89,27 +87,12 @@ func (d *Decoder) word(p *Push, h header) error {
 	return err
 }
 
-// others reads the n last elements, of which h begins the first.
+// others reads the n last elements, of which h begins the first. One alone is returned as it is.
 func (d *Decoder) others(h header, line []byte, n int) (any, error) {
 	first, err := d.rest(h, line, 1)
-	if err != nil {
-		return nil, err
+	if err != nil || n == 1 {
+		return first, err
 	}
 	more, err := d.elements(n-1, 0)
 	return append([]any{first}, more...), err
-}
-
-// last reads the last element.
-func (d *Decoder) last(p *Push) error {
-	h, line, err := d.begin(1)
-	switch {
-	case err != nil:
-	case h.kind == '$' && h.form == ofText:
-		var lies bool
-		p.Body, lies, err = d.text(h, nil, true)
-		p.Body = owned(p.Body, lies)
-	default:
-		p.Rest, err = d.rest(h, line, 1)
-	}
-	return err
 }

@@ -145,7 +145,7 @@ func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err err
 	case !lies: // so long that nothing but a string would take it
 		return text, false, nil
 	case !s.Set(text):
-		return owned(text, lies), false, nil
+		return owned(text), false, nil
 	}
 	return nil, true, nil
 }

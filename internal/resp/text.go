@@ -14,7 +14,7 @@ const firstStep = 56 << 10
 // text reads the string that h begins and the CRLF behind it. If the reader's buffer has room for
 // it, lies is set: the string lies there, until the next read. Otherwise it is the caller's: in
 // own, if that has room, and else in a slice that grows as the string arrives. A caller that
-// keeps the string gets it in this way, too, unless it is all there already.
+// keeps the string gets it in this way, too, or a copy if it is all there already.
 func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, lies bool, err error) {
 	n := h.n
 	if n <= d.r.Size()-len(crlf) && (!keeps || n+len(crlf) <= d.r.Buffered()) {
@@ -27,6 +27,9 @@ func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, lies bool
 			return nil, true, badTail(h)
 		}
 		_, _ = d.r.Discard(len(text))
+		if keeps {
+			return owned(text[:n]), false, nil
+		}
 		return text[:n], true, nil
 	}
 	if cap(own) < n {
@@ -61,12 +64,8 @@ func (d *Decoder) end(h header) error {
 	return nil
 }
 
-// owned returns a string that text has returned as one that the caller retains. If it lies in
-// the buffer it is copied, without room for more.
-func owned(text []byte, lies bool) []byte {
-	if !lies {
-		return text
-	}
+// owned copies a string that lies in the buffer, without room for more.
+func owned(text []byte) []byte {
 	own := make([]byte, len(text))
 	copy(own, text)
 	return own
@@ -77,11 +76,11 @@ func (d *Decoder) bulk(h header) (any, error) {
 	if h.n == 0 {
 		return resultEmpty, d.end(h)
 	}
-	text, lies, err := d.text(h, nil, true)
+	text, _, err := d.text(h, nil, true)
 	if err != nil {
 		return nil, err
 	}
-	return owned(text, lies), nil
+	return text, nil
 }
 
 // marked reads a verbatim string, or the text of an error.
