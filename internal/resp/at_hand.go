@@ -60,7 +60,13 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 // atHandDigits is the index behind the last digit of a number that can't overflow.
 const atHandDigits = 19
 
-// valueAtHand decodes the next reply if it is at hand.
+// consume is called for what was decoded in the buffer.
+func (d *Decoder) consume(size int) {
+	d.size += size
+	_, _ = d.r.Discard(size)
+}
+
+// valueAtHand decodes the next value if it is at hand.
 func (d *Decoder) valueAtHand() (res any, ok bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	f := d.atHand(buf)
@@ -76,8 +82,7 @@ func (d *Decoder) valueAtHand() (res any, ok bool) {
 	default:
 		res = owned(buf[f.body:][:f.n])
 	}
-	d.size = f.size
-	_, _ = d.r.Discard(f.size)
+	d.consume(f.size)
 	return res, true
 }
 
@@ -95,8 +100,7 @@ func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
 	if !s.Set(text) {
 		return false
 	}
-	d.size = f.size
-	_, _ = d.r.Discard(f.size)
+	d.consume(f.size)
 	return true
 }
 

@@ -54,9 +54,6 @@ func (d *Decoder) Size() int { return d.size }
 // skipped, since they answer no request.
 func (d *Decoder) Decode() (res any, err error) {
 	d.size = 0
-	if res, ok := d.valueAtHand(); ok {
-		return res, nil
-	}
 	return d.value(0)
 }
 
@@ -98,25 +95,14 @@ func (d *Decoder) SkipPush() error {
 
 // value reads the next value of a reply, nested depth deep.
 func (d *Decoder) value(depth int) (any, error) {
-	for {
-		line, err := d.line()
-		if err != nil {
-			return nil, err
-		}
-		h := header{kind: line[0], form: d.forms[line[0]]}
-		if h.form == ofLine {
-			return oneLine(line)
-		}
-		if h, err = d.sized(h, line, depth); err != nil {
-			return nil, err
-		}
-		if !h.skipped() {
-			return d.rest(h, line, depth)
-		}
-		if err = d.discard(h, depth); err != nil {
-			return nil, err
-		}
+	if res, ok := d.valueAtHand(); ok {
+		return res, nil
 	}
+	h, line, err := d.begin(depth)
+	if err != nil {
+		return nil, err
+	}
+	return d.rest(h, line, depth)
 }
 
 // begin reads the first line of the next value of a reply, which is valid until the next

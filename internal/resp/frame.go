@@ -11,18 +11,17 @@ import (
 // if it did; err means that no reply could be read.
 func (d *Decoder) AppendFrame(dst []byte) (frame []byte, refused *errorx.Error, err error) {
 	d.size = 0
-	buf, _ := d.r.Peek(d.r.Buffered())
-	if f := d.atHand(buf); f.size > 0 {
-		dst = append(dst, buf[:f.size]...)
-		d.size = f.size
-		_, _ = d.r.Discard(f.size)
-		return dst, nil, nil
-	}
 	return d.appendValue(dst, 0)
 }
 
 // appendValue is AppendFrame of a value that is nested depth deep.
 func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.Error, err error) {
+	buf, _ := d.r.Peek(d.r.Buffered())
+	if f := d.atHand(buf); f.size > 0 {
+		dst = append(dst, buf[:f.size]...)
+		d.consume(f.size)
+		return dst, nil, nil
+	}
 	h, line, err := d.begin(depth)
 	if err != nil {
 		return dst, nil, err
@@ -67,9 +66,8 @@ func (d *Decoder) appendText(dst []byte, h header) ([]byte, error) {
 		}
 		part, _ := d.r.Peek(min(n, d.r.Buffered()))
 		dst = append(dst, part...)
-		d.size += len(part)
 		n -= len(part)
-		_, _ = d.r.Discard(len(part))
+		d.consume(len(part))
 	}
 	return dst, d.end(h)
 }

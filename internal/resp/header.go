@@ -42,16 +42,8 @@ type header struct {
 
 // header reads the grammar off the first line of a value that is nested depth deep. What it
 // accepts is within all limits.
-func (d *Decoder) header(line []byte, depth int) (header, error) {
-	h := header{kind: line[0], form: d.forms[line[0]]}
-	if h.form == ofLine {
-		return h, nil
-	}
-	return d.sized(h, line, depth)
-}
-
-// sized is header for a line that says how much follows.
-func (d *Decoder) sized(h header, line []byte, depth int) (_ header, err error) {
+func (d *Decoder) header(line []byte, depth int) (h header, err error) {
+	h = header{kind: line[0], form: d.forms[line[0]]}
 	switch h.form {
 	case ofNothing:
 		return h, badLine(errs.ErrUnknownHeaderType, line)
