@@ -1,8 +1,6 @@
 package rediscluster
 
 import (
-	"sync"
-
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -14,24 +12,12 @@ import (
 )
 
 // transaction is MULTI, encoded requests and EXEC, which are always sent together. As a
-// future it gets the result of each request, and at the end that of EXEC.
+// future it gets the result of EXEC.
 type transaction struct {
 	retrier
 	wire.Passed
 	n    uint64
 	reqs []*wire.Request
-
-	mu sync.Mutex // guards the rest
-	// first is the number of the first request of the last attempt. Attempts have
-	// different numbers, since the reader of a lost connection may resolve a reply of an
-	// earlier attempt late.
-	first uint64
-	// refused is the first error with which a request was not queued by the
-	// server, and so the reason why EXEC answers EXECABORT.
-	refused *errorx.Error
-	// ran: a request got an answer other than a refusal that passes, so it has run if MULTI
-	// was refused.
-	ran bool
 }
 
 // sendTransaction is SendTransaction with a policy.
@@ -79,54 +65,20 @@ func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	if asking {
 		flags |= redisconn.DoAsking
 	}
-	t.mu.Lock()
-	t.first += uint64(len(t.reqs)) + 1
-	t.refused, t.ran = nil, false
-	first := t.first
-	t.mu.Unlock()
-	inner.Of(conn).SendEncodedBatch(t.reqs, t, first, flags)
+	inner.Of(conn).SendEncodedBatch(t.reqs, t, 0, flags)
 }
 
-// noteReply notes the reply to a request that is to be queued. It returns false for that
-// to EXEC.
-func (t *transaction) noteReply(err *errorx.Error, n uint64) (queued bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n >= t.first+uint64(len(t.reqs)) {
-		return false
-	}
-	if n >= t.first {
-		t.ran = t.ran || !errs.Passes(err)
-		if t.refused == nil {
-			t.refused = err
-		}
-	}
-	return true
-}
-
-// cause returns the error by which the retrier decides. That is the error of EXEC or, if
-// a request was refused for a reason that passes and nothing has run, that refusal. If
-// MULTI was refused, nothing has run only if each request was refused for such a reason.
-func (t *transaction) cause(exec *errorx.Error) *errorx.Error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	multiRefused := exec.IsOfType(redis.ErrTransaction) && exec.Cause() != nil
-	if errs.Passes(t.refused) && (exec.IsOfType(redis.ErrExecAbort) || multiRefused && !t.ran) {
-		return t.refused
-	}
-	return exec
-}
-
-// Resolve implements redis.Future.
-func (t *transaction) Resolve(res any, n uint64) {
+// Resolve implements redis.Future. If nothing has run, the reason decides, and not what EXEC answered.
+func (t *transaction) Resolve(res any, _ uint64) {
 	err := redis.AsErrorx(res)
-	switch {
-	case t.noteReply(err, n):
-	case err == nil:
+	if err == nil {
 		t.finish(res)
-	default:
-		t.handleError(t, t.cause(err))
+		return
 	}
+	if reason, unrun := err.Property(errs.EKNotRun); unrun {
+		err = reason.(*errorx.Error)
+	}
+	t.handleError(t, err)
 }
 
 // idempotent implements retryable.

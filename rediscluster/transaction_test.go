@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -333,18 +332,4 @@ func TestCancelledWhileQueued(t *testing.T) {
 	for _, r := range node.Requests() {
 		assert.NotContains(t, r.Args, "queued")
 	}
-}
-
-// What answers a request of an earlier attempt is no reason why the last one was refused.
-func TestTransactionLateReply(t *testing.T) {
-	var tx transaction
-	tx.reqs = make([]*wire.Request, 2)
-	tx.first = 6 // the second attempt
-	refusal := redis.ErrTryAgain.New("TRYAGAIN")
-	tx.Resolve(refusal, 4)
-	assert.Nil(t, tx.refused)
-	tx.Resolve("QUEUED", 6)
-	assert.Nil(t, tx.refused)
-	tx.Resolve(refusal, 7)
-	assert.Same(t, refusal, tx.refused)
 }

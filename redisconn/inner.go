@@ -26,7 +26,7 @@ func (w *within) SharesCallers(several bool) { w.queue.Several(several) }
 func (w *within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
 	c := (*Connection)(w)
 	if flags&DoTransaction != 0 {
-		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
+		cb, start = c.newTransaction(cb, start, len(reqs), true), 1
 	}
 	var err *errorx.Error
 	failed := slices.IndexFunc(reqs, func(r *wire.Request) bool {

@@ -151,6 +151,7 @@ type transaction struct {
 	multi   any           // the answer to MULTI; "OK" unless it was something else
 	refused *errorx.Error // the first error of a request that was to be queued, if there is one
 	which   int           // the index of that request
+	ran     bool          // a request was not refused for a reason that passes, so it has run if MULTI was refused
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
@@ -160,8 +161,8 @@ func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole
 // Resolve implements redis.Future.
 func (t *transaction) Resolve(res any, n uint64) {
 	exec := uint64(t.requests) + 1
-	if err, failed := res.(*errorx.Error); failed && 0 < n && n < exec {
-		t.note(err, int(n-1))
+	if 0 < n && n < exec {
+		t.note(redis.AsErrorx(res), int(n-1))
 	}
 	switch {
 	case n == 0:
@@ -178,11 +179,12 @@ func (t *transaction) Resolve(res any, n uint64) {
 	}
 }
 
-// note notes the error of the request of index i.
+// note notes the error of the request of index i, nil if it has none.
 func (t *transaction) note(err *errorx.Error, i int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.refused == nil || i < t.which {
+	t.ran = t.ran || !errs.Passes(err)
+	if err != nil && (t.refused == nil || i < t.which) {
 		t.refused, t.which = err, i
 	}
 }
@@ -190,11 +192,15 @@ func (t *transaction) note(err *errorx.Error, i int) {
 // judge returns the result of the transaction.
 func (t *transaction) judge(exec any) any {
 	t.mu.Lock()
-	multi, refused, which := t.multi, t.refused, t.which
+	multi, refused, which, ran := t.multi, t.refused, t.which, t.ran
 	t.mu.Unlock()
 	res := errs.Aborted(redis.ExecResult(multi, exec, t.requests), refused, which)
-	if err, failed := res.(*errorx.Error); failed && res != exec {
-		return t.c.withConn(err)
+	err, failed := res.(*errorx.Error)
+	if !failed || res == exec {
+		return res
 	}
-	return res
+	if errs.Passes(refused) && (err.IsOfType(redis.ErrExecAbort) || !ran && redis.AsErrorx(multi) != nil) {
+		err = err.WithProperty(errs.EKNotRun, refused)
+	}
+	return t.c.withConn(err)
 }

@@ -105,6 +105,9 @@ var (
 	EKAddress  = NewPrintableProperty("address")
 	EKDelay    = NewPrintableProperty("delay")
 
+	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error), if none of them has
+	// run and the reason passes.
+	EKNotRun = NewProperty("not_run")
 	// EKCapacity is the wire.CapacityWaiter of an ErrQueueFull.
 	EKCapacity = NewProperty("capacity")
 )

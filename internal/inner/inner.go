@@ -22,7 +22,8 @@ type Conn interface {
 	wire.Inner[redis.Future]
 	// SendEncodedAsk is SendEncoded, with ASKING before the request if asking is set.
 	SendEncodedAsk(r *wire.Request, cb redis.Future, n uint64, asking bool)
-	// SendEncodedBatch is SendBatchFlags of requests that are encoded.
+	// SendEncodedBatch is SendBatchFlags of requests that are encoded. With
+	// DoTransaction the future gets nothing but what EXEC answers.
 	SendEncodedBatch(reqs []*wire.Request, cb redis.Future, start uint64, flags int)
 	// OpenDedicatedAsk is OpenDedicated of a connection that sends ASKING before its
 	// requests, if asking is set, for as long as ASK holds.
