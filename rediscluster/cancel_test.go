@@ -164,7 +164,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	}
 }
 
-// An attempt was lost and may have run: whoever leaves before the next one is not told otherwise.
+// An attempt was lost and may have run: a caller that leaves before the next one is not told otherwise.
 func TestCancelAfterLostAttempt(t *testing.T) {
 	var lost atomic.Bool
 	node := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
