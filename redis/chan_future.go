@@ -30,7 +30,8 @@ func (s ChanFutured) SendTransaction(reqs []Request) *ChanTransaction {
 	return f
 }
 
-// ChanFuture is a future with a channel that is closed when the result is there.
+// ChanFuture is a future with a channel that is closed when the result is there. [ChanFutured]
+// makes it.
 type ChanFuture struct {
 	res  any
 	done chan struct{}

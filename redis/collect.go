@@ -77,12 +77,20 @@ func (b *BatchError) Error() string {
 	return fmt.Sprintf("%d of %d requests failed, first: %v", len(failed), len(b.Errors), failed[0])
 }
 
+// errors returns Errors, none of a nil pointer.
+func (b *BatchError) errors() []error {
+	if b == nil {
+		return nil
+	}
+	return b.Errors
+}
+
 // Unwrap returns the errors of the requests that failed, in their order, so that
 // errors.As and [AsErrorx] find the first one, and errors.Is any of them: [ErrNotSent] says
 // nothing of the others.
 func (b *BatchError) Unwrap() []error {
 	var failed []error
-	for _, err := range b.Errors {
+	for _, err := range b.errors() {
 		if err != nil {
 			failed = append(failed, err)
 		}

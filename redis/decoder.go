@@ -25,7 +25,7 @@ type Limits struct {
 
 // Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error,
 // never a value. After an error of Decode it can't be used any more. It is not safe for
-// concurrent use.
+// concurrent use. The zero Decoder reads nothing until Reset, and has the default limits.
 type Decoder resp.Decoder
 
 // NewDecoder returns a Decoder that reads from r.
@@ -33,7 +33,7 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 	return (*Decoder)(resp.NewDecoder(r, resp.Limits(limits)))
 }
 
-func (d *Decoder) codec() *resp.Decoder { return (*resp.Decoder)(d) }
+func (d *Decoder) codec() *resp.Decoder { return (*resp.Decoder)(d).Made() }
 
 // Decode reads the next reply. If the server answered with an error, that is the result;
 // err means that no reply could be read. Pushes and attributes of RESP3 are skipped,

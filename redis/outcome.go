@@ -64,7 +64,7 @@ func joinedIn(err error) []error {
 	for {
 		switch e := err.(type) {
 		case *BatchError:
-			return e.Errors
+			return e.errors()
 		case interface{ Unwrap() []error }:
 			own := slices.DeleteFunc(slices.Clone(e.Unwrap()), func(err error) bool {
 				return !errors.As(err, new(*errorx.Error))
@@ -165,10 +165,20 @@ type ResultError struct {
 }
 
 // Error implements error.
-func (e *ResultError) Error() string { return fmt.Sprintf("request %d: %v", e.Index, e.Err) }
+func (e *ResultError) Error() string {
+	if e == nil {
+		return "no request failed"
+	}
+	return fmt.Sprintf("request %d: %v", e.Index, e.Err)
+}
 
 // Unwrap returns the error of the request.
-func (e *ResultError) Unwrap() error { return e.Err }
+func (e *ResultError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // FirstError returns a *[ResultError] if any of the results, as SendMany and SendTransaction
 // return them, is an error, and nil otherwise. [Collect] returns all errors.

@@ -107,7 +107,7 @@ type ScannerBase struct {
 // DoNext sends the next step to snd; cb is resolved with its batch.
 func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	s.cb = cb
-	snd.Send(s.step(), &scanStep{Passed: wire.Passed{To: cb}, s: s}, 0)
+	known(snd).Send(s.step(), &scanStep{Passed: wire.Passed{To: cb}, s: s}, 0)
 }
 
 // step is the request of the next step.

@@ -43,11 +43,19 @@ type Tx struct {
 
 // Do sends a command at once, usually one that reads a watched key, and returns its
 // result: see [Session.Do].
-func (t *Tx) Do(cmd string, args ...any) any { return t.session.Do(cmd, args...) }
+func (t *Tx) Do(cmd string, args ...any) any { return t.open().Do(cmd, args...) }
 
 // DoInto is Do, and reads the reply into dst: see [Sync.DoInto].
 func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
-	return t.session.DoInto(dst, cmd, args...)
+	return t.open().DoInto(dst, cmd, args...)
+}
+
+// open returns the session: one that is closed for a Tx that Watch has not made.
+func (t *Tx) open() *Session {
+	if t.session == nil {
+		return new(Session)
+	}
+	return t.session
 }
 
 // Queue adds a command to the transaction, which is sent after the function has returned. cmd

@@ -13,7 +13,7 @@ type CacheCollector struct{ cache *rediscache.Cache }
 var _ prometheus.Collector = (*CacheCollector)(nil)
 
 // NewCacheCollector makes a CacheCollector.
-func NewCacheCollector(cache *rediscache.Cache) *CacheCollector { return &CacheCollector{cache} }
+func NewCacheCollector(cache *rediscache.Cache) *CacheCollector { return &CacheCollector{given(cache)} }
 
 var (
 	cacheReadsDesc   = newDesc("cache_reads_total", "Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache: of a full one for the first time (first), or since changes are not heard of (passed).", "result")

@@ -1,6 +1,7 @@
 package redisprom
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -26,6 +27,9 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector makes a Collector of connections. The statistics of connections with the
 // same address are added up.
 func NewCollector(conns ...*redisconn.Connection) *Collector {
+	for _, conn := range conns {
+		given(conn)
+	}
 	return &Collector{conns: func() map[string]redisconn.Stats {
 		nodes := make(map[string]redisconn.Stats)
 		for _, conn := range conns {
@@ -38,13 +42,22 @@ func NewCollector(conns ...*redisconn.Connection) *Collector {
 // NewClusterCollector makes a Collector of a cluster. It exports the nodes that are in
 // the cluster now.
 func NewClusterCollector(cluster *rediscluster.Cluster) *Collector {
-	return &Collector{cluster: cluster.Stats}
+	return &Collector{cluster: given(cluster).Stats}
 }
 
 // NewClientCollector makes a Collector of a client, whatever its servers are. It exports the
 // nodes that the client has now.
 func NewClientCollector(client *redispipe.Client) *Collector {
-	return &Collector{cluster: client.Stats}
+	return &Collector{cluster: given(client).Stats}
+}
+
+// given returns what a collector is made of. It panics if that is nil, so that a program ends
+// when it makes the collector, and not when that is scraped.
+func given[T any](p *T) *T {
+	if p == nil {
+		panic(fmt.Sprintf("redisprom: a nil %T", p))
+	}
+	return p
 }
 
 // add adds up statistics of one node, by the value of its label.

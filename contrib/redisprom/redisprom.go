@@ -7,11 +7,13 @@
 // names, and there are at most 256 nodes.
 //
 // Collectors of several clients have the same metrics, of which a registry takes one of each
-// only: give each client a label, by [prometheus.WrapRegistererWith].
+// only: give each client a label, by [prometheus.WrapRegistererWith]. The functions that make one
+// panic if what it is made of is nil.
 package redisprom
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -42,12 +44,13 @@ var (
 	_ prometheus.Collector = (*Hook)(nil)
 )
 
-// NewHook makes a Hook. buckets are the bounds of durations in seconds, in ascending
+// NewHook makes a Hook. buckets are the bounds of durations in seconds, in any
 // order; nil stands for DefaultBuckets.
 func NewHook(buckets []float64) *Hook {
 	if buckets == nil {
 		buckets = DefaultBuckets
 	}
+	buckets = slices.Compact(slices.Sorted(slices.Values(buckets)))
 	labels := []string{"command", "node", "outcome"}
 	return &Hook{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -176,4 +177,25 @@ func TestSeveralClients(t *testing.T) {
 	registry = prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(one))
 	require.Error(t, registry.Register(other))
+}
+
+func TestBucketsInAnyOrder(t *testing.T) {
+	hook := NewHook([]float64{2, 1, 2, math.Inf(1)})
+	hook.After(t.Context(), redis.Operation{Command: "GET", Requests: 1}, redis.Completion{Duration: time.Second})
+	require.Equal(t, 1, testutil.CollectAndCount(hook, "redispipe_operation_duration_seconds"))
+}
+
+func TestCollectorsOfNil(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		make func()
+	}{
+		{"redisprom: a nil *redisconn.Connection", func() { NewCollector(nil) }},
+		{"redisprom: a nil *rediscluster.Cluster", func() { NewClusterCollector(nil) }},
+		{"redisprom: a nil *redispipe.Client", func() { NewClientCollector(nil) }},
+		{"redisprom: a nil *rediscache.Cache", func() { NewCacheCollector(nil) }},
+		{"redisprom: a nil *redispubsub.Subscriber", func() { NewSubscriberCollector(nil) }},
+	} {
+		require.PanicsWithValue(t, c.text, c.make)
+	}
 }

@@ -14,6 +14,9 @@ var _ prometheus.Collector = (*SubscriberCollector)(nil)
 
 // NewSubscriberCollector makes a SubscriberCollector.
 func NewSubscriberCollector(subscribers ...*redispubsub.Subscriber) *SubscriberCollector {
+	for _, s := range subscribers {
+		given(s)
+	}
 	return &SubscriberCollector{subscribers}
 }
 

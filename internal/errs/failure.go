@@ -104,7 +104,7 @@ func (f failure) As(target any) bool {
 
 // CausedBy is redis.CausedBy.
 func CausedBy(err, target error) bool {
-	for cause := range causes(Plain(err)) {
+	for cause := range causes(Plain(Err(err))) {
 		if errors.Is(cause, target) {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"strings"
 
 	"github.com/joomcode/errorx"
 
@@ -25,6 +26,14 @@ type Decoder struct {
 // NewDecoder returns a Decoder that reads from r.
 func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 	return &Decoder{r: r, limits: limits.withDefaults(), forms: &resp3}
+}
+
+// Made returns d, and makes it one that reads nothing until Reset if it has no reader.
+func (d *Decoder) Made() *Decoder {
+	if d.r == nil {
+		*d = *NewDecoder(bufio.NewReader(strings.NewReader("")), d.limits)
+	}
+	return d
 }
 
 // OnlyRESP2 makes the decoder refuse the types of RESP3, which no server sends

@@ -1,0 +1,52 @@
+package redis
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
+
+func TestZeroTx(t *testing.T) {
+	var tx Tx
+	n := 0
+	assert.ErrorIs(t, Err(tx.Do("GET", "key")), ErrNotSent)
+	assert.True(t, errorx.IsOfType(tx.DoInto(&n, "GET", "key"), ErrSessionClosed))
+	tx.Queue("GET", "key")
+}
+
+func TestZeroDecoder(t *testing.T) {
+	d := new(Decoder)
+	assert.Zero(t, d.Buffered())
+	_, err := d.Next()
+	assert.True(t, CausedBy(err, io.EOF), "%v", err)
+	_, err = NewDecoder(nil, Limits{}).Decode()
+	assert.True(t, CausedBy(err, io.EOF), "%v", err)
+	d.Reset(bufio.NewReader(strings.NewReader("*1\r\n$1\r\nx\r\n")))
+	res, err := d.Decode()
+	assert.NoError(t, err)
+	assert.Equal(t, []any{[]byte("x")}, res)
+}
+
+// A variable of one of the library's types of errors holds nil where there is none.
+func TestTypedNilErrors(t *testing.T) {
+	assert.Equal(t, OutcomeValue, OutcomeOf((*errorx.Error)(nil)))
+	assert.False(t, CausedBy((*errorx.Error)(nil), io.EOF))
+	for _, err := range []error{(*BatchError)(nil), (*ResultError)(nil)} {
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		assert.False(t, SafeToRetry(err) || CausedBy(err, io.EOF) || errors.Is(err, io.EOF))
+		assert.Contains(t, AsErrorx(err).Error(), "no request failed")
+	}
+}
+
+func TestScanNobody(t *testing.T) {
+	new(ScannerBase).DoNext(FuncFuture(func(res any, _ uint64) {
+		assert.True(t, AsErrorx(res).IsOfType(errs.ErrNoSender), "%v", res)
+	}), nil)
+}
