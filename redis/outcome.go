@@ -104,6 +104,7 @@ func SafeToRetry(err error) bool {
 	case failure.IsOfType(errs.ErrExecAbort): // its cause is why a request was not queued
 		return SafeToRetry(failure.Cause())
 	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()),
+		failure.IsOfType(errs.ErrTopic), failure.IsOfType(errs.ErrPubSubClosed),
 		failure.IsOfType(errs.ErrGroupOpts), failure.IsOfType(errs.ErrGroupEntryID):
 		return false
 	}

@@ -5,23 +5,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
 var (
 	// ErrPubSub holds errors of subscribing.
 	ErrPubSub = pubsub.Errors
-	// ErrTopic: a topic has no name or an unknown kind, or there is no topic at all.
-	ErrTopic = ErrPubSub.NewType("topic")
+	// ErrTopic: a topic has no name or an unknown kind, or there is no topic at all. Not sent.
+	ErrTopic = errs.ErrTopic
 	// ErrRefused: the server refuses the topic, and will refuse it again: the user
 	// lacks the permission, or the server has no sharded channels. The server's error
 	// is the cause.
 	ErrRefused = pubsub.ErrRefused
-	// ErrClosed: the subscription or its subscriber was closed.
+	// ErrClosed: the subscription or its subscriber was closed; if that was before
+	// the call, not sent.
 	ErrClosed = pubsub.ErrClosed
 	// ErrBufferFull ends a subscription with the policy EndWithError.
 	ErrBufferFull = pubsub.ErrFull
-	// ErrNoNodes: no node is known that a subscription on several nodes could be on.
+	// ErrNoNodes: no node is known that a subscription on several nodes could be on. Not
+	// sent.
 	ErrNoNodes = pubsub.ErrNoNodes
 	// ErrConsumed: another goroutine is iterating over the events of the subscription.
 	ErrConsumed = ErrPubSub.NewType("consumed")
@@ -38,13 +41,21 @@ type SubscribeError struct {
 
 // Error implements error.
 func (e *SubscribeError) Error() string {
+	if e == nil {
+		return "redispubsub: no error"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "redispubsub: not subscribed (%d)", len(e.Topics))
-	for i, t := range e.Topics[:min(len(e.Topics), 3)] {
+	for i, t := range e.Topics[:min(len(e.Topics), len(e.Errors), 3)] {
 		fmt.Fprintf(&b, "; %v: %v", t, e.Errors[i])
 	}
 	return b.String()
 }
 
 // Unwrap has errors.Is and errors.As look at each of the errors.
-func (e *SubscribeError) Unwrap() []error { return slices.Clone(e.Errors) }
+func (e *SubscribeError) Unwrap() []error {
+	if e == nil {
+		return nil
+	}
+	return slices.Clone(e.Errors)
+}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/life"
@@ -112,18 +114,19 @@ func (s *Subscriber) finish() {
 	s.mu.Lock()
 	defer s.unlock()
 	s.closed = true
-	s.table.End(s.errClosed())
+	s.table.End(s.errClosed(ErrClosed))
 }
 
-// errClosed is what a subscription gets that was closed, or whose subscriber has ended.
-func (s *Subscriber) errClosed() error {
+// errClosed is what a subscription gets that was closed, or whose subscriber has ended: an
+// error of that type.
+func (s *Subscriber) errClosed(as *errorx.Type) error {
 	if why := life.EndedBy(s.ctx); why != nil {
-		return ErrClosed.Wrap(why, "the subscriber is closed")
+		return as.Wrap(why, "the subscriber is closed")
 	}
 	if s.ctx.Err() != nil {
-		return ErrClosed.New("the subscriber is closed")
+		return as.New("the subscriber is closed")
 	}
-	return ErrClosed.New("the subscription is closed")
+	return as.New("the subscription is closed")
 }
 
 // unlock ends a change of the table, and sends what is to be asked for because of it.

@@ -34,7 +34,7 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	defer s.mu.Unlock()
 	sub := &Subscription{s: s, set: s.table.NewSet(in, wanted.NodeSet(opts.On)), on: opts.On, invalid: err}
 	if s.closed {
-		s.table.End(s.errClosed())
+		s.table.End(s.errClosed(ErrClosed))
 	}
 	return sub
 }
@@ -97,7 +97,7 @@ func (s *Subscription) add(topics []pubsub.Topic) (*wanted.Call, error) {
 	s.s.mu.Lock()
 	defer s.s.unlock()
 	if s.set.Closed() || s.s.ctx.Err() != nil {
-		return nil, s.s.errClosed()
+		return nil, s.s.errClosed(errs.ErrPubSubUnasked)
 	}
 	return s.set.Add(topics)
 }
@@ -166,9 +166,6 @@ func completed(err error, addr string) redis.Completion {
 	var refused *SubscribeError
 	if !errors.As(err, &refused) {
 		end.Err, end.Outcome = err, redis.OutcomeOf(err)
-		if ErrPubSub.IsNamespaceOf(redis.AsErrorx(err).Type()) {
-			end.Outcome = redis.OutcomeNotSent // it was not asked for
-		}
 		return end
 	}
 	for _, err := range refused.Errors {

@@ -92,7 +92,9 @@ func TestHook(t *testing.T) {
 	assert.Equal(t, "caller+ 6 PUNSUBSCRIBE 1: value"+there, seen)
 
 	for _, topics := range [][]redispubsub.Topic{nil, {{Kind: 9, Name: "a"}}} {
-		assert.Error(t, sub.Subscribe(ctx, topics...))
+		err := sub.Subscribe(ctx, topics...)
+		assert.ErrorIs(t, err, redis.ErrNotSent)
+		assert.False(t, redis.SafeToRetry(err))
 		seen, _ = hook.last(t)
 		assert.Equal(t, fmt.Sprintf("caller+ 5  %d: not sent ", len(topics)), seen)
 	}
@@ -107,7 +109,10 @@ func TestHook(t *testing.T) {
 	assert.ErrorIs(t, end.Err, context.Canceled)
 
 	sub.Close()
-	assert.Error(t, sub.Subscribe(ctx, ok))
+	err = sub.Subscribe(ctx, ok)
+	assert.ErrorIs(t, err, redis.ErrNotSent)
+	assert.True(t, redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed))
+	assert.False(t, redis.SafeToRetry(err))
 	seen, _ = hook.last(t)
 	assert.Equal(t, "caller+ 5 SUBSCRIBE 1: not sent ", seen)
 }

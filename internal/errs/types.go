@@ -45,6 +45,11 @@ var (
 	ErrGroupOpts    = ErrGroup.NewType("opts", ErrTraitNotSent)
 	ErrGroupEntryID = ErrGroup.NewType("entry_id", ErrTraitNotSent)
 
+	ErrPubSub        = Errors.NewSubNamespace("pubsub")
+	ErrTopic         = ErrPubSub.NewType("topic", ErrTraitNotSent)
+	ErrPubSubClosed  = ErrPubSub.NewType("closed")
+	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // closed before
+
 	ErrResponse           = Errors.NewSubNamespace("response")
 	ErrResponseFormat     = ErrResponse.NewType("format")
 	ErrResponseUnexpected = ErrResponse.NewType("unexpected")

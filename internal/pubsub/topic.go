@@ -5,6 +5,7 @@ package pubsub
 import (
 	"fmt"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -71,10 +72,10 @@ func (t Topic) Slot() int {
 
 // Errors that package redispubsub exports, and explains.
 var (
-	Errors     = redis.Errors.NewSubNamespace("pubsub")
+	Errors     = errs.ErrPubSub
 	ErrRefused = Errors.NewType("refused")
-	ErrClosed  = Errors.NewType("closed")
+	ErrClosed  = errs.ErrPubSubClosed
 	ErrFull    = Errors.NewType("buffer_full")
-	ErrNoNodes = Errors.NewType("no_nodes")
+	ErrNoNodes = Errors.NewType("no_nodes", redis.ErrTraitNotSent)
 	ErrStream  = Errors.NewType("stream", redis.ErrTraitConnectivity)
 )
