@@ -173,6 +173,8 @@ func TestClient(t *testing.T) {
 	v.hear(frames.OK + frames.OK + "$4\r\nmine\r\n")
 	w.say(words("CLIENT", "GETNAME") + words("CLIENT", "MAINT_NOTIFICATIONS", "ON"))
 	w.hear("$-1\r\n-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP.\r\n")
+	w.say(words("MULTI") + words("CLIENT", "GETNAME") + words("DISCARD"))
+	w.hear(frames.OK + "-ERR Command not allowed inside a transaction\r\n" + frames.OK)
 	require.Equal(t, []byte("shared"), redis.Sync{S: conn}.Do("CLIENT", "GETNAME"))
 	v.say(words("CLIENT", "REPLY", "OFF") + words("PING") + words("CLIENT", "REPLY", "ON"))
 	v.hear(frames.OK)

@@ -86,7 +86,7 @@ func (c *conn) mayQueue(name string, r *wire.Request) bool {
 			return true
 		}
 		sub := incoming.Upper(args[0])
-		return r.Shared == command.Allowed && sub != "SETNAME" && sub != "SETINFO" && command.Lookup("CLIENT "+sub) != nil
+		return r.Shared == command.Allowed && sub != "SETNAME" && sub != "GETNAME" && sub != "SETINFO" && command.Lookup("CLIENT "+sub) != nil
 	case "UNWATCH":
 		return true
 	}
