@@ -153,6 +153,13 @@ func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
 // about as long to fetch memory as to deal with a few replies.
 const touchAhead = 3
 
+// touch touches the caller of the item of index i, if there are both: see [wire.Caller].
+func touch(b *queue.Batch, i int) {
+	if i < len(b.Items) && b.Items[i].Caller != nil {
+		b.Items[i].Caller.Touch()
+	}
+}
+
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
 	if len(r.fenced) == 0 { // otherwise a future has interrupted the release of replies
@@ -174,7 +181,7 @@ func (r *reader) answer() bool {
 	if !ok {
 		return false
 	}
-	b.TouchCaller(next + touchAhead)
+	touch(b, next+touchAhead)
 	if b.Items[next].Typed {
 		return r.answerTyped(b, next)
 	}

@@ -45,3 +45,24 @@ func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "third", <-third)
 }
+
+// touched is a caller that counts how often it is touched.
+type touched struct {
+	wire.Caller
+	times int
+}
+
+func (c *touched) Touch() int {
+	c.times++
+	return c.times
+}
+
+func TestTouch(t *testing.T) {
+	callers := []*touched{{}, {}}
+	b := &queue.Batch{Items: []queue.Item{{Caller: callers[0]}, {}, {Caller: callers[1]}}}
+	for i := 1; i < 6; i++ {
+		touch(b, i)
+	}
+	require.Zero(t, callers[0].times)
+	require.Equal(t, 1, callers[1].times)
+}

@@ -96,13 +96,6 @@ func (b *Batch) Unclaimed() (i int, ok bool) {
 	return i, i < len(b.Items)
 }
 
-// TouchCaller touches the caller of the item of index i, if there are both: see [wire.Caller].
-func (b *Batch) TouchCaller(i int) {
-	if i < len(b.Items) && b.Items[i].Caller != nil {
-		b.Items[i].Caller.Touch()
-	}
-}
-
 // Claim claims the item of index next; it returns false if all that are left
 // were claimed by ClaimRest.
 func (b *Batch) Claim(next int) bool {

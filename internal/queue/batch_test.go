@@ -125,24 +125,3 @@ func TestBatchDropKeepsTheBuffer(t *testing.T) {
 	drop(b)
 	require.True(t, bytes.Equal(b.Buf, []byte("bb")) && before == &b.Buf[0])
 }
-
-// touched is a caller that counts how often it is touched.
-type touched struct {
-	modelCaller
-	times int
-}
-
-func (c *touched) Touch() int {
-	c.times++
-	return c.times
-}
-
-func TestTouchCaller(t *testing.T) {
-	callers := []*touched{{}, {}}
-	b := &Batch{Items: []Item{{Caller: callers[0]}, {Future: cancellable(false)}, {Caller: callers[1]}}}
-	for i := 1; i < 6; i++ {
-		b.TouchCaller(i)
-	}
-	require.Zero(t, callers[0].times)
-	require.Equal(t, 1, callers[1].times)
-}

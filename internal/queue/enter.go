@@ -176,9 +176,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	if caller := last.Caller; caller != nil {
 		seq := last.Seq
 		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
-			b := q.takeOpen()
-			q.fly(b)
-			s.first.Store(b)
+			q.flyFirst()
 		}
 		if caller.GiveRead(wire.ReadRight{Reader: s.Reader, Last: seq}) {
 			q.reading, q.read = readCaller, true

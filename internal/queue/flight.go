@@ -138,6 +138,13 @@ func (q *Queue) fly(b *Batch) {
 	q.load.Store(int64(q.concurrency))
 }
 
+// flyFirst puts the open batch in flight for a caller that has yet to begin to write it.
+func (q *Queue) flyFirst() {
+	b := q.takeOpen()
+	q.fly(b)
+	q.session.first.Store(b)
+}
+
 // smooth follows the number of pending requests upwards at once and downwards
 // by an eighth per batch, so that a burst of replies does not look like
 // idleness, and a lone goroutine is soon treated as one.

@@ -41,7 +41,8 @@ type postponed struct {
 
 // take measures and counts a batch that is taken. calls measures the time of its futures.
 func (m *meter) take(b *Batch, calls *timing.Callbacks) {
-	b.Opened, b.Taken = m.opened, timing.Clock()
+	b.Opened = m.opened
+	b.Take(calls)
 	if b.Ready = m.postponed.since; b.Ready == 0 {
 		b.Ready = b.Taken
 	}
@@ -49,7 +50,6 @@ func (m *meter) take(b *Batch, calls *timing.Callbacks) {
 	b.offset = m.takenBytes
 	m.takenBytes += uint64(len(b.Buf))
 	m.takenSeq = b.lastSeq + 1
-	b.Take(calls)
 	m.stats.Writes++
 	m.stats.WrittenRequests += uint64(len(b.Items))
 }

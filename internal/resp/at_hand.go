@@ -86,6 +86,13 @@ func (d *Decoder) valueAtHand() (res any, ok bool) {
 	return res, true
 }
 
+// owned copies a string that lies in the buffer, without room for more.
+func owned(text []byte) []byte {
+	own := make([]byte, len(text))
+	copy(own, text)
+	return own
+}
+
 // scalarAtHand reads the next reply into s if it is at hand and of the kind.
 func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())

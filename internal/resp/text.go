@@ -64,13 +64,6 @@ func (d *Decoder) end(h header) error {
 	return nil
 }
 
-// owned copies a string that lies in the buffer, without room for more.
-func owned(text []byte) []byte {
-	own := make([]byte, len(text))
-	copy(own, text)
-	return own
-}
-
 // bulk reads the bulk string that h begins.
 func (d *Decoder) bulk(h header) (any, error) {
 	if h.n == 0 {

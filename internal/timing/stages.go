@@ -40,17 +40,16 @@ type Stages struct {
 // Open returns the Stages of what enters now, with the clock of its callbacks, which may be nil.
 func Open(calls *Callbacks) *Stages { return &Stages{Opened: Clock(), calls: calls} }
 
-// Take notes that it is taken at Taken, to be written on a connection with these callbacks.
+// Take notes that it is taken now, to be written on a connection with these callbacks.
 func (t *Stages) Take(calls *Callbacks) {
-	t.calls = calls
+	t.Taken, t.calls = Clock(), calls
 	t.called = calls.elapsed(t.Taken)
 }
 
 // NoteWrite notes that what is sent on a connection of its own is about to be written.
 func (t *Stages) NoteWrite() {
-	t.Taken = Clock()
-	t.Ready = t.Taken
 	t.Take(t.calls)
+	t.Ready = t.Taken
 }
 
 // Begun reports whether the answer has begun.
