@@ -97,6 +97,17 @@ func (c *Call) argIndex(p int) int {
 	return p - 1 - c.shift
 }
 
+// at returns what is at a position, nil behind the end.
+func (c *Call) at(p int) any {
+	switch {
+	case p <= c.shift:
+		return c.word
+	case p >= c.Words():
+		return nil
+	}
+	return c.args[p-1-c.shift]
+}
+
 // find returns the position of a keyword, from that position on, or 0.
 func (c *Call) find(word string, from int) int {
 	for p := from; p < c.Words(); p++ {
@@ -109,13 +120,7 @@ func (c *Call) find(word string, from int) int {
 
 // is compares what is at a position with an upper-case keyword, in any case.
 func (c *Call) is(p int, word string) bool {
-	if p <= c.shift {
-		return equalFold(c.word, word)
-	}
-	if p >= c.Words() {
-		return false
-	}
-	switch s := c.args[c.argIndex(p)].(type) {
+	switch s := c.at(p).(type) {
 	case string:
 		return equalFold(s, word)
 	case []byte:
@@ -145,13 +150,7 @@ func equalFold[S string | []byte](s S, upper string) bool {
 
 // count reads a number of keys, of any type that is sent as one. It is not ok unless the number is in 1 … Words.
 func (c *Call) count(p int) (n int, ok bool) {
-	if p <= c.shift {
-		return parseCount(c.word, c.Words())
-	}
-	if p >= c.Words() {
-		return 0, false
-	}
-	switch x := c.args[c.argIndex(p)].(type) {
+	switch x := c.at(p).(type) {
 	case string:
 		return parseCount(x, c.Words())
 	case []byte:

@@ -22,24 +22,17 @@ const (
 	DecimalSeconds
 )
 
-// String implements fmt.Stringer.
-func (u Unit) String() string {
-	switch u {
-	case Seconds, DecimalSeconds:
-		return "seconds"
-	case Milliseconds:
-		return "milliseconds"
-	}
-	return ""
+var units = [...]struct {
+	name string
+	size time.Duration // of one
+}{
+	Seconds:        {"seconds", time.Second},
+	Milliseconds:   {"milliseconds", time.Millisecond},
+	DecimalSeconds: {"seconds", time.Second},
 }
 
-// size is the duration of one.
-func (u Unit) size() time.Duration {
-	if u == Milliseconds {
-		return time.Millisecond
-	}
-	return time.Second
-}
+// String implements fmt.Stringer.
+func (u Unit) String() string { return units[u].name }
 
 // timeArg is an argument of a command that is a duration.
 type timeArg struct {
@@ -90,10 +83,10 @@ func (c *Call) AppendDuration(buf []byte, i int, d time.Duration) ([]byte, bool)
 	switch u := c.UnitOf(i); {
 	case u == DecimalSeconds:
 		return strconv.AppendFloat(buf, d.Seconds(), 'f', -1, 64), true
-	case u == NoUnit || d%u.size() != 0:
+	case u == NoUnit || d%units[u].size != 0:
 		return buf, false
 	default:
-		return strconv.AppendInt(buf, int64(d/u.size()), 10), true
+		return strconv.AppendInt(buf, int64(d/units[u].size), 10), true
 	}
 }
 
@@ -151,10 +144,7 @@ func (c *Call) BlockTime() time.Duration {
 
 // timeout reads the time-out at a position. Zero stands for none.
 func (c *Call) timeout(p int, unit Unit) time.Duration {
-	if p <= c.shift || p >= c.Words() {
-		return 0
-	}
-	arg := c.args[c.argIndex(p)]
+	arg := c.at(p)
 	switch v := arg.(type) {
 	case []byte:
 		arg = string(v)
@@ -163,7 +153,7 @@ func (c *Call) timeout(p int, unit Unit) time.Duration {
 		unit = DecimalSeconds
 	}
 	n, err := strconv.ParseFloat(fmt.Sprint(arg), 64)
-	switch t := n * float64(unit.size()); {
+	switch t := n * float64(units[unit].size); {
 	case err != nil || n < 0 || n != n:
 		return 0
 	case n == 0 || t >= float64(Forever):
