@@ -27,6 +27,10 @@ type plan struct {
 	pair bool
 	// partial: after an error the variable may be set in part.
 	partial bool
+
+	elem, key *plan // of a pointer, a slice or a map; of a map
+	fields    []fieldPlan
+	byName    map[string]int // index in fields
 }
 
 var plans perType[*plan]
@@ -84,65 +88,57 @@ func (made planner) fill(p *plan, t reflect.Type) (err error) {
 func (made planner) fillKind(p *plan, t reflect.Type) (err error) {
 	switch kind := t.Kind(); {
 	case kind == reflect.Pointer && !endsInPointer(t):
-		return made.fillPointer(p, t)
+		p.read = p.readPointer
+		if p.elem, err = made.plan(t.Elem()); err == nil {
+			p.named = p.elem.named
+		}
 	case kind == reflect.Struct:
-		return made.fillStruct(p, t)
+		p.read = p.readStruct
+		err = made.fillStruct(p, t)
 	case kind == reflect.Interface && t.NumMethod() == 0:
 		p.read = readAny
 	case kind == reflect.Slice && !isBytes(t):
-		return made.fillSlice(p, t)
+		p.read = p.readList
+		p.elem, err = made.plan(t.Elem())
 	case kind == reflect.Map:
-		return made.fillMap(p, t)
+		p.named, p.read = true, p.readMap
+		if t == reflect.TypeFor[map[string]string]() {
+			p.read = p.readTexts
+		}
+		if p.key, err = made.plan(t.Key()); err == nil {
+			p.elem, err = made.plan(t.Elem())
+		}
 	case isScalar(t):
 		p.read = readScalar
 	default:
-		return fmt.Errorf("a result can't be read into a %v", t)
+		err = fmt.Errorf("a result can't be read into a %v", t)
 	}
-	return nil
-}
-
-func (made planner) fillPointer(p *plan, t reflect.Type) error {
-	elem, err := made.plan(t.Elem())
-	if err != nil {
-		return err
-	}
-	p.named = elem.named
-	p.read = func(dst reflect.Value, res any) error { return readPointer(dst, elem, res) }
-	return nil
+	return err
 }
 
 // readPointer makes what a pointer is to point to, unless there is nothing.
-func readPointer(dst reflect.Value, elem *plan, res any) error {
-	if res == nil || elem.named && isEmpty(res) {
+func (p *plan) readPointer(dst reflect.Value, res any) error {
+	if res == nil || p.elem.named && isEmpty(res) {
 		dst.SetZero()
 		return nil
 	}
 	v := reflect.New(dst.Type().Elem())
-	if err := elem.read(v.Elem(), res); err != nil {
+	if err := p.elem.read(v.Elem(), res); err != nil {
 		return err
 	}
 	dst.Set(v)
 	return nil
 }
 
-func (made planner) fillSlice(p *plan, t reflect.Type) error {
-	elem, err := made.plan(t.Elem())
-	if err != nil {
-		return err
-	}
-	p.read = func(dst reflect.Value, res any) error { return readList(dst, elem, res) }
-	return nil
-}
-
 // readList reads the elements of a result. A list of pairs may be flat.
-func readList(dst reflect.Value, elem *plan, res any) error {
+func (p *plan) readList(dst reflect.Value, res any) error {
 	if res == nil {
 		dst.SetZero()
 		return nil
 	}
 	list, ok := res.([]any)
 	step := 1
-	if elem.pair && isFlat(list) {
+	if p.elem.pair && isFlat(list) {
 		step = 2
 	}
 	if !ok || len(list)%step != 0 {
@@ -155,7 +151,7 @@ func readList(dst reflect.Value, elem *plan, res any) error {
 		if step == 2 {
 			el = list[2*i : 2*i+2]
 		}
-		if err := elem.read(out.Index(i), el); err != nil {
+		if err := p.elem.read(out.Index(i), el); err != nil {
 			return errs.Within(err, "element %d", i)
 		}
 	}
@@ -163,27 +159,13 @@ func readList(dst reflect.Value, elem *plan, res any) error {
 	return nil
 }
 
-func (made planner) fillMap(p *plan, t reflect.Type) error {
-	p.named = true
-	key, err := made.plan(t.Key())
-	if err != nil {
-		return err
+// readTexts is readMap for a map[string]string.
+func (p *plan) readTexts(dst reflect.Value, res any) error {
+	if texts := textsOf(res); texts != nil {
+		dst.Set(reflect.ValueOf(texts))
+		return nil
 	}
-	value, err := made.plan(t.Elem())
-	if err != nil {
-		return err
-	}
-	p.read = func(dst reflect.Value, res any) error { return readMap(dst, key, value, res) }
-	if t == reflect.TypeFor[map[string]string]() {
-		p.read = func(dst reflect.Value, res any) error {
-			if texts := textsOf(res); texts != nil {
-				dst.Set(reflect.ValueOf(texts))
-				return nil
-			}
-			return readMap(dst, key, value, res)
-		}
-	}
-	return nil
+	return p.readMap(dst, res)
 }
 
 // errNoText ends textsOf.
@@ -218,7 +200,7 @@ func textsOf(res any) map[string]string {
 }
 
 // readMap reads names with values.
-func readMap(dst reflect.Value, key, value *plan, res any) error {
+func (p *plan) readMap(dst reflect.Value, res any) error {
 	if res == nil {
 		dst.SetZero()
 		return nil
@@ -233,10 +215,10 @@ func readMap(dst reflect.Value, key, value *plan, res any) error {
 	err := eachPair(res, func(k, v any) error {
 		name.SetZero()
 		el.SetZero()
-		if err := readKey(key, name, k); err != nil {
+		if err := readKey(p.key, name, k); err != nil {
 			return errs.Within(err, "a key")
 		}
-		if err := value.read(el, v); err != nil {
+		if err := p.elem.read(el, v); err != nil {
 			return errs.Within(err, "a value")
 		}
 		out.SetMapIndex(name, el)

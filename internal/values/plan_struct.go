@@ -7,13 +7,6 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// structPlan reads names with values into the fields of a struct.
-type structPlan struct {
-	typ    reflect.Type
-	fields []fieldPlan
-	byName map[string]int // index in fields
-}
-
 type fieldPlan struct {
 	field
 	plan *plan
@@ -25,7 +18,7 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 		return err
 	}
 	p.named, p.partial = true, true // before the fields are planned, which may be pointers to a t
-	s := &structPlan{typ: t, byName: make(map[string]int, len(fields))}
+	p.byName = make(map[string]int, len(fields))
 	for i, f := range fields {
 		fp := fieldPlan{field: f}
 		if f.unit != nil {
@@ -33,69 +26,70 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 		} else if fp.plan, err = made.plan(f.typ); err != nil {
 			return fmt.Errorf("%s: %w", f.label, err)
 		}
-		s.fields = append(s.fields, fp)
-		s.byName[f.name] = i
+		p.fields = append(p.fields, fp)
+		p.byName[f.name] = i
 	}
-	p.read = s.read
 	return nil
 }
 
 // unitPlan is the plan of a time, or duration, with a unit.
 func unitPlan(u *Unit, t reflect.Type) *plan {
 	if t.Kind() != reflect.Pointer {
-		return &plan{read: func(dst reflect.Value, res any) error { return u.read(dst, res) }}
+		return &plan{read: u.read}
 	}
-	elem := unitPlan(u, t.Elem())
-	return &plan{read: func(dst reflect.Value, res any) error { return readPointer(dst, elem, res) }}
+	p := &plan{elem: unitPlan(u, t.Elem())}
+	p.read = p.readPointer
+	return p
 }
 
 // fewFields is how many fields are kept account of without allocating.
 const fewFields = 64
 
-// read sets the fields that have a value. It is an error if one has none that
+// readStruct sets the fields that have a value. It is an error if one has none that
 // may not be missing.
-func (s *structPlan) read(dst reflect.Value, res any) error {
+func (p *plan) readStruct(dst reflect.Value, res any) error {
+	t := dst.Type()
 	switch n, ok := countPairs(res); {
 	case res == nil, ok && n == 0:
-		return errNull(s.typ)
+		return errNull(t)
 	case !ok:
-		return mismatch(s.typ, res)
+		return mismatch(t, res)
 	}
 	var room [fewFields]bool
 	seen := room[:]
-	if len(s.fields) > len(room) {
-		seen = make([]bool, len(s.fields))
+	if len(p.fields) > len(room) {
+		seen = make([]bool, len(p.fields))
 	}
-	known := len(s.fields) == 0
+	known := len(p.fields) == 0
 	err := eachPair(res, func(name, value any) error {
-		i, ok := s.find(name)
+		i, ok := p.find(name)
 		if !ok {
 			return nil
 		}
 		known, seen[i] = true, true
-		return s.fields[i].read(dst, value)
+		return p.fields[i].read(dst, value)
 	})
 	if err != nil {
 		return err
 	}
 	if !known {
-		return errs.ErrResponseUnexpected.New("%s has no field of %v", shown(res), s.typ).
+		return errs.ErrResponseUnexpected.New("%s has no field of %v", shown(res), t).
 			WithProperty(errs.EKResponse, res)
 	}
-	for i := range s.fields {
-		if f := &s.fields[i]; !seen[i] && !f.mayMiss() {
+	for i := range p.fields {
+		if f := &p.fields[i]; !seen[i] && !f.mayMiss() {
 			return errs.Within(errNull(f.typ), "%s is missing", f.label)
 		}
 	}
 	return nil
 }
 
-func (s *structPlan) find(name any) (i int, ok bool) {
+func (p *plan) find(name any) (i int, ok bool) {
 	switch name := name.(type) {
 	case []byte:
-		i, ok = s.byName[string(name)]
+		i, ok = p.byName[string(name)]
 	case string:
-		i, ok = s.byName[name]
+		i, ok = p.byName[name]
 	}
 	return i, ok
 }
