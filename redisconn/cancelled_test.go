@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -146,6 +147,35 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 		require.Equal(t, "OK", send(conn, "KEPT").wait(t))
 		require.Zero(t, time.Since(began))
 	})
+}
+
+// A future that ends the goroutine which asks it ends nobody else's: not that of a caller whose
+// request is in the same batch, and not the connection's own, which sends heartbeats.
+func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: 100 * time.Millisecond, Logger: redisconn.NoopLogger{}})
+	const callers, each = 8, 200
+	var returned atomic.Int64
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range each {
+				exits := newOutcome()
+				conn.Send(redis.Req("EXITS"), &turning{Future: exits, what: runtime.Goexit}, 0)
+				require.Equal(t, "OK", exits.wait(t), "it counts as not cancelled")
+			}
+		})
+		all.Go(func() {
+			for range each {
+				redis.Sync{S: conn}.Do("MORE")
+				returned.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, callers*each, returned.Load())
+	conn.Close()
+	requireNoneLeft(t)
 }
 
 // A future that ends the goroutine which asks it takes nothing with it, whoever

@@ -65,9 +65,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 // PassRead implements wire.Reader.
 func (s *Session) PassRead() {
 	if s.Both { // the caller has not written yet
-		defer s.PassRead() // even if a future's Cancelled ends the goroutine
 		s.flushBoth()
-		return
 	}
 	r := s.reader
 	mayIdle, retired := r.mayIdle(), r.retired

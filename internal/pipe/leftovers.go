@@ -9,7 +9,6 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -184,23 +183,19 @@ func (l *leftovers) watch() {
 }
 
 // resolveCancelled resolves items that were dropped, in goroutines of its own: its caller
-// may be inside of Send, or have the right to write, so it must not wait.
-func (p *Pipe) resolveCancelled(items []queue.Item) {
+// may have the right to write, so it must not wait.
+func (p *Pipe) resolveCancelled(items []queue.Cancelled) {
 	if len(items) == 0 {
 		return
 	}
 	l := &leftovers{p: p}
 	for _, it := range items {
-		err := redis.ErrRequestWithdrawn.New("cancelled before it was sent")
-		if why := wire.WhyCancelled(it.Future); why != nil {
-			err = errs.Because(err, why)
-		}
-		err = p.opts.WithConn(err)
+		err := p.opts.WithConn(errs.Because(redis.ErrRequestWithdrawn.New("cancelled before it was sent"), it.Why))
 		if it.Plain {
 			err = err.WithProperty(redis.EKRequest, it.Stat.Req)
 			it.Plain = false
 		}
-		l.items = append(l.items, leftover{Item: it, err: err})
+		l.items = append(l.items, leftover{Item: it.Item, err: err})
 	}
 	l.begin()
 }

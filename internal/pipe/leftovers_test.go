@@ -24,7 +24,7 @@ func taken(t *testing.T, p *Pipe) *queue.Batch {
 	enter(false, "aaa")
 	enter(true, "cccc")
 	enter(false, "d")
-	b, _ := p.queue.Take()
+	b, _ := p.queue.Take(true)
 	return b
 }
 

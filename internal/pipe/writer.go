@@ -29,25 +29,25 @@ func (s *Session) flush(d queue.Duty) {
 		s.Wake <- nil
 		return
 	}
-	b, cancelled := s.next(s.TakeFirst(), true)
-	if b != nil {
+	if b, _ := s.next(s.TakeFirst(), true); b != nil {
 		s.writeBatch(b)
 	}
-	s.p.resolveCancelled(cancelled)
 	s.processor.yield()
 }
 
 // next returns the batch that is to be written: b or, if that is nil, the open one, after
 // other goroutines could add their requests. It returns nil if the right to write is lost.
-// sender is set if it is not the writer goroutine that asks.
-func (s *Session) next(b *queue.Batch, sender bool) (_ *queue.Batch, cancelled []queue.Item) {
+// sender is set if it is not the writer goroutine that asks. A sender does not ask futures whether
+// they are cancelled: that could end the goroutine of somebody else, and requests that it takes
+// have just been sent.
+func (s *Session) next(b *queue.Batch, sender bool) (_ *queue.Batch, cancelled []queue.Cancelled) {
 	if b != nil {
 		return b, nil
 	}
 	if !s.yield(sender) {
 		return nil, nil
 	}
-	return s.p.queue.Take()
+	return s.p.queue.Take(!sender)
 }
 
 // writeBatch writes a batch that the caller has taken, and gives up the right to
@@ -130,7 +130,7 @@ func (s *Session) writeLoop() {
 // writeAll writes b, if it is not nil, and then until nothing is left to write.
 func (s *Session) writeAll(b *queue.Batch) {
 	for more := true; more; b = nil {
-		var cancelled []queue.Item
+		var cancelled []queue.Cancelled
 		b, cancelled = s.next(b, false)
 		more = b != nil && s.writeBlocking(b) && s.p.queue.Wrote(b)
 		s.p.resolveCancelled(cancelled)

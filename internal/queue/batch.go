@@ -168,22 +168,30 @@ func (b *Batch) compact() {
 	b.withdrawn, b.withdrawnBytes = 0, 0
 }
 
+// Cancelled is an item that was not written, since its future is cancelled.
+type Cancelled struct {
+	Item
+	Why error
+	at  int
+}
+
 // cancelled marks the cancelled items as withdrawn, and returns them. It asks all futures
 // before it marks any, since a future may end the goroutine.
-func (b *Batch) cancelled() (items []Item) {
-	var at []int
+func (b *Batch) cancelled() (items []Cancelled) {
 	for i, it := range b.Items {
-		if !it.withdrawn && !it.pinned && it.Future != nil && wire.IsCancelled(it.Future) {
-			at = append(at, i)
+		if it.withdrawn || it.pinned || it.Future == nil {
+			continue
+		}
+		if why := wire.WhyCancelled(it.Future); why != nil {
+			items = append(items, Cancelled{it, why, i})
 		}
 	}
-	for _, i := range at {
-		it := b.Items[i]
+	for i := range items {
+		it := &items[i]
 		if it.Plain && it.Stat == nil { // its bytes are removed
-			it.Stat = &Stat{Req: b.Request(i)}
+			it.Stat = &Stat{Req: b.Request(it.at)}
 		}
-		items = append(items, it)
-		b.Items[i].withdrawn = true
+		b.Items[it.at].withdrawn = true
 		b.withdrawn++
 	}
 	return items

@@ -112,7 +112,7 @@ func TestBatchItemsAreClaimedOnce(t *testing.T) {
 }
 
 // drop takes out what is withdrawn or cancelled, as queue.take does.
-func drop(b *Batch) (cancelled []Item) {
+func drop(b *Batch) (cancelled []Cancelled) {
 	cancelled = b.cancelled()
 	b.compact()
 	return cancelled

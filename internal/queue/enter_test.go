@@ -18,7 +18,7 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 		q := newTestQueue(10, 1000)
 		q.writing = true
 		q.put(10, nil)
-		q.Take()
+		q.Take(true)
 		if open {
 			q.put(10, nil)
 		}

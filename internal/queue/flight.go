@@ -58,16 +58,16 @@ func (f *flight) recycle(b *Batch) bool {
 }
 
 // Take puts the open batch in flight. The caller must have the right to write. If there
-// is nothing to take, b is nil, and the caller loses the right. It has to resolve the
-// cancelled items after it has written.
-func (q *Queue) Take() (b *Batch, cancelled []Item) {
+// is nothing to take, b is nil, and the caller loses the right. If it asks futures whether they are
+// cancelled, which may end its goroutine, it has to resolve the cancelled items after it has written.
+func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b = q.takeOpen(); b == nil {
 		q.release()
 		return nil, nil
 	}
-	if b.customFutures {
+	if asks && b.customFutures {
 		cancelled = q.ask(b)
 		q.pending -= len(cancelled)
 		q.stats.NotSent += uint64(len(cancelled))
@@ -97,7 +97,7 @@ func (q *Queue) takeOpen() (b *Batch) {
 // ask asks the futures of b, without the lock, whether they are cancelled, and marks those
 // that are as withdrawn. If one ends the goroutine, none counts as cancelled, and the writer
 // goroutine gets b and the right to write.
-func (q *Queue) ask(b *Batch) (cancelled []Item) {
+func (q *Queue) ask(b *Batch) (cancelled []Cancelled) {
 	asked := false
 	q.asking = true
 	q.mu.Unlock()

@@ -29,13 +29,13 @@ func TestRetireForAFailedSession(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.state, q.session = Connected, testSession()
 	q.put(10, nil)
-	old, _ := q.Take()
+	old, _ := q.Take(true)
 	q.Wrote(old)
 	q.Change(Disconnected, nil, nil)
 	q.Abort()
 	q.Change(Connected, testSession(), nil)
 	q.put(10, nil)
-	b, _ := q.Take()
+	b, _ := q.Take(true)
 	require.Nil(t, q.Retire(old, true))
 	require.False(t, b.Begun())
 	require.Equal(t, 1, q.pending)
@@ -53,7 +53,7 @@ func TestInFlightInOrder(t *testing.T) {
 	var batches []*Batch
 	for range 3 {
 		q.put(1, nil)
-		b, _ := q.Take()
+		b, _ := q.Take(true)
 		batches = append(batches, b)
 		require.False(t, q.Wrote(b))
 	}

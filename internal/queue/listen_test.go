@@ -48,7 +48,7 @@ func TestSlowCallersAreTold(t *testing.T) {
 	require.True(t, ticket.Tells)
 	flying, d, _ := q.deaf(t, time.Time{})
 	require.Zero(t, d, "somebody calls Listen already")
-	b, _ := q.Take()
+	b, _ := q.Take(true)
 	b.claimed.Store(1) // who reads waits for the rest of its reply
 	late, d, _ := q.deaf(t, time.Time{})
 	require.Zero(t, d)
@@ -117,7 +117,7 @@ func TestListenWhileFuturesAreAsked(t *testing.T) {
 	q.put(1, askedFuture{asked, answer})
 	taken := make(chan *Batch)
 	go func() {
-		b, _ := q.Take()
+		b, _ := q.Take(true)
 		taken <- b
 	}()
 	<-asked

@@ -119,9 +119,10 @@ func (q *Queue) gathers() bool {
 	return q.reading == readCaller && q.postpones && q.pause == 0 && q.usual <= postponeMost
 }
 
-// postponable reports whether nobody is to write the open batch yet.
+// postponable reports whether nobody is to write the open batch yet. One whose futures may be
+// cancelled is not postponed: nobody would ask them before it is written.
 func (q *Queue) postponable() bool {
-	return q.gathers() && q.head != nil &&
+	return q.gathers() && q.head != nil && !q.open.customFutures &&
 		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.Taken)) &&
 		!q.enough(q.concurrency) && 2*q.bytes < q.maxBytes
 }

@@ -96,16 +96,16 @@ func TestQueueRightToWrite(t *testing.T) {
 	q.state, q.session = Connected, testSession()
 	require.NotNil(t, q.add())
 	require.Nil(t, q.add(), "somebody else is writing")
-	b, _ := q.Take()
+	b, _ := q.Take(true)
 	require.Len(t, b.Items, 2)
 	require.Nil(t, q.add())
 	require.True(t, q.Wrote(b), "more is waiting")
-	b, _ = q.Take()
+	b, _ = q.Take(true)
 	require.False(t, q.Wrote(b))
 	require.NotNil(t, q.add(), "the right was given up")
-	b, _ = q.Take()
+	b, _ = q.Take(true)
 	require.NotNil(t, b)
-	b, _ = q.Take()
+	b, _ = q.Take(true)
 	require.Nil(t, b)
 	require.NotNil(t, q.add(), "take gives it up when there is nothing")
 }
@@ -134,7 +134,7 @@ func TestQueueWithdraw(t *testing.T) {
 	require.False(t, q.Withdraw(seqs[2]), "part of a transaction")
 	require.False(t, q.Withdraw(seqs[3]+1), "not there yet")
 	require.Equal(t, 3, q.pending)
-	b, _ := q.Take()
+	b, _ := q.Take(true)
 	require.Len(t, b.Items, 3)
 	require.Len(t, b.Buf, 30)
 	require.False(t, q.Withdraw(seqs[0]), "taken")
@@ -180,7 +180,7 @@ func TestQueueAccounting(t *testing.T) {
 			}
 		case 3:
 			if q.writing && writing == nil {
-				writing, _ = q.Take()
+				writing, _ = q.Take(true)
 				queued = nil
 			}
 		case 4:
@@ -213,7 +213,7 @@ func TestQueueAbort(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.state, q.session = Connected, testSession()
 	q.put(10, nil)
-	b, _ := q.Take()
+	b, _ := q.Take(true)
 	q.put(10, nil)
 	q.state, q.session = Disconnected, nil
 
@@ -245,7 +245,7 @@ func TestQueueSurvivesCancelledPanics(t *testing.T) {
 	q.writing = true
 	q.put(10, panicky{})
 	q.put(10, nil)
-	b, cancelled := q.Take()
+	b, cancelled := q.Take(true)
 	require.Len(t, b.Items, 2)
 	require.Empty(t, cancelled)
 	require.Equal(t, 2, q.pending)

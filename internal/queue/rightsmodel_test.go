@@ -111,6 +111,9 @@ func (m *rightsModel) steps() (steps []string) {
 	case m.turn != 0:
 		steps = append(steps, "run", "pass") // who yields runs again, and may pass the right on
 	case m.writer:
+		if m.q.open != nil && m.q.open.customFutures {
+			steps = append(steps, "grab")
+		}
 		steps = append(steps, "take", "yield")
 	}
 	n, caller := m.readers()
@@ -159,13 +162,15 @@ func (m *rightsModel) do(step string) {
 		m.futures = append(m.futures, f)
 		m.enter(f)
 	case "take":
-		m.take()
+		m.take(true) // as the writer goroutine
+	case "grab":
+		m.take(false) // as a sender
 	case "say":
 		m.say()
 	case "yield":
 		m.turn = m.q.StartYield()
 		if m.turn == 0 {
-			m.take()
+			m.take(false)
 		}
 	case "run", "pass":
 		mine, again := m.q.EndYield(m.turn, step == "pass")
@@ -178,7 +183,7 @@ func (m *rightsModel) do(step string) {
 			m.turn = again
 		}
 		if mine && again == 0 {
-			m.take()
+			m.take(step == "run")
 		}
 	case "write":
 		m.write()
@@ -262,17 +267,17 @@ func (m *rightsModel) setAge() {
 	}
 }
 
-func (m *rightsModel) take() {
-	if b := m.q.open; b != nil && b.customFutures {
+func (m *rightsModel) take(asks bool) {
+	if b := m.q.open; asks && b != nil && b.customFutures {
 		m.asked, m.asks, m.answers, m.took = b, make(chan struct{}), make(chan struct{}), make(chan *Batch, 1)
 		go func() { // ends with say
-			b, _ := m.q.Take()
+			b, _ := m.q.Take(true)
 			m.took <- b
 		}()
 		<-m.asks
 		return
 	}
-	m.hasTaken(m.q.Take())
+	m.hasTaken(m.q.Take(asks))
 }
 
 // say lets the goroutine that asks futures go on.
@@ -282,7 +287,7 @@ func (m *rightsModel) say() {
 	m.hasTaken(<-m.took, nil)
 }
 
-func (m *rightsModel) hasTaken(b *Batch, _ []Item) {
+func (m *rightsModel) hasTaken(b *Batch, _ []Cancelled) {
 	if b == nil {
 		m.writer = m.q.writing && !m.s.Both
 		select {

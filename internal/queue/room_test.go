@@ -28,7 +28,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q.writing = true
 		q.put(10, nil)
 		q.put(10, nil)
-		b, _ := q.Take()
+		b, _ := q.Take(true)
 		require.False(t, q.room1())
 		return q, b
 	}
@@ -56,7 +56,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		require.False(t, returned(three))
 		q.put(10, nil)
 		q.put(10, nil)
-		b, _ = q.Take()
+		b, _ = q.Take(true)
 		q.Retire(b, false)
 		require.True(t, returned(three))
 	})
@@ -112,7 +112,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q.put(10, nil)
 		done := q.await(ctx)
 		require.False(t, returned(done))
-		q.Take()
+		q.Take(true)
 		require.True(t, returned(done), "an answer may be long in coming")
 	})
 	test("all are dropped", func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q.writing = true
 		q.put(10, cancellable(true))
 		done := q.await(ctx)
-		b, cancelled := q.Take()
+		b, cancelled := q.Take(true)
 		require.Nil(t, b)
 		require.Len(t, cancelled, 1)
 		require.True(t, returned(done), "nothing is pending, and nobody will wake it")

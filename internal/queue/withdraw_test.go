@@ -39,6 +39,6 @@ func TestWithholdTakesBackFirstAndOpen(t *testing.T) {
 	require.Zero(t, q.pending)
 	require.Zero(t, q.bytes)
 	require.Zero(t, q.stats.Writes)
-	b, _ := q.Take()
+	b, _ := q.Take(true)
 	require.Nil(t, b)
 }
