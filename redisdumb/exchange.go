@@ -15,8 +15,17 @@ const chunkBytes = 16 << 10
 
 // many does a pipeline and returns a result for each request.
 func (c *Conn) many(reqs []redis.Request) []any {
-	results, encoded := encode(reqs)
-	if len(encoded) == 0 {
+	results := make([]any, len(reqs))
+	encoded, bad, failed := encode(reqs, false)
+	if bad != nil {
+		others := malformed(reqs, bad, failed)
+		for i, r := range reqs {
+			results[i] = withRequest(others, r)
+		}
+		results[failed] = bad
+		return results
+	}
+	if len(reqs) == 0 {
 		return results
 	}
 	c.mu.Lock()
@@ -43,11 +52,6 @@ func (c *Conn) one(r redis.Request, ask bool) any {
 
 // transaction does reqs between MULTI and EXEC.
 func (c *Conn) transaction(reqs []redis.Request) any {
-	for _, r := range reqs {
-		if command.BoundsTransaction(r.Cmd) {
-			return withRequest(redis.CheckRequest(r, false), r)
-		}
-	}
 	res := c.multi(reqs, false)
 	if c.Type == TypeCluster {
 		res = c.redirect(c.addr(), res, func(to *Conn, ask bool) any {
@@ -68,80 +72,56 @@ func (c *Conn) transaction(reqs []redis.Request) any {
 // multi makes one attempt at a transaction. The requests follow only when MULTI
 // is accepted: otherwise they would run on their own.
 func (c *Conn) multi(reqs []redis.Request, ask bool) any {
-	results, encoded := encode(append(reqs[:len(reqs):len(reqs)], redis.Req("EXEC")))
-	if encoded == nil {
-		return ownError(results)
+	encoded, bad, failed := encode(reqs, true)
+	if bad != nil {
+		return malformed(reqs, bad, failed)
 	}
-	head := []redis.Request{redis.Req("MULTI")}
+	head, exec := []redis.Request{redis.Req("MULTI")}, redis.Req("EXEC")
 	if ask {
 		head = []redis.Request{redis.Req("ASKING"), redis.Req("MULTI")}
 	}
-	opened, encodedHead := encode(head)
+	encodedHead, _, _ := encode(head, false)
+	end, _ := redis.AppendRequest(nil, exec)
+	opened, results := make([]any, len(head)), make([]any, len(reqs)+1)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pipelineLocked(encodedHead, opened)
-	if res := opened[len(opened)-1]; redis.AsError(res) != nil {
-		return res
+	multi := opened[len(opened)-1]
+	if redis.AsError(multi) != nil {
+		return withRequest(multi, redis.Req("MULTI"))
 	}
-	c.exchangeLocked(encoded, results) // never on another socket, on which they were no transaction
-	exec := redis.ExecResult(opened[len(opened)-1], results[len(reqs)], len(reqs))
-	for i, res := range results[:len(reqs)] {
-		if refused := redis.AsErrorx(res); refused != nil {
-			exec = errs.Aborted(exec, refused.WithProperty(redis.EKRequest, reqs[i]), i)
-			break
+	c.exchangeLocked(append(encoded, end), results) // never on another socket, on which they were no transaction
+	res := redis.ExecResult(multi, withRequest(results[len(reqs)], exec), len(reqs))
+	for i, queued := range results[:len(reqs)] {
+		if refused := redis.AsErrorx(queued); refused != nil {
+			return errs.Aborted(res, refused.WithProperty(redis.EKRequest, reqs[i]), i)
 		}
 	}
-	if err := redis.AsErrorx(exec); err != nil && err.IsOfType(redis.ErrExecAbort) {
-		// A node that refuses to queue a request of another's slot says where
-		// to go in the reply to that request.
-		for _, res := range results[:len(reqs)] {
-			if _, _, ok := movedTo(res); ok {
-				return res
-			}
-		}
-	}
-	return exec
+	return res
 }
 
-// encode encodes all requests or none: if one is malformed, it has its own
-// error as a result, the others have ErrBatchFormat, and encoded is nil.
-func encode(reqs []redis.Request) (results []any, encoded [][]byte) {
-	results = make([]any, len(reqs))
-	encoded = make([][]byte, 0, len(reqs))
-	bad := false
+// encode encodes all requests or none: bad is the error of the first malformed one, and
+// failed its index. Those of a transaction must not begin or end one.
+func encode(reqs []redis.Request, transaction bool) (encoded [][]byte, bad *errorx.Error, failed int) {
 	for i, r := range reqs {
 		var buf []byte
-		err := redis.CheckRequest(r, true)
+		err := redis.CheckRequest(r, !transaction || !command.BoundsTransaction(r.Cmd))
 		if err == nil {
 			buf, err = redis.AppendRequest(nil, r)
 		}
 		if err != nil {
-			results[i], bad = withRequest(redis.AsErrorx(err), r), true
-			continue
+			return nil, redis.AsErrorx(err).WithProperty(redis.EKRequest, r), i
 		}
 		encoded = append(encoded, buf)
 	}
-	if !bad {
-		return results, encoded
-	}
-	for i, r := range reqs {
-		if results[i] == nil {
-			results[i] = redis.ErrBatchFormat.New("another request of the batch is malformed").
-				WithProperty(redis.EKRequest, r)
-		}
-	}
-	return results, nil
+	return encoded, nil, 0
 }
 
-// ownError picks the error of a malformed request out of encode's results.
-func ownError(results []any) any {
-	for _, res := range results {
-		if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrBatchFormat) {
-			return err
-		}
-	}
-	return results[0]
+// malformed is the error of those that are not sent because of a malformed request.
+func malformed(reqs []redis.Request, bad *errorx.Error, failed int) *errorx.Error {
+	return redis.ErrBatchFormat.Wrap(bad, "request %d of the batch is malformed", failed).
+		WithProperty(redis.EKRequests, reqs)
 }
 
 // withRequest notes the request on an error.

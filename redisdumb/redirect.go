@@ -30,9 +30,12 @@ func (c *Conn) redirect(addr string, res any, send func(to *Conn, ask bool) any)
 	return res
 }
 
-// movedTo returns where a MOVED or ASK points to.
+// movedTo returns where a MOVED or ASK points to, which may be why a transaction was aborted.
 func movedTo(res any) (addr string, ask, ok bool) {
 	err := redis.AsErrorx(res)
+	if err != nil && err.IsOfType(redis.ErrExecAbort) {
+		err = redis.AsErrorx(err.Cause())
+	}
 	if err == nil || !(err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return "", false, false
 	}

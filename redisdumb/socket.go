@@ -62,7 +62,11 @@ func (c *Conn) chunkLocked(chunk []byte, results []any) error {
 		res, _ := redis.ReadResponse(c.sock.r)
 		if broken(res) {
 			failed := redis.AsErrorx(res).WithProperty(redis.EKAddress, c.addr())
-			fill(results[i:], failed)
+			results[i] = failed
+			if !failed.IsOfType(redis.ErrIO) {
+				failed = redis.ErrIO.Wrap(failed, "connection lost").WithProperty(redis.EKAddress, c.addr())
+			}
+			fill(results[i+1:], failed)
 			return failed
 		}
 		results[i] = res
