@@ -104,11 +104,7 @@ func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f f
 		return nil, errs.Err(traced(errs.ErrSession.New("Watch needs an attempt")))
 	}
 	w := watch{ctx: ctx, sender: s, keys: keys, f: f, most: attempts}
-	run := w.run
-	if hooks, _ := unhook(s); len(hooks) > 0 {
-		run = func() ([]any, error) { return w.observed(hooks) }
-	}
-	results, err := run()
+	results, err := w.observed()
 	if w.failure == nil { // else err is what f has returned
 		err = errs.Err(err)
 	}
@@ -137,7 +133,8 @@ type watch struct {
 var errNotReturned = errors.New("it has not returned")
 
 // observed calls run, as one operation for hooks.
-func (w *watch) observed(hooks []*observer) (results []any, err error) {
+func (w *watch) observed() (results []any, err error) {
+	hooks, _ := unhook(w.sender)
 	o := observe(w.ctx, hooks, Operation{Kind: OperationWatch, Command: "WATCH"})
 	defer func() {
 		res := resultOf(results, err)
