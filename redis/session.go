@@ -202,7 +202,7 @@ func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 	if err == nil {
 		err = s.exchange(encoded, seen, func(i int, res any) { results[i], answered = res, i+1 })
 	}
-	for i, req := range reqs {
+	for i := range reqs {
 		switch {
 		case i < answered:
 		case bad >= 0 && i != bad:
@@ -210,11 +210,8 @@ func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 		default:
 			results[i] = err
 		}
-		if failed, isError := results[i].(error); isError {
-			results[i] = traced(withRequest(failed, req.Cmd, req.Args))
-		}
 	}
-	return results
+	return withRequests(results, reqs)
 }
 
 // transaction is SendTransaction without hooks.
@@ -251,12 +248,7 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	if refused != nil && err != nil && errs.AsErrorx(err).IsOfType(errs.ErrExecAbort) && errs.Passes(refused) {
 		return nil, refused
 	}
-	for i, res := range results {
-		if failed, isError := res.(error); isError {
-			results[i] = withRequest(failed, reqs[i].Cmd, reqs[i].Args)
-		}
-	}
-	return results, err
+	return withRequests(results, reqs), err
 }
 
 func (s *Session) exchange(encoded []wire.Request, seen *wire.Place, each func(int, any)) error {
