@@ -71,28 +71,32 @@ func (s *Script) ServerHash() *Script {
 // arguments. If a server's hash of the script differs from the library's, nothing is
 // sent, and the result is an [ErrScriptHash].
 func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
-	if ctx == nil {
-		return errs.NilContext()
-	}
-	r := s.requestTo(to, keys, args)
-	res := do(ctx, to, r.Cmd, r.Args, nil, nil)
-	if missed := noScript(res); missed != nil && r.Cmd == s.byHash {
-		res = do(ctx, afterMiss{to, s, errs.AddressOf(missed)}, r.Cmd, r.Args, nil, nil)
-	}
-	return res
+	return s.run(ctx, to, keys, args, func(to Sender, r Request) any {
+		return do(ctx, to, r.Cmd, r.Args, nil, nil)
+	})
 }
 
 // DoInto runs the script and reads its reply into dst, as [SyncCtx.DoInto] does.
 func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, args ...any) error {
+	return errs.Err(s.run(ctx, to, keys, args, func(to Sender, r Request) any {
+		return doInto(ctx, to, dst, r.Cmd, r.Args)
+	}))
+}
+
+// run has send run the script, and once more after the body if the server lacks it.
+func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, send func(Sender, Request) any) any {
 	if ctx == nil {
 		return errs.NilContext()
 	}
-	r := s.requestTo(to, keys, args)
-	err := doInto(ctx, to, dst, r.Cmd, r.Args)
-	if missed := noScript(err); missed != nil && r.Cmd == s.byHash {
-		err = doInto(ctx, afterMiss{to, s, errs.AddressOf(missed)}, dst, r.Cmd, r.Args)
+	r := s.Request(keys, args...)
+	if r.Cmd == s.byBody {
+		s.ask(to)
 	}
-	return err
+	res := send(to, r)
+	if missed := noScript(res); missed != nil && r.Cmd == s.byHash {
+		res = send(afterMiss{to, s, errs.AddressOf(missed)}, r)
+	}
+	return res
 }
 
 // Request returns a request that runs the script, for batches and transactions. Send it
@@ -107,15 +111,6 @@ func (s *Script) Request(keys []string, args ...any) Request {
 		return callRequest(s.byHash, hash, keys, args)
 	}
 	return callRequest(s.byBody, s.src, keys, args)
-}
-
-// requestTo is Request for a call that is sent at once.
-func (s *Script) requestTo(to Sender, keys []string, args []any) Request {
-	r := s.Request(keys, args...)
-	if r.Cmd == s.byBody {
-		s.ask(to)
-	}
-	return r
 }
 
 // callRequest returns the request of a call of a script or a function.

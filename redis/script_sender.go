@@ -42,28 +42,27 @@ func (p *scriptSender) Send(r Request, cb Future, n uint64) {
 
 // SendMany implements Sender.
 func (p *scriptSender) SendMany(reqs []Request, cb Future, start uint64) {
-	m := p.batch(reqs, cb, start)
+	m := p.batch(reqs, cb, start, false)
 	if m == nil {
 		p.Sender.SendMany(reqs, cb, start)
 		return
 	}
-	m.sendBodies(false)
 	p.Sender.SendMany(m.reqs, m, 0)
 }
 
 // SendTransaction implements Sender.
 func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) {
-	m := p.batch(reqs, cb, start)
+	m := p.batch(reqs, cb, start, true)
 	if m == nil {
 		p.Sender.SendTransaction(reqs, cb, start)
 		return
 	}
-	m.sendBodies(true)
 	p.Sender.SendTransaction(m.reqs, scriptTransaction{m}, start)
 }
 
-// batch returns the future of a batch, or nil if no request of it runs a script.
-func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBatch {
+// batch returns the future of a batch, or nil if no request of it runs a script. The first request
+// of each script sends the body, of one that some server has only if always is set.
+func (p *scriptSender) batch(reqs []Request, cb Future, start uint64, always bool) *scriptBatch {
 	m := &scriptBatch{Passed: wire.Passed{To: cb}, start: start}
 	var seen map[*Script]bool
 	for i, r := range reqs {
@@ -71,14 +70,17 @@ func (p *scriptSender) batch(reqs []Request, cb Future, start uint64) *scriptBat
 		if s == nil {
 			continue
 		}
-		if m.calls == nil {
+		if seen == nil {
 			m.calls, m.reqs = make([]*scriptCall, len(reqs)), slices.Clone(reqs)
 			seen = map[*Script]bool{}
 		}
-		m.calls[i] = p.call(s, r, cb, start+uint64(i))
-		m.calls[i].first, seen[s] = !seen[s], true
+		c := p.call(s, r, cb, start+uint64(i))
+		if !seen[s] && (always || !s.loaded.Load()) {
+			m.reqs[i] = c.body(r.Args)
+		}
+		m.calls[i], seen[s] = c, true
 	}
-	if m.calls == nil {
+	if seen == nil {
 		return nil
 	}
 	return m
@@ -128,16 +130,6 @@ type scriptBatch struct {
 	calls []*scriptCall // by index; nil for other requests
 }
 
-// sendBodies makes the first request of each script send the body. For a script that some
-// server has, it does so only if always is set.
-func (m *scriptBatch) sendBodies(always bool) {
-	for i, c := range m.calls {
-		if c != nil && c.first && (always || !c.script.loaded.Load()) {
-			m.reqs[i] = c.body(m.reqs[i].Args)
-		}
-	}
-}
-
 // Resolve implements Future.
 func (m *scriptBatch) Resolve(res any, n uint64) {
 	if c := m.calls[n]; c != nil {
@@ -183,7 +175,6 @@ type scriptCall struct {
 	args   []any // of the request: see values.CloneArgs
 	n      uint64
 	rounds int
-	first  bool // no request of the batch before it runs the script
 	bodied bool // the body was sent
 	// leads is set if other calls wait until this call's body is on node.
 	leads bool
