@@ -101,15 +101,11 @@ type calls struct {
 
 // enter counts a call, unless too many are under way.
 func (c *calls) enter() bool {
-	for {
-		n := c.running.Load()
-		if n >= most {
-			return false
-		}
-		if c.running.CompareAndSwap(n, n+1) {
-			return true
-		}
+	if c.running.Add(1) <= most {
+		return true
 	}
+	c.running.Add(-1)
+	return false
 }
 
 // leave ends a call.
