@@ -214,7 +214,7 @@ func (r *GroupReader) Flush(ctx context.Context) error {
 	r.mu.Unlock()
 	for len(ids) > 0 {
 		some := ids[:min(len(ids), flushAtOnce)]
-		if err := r.acknowledge(ctx, some); err != nil {
+		if err := errs.Err(r.db.Do(ctx, "XACK", values.Args(r.opts.Stream, r.opts.Group, some)...)); err != nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.acked = append(ids, r.acked...)
@@ -228,10 +228,6 @@ func (r *GroupReader) Flush(ctx context.Context) error {
 		r.mu.Unlock()
 	}
 	return nil
-}
-
-func (r *GroupReader) acknowledge(ctx context.Context, ids []string) error {
-	return errs.Err(r.db.Do(ctx, "XACK", values.Args(r.opts.Stream, r.opts.Group, ids)...))
 }
 
 // track marks an entry as delivered.

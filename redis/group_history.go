@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -27,13 +28,7 @@ func (l *groupLoop) readHistory(ctx context.Context) error {
 	}
 	l.history = entries[len(entries)-1].ID
 	l.counted = l.history
-	var again []Entry[any]
-	for _, e := range entries {
-		if !l.isOpen(e.ID) {
-			again = append(again, e)
-		}
-	}
-	return l.redeliver(ctx, again)
+	return l.redeliver(ctx, slices.DeleteFunc(entries, func(e Entry[any]) bool { return l.isOpen(e.ID) }))
 }
 
 // readAgain reads, after a failure, the entries up to counted that this loop was given and has
