@@ -36,8 +36,10 @@ func appendRun(list []any, r *run) []any {
 		return list
 	}
 	list = r.appendTo(list)
+	if len(r.events) > batchMost { // to clear it would take as long each time
+		r.events = nil
+	}
 	clear(r.events)
-	*r = run{events: r.events[:0]}
 	return list
 }
 

@@ -1,13 +1,23 @@
 package inbox
 
+import (
+	"maps"
+	"slices"
+)
+
 // run is a part of a queue without messages, newest last. What is in it happened
 // between the same two messages, so its order is of no matter to the consumer, and it is
 // kept short: a gap for each reason, open and closed, and one state for each source. A
 // subscription may have many topics, so none of them is looked for one by one.
 type run struct {
-	events []any        // nil where one was taken out
-	place  map[kind]int // of each in events
-	gone   int          // how many were taken out
+	events map[kind]placed
+	added  int // how many were
+}
+
+// placed is an event and its place among those of a run.
+type placed struct {
+	event any
+	place int
 }
 
 // kind is what a run has one event of: a gap's reason and whether it is open, or, with None, the
@@ -28,13 +38,13 @@ func kindOf(ev any) kind {
 // add adds a *Gap or a State.
 func (r *run) add(ev any) *run {
 	g, isGap := ev.(*Gap)
-	if isGap && !g.open() {
-		r.closeGap(g)
-	} else if isGap {
+	switch {
+	case !isGap:
+		r.put(ev)
+	case g.open():
 		r.addGap(g)
-	} else {
-		r.takeOut(kindOf(ev))
-		r.push(ev)
+	default:
+		r.closeGap(g)
 	}
 	return r
 }
@@ -45,7 +55,7 @@ func (r *run) addGap(g *Gap) {
 		old.extend(g)
 		return
 	}
-	r.push(g)
+	r.put(g)
 }
 
 // closeGap replaces what r has of an open gap by the closed one.
@@ -55,7 +65,7 @@ func (r *run) closeGap(closed *Gap) {
 			delete(g.of, what)
 		}
 		if len(g.of) == 0 {
-			r.takeOut(kindOf(g))
+			delete(r.events, kindOf(g))
 		}
 	}
 	r.addGap(closed)
@@ -63,43 +73,25 @@ func (r *run) closeGap(closed *Gap) {
 
 // gap returns the gap of a kind, nil if there is none.
 func (r *run) gap(k kind) *Gap {
-	if i, ok := r.place[k]; ok {
-		return r.events[i].(*Gap)
-	}
-	return nil
+	g, _ := r.events[k].event.(*Gap)
+	return g
 }
 
-func (r *run) push(ev any) {
-	if r.place == nil {
-		r.place = map[kind]int{}
+// put adds an event at the end, in place of one of the same kind.
+func (r *run) put(ev any) {
+	if r.events == nil {
+		r.events = map[kind]placed{}
 	}
-	r.place[kindOf(ev)] = len(r.events)
-	r.events = append(r.events, ev)
-}
-
-// takeOut takes out the event of a kind, if there is one.
-func (r *run) takeOut(k kind) {
-	i, ok := r.place[k]
-	if !ok {
-		return
-	}
-	delete(r.place, k)
-	r.events[i] = nil
-	if r.gone++; r.gone > len(r.events)/2 {
-		kept := run{}
-		for _, ev := range r.appendTo(nil) {
-			kept.push(ev)
-		}
-		*r = kept
-	}
+	r.added++
+	r.events[kindOf(ev)] = placed{ev, r.added}
 }
 
 // appendTo appends the events to a list.
 func (r *run) appendTo(list []any) []any {
-	for _, ev := range r.events {
-		if ev != nil {
-			list = append(list, ev)
-		}
+	all := slices.AppendSeq(make([]placed, 0, len(r.events)), maps.Values(r.events))
+	slices.SortFunc(all, func(a, b placed) int { return a.place - b.place })
+	for _, p := range all {
+		list = append(list, p.event)
 	}
 	return list
 }
