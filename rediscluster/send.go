@@ -110,23 +110,19 @@ func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
 	if s == nil {
 		return []any{redis.SyncCtx{}.Send(ctx, req)} // which says so
 	}
-	var answers []*any
-	var all sync.WaitGroup
+	var shards []redis.Sender
+	var results []any
 	s.EachShard(func(shard redis.Sender, err error) bool {
-		answer := new(any)
-		answers = append(answers, answer)
-		if err != nil {
-			*answer = err
-			return true
-		}
-		*answer = redis.ErrRequestCancelled.New("a hook has ended the goroutine of the request")
-		all.Go(func() { *answer = redis.SyncCtx{S: shard}.Send(ctx, req) })
+		shards, results = append(shards, shard), append(results, err)
 		return true
 	})
-	all.Wait()
-	results := make([]any, len(answers))
-	for i, answer := range answers {
-		results[i] = *answer
+	var all sync.WaitGroup
+	for i, err := range results {
+		if err == nil {
+			results[i] = redis.ErrRequestCancelled.New("a hook has ended the goroutine of the request")
+			all.Go(func() { results[i] = redis.SyncCtx{S: shards[i]}.Send(ctx, req) })
+		}
 	}
+	all.Wait()
 	return results
 }
