@@ -71,17 +71,15 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		}
 		return Decision{Action: Repeat, Wait: backoff(done.downs + 1), Refresh: true, MasterOnly: done.OnReplica}
 	case err.IsOfType(redis.ErrLoading):
-		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: done.OnReplica, MasterOnly: done.OnReplica})
+		return retry(done, Decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown), done.OnReplica && isNonLocal(err):
-		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true, MasterOnly: true})
-	case err.IsOfType(redis.ErrContextClosed), err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity):
-		// No connection has taken it.
-		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true})
+		return retry(done, Decision{Refresh: true, MasterOnly: true})
+	case err.IsOfType(redis.ErrContextClosed), err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
+		err.IsOfType(redis.ErrIO) && idempotent:
+		// No connection has taken it, or it may run twice.
+		return retry(done, Decision{Refresh: true})
 	case err.IsOfType(redis.ErrIO):
-		if !idempotent {
-			return Decision{Refresh: true}
-		}
-		return retry(done, Decision{Action: RetryElsewhere, Wait: backoff(done.Retries), Refresh: true})
+		return Decision{Refresh: true}
 	}
 	return Decision{}
 }
@@ -101,11 +99,12 @@ func WhileMigrating(done Tries, l Limits) Decision {
 	return Decision{Action: AwaitMigration, Wait: l.WaitToMigrate}
 }
 
-// retry returns the decision if the request may be retried once more.
+// retry adds to the decision that the request is sent again, if it may be retried once more.
 func retry(done Tries, d Decision) Decision {
 	if done.Retries >= maxRetries || done.Elapsed >= MaxElapsed {
 		return Decision{Refresh: d.Refresh}
 	}
+	d.Action, d.Wait = RetryElsewhere, backoff(done.Retries)
 	return d
 }
 
