@@ -47,7 +47,7 @@ type Connection struct {
 	// upwards by an eighth per trip. So it shows how far away the server is, even if the
 	// server stalls now and then.
 	shortest atomic.Int64
-	sockets  atomic.Pointer[socketAddrs]
+	sockets  atomic.Pointer[socketAddrs] // never nil: without a socket it is zero
 	// announced bounds how often maintenance is reported.
 	announced oplog.Limit
 }
@@ -99,6 +99,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	given := opts
 	opts = given.withDefaults()
 	c := &Connection{addr: addr, opts: opts, tracking: t, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
+	c.sockets.Store(&socketAddrs{})
 	c.ctx, c.cancel = life.Begin(ctx)
 	dialing := opts.dialing(parsed, func(v any, stack []byte) {
 		c.report(LogFuturePanic{Value: v, Stack: stack})
@@ -171,20 +172,10 @@ func (c *Connection) ClientName() string { return c.opts.ClientName }
 func (c *Connection) Handle() any { return c.opts.Handle }
 
 // LocalAddr returns the local address of the socket, or "" without one.
-func (c *Connection) LocalAddr() string {
-	if addrs := c.sockets.Load(); addrs != nil {
-		return addrs.local
-	}
-	return ""
-}
+func (c *Connection) LocalAddr() string { return c.sockets.Load().local }
 
 // RemoteAddr returns the remote address of the socket, or "" without one.
-func (c *Connection) RemoteAddr() string {
-	if addrs := c.sockets.Load(); addrs != nil {
-		return addrs.remote
-	}
-	return ""
-}
+func (c *Connection) RemoteAddr() string { return c.sockets.Load().remote }
 
 // place says where replies come from.
 func (c *Connection) place() wire.Place {

@@ -117,8 +117,8 @@ func (w *within) OpenTracking(ctx context.Context, told func(*redis.Push), ended
 		}
 		return nil, err
 	}
-	if user := made.sockets.Load(); user == nil || !c.trackers.add(made, user.user) {
-		made.Close() // there are new credentials since, or the connection is lost already
+	if !c.trackers.add(made, made.sockets.Load().user) {
+		made.Close() // there are new credentials since
 	}
 	stop := context.AfterFunc(c.ctx, made.Close)
 	context.AfterFunc(made.ctx, func() {

@@ -136,7 +136,7 @@ func (c *Connection) end(s *pipe.Session) *errorx.Error {
 	}
 	c.pipe.Abandon(s, c.unsentError(err))
 	c.report(LogDisconnected{Error: err, LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
-	c.sockets.Store(nil)
+	c.sockets.Store(&socketAddrs{})
 	return err
 }
 

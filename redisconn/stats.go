@@ -60,15 +60,11 @@ func (s Stats) Requests() uint64 { return s.Values + s.Refused + s.NotSent + s.U
 
 // Stage returns the histogram of a stage, or nil if there is no such stage.
 func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
-	switch stage {
-	case redis.StageQueue:
-		return s.Queue
-	case redis.StageWire:
-		return s.Wire
-	case redis.StageReading:
-		return s.Reading
-	case redis.StageCallback:
-		return s.Callback
+	stages := [...]*redis.Histogram{
+		redis.StageQueue: s.Queue, redis.StageWire: s.Wire, redis.StageReading: s.Reading, redis.StageCallback: s.Callback,
+	}
+	if int(stage) < len(stages) {
+		return stages[stage]
 	}
 	return nil
 }

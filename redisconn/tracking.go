@@ -53,7 +53,7 @@ func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	open := slices.Collect(maps.Keys(t.open))
 	t.mu.Unlock()
 	for _, c := range open {
-		if addrs := c.sockets.Load(); addrs != nil && addrs.user == userOf(cr) {
+		if c.sockets.Load().user == userOf(cr) {
 			_, _ = c.sendAuth(ctx, cr) // a refusal shows on the shared socket, too
 			continue
 		}
