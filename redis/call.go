@@ -8,8 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// call is the wait of one caller for one result or several. Every wrapper waits here, and
-// only this code knows the caller's context.
+// call is the wait of one caller for one result or several. Every wrapper waits here.
 //
 // While a call is deaf, it waits for its signal alone, which is cheaper than waiting for the
 // end of its context as well. The connection that has its request tells it to listen once the
@@ -24,10 +23,10 @@ type call struct {
 	// state callTold; after that, only the caller uses it.
 	told bool
 	// signals gets one signal when the caller is to listen, one when right is set, and one
-	// when the call is resolved. It has room for all three, so that no sender of a signal
-	// waits for the caller. Signals may arrive in another order than these events happen, so
-	// the caller counts them. Their values mean nothing: a channel of bytes is two whole cache
-	// lines, and one of struct{} often lies in three.
+	// when the call is resolved. It has room for all three, so that nobody who sends one
+	// waits for the caller. Signals may come in another order than what they tell of, so
+	// the caller counts them. Their values mean nothing: a channel of bytes takes two cache
+	// lines, one of struct{} often three.
 	signals chan byte
 	right   wire.ReadRight
 }

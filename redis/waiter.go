@@ -13,17 +13,17 @@ import (
 )
 
 // waiter is the future of a caller that waits for one result. Waiters of encoded requests
-// are pooled. A user's own Sender gets a waiter that is used only once: if it resolves
-// that twice, no other caller gets a wrong result.
+// are pooled. A user's own Sender gets one that is used only once: resolving it twice then
+// gives no other caller a wrong result.
 //
 // A pooled waiter is shared by its caller and its sender until it is resolved; then the
 // caller alone owns it, and recycles it. If the caller abandons it, the resolver owns and
 // recycles it: see the states of a call. After its request was withdrawn, the caller alone
 // owns it.
 type waiter struct {
-	// What every request needs comes first, in one cache line, up to use: with a thousand callers
-	// the waiter is no longer in the processor's caches when the reply comes. It begins a line,
-	// since the runtime allocates objects of its size in whole lines.
+	// The fields that every request needs, up to use, are in one cache line: with a thousand
+	// callers the waiter is no longer in the processor's caches when the reply comes. (The
+	// runtime aligns objects of its size to cache lines.)
 	call
 	res             any
 	pooled          bool
@@ -73,7 +73,7 @@ func (w *waiter) recycle() {
 	waiters.Put(w)
 }
 
-// reset empties what not every request needs.
+// reset empties the fields that only some requests need.
 func (w *waiter) reset() {
 	w.typed, w.target = false, target{}
 	if w.observed {
@@ -139,7 +139,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 	return w.moved(t, seen)
 }
 
-// moved is result of a waiter that was resolved, or will not be.
+// moved is result of a waiter that nobody will resolve any more.
 func (w *waiter) moved(t *target, seen *wire.Place) any {
 	if w.typed {
 		*t = w.target
@@ -152,7 +152,7 @@ func (w *waiter) moved(t *target, seen *wire.Place) any {
 	return res
 }
 
-// left is result of a caller that has to leave with r.
+// left is result of a caller whose context has ended; r is from wait.
 func (w *waiter) left(ctx context.Context, ticket wire.Ticket, r wire.ReadRight, t *target, seen *wire.Place) any {
 	last := w.lastQueued(w.use, ticket)
 	switch w.leave(ticket, r) {
@@ -319,8 +319,8 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// recall returns the result of a command, as it is encoded, if it is in memory. If t is not nil
-// and takes the value, the value is in t.
+// recall returns the result of an encoded request, if m has it. If t is not nil and takes the
+// value, the value is in t.
 func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) (res any, ok bool) {
 	got, ok := m.Recall(request)
 	switch {

@@ -70,8 +70,8 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 }
 
 // A session that breaks is replaced at once, to lose as little time as possible. If
-// several in a row were not useful, the pauses grow up to ReconnectPause: the eighth is
-// half as long.
+// several in a row were not useful, there are pauses, which grow up to ReconnectPause: the
+// eighth is half of that.
 const brokenGrace = 8
 
 // usefulLeast is how long a useful session lives at least. It bounds how often a server

@@ -69,8 +69,8 @@ func (w *within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking boo
 // WantsSlot implements wire.Inner: a connection has no slots.
 func (*within) WantsSlot() bool { return false }
 
-// sendOne sends a request by itself: on the shared connection, or on a dedicated one if
-// it blocks.
+// sendOne sends one request: on the shared connection, or on a dedicated one if it may
+// block.
 func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	if r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0 {
 		return c.block(r, cb, n, asking)
@@ -106,7 +106,7 @@ func askFuture(r *wire.Request, cb Future) (refused *errorx.Error) {
 	return nil
 }
 
-// encodeTo encodes a request into s and describes it in r, whose buffer is zero.
+// encodeTo encodes a request into s and describes it in r, which has no Buf yet.
 func encodeTo(s *wire.Scratch, r *wire.Request, req Request) *errorx.Error {
 	var err error
 	s.Buf, err = request.EncodeTo(r, s.Buf, req, false)
@@ -123,8 +123,7 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 }
 
 // enter queues users' requests that are written together. last is the ticket of the last of
-// them. Once the requests are written, their owner may send them again, so nobody may read
-// reqs afterwards.
+// them. As for [queue.Queue.Enter], reqs must not be read after it.
 func (c *Connection) enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, _ *errorx.Error) {
 	e.Stat, e.Blocks = c.stat, c.opts.ScriptMode
 	return c.pipe.Enter(reqs, e)

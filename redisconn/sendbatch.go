@@ -148,7 +148,7 @@ type transaction struct {
 	whole    bool // To is resolved only once, with the result of EXEC
 
 	mu      sync.Mutex    // guards the rest: leftovers are resolved in any order
-	multi   any           // the answer to MULTI; "OK" unless it was something else
+	multi   any           // the answer to MULTI; "OK" before it comes
 	refused *errorx.Error // the first error of a request that was to be queued, if there is one
 	which   int           // the index of that request
 	ran     bool          // a request was not refused for a reason that passes, so it has run if MULTI was refused

@@ -18,7 +18,7 @@ func Encode(buf []byte, req redis.Request, wantsSlot bool) (r wire.Request, _ []
 	return r, buf, err
 }
 
-// EncodeTo is Encode with a place for the request, which is zero.
+// EncodeTo is Encode into r, which is zero.
 func EncodeTo(r *wire.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
 	out, err := redis.AppendRequest(buf, req)
 	if err != nil {

@@ -92,8 +92,8 @@ func (p Passed) AnsweredBy(at Place) { AnsweredBy(p.To, at) }
 // Caller is for CallerOf.
 func (p Passed) Caller() Caller { return CallerOf(p.To) }
 
-// Queuer is a future of several requests that keeps the ticket of the last one, so that
-// it can ask where the time went. Its requests are not withdrawn by it.
+// Queuer is a future that keeps the ticket of the last of its requests, to ask where the time
+// went, not to withdraw it.
 type Queuer interface {
 	// Queued may be called in any goroutine, and more than once, if requests are sent
 	// again.
@@ -151,7 +151,7 @@ func AnsweredBy(fut any, p Place) {
 }
 
 // Follower is an Observer that is told, too, which process of the server has answered, where the
-// sender can find that out. The process is not in Place, since each waiter has room for one.
+// sender can find that out. That is not a part of Place, since each waiter has a Place.
 type Follower interface {
 	// AnsweredIn is called as AnsweredBy is.
 	AnsweredIn(p Process)
@@ -177,8 +177,8 @@ func CallerOf(fut any) Caller {
 	return nil
 }
 
-// ContextOf returns the context of the caller that fut is the future of, if it is one
-// of a request that may block, and else one that does not end.
+// ContextOf returns the context of the caller that waits for fut, if the request may block,
+// and else one that does not end.
 func ContextOf(fut any) context.Context {
 	if caller, ok := fut.(interface{ Context() context.Context }); ok {
 		if ctx := caller.Context(); ctx != nil { // a user's future may have such a method, too

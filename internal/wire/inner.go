@@ -45,17 +45,17 @@ type Remembered struct {
 	Result any
 }
 
-// TextTaker is a future that takes a bulk string which nobody changes: it makes of it what it is
-// resolved with, or wants it for.
+// TextTaker is a future that can be resolved with the text of a bulk string, and makes its
+// result of that itself.
 type TextTaker interface {
 	ResolveText(text string, n uint64)
 }
 
 // Dedicated is a connection that one caller has to itself, until Release.
 type Dedicated interface {
-	// Exchange sends requests at once, and has each called with every result. The
-	// error is that with which the connection was lost, which is for ever: the
-	// requests without a result have it.
+	// Exchange sends requests at once, and calls each with every result. The error is
+	// that with which the connection was lost, for good: requests without a result end
+	// with it.
 	Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error
 	// Place is where answers come from.
 	Place() Place

@@ -49,8 +49,8 @@ const (
 	ManySlots = -2
 )
 
-// Encoded makes r the command that buf encodes, described. It keeps no reference to args.
-// Other fields stay as they are.
+// Encoded makes r the request that buf encodes, and describes it. It keeps no reference to
+// args. Other fields stay as they are.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
@@ -98,7 +98,7 @@ func (r *Request) keysSlot(call *command.Call) int {
 	return common
 }
 
-// keyWord returns which word the key is that package command found at i.
+// keyWord turns an index of package command, of a key, into that of a word.
 func (r *Request) keyWord(i int) int {
 	if i == command.InCmd {
 		return 1
@@ -185,7 +185,7 @@ func skipLine(buf []byte) []byte {
 
 // Scratch is what it takes to encode requests: room for their bytes, and for the Requests that
 // describe them. It is its user's between GetScratch and PutScratch. Senders retain nothing of
-// it, so that a few, which stay in a processor's cache, do for all callers. Request is as its
+// it, so a few are enough for all callers, and stay in the processor's caches. Request is as its
 // last user has left it: set all of it.
 type Scratch struct {
 	Buf     []byte

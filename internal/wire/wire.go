@@ -9,15 +9,15 @@ import "context"
 // Caller is a caller that waits for a future, and can read replies meanwhile. What it does
 // may be done in any goroutine, also under a lock: it never blocks.
 //
-// When it is told to listen, it may already serve another request, whose caller then listens
-// earlier than it has to. That does no harm.
+// One that is told to listen may already be used for another request: then it listens earlier
+// than it has to, which does no harm.
 type Caller interface {
 	// GiveRead gives the caller the right to read. It returns false, and does
 	// nothing, if nobody waits any more or the caller reads elsewhere.
 	GiveRead(r ReadRight) bool
-	// Listen tells a caller that waits for its future alone, which takes less than waiting
-	// for two things, that its context may end, too. It returns false, and does nothing, if
-	// the caller does something else.
+	// Listen tells a caller that waits for its future alone, which is cheaper, to wait for
+	// the end of its context, too. It returns false, and does nothing, if the caller does
+	// something else.
 	Listen() bool
 	// Touch reads the caller's memory, so that it is in the processor's caches when the caller
 	// gets its reply. What it returns means nothing.
