@@ -63,8 +63,8 @@ type ran struct {
 	late  int // how many times in a row it has said no
 }
 
-// mostLate is how many times in a row a session is not judged, since this process has not run: a
-// server that has gone is found by a process that hardly ever runs, too.
+// mostLate is how many times in a row a session is not judged, since this process has not run:
+// even one that hardly ever runs has to notice that a server has gone.
 const mostLate = 6
 
 // until reports whether the process has run until now, when it is asked at intervals of every.

@@ -68,8 +68,8 @@ func New(q *queue.Queue, o Opts) *Pipe {
 }
 
 // Enter puts requests into the queue and writes them, or has them written. refused says why
-// they have not entered. last is the ticket of the last of them. Once requests are written,
-// their owner may send them again, so nobody may read them afterwards.
+// they have not entered. last is the ticket of the last of them. As for [queue.Queue.Enter],
+// reqs must not be read after it.
 func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
 	to, duty, last, refused := p.queue.Enter(reqs, e)
 	if duty&queue.MustListen != 0 {

@@ -38,8 +38,8 @@ type Session struct {
 	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
-	// waits numbers the waits for replies. While it is odd, a wait may be interrupted, by
-	// making it even: see interruptibly.
+	// waits counts the beginnings and ends of deaf waits for replies. While it is odd, such a
+	// wait may be interrupted, by making it even: see waitDeaf.
 	waits       atomic.Uint64
 	interrupted chan struct{}
 	// exchanged is the batch that exchange has not written yet.
@@ -100,7 +100,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 // RunID implements wire.Process.
 func (s *Session) RunID() *string { return s.runID.Load() }
 
-// AskRunID implements wire.Process. A user who may not ask will never be told. With Opts.Script
+// AskRunID implements wire.Process. If the user may not ask, the run ID is "". With Opts.Script
 // nothing is asked, since the answer could become one of the user's transaction.
 func (s *Session) AskRunID(done func(error)) {
 	switch {

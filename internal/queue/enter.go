@@ -37,8 +37,8 @@ func (e *Entry) stat(r *wire.Request) *Stat {
 	return e.Stat(r)
 }
 
-// Duty is a set of flags: what the sender of a request that has entered has to do, and
-// what it has to know for that. It fits into a register, which is faster than a struct.
+// Duty is what the sender of a request that has entered has to do: a set of flags, which fits
+// into a register.
 type Duty uint8
 
 // The duties.
@@ -50,8 +50,8 @@ const (
 )
 
 // Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
-// keeps neither reqs nor e. last is the ticket of the last request. Once requests are written,
-// their owner may send them again, so nobody may read them afterwards.
+// keeps neither reqs nor e. last is the ticket of the last request. Nobody may read reqs after
+// they have entered: their owner may use them again as soon as they are written.
 func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last wire.Ticket, refused *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +88,7 @@ func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
 	case e.On != nil && e.On != q.session:
 		return peer.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
-		q.letIn() // this caller may be one of those
+		q.letIn() // the room may have been kept for this caller
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are ahead of this one", q.pending).
 			WithProperty(redis.EKDelay, q.overloaded())
 	}
@@ -188,7 +188,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	return s, d | MustCheck | MustWake
 }
 
-// What the library puts around requests.
+// The envelopes: what the library puts around requests.
 var (
 	asking = envelope("ASKING")
 	multi  = envelope("MULTI")
@@ -200,7 +200,7 @@ func envelope(cmd string) *wire.Request {
 	return &r
 }
 
-// addEnvelope adds one of them.
+// addEnvelope adds an envelope.
 func (b *Batch) addEnvelope(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
 	it := b.add(r, fut, n, seq, st)
 	it.Caller = wire.CallerOf(fut)

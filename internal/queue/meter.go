@@ -13,9 +13,9 @@ type meter struct {
 	concurrency int // see policy.go
 	// opened is when the open batch was opened, or the last one, if there is none.
 	opened time.Duration
-	// usual is the least recent time that a batch was in flight.
+	// usual is the least time for which a batch has been in flight lately.
 	usual time.Duration
-	// lately is how long requests have been pending, on a recent average.
+	// lately is for how long requests have been pending lately, on average.
 	lately time.Duration
 	// takenSeq and takenBytes are how many requests and bytes were taken so far.
 	takenSeq, takenBytes uint64
@@ -34,7 +34,7 @@ type meter struct {
 
 // postponed is what is known of the open batch.
 type postponed struct {
-	since time.Duration // nobody writes it, or did not; else 0
+	since time.Duration // when it was postponed, or 0
 	// atAnswer is how many requests it had when the answer to a batch of so many began.
 	atAnswer, answered int
 }
@@ -54,7 +54,7 @@ func (m *meter) take(b *Batch, calls *timing.Callbacks) {
 	m.stats.WrittenRequests += uint64(len(b.Items))
 }
 
-// untake takes the last take back.
+// untake undoes the last take.
 func (m *meter) untake(b *Batch) {
 	m.takenSeq -= uint64(len(b.Items))
 	m.takenBytes -= uint64(len(b.Buf))

@@ -36,7 +36,7 @@ type Queue struct {
 	fenced    bool
 	postpones bool
 
-	mu sync.Mutex // guards these five, and several
+	mu sync.Mutex // guards what follows, up to several
 	gate
 	flight
 	rights
@@ -248,7 +248,7 @@ func (r *rights) pass(b *Batch, open bool) {
 }
 
 // Session is what the queue knows of the socket that it is connected to: to whom the rights
-// go. All but Both, Listens, LoopKeeps and first stays as it is.
+// go. Only Both, Listens, LoopKeeps and first change.
 type Session struct {
 	// Reader is what callers that get the right to read use.
 	Reader wire.Reader

@@ -51,15 +51,15 @@ func New(conn net.Conn, limits redis.Limits) *Socket {
 }
 
 // Allow sets the time that the next exchange has, in place of deadlines: timeout bounds
-// each write of up to writeMost, and each read with the time beside for which the server may
-// block. Zero leaves it to the deadlines. It takes back EndWrites.
+// each write of up to writeMost; each read has, in addition, the time for which the server
+// may block. Zero leaves it to the deadlines. It takes back EndWrites.
 func (s *Socket) Allow(timeout, blocks time.Duration) {
 	s.timeout, s.blocks = timeout, blocks
 	s.ended.Store(false)
 }
 
-// EndWrites ends the Write that is under way, and those that follow before the next Allow, as soon as
-// they would wait. Anybody may call it.
+// EndWrites ends the Write that is under way, and those that follow before the next Allow, as
+// soon as they would wait. Anybody may call it.
 func (s *Socket) EndWrites() {
 	s.ended.Store(true)
 	_ = s.SetWriteDeadline(LongAgo)
@@ -132,9 +132,8 @@ func (s *Socket) Interruptible() bool {
 	return false
 }
 
-// closer is a TLS connection that is closed by closing its socket. The farewell of
-// tls.Conn.Close may wait for a send buffer that is full: for 5 s, and forever on a
-// transport without deadlines.
+// closer is a TLS connection that is closed by closing its socket. tls.Conn.Close sends an
+// alert, for which it may wait: for 5 s, and forever on a transport without deadlines.
 type closer struct{ *tls.Conn }
 
 // Close implements net.Conn.
@@ -164,7 +163,8 @@ func (s *Socket) newReadBuffer(size int) {
 	s.Dec.Reset(bufio.NewReaderSize(s, size))
 }
 
-// FitReadBuffer gives the decoder a larger buffer, or a small one again. It is called by the holder of the right to read, between two replies.
+// FitReadBuffer gives the decoder a larger buffer, or a small one again. The holder of the
+// right to read calls it, between two replies.
 func (s *Socket) FitReadBuffer() {
 	switch {
 	case s.size == readBufferLeast && s.filled < growAfter, s.size == readBufferMost && !s.idle.Load():
@@ -191,11 +191,11 @@ func (s *Socket) noteRead(n int, p []byte) {
 // NoteIdle notes that the connection has been idle. Anybody may call it.
 func (s *Socket) NoteIdle() { s.idle.Store(true) }
 
-// Progress tells a server that has stopped answering from one that sends much. It is of one
-// goroutine.
+// Progress tells a server that has stopped answering from one that sends much. It is not safe
+// for concurrent use.
 type Progress struct {
-	// Since is from when on too little has come in. It may be set to the present by who
-	// knows why nothing comes.
+	// Since is when too little began to come in. Whoever knows why nothing comes may set it
+	// to the present.
 	Since    time.Time
 	received int64
 }
@@ -206,7 +206,7 @@ type Progress struct {
 const enoughProgress = 64 << 10
 
 // Stalled reports whether the oldest request, which was written at that time, has waited for
-// the time-out with too little coming in. received is what has come in at all.
+// the time-out with too little coming in. received is what has come in on the whole.
 func (p *Progress) Stalled(now, oldest time.Time, received int64, timeout time.Duration) bool {
 	if received-p.received >= enoughProgress {
 		p.Since, p.received = now, received
