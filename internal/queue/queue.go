@@ -48,6 +48,8 @@ type Queue struct {
 	load atomic.Int64
 	// withheld is set by Withhold, under the lock, and never cleared.
 	withheld atomic.Bool
+	// letsIn is set by letIn, under the lock, and cleared by GivesWay.
+	letsIn atomic.Bool
 }
 
 // New makes a queue. It is disconnected.
@@ -63,6 +65,10 @@ func (q *Queue) Several(several bool) {
 	defer q.mu.Unlock()
 	q.several = several
 }
+
+// GivesWay reports whether the next sender is to let other goroutines run first: a caller that was
+// let in, and has still to run, would find its room taken again and again.
+func (q *Queue) GivesWay() bool { return q.letsIn.Load() && q.letsIn.Swap(false) }
 
 // Withheld reports whether nothing of the users' is written any more.
 func (q *Queue) Withheld() bool { return q.withheld.Load() }
@@ -119,6 +125,7 @@ func (q *Queue) letIn() {
 		}
 		let += first.requests
 		q.waiting.Remove(q.waiting.Front())
+		q.letsIn.Store(true)
 		first.woken <- struct{}{}
 	}
 }

@@ -44,8 +44,11 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q, b := fullQueue(t)
 		done := q.await(ctx)
 		require.False(t, returned(done))
+		require.False(t, q.GivesWay())
 		q.Retire(b, false)
 		require.True(t, returned(done))
+		require.True(t, q.GivesWay(), "else the next sender takes the room")
+		require.False(t, q.GivesWay())
 	})
 	test("as many as there is room for", func(t *testing.T) {
 		q, b := fullQueue(t)
