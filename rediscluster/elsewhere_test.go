@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -41,4 +42,17 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 	for range 10 {
 		require.Equal(t, []byte("next"), db.Do("GET", "a"))
 	}
+}
+
+// A subscriber that is redirected to where it is leaves those connections, too.
+func TestSubscriberMovedToWhereItIs(t *testing.T) {
+	t.Parallel()
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	c, _ := connect(t, []string{node.Addr()}, calm)
+	nodes := inner.NodesOf(c)
+	former := nodes.Master(0)
+	require.Nil(t, nodes.MovedTo(former, node.Addr()))
+	c.ForceReloading()
+	await(t, "other connections", func() bool { return nodes.Master(0) != former })
+	require.Equal(t, nodes.Master(0), nodes.MovedTo(former, node.Addr()))
 }

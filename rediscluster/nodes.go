@@ -29,12 +29,18 @@ func (w *within) Publisher(slot int) inner.Node {
 	return pushNode(w.c.topology.Load().Publisher(slot))
 }
 
-// MasterAt implements inner.Nodes.
-func (w *within) MasterAt(addr string) inner.Node {
-	if n := w.c.topology.Load().Find(addr); n != nil && !n.Replica {
-		return pushNode(n)
+// MovedTo implements inner.Nodes.
+func (w *within) MovedTo(from inner.Node, addr string) inner.Node {
+	n := w.c.topology.Load().Find(addr)
+	if n == nil || n.Replica {
+		return nil
 	}
-	return nil
+	to := pushNode(n)
+	if to == from {
+		n.Refused.Store(true)
+		return nil
+	}
+	return to
 }
 
 // All implements inner.Nodes.

@@ -167,7 +167,7 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 			break
 		}
 	}
-	assert.NotNil(t, nodes.MasterAt(added.Addr()))
+	assert.NotNil(t, nodes.MovedTo(nil, added.Addr()))
 	assert.Equal(t, added.Addr(), nodes.Master(0).Addr())
 	require.Eventually(t, func() bool { return nodes.Publisher(0).Addr() == added.Addr() }, time.Minute, time.Millisecond, "once it is connected")
 }

@@ -68,8 +68,9 @@ func (n within) Master(int) inner.Node {
 	return n.at
 }
 
-func (n within) Publisher(int) inner.Node   { return n.Master(0) }
-func (n within) MasterAt(string) inner.Node { return nil }
+func (n within) Publisher(int) inner.Node { return n.Master(0) }
+
+func (n within) MovedTo(inner.Node, string) inner.Node { return nil }
 
 func (n within) All() (masters, replicas []inner.Node, since time.Time) {
 	n.mu.Lock()

@@ -208,11 +208,11 @@ type oneNode struct {
 	conn        *redisconn.Connection
 }
 
-func (n oneNode) Master(int) inner.Node      { return n.conn }
-func (n oneNode) Publisher(int) inner.Node   { return n.conn }
-func (n oneNode) MasterAt(string) inner.Node { return nil }
-func (n oneNode) ForceReloading()            {}
-func (n oneNode) Changed() <-chan struct{}   { return nil }
+func (n oneNode) Master(int) inner.Node                 { return n.conn }
+func (n oneNode) Publisher(int) inner.Node              { return n.conn }
+func (n oneNode) MovedTo(inner.Node, string) inner.Node { return nil }
+func (n oneNode) ForceReloading()                       {}
+func (n oneNode) Changed() <-chan struct{}              { return nil }
 func (n oneNode) All() (masters, replicas []inner.Node, since time.Time) {
 	return []inner.Node{n.conn}, nil, time.Time{}
 }

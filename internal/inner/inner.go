@@ -85,8 +85,10 @@ type Nodes interface {
 	// Publisher returns the node that PUBLISH to a channel of the slot is sent to, a master
 	// that is connected; nil if none is.
 	Publisher(slot int) Node
-	// MasterAt returns the master with an address, or nil.
-	MasterAt(addr string) Node
+	// MovedTo returns the master with the address that a redirect of the node from names, or nil if
+	// there is none. It is nil, too, if that is from itself: its connections, which lead to another
+	// server than its address by now, are replaced when the nodes are asked for again.
+	MovedTo(from Node, addr string) Node
 	// All returns all masters and all replicas, and the last time at which the cluster was known
 	// to have the previous ones.
 	All() (masters, replicas []Node, since time.Time)

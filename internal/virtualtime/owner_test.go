@@ -202,8 +202,8 @@ func (n movingWithin) Master(int) inner.Node {
 	return masters[0]
 }
 
-func (n movingWithin) Publisher(int) inner.Node   { return n.Master(0) }
-func (n movingWithin) MasterAt(string) inner.Node { return nil }
+func (n movingWithin) Publisher(int) inner.Node              { return n.Master(0) }
+func (n movingWithin) MovedTo(inner.Node, string) inner.Node { return nil }
 
 func (n movingWithin) All() (masters, replicas []inner.Node, since time.Time) {
 	n.mu.Lock()

@@ -199,7 +199,7 @@ func (t *topic) refused(err error) {
 	}
 	t.openGaps(t.whyMoved(addr), err)
 	if addr != "" && t.hops < hopsMost {
-		if other := t.t.nodes.MasterAt(addr); other != nil && other != t.feed.Node {
+		if other := t.t.nodes.MovedTo(t.feed.Node, addr); other != nil {
 			t.hops++
 			t.move(other)
 			return

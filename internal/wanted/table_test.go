@@ -43,8 +43,8 @@ func (p *places) Master(int) inner.Node {
 
 func (p *places) Publisher(int) inner.Node { return p.Master(0) }
 
-func (p *places) MasterAt(addr string) inner.Node {
-	if slices.Contains(p.masters, inner.Node(place(addr))) {
+func (p *places) MovedTo(from inner.Node, addr string) inner.Node {
+	if from != inner.Node(place(addr)) && slices.Contains(p.masters, inner.Node(place(addr))) {
 		return place(addr)
 	}
 	return nil
