@@ -166,6 +166,26 @@ func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
 	require.Nil(t, next.Do("GET", "a"), "it is not sent again")
 }
 
+// A Watch that has begun on the old master begins again on the new one.
+func TestSentinelMoveOfWatch(t *testing.T) {
+	old, next := testbed.NewServer(t), testbed.NewServer(t)
+	sentinel := newScriptedSentinel(t, old.Addr(), 1)
+	c := newScripted(t, sentinel, rediscluster.Opts{})
+	attempts := 0
+	_, err := redis.Watch(t.Context(), c, []string{"a"}, func(tx *redis.Tx) error {
+		if attempts++; attempts == 1 {
+			sentinel.name(next.Addr(), 2)
+			c.ForceReloading()
+			serves(t, c, next)
+		}
+		tx.Queue("SET", "a", attempts)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []byte("2"), next.Do("GET", "a"))
+	require.Nil(t, old.Do("GET", "a"))
+}
+
 // What waits for a master that is frozen is not written to it once it is replaced, though
 // it thaws in the same moment: it goes to the new one.
 func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {

@@ -147,17 +147,19 @@ func TestStopWritesAwaitsReplies(t *testing.T) {
 // A session writes nothing more, and one that waits for the socket gives up.
 func TestStopWritesOfSessions(t *testing.T) {
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), quiet)
-	session, err := redis.OpenSession(t.Context(), conn, "")
-	require.NoError(t, err)
-	await(t, "the last write", inner.Of(conn).StopWrites())
-	requireNotSent(t, session.Do("SET", "a", "1"), redis.ErrContextClosed)
-	session.Close()
+	for _, req := range []redis.Request{redis.Req("SET", "a", "1"), redis.Req("BLPOP", "a", 0)} {
+		conn := connect(t, s.Addr(), quiet)
+		session, err := redis.OpenSession(t.Context(), conn, "")
+		require.NoError(t, err)
+		await(t, "the last write", inner.Of(conn).StopWrites())
+		requireNotSent(t, session.Do(req.Cmd, req.Args...), redisconn.ErrNotConnected)
+		session.Close()
+	}
 	require.Nil(t, s.Do("GET", "a"))
 
 	f := newFrozen()
-	conn = connect(t, "127.0.0.1:1", redisconn.Opts{Dialer: f.dial, IOTimeout: -1, Logger: redisconn.NoopLogger{}})
-	session, err = redis.OpenSession(t.Context(), conn, "")
+	conn := connect(t, "127.0.0.1:1", redisconn.Opts{Dialer: f.dial, IOTimeout: -1, Logger: redisconn.NoopLogger{}})
+	session, err := redis.OpenSession(t.Context(), conn, "")
 	require.NoError(t, err)
 	ended := make(chan any, 1)
 	go func() {

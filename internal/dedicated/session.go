@@ -87,6 +87,10 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 	if why := s.c.quiet(ctx); why != nil {
 		return s.broken(lostError(ctx, peer.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
+	s.c.prepare(0)
+	if s.p.owner.Withheld() { // otherwise EndWrites is yet to come
+		return s.lose(peer.ErrNotConnected.New("another server has taken this one's place"))
+	}
 	for i := range reqs {
 		s.altered = s.altered || alters(&reqs[i])
 	}
@@ -96,10 +100,6 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 	t := timing.Open(nil)
 	out, asked := s.encode(reqs)
 	began := time.Now()
-	s.c.prepare(0)
-	if s.p.owner.Withheld() { // otherwise EndWrites is yet to come
-		return s.lose(peer.Closed(s.p.ctx))
-	}
 	stop := context.AfterFunc(ctx, func() { _ = s.c.Close() })
 	t.NoteWrite()
 	sent, err := s.c.send(out)
