@@ -51,6 +51,7 @@ type Info struct {
 	Flags Flags
 	Class Class
 	keys  [maxSpecs]spec
+	times []timeArg // those that are durations
 }
 
 // group is commands that are alike but for their names.

@@ -47,7 +47,7 @@ func (c *Call) UnitOf(i int) Unit {
 		return NoUnit
 	}
 	p := 1 + c.shift + i
-	for _, t := range timeArgs[c.Name] {
+	for _, t := range c.times {
 		if t.option == "" && c.positionOf(t) == p || t.option != "" && c.isOption(p-1, t.option) {
 			return t.unit
 		}
@@ -69,7 +69,7 @@ func (c *Call) positionOf(t timeArg) int {
 
 // fixedTime returns the argument that is a duration, and not an option's.
 func (c *Call) fixedTime() (p int, u Unit, ok bool) {
-	for _, t := range timeArgs[c.Name] {
+	for _, t := range c.times {
 		if t.option == "" {
 			return c.positionOf(t), t.unit, true
 		}

@@ -189,12 +189,6 @@ func (m *merger) source() ([]byte, error) {
 		writeNames(&b, groups[like])
 		fmt.Fprint(&b, "}},\n")
 	}
-	fmt.Fprint(&b, "}\n\n// timeArgs are the arguments that are durations, by the name of the command.\nvar timeArgs = map[string][]timeArg{\n")
-	for _, name := range slices.Sorted(maps.Keys(m.commands)) {
-		if times := m.commands[name].times; len(times) > 0 {
-			fmt.Fprintf(&b, "%q: {%s},\n", name, strings.Join(times, ", "))
-		}
-	}
 	fmt.Fprint(&b, "}\n")
 	return format.Source(b.Bytes())
 }
@@ -214,6 +208,9 @@ func (m *merger) groups() map[string][]string {
 		}
 		if c.specs != "" {
 			fields = append(fields, "keys: [maxSpecs]spec{"+c.specs+"}")
+		}
+		if len(c.times) > 0 {
+			fields = append(fields, "times: []timeArg{"+strings.Join(c.times, ", ")+"}")
 		}
 		like := strings.Join(fields, ", ")
 		groups[like] = append(groups[like], name)
