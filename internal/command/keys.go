@@ -19,7 +19,7 @@ type spec struct {
 	// at is the position of the first key, of the number of keys, or from
 	// which on to look for the keyword.
 	at   uint8
-	word word
+	word string
 	// last is the last key's position: from the first one on if it is ≥ 0,
 	// and from the end of the arguments if it is negative.
 	last int8
@@ -146,7 +146,7 @@ func (c *Call) findKeys(s spec) (found span, ok bool) {
 		found = span{first, first + (count-1)*step, step}
 		return found, ok && found.last < c.Words()
 	case byWord:
-		if p := c.find(words[s.word], int(s.at)); p > 0 {
+		if p := c.find(s.word, int(s.at)); p > 0 {
 			return c.stretch(p+1, s), true
 		}
 	case bySort:

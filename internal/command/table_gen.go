@@ -2,17 +2,6 @@
 
 package command
 
-// word is a keyword that key specs look for.
-type word uint8
-
-const (
-	wordSTORE word = iota
-	wordSTOREDIST
-	wordSTREAMS
-)
-
-var words = [...]string{"STORE", "STOREDIST", "STREAMS"}
-
 // tableSize is how many commands the groups have.
 const tableSize = 522
 
@@ -36,7 +25,7 @@ var groups = [...]group{
 	{Info{Flags: Blocking, Class: Blocks, keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: byIndex, at: 2, step: 1}}, times: []timeArg{{at: 5, unit: DecimalSeconds}}}, []string{"BLMOVE", "BLMOVEM"}},
 	{Info{Flags: Blocking, Class: Blocks, times: []timeArg{{at: 2, unit: Milliseconds}}}, []string{"WAIT"}},
 	{Info{Flags: Blocking, Class: Blocks, times: []timeArg{{at: 3, unit: Milliseconds}}}, []string{"WAITAOF"}},
-	{Info{Flags: Blocking, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byWord, word: wordSTREAMS, at: 4, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}, {option: "CLAIM", unit: Milliseconds}}}, []string{"XREADGROUP"}},
+	{Info{Flags: Blocking, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byWord, word: "STREAMS", at: 4, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}, {option: "CLAIM", unit: Milliseconds}}}, []string{"XREADGROUP"}},
 	{Info{Flags: Container}, []string{
 		"ACL", "BACKUP", "CLIENT", "CLUSTER", "COMMAND", "COMMANDLOG", "CONFIG", "FUNCTION", "HIMPORT",
 		"HOTKEYS", "LATENCY", "MEMORY", "MODULE", "PUBSUB", "SCRIPT", "SLOWLOG", "XGROUP",
@@ -46,7 +35,7 @@ var groups = [...]group{
 		"DBSIZE", "KEYS", "LOLWUT", "RANDOMKEY", "SCAN", "TS.MGET", "TS.MRANGE", "TS.MREVRANGE",
 		"TS.QUERYINDEX",
 	}},
-	{Info{Flags: ReadOnly | Blocking | ReplicaSafe, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byWord, word: wordSTREAMS, at: 1, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}}}, []string{"XREAD"}},
+	{Info{Flags: ReadOnly | Blocking | ReplicaSafe, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byWord, word: "STREAMS", at: 1, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}}}, []string{"XREAD"}},
 	{Info{Flags: ReadOnly | ReplicaSafe, keys: [maxSpecs]spec{{kind: byCount, at: 1, step: 1}}}, []string{"SDIFFCARD", "SINTERCARD", "SUNIONCARD", "ZDIFF", "ZINTER", "ZINTERCARD", "ZUNION"}},
 	{Info{Flags: ReadOnly | ReplicaSafe, keys: [maxSpecs]spec{{kind: byCount, at: 2, step: 1}}}, []string{"EVALSHA_RO", "EVAL_RO", "FCALL_RO"}},
 	{Info{Flags: ReadOnly | ReplicaSafe, keys: [maxSpecs]spec{{kind: byIndex, at: 1, last: -1, step: 1}}}, []string{"EXISTS", "MGET", "PFCOUNT", "SDIFF", "SINTER", "SUNION"}},
@@ -130,8 +119,8 @@ var groups = [...]group{
 		"TS.CREATERULE", "TS.DELETERULE", "ZRANGESTORE",
 	}},
 	{Info{keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: bySort, at: 2}}}, []string{"SORT"}},
-	{Info{keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: byWord, word: wordSTORE, at: 5, step: 1}, {kind: byWord, word: wordSTOREDIST, at: 5, step: 1}}}, []string{"GEORADIUSBYMEMBER"}},
-	{Info{keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: byWord, word: wordSTORE, at: 6, step: 1}, {kind: byWord, word: wordSTOREDIST, at: 6, step: 1}}}, []string{"GEORADIUS"}},
+	{Info{keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: byWord, word: "STORE", at: 5, step: 1}, {kind: byWord, word: "STOREDIST", at: 5, step: 1}}}, []string{"GEORADIUSBYMEMBER"}},
+	{Info{keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: byWord, word: "STORE", at: 6, step: 1}, {kind: byWord, word: "STOREDIST", at: 6, step: 1}}}, []string{"GEORADIUS"}},
 	{Info{keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}}}, []string{
 		"APPEND", "ARDEL", "ARDELRANGE", "ARINSERT", "ARMSET", "ARRING", "ARSEEK", "ARSET", "BF.ADD",
 		"BF.INSERT", "BF.MADD", "BF.RESERVE", "BITFIELD", "CF.ADD", "DECR", "DECRBY", "DELEX", "DELIFEQ",
