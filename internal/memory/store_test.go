@@ -142,7 +142,15 @@ func TestBytes(t *testing.T) {
 		"small":  {8 << 20, texts(func() int { return 10 })},
 		"mixed":  {8 << 20, texts(func() int { return rand.IntN(4000) })},
 		"medium": {8 << 20, texts(func() int { return 1000 })},
-		"many":   {48 << 20, texts(func() int { return 10 + rand.IntN(20) })},
+		"3.5 KB": {8 << 20, texts(func() int { return 3500 })},
+		"7 KB":   {8 << 20, texts(func() int { return 6950 })},
+		"33 KB":  {8 << 20, texts(func() int { return 33_000 })},
+		"keys and values of any size": {32 << 20, func(r *reads, i int) {
+			key := fmt.Sprintf("key:%0*d", 8+rand.IntN(500), i)
+			q, _ := r.begin("*2\r\n$3\r\nGET\r\n$12\r\n"+key, key)
+			r.fill(q, strings.Repeat("x", rand.IntN(1<<rand.IntN(18))))
+		}},
+		"many": {48 << 20, texts(func() int { return 10 + rand.IntN(20) })},
 		"fields of a few keys": {8 << 20, func(r *reads, i int) {
 			key := fmt.Sprint("key:", i%100)
 			q, _ := r.begin(fmt.Sprintf("*3\r\n$4\r\nHGET\r\n$12\r\n%s\r\n$7\r\n:%06d\r\n", key, i), key)
@@ -160,10 +168,17 @@ func TestBytes(t *testing.T) {
 			}
 			return list
 		})},
+		"maps of one size": {8 << 20, others(func() any {
+			fields := map[string]any{}
+			for i := range 15 {
+				fields[fmt.Sprint("the name of field ", i)] = make([]byte, 10)
+			}
+			return fields
+		})},
 		"maps": {8 << 20, others(func() any {
 			fields := map[string]any{}
 			for i := range rand.IntN(40) {
-				fields[fmt.Sprint("field:", i)] = make([]byte, rand.IntN(100))
+				fields[fmt.Sprint("the name of field ", i)] = make([]byte, rand.IntN(100))
 			}
 			return fields
 		})},

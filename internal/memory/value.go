@@ -2,8 +2,8 @@ package memory
 
 import (
 	"math/big"
-	"math/bits"
 	"slices"
+	"sync"
 )
 
 // Value is a reply as it is kept. Nothing changes it.
@@ -66,15 +66,34 @@ const (
 	stringHeader = 16
 	elementSlot  = 16
 	mapHeader    = 48
-	pairSlot     = 54 // of a map that is filled to two thirds
+	pairs        = 7   // of a map in a group of its slots, at the most, or one more if that is alone
+	groupOfPairs = 264 // that takes
 	number       = 8
 )
 
-// taken is about what the memory of n bytes takes: there are eight sizes of it between a power of
-// two and the next, from 16 bytes on.
+const (
+	smallestObject = 16
+	largestObject  = 32 << 10
+	page           = 8 << 10
+)
+
+// objects are the sizes of what memory is allocated in, up to largestObject, above which it is in pages.
+// What is smaller than smallestObject has that alone, or shares it with what may not be kept.
+var objects = sync.OnceValue(func() (sizes []int) {
+	for n := 0; n <= largestObject; n = max(sizes[len(sizes)-1]+1, smallestObject) {
+		sizes = append(sizes, cap(append([]byte(nil), make([]byte, n)...)))
+	}
+	return sizes
+})
+
+// taken is what the memory of n bytes takes.
 func taken(n int) int64 {
-	step := max(16, 1<<max(0, bits.Len(uint(n))-4))
-	return int64((n + step - 1) / step * step)
+	if n > largestObject {
+		return int64((n + page - 1) / page * page)
+	}
+	sizes := objects()
+	at, _ := slices.BinarySearch(sizes, n)
+	return int64(sizes[at])
 }
 
 // sizeOf returns about how many bytes a result takes, beside the interface that it is in.
@@ -93,9 +112,13 @@ func sizeOf(v any) (size int64) {
 		}
 		return size
 	case map[string]any:
-		size = mapHeader
+		groups := 1
+		for len(v) > pairs+1 && groups*pairs < len(v) {
+			groups *= 2
+		}
+		size = mapHeader + taken(groups*groupOfPairs)
 		for key, el := range v {
-			size += pairSlot + taken(len(key)) + sizeOf(el)
+			size += taken(len(key)) + sizeOf(el)
 		}
 		return size
 	case *big.Int:
