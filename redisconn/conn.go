@@ -140,7 +140,7 @@ func (c *Connection) makePipe() {
 		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: c.silence(),
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Place: c.place, Measured: c.measured,
-		Panicked: (*within)(c).Panicked,
+		Panicked: within{c}.Panicked,
 	}
 	if WantsReqStat(o.Logger) {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat

@@ -15,26 +15,25 @@ import (
 )
 
 var (
-	_ inner.Conn     = (*within)(nil)
-	_ inner.Reporter = (*within)(nil)
+	_ inner.Conn     = within{}
+	_ inner.Reporter = within{}
 )
 
 // SharesCallers implements inner.Conn.
-func (w *within) SharesCallers(several bool) { w.queue.Several(several) }
+func (w within) SharesCallers(several bool) { w.queue.Several(several) }
 
 // SendEncodedBatch implements inner.Conn.
-func (w *within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
-	c := (*Connection)(w)
+func (w within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
 	if flags&DoTransaction != 0 {
-		cb, start = c.newTransaction(cb, start, len(reqs), true), 1
+		cb, start = w.newTransaction(cb, start, len(reqs), true), 1
 	}
 	var err *errorx.Error
 	failed := slices.IndexFunc(reqs, func(r *wire.Request) bool {
-		err = c.checkEncoded(r, flags)
+		err = w.checkEncoded(r, flags)
 		return err != nil
 	})
 	if err == nil {
-		err = c.enterBatch(reqs, cb, start, flags)
+		err = w.enterBatch(reqs, cb, start, flags)
 	}
 	if err == nil {
 		return
@@ -43,12 +42,12 @@ func (w *within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64,
 	for i, r := range reqs {
 		plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
 	}
-	c.refuseBatch(plain, cb, start, flags, err, failed)
+	w.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
 // OpenDedicated implements wire.Inner. A connection has no slots, so it ignores keys, and if
 // last is a redirect it can't follow that.
-func (w *within) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
+func (w within) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return nil, err
 	}
@@ -56,12 +55,11 @@ func (w *within) OpenDedicated(ctx context.Context, _ []string, last error) (wir
 }
 
 // OpenDedicatedAsk implements inner.Conn.
-func (w *within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
-	c := (*Connection)(w)
-	if c.opts.DedicatedConns < 0 {
-		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
+func (w within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
+	if w.opts.DedicatedConns < 0 {
+		return nil, w.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
 	}
-	s, err := c.pool.Open(ctx, asking)
+	s, err := w.pool.Open(ctx, asking)
 	if err != nil {
 		return nil, err
 	}
@@ -69,61 +67,59 @@ func (w *within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedica
 }
 
 // Panicked implements inner.Reporter.
-func (w *within) Panicked(v any, stack []byte) {
-	(*Connection)(w).report(LogFuturePanic{Value: v, Stack: stack})
+func (w within) Panicked(v any, stack []byte) {
+	w.report(LogFuturePanic{Value: v, Stack: stack})
 }
 
 // Dialer implements inner.Conn.
-func (w *within) Dialer() *dial.Dialer { return w.dialer }
+func (w within) Dialer() *dial.Dialer { return w.dialer }
 
 // DrainDedicated implements inner.Conn.
-func (w *within) DrainDedicated() { w.pool.Shut() }
+func (w within) DrainDedicated() { w.pool.Shut() }
 
 // StopWrites implements inner.Conn.
-func (w *within) StopWrites() (stopped <-chan struct{}) {
-	c := (*Connection)(w)
-	stop := c.pipe.StopWrites(c.errClosed())
+func (w within) StopWrites() (stopped <-chan struct{}) {
+	stop := w.pipe.StopWrites(w.errClosed())
 	done := make(chan struct{})
 	go func() { // ends when the last write has ended
 		defer close(done)
 		stop()
-		c.pool.EndWrites()
+		w.pool.EndWrites()
 	}()
 	return done
 }
 
 // Scripted implements inner.Conn.
-func (w *within) Scripted() bool { return w.opts.ScriptMode }
+func (w within) Scripted() bool { return w.opts.ScriptMode }
 
 // Speaks implements inner.Conn.
-func (w *within) Speaks() int { return max(w.opts.Protocol, 2) }
+func (w within) Speaks() int { return max(w.opts.Protocol, 2) }
 
 // Silence implements inner.Conn.
-func (w *within) Silence() time.Duration { return (*Connection)(w).silence() }
+func (w within) Silence() time.Duration { return w.silence() }
 
 // OpenTracking implements inner.Conn.
-func (w *within) OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error) {
-	c := (*Connection)(w)
-	opts := c.opts
+func (w within) OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error) {
+	opts := w.opts
 	opts.Protocol, opts.ReconnectPause, opts.ReconnectPauseMax = 3, -1, 0
 	opts.AsyncDial, opts.ScriptMode, opts.DedicatedConns = false, false, -1
 	opts.Logger = NoopLogger{}
-	defer c.dialer.Begin()() // until it is there to be authenticated again
+	defer w.dialer.Begin()() // until it is there to be authenticated again
 	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended}
-	made, err := connect(ctx, c.addr, opts, tracking)
+	made, err := connect(ctx, w.addr, opts, tracking)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.report(LogTrackingFailed{err})
+			w.report(LogTrackingFailed{err})
 		}
 		return nil, err
 	}
-	if !c.trackers.add(made, made.sockets.Load().user) {
+	if !w.trackers.add(made, made.sockets.Load().user) {
 		made.Close() // there are new credentials since
 	}
-	stop := context.AfterFunc(c.ctx, made.Close)
+	stop := context.AfterFunc(w.ctx, made.Close)
 	context.AfterFunc(made.ctx, func() {
 		stop()
-		c.trackers.remove(made)
+		w.trackers.remove(made)
 	})
 	return made, nil
 }

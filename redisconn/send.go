@@ -45,29 +45,28 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 // Inner is for packages of this module: nobody else can call it.
 func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
 	if _, own := a.Held.(*Connection); own && c != nil {
-		return (*within)(c)
+		return within{c}
 	}
 	return nil
 }
 
 // within is a Connection with the methods that are only for packages of this module.
-type within Connection
+type within struct{ *Connection }
 
 // SendEncoded implements wire.Inner.
-func (w *within) SendEncoded(r *wire.Request, cb Future, n uint64) {
+func (w within) SendEncoded(r *wire.Request, cb Future, n uint64) {
 	w.SendEncodedAsk(r, cb, n, false)
 }
 
 // SendEncodedAsk implements inner.Conn.
-func (w *within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
-	c := (*Connection)(w)
-	if err := c.sendOne(r, cb, n, asking); err != nil {
-		c.refuse(cb, err, n)
+func (w within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
+	if err := w.sendOne(r, cb, n, asking); err != nil {
+		w.refuse(cb, err, n)
 	}
 }
 
 // WantsSlot implements wire.Inner: a connection has no slots.
-func (*within) WantsSlot() bool { return false }
+func (within) WantsSlot() bool { return false }
 
 // sendOne sends one request: on the shared connection, or on a dedicated one if it may
 // block.
