@@ -22,10 +22,9 @@ type many struct {
 // part holds the requests of a call that go to one link, as one batch. It is the
 // future of the batch.
 type part struct {
-	wire.Passed // m's
-	m           *many
-	link        *route.Link
-	index       []int // of the requests in the call
+	*many
+	link  *route.Link
+	index []int // of the requests in the call
 }
 
 // sendMany is SendMany with a policy.
@@ -129,7 +128,7 @@ func (m *many) parts() (parts []*part, alone []int) {
 		}
 		p := findPart(parts, l)
 		if p == nil {
-			p = &part{Passed: m.Passed, m: m, link: l}
+			p = &part{many: m, link: l}
 			parts = append(parts, p)
 		}
 		p.index = append(p.index, i)
@@ -160,12 +159,12 @@ func findPart(parts []*part, l *route.Link) *part {
 func (p *part) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {
-		p.m.w.c.accepted.Add(-1)
-		p.m.resolve(p.index[n], res)
+		p.w.c.accepted.Add(-1)
+		p.resolve(p.index[n], res)
 		return
 	}
-	a := p.m.attemptOf(p.index[n])
+	a := p.attemptOf(p.index[n])
 	a.link, a.accepted = p.link, true
-	_ = p.m.w.specOf(&a.req, &a.spec)
+	_ = p.w.specOf(&a.req, &a.spec)
 	a.Resolve(err, 0)
 }
