@@ -248,8 +248,11 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	r.Ticket = wire.Ticket{}
 	// While a blocking request runs, its sender watches the context.
 	r.Inline = r.Shared == command.WouldBlock
-	r.Deaf = ctx.Done() != nil && !r.Inline
-	w := pooledWaiter(r.Deaf)
+	r.Done = nil
+	if !r.Inline {
+		r.Done = ctx.Done()
+	}
+	w := pooledWaiter(r.Done != nil)
 	w.want(ctx, r, t, seen)
 	w.send(func() { inner.SendEncoded(r, w, 0) })
 	ticket := r.Ticket

@@ -351,7 +351,7 @@ func TestScratchIsSetAnew(t *testing.T) {
 		sent = append(sent, *r)
 		*r = wire.Request{
 			Cmd: "EVAL", Buf: r.Buf, Shared: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
-			Deadline: time.Now(), Slot: 7, Plain: true, Caller: new(call), Deaf: true, Observed: true,
+			Deadline: time.Now(), Slot: 7, Plain: true, Caller: new(call), Done: make(chan struct{}), Observed: true,
 			Inline: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
 		}
 		cb.Resolve("OK", n)

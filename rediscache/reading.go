@@ -124,7 +124,7 @@ func (r *reading) elsewhere() {
 // deafLeast is the least time that a caller has to have who waits to be told to listen, which
 // connections that know its deadline decide by themselves: twice as long as they take at the
 // most.
-const deafLeast = memory.Instant(5 * time.Millisecond)
+const deafLeast = memory.Instant(10 * time.Millisecond)
 
 // send sends the request for the caller that has encoded it. Nothing of the caller's is asked of it
 // but that it reads the reply if it waits for that, and is told to listen: it may leave, and the
@@ -135,7 +135,9 @@ func (r *reading) send(q *wire.Request) {
 		r.elsewhere()
 		return
 	}
-	q.Deaf = q.Deaf && (q.Deadline.IsZero() || memory.InstantOf(q.Deadline)-r.Sent >= deafLeast)
+	if !q.Deadline.IsZero() && memory.InstantOf(q.Deadline)-r.Sent < deafLeast {
+		q.Done = nil
+	}
 	q.Typed, q.Observed, q.Plain, q.Deadline = r.isText, false, false, time.Time{}
 	t.inner.SendEncoded(q, r, 0)
 	q.Ticket = wire.Ticket{Tells: q.Ticket.Tells}

@@ -42,7 +42,7 @@ func (c *Cluster) newAttempt(r *wire.Request, cb redis.Future, n uint64) *attemp
 	a := attempts.Get().(*attempt)
 	a.c, a.To, a.n, a.req = c, cb, n, *r
 	a.buf = append(a.buf[:0], r.Buf...)
-	a.req.Buf, a.req.Ticket, a.req.Inline = a.buf, wire.Ticket{}, false
+	a.req.Buf, a.req.Ticket, a.req.Inline, a.req.Done = a.buf, wire.Ticket{}, false, nil
 	return a
 }
 

@@ -217,7 +217,7 @@ func (r *reader) answerTyped(b *queue.Batch, next int) bool {
 	if !b.Claim(next) {
 		return false
 	}
-	it := b.Items[next]
+	it := &b.Items[next]
 	res, err := it.Future.(resp.ReplyDecoder).DecodeReply(r.dec, it.N)
 	if err != nil {
 		r.failTyped(b, next, redis.AsErrorx(err))

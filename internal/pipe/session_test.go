@@ -103,7 +103,7 @@ type caller struct {
 	given chan wire.ReadRight
 	res   chan any
 	gone  atomic.Bool
-	deaf  bool
+	done  chan struct{} // set if it is deaf
 	told  chan struct{}
 }
 
@@ -134,7 +134,7 @@ func (c *caller) GiveRead(r wire.ReadRight) bool {
 func (c *caller) enter(t *testing.T, p *Pipe) wire.Ticket {
 	t.Helper()
 	reqs := encoded("*1\r\n$4\r\nPING\r\n")
-	reqs[0].Caller, reqs[0].Deaf = c, c.deaf
+	reqs[0].Caller, reqs[0].Done = c, c.done
 	ticket, refused := p.Enter(reqs, &queue.Entry{Future: c})
 	require.Nil(t, refused)
 	return ticket
@@ -245,7 +245,7 @@ func TestDeafReaderIsTold(t *testing.T) {
 			for {
 				p, s, there := lone(t)
 				c := newCaller()
-				c.deaf = true
+				c.done = make(chan struct{})
 				ticket := c.enter(t, p)
 				if len(c.given) == 0 { // the loop has come back just then
 					continue
@@ -284,7 +284,7 @@ func TestDeafCallersAreTold(t *testing.T) {
 	for {
 		p, s, _ := lone(t)
 		reader, other := newCaller(), newCaller()
-		reader.deaf, other.deaf = true, true
+		reader.done, other.done = make(chan struct{}), make(chan struct{})
 		reader.enter(t, p)
 		if len(reader.given) == 0 { // the loop has come back just then
 			continue

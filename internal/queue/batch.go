@@ -51,8 +51,11 @@ type Batch struct {
 type Item struct {
 	Future redis.Future
 	Caller wire.Caller // the caller that waits for it, if any
-	N      uint64
-	Seq    uint64 // the request's number in its queue
+	// done is that of the caller's context, until the caller is told to listen to that. It
+	// changes only under the queue's lock.
+	done <-chan struct{}
+	N    uint64
+	Seq  uint64 // the request's number in its queue
 	// Start and end bound the request's bytes in the batch. All requests of a transaction
 	// have the Start of the first: they are sent together or not.
 	Start, end int
@@ -133,7 +136,7 @@ func (b *Batch) withdraw(seq uint64) bool {
 	if it.Seq != seq || it.withdrawn || it.pinned {
 		return false
 	}
-	it.withdrawn, it.Future = true, nil
+	it.withdrawn, it.Future, it.done = true, nil, nil
 	b.withdrawn++
 	b.withdrawnBytes += it.end - b.begin(i)
 	return true

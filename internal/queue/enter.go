@@ -119,6 +119,9 @@ func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last w
 		last = wire.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
 		r.Ticket = last
 		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, e.stat(r))
+		if last.Tells {
+			it.done = r.Done
+		}
 		if own {
 			it.Own = true
 			b.own++

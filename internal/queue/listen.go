@@ -10,15 +10,9 @@ import (
 // ListenEvery is the interval at which Listen is called while callers wait deaf.
 const ListenEvery = time.Millisecond
 
-// A caller is told when its request has been pending for twice as long as requests have been
-// lately, within these bounds.
-const (
-	deafLeast = ListenEvery / 2
-	deafMost  = ListenEvery * 5 / 4
-)
-
-// deafFor is for how long a request is pending before its caller is told.
-func (q *Queue) deafFor() time.Duration { return min(max(deafLeast, 2*q.lately), deafMost) }
+// deafMost is for how long a request is pending before its caller is told, whether or not its
+// context has ended.
+const deafMost = 4 * ListenEvery
 
 // clock returns the time. While Listen is called regularly, it may be late by one interval,
 // since reading the clock for each request would take longer.
@@ -33,7 +27,7 @@ func (q *Queue) clock() time.Duration {
 // caller listens at once if its deadline may pass before it would be told (the clock may be
 // late), or if requests take so long that most callers would be told.
 func (q *Queue) tells(r *wire.Request) bool {
-	return r.Deaf && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= 4*ListenEvery)
+	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*ListenEvery)
 }
 
 // tellLater is called when the caller of an entering request is deaf. It reports whether the
@@ -46,9 +40,9 @@ func (q *Queue) tellLater() (first bool) {
 	return true
 }
 
-// Listen tells callers to listen if their requests have been pending for long. If again is
-// set, Listen has to be called again after ListenEvery. If reads is set, one of the callers
-// has the right to read: see [Session.Listens].
+// Listen tells callers to listen if their contexts have ended, or their requests have been
+// pending for long. If again is set, Listen has to be called again after ListenEvery. If reads
+// is set, one of the callers has the right to read: see [Session.Listens].
 func (q *Queue) Listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,12 +50,11 @@ func (q *Queue) Listen() (reads, again bool) {
 	if q.asking { // some of them are not to be seen
 		return false, true
 	}
-	before := q.called - q.deafFor()
-	for b := q.head; b != nil && b.Opened <= before; b = b.Next {
-		reads = q.tell(b) || reads
+	for b := q.head; b != nil; b = b.Next {
+		reads = q.tell(b, b.Opened) || reads
 	}
-	if q.open != nil && q.opened <= before {
-		reads = q.tell(q.open) || reads
+	if q.open != nil {
+		reads = q.tell(q.open, q.opened) || reads
 	}
 	if reads = reads && q.session != nil && q.reading == readCaller; reads {
 		q.session.Listens.Store(true)
@@ -78,15 +71,34 @@ type listening struct {
 	called time.Duration // when Listen was called last, or the clock was read
 }
 
-// tell tells the callers of b that have not been told. It reports whether one of them may have
-// the right to read, and so could not be told.
-func (l *listening) tell(b *Batch) (reads bool) {
+// tell tells those callers of b, which was opened then, that are to be told now. It reports
+// whether one of them may have the right to read, and so could not be told.
+func (l *listening) tell(b *Batch, opened time.Duration) (reads bool) {
+	all := opened <= l.called-deafMost
 	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply
 	for ; i < len(b.Items); i++ {
-		if caller := b.Items[i].Caller; caller != nil && !caller.Listen() {
+		it := &b.Items[i]
+		if it.done == nil || !all && !ended(it.done) {
+			continue
+		}
+		if it.Caller.Listen() {
+			it.done = nil
+		} else {
 			reads = true
 		}
 	}
-	l.told = max(l.told, b.Items[len(b.Items)-1].Seq+1)
+	if all {
+		l.told = max(l.told, b.Items[len(b.Items)-1].Seq+1)
+	}
 	return reads
+}
+
+// ended reports whether a context has ended.
+func ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }

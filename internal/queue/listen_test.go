@@ -14,6 +14,7 @@ import (
 type listener struct {
 	modelCaller
 	told int
+	done chan struct{}
 }
 
 func (c *listener) Listen() bool {
@@ -26,8 +27,8 @@ func (c *listener) Listen() bool {
 
 func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, ticket wire.Ticket) {
 	t.Helper()
-	c = &listener{}
-	r := wire.Request{Buf: []byte("x"), Caller: c, Deaf: true, Deadline: deadline}
+	c = &listener{done: make(chan struct{})}
+	r := wire.Request{Buf: []byte("x"), Caller: c, Done: c.done, Deadline: deadline}
 	_, d, ticket, refused := q.Enter([]*wire.Request{&r}, &Entry{Future: c})
 	require.Nil(t, refused)
 	return c, d & MustListen, ticket
@@ -98,15 +99,34 @@ func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 	}
 }
 
-// Callers of long queues are deaf for longer.
-func TestDeafFor(t *testing.T) {
+// Whose context has ended is told at the next call of Listen, once; and nobody else.
+func TestWhoseContextHasEndedIsTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
-	for lately, deaf := range map[time.Duration]time.Duration{
-		0: deafLeast, deafLeast * 3 / 4: deafLeast * 3 / 2, time.Second: deafMost,
-	} {
-		q.lately = lately
-		require.Equal(t, deaf, q.deafFor())
+	var all []*listener
+	for range 6 {
+		c, _, _ := q.deaf(t, time.Time{})
+		all = append(all, c)
+		if len(all) == 3 {
+			q.Take()
+		}
 	}
+	q.head.Opened, q.opened = justNow, justNow
+	told := func() (of []int) {
+		_, again := q.Listen()
+		require.True(t, again)
+		for _, c := range all {
+			of = append(of, c.told)
+		}
+		return of
+	}
+	require.Equal(t, []int{0, 0, 0, 0, 0, 0}, told())
+	close(all[1].done)
+	close(all[4].done)
+	for range 2 {
+		require.Equal(t, []int{0, 1, 0, 0, 1, 0}, told())
+	}
+	q.head.Opened, q.opened = longAgo, justNow
+	require.Equal(t, []int{1, 1, 1, 0, 1, 0}, told())
 }
 
 // Nobody is passed over while futures are asked whether they are cancelled.

@@ -113,7 +113,7 @@ func (s *leaving) SendEncoded(r *wire.Request, cb redis.Future, _ uint64) {
 	if err != nil {
 		panic(err)
 	}
-	r.Ticket.Tells = r.Deaf
+	r.Ticket.Tells = r.Done != nil
 	s.work <- leavingCall{cb, r.Caller, id, s.endOf(id)}
 }
 

@@ -31,8 +31,8 @@ type Request struct {
 	Plain bool
 	// Caller is whoever waits for the request, nil if nobody does.
 	Caller Caller
-	// Deaf is set if the Caller may be told to listen: see [Caller].
-	Deaf bool
+	// Done is that of the Caller's context, if the Caller may be told to listen: see [Caller].
+	Done <-chan struct{}
 	// Observed is set if the future is an Observer.
 	Observed bool
 	// Inline is set if a request that blocks may be run in the goroutine that sends it,
