@@ -231,7 +231,9 @@ func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 	}
 	err = err.WithProperty(EKPolicy, spec.policy)
 	if spec.Slot >= 0 {
-		err = err.WithProperty(redis.EKSlot, int64(spec.Slot))
+		if c.rules.Sharded { // else it is that of all keys
+			err = err.WithProperty(redis.EKSlot, int64(spec.Slot))
+		}
 		if s := t.Shard(spec.Slot); s != nil && s.Master.Addr != "" {
 			err = err.WithProperty(redis.EKAddress, s.Master.Addr)
 		}

@@ -186,6 +186,15 @@ func TestSentinelMoveOfWatch(t *testing.T) {
 	require.Nil(t, old.Do("GET", "a"))
 }
 
+// A Watch that finds no master is not taken for one with keys of several slots.
+func TestSentinelWatchWithoutMaster(t *testing.T) {
+	master := testbed.NewServer(t)
+	c := newScripted(t, newScriptedSentinel(t, master.Addr(), 1), rediscluster.Opts{})
+	require.NoError(t, master.Kill())
+	_, err := redis.WatchAtMost(t.Context(), 1, c, []string{"a"}, func(*redis.Tx) error { return nil })
+	require.True(t, redis.AsErrorx(err).HasTrait(redis.ErrTraitConnectivity), "%v", err)
+}
+
 // What waits for a master that is frozen is not written to it once it is replaced, though
 // it thaws in the same moment: it goes to the new one.
 func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
