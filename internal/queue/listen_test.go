@@ -107,7 +107,7 @@ func TestWhoseContextHasEndedIsTold(t *testing.T) {
 		c, _, _ := q.deaf(t, time.Time{})
 		all = append(all, c)
 		if len(all) == 3 {
-			q.Take()
+			q.Take(true)
 		}
 	}
 	q.head.Opened, q.opened = justNow, justNow
