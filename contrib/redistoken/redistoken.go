@@ -115,7 +115,8 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Dura
 // so that programs that were started together don't ask together.
 func keep(token Token) (*kept, error) {
 	now := time.Now()
-	life := token.Expires.Sub(now.Round(0)) // by the clock on the wall, as Expires is
+	token.Expires = token.Expires.Round(0) // by the clock on the wall alone: the other stops while a machine sleeps
+	life := token.Expires.Sub(now)
 	if token.Expires.IsZero() || life <= 0 {
 		return nil, ErrExpired
 	}
