@@ -74,7 +74,7 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		return retry(done, Decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown), done.OnReplica && isNonLocal(err):
 		return retry(done, Decision{Refresh: true, MasterOnly: true})
-	case err.IsOfType(redis.ErrContextClosed), err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
+	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
 		err.IsOfType(redis.ErrIO) && idempotent:
 		// No connection has taken it, or it may run twice.
 		return retry(done, Decision{Refresh: true})

@@ -72,7 +72,6 @@ func TestRedirect(t *testing.T) {
 		{"not connected", redisconn.ErrNotConnected.New("x"), Tries{}, false, elsewhere},
 		{"dialing failed", redisconn.ErrDial.New("x"), Tries{}, false, elsewhere},
 		{"handshake refused", redisconn.ErrAuth.New("x"), Tries{}, false, elsewhere},
-		{"node closed", redis.ErrContextClosed.New("x"), Tries{}, false, elsewhere},
 		{"no node", noNode.New("x"), Tries{Retries: 1}, false, Decision{Action: RetryElsewhere, Refresh: true, Wait: 2 * time.Millisecond}},
 		{"not connected too often", redisconn.ErrNotConnected.New("x"), spent, false, Decision{Refresh: true}},
 		{"a read that ended unknown", lost, Tries{}, true, elsewhere},
