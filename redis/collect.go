@@ -77,7 +77,7 @@ func (b *BatchError) Error() string {
 	return fmt.Sprintf("%d of %d requests failed, first: %v", len(failed), len(b.Errors), failed[0])
 }
 
-// errors returns Errors, none of a nil pointer.
+// errors returns Errors. A nil pointer has none.
 func (b *BatchError) errors() []error {
 	if b == nil {
 		return nil

@@ -61,7 +61,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 }
 
 // batch returns the future of a batch, or nil if no request of it runs a script. The first request
-// of each script sends the body, of one that some server has only if always is set.
+// of each script sends the body; if some server has the script, only with always set.
 func (p *scriptSender) batch(reqs []Request, cb Future, start uint64, always bool) *scriptBatch {
 	m := &scriptBatch{Passed: wire.Passed{To: cb}, start: start}
 	var seen map[*Script]bool

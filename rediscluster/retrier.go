@@ -253,8 +253,9 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 	begin(wake)
 }
 
-// pausing is the queue in the ticket of a request of which no attempt has run, during a pause. Who
-// has left before it is over, which resume then sees, knows that the request will not run.
+// pausing is the queue in the ticket of a request of which no attempt has run, during a pause. A
+// caller that leaves before it is over knows that the request will not run: resume sees that it has
+// left.
 type pausing struct{ over atomic.Bool }
 
 // Withdraw implements wire.Withdrawer.

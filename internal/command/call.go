@@ -60,7 +60,7 @@ func (c *Call) descend(sub any) {
 	case []byte:
 		word = string(sub[:min(len(sub), maxName)])
 	}
-	if len(word) < maxName-len(c.Name) { // a name that Lookup finds, for which nothing is allocated
+	if len(word) < maxName-len(c.Name) { // a longer name is unknown, and would be allocated
 		if info := Lookup(c.Name + " " + word); info != nil {
 			c.Info = info
 		}

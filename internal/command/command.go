@@ -109,8 +109,8 @@ func Lookup(name string) *Info {
 	return nil
 }
 
-// hash is the place in the index of a name, in any case. It looks at so many letters as tell most
-// names apart.
+// hash is the place in the index of a name, in any case. It looks at five letters, which
+// tell most names apart.
 func hash(name string) uint32 {
 	n := len(name)
 	h := uint32(n)

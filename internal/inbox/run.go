@@ -11,7 +11,7 @@ import (
 // subscription may have many topics, so none of them is looked for one by one.
 type run struct {
 	events map[kind]placed
-	added  int // how many were
+	added  int // how many events were added
 }
 
 // placed is an event and its place among those of a run.

@@ -66,8 +66,8 @@ const (
 	stringHeader = 16
 	elementSlot  = 16
 	mapHeader    = 48
-	pairs        = 7   // of a map in a group of its slots, at the most, or one more if that is alone
-	groupOfPairs = 264 // that takes
+	pairs        = 7 // that a group of a map has room for; one more if it is the only group
+	groupOfPairs = 264
 	number       = 8
 )
 
@@ -78,7 +78,7 @@ const (
 )
 
 // objects are the sizes of what memory is allocated in, up to largestObject, above which it is in pages.
-// What is smaller than smallestObject has that alone, or shares it with what may not be kept.
+// What is smaller than smallestObject counts as that: it may share an object with what is not kept.
 var objects = sync.OnceValue(func() (sizes []int) {
 	for n := 0; n <= largestObject; n = max(sizes[len(sizes)-1]+1, smallestObject) {
 		sizes = append(sizes, cap(append([]byte(nil), make([]byte, n)...)))

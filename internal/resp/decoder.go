@@ -28,7 +28,7 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 	return &Decoder{r: r, limits: limits.withDefaults(), forms: &resp3}
 }
 
-// Made returns d, and makes it one that reads nothing until Reset if it has no reader.
+// Made returns d. If it has no reader, it reads nothing until Reset.
 func (d *Decoder) Made() *Decoder {
 	if d.r == nil {
 		*d = *NewDecoder(bufio.NewReader(strings.NewReader("")), d.limits)

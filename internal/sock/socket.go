@@ -194,7 +194,7 @@ func (s *Socket) NoteIdle() { s.idle.Store(true) }
 // Progress tells a server that has stopped answering from one that sends much. It is not safe
 // for concurrent use.
 type Progress struct {
-	// Since is when too little began to come in. Whoever knows why nothing comes may set it
+	// Since is when too little began to come in. A caller that knows why nothing comes may set it
 	// to the present.
 	Since    time.Time
 	received int64
