@@ -44,8 +44,9 @@ type Future interface {
 	// that is the goroutine that reads the socket: it must be quick, and must not wait
 	// for another reply of the same connection.
 	Resolve(res any, n uint64)
-	// Cancelled returns an error if nobody waits for the result any more. The request is
-	// then not sent, unless it is already written. It must not block.
+	// Cancelled returns an error if nobody waits for the result any more; the request is
+	// then not sent. It is asked when the request is sent, and once more before a goroutine
+	// of the connection writes it. It must not block.
 	Cancelled() error
 }
 
