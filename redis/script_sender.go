@@ -190,18 +190,17 @@ func (c *scriptCall) body(args []any) Request {
 
 // Resolve implements Future.
 func (c *scriptCall) Resolve(res any, _ uint64) {
-	missed := noScript(res)
-	if c.leads {
-		c.release()
-	}
-	if missed != nil && !c.bodied {
+	if missed := noScript(res); missed != nil && !c.bodied {
 		c.missed(errs.AddressOf(missed))
 		return
 	}
 	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
-	wire.Resolve(c.To, res, c.n)
+	defer wire.Resolve(c.To, res, c.n) // whatever the futures of those that have waited do
+	if c.leads {
+		c.release()
+	}
 }
 
 // missed is called when a node has answered with NOSCRIPT: the call sends the body,
@@ -236,9 +235,10 @@ func (c *scriptCall) release() {
 	waiting := s.bursts[c.node]
 	delete(s.bursts, c.node)
 	s.mu.Unlock()
-	for _, w := range waiting {
+	wire.Each(0, len(waiting), func(i int) {
+		w := waiting[i]
 		w.to.Send(Request{Cmd: s.byHash, Args: w.args}, w, 0)
-	}
+	})
 }
 
 // afterMiss sends a call of the script that has met NOSCRIPT.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -109,6 +110,29 @@ func TestScriptBurst(t *testing.T) {
 	node.answer("a2")
 	assert.Equal(t, gotten{0: "a0", 1: "a1", 2: "a2", 3: "b3", 4: "OK"}, got)
 	assert.Empty(t, s.bursts)
+}
+
+// TestScriptFutureExits checks that a future that ends its goroutine takes nothing from the other
+// calls of its burst.
+func TestScriptFutureExits(t *testing.T) {
+	node, got := newScriptNode(), gotten{}
+	s := NewScript("x")
+	db := WithScripts(node, s)
+	exits := FuncFuture(func(any, uint64) { runtime.Goexit() })
+	for i, cb := range []Future{got, exits, got, exits, got} {
+		db.Send(s.Request(nil, i), cb, uint64(i))
+	}
+	for range 5 {
+		node.answer(missOf("a"))
+	}
+	node.send = func(_ Request, cb Future, n uint64) { cb.Resolve("OK", n) } // before Send returns
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		node.answer("OK")
+	}()
+	<-ended
+	assert.Equal(t, gotten{0: "OK", 2: "OK", 4: "OK"}, got)
 }
 
 func TestScriptFlushedAgain(t *testing.T) {
