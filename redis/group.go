@@ -245,8 +245,9 @@ func (r *GroupReader) settle() {
 }
 
 // leave forgets what was delivered and what is to be acknowledged, since their group was
-// destroyed.
+// destroyed, and the loop is told so.
 func (r *GroupReader) leave() {
+	r.joined = false
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.acked = nil

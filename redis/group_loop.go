@@ -108,10 +108,14 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 	}
 	l.forget()
 	failure := errs.AsErrorx(err)
+	destroyed := failure.IsOfType(ErrGroupDestroyed)
+	if destroyed {
+		l.leave()
+	}
 	if !yield(Message{}, errs.Err(err)) || failure.IsOfType(errs.ErrContextClosed) {
 		return false
 	}
-	if !failure.IsOfType(ErrGroupDestroyed) {
+	if !destroyed {
 		l.backOff(ctx)
 	}
 	return true
@@ -231,17 +235,17 @@ func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Ent
 	return streams[l.opts.Stream], err
 }
 
-// rejoin creates a group that does not exist. If it existed before, rejoin only returns
-// an error that says so: the next read creates it, if the loop goes on.
+// rejoin creates a group that does not exist, and waits before it is read: it may be gone again
+// each time. If it existed before, rejoin only returns an error that says so: the next read
+// creates it, if the loop goes on.
 func (l *groupLoop) rejoin(ctx context.Context) error {
 	if l.joined {
-		l.joined = false
-		l.leave()
 		return ErrGroupDestroyed.New("the group or its stream is gone: it begins at Start again")
 	}
 	res := l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM")
-	if errs.Says(res, "BUSYGROUP") { // another reader was quicker
-		return nil
+	if err := errs.Of(res); err != nil && !errs.Says(res, "BUSYGROUP") { // else another reader was quicker
+		return err
 	}
-	return errs.Of(res)
+	l.backOff(ctx)
+	return nil
 }

@@ -167,6 +167,68 @@ func TestGroupPausesGrow(t *testing.T) {
 	})
 }
 
+// TestGroupGoneAgain checks that a reader whose group is gone each time it has made it waits longer
+// and longer.
+func TestGroupGoneAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		sent := 0
+		node := &foreignSender{send: func(r Request, cb Future, n uint64) {
+			if sent++; sent > 1000 {
+				cancel()
+			}
+			if r.Cmd == "XREADGROUP" {
+				cb.Resolve(ErrResult.New(noGroup), n)
+				return
+			}
+			cb.Resolve("OK", n)
+		}}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
+		require.NoError(t, err)
+		for range r.Messages(ctx) {
+			t.Error("it is silent about a group that it has never read")
+		}
+		assert.Less(t, sent, 200)
+	})
+}
+
+// TestGroupDestroyedAtTheEnd checks that a loop that ends as its group is destroyed leaves it to the
+// next loop to tell.
+func TestGroupDestroyedAtTheEnd(t *testing.T) {
+	for range 20 { // whether the answer or the end of the context comes first is left to chance
+		ctx, cancel := context.WithCancel(t.Context())
+		next, cancelNext := context.WithCancel(t.Context())
+		reads := 0
+		node := &foreignSender{send: func(r Request, cb Future, n uint64) {
+			switch r.Cmd {
+			case "XREADGROUP":
+				if reads++; reads > 1 {
+					cancel()
+					cb.Resolve(ErrResult.New(noGroup), n)
+					return
+				}
+			case "XAUTOCLAIM":
+				cb.Resolve([]any{[]byte(groupBegin), []any{}}, n)
+				return
+			case "XGROUP CREATE":
+				cancelNext()
+			}
+			cb.Resolve(nil, n)
+		}}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
+		require.NoError(t, err)
+		for _, err := range r.Messages(ctx) {
+			t.Error(err)
+		}
+		var told error
+		for _, told = range r.Messages(next) {
+			cancelNext()
+		}
+		assertType(t, ErrGroupDestroyed, told)
+	}
+}
+
 // TestGroupReadsAgainWhatIsPending checks that a reader says nothing of an entry that
 // another consumer acknowledges, and that is deleted, while it is read again.
 func TestGroupReadsAgainWhatIsPending(t *testing.T) {
