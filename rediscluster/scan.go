@@ -123,7 +123,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 	}
 	if s.idle++; s.idle > scanMostIdle {
 		s.idle = 0
-		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or not for long enough to be walked")))
+		s.fail(cb, s.c.withCluster(ErrClusterSlots.New("scan: slots have no master, or not for long enough to be walked, or are moving to a node that has failed")))
 		return
 	}
 	s.c.refresher.afterRefresh(func() {

@@ -84,7 +84,7 @@ func (c *Coverage) Walked(l *Layout, at int, before, after *NodeSlots) (progress
 			c.left.remove(slot)
 			delete(c.importers, slot)
 			progress = true
-		case here && leaves && !importing:
+		case here && leaves && !importing && l.Find(to) >= 0:
 			c.importers[slot] = to
 			c.tried.remove(slot)
 		case importing:

@@ -132,3 +132,20 @@ func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
 	require.True(t, c.Walked(one, at, one.NodeSlots(at), one.NodeSlots(at)))
 	require.True(t, c.NewRound())
 }
+
+// A slot that is leaving for a node which has failed is walked once in each round: the rest of its
+// keys is nowhere.
+func TestCoverageOfAnImporterThatFails(t *testing.T) {
+	l := Empty()
+	l.Shards = []Shard{{Master: "a:1"}}
+	l.Slots[5] = 0
+	c := NewCoverage(l)
+	_, at := c.Target(l)
+	require.Zero(t, at)
+	slots := l.NodeSlots(at)
+	slots.leaving = map[uint16]string{5: "b:1"}
+	require.False(t, c.Walked(l, at, slots, slots))
+	_, at = c.Target(l)
+	require.Equal(t, -1, at, "the end of the round")
+	require.False(t, c.NewRound())
+}
