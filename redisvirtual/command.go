@@ -1,6 +1,8 @@
 package redisvirtual
 
 import (
+	"strings"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/incoming"
@@ -35,6 +37,14 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	}
 	if name == "QUIT" || name == "RESET" {
 		c.tell()
+	}
+	if misworded(name, r.Words()) {
+		c.tell()
+		if c.tx != nil {
+			c.tx.refused = true
+		}
+		c.answer(frames.AppendError(nil, "ERR wrong number of arguments for '"+strings.ToLower(name)+"' command"))
+		return true
 	}
 	switch name {
 	case "QUIT":
@@ -73,6 +83,15 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	}
 	r.Shared = command.Allowed // what is malformed the server says
 	return c.alone(r, c.asking)
+}
+
+// misworded reports whether a request that is dealt with here has words that no server takes.
+func misworded(name string, words int) bool {
+	switch name {
+	case "MULTI", "DISCARD", "UNWATCH", "RESET", "READONLY", "READWRITE", "ASKING":
+		return words > 1
+	}
+	return name == "WATCH" && words == 1
 }
 
 // countsWrites reports whether a request waits until as many servers as it says have what was written on
