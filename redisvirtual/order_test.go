@@ -86,6 +86,11 @@ func TestQueueRefused(t *testing.T) {
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
 	v.hear(frames.OK + "-ERR wrong number of arguments for 'get' command\r\n" + frames.Queued)
 	v.hear("-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
+	v.say(words("WATCH", "a"))
+	v.hear(frames.OK)
+	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
+	v.hear(frames.OK + "-ERR wrong number of arguments for 'get' command\r\n" + frames.Queued)
+	v.hear("-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
 	for _, say := range []string{words("MULTI"), words("GET"), words("PING")} {
 		v.say(say)
 		v.frame()

@@ -103,6 +103,8 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 		}
 		buf = buf[end:]
 	}
-	c.tell()
+	if !later { // else serve does, or the server
+		c.tell()
+	}
 	return buf, later, c.send()
 }
