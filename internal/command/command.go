@@ -8,6 +8,8 @@
 //	go run ./gen /path/to/valkey-server
 package command
 
+import "strings"
+
 //go:generate go run ./gen redis-server
 
 // Flags tell what a command is, whatever its arguments are.
@@ -118,4 +120,138 @@ func hash(name string) uint32 {
 		h = h*431 ^ uint32(name[i]&^0x20) // in upper case
 	}
 	return h % indexSize
+}
+
+// Call is a command together with its arguments, that is what tells an XREAD
+// with BLOCK from one without, or CLIENT REPLY from CLIENT LIST. It is made for
+// one look and does not outlive the arguments.
+type Call struct {
+	// Info is the subcommand's where there is one, and nil for a command that
+	// the table lacks.
+	*Info
+	args []any
+	// shift is 1 if the second word of Cmd is sent as an argument before args.
+	shift int
+	// word is that second word, but for names of two words that the table has.
+	word string
+	// malformed: Cmd is not what a command's name may be.
+	malformed bool
+}
+
+// Of finds the command that cmd with args is. cmd may hold the subcommand, or
+// any first argument, after one space. It allocates nothing.
+func Of(cmd string, args []any) Call {
+	c := Call{args: args}
+	c.resolve(cmd)
+	return c
+}
+
+// resolve finds the command. It is all that Of does, so that Of is inlined and a Call never
+// copied, which took 40 ns.
+func (c *Call) resolve(cmd string) {
+	c.Info = Lookup(cmd)
+	switch {
+	case c.Info == nil:
+		c.split(cmd)
+	case c.Flags&(Subcommand|Container) == 0:
+	case c.Is(Subcommand):
+		c.shift = 1
+	case len(c.args) > 0:
+		c.descend(c.args[0])
+	}
+}
+
+// split handles a Cmd that is not in the table as it is.
+func (c *Call) split(cmd string) {
+	c.malformed = !wellFormed(cmd)
+	first, rest, two := strings.Cut(cmd, " ")
+	if !two || c.malformed {
+		return
+	}
+	c.Info, c.word, c.shift = Lookup(first), rest, 1
+}
+
+// descend replaces a container's Info by that of its subcommand, if known.
+func (c *Call) descend(sub any) {
+	var word string
+	switch sub := sub.(type) {
+	case string:
+		word = sub
+	case []byte:
+		word = string(sub[:min(len(sub), maxName)])
+	}
+	if len(word) < maxName-len(c.Name) { // a longer name is unknown, and would be allocated
+		if info := Lookup(c.Name + " " + word); info != nil {
+			c.Info = info
+		}
+	}
+}
+
+// wellFormed: one or two words of printable bytes with one space between.
+func wellFormed(cmd string) bool {
+	if cmd == "" || cmd[0] == ' ' || cmd[len(cmd)-1] == ' ' {
+		return false
+	}
+	spaces := 0
+	for i := range len(cmd) {
+		switch b := cmd[i]; {
+		case b == ' ':
+			spaces++
+		case b < ' ' || b == 0x7f:
+			return false
+		}
+	}
+	return spaces <= 1
+}
+
+// Verdict reports whether a call may be sent, and if not, why.
+type Verdict uint8
+
+const (
+	// Allowed calls may be sent.
+	Allowed Verdict = iota
+	// Malformed calls have a Cmd that is empty or can't be a command's name.
+	Malformed
+	// WouldBlock calls keep all the others of a shared connection waiting.
+	WouldBlock
+	// ChangesSession calls change what others of a shared connection get.
+	ChangesSession
+	// ChangesProtocol calls are refused on any connection: nothing that pairs
+	// requests with replies survives them.
+	ChangesProtocol
+)
+
+// Describe returns what a sender has to know of the call: whether it may be sent on a connection
+// that is shared, whether a replica may answer it, and whether it changes nothing.
+func (c *Call) Describe() (shared Verdict, replicaSafe, readOnly bool) {
+	replicaSafe = c.Is(ReplicaSafe)
+	return c.Verdict(false), replicaSafe, replicaSafe || c.Is(ReadOnly)
+}
+
+// Verdict decides on the call. A connection of a single user (ScriptMode) may
+// block, and change its state, but not the protocol.
+func (c *Call) Verdict(singleUser bool) Verdict {
+	if c.Info != nil && c.Class == Ordinary {
+		return Allowed
+	}
+	return c.verdict(singleUser)
+}
+
+// verdict is Verdict where the name alone does not decide.
+func (c *Call) verdict(singleUser bool) Verdict {
+	switch {
+	case c.malformed:
+		return Malformed
+	case c.Info == nil:
+		return Allowed
+	case c.Class == Protocol:
+		return ChangesProtocol
+	case singleUser:
+		return Allowed
+	case c.Class == Session:
+		return ChangesSession
+	case c.Class == BlocksIfAsked && c.blockOption() == 0:
+		return Allowed
+	}
+	return WouldBlock
 }

@@ -49,23 +49,15 @@ const (
 	ManySlots = -2
 )
 
-// Encoded makes r the request that buf encodes, and describes it. It keeps no reference to
-// args. Other fields stay as they are.
+// Encoded makes r the request that buf encodes, and describes it: Shared, ReplicaSafe, ReadOnly,
+// and Slot if the sender wants that. It keeps no reference to args. Other fields stay as they are.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
-	r.Describe(&call, wantsSlot)
-}
-
-// Describe sets what the sender has to know of the command: Shared, ReplicaSafe, ReadOnly,
-// and Slot if it wants that. call is what Buf encodes.
-func (r *Request) Describe(call *command.Call, wantsSlot bool) {
-	r.Shared = call.Verdict(false)
-	r.ReplicaSafe = call.Is(command.ReplicaSafe)
-	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
+	r.Shared, r.ReplicaSafe, r.ReadOnly = call.Describe()
 	r.Slot = NoSlot
 	if wantsSlot {
-		r.Slot = r.keysSlot(call)
+		r.Slot = r.keysSlot(&call)
 	}
 }
 

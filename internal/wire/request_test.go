@@ -53,12 +53,11 @@ func TestRequestAllocates(t *testing.T) {
 	r := encoded(t, "SET", args...)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		_, _ = r.Words(), r.Arg(2)
-		call := command.Of("SET", args)
-		r.Describe(&call, true)
+		r.Encoded("SET", args, r.Buf, true)
 	}))
 }
 
-func TestDescribe(t *testing.T) {
+func TestEncoded(t *testing.T) {
 	foo := int(slot.Of("foo"))
 	for _, c := range []struct {
 		cmd  string
@@ -90,17 +89,17 @@ func TestDescribe(t *testing.T) {
 	} {
 		r := encoded(t, c.cmd, c.args...)
 		call := command.Of(c.cmd, c.args)
-		r.Describe(&call, true)
+		r.Encoded(c.cmd, c.args, r.Buf, true)
 		assert.Equal(t, c.want, r.Slot, "%s %v", c.cmd, c.args)
 		assert.Equal(t, call.Is(command.ReplicaSafe), r.ReplicaSafe)
 		assert.Equal(t, call.Verdict(false), r.Shared)
-		r.Describe(&call, false)
+		r.Encoded(c.cmd, c.args, r.Buf, false)
 		assert.Equal(t, wire.NoSlot, r.Slot, "%s %v", c.cmd, c.args)
 	}
 }
 
 // A walk from the start for each key takes minutes here.
-func TestDescribeWalksOnce(t *testing.T) {
+func TestEncodedWalksOnce(t *testing.T) {
 	args := make([]any, 1<<18)
 	for i := range args {
 		args[i] = "{foo}" + strconv.Itoa(i)
@@ -109,8 +108,7 @@ func TestDescribeWalksOnce(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		call := command.Of("MGET", args)
-		r.Describe(&call, true)
+		r.Encoded("MGET", args, r.Buf, true)
 	}()
 	select {
 	case <-done:
@@ -120,7 +118,7 @@ func TestDescribeWalksOnce(t *testing.T) {
 	}
 }
 
-func FuzzDescribe(f *testing.F) {
+func FuzzEncoded(f *testing.F) {
 	f.Add("EVAL", "return 1", "2", "foo")
 	f.Add("GET foo", "", "", "")
 	f.Add("XREAD", "STREAMS", "foo", "0")
@@ -129,8 +127,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cmd, a, b, c string) {
 		args := []any{a, []byte(b), c}
 		r := encoded(t, cmd, args...)
-		call := command.Of(cmd, args)
-		r.Describe(&call, true)
+		r.Encoded(cmd, args, r.Buf, true)
 		want := wire.NoSlot
 		for i, key := range redis.Req(cmd, args...).Keys() {
 			s := int(slot.Of(key))
