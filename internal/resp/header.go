@@ -1,7 +1,9 @@
 package resp
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 
 	"github.com/joomcode/errorx"
 
@@ -38,6 +40,53 @@ type header struct {
 	kind byte // '+', '$', ...
 	form form // what follows
 	n    int  // the length of the string, or how many values follow
+}
+
+// begin reads the first line of the next value of a reply, which is valid until the next
+// read. What answers no request is skipped.
+func (d *Decoder) begin(depth int) (header, []byte, error) {
+	for {
+		h, line, err := d.head(depth)
+		if err != nil || !h.skipped() {
+			return h, line, err
+		}
+		if err = d.discard(h, depth); err != nil {
+			return h, nil, err
+		}
+	}
+}
+
+// head is begin for a value that may be one that answers no request.
+func (d *Decoder) head(depth int) (h header, line []byte, err error) {
+	if line, err = d.line(); err == nil {
+		h, err = d.header(line, depth)
+	}
+	return h, line, err
+}
+
+// line reads a header line and returns it without its CRLF. It is valid until
+// the next read.
+func (d *Decoder) line() ([]byte, error) {
+	line, err := d.r.ReadSlice('\n')
+	if err == bufio.ErrBufferFull && d.r.Size() < d.limits.Line {
+		long := bytes.Clone(line) // it does not fit into r's buffer
+		for err == bufio.ErrBufferFull && len(long) <= d.limits.Line {
+			line, err = d.r.ReadSlice('\n')
+			long = append(long, line...)
+		}
+		line = long
+	}
+	d.size += len(line)
+	switch {
+	case len(line) > d.limits.Line || err == bufio.ErrBufferFull || err != nil && len(line) == d.limits.Line:
+		return nil, bad(errs.ErrHeaderlineTooLarge, line[0], "header line is longer than %d bytes", d.limits.Line)
+	case err != nil:
+		return nil, d.ioError(err)
+	}
+	if !ended(line) {
+		return nil, badEnd(line)
+	}
+	return line[:len(line)-len(crlf)], nil
 }
 
 // header reads the grammar off the first line of a value that is nested depth deep. What it
@@ -131,6 +180,15 @@ func badTail(h header) *errorx.Error {
 // badRedirect is bad for the text of an error that begins as a redirect does.
 func badRedirect(t *errorx.Type, text, why string) *errorx.Error {
 	return bad(t, '-', "%s", why).WithProperty(errs.EKLine, []byte(text))
+}
+
+// ioError types an error of the reader below. The end of the stream inside of
+// a reply is an unexpected one.
+func (d *Decoder) ioError(err error) *errorx.Error {
+	if err == io.EOF && d.size > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return errs.ErrIO.Wrap(err, "reading a reply")
 }
 
 // ended reports whether a line, which ends in LF, has something in it and ends in CRLF.

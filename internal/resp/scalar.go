@@ -135,6 +135,24 @@ func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
 	return res, false, err
 }
 
+// scalarAtHand reads the next reply into s if it is at hand and of the kind.
+func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
+	buf, _ := d.r.Peek(d.r.Buffered())
+	f := d.atHand(buf)
+	if f.size == 0 {
+		return false
+	}
+	text := buf[1 : f.size-len(crlf)]
+	if f.kind == '$' {
+		text = buf[f.body:][:f.n]
+	}
+	if !s.Set(text) {
+		return false
+	}
+	d.consume(f.size)
+	return true
+}
+
 // scalarText reads the string that h begins into s.
 func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err error) {
 	var own []byte
