@@ -35,6 +35,13 @@ func (h *Histogram) Add(d time.Duration, n int) {
 	h.sum += d * time.Duration(n)
 }
 
+// AddEach counts n times each duration in the histogram of its index.
+func AddEach(to []Histogram, ds []time.Duration, n int) {
+	for i, d := range ds {
+		to[i].Add(d, n)
+	}
+}
+
 // Merge adds all that o has counted.
 func (h *Histogram) Merge(o *Histogram) {
 	if o == nil {

@@ -6,7 +6,6 @@ package pipe
 import (
 	"context"
 	"math"
-	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -72,9 +71,6 @@ func New(q *queue.Queue, o Opts) *Pipe {
 // they have not entered. last is the ticket of the last of them. As for [queue.Queue.Enter],
 // reqs must not be read after it.
 func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
-	if p.queue.GivesWay() {
-		runtime.Gosched()
-	}
 	to, duty, last, refused := p.queue.Enter(reqs, e)
 	if duty&queue.MustListen != 0 {
 		p.listen.Reset(queue.ListenEvery)

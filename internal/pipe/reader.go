@@ -26,8 +26,8 @@ type reader struct {
 	// has written it by exchange, when nothing else was in flight.
 	next *queue.Batch
 	// retired is an answered batch that is taken out of flight together with passing on the
-	// right to read, so that the lock is taken once for both. A reading caller that is alone
-	// has waited for its last reply.
+	// right to read, so that the lock is taken once for both. The reading caller has waited for
+	// its last reply.
 	retired *queue.Batch
 	// until is one more than the number of the last request that the reading caller waits
 	// for; zero if the loop reads.
@@ -142,7 +142,7 @@ func (r *reader) current() (b *queue.Batch, why *errorx.Error) {
 	case r.cur != nil:
 	case r.next != nil:
 		r.cur, r.next = r.next, nil
-		r.cur.NoteFirstByte(timing.Clock())
+		r.cur.NoteFirstByte()
 	default:
 		r.cur, why = r.s.p.queue.Answering(&r.s.Session)
 	}
@@ -279,7 +279,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	last := i+1 == len(b.Items)
 	switch more := r.dec.Buffered() > 0; {
 	case !last:
-	case r.answered == r.until && it.Caller != nil && !more && r.s.raw != nil && r.s.p.queue.Alone():
+	case r.answered == r.until && it.Caller != nil && !more && r.s.raw != nil:
 		r.cur, r.retired = nil, b
 	default:
 		r.cur = r.s.p.queue.Retire(b, more)

@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -91,23 +92,6 @@ func (b *Batch) lastOf(i int) uint64 {
 	}
 	return b.Items[i].Seq
 }
-
-// Unclaimed returns the index of the oldest unclaimed item. ok is false if ClaimRest has
-// claimed the rest, because the session has failed.
-func (b *Batch) Unclaimed() (i int, ok bool) {
-	i = int(b.claimed.Load())
-	return i, i < len(b.Items)
-}
-
-// Claim claims the item of index next; it returns false if all that are left
-// were claimed by ClaimRest.
-func (b *Batch) Claim(next int) bool {
-	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
-}
-
-// ClaimRest claims all items that are not claimed yet, and returns the index
-// of the first.
-func (b *Batch) ClaimRest() int { return int(b.claimed.Swap(int64(len(b.Items)))) }
 
 // find returns the index of the item of a sequence number, or where it would be.
 func (b *Batch) find(seq uint64) int {
@@ -226,5 +210,47 @@ func (b *Batch) NameElements(i int, res any) {
 		if err, failed := el.(*errorx.Error); failed && b.Items[first+j].Plain {
 			results[j] = err.WithProperty(redis.EKRequest, b.Request(first+j))
 		}
+	}
+}
+
+// The envelopes: what the library puts around requests.
+var (
+	asking = envelope("ASKING")
+	multi  = envelope("MULTI")
+	exec   = envelope("EXEC")
+)
+
+func envelope(cmd string) *wire.Request {
+	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
+	return &r
+}
+
+// addEnvelope adds an envelope.
+func (b *Batch) addEnvelope(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+	it := b.add(r, fut, n, seq, st)
+	it.Caller = wire.CallerOf(fut)
+	b.own++
+	return it
+}
+
+const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
+
+// enclose ends the batch with a fence: a PING whose echo shows that replies and requests
+// are in step.
+func (b *Batch) enclose() {
+	b.Fence = peer.NewNonce()
+	start := len(b.Buf)
+	b.Buf = append(b.Buf, fencePrefix...)
+	b.Buf = append(b.Buf, b.Fence[:]...)
+	b.Buf = append(b.Buf, '\r', '\n')
+	last := b.Items[len(b.Items)-1].Seq // it has no number of its own
+	b.Items = append(b.Items, Item{Seq: last, Start: start, end: len(b.Buf), Own: true})
+	b.own++
+}
+
+// pin keeps together the items added since m: a transaction, or ASKING and its request.
+func (b *Batch) pin(m mark) {
+	for i := m.items; i < len(b.Items); i++ {
+		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
 	}
 }

@@ -125,3 +125,14 @@ func TestBatchDropKeepsTheBuffer(t *testing.T) {
 	drop(b)
 	require.True(t, bytes.Equal(b.Buf, []byte("bb")) && before == &b.Buf[0])
 }
+
+// A fence is found behind the last request, and has its number.
+func TestBatchEnclose(t *testing.T) {
+	b := &Batch{}
+	fill(b, "a", "bb")
+	b.Items[1].Seq = 1
+	b.enclose()
+	require.Len(t, b.Items, 3)
+	require.Equal(t, uint64(1), b.Items[2].Seq)
+	require.Equal(t, 1, b.find(1))
+}

@@ -47,34 +47,6 @@ func (q *Queue) State() State {
 	return q.state
 }
 
-// Release gives up the right to write.
-func (q *Queue) Release() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.release()
-}
-
-// AwaitRelease returns when nobody has the right to write.
-func (q *Queue) AwaitRelease() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.awaitRelease()
-}
-
-// awaitRelease is AwaitRelease for a caller that has the lock, which it releases while it
-// waits.
-func (q *Queue) awaitRelease() {
-	for q.writing {
-		if q.released == nil {
-			q.released = make(chan struct{})
-		}
-		released := q.released
-		q.mu.Unlock()
-		<-released
-		q.mu.Lock()
-	}
-}
-
 // Abort waits until nobody writes, and returns everything that is left: the batches in
 // flight and the open one. The state must be one in which nothing is accepted.
 func (q *Queue) Abort() (inflight, open *Batch) {
@@ -88,9 +60,15 @@ func (q *Queue) Abort() (inflight, open *Batch) {
 	return inflight, open
 }
 
-// Trim drops what is kept for reuse if the connection is idle, and reports whether it is.
+// Trim drops what is kept for reuse if the connection is idle: if at most a heartbeat was sent since
+// the last Trim. It reports whether it is.
 func (q *Queue) Trim() (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.spares.trim(q.seq)
+	s := &q.spares
+	if idle = q.seq-s.trimmed <= 1; idle {
+		s.batches, s.buffers, s.bytes = nil, nil, 0
+	}
+	s.trimmed = q.seq
+	return idle
 }

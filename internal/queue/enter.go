@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/peer"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
@@ -53,6 +53,9 @@ const (
 // keeps neither reqs nor e. last is the ticket of the last request. Nobody may read reqs after
 // they have entered: their owner may use them again as soon as they are written.
 func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last wire.Ticket, refused *errorx.Error) {
+	if q.letsIn.Load() && q.letsIn.Swap(false) {
+		runtime.Gosched() // else a caller that was let in would find its room taken again and again
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, own := e.Future.(wire.Own) // one of the library's own
@@ -68,7 +71,8 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	q.pending += len(q.open.Items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.Buf) - m.bytes
-	if last.Tells && q.tellLater() {
+	if last.Tells && !q.due { // nobody has arranged the next call of Listen
+		q.due, q.called = true, timing.Clock()
 		d = MustListen
 	}
 	s, rights := q.duty()
@@ -103,6 +107,15 @@ func (q *Queue) inTime(deadline time.Time) bool {
 	}
 	now := q.clock()
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
+}
+
+// clock returns the time. While Listen is called regularly, it may be late by one interval,
+// since reading the clock for each request would take longer.
+func (q *Queue) clock() time.Duration {
+	if !q.due {
+		q.called = timing.Clock()
+	}
+	return max(q.opened, q.called)
 }
 
 // append adds the requests to the open batch, which ends at m, and returns the ticket of the
@@ -152,78 +165,11 @@ func (f *flight) nextSeq() (seq uint64) {
 	return seq
 }
 
-// duty gives the rights that are free to the sender of the last requests of the open batch,
-// or to the caller that waits for them.
-func (q *Queue) duty() (s *Session, d Duty) {
-	if s = q.session; s == nil {
-		return nil, 0
-	}
-	switch {
-	case q.yielding != 0 && q.enough(q.concurrency):
-		q.yielding = 0 // takes over the right to write
-		d = MustWrite
-	case q.writing:
-	case !q.postponable():
-		q.writing = true
-		d = MustWrite
-	case q.postponed.since == 0:
-		q.postponed.since = q.opened
-	}
-	if q.reading != readNobody {
-		return s, d
-	}
-	// A caller that is to read checks and writes, too: nobody else may touch the
-	// socket once it has the right.
-	last := &q.open.Items[len(q.open.Items)-1]
-	s.Both = true
-	if caller := last.Caller; caller != nil {
-		seq := last.Seq
-		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
-			q.flyFirst()
-		}
-		if caller.GiveRead(wire.ReadRight{Reader: s.Reader, Last: seq}) {
-			q.reading, q.read = readCaller, true
-			return nil, 0
-		}
-	}
-	s.Both = false
-	q.reading = readLoop
-	return s, d | MustCheck | MustWake
-}
-
-// The envelopes: what the library puts around requests.
-var (
-	asking = envelope("ASKING")
-	multi  = envelope("MULTI")
-	exec   = envelope("EXEC")
-)
-
-func envelope(cmd string) *wire.Request {
-	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
-	return &r
-}
-
-// addEnvelope adds an envelope.
-func (b *Batch) addEnvelope(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
-	it := b.add(r, fut, n, seq, st)
-	it.Caller = wire.CallerOf(fut)
-	b.own++
-	return it
-}
-
-const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
-
-// enclose ends the batch with a fence: a PING whose echo shows that replies and requests
-// are in step.
-func (b *Batch) enclose() {
-	b.Fence = peer.NewNonce()
-	start := len(b.Buf)
-	b.Buf = append(b.Buf, fencePrefix...)
-	b.Buf = append(b.Buf, b.Fence[:]...)
-	b.Buf = append(b.Buf, '\r', '\n')
-	last := b.Items[len(b.Items)-1].Seq // it has no number of its own
-	b.Items = append(b.Items, Item{Seq: last, Start: start, end: len(b.Buf), Own: true})
-	b.own++
+// tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
+// caller listens at once if its deadline may pass before it would be told (the clock may be
+// late), or if requests take so long that most callers would be told.
+func (q *Queue) tells(r *wire.Request) bool {
+	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*ListenEvery)
 }
 
 // mark is a place in an open batch.
@@ -265,9 +211,121 @@ func (b *Batch) nextItem() *Item {
 	return &b.Items[n]
 }
 
-// pin keeps together the items added since m: a transaction, or ASKING and its request.
-func (b *Batch) pin(m mark) {
-	for i := m.items; i < len(b.Items); i++ {
-		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
+// duty gives the rights that are free to the sender of the last requests of the open batch,
+// or to the caller that waits for them.
+func (q *Queue) duty() (s *Session, d Duty) {
+	switch s = q.session; {
+	case s == nil:
+		return nil, 0
+	case q.reading != readNobody:
+		return s, q.dutyToWrite()
+	}
+	// Nothing else is pending, and nobody writes. A caller that is to read checks and writes, too:
+	// nobody else may touch the socket once it has the right.
+	last := &q.open.Items[len(q.open.Items)-1]
+	q.writing, s.Both = true, true
+	if caller := last.Caller; caller != nil {
+		seq := last.Seq
+		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
+			b := q.takeOpen()
+			q.fly(b, q.opened)
+			s.first.Store(b)
+		}
+		if caller.GiveRead(wire.ReadRight{Reader: s.Reader, Last: seq}) {
+			q.reading, q.read = readCaller, true
+			return nil, 0
+		}
+	}
+	s.Both = false
+	q.reading = readLoop
+	return s, MustWrite | MustCheck | MustWake
+}
+
+// dutyToWrite gives the right to write to the sender, if it is free and the open batch is not
+// postponed.
+func (q *Queue) dutyToWrite() Duty {
+	switch {
+	case q.yielding != 0 && q.enough(q.concurrency):
+		q.yielding = 0 // takes over the right to write
+		return MustWrite
+	case q.writing:
+	case !q.postponable():
+		q.writing = true
+		return MustWrite
+	case q.postponed.since == 0:
+		q.postponed.since = q.opened
+	}
+	return 0
+}
+
+// takeOpen takes out the open batch, if there is one.
+func (q *Queue) takeOpen() (b *Batch) {
+	if b, q.open = q.open, nil; b != nil {
+		q.bytes -= len(b.Buf)
+		q.lingering = 0
+	}
+	return b
+}
+
+// fly puts a batch that is taken now in flight: counted, and measured.
+func (q *Queue) fly(b *Batch, now time.Duration) {
+	var calls *timing.Callbacks
+	if q.session != nil {
+		calls = q.session.Calls
+	}
+	b.Opened = q.opened
+	b.Take(now, calls)
+	if b.Ready = q.postponed.since; b.Ready == 0 {
+		b.Ready = b.Taken
+	}
+	b.lastSeq = b.Items[len(b.Items)-1].Seq
+	b.offset = q.takenBytes
+	q.takenBytes += uint64(len(b.Buf))
+	q.takenSeq = b.lastSeq + 1
+	q.stats.Writes++
+	q.stats.WrittenRequests += uint64(len(b.Items))
+	q.judgePostponing(b)
+	if q.fenced {
+		b.enclose()
+		q.pending++
+		q.gate.own++
+	}
+	if q.head == nil {
+		q.row = 0
+	}
+	q.row++
+	q.push(b)
+	b.Unread = int(q.takenBytes - q.head.offset)
+	q.concurrency = smooth(q.concurrency, q.pending)
+	q.load.Store(int64(q.concurrency))
+}
+
+// push puts a batch in flight, behind the others.
+func (f *flight) push(b *Batch) {
+	if f.tail == nil {
+		f.head = b
+	} else {
+		f.tail.Next = b
+	}
+	f.tail = b
+}
+
+// judgePostponing decides, when b is taken, whether to postpone the next batches.
+func (q *Queue) judgePostponing(b *Batch) {
+	switch p := q.postponed; {
+	case p.since == 0:
+		q.pause = max(0, q.pause-1)
+	case !hasPaid(len(b.Items)-p.atAnswer, p.answered):
+		q.pause = postponePause(q.concurrency)
 	}
 }
+
+// smooth follows the number of pending requests upwards at once and downwards
+// by an eighth per batch, so that a burst of replies does not look like
+// idleness, and a lone goroutine is soon treated as one.
+func smooth(concurrency, pending int) int {
+	return max(pending, concurrency-(concurrency+7)/8)
+}
+
+// alone reports whether requests come one at a time.
+func alone(concurrency int) bool { return concurrency <= 1 }

@@ -30,13 +30,26 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 	}
 }
 
-// A fence is found behind the last request, and has its number.
-func TestBatchEnclose(t *testing.T) {
-	b := &Batch{}
-	fill(b, "a", "bb")
-	b.Items[1].Seq = 1
-	b.enclose()
-	require.Len(t, b.Items, 3)
-	require.Equal(t, uint64(1), b.Items[2].Seq)
-	require.Equal(t, 1, b.find(1))
+func TestSmooth(t *testing.T) {
+	for _, c := range []struct{ concurrency, pending, want int }{
+		{0, 0, 0},
+		{0, 1, 1},
+		{1, 0, 0},
+		{8, 8, 8},
+		{8, 1000, 1000}, // upwards at once
+		{1000, 8, 875},  // downwards by an eighth
+		{9, 0, 7},
+		{16, 15, 15},
+	} {
+		require.Equal(t, c.want, smooth(c.concurrency, c.pending), "%+v", c)
+	}
+}
+
+func TestSmoothForgetsABurst(t *testing.T) {
+	concurrency, batches := 100_000, 0
+	for ; worthYielding(concurrency, false); batches++ {
+		require.Less(t, batches, 100, "a lone goroutine is still taken for many")
+		concurrency = smooth(concurrency, 1)
+	}
+	require.Greater(t, batches, 10, "a burst of replies looks like idleness")
 }

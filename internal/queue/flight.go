@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -23,143 +24,6 @@ type flight struct {
 	head, tail *Batch
 	seq        uint64 // sequence number of the next request
 	spares     spares
-}
-
-// push puts a batch in flight, behind the others.
-func (f *flight) push(b *Batch) {
-	if f.tail == nil {
-		f.head = b
-	} else {
-		f.tail.Next = b
-	}
-	f.tail = b
-}
-
-// pop takes the oldest batch out of flight.
-func (f *flight) pop() {
-	if f.head = f.head.Next; f.head == nil {
-		f.tail = nil
-	}
-}
-
-// clearMost is the number of items up to which a batch is cleared under the lock.
-// Clearing a longer one takes microseconds, so the lock is released and taken again.
-const clearMost = 16
-
-// recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
-// it has.
-func (f *flight) recycle(b *Batch) bool {
-	if len(b.Items) > clearMost {
-		return false
-	}
-	b.reset()
-	f.spares.put(b)
-	return true
-}
-
-// Take puts the open batch in flight. The caller must have the right to write. If there
-// is nothing to take, b is nil, and the caller loses the right. If it asks futures whether they are
-// cancelled, which may end its goroutine, it has to resolve the cancelled items after it has written.
-func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if b = q.takeOpen(); b == nil {
-		q.release()
-		return nil, nil
-	}
-	if asks && b.customFutures {
-		cancelled = q.ask(b)
-		q.pending -= len(cancelled)
-		q.stats.NotSent += uint64(len(cancelled))
-	}
-	if b.withdrawn > 0 {
-		b.compact()
-	}
-	q.letIn()
-	if len(b.Items) > 0 {
-		q.fly(b)
-		return b, cancelled
-	}
-	q.recycle(b)
-	q.pass(nil, q.open != nil)
-	return nil, cancelled
-}
-
-// takeOpen takes out the open batch, if there is one.
-func (q *Queue) takeOpen() (b *Batch) {
-	if b, q.open = q.open, nil; b != nil {
-		q.bytes -= len(b.Buf)
-		q.lingering = 0
-	}
-	return b
-}
-
-// ask asks the futures of b, without the lock, whether they are cancelled, and marks those
-// that are as withdrawn. If one ends the goroutine, none counts as cancelled, and the writer
-// goroutine gets b and the right to write.
-func (q *Queue) ask(b *Batch) (cancelled []Cancelled) {
-	asked := false
-	q.asking = true
-	q.mu.Unlock()
-	defer func() {
-		q.mu.Lock()
-		q.asking = false
-		if !asked {
-			b.compact()
-			q.fly(b)
-			q.pass(b, true)
-		}
-	}()
-	cancelled = b.cancelled()
-	asked = true
-	return cancelled
-}
-
-// fly puts a batch that was taken in flight.
-func (q *Queue) fly(b *Batch) {
-	var calls *timing.Callbacks
-	if q.session != nil {
-		calls = q.session.Calls
-	}
-	q.take(b, calls)
-	q.judgePostponing(b)
-	if q.fenced {
-		b.enclose()
-		q.pending++
-		q.gate.own++
-	}
-	if q.head == nil {
-		q.row = 0
-	}
-	q.row++
-	q.push(b)
-	b.Unread = int(q.takenBytes - q.head.offset)
-	q.concurrency = smooth(q.concurrency, q.pending)
-	q.load.Store(int64(q.concurrency))
-}
-
-// flyFirst puts the open batch in flight for a caller that has yet to begin to write it.
-func (q *Queue) flyFirst() {
-	b := q.takeOpen()
-	q.fly(b)
-	q.session.first.Store(b)
-}
-
-// smooth follows the number of pending requests upwards at once and downwards
-// by an eighth per batch, so that a burst of replies does not look like
-// idleness, and a lone goroutine is soon treated as one.
-func smooth(concurrency, pending int) int {
-	return max(pending, concurrency-(concurrency+7)/8)
-}
-
-// judgePostponing decides, when b is taken, whether to postpone the next batches.
-func (q *Queue) judgePostponing(b *Batch) {
-	switch p := q.postponed; {
-	case p.since == 0:
-		q.pause = max(0, q.pause-1)
-	case !hasPaid(len(b.Items)-p.atAnswer, p.answered):
-		q.pause = postponePause(q.concurrency)
-	}
 }
 
 // Wrote accounts for a batch that was written whole. It returns true if more is waiting:
@@ -185,12 +49,13 @@ func (q *Queue) Wrote(b *Batch) (more bool) {
 	return more
 }
 
-// recycleLong is recycle of a long batch, which is cleared without the lock.
-func (q *Queue) recycleLong(b *Batch) {
-	b.reset()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.spares.put(b)
+// release gives up the right to write.
+func (r *rights) release() {
+	r.writing = false
+	if r.released != nil {
+		close(r.released)
+		r.released = nil
+	}
 }
 
 // Answering returns the oldest batch in flight, whose answer has begun to come, as long as
@@ -204,16 +69,16 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch is not written
 		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
 	}
-	q.answerBegins(q.head, timing.Clock())
+	q.answerBegins(q.head)
 	return q.head, nil
 }
 
 // answerBegins notes that the first byte of the answer to b has come.
-func (q *Queue) answerBegins(b *Batch, now time.Duration) {
+func (q *Queue) answerBegins(b *Batch) {
 	if b.Begun() {
 		return
 	}
-	b.NoteFirstByte(now)
+	b.NoteFirstByte()
 	if q.open != nil {
 		q.postponed.atAnswer, q.postponed.answered = len(q.open.Items), len(b.Items)
 	}
@@ -223,12 +88,11 @@ func (q *Queue) answerBegins(b *Batch, now time.Duration) {
 // the next batch, whose answer that is.
 func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 	q.mu.Lock()
-	now := timing.Clock()
 	more = more && q.head == b // otherwise more came from another socket than that of the batches in flight
-	long := q.retire(b, now)
+	long := q.retire(b)
 	if more && q.head != nil {
 		next = q.head
-		q.answerBegins(next, now)
+		q.answerBegins(next)
 	}
 	q.mu.Unlock()
 	if long {
@@ -237,19 +101,134 @@ func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 	return next
 }
 
+// PassRead passes the right to read of a session on. mayIdle is set if nobody needs the right
+// while nothing is pending; retired, if not nil, is an answered batch that is still in
+// flight. loop is set if the loop gets the right: a caller that passes it on has to
+// wake the loop. If kept is set, s has ended, has nothing to read, and nobody gets the right.
+func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop, kept bool) {
+	q.mu.Lock()
+	long := retired != nil && q.retire(retired)
+	if kept = q.session != s; !kept {
+		s.Listens.Store(false)
+		if q.reading = readNobody; !mayIdle || q.head != nil || q.open != nil || q.writing {
+			q.reading = q.nextReader(s)
+		}
+		q.read = q.read || q.reading == readCaller
+		loop = q.reading == readLoop
+	}
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(retired)
+	}
+	return loop, kept
+}
+
 // retire takes b out of flight. If it returns true, b is to be recycled without the lock.
-func (q *Queue) retire(b *Batch, now time.Duration) (long bool) {
+func (q *Queue) retire(b *Batch) (long bool) {
 	if q.head != b { // the session has failed, and nothing of b was left
-		q.answered(b, now)
+		q.answered(b)
 		return false
 	}
-	q.pop()
+	if q.head = b.Next; q.head == nil {
+		q.tail = nil
+	}
 	q.pending -= len(b.Items)
 	q.gate.own -= b.own
-	q.answered(b, now)
+	q.answered(b)
 	b.answered = true
-	q.letIn()
+	if q.waiting.Len() > 0 || q.draining != nil {
+		q.letIn()
+	}
 	return b.written && !q.recycle(b)
+}
+
+// answered measures and counts a batch that was answered now.
+func (q *Queue) answered(b *Batch) {
+	now := timing.Clock()
+	q.usual = leastInFlight(q.usual, now-b.Taken)
+	q.lately += (now - b.Opened - q.lately) / 8
+	n := len(b.Items) - b.own
+	if n <= 0 {
+		return
+	}
+	refused := min(b.Refused, n) // EXEC's error is one more
+	q.stats.Refused += uint64(refused)
+	q.stats.Values += uint64(n - refused)
+	d := b.Delay(now)
+	spent := [...]time.Duration{d.Queue, d.Wire, d.Reading, d.Callback} // by redis.Stage
+	known := spent[:]
+	// The last future of a batch is resolved after the batch is retired, so the time of a
+	// user's future is added later.
+	if last := &b.Items[len(b.Items)-1]; last.Future != nil && last.Caller == nil {
+		known = spent[:redis.StageCallback]
+		q.lastCallback, q.lastRequests, q.lastRetired = d.Callback, n, now
+	}
+	histogram.AddEach(q.stats.Stages[:], known, n)
+}
+
+// leastInFlight follows the time that batches are in flight, downwards at once and
+// upwards slowly: so it is about the time that the network and an idle server take.
+func leastInFlight(old, latest time.Duration) time.Duration {
+	if old == 0 {
+		return latest
+	}
+	return min(latest, old+old/64+1)
+}
+
+// TakeFirst takes out the batch that is in flight already, though nobody has begun to write
+// it. It returns nil if there is none.
+func (s *Session) TakeFirst() *Batch {
+	if s.first.Load() == nil {
+		return nil
+	}
+	return s.first.Swap(nil)
+}
+
+// Unclaimed returns the index of the oldest unclaimed item. ok is false if ClaimRest has
+// claimed the rest, because the session has failed.
+func (b *Batch) Unclaimed() (i int, ok bool) {
+	i = int(b.claimed.Load())
+	return i, i < len(b.Items)
+}
+
+// Claim claims the item of index next; it returns false if all that are left
+// were claimed by ClaimRest.
+func (b *Batch) Claim(next int) bool {
+	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
+}
+
+// ClaimRest claims all items that are not claimed yet, and returns the index
+// of the first.
+func (b *Batch) ClaimRest() int { return int(b.claimed.Swap(int64(len(b.Items)))) }
+
+// clearMost is the number of items up to which a batch is cleared under the lock.
+// Clearing a longer one takes microseconds, so the lock is released and taken again.
+const clearMost = 16
+
+// recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
+// it has.
+func (f *flight) recycle(b *Batch) bool {
+	if len(b.Items) > clearMost {
+		return false
+	}
+	b.reset()
+	f.spares.put(b)
+	return true
+}
+
+// recycleLong is recycle of a long batch, which is cleared without the lock.
+func (q *Queue) recycleLong(b *Batch) {
+	b.reset()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spares.put(b)
+}
+
+// reset empties the batch, which keeps its buffer.
+func (b *Batch) reset() {
+	items, buf := b.Items, b.Buf
+	clear(items)
+	*b = Batch{Items: items[:0], Buf: buf}
 }
 
 // sparesMost is how many bytes of batches and buffers a connection keeps for reuse.
@@ -261,7 +240,7 @@ type spares struct {
 	batches []*Batch
 	buffers [][]byte
 	bytes   int    // of all of them
-	trimmed uint64 // the queue's sequence number at the last trim
+	trimmed uint64 // the queue's sequence number at the last Trim
 }
 
 // batch returns an empty batch, with a spare buffer if there is one.
@@ -307,20 +286,3 @@ func (s *spares) hasRoom(size int) bool {
 
 // sizeOf estimates the size of a batch without its buffer, in bytes.
 func sizeOf(b *Batch) int { return 256 + 96*cap(b.Items) }
-
-// trim drops everything if at most a heartbeat was sent since the last trim, and
-// reports whether that is so. seq is the queue's sequence number.
-func (s *spares) trim(seq uint64) (idle bool) {
-	if idle = seq-s.trimmed <= 1; idle {
-		s.batches, s.buffers, s.bytes = nil, nil, 0
-	}
-	s.trimmed = seq
-	return idle
-}
-
-// reset empties the batch, which keeps its buffer.
-func (b *Batch) reset() {
-	items, buf := b.Items, b.Buf
-	clear(items)
-	*b = Batch{Items: items[:0], Buf: buf}
-}

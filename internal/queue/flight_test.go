@@ -2,6 +2,7 @@ package queue
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,4 +118,15 @@ func TestQueueKeepsLittle(t *testing.T) {
 	require.Empty(t, s.batches, "an idle connection keeps nothing")
 	require.Empty(t, s.buffers)
 	require.Zero(t, s.bytes)
+}
+
+func TestUsual(t *testing.T) {
+	require.Equal(t, time.Millisecond, leastInFlight(0, time.Millisecond))
+	require.Equal(t, time.Microsecond, leastInFlight(time.Millisecond, time.Microsecond), "downwards at once")
+	slow := time.Millisecond
+	for range 64 {
+		slow = leastInFlight(slow, time.Second)
+	}
+	require.Greater(t, slow, 2*time.Millisecond, "upwards")
+	require.Less(t, slow, 4*time.Millisecond, "slowly")
 }

@@ -39,54 +39,6 @@ type postponed struct {
 	atAnswer, answered int
 }
 
-// take measures and counts a batch that is taken. calls measures the time of its futures.
-func (m *meter) take(b *Batch, calls *timing.Callbacks) {
-	b.Opened = m.opened
-	b.Take(calls)
-	if b.Ready = m.postponed.since; b.Ready == 0 {
-		b.Ready = b.Taken
-	}
-	b.lastSeq = b.Items[len(b.Items)-1].Seq
-	b.offset = m.takenBytes
-	m.takenBytes += uint64(len(b.Buf))
-	m.takenSeq = b.lastSeq + 1
-	m.stats.Writes++
-	m.stats.WrittenRequests += uint64(len(b.Items))
-}
-
-// untake undoes the last take.
-func (m *meter) untake(b *Batch) {
-	m.takenSeq -= uint64(len(b.Items))
-	m.takenBytes -= uint64(len(b.Buf))
-	m.stats.Writes--
-	m.stats.WrittenRequests -= uint64(len(b.Items))
-	b.Taken = 0
-}
-
-// answered measures and counts a batch that was answered now.
-func (m *meter) answered(b *Batch, now time.Duration) {
-	m.usual = leastInFlight(m.usual, now-b.Taken)
-	m.lately += (now - b.Opened - m.lately) / 8
-	n := len(b.Items) - b.own
-	if n <= 0 {
-		return
-	}
-	refused := min(b.Refused, n) // EXEC's error is one more
-	m.stats.Refused += uint64(refused)
-	m.stats.Values += uint64(n - refused)
-	d := b.Delay(now)
-	m.stats.Stages[redis.StageQueue].Add(d.Queue, n)
-	m.stats.Stages[redis.StageWire].Add(d.Wire, n)
-	m.stats.Stages[redis.StageReading].Add(d.Reading, n)
-	// The last future of a batch is resolved after the batch is retired, so the time of a
-	// user's future is added later.
-	if last := &b.Items[len(b.Items)-1]; last.Future == nil || last.Caller != nil {
-		m.stats.Stages[redis.StageCallback].Add(d.Callback, n)
-		return
-	}
-	m.lastCallback, m.lastRequests, m.lastRetired = d.Callback, n, now
-}
-
 // CountPart counts the requests of b that were answered before the session failed. The others
 // are counted by [Queue.CountLeft]. answered is one more than the number of the last answered
 // request. A transaction without the answer to EXEC is unknown.
@@ -236,15 +188,6 @@ func (q *Queue) Oldest() (o Oldest, waits bool) {
 		return o, false
 	}
 	return Oldest{b.Items[0].Seq, timing.At(b.Taken), b.Blocks}, true
-}
-
-// leastInFlight follows the time that batches are in flight, downwards at once and
-// upwards slowly: so it is about the time that the network and an idle server take.
-func leastInFlight(old, latest time.Duration) time.Duration {
-	if old == 0 {
-		return latest
-	}
-	return min(latest, old+old/64+1)
 }
 
 // CountLastCallback counts the callbacks of the batch that was retired last, when its

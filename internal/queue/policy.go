@@ -4,12 +4,6 @@ import "time"
 
 // What each of these rules and numbers pays is in docs/engine.md.
 
-// alone reports whether requests come one at a time.
-func alone(concurrency int) bool { return concurrency <= 1 }
-
-// Alone reports whether requests have come one at a time lately.
-func (q *Queue) Alone() bool { return alone(int(q.load.Load())) }
-
 // crowd is the number of concurrent requests from which on postponing alone no longer gathers
 // them, and most time would go into waking one caller after another.
 const crowd = 24

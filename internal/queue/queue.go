@@ -48,7 +48,7 @@ type Queue struct {
 	load atomic.Int64
 	// withheld is set by Withhold, under the lock, and never cleared.
 	withheld atomic.Bool
-	// letsIn is set by letIn, under the lock, and cleared by GivesWay.
+	// letsIn is set by letIn, under the lock, and cleared by the next Enter.
 	letsIn atomic.Bool
 }
 
@@ -65,10 +65,6 @@ func (q *Queue) Several(several bool) {
 	defer q.mu.Unlock()
 	q.several = several
 }
-
-// GivesWay reports whether the next sender is to let other goroutines run first: a caller that was
-// let in, and has still to run, would find its room taken again and again.
-func (q *Queue) GivesWay() bool { return q.letsIn.Load() && q.letsIn.Swap(false) }
 
 // Withheld reports whether nothing of the users' is written any more.
 func (q *Queue) Withheld() bool { return q.withheld.Load() }
@@ -144,6 +140,21 @@ func (q *Queue) lookAgain() {
 		q.letIn()
 	}
 }
+
+// listening keeps track of callers that have not been told to listen to their contexts: see
+// wire.Caller. All of it is guarded by Queue.mu.
+type listening struct {
+	due    bool          // somebody calls Listen soon
+	told   uint64        // the callers of requests before it have been told
+	called time.Duration // when Listen was called last, or the clock was read
+}
+
+// ListenEvery is the interval at which Listen is called while callers wait deaf.
+const ListenEvery = time.Millisecond
+
+// deafMost is for how long a request is pending before its caller is told, whether or not its
+// context has ended.
+const deafMost = 4 * ListenEvery
 
 // State is that of a connection:
 //
@@ -234,24 +245,25 @@ const (
 	readCaller
 )
 
-// release gives up the right to write.
-func (r *rights) release() {
-	r.writing = false
-	if r.released != nil {
-		close(r.released)
-		r.released = nil
-	}
+// AwaitRelease returns when nobody has the right to write.
+func (q *Queue) AwaitRelease() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.awaitRelease()
 }
 
-// pass passes the right to write to the writer goroutine. b, if not nil, is a batch in flight
-// that is to be written first. It gives the right up if there is neither b nor an open batch,
-// or no session.
-func (r *rights) pass(b *Batch, open bool) {
-	if r.session == nil || b == nil && !open {
-		r.release()
-		return
+// awaitRelease is AwaitRelease for a caller that has the lock, which it releases while it
+// waits.
+func (q *Queue) awaitRelease() {
+	for q.writing {
+		if q.released == nil {
+			q.released = make(chan struct{})
+		}
+		released := q.released
+		q.mu.Unlock()
+		<-released
+		q.mu.Lock()
 	}
-	r.session.Wake <- b // has room, since there is only one such right
 }
 
 // Session is what the queue knows of the socket that it is connected to: to whom the rights
@@ -283,13 +295,4 @@ type Session struct {
 	// already in flight, and nothing else is. It belongs to whoever takes it out of here:
 	// that holder or, under the lock, a goroutine that withdraws it.
 	first atomic.Pointer[Batch]
-}
-
-// TakeFirst takes out the batch that is in flight already, though nobody has begun to write
-// it. It returns nil if there is none.
-func (s *Session) TakeFirst() *Batch {
-	if s.first.Load() == nil {
-		return nil
-	}
-	return s.first.Swap(nil)
 }

@@ -73,9 +73,13 @@ func (q *Queue) takeBackFirst() *Batch {
 		return nil
 	}
 	b := q.session.TakeFirst()
-	if b != nil {
+	if b != nil { // as if it had not been taken
 		q.head, q.tail = nil, nil
-		q.untake(b)
+		q.takenSeq -= uint64(len(b.Items))
+		q.takenBytes -= uint64(len(b.Buf))
+		q.stats.Writes--
+		q.stats.WrittenRequests -= uint64(len(b.Items))
+		b.Taken = 0
 	}
 	return b
 }

@@ -41,14 +41,14 @@ type Stages struct {
 func Open(calls *Callbacks) *Stages { return &Stages{Opened: Clock(), calls: calls} }
 
 // Take notes that it is taken now, to be written on a connection with these callbacks.
-func (t *Stages) Take(calls *Callbacks) {
-	t.Taken, t.calls = Clock(), calls
-	t.called = calls.elapsed(t.Taken)
+func (t *Stages) Take(now time.Duration, calls *Callbacks) {
+	t.Taken, t.calls = now, calls
+	t.called = calls.elapsed(now)
 }
 
 // NoteWrite notes that what is sent on a connection of its own is about to be written.
 func (t *Stages) NoteWrite() {
-	t.Take(t.calls)
+	t.Take(Clock(), t.calls)
 	t.Ready = t.Taken
 }
 
@@ -56,7 +56,8 @@ func (t *Stages) NoteWrite() {
 func (t *Stages) Begun() bool { return t.firstByte.Load() != 0 }
 
 // NoteFirstByte notes that the first byte of the answer is there, now.
-func (t *Stages) NoteFirstByte(now time.Duration) {
+func (t *Stages) NoteFirstByte() {
+	now := Clock()
 	t.calledAtFirst = t.calls.elapsed(now)
 	t.firstByte.Store(int64(now))
 }
@@ -68,7 +69,7 @@ func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	if _, err := dec.Next(); err != nil {
 		return err
 	}
-	t.NoteFirstByte(Clock())
+	t.NoteFirstByte()
 	return nil
 }
 
