@@ -38,7 +38,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 		finished = true
 		return false
 	}
-	if s.tookBack() {
+	if r.next == nil && s.tookBack() { // otherwise it has written just now
 		finished = true
 		s.PassRead()
 		return true
@@ -68,7 +68,10 @@ func (s *Session) PassRead() {
 		s.flushBoth()
 	}
 	r := s.reader
-	mayIdle, retired := r.mayIdle(), r.retired
+	mayIdle, retired := r.canIdle, r.retired
+	if retired == nil { // otherwise nothing has come that is not answered: see finish
+		mayIdle = r.mayIdle()
+	}
 	r.retired, r.until = nil, 0
 	switch loop, kept := s.p.queue.PassRead(&s.Session, mayIdle, retired); {
 	case loop:
@@ -105,24 +108,24 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 	for !r.dec.Complete() {
 		if r.dec.Buffered() > 0 {
 			_, _ = r.current() // its answer has begun
+			if r.dec.Full() {
+				return replyTooLarge
+			}
 		}
-		if r.dec.Full() {
-			return replyTooLarge
-		}
-		if !r.s.interruptibly(ctx, r.dec.AwaitMore) {
+		switch ended, failed := r.s.interruptibly(ctx, r.dec.AwaitMore); {
+		case ended:
 			return replyNever
-		}
-		if r.s.hasFailed() {
+		case failed:
 			return replyReady // decoding it fails at once
 		}
 	}
 	return replyReady
 }
 
-// interruptibly calls wait, which reads from the socket, until ctx is done. It returns
-// false if ctx has ended the wait. Any other error, also of somebody else's deadline,
-// ends the session. After an interruption wait may be called again.
-func (s *Session) interruptibly(ctx context.Context, wait func() error) bool {
+// interruptibly calls wait, which reads from the socket, until ctx is done. ended is set if ctx
+// has ended the wait: then wait may be called again. Any other error, also of somebody else's
+// deadline, ends the session: then failed is set.
+func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
 	var err error
 	waited := true
 	switch {
@@ -137,13 +140,13 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) bool {
 	if !waited {
 		stop := context.AfterFunc(ctx, s.interrupt)
 		if err = wait(); !stop() && s.wasInterrupted(err) {
-			return false
+			return true, false
 		}
 	}
 	if err != nil {
 		s.Fail(redis.ErrIO.Wrap(err, "reading"))
 	}
-	return true
+	return false, err != nil
 }
 
 // waitDeaf calls wait, and returns false if the caller is told to listen before that has
@@ -209,7 +212,7 @@ func (s *Session) flushBoth() {
 // that would find nothing. It returns false if ctx has ended while the session lives on.
 func (s *Session) exchange(ctx context.Context, b *queue.Batch) bool {
 	s.exchanged = b
-	ok := s.interruptibly(ctx, s.waitExchanged)
+	ended, _ := s.interruptibly(ctx, s.waitExchanged)
 	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
 		s.exchanged = nil
 		if err := s.checker.Check(); err != nil {
@@ -217,7 +220,7 @@ func (s *Session) exchange(ctx context.Context, b *queue.Batch) bool {
 		}
 		s.writeBatch(b)
 	}
-	return ok || s.hasFailed()
+	return !ended || s.hasFailed()
 }
 
 // waitExchanged is exchange's wait.

@@ -53,15 +53,11 @@ func (s *Session) next(b *queue.Batch, sender bool) (_ *queue.Batch, cancelled [
 // writeBatch writes a batch that the caller has taken, and gives up the right to
 // write, or leaves it to the writer with what is left to write.
 func (s *Session) writeBatch(b *queue.Batch) {
-	write := s.writeNow
-	if s.raw == nil {
-		if b.Unread > securedNow {
-			s.Wake <- b
-			return
-		}
-		write = s.writeBlocking
+	if s.raw == nil && b.Unread > securedNow {
+		s.Wake <- b
+		return
 	}
-	if write(b) && s.p.queue.Wrote(b) {
+	if s.write(b, s.raw == nil) && s.p.queue.Wrote(b) {
 		s.Wake <- nil
 	}
 }
@@ -80,20 +76,30 @@ func (s *Session) yield(sender bool) bool {
 	return mine
 }
 
-// writeNow writes the batch, or what the socket takes of it at once. It
-// returns false if the right to write is lost.
-func (s *Session) writeNow(b *queue.Batch) bool {
+// write writes what is left of the batch, or, unless it waits, what the socket takes of it at once:
+// then the writer gets the rest. It returns false if the right to write is lost.
+func (s *Session) write(b *queue.Batch, waits bool) bool {
 	if s.hasFailed() {
 		s.p.queue.Release()
 		return false
 	}
-	n, err := s.writeOnce(b.Buf)
-	b.Sent = n
+	var n int
+	var err error
+	if left := b.Buf[b.Sent:]; waits {
+		n, err = s.writeWaiting(left)
+	} else {
+		n, err = s.writeOnce(left)
+	}
+	b.Sent += n
 	switch {
 	case err != nil:
-		s.writeFailed(err)
+		if s.raw == nil {
+			b.Sent = len(b.Buf) // how much of it was sent is not known
+		}
+		s.Fail(redis.ErrIO.Wrap(err, "writing"))
+		s.p.queue.Release()
 		return false
-	case n < len(b.Buf):
+	case !waits && b.Sent < len(b.Buf):
 		s.Wake <- b
 		return false
 	}
@@ -132,33 +138,9 @@ func (s *Session) writeAll(b *queue.Batch) {
 	for more := true; more; b = nil {
 		var cancelled []queue.Cancelled
 		b, cancelled = s.next(b, false)
-		more = b != nil && s.writeBlocking(b) && s.p.queue.Wrote(b)
+		more = b != nil && s.write(b, true) && s.p.queue.Wrote(b)
 		s.p.resolveCancelled(cancelled)
 	}
-}
-
-// writeBlocking writes what is left of the batch. It returns false if the
-// right to write is lost.
-func (s *Session) writeBlocking(b *queue.Batch) bool {
-	if s.hasFailed() {
-		s.p.queue.Release()
-		return false
-	}
-	n, err := s.writeWaiting(b.Buf[b.Sent:])
-	if err != nil && s.raw == nil {
-		n = len(b.Buf) // how much of it was sent is not known
-	}
-	b.Sent += n
-	if err != nil {
-		s.writeFailed(err)
-		return false
-	}
-	return true
-}
-
-func (s *Session) writeFailed(err error) {
-	s.Fail(redis.ErrIO.Wrap(err, "writing"))
-	s.p.queue.Release()
 }
 
 // writeOnce writes what the socket takes at once. It ignores the deadline by which
