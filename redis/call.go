@@ -58,15 +58,6 @@ const (
 
 func newCall() call { return call{signals: make(chan byte, 3)} }
 
-// of prepares the call for requests that s is to send. A user's own Sender may do
-// anything before its Send returns, so until then the call is not given the right to
-// read.
-func (c *call) of(s Sender) {
-	if innerOf(s) == nil {
-		c.state.Store(callSending)
-	}
-}
-
 // resolve tells the caller that its result is there. It returns false if the caller has
 // left, or was told before.
 func (c *call) resolve() bool {
@@ -127,21 +118,6 @@ func (c *call) listen() {
 		c.told = false
 		<-c.signals
 	}
-}
-
-// send calls send, which sends the call's requests. If that ends the goroutine, by a
-// panic or otherwise, the call leaves: it may have been given the right to read.
-func (c *call) send(send func()) {
-	sent := false
-	defer func() {
-		if !sent {
-			c.state.CompareAndSwap(callSending, callPending)
-			c.listen()
-			c.leave(wire.Ticket{}, wire.ReadRight{})
-		}
-	}()
-	send()
-	sent = true
 }
 
 // wait waits until the call is resolved, or ctx ends. If ended is set, the caller has to

@@ -127,17 +127,6 @@ func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
 // Close implements Sender.
 func (nobody) Close() {}
 
-// innerOf returns the methods that s has for packages of this module, or nil. A user's
-// own Sender has none, and a decorator that embeds a connection must be called itself.
-func innerOf(s Sender) wire.Inner[Future] {
-	if asked, ok := s.(interface {
-		Inner(wire.Ask) wire.Inner[Future]
-	}); ok {
-		return asked.Inner(wire.Ask{Held: s})
-	}
-	return nil
-}
-
 // delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
 // have hooks, so the wrappers send to it as if their user had passed it to them.
 func delegateOf(s Sender) Sender {

@@ -218,6 +218,26 @@ type target struct {
 	filled      bool // the value is here, and not in the result
 }
 
+// recall returns the result of an encoded request, if m has it. If t is not nil and takes the
+// value, the value is in t.
+func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) (res any, ok bool) {
+	got, ok := m.Recall(request)
+	switch {
+	case !ok:
+		return nil, false
+	case seen != nil:
+		*seen = wire.Place{Cached: true}
+	}
+	switch {
+	case !got.IsText:
+		return got.Result, true
+	case t != nil && t.SetText(got.Text):
+		t.filled = true
+		return nil, true
+	}
+	return []byte(got.Text), true
+}
+
 // DoAs sends a command and returns its result as a T, of any type that [As] accepts: see
 // [Sync.DoInto]. After an error it returns the zero value. For an int64, a float64 or a
 // bool it allocates nothing, for a string only the text.

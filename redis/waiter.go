@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
@@ -48,6 +47,30 @@ func newWaiter(s Sender) *waiter {
 	w := &waiter{call: newCall()}
 	w.of(s)
 	return w
+}
+
+// of prepares the call for requests that s is to send. A user's own Sender may do
+// anything before its Send returns, so until then the call is not given the right to
+// read.
+func (c *call) of(s Sender) {
+	if innerOf(s) == nil {
+		c.state.Store(callSending)
+	}
+}
+
+// send calls send, which sends the call's requests. If that ends the goroutine, by a
+// panic or otherwise, the call leaves: it may have been given the right to read.
+func (c *call) send(send func()) {
+	sent := false
+	defer func() {
+		if !sent {
+			c.state.CompareAndSwap(callSending, callPending)
+			c.listen()
+			c.leave(wire.Ticket{}, wire.ReadRight{})
+		}
+	}()
+	send()
+	sent = true
 }
 
 func pooledWaiter(deaf bool) *waiter {
@@ -260,6 +283,17 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	return w.result(ctx, ticket, t, seen)
 }
 
+// innerOf returns the methods that s has for packages of this module, or nil. A user's
+// own Sender has none, and a decorator that embeds a connection must be called itself.
+func innerOf(s Sender) wire.Inner[Future] {
+	if asked, ok := s.(interface {
+		Inner(wire.Ask) wire.Inner[Future]
+	}); ok {
+		return asked.Inner(wire.Ask{Held: s})
+	}
+	return nil
+}
+
 // encoded encodes a command. When an argument can't be encoded it returns the argument's index,
 // else -1. It keeps no reference to args.
 func encoded(cmd string, args []any) (s *wire.Scratch, bad int) {
@@ -300,44 +334,4 @@ func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire
 	clones := command.WithDurations(cmd, values.CloneArgs(args))
 	w.send(func() { s.Send(Request{Cmd: cmd, Args: clones}, w, 0) })
 	return w.result(ctx, w.heeded(), nil, seen)
-}
-
-// awaitCapacity waits, after the error of a full queue, until there is room for the
-// request. If again is true, the request has to be sent, even if the context has ended
-// meanwhile, since the room is reserved for it. Otherwise the error is the result of the
-// request.
-func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
-	full := errs.AsErrorx(err)
-	if !full.IsOfType(errs.ErrQueueFull) {
-		return false, err
-	}
-	queue, ok := full.Property(errs.EKCapacity)
-	if !ok {
-		return false, err
-	}
-	since := time.Now()
-	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
-		return false, errs.Withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
-	}
-	return true, nil
-}
-
-// recall returns the result of an encoded request, if m has it. If t is not nil and takes the
-// value, the value is in t.
-func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) (res any, ok bool) {
-	got, ok := m.Recall(request)
-	switch {
-	case !ok:
-		return nil, false
-	case seen != nil:
-		*seen = wire.Place{Cached: true}
-	}
-	switch {
-	case !got.IsText:
-		return got.Result, true
-	case t != nil && t.SetText(got.Text):
-		t.filled = true
-		return nil, true
-	}
-	return []byte(got.Text), true
 }
