@@ -73,18 +73,6 @@ func (c *call) send(send func()) {
 	sent = true
 }
 
-func pooledWaiter(deaf bool) *waiter {
-	w := waiters.Get().(*waiter)
-	w.deaf = deaf
-	if deaf {
-		w.state.Store(callDeaf)
-	} else {
-		w.state.Store(callPending)
-	}
-	w.use++
-	return w
-}
-
 func (w *waiter) recycle() {
 	if !w.pooled {
 		return
@@ -275,8 +263,7 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	if !r.Inline {
 		r.Done = ctx.Done()
 	}
-	w := pooledWaiter(r.Done != nil)
-	w.want(ctx, r, t, seen)
+	w := pooledWaiter(ctx, r, t, seen)
 	w.send(func() { inner.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
 	wire.PutScratch(scratch)
@@ -302,9 +289,16 @@ func encoded(cmd string, args []any) (s *wire.Scratch, bad int) {
 	return s, bad
 }
 
-// want prepares the waiter, and its encoded request, for the kind of result that the
-// caller wants.
-func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wire.Place) {
+// pooledWaiter takes a waiter for an encoded request, and prepares both for the kind of result that
+// the caller wants.
+func pooledWaiter(ctx context.Context, r *wire.Request, t *target, seen *wire.Place) *waiter {
+	w := waiters.Get().(*waiter)
+	w.use++
+	if w.deaf = r.Done != nil; w.deaf {
+		w.state.Store(callDeaf)
+	} else {
+		w.state.Store(callPending)
+	}
 	w.observed = seen != nil
 	if t != nil && t.Kind != resp.NoKind {
 		w.typed, w.target = true, *t
@@ -315,6 +309,7 @@ func (w *waiter) want(ctx context.Context, r *wire.Request, t *target, seen *wir
 	if r.Inline {
 		w.blocks, w.ctx = true, ctx
 	}
+	return w
 }
 
 // sendPlain is sendAndWait with a Sender that takes plain requests.

@@ -29,7 +29,7 @@ import (
 func skipIfPoolsForget(t *testing.T) {
 	if testing.AllocsPerRun(1, func() {
 		for range 100 {
-			pooledWaiter(false).recycle()
+			pooledWaiter(context.Background(), &wire.Request{}, nil, nil).recycle()
 		}
 	}) > 0 {
 		t.Skip("the race detector has pools drop what is put into them, so that calls allocate")
@@ -332,7 +332,7 @@ func TestWaiterInCacheLines(t *testing.T) {
 
 // A waiter must not keep what it waited for.
 func TestWaiterRecycles(t *testing.T) {
-	w := pooledWaiter(false)
+	w := pooledWaiter(context.Background(), &wire.Request{}, nil, nil)
 	w.res, w.target.Bytes = "result", []byte("lent")
 	w.typed, w.observed, w.place.Peer = true, true, "peer"
 	w.blocks, w.ctx = true, t.Context()
