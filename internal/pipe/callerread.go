@@ -38,7 +38,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 		finished = true
 		return false
 	}
-	if r.next == nil && s.tookBack() { // otherwise it has written just now
+	if r.next == nil && s.p.queue.TookBack() { // otherwise it has written just now
 		finished = true
 		s.PassRead()
 		return true
@@ -279,7 +279,3 @@ func (r *reader) mayIdle() bool {
 	}
 	return true
 }
-
-// tookBack reports whether writes are stopped and nothing is in flight: the batch that a
-// caller was about to write has been taken back, so no reply will come.
-func (s *Session) tookBack() bool { return s.p.queue.Withheld() && !s.p.queue.InFlight() }

@@ -82,8 +82,13 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 			if it.Caller != nil { // a future of somebody else may delay that of this caller
 				it.Caller.Listen()
 			}
-			if !it.Exec || b.Items[i-1].Multi { // for a transaction, its requests are counted
-				l.count(it.Own, err == unsent)
+			switch {
+			case it.Own:
+			case it.Exec && !b.Items[i-1].Multi: // for a transaction, its requests are counted
+			case err == unsent:
+				l.notSent++
+			default:
+				l.unknown++
 			}
 			if it.Future == nil {
 				continue
@@ -94,16 +99,6 @@ func (l *leftovers) collect(b *queue.Batch, unsent, unknown *errorx.Error) {
 			}
 			l.items = append(l.items, left)
 		}
-	}
-}
-
-func (l *leftovers) count(own, notSent bool) {
-	switch {
-	case own:
-	case notSent:
-		l.notSent++
-	default:
-		l.unknown++
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *reader) passOn() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
 	}
-	r.s.calls.Stop()
+	r.s.Socket.Calls.Stop()
 	mayIdle, loop := r.mayIdle(), r.dec.Buffered() > 0 && !r.s.hasFailed()
 	if !loop {
 		loop, _ = r.s.p.queue.PassRead(&r.s.Session, mayIdle, nil)
@@ -274,7 +274,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 	fut, n, observed := it.Future, it.N, it.Observed // b no longer belongs to the reader once it is retired
 	calls := fut != nil && it.Caller == nil
 	if calls {
-		r.s.calls.Start()
+		r.s.Socket.Calls.Start()
 	}
 	last := i+1 == len(b.Items)
 	switch more := r.dec.Buffered() > 0; {

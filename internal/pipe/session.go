@@ -26,7 +26,6 @@ type Session struct {
 	raw           *sock.Raw // nil if writes of callers could block
 	checker       *sock.Raw // checks the socket, or that under TLS; nil if that is not possible
 	processor     *processor
-	calls         *timing.Callbacks
 
 	failure sync.Once
 	failed  chan struct{} // closed after err is set
@@ -77,8 +76,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	if s.checker = s.raw; s.raw == nil {
 		s.checker = sock.NewRaw(socket.Bare())
 	}
-	s.calls = new(timing.Callbacks)
-	socket.Calls = s.calls
+	socket.Calls = new(timing.Callbacks)
 	mayPass := s.Interruptible() && !p.opts.Integrity
 	canIdle := mayPass && s.checker != nil && !p.opts.Pushes
 	s.Session = queue.Session{
@@ -86,7 +84,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 		Wake:        make(chan *queue.Batch, 1),
 		MayPass:     mayPass,
 		MayExchange: s.raw != nil && canIdle,
-		Calls:       s.calls,
+		Calls:       socket.Calls,
 		Received:    socket.Received,
 	}
 	s.reader = newReader(s, canIdle)

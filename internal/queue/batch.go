@@ -32,9 +32,8 @@ type Batch struct {
 	Refused int
 
 	timing.Stages
-	lastSeq uint64     // of its last request
-	offset  uint64     // bytes that were taken before
-	Fence   peer.Nonce // of the PING that ends it, if the queue is fenced
+	offset uint64     // bytes that were taken before
+	Fence  peer.Nonce // of the PING that ends it, if the queue is fenced
 	// Blocks is how long its requests may block, where that matters.
 	Blocks time.Duration
 	Next   *Batch // in flight
@@ -92,6 +91,9 @@ func (b *Batch) lastOf(i int) uint64 {
 	}
 	return b.Items[i].Seq
 }
+
+// lastSeq returns the sequence number of its last request.
+func (b *Batch) lastSeq() uint64 { return b.Items[len(b.Items)-1].Seq }
 
 // find returns the index of the item of a sequence number, or where it would be.
 func (b *Batch) find(seq uint64) int {
@@ -243,8 +245,7 @@ func (b *Batch) enclose() {
 	b.Buf = append(b.Buf, fencePrefix...)
 	b.Buf = append(b.Buf, b.Fence[:]...)
 	b.Buf = append(b.Buf, '\r', '\n')
-	last := b.Items[len(b.Items)-1].Seq // it has no number of its own
-	b.Items = append(b.Items, Item{Seq: last, Start: start, end: len(b.Buf), Own: true})
+	b.Items = append(b.Items, Item{Seq: b.lastSeq(), Start: start, end: len(b.Buf), Own: true})
 	b.own++
 }
 

@@ -228,7 +228,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 		seq := last.Seq
 		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
 			b := q.takeOpen()
-			q.fly(b, q.opened)
+			q.fly(b, q.opened) // just now
 			s.first.Store(b)
 		}
 		if caller.GiveRead(wire.ReadRight{Reader: s.Reader, Last: seq}) {
@@ -278,10 +278,9 @@ func (q *Queue) fly(b *Batch, now time.Duration) {
 	if b.Ready = q.postponed.since; b.Ready == 0 {
 		b.Ready = b.Taken
 	}
-	b.lastSeq = b.Items[len(b.Items)-1].Seq
 	b.offset = q.takenBytes
 	q.takenBytes += uint64(len(b.Buf))
-	q.takenSeq = b.lastSeq + 1
+	q.takenSeq = b.Items[len(b.Items)-1].Seq + 1
 	q.stats.Writes++
 	q.stats.WrittenRequests += uint64(len(b.Items))
 	q.judgePostponing(b)

@@ -6,16 +6,6 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// tellLater is called when the caller of an entering request is deaf. It reports whether the
-// sender of the request has to arrange the call of Listen.
-func (q *Queue) tellLater() (first bool) {
-	if q.due {
-		return false
-	}
-	q.due, q.called = true, timing.Clock()
-	return true
-}
-
 // Listen tells callers to listen if their contexts have ended, or their requests have been
 // pending for long. If again is set, Listen has to be called again after ListenEvery. If reads
 // is set, one of the callers has the right to read: see [Session.Listens].
@@ -56,7 +46,7 @@ func (l *listening) tell(b *Batch, opened time.Duration) (reads bool) {
 		}
 	}
 	if all {
-		l.told = max(l.told, b.Items[len(b.Items)-1].Seq+1)
+		l.told = max(l.told, b.lastSeq()+1)
 	}
 	return reads
 }

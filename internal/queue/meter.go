@@ -114,7 +114,7 @@ func (q *Queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 		return d, true
 	}
 	b := q.head
-	for i := 0; b != nil && b.lastSeq < seq && i < searchMost; i++ {
+	for i := 0; b != nil && b.lastSeq() < seq && i < searchMost; i++ {
 		b = b.Next
 	}
 	if b == nil || b == q.head && seq < b.Items[min(int(b.claimed.Load()), len(b.Items)-1)].Seq {

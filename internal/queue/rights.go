@@ -61,11 +61,15 @@ func (q *Queue) Idle() bool {
 	return q.head == nil && q.open == nil
 }
 
-// InFlight reports whether anything is in flight.
-func (q *Queue) InFlight() bool {
+// TookBack reports whether writes are stopped and nothing is in flight: the batch that a caller was
+// about to write has been taken back, so no reply will come.
+func (q *Queue) TookBack() bool {
+	if !q.Withheld() {
+		return false
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.head != nil
+	return q.head == nil
 }
 
 // TakeRead takes the right to read for the loop, if nobody has had the right since the
