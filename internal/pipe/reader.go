@@ -54,7 +54,7 @@ func newReader(s *Session, canIdle bool) *reader {
 	return r
 }
 
-// reply is a result with the size that it had on the wire.
+// reply is a result with the size that it had on the wire, if the logger wants that.
 type reply struct {
 	res  any
 	size int
@@ -182,22 +182,27 @@ func (r *reader) answer() bool {
 		return false
 	}
 	touch(b, next+touchAhead)
-	if b.Items[next].Typed {
+	it := &b.Items[next]
+	if it.Typed {
 		return r.answerTyped(b, next)
 	}
 	res, err := r.dec.Decode()
 	if err != nil {
-		r.s.failReply(unread(err, &b.Items[next]))
+		r.s.failReply(unread(err, it))
 		return false
 	}
-	if h, it := &r.s.beats, &b.Items[next]; h.waiting.Load() && (!it.Own || it.Future == nil) && h.nonce.Is(res) {
+	if h := &r.s.beats; h.waiting.Load() && (!it.Own || it.Future == nil) && h.nonce.Is(res) {
 		r.s.Fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}
 	if !b.Claim(next) {
 		return false
 	}
-	r.resolve(b, next, reply{res, r.dec.Size()})
+	got := reply{res: res}
+	if it.Stat != nil {
+		got.size = r.dec.Size()
+	}
+	r.resolve(b, next, got)
 	return true
 }
 
@@ -212,7 +217,7 @@ func unread(err error, it *queue.Item) *errorx.Error {
 }
 
 // answerTyped lets a future decode the reply by itself. Meanwhile the future belongs to
-// the reader, whatever happens to the session.
+// the reader, whatever happens to the session. The logger wants nothing of it.
 func (r *reader) answerTyped(b *queue.Batch, next int) bool {
 	if !b.Claim(next) {
 		return false
@@ -223,7 +228,7 @@ func (r *reader) answerTyped(b *queue.Batch, next int) bool {
 		r.failTyped(b, next, redis.AsErrorx(err))
 		return false
 	}
-	r.resolve(b, next, reply{res, r.dec.Size()})
+	r.finish(b, next, res)
 	return true
 }
 
@@ -245,20 +250,20 @@ func (r *reader) failTyped(b *queue.Batch, i int, err *errorx.Error) {
 // if the logger panics or ends the goroutine.
 func (r *reader) resolve(b *queue.Batch, i int, got reply) {
 	if it := &b.Items[i]; it.Stat != nil {
-		defer r.finish(b, i, got)
+		defer r.finish(b, i, got.res)
 		r.s.p.Tell(it.Stat, got.res, got.size, b.Size(i))
 		return
 	}
-	r.finish(b, i, got)
+	r.finish(b, i, got.res)
 }
 
 // finish resolves the item of index i. The last item of a batch is resolved after the batch was
 // taken out of flight, so that a panic leaves nothing half done. The exception is the last item
 // that a reading caller waits for: its future is the library's own, and settle takes the batch
 // out of flight afterwards.
-func (r *reader) finish(b *queue.Batch, i int, got reply) {
+func (r *reader) finish(b *queue.Batch, i int, res any) {
 	it := &b.Items[i]
-	if err, failed := got.res.(*errorx.Error); failed {
+	if err, failed := res.(*errorx.Error); failed {
 		if !it.Own {
 			b.Refused++
 		}
@@ -266,9 +271,9 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 		if it.Plain {
 			err = err.WithProperty(redis.EKRequest, b.Request(i))
 		}
-		got.res = err
+		res = err
 	} else if it.Exec {
-		b.NameElements(i, got.res)
+		b.NameElements(i, res)
 	}
 	r.answered = max(r.answered, it.Seq+1)
 	fut, n, observed := it.Future, it.N, it.Observed // b no longer belongs to the reader once it is retired
@@ -294,7 +299,7 @@ func (r *reader) finish(b *queue.Batch, i int, got reply) {
 		wire.AnsweredBy(fut, r.s.p.opts.Place())
 		wire.AnsweredIn(fut, r.s)
 	}
-	fut.Resolve(got.res, n)
+	fut.Resolve(res, n)
 	if last && calls {
 		r.s.p.queue.CountLastCallback()
 	}

@@ -290,23 +290,15 @@ func (q *Queue) fly(b *Batch, now time.Duration) {
 		q.gate.own++
 	}
 	if q.head == nil {
-		q.row = 0
+		q.head, q.row = b, 0
+	} else {
+		q.tail.Next = b
 	}
+	q.tail = b
 	q.row++
-	q.push(b)
 	b.Unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
-}
-
-// push puts a batch in flight, behind the others.
-func (f *flight) push(b *Batch) {
-	if f.tail == nil {
-		f.head = b
-	} else {
-		f.tail.Next = b
-	}
-	f.tail = b
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.
