@@ -11,6 +11,7 @@ type keysAt uint8
 const (
 	oneKey     keysAt = iota + 1 // the first argument
 	oneKeyText                   // the same, and the reply is a string or null
+	oneKeyIn3                    // the same, and what the reply is with RESP2 can't be made of it
 	allKeys                      // all arguments
 )
 
@@ -26,11 +27,13 @@ func keysOf(name string) keysAt {
 		"HMGET", "HGETALL", "HKEYS", "HVALS", "HLEN", "HEXISTS", "HSTRLEN",
 		"LLEN", "LRANGE", "LPOS",
 		"SCARD", "SISMEMBER", "SMISMEMBER", "SMEMBERS",
-		"ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZSCORE", "ZRANK", "ZREVRANK", "ZRANGE", "ZREVRANGE",
+		"ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZRANK", "ZREVRANK", "ZRANGE", "ZREVRANGE",
 		"ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZRANGEBYLEX", "ZREVRANGEBYLEX",
-		"GEOPOS", "GEODIST", "GEOHASH", "GEOSEARCH",
+		"GEOHASH", "GEOSEARCH",
 		"XLEN", "XRANGE", "XREVRANGE":
 		return oneKey
+	case "ZMSCORE", "ZSCORE", "GEOPOS", "GEODIST":
+		return oneKeyIn3
 	case "MGET", "EXISTS", "SINTER", "SUNION", "SDIFF":
 		return allKeys
 	}
@@ -41,19 +44,20 @@ func keysOf(name string) keysAt {
 // set if its reply is a string, or null.
 func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd)
-	if info == nil || protocol == 2 && otherIn2[info] { // nil if an argument is in Cmd
+	if info == nil { // an argument is in Cmd
 		return keys, false
 	}
-	switch at := keysOf(info.Name); at {
-	case oneKey, oneKeyText:
+	switch at := keysOf(info.Name); {
+	case at == 0, at == oneKeyIn3 && protocol == 2:
+		return keys, false
+	case at == allKeys:
+		return appendArgs(keys, r), false
+	default:
 		if key := r.Arg(1); key != nil {
 			keys = append(keys, key)
 		}
 		return keys, at == oneKeyText
-	case allKeys:
-		keys = appendArgs(keys, r)
 	}
-	return keys, false
 }
 
 func appendArgs(words [][]byte, r *wire.Request) [][]byte {

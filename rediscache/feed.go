@@ -180,7 +180,7 @@ func (f *feed) told(p *redis.Push) {
 			f.anew()
 			return
 		}
-		f.c.store.Changed(memory.HashOf(key), memory.ByServer)
+		f.c.store.Changed(memory.HashOfBytes(key), memory.ByServer)
 	}
 }
 

@@ -1,21 +1,6 @@
 package rediscache
 
-import (
-	"math/big"
-	"strings"
-
-	"github.com/joomcode/redispipe/internal/command"
-)
-
-// otherIn2 are the commands whose reply with RESP2 can't be made of that with RESP3, which has
-// numbers where RESP2 has text.
-var otherIn2 = func() map[*command.Info]bool {
-	table := map[*command.Info]bool{}
-	for _, name := range strings.Fields("ZMSCORE ZSCORE GEOPOS GEODIST") {
-		table[command.Lookup(name)] = true
-	}
-	return table
-}()
+import "math/big"
 
 // inRESP2 returns a reply of RESP3 as one of RESP2, if it can be told what that would be.
 func inRESP2(v any) (any, bool) {

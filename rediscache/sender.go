@@ -145,7 +145,7 @@ func (s *sender) question(r *wire.Request) (*reading, way) {
 	if !s.limits.All && !listed {
 		return nil, isPassed
 	}
-	key := memory.HashOf(keys[0])
+	key := memory.HashOfBytes(keys[0])
 	if l != nil && !s.store.Admits(r.Buf, key) {
 		return nil, isFirst
 	}
@@ -158,7 +158,7 @@ func (s *sender) question(r *wire.Request) (*reading, way) {
 	q.core, q.from, q.isText, q.cmd, q.slot = s.core, f, isText, r.Cmd, r.Slot
 	q.Lease, q.Sent, q.Listed, q.Key = l, at, listed, key
 	for _, key := range keys[1:] {
-		q.More = append(q.More, memory.HashOf(key))
+		q.More = append(q.More, memory.HashOfBytes(key))
 	}
 	return q, isAnswered
 }

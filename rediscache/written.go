@@ -60,7 +60,7 @@ func writtenBy(r *wire.Request) (w written) {
 	}
 	if strings.HasPrefix(call.Name, "GEORADIUS") { // of several STORE servers name the first, and heed the last
 		for _, word := range r.All {
-			w.keys = append(w.keys, memory.HashOf(word))
+			w.keys = append(w.keys, memory.HashOfBytes(word))
 		}
 	}
 	w.all = len(w.keys) == 0

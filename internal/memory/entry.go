@@ -62,7 +62,7 @@ func (e *entry) answers(request []byte) bool {
 // hash is that of the request.
 func (e *entry) hash() uint64 {
 	if e.reading != nil {
-		return HashOf(e.reading.Request)
+		return HashOfBytes(e.reading.Request)
 	}
 	return HashOf(e.request)
 }

@@ -12,18 +12,22 @@ const shards = 256
 // is decided as SIEVE does: a hand goes from the oldest to the newest and takes the first that was
 // not visited since it came by. So a hit moves nothing, and what is read once does not push out
 // what is read often.
+//
+// A shard fills two lines of the processor's caches, which no other one shares. What a hit needs, and
+// a miss that is not admitted, is in the first.
 type shard struct {
-	mu     sync.RWMutex // guards what follows, and what says so of tags, entries and reads
-	tags   map[uint64]*tag
+	mu          sync.RWMutex // guards what follows, and what says so of tags, entries and reads
+	tags        map[uint64]*tag
+	hits, first atomic.Int64
+
+	_      [16]byte
 	newest *entry
 	oldest *entry
 	hand   *entry // nil: begin with the oldest
 	// bytes are those that were taken, and are not in the sum of the store yet.
 	bytes                   int64
 	entries, misses, joined int64
-
-	hits, first atomic.Int64
-	_           [64]byte // so that shards do not share a line of the processor's caches
+	_                       [8]byte
 }
 
 // holdLocked returns the tag of a key. The caller has to use it, or to release it.

@@ -89,7 +89,7 @@ func (s *Store) Find(request []byte, key uint64, l *Limits, v *Value) (found boo
 // key. While there is much room, nothing is remembered: the table is rarely in a processor's cache.
 func (s *Store) Admits(request []byte, key uint64) bool {
 	free := s.most - s.bytes.Load()
-	if free > s.most/2 || s.asked.before(HashOf(request)) || free > s.most/fullShare {
+	if free > s.most/2 || s.asked.before(HashOfBytes(request)) || free > s.most/fullShare {
 		return true
 	}
 	s.shard(key).first.Add(1)

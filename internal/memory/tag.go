@@ -12,17 +12,9 @@ import (
 var seed = maphash.MakeSeed()
 
 // HashOf returns the hash of a key or a request.
-func HashOf[T string | []byte](text T) uint64 {
-	switch text := any(text).(type) {
-	case string:
-		return maphash.String(seed, text)
-	case []byte:
-		return maphash.Bytes(seed, text)
-	}
-	return 0
-}
+func HashOf(text string) uint64 { return maphash.String(seed, text) }
 
-// HashOfBytes is HashOf for hits: a function of each type costs them no look at the type.
+// HashOfBytes is HashOf of bytes.
 func HashOfBytes(text []byte) uint64 { return maphash.Bytes(seed, text) }
 
 // tag stands for the value that a key has had since the last event of the key: a reply is known
@@ -94,7 +86,7 @@ const few = 8
 // find returns the entry of a request, nil if there is none.
 func (t *tag) find(request []byte) *entry {
 	if t.many != nil {
-		if e := t.many[HashOf(request)]; e != nil && e.answers(request) {
+		if e := t.many[HashOfBytes(request)]; e != nil && e.answers(request) {
 			return e
 		}
 		return nil
