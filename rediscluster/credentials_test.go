@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -97,6 +96,24 @@ func TestReauthenticateOfNobody(t *testing.T) {
 		l.Conn.Close()
 	}
 	require.Error(t, c.Reauthenticate(t.Context()))
-	c.topology.Store(route.New(topology.Empty(), nil))
+	clear(c.refresher.open)
 	isType(t, ErrNoAliveConnection, c.Reauthenticate(t.Context()))
+}
+
+// Connections of nodes that the topology does not have yet get new credentials, too.
+func TestReauthenticateOfNodeThatComes(t *testing.T) {
+	node, first, second := newScriptedNode(t, nil), newScriptedNode(t, nil), newScriptedNode(t, nil)
+	opts := calm
+	opts.ConnsPerHost, opts.Zone = 1, "here"
+	var c *Cluster
+	links := 0
+	opts.ZoneOf = func(addr string) string {
+		if addr == second.Addr() { // the connection to the first is made
+			links = len(c.refresher.links())
+		}
+		return ""
+	}
+	c, _ = connect(t, []string{node.Addr()}, opts)
+	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: first.Addr()}, {Master: second.Addr()}}}))
+	require.Equal(t, 2, links)
 }

@@ -1,12 +1,9 @@
 package rediscluster
 
 import (
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
@@ -50,32 +47,4 @@ func TestLinkIsClosedWhenIdle(t *testing.T) {
 	require.Equal(t, "OK", <-result)
 	<-conn.Ctx().Done()
 	await(t, "nothing retired", func() bool { return len(c.refresher.links()) == 1 })
-}
-
-// TestLinksAreNeverForgotten: while the topology changes, each link is known to
-// Shutdown by it or as retired.
-func TestLinksAreNeverForgotten(t *testing.T) {
-	answer := faulty.ScriptedReplies("+OK\r\n")
-	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
-	c, _ := connect(t, []string{node.Addr()}, calm)
-	r, before := c.refresher, c.topology.Load()
-	r.mu.Lock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.publish(&topology.Layout{Shards: []topology.Shard{{Master: next.Addr()}}})
-	}()
-	await(t, "publish", func() bool {
-		buf := make([]byte, 1<<20)
-		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "(*refresher).keepLeft") && strings.Contains(g, "sync.(*Mutex).Lock") {
-				return true
-			}
-		}
-		return false
-	})
-	now := c.topology.Load()
-	r.mu.Unlock()
-	<-done
-	assert.Same(t, before, now, "the links that it has are not retired yet")
 }

@@ -38,6 +38,7 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 			continue
 		}
 		l.Connect(conn)
+		c.refresher.made(l)
 	}
 	return n
 }

@@ -42,7 +42,7 @@ type refresher struct {
 	mu      sync.Mutex // guards what follows
 	waiting []func()   // to be called after the next refresh
 	ended   bool
-	left    map[*route.Link]struct{} // of nodes that have left, until they are closed
+	open    map[*route.Link]struct{} // from when they are made until they are closed
 	closed  redisconn.Stats          // the sum of links that are closed
 }
 
@@ -52,7 +52,7 @@ func newRefresher(c *Cluster, from source) *refresher {
 		source: from,
 		forced: make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		left:   make(map[*route.Link]struct{}),
+		open:   make(map[*route.Link]struct{}),
 	}
 }
 
@@ -221,7 +221,6 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 		l.Inner.SharesCallers(len(t.Shards) > 1)
 		delete(left, l)
 	}
-	r.keepLeft(left) // before the topology forgets them: Shutdown knows no others
 	r.c.topology.Store(t)
 	before.ReplacedBy(t)
 	r.closeLeft(left)

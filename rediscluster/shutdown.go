@@ -78,11 +78,12 @@ const (
 	answerDelay = 50 * time.Millisecond
 )
 
-// keepLeft keeps links of nodes that have left, until they are closed.
-func (r *refresher) keepLeft(links map[*route.Link]struct{}) {
+// made notes a link that was made, before the topology has it: what is done to all links is done
+// to those of nodes that are about to come, or have left, too.
+func (r *refresher) made(l *route.Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(r.left, links)
+	r.open[l] = struct{}{}
 }
 
 // closeLeft closes links that the topology does not have any more, once their requests
@@ -122,11 +123,11 @@ func (r *refresher) close(ctx context.Context, l *route.Link) {
 	stats := l.Conn.Stats()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.left, l)
+	delete(r.open, l)
 	r.closed.Merge(stats)
 }
 
-// links returns the links of the topology and of nodes that have left.
+// links returns the links that are not closed.
 func (r *refresher) links() map[*route.Link]struct{} {
 	links, _ := r.linksAndClosed()
 	return links
@@ -135,11 +136,9 @@ func (r *refresher) links() map[*route.Link]struct{} {
 // linksAndClosed returns the links, and the sum of the statistics of those that were closed
 // before: of each link either the one or the other.
 func (r *refresher) linksAndClosed() (map[*route.Link]struct{}, redisconn.Stats) {
-	links := r.c.topology.Load().Links()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(links, r.left)
 	var closed redisconn.Stats // with histograms of its own
 	closed.Merge(r.closed)
-	return links, closed
+	return maps.Clone(r.open), closed
 }

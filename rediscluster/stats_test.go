@@ -60,9 +60,9 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 		l := route.NewLink(n)
 		l.Conn, l.Inner = conn, n.Links[0].Inner
 		left[l] = struct{}{}
+		c.refresher.made(l)
 		(redis.Sync{S: conn}).SendMany(slices.Repeat([]redis.Request{redis.Req("PING")}, requests))
 	}
-	c.refresher.keepLeft(left)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -96,10 +96,6 @@ func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	before := c.Stats().Total.Values
 	require.GreaterOrEqual(t, before, uint64(requests))
 	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: one.Addr()}, {Master: two.Addr()}}})
-	await(t, "closed connections", func() bool {
-		c.refresher.mu.Lock()
-		defer c.refresher.mu.Unlock()
-		return len(c.refresher.left) == 0
-	})
+	await(t, "closed connections", func() bool { return len(c.refresher.links()) == len(c.topology.Load().Links()) })
 	assert.Less(t, c.Stats().Total.Values, before+requests)
 }
