@@ -444,3 +444,21 @@ func TestBlockingIsRefusedAgain(t *testing.T) {
 		require.Equal(t, []any{[]byte("q"), []byte("x")}, <-result, refusals[i])
 	}
 }
+
+// A session whose node leaves hears so when it blocks, and not that the cluster is closed.
+func TestSessionOfNodeThatLeaves(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	session, err := redis.OpenSession(t.Context(), c, "queue")
+	require.NoError(t, err)
+	defer session.Close()
+	done := make(chan any, 1)
+	go func() { done <- session.Do("BLPOP", "queue", 0) }()
+	awaitBlocked(t, c, "queue")
+	_, from := owner(t, tb, "queue")
+	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: another(t, tb, from).Addr()}}}))
+	res := <-done
+	isType(t, ErrNoAliveConnection, res)
+	require.True(t, redis.SafeToRetry(redis.AsError(res)))
+	require.NotErrorIs(t, redis.Err(res), context.Canceled)
+}

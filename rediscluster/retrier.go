@@ -109,9 +109,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 		k.giveUp(r, err)
 		return
 	}
-	if err.IsOfType(redis.ErrContextClosed) {
-		err = k.c.errNoLink(k.spec) // its node has left, and the cluster has not been closed
-	}
+	err = k.c.ofNode(err, k.spec)
 	if k.failed.IsZero() {
 		k.failed = time.Now()
 	}

@@ -150,6 +150,9 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 }
 
 func (s *scanner) fail(cb redis.Future, err error) {
+	if failure := redis.AsErrorx(err); failure.IsOfType(redis.ErrContextClosed) && !s.c.draining.Load() {
+		err = s.c.ofNode(failure, routeSpec{Spec: route.Spec{Slot: s.slot}})
+	}
 	s.Err = err
 	wire.Resolve(cb, err, 0)
 }
@@ -162,14 +165,16 @@ type uncovered struct {
 
 // Resolve implements redis.Future.
 func (u uncovered) Resolve(res any, _ uint64) {
-	if keys, ok := res.([]string); ok {
-		left := keys[:0]
-		for _, key := range keys {
-			if u.s.coverage.Left(int(redisclusterutil.Slot(key))) {
-				left = append(left, key)
-			}
-		}
-		res = left
+	keys, ok := res.([]string)
+	if !ok {
+		u.s.fail(u.To, redis.AsError(res))
+		return
 	}
-	wire.Resolve(u.To, res, 0)
+	left := keys[:0]
+	for _, key := range keys {
+		if u.s.coverage.Left(int(redisclusterutil.Slot(key))) {
+			left = append(left, key)
+		}
+	}
+	wire.Resolve(u.To, left, 0)
 }
