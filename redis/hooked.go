@@ -2,11 +2,8 @@ package redis
 
 import (
 	"context"
-	"slices"
 	"sync"
 
-	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/hooks"
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
@@ -181,106 +178,3 @@ var (
 	_ wire.Observer = (*hookedFuture)(nil)
 	_ wire.Observer = (*hookedMany)(nil)
 )
-
-// observer calls a hook.
-type observer = hooks.Caller[Operation, Completion]
-
-// observation is an operation that a hook is called around.
-type observation struct {
-	hooks.Observed[Operation, Completion]
-}
-
-// begin begins an operation.
-func begin(ctx context.Context, by *observer, op Operation) observation {
-	return observation{by.Begin(ctx, op)}
-}
-
-// end ends the operation of a caller that waits. If another hook's operation contains it, seen
-// gets its place.
-func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
-	if o.Hooked() {
-		o.End(o.completed(res, place))
-	}
-	if seen != nil {
-		*seen = place
-	}
-}
-
-// endAside ends the operation of a future, in a goroutine of its own: the hook must not
-// delay the goroutine that resolves the future.
-func (o *observation) endAside(res any, place wire.Place) {
-	if o.Hooked() {
-		o.EndAside(o.completed(res, place))
-	}
-}
-
-// completed describes the end of an operation.
-func (o *observation) completed(res any, place wire.Place) Completion {
-	end := Completion{Result: res, Duration: o.Duration(), Address: place.Address, Peer: place.Peer, Cached: place.Cached}
-	results := []any{res}
-	if o.Op.Kind == OperationMany {
-		results, _ = res.([]any)
-	}
-	for _, res := range results {
-		outcome := OutcomeOf(res)
-		if outcome > end.Outcome {
-			end.Outcome = outcome
-			end.Err = errs.Err(res)
-		}
-	}
-	if end.Address == "" {
-		end.Address = errs.AddressOf(errs.AsErrorx(end.Err))
-	}
-	return end
-}
-
-// observations are those of one operation by several hooks.
-type observations []observation
-
-// observe begins an operation.
-func observe(ctx context.Context, hooks []*observer, op Operation) (os observations) {
-	for _, b := range hooks {
-		os = append(os, begin(ctx, b, op))
-	}
-	return os
-}
-
-// end ends the operation.
-func (os observations) end(res any, place wire.Place) {
-	for _, o := range slices.Backward(os) {
-		o.end(res, place, nil)
-	}
-}
-
-// resultOf returns the result that a hook gets for an operation with results or an error.
-func resultOf(results any, err error) any {
-	if err != nil {
-		return err
-	}
-	return results
-}
-
-// Hooks calls hooks around operations that are not requests to a Sender, for packages
-// that are built on this one: redispubsub calls them around Subscribe and Unsubscribe.
-// What [WithHook] says of a hook holds for each of them. The zero value has no hooks.
-type Hooks struct{ all []*observer }
-
-// NewHooks returns Hooks, the outermost first.
-func NewHooks(hooks ...Hook) Hooks {
-	all := make([]*observer, len(hooks))
-	for i, hook := range hooks {
-		all[i] = &observer{Hook: hook}
-	}
-	return Hooks{all}
-}
-
-// Around calls f, with Before of each hook before it and After of each hook after it. f
-// returns what After gets, without the Duration.
-func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
-	os := observe(ctx, h.all, op)
-	end := f()
-	for _, o := range slices.Backward(os) {
-		end.Duration = o.Duration()
-		o.End(end)
-	}
-}

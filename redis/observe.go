@@ -1,0 +1,159 @@
+package redis
+
+import (
+	"context"
+	"log"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// observer calls a hook in such a way that it can harm only its own operation.
+type observer struct {
+	Hook   Hook
+	panics sync.Once
+	calls
+}
+
+// observation is an operation on its way, of which After is to be called. It is empty if Before
+// was not called.
+type observation struct {
+	by    *observer
+	ctx   context.Context
+	op    Operation
+	start time.Time
+}
+
+// inHook is the key of a context that a hook has got from its observer.
+type inHook struct{ by *observer }
+
+// begin calls Before, unless op is sent by the hook itself, or too many calls are under way.
+func begin(ctx context.Context, by *observer, op Operation) (o observation) {
+	if ctx.Value(inHook{by}) != nil || !by.enter() {
+		return o
+	}
+	o = observation{op: op}
+	defer by.leave()
+	defer by.recovered()
+	inner := context.WithValue(ctx, inHook{by}, true)
+	if o.ctx = by.Hook.Before(inner, op); o.ctx == nil {
+		o.ctx = inner
+	}
+	o.by, o.start = by, time.Now() // else it has panicked
+	return o
+}
+
+// end ends the operation of a caller that waits. If another hook's operation contains it, seen
+// gets its place.
+func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
+	if o.by != nil {
+		o.after(o.completed(res, place))
+	}
+	if seen != nil {
+		*seen = place
+	}
+}
+
+// endAside ends the operation of a future, in a goroutine of its own, which begins as soon as there
+// are not too many: the hook must not delay the goroutine that resolves the future.
+func (o *observation) endAside(res any, place wire.Place) {
+	if o.by != nil {
+		end := o.completed(res, place)
+		o.by.aside(func() { o.callAfter(end) })
+	}
+}
+
+// after calls After, in the goroutine of its caller, however many calls are under way.
+func (o *observation) after(end Completion) {
+	if o.by != nil {
+		o.by.running.Add(1)
+		defer o.by.leave()
+		o.callAfter(end)
+	}
+}
+
+func (o *observation) callAfter(end Completion) {
+	defer o.by.recovered()
+	o.by.Hook.After(o.ctx, o.op, end)
+}
+
+func (b *observer) recovered() {
+	if v := recover(); v != nil {
+		b.panics.Do(func() { log.Printf("redispipe: a hook panicked: %v\n%s", v, debug.Stack()) })
+	}
+}
+
+// completed describes the end of an operation.
+func (o *observation) completed(res any, place wire.Place) Completion {
+	end := Completion{Result: res, Duration: time.Since(o.start), Address: place.Address, Peer: place.Peer, Cached: place.Cached}
+	results := []any{res}
+	if o.op.Kind == OperationMany {
+		results, _ = res.([]any)
+	}
+	for _, res := range results {
+		outcome := OutcomeOf(res)
+		if outcome > end.Outcome {
+			end.Outcome = outcome
+			end.Err = errs.Err(res)
+		}
+	}
+	if end.Address == "" {
+		end.Address = errs.AddressOf(errs.AsErrorx(end.Err))
+	}
+	return end
+}
+
+// observations are those of one operation by several hooks.
+type observations []observation
+
+// observe begins an operation.
+func observe(ctx context.Context, hooks []*observer, op Operation) (os observations) {
+	for _, b := range hooks {
+		os = append(os, begin(ctx, b, op))
+	}
+	return os
+}
+
+// end ends the operation.
+func (os observations) end(res any, place wire.Place) {
+	for _, o := range slices.Backward(os) {
+		o.end(res, place, nil)
+	}
+}
+
+// resultOf returns the result that a hook gets for an operation with results or an error.
+func resultOf(results any, err error) any {
+	if err != nil {
+		return err
+	}
+	return results
+}
+
+// Hooks calls hooks around operations that are not requests to a Sender, for packages
+// that are built on this one: redispubsub calls them around Subscribe and Unsubscribe.
+// What [WithHook] says of a hook holds for each of them. The zero value has no hooks.
+type Hooks struct{ all []*observer }
+
+// NewHooks returns Hooks, the outermost first.
+func NewHooks(hooks ...Hook) Hooks {
+	all := make([]*observer, len(hooks))
+	for i, hook := range hooks {
+		all[i] = &observer{Hook: hook}
+	}
+	return Hooks{all}
+}
+
+// Around calls f, with Before of each hook before it and After of each hook after it. f
+// returns what After gets, without the Duration.
+func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
+	os := observe(ctx, h.all, op)
+	end := f()
+	for _, o := range slices.Backward(os) {
+		end.Duration = time.Since(o.start)
+		o.after(end)
+	}
+}
