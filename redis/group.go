@@ -37,8 +37,9 @@ type GroupOpts struct {
 	// Default 1 min, at least 10 ms.
 	MinIdle time.Duration
 	// MaxDeliveries bounds how often an entry is delivered; after that it goes to
-	// DeadLetter. If a reader dies, or does not deliver for MinIdle, all entries that it
-	// has read count as delivered, up to Count of them. Default 0: no bound.
+	// DeadLetter. If a reader dies, or does not deliver for MinIdle, or the reply is lost by
+	// which it gets the entries from before a restart, all entries that it has read count as
+	// delivered, up to Count of them. Default 0: no bound.
 	MaxDeliveries int
 	// DeadLetter gets entries that were delivered MaxDeliveries times, to store them
 	// elsewhere. If it returns nil, the entry is acknowledged. If it returns an error,
