@@ -163,6 +163,8 @@ func insteadOf(name string) string {
 		return "use Subscriber of the client, redispubsub.New or redispubsub.NewCluster"
 	case "CLIENT TRACKING":
 		return "use package rediscache"
+	case "SET":
+		return "Redis answers twice to GET with a digest that has not 16 characters"
 	case "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
 		return "it needs a socket of its own, outside of this library"
 	}

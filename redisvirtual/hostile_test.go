@@ -131,3 +131,11 @@ func TestHalf(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, io.EOF)
 }
+
+// What Redis 8.10 answers twice has a socket of its own.
+func TestAnsweredTwice(t *testing.T) {
+	v := virtual(t)
+	v.say(words("SET", "twice", "v", "IFDEQ", "no digest", "GET"))
+	v.frame()
+	require.NotNil(t, v.Conn.(*virtualConn).own)
+}

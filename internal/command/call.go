@@ -94,6 +94,28 @@ func parseCount[S string | []byte](s S, limit int) (n int, ok bool) {
 	return n, n <= limit
 }
 
+// TwiceWords is how many words a SET has at least that Redis may answer twice.
+const TwiceWords = 6
+
+// answeredTwice reports whether Redis 8.6 and 8.10 may answer a SET twice: with the old value for GET,
+// and then with an error, because a digest has not 16 characters.
+func (c *Call) answeredTwice() bool {
+	if c.Words() < TwiceWords || c.find("GET", 3) == 0 {
+		return false
+	}
+	p := max(c.find("IFDEQ", 3), c.find("IFDNE", 3))
+	if p == 0 {
+		return false
+	}
+	switch digest := c.at(p + 1).(type) {
+	case string:
+		return len(digest) != 16
+	case []byte:
+		return len(digest) != 16
+	}
+	return true
+}
+
 // BoundsTransaction reports whether the command begins or ends a transaction, or is for what
 // comes before one, so that it is no part of it: the server does it at once, or refuses it
 // without ending the transaction.

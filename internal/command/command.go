@@ -44,6 +44,8 @@ const (
 	// Protocol commands change how many replies follow, or of which form, or
 	// end the connection: SUBSCRIBE, CLIENT REPLY, QUIT.
 	Protocol
+	// Twice is the class of commands that Redis may answer twice: SET. See TwiceWords.
+	Twice
 )
 
 // Info describes a command.
@@ -244,7 +246,9 @@ func (c *Call) verdict(singleUser bool) Verdict {
 		return Malformed
 	case c.Info == nil:
 		return Allowed
-	case c.Class == Protocol:
+	case c.Class == Twice && !c.answeredTwice():
+		return Allowed
+	case c.Class == Protocol, c.Class == Twice:
 		return ChangesProtocol
 	case singleUser:
 		return Allowed

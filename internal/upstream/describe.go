@@ -19,6 +19,8 @@ func (s *Servers) Describe(r *wire.Request, buf []byte) *command.Info {
 			cmd = string(name)
 		}
 		args = incoming.Words(buf)
+	case info.Class == command.Twice && !s.Several && (&wire.Request{Buf: buf}).Words() < command.TwiceWords:
+		cmd = info.Name
 	case s.Several || info.Is(command.Container) || info.Class != command.Ordinary:
 		cmd, args = info.Name, incoming.Words(buf)
 	default:

@@ -37,6 +37,7 @@ var classes = map[string][]string{
 		// No replies, replies of another form, pushes, an end, an unknown state.
 		"CLIENT REPLY", "CLIENT TRACKING", "HELLO", "QUIT", "RESET",
 	},
+	"Twice": {"SET"},
 }
 
 // notReplicaSafe are commands with keys that are read-only and yet no matter
