@@ -245,7 +245,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 // postponed.
 func (q *Queue) dutyToWrite() Duty {
 	switch {
-	case q.yielding != 0 && q.enough(q.concurrency):
+	case q.yielding != 0 && q.enough():
 		q.yielding = 0 // takes over the right to write
 		return MustWrite
 	case q.writing:

@@ -118,11 +118,11 @@ func (q *Queue) gathers() bool {
 func (q *Queue) postponable() bool {
 	return q.gathers() && q.head != nil && !q.open.customFutures &&
 		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.Taken)) &&
-		!q.enough(q.concurrency) && 2*q.bytes < q.maxBytes
+		!q.enough() && 2*q.bytes < q.maxBytes
 }
 
 // enough reports whether the open batch does not wait for more requests.
-func (q *Queue) enough(concurrency int) bool {
+func (q *Queue) enough() bool {
 	b := q.open
-	return b != nil && enough(len(b.Items), len(b.Buf), concurrency, q.several)
+	return b != nil && enough(len(b.Items), len(b.Buf), q.concurrency, q.several)
 }

@@ -108,11 +108,10 @@ func (q *Queue) StartYield() (turn uint64) {
 // yield starts a turn in which other goroutines run, if that is worth it, and returns its
 // number; otherwise 0.
 func (q *Queue) yield() (turn uint64) {
-	n := max(q.concurrency, q.pending)
 	q.yielding, q.yieldedWith = 0, 0
 	// If postponing has not paid, the callers do something else in between.
 	gathered := q.gathers() || q.pause > 0 && (q.head == nil || q.row < burst)
-	if worthYielding(n, gathered) && !q.enough(n) {
+	if worthYielding(max(q.concurrency, q.pending), gathered) && !q.enough() {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {

@@ -78,6 +78,23 @@ func TestYieldWithFew(t *testing.T) {
 	}
 }
 
+// Who takes over the right to write, since the batch has enough, does not yield: each further sender
+// would take over from the one before.
+func TestYieldEndsWithEnough(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	q.state, q.session, q.reading = Connected, testSession(), readLoop
+	q.concurrency, q.head, q.pending = 2*crowd, &Batch{}, 3*crowd
+	q.put(1, nil)
+	require.NotZero(t, q.StartYield())
+	for !q.enough() {
+		q.put(1, nil)
+	}
+	require.Zero(t, q.yielding, "the last has taken over")
+	require.Zero(t, q.StartYield())
+	q.put(1, nil)
+	require.True(t, q.writing)
+}
+
 // If nothing has come while a sender yielded, it leaves the batch to the writer goroutine, in case it is
 // about to send more.
 func TestYieldThatGathersNothing(t *testing.T) {
