@@ -5,7 +5,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/pubsub"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // Event is a [Message] or a [Gap] or, with SubscriptionOpts.Status, a [Subscribed] or
@@ -57,25 +56,20 @@ type Gap struct {
 func (g Gap) Open() bool { return g.To.IsZero() }
 
 // Reason is why messages may be missing.
-type Reason uint8
+type Reason = inbox.Reason
 
 const (
 	// ConnectionLost: the socket broke, or the server was silent for too long.
-	ConnectionLost = Reason(inbox.ConnectionLost)
+	ConnectionLost Reason = inbox.ConnectionLost
 	// SlotMoved: the topic goes to another node, since its slot has moved, or the server
 	// has unsubscribed it.
-	SlotMoved = Reason(inbox.SlotMoved)
+	SlotMoved Reason = inbox.SlotMoved
 	// BufferFull: the consumer was slower than the publishers.
-	BufferFull = Reason(inbox.BufferFull)
+	BufferFull Reason = inbox.BufferFull
 	// Failover: the topic goes to another node, since its node is no longer a master. If
 	// that node was found unreachable before, the reason is ConnectionLost.
-	Failover = Reason(inbox.Failover)
+	Failover Reason = inbox.Failover
 )
-
-// String implements fmt.Stringer.
-func (r Reason) String() string {
-	return named("Reason", uint8(r), "", "connection lost", "slot moved", "buffer full", "failover")
-}
 
 // Subscribed means that the server has confirmed a topic. Messages that are published
 // from then on are delivered.
@@ -116,84 +110,54 @@ func publicEvent(ev any) Event {
 	case *inbox.Gap:
 		topics, nodes := ev.Of()
 		return Gap{
-			Topics: publicTopics(topics), Nodes: nodes, From: ev.From, To: ev.To,
-			Reason: Reason(ev.Reason), Dropped: ev.Dropped, Err: ev.Err,
+			Topics: topics, Nodes: nodes, From: ev.From, To: ev.To,
+			Reason: ev.Reason, Dropped: ev.Dropped, Err: ev.Err,
 		}
 	case inbox.State:
 		if ev.On {
-			return Subscribed{Topic: publicTopic(ev.Topic), Node: ev.Node, Time: ev.Time}
+			return Subscribed{Topic: ev.Topic, Node: ev.Node, Time: ev.Time}
 		}
-		return Unsubscribed{Topic: publicTopic(ev.Topic), Node: ev.Node, Time: ev.Time, Err: ev.Err}
+		return Unsubscribed{Topic: ev.Topic, Node: ev.Node, Time: ev.Time, Err: ev.Err}
 	}
 	return ev.(Event)
 }
 
 // Kind is what a topic is.
-type Kind uint8
+type Kind = pubsub.Kind
 
 const (
 	// KindChannel is a channel by its name.
-	KindChannel Kind = iota
+	KindChannel Kind = pubsub.Channel
 	// KindPattern stands for all channels with a name that matches.
-	KindPattern
+	KindPattern Kind = pubsub.Pattern
 	// KindSharded is a sharded channel (Redis 7.0), which belongs to a slot.
-	KindSharded
+	KindSharded Kind = pubsub.Sharded
 )
 
-// String implements fmt.Stringer.
-func (k Kind) String() string { return pubsub.Kind(k).String() }
-
-// Topic is what can be subscribed.
-type Topic struct {
-	Kind Kind
-	Name string
-}
+// Topic is what can be subscribed: it has a Kind and a Name.
+type Topic = pubsub.Topic
 
 // Channel is the topic of a channel.
-func Channel(name string) Topic { return Topic{KindChannel, name} }
+func Channel(name string) Topic { return Topic{Kind: KindChannel, Name: name} }
 
 // Pattern is the topic of all channels that match a pattern: with *, ? and [...].
-func Pattern(pattern string) Topic { return Topic{KindPattern, pattern} }
+func Pattern(pattern string) Topic { return Topic{Kind: KindPattern, Name: pattern} }
 
 // Sharded is the topic of a sharded channel. SPUBLISH publishes there.
-func Sharded(name string) Topic { return Topic{KindSharded, name} }
+func Sharded(name string) Topic { return Topic{Kind: KindSharded, Name: name} }
 
-// String implements fmt.Stringer.
-func (t Topic) String() string { return t.inner().String() }
-
-func (t Topic) inner() pubsub.Topic { return pubsub.Topic{Kind: pubsub.Kind(t.Kind), Name: t.Name} }
-
-// innerTopics returns what internal packages take, or the error of topics that can't be
-// asked for.
-func innerTopics(topics []Topic) (list []pubsub.Topic, err error) {
+// checkTopics returns the error of topics that can't be asked for.
+func checkTopics(topics []Topic) error {
 	if len(topics) == 0 {
-		return nil, ErrTopic.New("no topics")
+		return ErrTopic.New("no topics")
 	}
 	for _, t := range topics {
-		if !t.inner().Kind.Valid() {
-			return nil, ErrTopic.New("there is no %v", t.Kind)
+		if !pubsub.Valid(t.Kind) {
+			return ErrTopic.New("there is no %v", t.Kind)
 		}
 		if t.Name == "" {
-			return nil, ErrTopic.New("a %v without a name", t.Kind)
+			return ErrTopic.New("a %v without a name", t.Kind)
 		}
-		list = append(list, t.inner())
 	}
-	return list, nil
+	return nil
 }
-
-// publicTopics returns what users get.
-func publicTopics(list []pubsub.Topic) (topics []Topic) {
-	for _, t := range list {
-		topics = append(topics, publicTopic(t))
-	}
-	return topics
-}
-
-func publicErrors(list []error) (errs []error) {
-	for _, err := range list {
-		errs = append(errs, redis.Err(err))
-	}
-	return errs
-}
-
-func publicTopic(t pubsub.Topic) Topic { return Topic{Kind(t.Kind), t.Name} }

@@ -1,8 +1,8 @@
 package redispubsub
 
 import (
-	"fmt"
-
+	"github.com/joomcode/redispipe/internal/inbox"
+	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -41,26 +41,26 @@ type SubscriptionOpts struct {
 // cluster: a new node is subscribed, too, with a gap that begins when the cluster was last asked
 // and did not have that node. Message.Node and Gap.Nodes say which node is meant. It can have no
 // sharded channels.
-type NodeSet uint8
+type NodeSet = wanted.NodeSet
 
 const (
 	// OneNode is a node that has the topic.
-	OneNode NodeSet = iota
+	OneNode NodeSet = wanted.OneNode
 	// AllMasters are those that serve slots.
-	AllMasters
+	AllMasters NodeSet = wanted.AllMasters
 	// AllNodes are the masters and their replicas. Replicas notify of what they replicate,
 	// so that most events come once from each.
-	AllNodes
+	AllNodes NodeSet = wanted.AllNodes
 )
 
 // Policy is what happens when the buffer is full.
-type Policy uint8
+type Policy = inbox.Policy
 
 const (
 	// DropOldest drops the messages that have waited longest.
-	DropOldest Policy = iota
+	DropOldest Policy = inbox.DropOldest
 	// DropNewest drops those that come.
-	DropNewest
+	DropNewest Policy = inbox.DropNewest
 	// Block stops reading until there is room. The subscription has its own sockets, so it
 	// does not delay others. But their messages are transferred in addition to those of
 	// other subscriptions: if the network is too slow for both, other sockets may be silent
@@ -68,9 +68,9 @@ const (
 	// server (client-output-buffer-limit pubsub), the server closes the socket, which is a
 	// gap, too. The server's answers to Subscribe and Unsubscribe come behind the messages,
 	// so somebody has to take events meanwhile, unless no topic is left.
-	Block
+	Block Policy = inbox.Block
 	// EndWithError ends the subscription with ErrBufferFull.
-	EndWithError
+	EndWithError Policy = inbox.EndWithError
 )
 
 const (
@@ -83,10 +83,10 @@ const (
 
 func (o SubscriptionOpts) withDefaults() (SubscriptionOpts, error) {
 	if o.Policy > EndWithError {
-		return o, ErrPubSub.NewType("policy").New("there is no Policy(%d)", uint8(o.Policy))
+		return o, ErrPubSub.NewType("policy").New("there is no %v", o.Policy)
 	}
 	if o.On > AllNodes {
-		return o, ErrPubSub.NewType("node_set").New("there is no NodeSet(%d)", uint8(o.On))
+		return o, ErrPubSub.NewType("node_set").New("there is no %v", o.On)
 	}
 	if o.MaxMessages <= 0 {
 		o.MaxMessages = defaultMaxMessages
@@ -95,22 +95,4 @@ func (o SubscriptionOpts) withDefaults() (SubscriptionOpts, error) {
 		o.MaxBytes = defaultMaxBytes
 	}
 	return o, nil
-}
-
-// String implements fmt.Stringer.
-func (p Policy) String() string {
-	return named("Policy", uint8(p), "drop oldest", "drop newest", "block", "end with error")
-}
-
-// String implements fmt.Stringer.
-func (n NodeSet) String() string {
-	return named("NodeSet", uint8(n), "one node", "all masters", "all nodes")
-}
-
-// named returns the name of value n of a type, if there is one.
-func named(of string, n uint8, names ...string) string {
-	if int(n) < len(names) && names[n] != "" {
-		return names[n]
-	}
-	return fmt.Sprintf("%s(%d)", of, n)
 }

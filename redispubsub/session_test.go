@@ -30,7 +30,7 @@ func TestRoomIsPassedOn(t *testing.T) {
 		var members []*wanted.Member
 		for i := range 2 {
 			s := newSession(&Subscriber{}, &wanted.Feed{Ctx: t.Context()}, &push.Socket{})
-			m := &wanted.Member{Set: sub.set, Intake: in.NewIntake(inbox.Source{Topic: Channel(strconv.Itoa(i)).inner()}, time.Time{})}
+			m := &wanted.Member{Set: sub.set, Intake: in.NewIntake(inbox.Source{Topic: Channel(strconv.Itoa(i))}, time.Time{})}
 			m.Intake.Restore(s.sock, time.Unix(0, 0))
 			sessions, members = append(sessions, s), append(members, m)
 		}
@@ -71,7 +71,7 @@ func TestAllocationsOfAMessage(t *testing.T) {
 	var feed *wanted.Feed
 	subscriber := &Subscriber{table: wanted.New(t.Context(), anyNode{}, false, make(chan struct{}, 1), func(f *wanted.Feed) { feed = f })}
 	sub := subscriber.NewSubscription(SubscriptionOpts{})
-	_, err := sub.set.Add([]pubsub.Topic{Channel("c").inner(), Pattern("p*").inner()})
+	_, err := sub.set.Add([]pubsub.Topic{Channel("c"), Pattern("p*")})
 	require.NoError(t, err)
 	s := newSession(subscriber, feed, &push.Socket{})
 	feed.Connected(s.sock)

@@ -63,21 +63,16 @@ func (s SocketStats) MarshalJSON() ([]byte, error) {
 }
 
 // SocketState is the state of a socket.
-type SocketState uint8
+type SocketState = wanted.State
 
 const (
 	// SocketConnecting: the socket is dialed, for the first time or since it has ended.
-	SocketConnecting = SocketState(wanted.Connecting)
+	SocketConnecting SocketState = wanted.Connecting
 	// SocketConnected: the server has answered the handshake.
-	SocketConnected = SocketState(wanted.Connected)
+	SocketConnected SocketState = wanted.Connected
 	// SocketDown: it could not be connected. It is dialed again and again.
-	SocketDown = SocketState(wanted.Down)
+	SocketDown SocketState = wanted.Down
 )
-
-// String implements fmt.Stringer.
-func (s SocketState) String() string {
-	return [...]string{"connecting", "connected", "down"}[min(s, SocketDown)]
-}
 
 // traffic is what sockets have received.
 type traffic struct{ messages, bytes uint64 }
@@ -106,7 +101,7 @@ func (s *Subscriber) Stats() Stats {
 		Dropped:        s.counts.Dropped.Load(),
 	}
 	for _, f := range s.table.Feeds() {
-		socket := SocketStats{Addr: f.Node.Addr(), State: SocketState(f.State), Since: f.Changed, Err: f.Err}
+		socket := SocketStats{Addr: f.Node.Addr(), State: f.State, Since: f.Changed, Err: f.Err}
 		socket.Topics, socket.Live = f.Count()
 		if sess := s.sessions[f]; sess != nil {
 			socket.Messages, socket.Bytes = sess.messages.Load(), sess.sock.Received()

@@ -27,12 +27,12 @@ type Subscription struct {
 func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
 	in := inbox.New(inbox.Opts{
-		MaxMessages: opts.MaxMessages, MaxBytes: opts.MaxBytes, Policy: inbox.Policy(opts.Policy),
+		MaxMessages: opts.MaxMessages, MaxBytes: opts.MaxBytes, Policy: opts.Policy,
 		Status: opts.Status, MessageOf: messageOf,
 	}, &s.counts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub := &Subscription{s: s, set: s.table.NewSet(in, wanted.NodeSet(opts.On)), on: opts.On, invalid: err}
+	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), on: opts.On, invalid: err}
 	if s.closed {
 		s.table.End(s.errClosed(ErrClosed))
 	}
@@ -69,14 +69,13 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	if s.invalid != nil {
 		return "", s.invalid
 	}
-	list, err := innerTopics(topics)
-	if err != nil {
+	if err := checkTopics(topics); err != nil {
 		return "", err
 	}
 	if s.on != OneNode && slices.ContainsFunc(topics, func(t Topic) bool { return t.Kind == KindSharded }) {
 		return "", ErrTopic.New("a sharded channel on %v: it belongs to one", s.on)
 	}
-	call, err := s.add(list)
+	call, err := s.add(topics)
 	if err != nil {
 		return "", err
 	}
@@ -88,12 +87,16 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 		return s.set.GiveUp(call), life.Reason(ctx)
 	}
 	if refused := call.Refused; len(refused.Topics) > 0 {
-		err = &SubscribeError{Topics: publicTopics(refused.Topics), Errors: publicErrors(refused.Errors)}
+		failed := &SubscribeError{Topics: refused.Topics}
+		for _, err := range refused.Errors {
+			failed.Errors = append(failed.Errors, redis.Err(err))
+		}
+		err = failed
 	}
 	return call.Addr, err
 }
 
-func (s *Subscription) add(topics []pubsub.Topic) (*wanted.Call, error) {
+func (s *Subscription) add(topics []Topic) (*wanted.Call, error) {
 	s.s.mu.Lock()
 	defer s.s.unlock()
 	if s.set.Closed() || s.s.ctx.Err() != nil {
@@ -111,12 +114,11 @@ func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
 
 // unsubscribe is Unsubscribe without hooks.
 func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr string, err error) {
-	list, err := innerTopics(topics)
-	if err != nil {
+	if err := checkTopics(topics); err != nil {
 		return "", err
 	}
 	s.s.mu.Lock()
-	left, addr := s.set.Remove(list)
+	left, addr := s.set.Remove(topics)
 	s.s.unlock()
 	for _, left := range left {
 		select {
@@ -132,7 +134,7 @@ func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr st
 func (s *Subscription) Topics() []Topic {
 	s.s.mu.Lock()
 	defer s.s.mu.Unlock()
-	return publicTopics(s.set.Topics())
+	return s.set.Topics()
 }
 
 // Close removes all topics and drops the events that nobody has taken. It does not wait.
@@ -145,11 +147,11 @@ func (s *Subscription) Close() {
 func operation(kind redis.OperationKind, topics []Topic) redis.Operation {
 	op := redis.Operation{Kind: kind, Requests: len(topics)}
 	for i, t := range topics {
-		if !t.inner().Kind.Valid() || i > 0 && t.Kind != topics[0].Kind {
+		if !pubsub.Valid(t.Kind) || i > 0 && t.Kind != topics[0].Kind {
 			op.Command = ""
 			return op
 		}
-		op.Command = t.inner().Kind.Command(kind == redis.OperationSubscribe)
+		op.Command = pubsub.CommandOf(t.Kind, kind == redis.OperationSubscribe)
 	}
 	return op
 }

@@ -60,7 +60,7 @@ func (l *lister) named(name string, t *types.Named) {
 			case field.Embedded() && field.Exported():
 				l.add("type %s struct, embedded %s", name, text(field.Type()))
 			case field.Exported():
-				l.add("type %s struct, %s %s", name, field.Name(), text(field.Type()))
+				l.add("type %s struct, %s %s", name, field.Name(), l.ofField(field.Type()))
 			}
 		}
 	case *types.Interface:
@@ -81,6 +81,17 @@ func (l *lister) named(name string, t *types.Named) {
 		}
 		l.add("method (%s) %s%s", receiver, f.Name(), signature(f.Signature()))
 	}
+}
+
+// ofField writes the type of a field: the field may be of a struct that programs can't import, and
+// so its type, too.
+func (l *lister) ofField(t types.Type) string {
+	if named, ok := t.(*types.Named); ok && inner(named.Obj().Pkg()) {
+		if alias := l.pkg.Scope().Lookup(named.Obj().Name()); alias != nil && types.Identical(alias.Type(), t) {
+			return text(alias.Type())
+		}
+	}
+	return text(t)
 }
 
 // iface lists an interface. A constraint is one line; of the others, one with unexported methods can't be implemented

@@ -56,6 +56,11 @@ const (
 	EndWithError
 )
 
+// String implements fmt.Stringer.
+func (p Policy) String() string {
+	return pubsub.Named("Policy", uint8(p), "drop oldest", "drop newest", "block", "end with error")
+}
+
 // Counts are those of all inboxes that share them.
 type Counts struct {
 	Gaps    [Failover + 1]atomic.Uint64 // that have begun, by Reason

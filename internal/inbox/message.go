@@ -67,6 +67,11 @@ const (
 	Failover
 )
 
+// String implements fmt.Stringer.
+func (r Reason) String() string {
+	return pubsub.Named("Reason", uint8(r), "", "connection lost", "slot moved", "buffer full", "failover")
+}
+
 // Gap is an event: messages may be missing. It may change until it is taken.
 type Gap struct {
 	From, To time.Time // To is zero while the gap is open

@@ -38,7 +38,7 @@ func Plan(asks []Ask) (list []*Command) {
 	}
 	open := map[like]*Command{}
 	for _, ask := range asks {
-		of := like{ask.Topic.Kind, ask.Subscribe, ask.Topic.Slot()}
+		of := like{ask.Topic.Kind, ask.Subscribe, SlotOf(ask.Topic)}
 		cmd := open[of]
 		if cmd == nil || ask.Alone || len(cmd.Topics) == commandMost {
 			cmd = &Command{Subscribe: ask.Subscribe, fence: "fence-" + strconv.FormatUint(rand.Uint64(), 36)}
@@ -88,7 +88,7 @@ func (f Flight) Requests() (reqs []redis.Request) {
 		for i, t := range cmd.Topics {
 			args[i] = t.Name
 		}
-		name := cmd.Topics[0].Kind.Command(cmd.Subscribe)
+		name := CommandOf(cmd.Topics[0].Kind, cmd.Subscribe)
 		reqs = append(reqs, redis.Req(name, args...), redis.Req("PING", cmd.fence))
 	}
 	return reqs

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Kind is what a topic is.
+// Kind is redispubsub.Kind.
 type Kind uint8
 
 // The kinds.
@@ -22,35 +22,40 @@ const (
 )
 
 // words has the words of the protocol for a Kind.
-type words struct{ name, subscribe, unsubscribe, subscribed, unsubscribed, message string }
+type words struct{ subscribe, unsubscribe, subscribed, unsubscribed, message string }
 
 var kinds = [none]words{
-	Channel: {"channel", "SUBSCRIBE", "UNSUBSCRIBE", "subscribe", "unsubscribe", "message"},
-	Pattern: {"pattern", "PSUBSCRIBE", "PUNSUBSCRIBE", "psubscribe", "punsubscribe", "pmessage"},
-	Sharded: {"sharded channel", "SSUBSCRIBE", "SUNSUBSCRIBE", "ssubscribe", "sunsubscribe", "smessage"},
+	Channel: {"SUBSCRIBE", "UNSUBSCRIBE", "subscribe", "unsubscribe", "message"},
+	Pattern: {"PSUBSCRIBE", "PUNSUBSCRIBE", "psubscribe", "punsubscribe", "pmessage"},
+	Sharded: {"SSUBSCRIBE", "SUNSUBSCRIBE", "ssubscribe", "sunsubscribe", "smessage"},
 }
 
 // Valid reports whether there is such a kind.
-func (k Kind) Valid() bool { return k < none }
+func Valid(k Kind) bool { return k < none }
 
 // String implements fmt.Stringer.
 func (k Kind) String() string {
-	if k.Valid() {
-		return kinds[k].name
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
+	return Named("Kind", uint8(k), "channel", "pattern", "sharded channel")
 }
 
-// Command returns the name of the command that subscribes topics of the kind, or
+// Named returns the name of value n of a type, if there is one.
+func Named(of string, n uint8, names ...string) string {
+	if int(n) < len(names) && names[n] != "" {
+		return names[n]
+	}
+	return fmt.Sprintf("%s(%d)", of, n)
+}
+
+// CommandOf returns the name of the command that subscribes topics of a kind, or
 // unsubscribes them.
-func (k Kind) Command(subscribe bool) string {
+func CommandOf(k Kind, subscribe bool) string {
 	if subscribe {
 		return kinds[k].subscribe
 	}
 	return kinds[k].unsubscribe
 }
 
-// Topic is what can be subscribed.
+// Topic is redispubsub.Topic.
 type Topic struct {
 	Kind Kind
 	Name string
@@ -62,8 +67,8 @@ func (t Topic) String() string { return fmt.Sprintf("%v %q", t.Kind, t.Name) }
 // AnySlot is the slot of topics that any node of a cluster has.
 const AnySlot = -1
 
-// Slot returns the slot that a topic belongs to, or AnySlot.
-func (t Topic) Slot() int {
+// SlotOf returns the slot that a topic belongs to, or AnySlot.
+func SlotOf(t Topic) int {
 	if t.Kind != Sharded {
 		return AnySlot
 	}

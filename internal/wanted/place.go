@@ -70,7 +70,7 @@ func (t *topic) place() {
 	switch {
 	case node != nil:
 	case t.key.Kind == pubsub.Sharded:
-		node = t.t.nodes.Master(t.key.Slot())
+		node = t.t.nodes.Master(pubsub.SlotOf(t.key.Topic))
 	default:
 		node = t.anyNode()
 	}

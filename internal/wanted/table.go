@@ -60,6 +60,11 @@ const (
 	AllNodes
 )
 
+// String implements fmt.Stringer.
+func (n NodeSet) String() string {
+	return pubsub.Named("NodeSet", uint8(n), "one node", "all masters", "all nodes")
+}
+
 // Member is a topic of a set, on one node.
 type Member struct {
 	Set    *Set
@@ -147,6 +152,11 @@ const (
 	Connected
 	Down
 )
+
+// String implements fmt.Stringer.
+func (s State) String() string {
+	return pubsub.Named("SocketState", uint8(s), "connecting", "connected", "down")
+}
 
 // busLag is how late what comes by the cluster's bus may be: a message, or the news of a
 // slot's new owner. Nodes write it at once, but without TCP_NODELAY: behind another message
