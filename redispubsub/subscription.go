@@ -1,6 +1,7 @@
 package redispubsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -63,8 +64,7 @@ func (s *Subscription) observed(ctx context.Context, kind redis.OperationKind, t
 	return redis.Err(err)
 }
 
-// subscribe is Subscribe without hooks. It returns the address of the node that has
-// answered last.
+// subscribe is Subscribe without hooks. It returns the address of a node that has answered.
 func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr string, err error) {
 	if s.invalid != nil {
 		return "", s.invalid
@@ -75,28 +75,32 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	if s.on != OneNode && slices.ContainsFunc(topics, func(t Topic) bool { return t.Kind == KindSharded }) {
 		return "", ErrTopic.New("a sharded channel on %v: it belongs to one", s.on)
 	}
-	call, err := s.add(topics)
+	answers, err := s.add(topics)
 	if err != nil {
 		return "", err
 	}
-	select {
-	case <-call.Done:
-	case <-ctx.Done():
-		s.s.mu.Lock()
-		defer s.s.unlock()
-		return s.set.GiveUp(call), life.Reason(ctx)
-	}
-	if refused := call.Refused; len(refused.Topics) > 0 {
-		failed := &SubscribeError{Topics: refused.Topics}
-		for _, err := range refused.Errors {
-			failed.Errors = append(failed.Errors, redis.Err(err))
+	var failed SubscribeError
+	for _, a := range answers {
+		select {
+		case <-a.Done:
+		case <-ctx.Done():
+			s.s.mu.Lock()
+			defer s.s.unlock()
+			return s.set.GiveUp(answers), life.Reason(ctx)
 		}
-		err = failed
+		addr = cmp.Or(a.Addr, addr)
+		if n := len(failed.Topics); a.Err != nil && (n == 0 || failed.Topics[n-1] != a.Topic) {
+			failed.Topics = append(failed.Topics, a.Topic)
+			failed.Errors = append(failed.Errors, redis.Err(a.Err))
+		}
 	}
-	return call.Addr, err
+	if len(failed.Topics) > 0 {
+		return addr, &failed
+	}
+	return addr, nil
 }
 
-func (s *Subscription) add(topics []Topic) (*wanted.Call, error) {
+func (s *Subscription) add(topics []Topic) ([]*wanted.Answer, error) {
 	s.s.mu.Lock()
 	defer s.s.unlock()
 	if s.set.Closed() || s.s.ctx.Err() != nil {

@@ -77,7 +77,7 @@ func (f *Feed) Failed(err error, stays bool) {
 	f.become(Down, err)
 	for _, t := range f.topics {
 		for _, m := range t.members {
-			if stays && len(m.calls) > 0 {
+			if stays && m.answer != nil {
 				m.refuse(f.Node, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package wanted
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -44,37 +45,39 @@ func (s *Set) Closed() bool {
 	return !open
 }
 
-// Add adds topics.
-func (s *Set) Add(topics []pubsub.Topic) (*Call, error) {
+// Add adds topics. It returns what is to be waited for: those of one topic are next to each
+// other.
+func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 	s.t.look()
 	nodes, _ := s.nodes()
 	if len(nodes) == 0 {
 		return nil, pubsub.ErrNoNodes.New("no node is known")
 	}
-	c := &Call{waiting: map[*Member]struct{}{}, Done: make(chan struct{})}
-	var added []*Member
+	asked := map[pubsub.Topic]struct{}{}
 	for _, t := range topics {
-		for _, m := range s.members[t] {
-			if _, twice := c.waiting[m]; !twice && len(m.calls) > 0 { // another call has asked for it
-				c.wait(m)
-			}
-		}
-		if s.members[t] != nil {
+		if _, twice := asked[t]; twice {
 			continue
 		}
-		for _, node := range nodes {
-			m := s.newMember(t, node, time.Now())
-			c.wait(m)
-			added = append(added, m)
+		asked[t] = struct{}{}
+		if s.members[t] == nil {
+			for _, node := range nodes {
+				m := s.newMember(t, node, time.Now())
+				m.answer = &Answer{Topic: t, Done: make(chan struct{}), of: m}
+				answers = append(answers, m.answer)
+				m.join()
+			}
+			continue
+		}
+		for _, m := range s.members[t] {
+			if m.answer != nil { // another call has asked for it
+				answers = append(answers, m.answer)
+			}
 		}
 	}
-	if len(c.waiting) == 0 {
-		close(c.Done)
+	for _, a := range answers {
+		a.calls++
 	}
-	for _, m := range added { // the first may be answered at once, so c has to know all
-		m.join()
-	}
-	return c, nil
+	return answers, nil
 }
 
 // nodes returns the nodes that the set has to be on: nil stands for any one that has the topic.
@@ -94,18 +97,18 @@ func (s *Set) nodes() (nodes []inner.Node, known time.Time) {
 	return nodes, known
 }
 
-// GiveUp takes back the topics of a call that are not confirmed yet, unless another call
-// waits for them. It returns the address of the node that has answered last.
-func (s *Set) GiveUp(c *Call) (addr string) {
+// GiveUp ends a call's wait for answers. It takes back the topics that are not answered yet,
+// unless another call waits for them, and returns the address of a node that has answered.
+func (s *Set) GiveUp(answers []*Answer) (addr string) {
 	var topics []pubsub.Topic
-	for m := range c.waiting {
-		m.calls = slices.DeleteFunc(m.calls, func(other *Call) bool { return other == c })
-		if len(m.calls) == 0 {
-			topics = append(topics, m.key.Topic)
+	for _, a := range answers {
+		addr = cmp.Or(a.Addr, addr)
+		if a.calls--; a.calls == 0 && a.of.answer == a {
+			topics = append(topics, a.Topic)
 		}
 	}
 	s.remove(topics, errRemoved())
-	return c.Addr
+	return addr
 }
 
 // Remove removes topics. It returns channels that are closed when the servers have confirmed
@@ -237,27 +240,16 @@ func (m *Member) refuse(by inner.Node, err error) {
 	delete(m.Set.members, t)
 }
 
-// wait makes the call wait for m.
-func (c *Call) wait(m *Member) {
-	m.calls = append(m.calls, c)
-	c.waiting[m] = struct{}{}
-}
-
 // answered ends the wait of all calls for m. by is the node that has answered, nil if none
 // has.
 func (m *Member) answered(by inner.Node, err error) {
-	for _, c := range m.calls {
-		if by != nil {
-			c.Addr = by.Addr()
-		}
-		// Members of one topic, on several nodes, are answered one after the other.
-		if last := len(c.Refused.Topics) - 1; err != nil && (last < 0 || c.Refused.Topics[last] != m.key.Topic) {
-			c.Refused.Topics = append(c.Refused.Topics, m.key.Topic)
-			c.Refused.Errors = append(c.Refused.Errors, err)
-		}
-		if delete(c.waiting, m); len(c.waiting) == 0 {
-			close(c.Done)
-		}
+	a := m.answer
+	if a == nil {
+		return
 	}
-	m.calls = nil
+	if by != nil {
+		a.Addr = by.Addr()
+	}
+	a.Err, m.answer = err, nil
+	close(a.Done)
 }

@@ -70,24 +70,20 @@ type Member struct {
 	Set    *Set
 	Intake *inbox.Intake
 
-	key   key
-	calls []*Call // that wait for the first confirmation
+	key    key
+	answer *Answer // nil: nobody waits for it
 }
 
-// Call is a wait for the first answers to what was added to a set. What is exported stays as
-// it is once Done is closed.
-type Call struct {
-	Done    chan struct{} // closed when waiting is empty
-	Refused Refused
-	Addr    string // of the node that has answered last
+// Answer is the first one to a topic that was added to a set, on one node. What is exported
+// stays as it is once Done is closed.
+type Answer struct {
+	Topic pubsub.Topic
+	Done  chan struct{} // closed when there is an answer, or will be none
+	Addr  string        // of the node, if that has answered
+	Err   error         // why the topic is not subscribed
 
-	waiting map[*Member]struct{}
-}
-
-// Refused are topics that could not be subscribed, and why.
-type Refused struct {
-	Topics []pubsub.Topic
-	Errors []error
+	of    *Member
+	calls int // that wait for it
 }
 
 // key names what is asked for: a topic, for all sets that share sockets or for one that has

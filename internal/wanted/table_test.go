@@ -121,20 +121,22 @@ func (p *play) live(addr string, t pubsub.Topic) bool {
 	return err == nil && len(members) > 0
 }
 
-func (p *play) add(topics ...pubsub.Topic) *Call {
+func (p *play) add(topics ...pubsub.Topic) []*Answer {
 	p.Helper()
-	call, err := p.set.Add(topics)
+	answers, err := p.set.Add(topics)
 	require.NoError(p, err)
-	return call
+	return answers
 }
 
-func done(c *Call) bool {
-	select {
-	case <-c.Done:
-		return true
-	default:
-		return false
+func done(answers []*Answer) bool {
+	for _, a := range answers {
+		select {
+		case <-a.Done:
+		default:
+			return false
+		}
 	}
+	return true
 }
 
 var (
@@ -151,7 +153,7 @@ func TestTable(t *testing.T) {
 		assert.Error(p, p.feeds["one"].Confirmed(pubsub.Said{What: pubsub.Subscribed, Kind: pubsub.Channel, Name: []byte("other")}, time.Now()))
 		p.says("one", pubsub.Subscribed, news)
 		assert.True(p, done(call))
-		assert.Equal(p, "one", call.Addr)
+		assert.Equal(p, "one", call[0].Addr)
 		p.answers("one")
 		assert.True(p, p.live("one", news))
 		assert.True(p, done(p.add(news)), "it is subscribed")
@@ -223,7 +225,8 @@ func TestARefusedTopic(t *testing.T) {
 			require.NoError(p, p.feeds["one"].Answer([]byte(fences[i+1])))
 		}
 		assert.True(p, done(call))
-		assert.Equal(p, []pubsub.Topic{other}, call.Refused.Topics)
+		assert.NoError(p, call[0].Err)
+		assert.Error(p, call[1].Err)
 		assert.Equal(p, []pubsub.Topic{news}, p.set.Topics())
 
 		third := pubsub.Topic{Kind: pubsub.Channel, Name: "third"}
