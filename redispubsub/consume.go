@@ -23,11 +23,11 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 			return
 		}
 		in := s.set.Inbox
-		if !in.Consume(true) {
+		if !in.Consumed.CompareAndSwap(false, true) {
 			yield(nil, redis.Err(ErrConsumed.New("another goroutine is reading the events")))
 			return
 		}
-		defer in.Consume(false)
+		defer in.Consumed.Store(false)
 		done := ctx.Done()
 		for {
 			select { // before an event is taken, which another loop may get

@@ -22,11 +22,13 @@ type Inbox struct {
 	// Discarded is closed when the consumer wants no more events.
 	Discarded chan struct{}
 
-	mu       sync.Mutex // guards the rest, and the intakes
-	queue    queue
-	ended    bool
-	err      error // of an inbox that has ended: nil after Discard
-	consumed bool  // somebody iterates
+	// Consumed is set while somebody iterates, who is the consumer.
+	Consumed atomic.Bool
+
+	mu    sync.Mutex // guards the rest, and the intakes
+	queue queue
+	ended bool
+	err   error // of an inbox that has ended: nil after Discard
 	// batchCount and batchBytes are those of batch, which count until it is used up.
 	batchCount, batchBytes int
 
@@ -162,17 +164,6 @@ func (in *Inbox) refill() (ended bool) {
 	in.batch, in.batchCount, in.batchBytes = in.queue.take(in.space[:0], most, in.opts.MaxBytes/batchShare)
 	in.space = in.batch
 	return in.ended
-}
-
-// Consume begins or ends an iteration. It returns false if there is another.
-func (in *Inbox) Consume(begin bool) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if begin && in.consumed {
-		return false
-	}
-	in.consumed = begin
-	return true
 }
 
 // End ends the inbox: nothing more is added. The consumer gets the events that are left, and
