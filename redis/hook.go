@@ -73,9 +73,9 @@ type Completion struct {
 	// this order: unknown, not sent, refused, value.
 	Outcome  Outcome
 	Duration time.Duration
-	// Address is the address of the server that answered last, or could not be reached,
-	// as it was given to the connection; Peer is the remote address of the socket. They
-	// are empty if not known.
+	// Address is the address of a server that has answered (the last one, for several
+	// requests), or could not be reached, as it was given to the connection; Peer is the
+	// remote address of the socket. They are empty if not known.
 	Address, Peer string
 	// Cached is set if all requests of the operation were answered from memory: see package
 	// rediscache. Address and Peer are then empty.
