@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -117,26 +116,6 @@ func withDelay(err *errorx.Error, t wire.Ticket) *errorx.Error {
 		}
 	}
 	return err
-}
-
-// awaitCapacity waits, after the error of a full queue, until there is room for the
-// request. If again is true, the request has to be sent, even if the context has ended
-// meanwhile, since the room is reserved for it. Otherwise the error is the result of the
-// request.
-func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
-	full := errs.AsErrorx(err)
-	if !full.IsOfType(errs.ErrQueueFull) {
-		return false, err
-	}
-	queue, ok := full.Property(errs.EKCapacity)
-	if !ok {
-		return false, err
-	}
-	since := time.Now()
-	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
-		return false, errs.Withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
-	}
-	return true, nil
 }
 
 // delayOutside returns the delay of a request that has been waiting for room in a full

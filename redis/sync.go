@@ -238,6 +238,42 @@ func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) 
 	return []byte(got.Text), true
 }
 
+// do sends one command and waits for its result. If t is not nil, the value may be in t
+// instead of the result. If seen is not nil, it is set to the place that the answer came
+// from. do keeps no reference to args.
+func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
+	if ctx == nil {
+		return traced(withRequest(errs.NilContext(), cmd, args))
+	}
+	if h, ok := s.(*hooked); ok {
+		return h.do(ctx, cmd, args, t, seen)
+	}
+	if ctx.Err() != nil {
+		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
+	}
+	for {
+		res := sendAndWait(ctx, s, cmd, args, t, seen)
+		err, failed := res.(error)
+		if !failed {
+			return res
+		}
+		again, err := awaitCapacity(ctx, err)
+		if !again {
+			return traced(withRequest(err, cmd, args))
+		}
+	}
+}
+
+// do is do with hooks. It is a function of its own, so that the stack of a caller that waits
+// stays small without hooks.
+func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
+	o := begin(ctx, &h.observer, requestOperation(cmd, args))
+	var place wire.Place
+	res := do(ctx, h.s, cmd, args, t, &place)
+	o.end(res, place, seen)
+	return res
+}
+
 // DoAs sends a command and returns its result as a T, of any type that [As] accepts: see
 // [Sync.DoInto]. After an error it returns the zero value. For an int64, a float64 or a
 // bool it allocates nothing, for a string only the text.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
@@ -192,42 +193,6 @@ func abandoned(ctx context.Context, t wire.Ticket) error {
 	return withDelay(errs.ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), t)
 }
 
-// do sends one command and waits for its result. If t is not nil, the value may be in t
-// instead of the result. If seen is not nil, it is set to the place that the answer came
-// from. do keeps no reference to args.
-func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
-	if ctx == nil {
-		return traced(withRequest(errs.NilContext(), cmd, args))
-	}
-	if h, ok := s.(*hooked); ok {
-		return h.do(ctx, cmd, args, t, seen)
-	}
-	if ctx.Err() != nil {
-		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
-	}
-	for {
-		res := sendAndWait(ctx, s, cmd, args, t, seen)
-		err, failed := res.(error)
-		if !failed {
-			return res
-		}
-		again, err := awaitCapacity(ctx, err)
-		if !again {
-			return traced(withRequest(err, cmd, args))
-		}
-	}
-}
-
-// do is do with hooks. It is a function of its own, so that the stack of a caller that waits
-// stays small without hooks.
-func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
-	o := begin(ctx, &h.observer, requestOperation(cmd, args))
-	var place wire.Place
-	res := do(ctx, h.s, cmd, args, t, &place)
-	o.end(res, place, seen)
-	return res
-}
-
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	inner := innerOf(s)
 	var scratch *wire.Scratch
@@ -329,4 +294,24 @@ func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire
 	clones := command.WithDurations(cmd, values.CloneArgs(args))
 	w.send(func() { s.Send(Request{Cmd: cmd, Args: clones}, w, 0) })
 	return w.result(ctx, w.heeded(), nil, seen)
+}
+
+// awaitCapacity waits, after the error of a full queue, until there is room for the
+// request. If again is true, the request has to be sent, even if the context has ended
+// meanwhile, since the room is reserved for it. Otherwise the error is the result of the
+// request.
+func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
+	full := errs.AsErrorx(err)
+	if !full.IsOfType(errs.ErrQueueFull) {
+		return false, err
+	}
+	queue, ok := full.Property(errs.EKCapacity)
+	if !ok {
+		return false, err
+	}
+	since := time.Now()
+	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
+		return false, errs.Withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
+	}
+	return true, nil
 }
