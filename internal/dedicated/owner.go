@@ -89,7 +89,7 @@ type Stats struct {
 
 // counters has the parts of Stats that the pool itself does not know.
 type counters struct {
-	requests                           [4]atomic.Uint64 // by redis.Outcome
+	requests                           [redis.OutcomeUnknown + 1]atomic.Uint64 // by outcome
 	connects, disconnects, failedDials atomic.Uint64
 	notUnblocked                       atomic.Uint64
 	// These bound how often the events are reported to the owner: a server that comes and goes

@@ -17,13 +17,13 @@ import (
 // of it is guarded by Queue.mu.
 type flight struct {
 	open *Batch // nil when empty
-	// asking: a batch was taken and is not in flight yet, since its futures are being
+	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
 	// asked whether they are cancelled. Until then only the loop may get the right to
 	// read, because requests after it must not overtake those futures.
-	asking     bool
-	head, tail *Batch
-	seq        uint64 // sequence number of the next request
-	spares     spares
+	asksFutures bool
+	head, tail  *Batch
+	seq         uint64 // sequence number of the next request
+	spares      spares
 }
 
 // Wrote accounts for a batch that was written whole. It returns true if more is waiting:

@@ -13,7 +13,7 @@ func (q *Queue) Listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.called = timing.Clock()
-	if q.asking { // some of them are not to be seen
+	if q.asksFutures { // some of them are not to be seen
 		return false, true
 	}
 	for b := q.head; b != nil; b = b.Next {

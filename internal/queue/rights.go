@@ -26,7 +26,7 @@ const offersMost = 32
 func (q *Queue) nextReader(s *Session) readHolder {
 	b := q.head
 	switch {
-	case b == nil && q.asking || !s.MayPass || crowded(q.concurrency):
+	case b == nil && q.asksFutures || !s.MayPass || crowded(q.concurrency):
 		return readLoop
 	case b == nil:
 		b = q.open
@@ -175,11 +175,11 @@ func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
 // goroutine gets b and the right to write.
 func (q *Queue) ask(b *Batch) (cancelled []Cancelled) {
 	asked := false
-	q.asking = true
+	q.asksFutures = true
 	q.mu.Unlock()
 	defer func() {
 		q.mu.Lock()
-		q.asking = false
+		q.asksFutures = false
 		if !asked {
 			b.compact()
 			q.fly(b, timing.Clock())

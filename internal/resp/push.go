@@ -77,8 +77,8 @@ func (d *Decoder) push(h header, p *Push) error {
 
 // word reads an element that is a string.
 func (d *Decoder) word(p *Push, h header) error {
-	word, lies, err := d.text(h, nil, false)
-	if lies {
+	word, inBuffer, err := d.text(h, nil, false)
+	if inBuffer {
 		start := len(p.scratch)
 		p.scratch = append(p.scratch, word...) // what is moved stays valid where it was
 		word = p.scratch[start:]

@@ -159,13 +159,13 @@ func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err err
 	if s.Kind == Bytes {
 		own = s.Bytes
 	}
-	text, lies, err := d.text(h, own, false)
+	text, inBuffer, err := d.text(h, own, false)
 	switch {
 	case err != nil:
 		return nil, false, err
-	case !lies && s.Kind == Bytes:
+	case !inBuffer && s.Kind == Bytes:
 		s.Bytes = text
-	case !lies: // so long that nothing but a string would take it
+	case !inBuffer: // so long that nothing but a string would take it
 		return text, false, nil
 	case !s.Set(text):
 		return owned(text), false, nil

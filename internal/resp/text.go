@@ -12,10 +12,10 @@ import (
 const firstStep = 56 << 10
 
 // text reads the string that h begins and the CRLF behind it. If the reader's buffer has room for
-// it, lies is set: the string lies there, until the next read. Otherwise it is the caller's: in
+// it, inBuffer is set: the string is there, until the next read. Otherwise it is the caller's: in
 // own, if that has room, and else in a slice that grows as the string arrives. A caller that
 // keeps the string gets it in this way, too, or a copy if it is all there already.
-func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, lies bool, err error) {
+func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, inBuffer bool, err error) {
 	n := h.n
 	if n <= d.r.Size()-len(crlf) && (!keeps || n+len(crlf) <= d.r.Buffered()) {
 		text, err = d.r.Peek(n + len(crlf))
