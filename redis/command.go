@@ -164,7 +164,7 @@ func insteadOf(name string) string {
 	case "CLIENT TRACKING":
 		return "use package rediscache"
 	case "SET":
-		return "Redis answers twice to GET with a digest that has not 16 characters"
+		return "Redis 8.6 and 8.10 answer GET twice if the digest does not have 16 characters"
 	case "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
 		return "it needs a socket of its own, outside of this library"
 	}

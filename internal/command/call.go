@@ -98,7 +98,7 @@ func parseCount[S string | []byte](s S, limit int) (n int, ok bool) {
 const TwiceWords = 6
 
 // answeredTwice reports whether Redis 8.6 and 8.10 may answer a SET twice: with the old value for GET,
-// and then with an error, because a digest has not 16 characters.
+// and then with an error, because its digest does not have 16 characters.
 func (c *Call) answeredTwice() bool {
 	if c.Words() < TwiceWords || c.find("GET", 3) == 0 {
 		return false
