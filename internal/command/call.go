@@ -1,6 +1,9 @@
 package command
 
-import "strings"
+import (
+	"reflect"
+	"strings"
+)
 
 // Words is how many words are sent, the command's name included.
 func (c *Call) Words() int {
@@ -107,13 +110,8 @@ func (c *Call) answeredTwice() bool {
 	if p == 0 {
 		return false
 	}
-	switch digest := c.at(p + 1).(type) {
-	case string:
-		return len(digest) != 16
-	case []byte:
-		return len(digest) != 16
-	}
-	return true
+	digest := reflect.ValueOf(c.at(p + 1))
+	return digest.Kind() != reflect.String && digest.Kind() != reflect.Slice || digest.Len() != 16
 }
 
 // BoundsTransaction reports whether the command begins or ends a transaction, or is for what

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,6 +74,9 @@ func TestVerdict(t *testing.T) {
 		{"SET", args("k", "v", "GET", "EX", 10, "NX"), Allowed, Allowed},
 		{"SET", args("k", "v", "GET", "IFDEQ", "0123456789abcdef"), Allowed, Allowed},
 		{"SET", args("GET", "v", "EX", 10, "IFDEQ", "no digest"), Allowed, Allowed},
+		{"SET", args("k", "v", "GET", "IFDEQ", json.Number("0123456789012345")), Allowed, Allowed},
+		{"SET", args("k", "v", "GET", "IFDEQ", json.Number("1")), ChangesProtocol, ChangesProtocol},
+		{"SET", args("k", "v", "GET", "EX", "IFDEQ"), ChangesProtocol, ChangesProtocol},
 		{"SET", args("k", "v", "IFDEQ", "no digest", "GET"), ChangesProtocol, ChangesProtocol},
 		{"set k", args("v", "get", "ifdne", []byte("no digest")), ChangesProtocol, ChangesProtocol},
 		{"", nil, Malformed, Malformed},

@@ -259,8 +259,8 @@ func (r *reader) resolve(b *queue.Batch, i int, got reply) {
 
 // finish resolves the item of index i. The last item of a batch is resolved after the batch was
 // taken out of flight, so that a panic leaves nothing half done. The exception is the last item
-// that a reading caller waits for: its future is the library's own, and settle takes the batch
-// out of flight afterwards.
+// that a reading caller waits for: its future is the library's own, and PassRead or settle takes
+// the batch out of flight afterwards.
 func (r *reader) finish(b *queue.Batch, i int, res any) {
 	it := &b.Items[i]
 	if err, failed := res.(*errorx.Error); failed {
