@@ -227,7 +227,6 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 		k.giveUp(r, err)
 		return
 	}
-	k.c.waiting.Add(1)
 	p := new(pausing)
 	wake := func() {
 		if p.over.Swap(true) {
@@ -240,6 +239,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 	if !k.spec.blocks && k.unknown == nil {
 		wire.Queued(r, wire.Ticket{Queue: p})
 	}
+	k.c.waiting.Add(1)
 	// From here on another goroutine may use r.
 	if ctx := wire.ContextOf(r); ctx.Done() != nil {
 		resume, stop := wake, context.AfterFunc(ctx, wake)
