@@ -234,7 +234,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 		}
 		defer k.c.recovered()
 		k.c.waiting.Add(-1)
-		k.resume(r)
+		k.resume(r, p)
 	}
 	if !k.spec.blocks && k.unknown == nil {
 		wire.Queued(r, wire.Ticket{Queue: p})
@@ -252,19 +252,25 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 }
 
 // pausing is the queue in the ticket of a request of which no attempt has run, during a pause. A
-// caller that leaves before it is over knows that the request will not run: resume sees that it has
-// left.
-type pausing struct{ over atomic.Bool }
+// caller that leaves before the next attempt is begun knows that the request will not run.
+type pausing struct {
+	over    atomic.Bool
+	decided atomic.Bool // whoever sets it decides: the caller, that there is no other attempt, or resume
+}
 
 // Withdraw implements wire.Withdrawer.
 func (*pausing) Withdraw(uint64) bool { return false }
 
-// Unsent tells package redis that the request will not run, if its caller has left.
-func (p *pausing) Unsent() bool { return !p.over.Load() }
+// Unsent tells package redis that the request will not run. Its caller asks once, after it has left.
+func (p *pausing) Unsent() bool { return !p.decided.Swap(true) }
 
 // resume dispatches r after a pause, unless its caller has left meanwhile.
-func (k *retrier) resume(r retryable) {
-	switch err := k.whyCancelled(r); {
+func (k *retrier) resume(r retryable, p *pausing) {
+	err := k.whyCancelled(r)
+	if err == nil && p.decided.Swap(true) {
+		err = k.whyCancelled(r) // it has just left
+	}
+	switch {
 	case err == nil:
 		k.dispatch(r)
 	case k.unknown != nil:

@@ -335,10 +335,34 @@ func TestCancelledBetweenAttempts(t *testing.T) {
 	} {
 		r := &left{}
 		k := &retrier{unknown: unknown}
-		k.resume(r)
+		k.resume(r, new(pausing))
 		isType(t, want, r.why)
 		assert.True(t, redis.CausedBy(r.why, context.Canceled), "%v", r.why)
 	}
+}
+
+// leaving is a retryable whose caller leaves as soon as somebody has asked whether it has.
+type leaving struct {
+	left
+	caller func()
+}
+
+func (l *leaving) Cancelled() error {
+	if l.caller == nil {
+		return l.left.Cancelled()
+	}
+	l.caller()
+	l.caller = nil
+	return nil
+}
+
+// There is no attempt after a caller was told that there is none.
+func TestCancelledAtTheEndOfAPause(t *testing.T) {
+	var p pausing
+	r := &leaving{caller: func() { assert.True(t, p.Unsent()) }}
+	k := &retrier{c: &Cluster{}}
+	k.resume(r, &p)
+	isType(t, redis.ErrRequestWithdrawn, r.why)
 }
 
 // parting is a retryable whose caller has left: when it is resolved it is in other hands.

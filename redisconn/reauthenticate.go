@@ -122,7 +122,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	judge := wire.Own(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
 	for {
 		one := [1]*wire.Request{&r}
-		_, refused := c.pipe.Enter(one[:], &queue.Entry{Future: judge})
+		refused := c.pipe.Enter(one[:], &queue.Entry{Future: judge})
 		switch {
 		case refused == nil:
 			return answer, nil

@@ -78,8 +78,7 @@ func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) 
 		return err
 	}
 	one := [1]*wire.Request{r}
-	_, err := c.enter(one[:], &queue.Entry{Future: cb, N: n, Asking: asking})
-	return err
+	return c.enter(one[:], &queue.Entry{Future: cb, N: n, Asking: asking})
 }
 
 // block sends a request that may block on a dedicated connection.
@@ -121,9 +120,9 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
 }
 
-// enter queues users' requests that are written together. last is the ticket of the last of
-// them. As for [queue.Queue.Enter], reqs must not be read after it.
-func (c *Connection) enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, _ *errorx.Error) {
+// enter queues users' requests that are written together. As for
+// [queue.Queue.Enter], only their owner may read reqs after it.
+func (c *Connection) enter(reqs []*wire.Request, e *queue.Entry) *errorx.Error {
 	e.Stat, e.Blocks = c.stat, c.opts.ScriptMode
 	return c.pipe.Enter(reqs, e)
 }

@@ -52,13 +52,10 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 // enterBatch queues requests that are encoded: with flags after ASKING, or between MULTI,
 // whose number is start-1, and EXEC.
 func (c *Connection) enterBatch(batch []*wire.Request, cb Future, start uint64, flags int) *errorx.Error {
-	last, err := c.enter(batch, &queue.Entry{
-		Future: cb, N: start, Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0,
+	queuer, _ := cb.(wire.Queuer)
+	return c.enter(batch, &queue.Entry{
+		Future: cb, N: start, Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0, Queuer: queuer,
 	})
-	if err == nil {
-		wire.Queued(cb, last)
-	}
-	return err
 }
 
 // encodeBatch encodes the requests of one future. If one of them is refused, failed is its

@@ -42,7 +42,7 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 				reqs := encoded("*1\r\n$4\r\nPING\r\n")
 				b := breaking{newCaller(), c.future}
 				reqs[0].Caller = b
-				_, refused := p.Enter(reqs, &queue.Entry{Future: b, Stat: stat})
+				refused := p.Enter(reqs, &queue.Entry{Future: b, Stat: stat})
 				require.Nil(t, refused)
 				if len(b.given) == 0 { // the loop has come back just then
 					continue
@@ -60,7 +60,7 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 				require.Eventually(t, p.queue.Idle, 10*time.Second, time.Millisecond)
 
 				res := make(chan any, 1)
-				_, refused = p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &queue.Entry{Future: wire.Own(func(r any, _ uint64) { res <- r })})
+				refused = p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &queue.Entry{Future: wire.Own(func(r any, _ uint64) { res <- r })})
 				require.Nil(t, refused)
 				pong()
 				require.Equal(t, "PONG", <-res)

@@ -18,7 +18,7 @@ import (
 func taken(t *testing.T, p *Pipe) *queue.Batch {
 	t.Helper()
 	enter := func(asking bool, bytes string) {
-		_, _, _, refused := p.queue.Enter(encoded(bytes), &queue.Entry{Future: forget, Asking: asking})
+		_, _, refused := p.queue.Enter(encoded(bytes), &queue.Entry{Future: forget, Asking: asking})
 		require.Nil(t, refused)
 	}
 	enter(false, "aaa")

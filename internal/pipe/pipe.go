@@ -68,17 +68,16 @@ func New(q *queue.Queue, o Opts) *Pipe {
 }
 
 // Enter puts requests into the queue and writes them, or has them written. refused says why
-// they have not entered. last is the ticket of the last of them. As for [queue.Queue.Enter],
-// reqs must not be read after it.
-func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (last wire.Ticket, refused *errorx.Error) {
-	to, duty, last, refused := p.queue.Enter(reqs, e)
+// they have not entered. As for [queue.Queue.Enter], only their owner may read reqs after it.
+func (p *Pipe) Enter(reqs []*wire.Request, e *queue.Entry) (refused *errorx.Error) {
+	to, duty, refused := p.queue.Enter(reqs, e)
 	if duty&queue.MustListen != 0 {
 		p.listen.Reset(queue.ListenEvery)
 	}
 	if duty&(queue.MustWrite|queue.MustCheck) != 0 {
 		to.Reader.(*Session).flush(duty)
 	}
-	return last, refused
+	return refused
 }
 
 // tellCallers tells callers that have been waiting for long to listen to their contexts.
@@ -101,7 +100,7 @@ func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
 	}
 	one := [1]*wire.Request{&r}
 	entry := queue.Entry{Future: answer, On: &on.Session, Stat: p.opts.Stat}
-	if _, refused := p.Enter(one[:], &entry); refused != nil {
+	if refused := p.Enter(one[:], &entry); refused != nil {
 		answer(refused, 0)
 	}
 }

@@ -22,7 +22,7 @@ func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 	enter := func(stat func(*wire.Request) *queue.Stat) <-chan any {
 		res := make(chan any, 1)
 		fut := redis.FuncFuture(func(r any, _ uint64) { res <- r })
-		_, refused := p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &queue.Entry{Future: fut, Stat: stat})
+		refused := p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &queue.Entry{Future: fut, Stat: stat})
 		require.Nil(t, refused)
 		return res
 	}

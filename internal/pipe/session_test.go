@@ -135,9 +135,9 @@ func (c *caller) enter(t *testing.T, p *Pipe) wire.Ticket {
 	t.Helper()
 	reqs := encoded("*1\r\n$4\r\nPING\r\n")
 	reqs[0].Caller, reqs[0].Done = c, c.done
-	ticket, refused := p.Enter(reqs, &queue.Entry{Future: c})
+	refused := p.Enter(reqs, &queue.Entry{Future: c})
 	require.Nil(t, refused)
-	return ticket
+	return reqs[0].Ticket
 }
 
 // lone returns a session whose right to read nobody has, so that the next caller gets both.

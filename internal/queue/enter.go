@@ -21,6 +21,8 @@ type Entry struct {
 	N      uint64 // number of the first; MULTI has one less, EXEC one more than the last
 	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
 	Asking, Transaction bool
+	// Queuer, if not nil, gets the ticket of the last request before any of them is resolved.
+	Queuer wire.Queuer
 	// On, if not nil, is the only session on which the requests may be written: they are
 	// resolved when it fails.
 	On *Session
@@ -50,9 +52,9 @@ const (
 )
 
 // Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
-// keeps neither reqs nor e. last is the ticket of the last request. Nobody may read reqs after
-// they have entered: their owner may use them again as soon as they are written.
-func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last wire.Ticket, refused *errorx.Error) {
+// keeps neither reqs nor e. Nobody but their owner may read reqs after they have entered, since it
+// may use them again as soon as they are written.
+func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, refused *errorx.Error) {
 	if q.letsIn.Load() && q.letsIn.Swap(false) {
 		runtime.Gosched() // else a caller that was let in would find its room taken again and again
 	}
@@ -60,14 +62,14 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 	defer q.mu.Unlock()
 	_, own := e.Future.(wire.Own) // one of the library's own
 	if refused = q.admit(reqs, e, own); refused != nil {
-		return nil, 0, last, refused
+		return nil, 0, refused
 	}
 	if q.open == nil {
 		q.open = q.spares.batch()
 		q.opened, q.postponed = timing.Clock(), postponed{}
 	}
 	m := q.open.mark()
-	last = q.append(m, reqs, e, own)
+	last := q.append(m, reqs, e, own)
 	q.pending += len(q.open.Items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.Buf) - m.bytes
@@ -76,7 +78,7 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, last 
 		d = MustListen
 	}
 	s, rights := q.duty()
-	return s, d | rights, last, nil
+	return s, d | rights, nil
 }
 
 // admit returns nil if the requests may enter, and otherwise their error. If nothing is
@@ -154,6 +156,9 @@ func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last w
 	}
 	if e.Asking || e.Transaction {
 		b.pin(m)
+	}
+	if e.Queuer != nil {
+		e.Queuer.Queued(last)
 	}
 	return last
 }

@@ -25,9 +25,32 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 		q.usual = time.Millisecond
 		q.head.Taken = timing.Clock() - time.Minute
 		q.opened, q.called = q.head.Taken, q.head.Taken
-		_, _, _, refused := q.Enter([]*wire.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
+		_, _, refused := q.Enter([]*wire.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
 		require.True(t, refused.IsOfType(redis.ErrOverloaded), "%v", open)
 	}
+}
+
+// ticketed is a future that is called when it gets its ticket.
+type ticketed struct {
+	redis.Future
+	queued func(wire.Ticket)
+}
+
+func (f ticketed) Queued(t wire.Ticket) { f.queued(t) }
+
+// A future has its ticket before anybody can read the reply.
+func TestTicketComesBeforeTheReply(t *testing.T) {
+	q := newTestQueue(10, 1000)
+	var got wire.Ticket
+	fut := ticketed{queued: func(ticket wire.Ticket) {
+		require.False(t, q.mu.TryLock(), "the batch may be on its way")
+		got = ticket
+	}}
+	reqs := requests(2)
+	_, _, refused := q.Enter(reqs, &Entry{Future: fut, Queuer: fut, Transaction: true})
+	require.Nil(t, refused)
+	require.NotNil(t, got.Queue)
+	require.Equal(t, reqs[1].Ticket, got)
 }
 
 func TestSmooth(t *testing.T) {

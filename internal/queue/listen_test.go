@@ -29,9 +29,9 @@ func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, tic
 	t.Helper()
 	c = &listener{done: make(chan struct{})}
 	r := wire.Request{Buf: []byte("x"), Caller: c, Done: c.done, Deadline: deadline}
-	_, d, ticket, refused := q.Enter([]*wire.Request{&r}, &Entry{Future: c})
+	_, d, refused := q.Enter([]*wire.Request{&r}, &Entry{Future: c})
 	require.Nil(t, refused)
-	return c, d & MustListen, ticket
+	return c, d & MustListen, r.Ticket
 }
 
 // Times at which a batch was opened.

@@ -27,8 +27,8 @@ func testSession() *Session {
 // put adds a request of some bytes.
 func (q *Queue) put(size int, fut redis.Future) (seq uint64, ok bool) {
 	one := []*wire.Request{{Buf: make([]byte, size)}}
-	_, _, last, refused := q.Enter(one, &Entry{Future: fut})
-	return last.Seq, refused == nil
+	_, _, refused := q.Enter(one, &Entry{Future: fut})
+	return one[0].Ticket.Seq, refused == nil
 }
 
 // requests returns requests of any kind.
@@ -112,7 +112,7 @@ func TestQueueRightToWrite(t *testing.T) {
 
 // add adds a request, and returns the session if the caller is to write.
 func (q *Queue) add() *Session {
-	s, d, _, _ := q.Enter([]*wire.Request{{}}, &Entry{})
+	s, d, _ := q.Enter([]*wire.Request{{}}, &Entry{})
 	if d&MustWrite != 0 {
 		return s
 	}
@@ -273,13 +273,13 @@ func waitUntil(t testing.TB, condition func() bool) {
 func TestQueueOwnRequests(t *testing.T) {
 	q := newTestQueue(10, 100)
 	own := &Entry{Future: wire.Own(func(any, uint64) {})}
-	_, _, _, refused := q.Enter(requests(2), own)
+	_, _, refused := q.Enter(requests(2), own)
 	require.Nil(t, refused)
 	notSent, unknown := q.Left()
 	require.Zero(t, notSent+unknown)
 	q.Withhold()
-	_, _, _, refused = q.Enter(requests(1), own)
+	_, _, refused = q.Enter(requests(1), own)
 	require.Nil(t, refused)
-	_, _, _, refused = q.Enter(requests(1), &Entry{})
+	_, _, refused = q.Enter(requests(1), &Entry{})
 	require.True(t, isClosedError(refused))
 }

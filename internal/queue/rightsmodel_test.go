@@ -233,9 +233,9 @@ func (m *rightsModel) enter(fut redis.Future) {
 	}
 	m.setAge()
 	r := &wire.Request{Buf: []byte(buf), Caller: wire.CallerOf(fut)}
-	_, d, ticket, _ := m.q.Enter([]*wire.Request{r}, &Entry{Future: fut})
+	_, d, _ := m.q.Enter([]*wire.Request{r}, &Entry{Future: fut})
 	if c, ok := fut.(*modelCaller); ok {
-		c.seq = ticket.Seq
+		c.seq = r.Ticket.Seq
 	}
 	if d&MustWrite != 0 {
 		if m.turn != 0 {

@@ -15,10 +15,11 @@ func enterFirst(t *testing.T, c *modelCaller) (q *Queue, s *Session, seq uint64)
 	q, s = newTestQueue(100, 1000), testSession()
 	s.MayPass, s.MayExchange = true, true
 	q.state, q.session, q.reading = Connected, s, readNobody
-	_, _, last, refused := q.Enter([]*wire.Request{{Buf: []byte("first"), Caller: c}}, &Entry{Future: c})
+	r := &wire.Request{Buf: []byte("first"), Caller: c}
+	_, _, refused := q.Enter([]*wire.Request{r}, &Entry{Future: c})
 	require.Nil(t, refused)
 	require.NotNil(t, s.first.Load())
-	return q, s, last.Seq
+	return q, s, r.Ticket.Seq
 }
 
 // What has come behind a batch that nobody has begun to write is no reason to write that.
