@@ -102,7 +102,6 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	}
 	if err := c.refresher.start(ctx); err != nil {
 		c.Close()
-		c.refresher.release(true)
 		return nil, err
 	}
 	context.AfterFunc(c.ctx, c.ended)

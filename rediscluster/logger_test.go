@@ -355,13 +355,9 @@ func TestFutureOfScanNeedNotReturnAfterRefresh(t *testing.T) {
 			require.NoError(t, redis.AsError(<-keys))
 
 			f := &gone{resolved: make(chan struct{}), end: end}
+			refreshes := c.Stats().Refreshes
 			s.Next(f)
-			waits := func() bool {
-				c.refresher.mu.Lock()
-				defer c.refresher.mu.Unlock()
-				return len(c.refresher.waiting) > 0
-			}
-			await(t, "the scan to wait", waits)
+			await(t, "the scan to wait", func() bool { return c.Stats().Refreshes > refreshes })
 			c.Close()
 			<-f.resolved
 		})

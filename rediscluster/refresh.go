@@ -34,16 +34,15 @@ type refresher struct {
 	source source
 	forced chan struct{} // has room for one: it is only a mark
 	done   chan struct{} // closed when the goroutine has ended
+	turns  *pause.Turns  // each ends with a refresh, or with the cluster
 
 	// agreed is when the source last confirmed the layout that is in use. Only the
 	// goroutine uses it.
 	agreed time.Time
 
-	mu      sync.Mutex // guards what follows
-	waiting []func()   // to be called after the next refresh
-	ended   bool
-	open    map[*route.Link]struct{} // from when they are made until they are closed
-	closed  redisconn.Stats          // the sum of links that are closed
+	mu     sync.Mutex               // guards what follows
+	open   map[*route.Link]struct{} // from when they are made until they are closed
+	closed redisconn.Stats          // the sum of links that are closed
 }
 
 func newRefresher(c *Cluster, from source) *refresher {
@@ -52,6 +51,7 @@ func newRefresher(c *Cluster, from source) *refresher {
 		source: from,
 		forced: make(chan struct{}, 1),
 		done:   make(chan struct{}),
+		turns:  pause.NewTurns(c.ctx),
 		open:   make(map[*route.Link]struct{}),
 	}
 }
@@ -62,35 +62,14 @@ func (r *refresher) force() { pause.Wake(r.forced) }
 // afterRefresh has f called, in a goroutine of its own, when the topology was read
 // again, or the cluster is closed.
 func (r *refresher) afterRefresh(f func()) {
-	r.mu.Lock()
-	ended := r.ended
-	if !ended {
-		r.waiting = append(r.waiting, f)
-	}
-	r.mu.Unlock()
-	if ended {
-		go f()
-		return
-	}
+	r.turns.After(f)
 	r.force()
-}
-
-// release calls those that wait.
-func (r *refresher) release(ended bool) {
-	r.mu.Lock()
-	waiting := r.waiting
-	r.waiting, r.ended = nil, r.ended || ended
-	r.mu.Unlock()
-	for _, f := range waiting {
-		go f()
-	}
 }
 
 // run is the refresher's goroutine. NewCluster starts it; it ends with the
 // cluster's context.
 func (r *refresher) run() {
 	defer close(r.done)
-	defer r.release(true)
 	unchanged, news := 0, false
 	timer := time.NewTimer(r.interval())
 	defer timer.Stop()
@@ -172,7 +151,7 @@ func (r *refresher) start(ctx context.Context) error {
 // It reports whether the topology has changed. If ctx ends first, nothing changes.
 func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	r.c.refreshes.Add(1)
-	defer r.release(false)
+	defer func() { r.turns.Next()() }()
 	defer r.c.recovered()
 	began := time.Now()
 	l := r.source.read(ctx, ask)

@@ -385,7 +385,7 @@ func (p *parting) fail(*errorx.Error) {
 // What waits for another attempt may be resolved at any time, by the end of its context:
 // nothing of it is touched then. The race detector tells.
 func TestRetryTouchesNothingLater(t *testing.T) {
-	c := &Cluster{}
+	c := &Cluster{ctx: t.Context()}
 	c.topology.Store(route.New(topology.Empty(), nil))
 	c.refresher = newRefresher(c, nil)
 	ended, cancel := context.WithCancel(context.Background())

@@ -140,7 +140,8 @@ func (s *sentinels) askAll(ctx context.Context) {
 	s.mu.Unlock()
 	answers := make(chan func() bool, len(watched))
 	for _, w := range watched {
-		w.askSoon(func() { answers <- func() bool { return true } })
+		w.turns.After(func() { answers <- func() bool { return true } })
+		w.askSoon()
 	}
 	gather(ctx, answers, len(watched), s.opts.IOTimeout, news)
 }

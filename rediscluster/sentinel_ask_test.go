@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
 )
@@ -15,7 +16,7 @@ func TestAskAllEndsWithNews(t *testing.T) {
 	c.topology.Store(route.New(&topology.Layout{Shards: []topology.Shard{{Master: "10.0.0.1:1"}}}, func(at topology.Node) *route.Node { return &route.Node{Addr: at.Addr} }))
 	s := newSentinels(c, nil, "main")
 	s.opts.IOTimeout = time.Hour
-	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1)}
+	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1), turns: pause.NewTurns(c.ctx)}
 	s.signal <- struct{}{}
 	s.askAll(t.Context())
 }

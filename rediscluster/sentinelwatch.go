@@ -2,7 +2,6 @@ package rediscluster
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/pause"
@@ -36,29 +35,22 @@ type sentinel struct {
 	ctx  context.Context
 	stop context.CancelFunc
 	due  chan struct{} // has room for one: it is only a mark
-
-	mu      sync.Mutex // guards waiting
-	waiting []func()   // to be called after the next answer
+	// turns end with answers, each with that to the first question after it has begun, or else
+	// with the watch.
+	turns *pause.Turns
 }
 
 // startSentinel begins to watch a sentinel. The watch ends with stop, or with the cluster.
 func startSentinel(s *sentinels, addr string) *sentinel {
 	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1)}
 	w.ctx, w.stop = context.WithCancel(s.c.ctx)
+	w.turns = pause.NewTurns(w.ctx)
 	go w.run()
 	return w
 }
 
-// askSoon has the sentinel asked soon. If answered is not nil, it is called after the next answer,
-// or when there is none.
-func (w *sentinel) askSoon(answered func()) {
-	if answered != nil {
-		w.mu.Lock()
-		w.waiting = append(w.waiting, answered)
-		w.mu.Unlock()
-	}
-	pause.Wake(w.due)
-}
+// askSoon has the sentinel asked soon.
+func (w *sentinel) askSoon() { pause.Wake(w.due) }
 
 // run is a goroutine that asks the sentinel, when it is due and each CheckInterval. It
 // ends with the watch, and has another one that listens.
@@ -78,10 +70,7 @@ func (w *sentinel) run() {
 // ask asks once, and up to twice more after a torn answer. Without a connection the answer is
 // why there is none.
 func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
-	w.mu.Lock()
-	waiting := w.waiting
-	w.waiting = nil
-	w.mu.Unlock()
+	defer w.turns.Next()()
 	report, failure := topology.Report{}, redis.AsErrorx(refused)
 	for tries := 3; refused == nil && tries > 0; tries-- {
 		report, failure = topology.ParseReport(redis.SyncCtx{S: conn}.SendMany(w.ctx, topology.SentinelQuestions(w.s.name)))
@@ -90,9 +79,6 @@ func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
 		}
 	}
 	w.s.hear(w, report, failure)
-	for _, answered := range waiting {
-		answered()
-	}
 }
 
 // listen is a goroutine that subscribes, again and again, until the watch ends.
@@ -100,7 +86,7 @@ func (w *sentinel) listen(conn *redisconn.Connection) {
 	defer w.s.c.recovered()
 	for w.ctx.Err() == nil {
 		w.listenOnce(conn)
-		w.askSoon(nil)
+		w.askSoon()
 		_, _ = pause.For(w.ctx, pause.Around(listenPause), nil)
 	}
 }
@@ -117,7 +103,7 @@ func (w *sentinel) listenOnce(conn *redisconn.Connection) {
 	if sock.Send(redis.Req("SUBSCRIBE", sentinelEvents...)) != nil {
 		return
 	}
-	for push := new(redis.Push); ; w.askSoon(nil) {
+	for push := new(redis.Push); ; w.askSoon() {
 		if _, pushed, err := sock.Receive(push); err != nil || !pushed { // a reply is a refusal
 			return
 		}
