@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -83,7 +82,7 @@ func (s *scanner) Next(cb redis.Future) {
 				return
 			}
 			t := s.c.topology.Load()
-			if before := s.before.Load(); before != nil && s.coverage.Walked(&t.Layout, slices.Index(t.Nodes, s.node), before, h) {
+			if before := s.before.Load(); before != nil && s.coverage.Walked(&t.Layout, s.node.Addr, before, h) {
 				s.idle = 0
 			}
 			s.node = nil
@@ -100,9 +99,8 @@ func (s *scanner) Next(cb redis.Future) {
 // choose begins a walk of the next node, or returns false at the end of a round.
 func (s *scanner) choose(t *route.Snapshot) bool {
 	s.node, s.Iter = nil, nil
-	slot, at := s.coverage.Target(&t.Layout)
-	if at >= 0 {
-		s.slot, s.node = slot, t.Nodes[at]
+	if slot, addr := s.coverage.Target(&t.Layout); slot >= 0 {
+		s.slot, s.node = slot, t.Find(addr)
 	}
 	s.before.Store(nil)
 	return s.node != nil
@@ -141,8 +139,7 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 		case err == nil:
 			done(topology.NodeSlotsOf(nodes), nil)
 		case failure.IsOfType(redis.ErrResult): // the user may not ask, so the slots in the topology count
-			t := s.c.topology.Load()
-			done(t.Layout.NodeSlots(slices.Index(t.Nodes, n)), nil)
+			done(s.c.topology.Load().Layout.NodeSlots(n.Addr), nil)
 		default:
 			done(nil, err)
 		}

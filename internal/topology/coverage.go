@@ -32,19 +32,19 @@ func NewCoverage(l *Layout) *Coverage {
 	return c
 }
 
-// Target returns a slot to be walked next, and the place of the node that is to be; -1 at
-// the end of a round. Slots that nobody serves at present are skipped.
-func (c *Coverage) Target(l *Layout) (slot, at int) {
+// Target returns a slot to be walked next, and the address of the node that has its keys; -1
+// at the end of a round. Slots that nobody serves at present are skipped.
+func (c *Coverage) Target(l *Layout) (slot int, addr string) {
 	for slot := range l.Slots {
 		if !c.Left(slot) || c.tried.Has(slot) {
 			continue
 		}
 		c.tried.Add(uint16(slot))
-		if at := c.holder(l, slot); at >= 0 {
-			return slot, at
+		if addr, served := c.holder(l, slot); served {
+			return slot, addr
 		}
 	}
-	return 0, -1
+	return -1, ""
 }
 
 // Abandon puts a slot back into the present round, because the walk for it has ended early.
@@ -53,22 +53,22 @@ func (c *Coverage) Abandon(slot int) { c.tried.remove(uint16(slot)) }
 // Left reports whether keys of a slot have still to come.
 func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
 
-// holder returns the place of the node that has the keys of a slot which were not found
-// yet, or -1.
-func (c *Coverage) holder(l *Layout, slot int) int {
+// holder returns the address of the node that has the keys of a slot which were not found
+// yet, if there is one.
+func (c *Coverage) holder(l *Layout, slot int) (addr string, served bool) {
 	if addr, moving := c.importers[uint16(slot)]; moving {
-		if at := l.Find(addr); at >= 0 {
-			return at
+		if l.Find(addr) >= 0 {
+			return addr, true
 		}
 		delete(c.importers, uint16(slot)) // who has left imports nothing
 	}
 	return l.masterOf(slot)
 }
 
-// Walked notes which slots a whole walk of a node has covered, and reports whether there are
-// any. at is the node's place in the layout, or -1 if the layout does not have it any more.
-func (c *Coverage) Walked(l *Layout, at int, before, after *NodeSlots) (progress bool) {
-	mine := l.shardOf(at)
+// Walked notes which slots a whole walk of the node of an address has covered, and reports
+// whether there are any.
+func (c *Coverage) Walked(l *Layout, addr string, before, after *NodeSlots) (progress bool) {
+	at := l.Find(addr)
 	for i := range l.Slots {
 		slot := uint16(i)
 		if !c.Left(i) {
@@ -90,8 +90,10 @@ func (c *Coverage) Walked(l *Layout, at int, before, after *NodeSlots) (progress
 		case importing:
 			delete(c.importers, slot)
 			c.tried.Add(slot)
-		case !moving && int(l.Slots[slot]) == mine:
-			c.tried.Add(slot)
+		case !moving:
+			if master, _ := l.masterOf(i); master == addr {
+				c.tried.Add(slot)
+			}
 		}
 	}
 	return progress
@@ -138,11 +140,11 @@ func NodeSlotsOf(nodes redisclusterutil.InstanceInfos) *NodeSlots {
 	return h
 }
 
-// NodeSlots are those of the node at a place as far as the layout knows.
-func (l *Layout) NodeSlots(at int) *NodeSlots {
-	h, mine := &NodeSlots{}, l.shardOf(at)
-	for slot, shard := range l.Slots {
-		if int(shard) == mine {
+// NodeSlots are those of the node of an address as far as the layout knows.
+func (l *Layout) NodeSlots(addr string) *NodeSlots {
+	h := &NodeSlots{}
+	for slot := range l.Slots {
+		if master, served := l.masterOf(slot); served && master == addr {
 			h.owned.Add(uint16(slot))
 		}
 	}

@@ -31,7 +31,7 @@ func held(states string) *NodeSlots {
 func TestCoverage(t *testing.T) {
 	l := Empty()
 	l.Shards = []Shard{{Master: "a:1"}, {Master: "b:1"}}
-	const a, b = 0, 1 // their places
+	const a, b = "a:1", "b:1"
 	for _, slot := range []int{0, 1, 2} {
 		l.Slots[slot] = 0
 	}
@@ -60,20 +60,20 @@ func TestCoverage(t *testing.T) {
 			}
 			return s
 		}
-		slot, at := cov.Target(l)
+		slot, addr := cov.Target(l)
 		assert.Zero(t, slot)
-		assert.Equal(t, a, at)
+		assert.Equal(t, a, addr)
 		assert.Equal(t, c.covered != "---", cov.Walked(l, a, held(c.before), held(c.after)), c.name)
 		assert.Equal(t, c.covered, shape(), c.name)
 		if c.importing == "" {
-			_, at = cov.Target(l)
-			assert.Equal(t, -1, at, "%s: a is walked again only in another round", c.name)
+			slot, _ = cov.Target(l)
+			assert.Equal(t, -1, slot, "%s: a is walked again only in another round", c.name)
 			assert.Equal(t, c.covered == "xxx", cov.NewRound(), c.name)
 			continue
 		}
-		slot, at = cov.Target(l)
+		slot, addr = cov.Target(l)
 		assert.Equal(t, 1, slot)
-		assert.Equal(t, b, at)
+		assert.Equal(t, b, addr)
 		assert.Equal(t, c.then == "xxx", cov.Walked(l, b, held(c.bBefore), held(c.bNow)), c.name)
 		assert.Equal(t, c.then, shape(), c.name)
 		assert.Equal(t, c.then == "xxx", cov.NewRound(), c.name)
@@ -102,9 +102,9 @@ func TestNodeSlotsOfTheLayout(t *testing.T) {
 	l := Empty()
 	l.Shards = []Shard{{"a:1", addrs("b:1")}, {Master: "c:1"}}
 	l.Slots[7], l.Slots[8] = 0, 1
-	for at, owned := range map[int][2]bool{0: {true, false}, 1: {}, 2: {false, true}, -1: {}} {
-		h := l.NodeSlots(at)
-		assert.Equal(t, owned, [2]bool{h.has(7, false), h.has(8, false)}, at)
+	for addr, owned := range map[string][2]bool{"a:1": {true, false}, "b:1": {}, "c:1": {false, true}, "": {}} {
+		h := l.NodeSlots(addr)
+		assert.Equal(t, owned, [2]bool{h.has(7, false), h.has(8, false)}, addr)
 		assert.False(t, h.has(9, true))
 	}
 }
@@ -119,17 +119,17 @@ func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
 		two.Slots[i], one.Slots[i] = 0, 0
 	}
 	c := NewCoverage(two)
-	_, at := c.Target(two)
-	after := two.NodeSlots(at)
+	_, addr := c.Target(two)
+	after := two.NodeSlots(addr)
 	after.leaving = map[uint16]string{5: "b:1"}
-	require.True(t, c.Walked(two, at, two.NodeSlots(at), after))
+	require.True(t, c.Walked(two, addr, two.NodeSlots(addr), after))
 	require.True(t, c.Left(5))
 
 	require.False(t, c.NewRound())
-	slot, at := c.Target(one)
+	slot, addr := c.Target(one)
 	require.Equal(t, 5, slot)
-	require.Equal(t, 0, at)
-	require.True(t, c.Walked(one, at, one.NodeSlots(at), one.NodeSlots(at)))
+	require.Equal(t, "a:1", addr)
+	require.True(t, c.Walked(one, addr, one.NodeSlots(addr), one.NodeSlots(addr)))
 	require.True(t, c.NewRound())
 }
 
@@ -140,12 +140,12 @@ func TestCoverageOfAnImporterThatFails(t *testing.T) {
 	l.Shards = []Shard{{Master: "a:1"}}
 	l.Slots[5] = 0
 	c := NewCoverage(l)
-	_, at := c.Target(l)
-	require.Zero(t, at)
-	slots := l.NodeSlots(at)
+	_, addr := c.Target(l)
+	require.Equal(t, "a:1", addr)
+	slots := l.NodeSlots(addr)
 	slots.leaving = map[uint16]string{5: "b:1"}
-	require.False(t, c.Walked(l, at, slots, slots))
-	_, at = c.Target(l)
-	require.Equal(t, -1, at, "the end of the round")
+	require.False(t, c.Walked(l, addr, slots, slots))
+	slot, _ := c.Target(l)
+	require.Equal(t, -1, slot, "the end of the round")
 	require.False(t, c.NewRound())
 }

@@ -89,9 +89,10 @@ func (l *Layout) Nodes() iter.Seq[Node] {
 // Find returns the place among Nodes of the node of an address, or -1. A master is
 // preferred to a replica of the same address.
 func (l *Layout) Find(addr string) int {
+	alias, known := l.aliases[addr]
 	found, at := -1, 0
 	for n := range l.Nodes() {
-		if n.Addr == addr || n.Addr == l.aliases[addr] {
+		if n.Addr == addr || known && n.Addr == alias {
 			switch {
 			case !n.Replica:
 				return at
@@ -104,29 +105,12 @@ func (l *Layout) Find(addr string) int {
 	return found
 }
 
-// masterOf returns the place among Nodes of the master of a slot, or -1.
-func (l *Layout) masterOf(slot int) int {
-	shard := l.Slots[slot]
-	if shard == NoShard {
-		return -1
+// masterOf returns the address of the master of a slot, if anybody serves it.
+func (l *Layout) masterOf(slot int) (addr string, served bool) {
+	if shard := l.Slots[slot]; shard != NoShard {
+		return l.Shards[shard].Master, true
 	}
-	at := 0
-	for _, s := range l.Shards[:shard] {
-		at += 1 + len(s.Replicas)
-	}
-	return at
-}
-
-// shardOf returns the index of the shard whose master is the node at a place, or -1.
-func (l *Layout) shardOf(at int) int {
-	first := 0
-	for i, s := range l.Shards {
-		if first == at {
-			return i
-		}
-		first += 1 + len(s.Replicas)
-	}
-	return -1
+	return "", false
 }
 
 // Equal reports whether there is nothing in the other layout that a request would notice.

@@ -21,11 +21,10 @@ func TestLayout(t *testing.T) {
 	for addr, at := range map[string]int{"a:1": 0, "10.0.0.1:1": 0, "b:1": 1, "c:1": 2, "d:1": 3, "e:1": -1, "": -1} {
 		assert.Equal(t, at, l.Find(addr), addr)
 	}
-	for slot, at := range map[int]int{0: 0, 99: 0, 100: 2, 199: 2, 200: -1} {
-		assert.Equal(t, at, l.masterOf(slot), slot)
-	}
-	for at, shard := range map[int]int{0: 0, 1: -1, 2: 1, 3: -1, -1: -1} {
-		assert.Equal(t, shard, l.shardOf(at), at)
+	for slot, master := range map[int]string{0: "a:1", 99: "a:1", 100: "c:1", 199: "c:1", 200: ""} {
+		addr, served := l.masterOf(slot)
+		assert.Equal(t, master, addr, slot)
+		assert.Equal(t, master != "", served, slot)
 	}
 	for i := range l.Nodes() { // whoever stops is not called again
 		assert.Equal(t, "a:1", i.Addr)
@@ -35,6 +34,7 @@ func TestLayout(t *testing.T) {
 	both := oneShard("a:1", addrs("b:1"))
 	both.Shards = append(both.Shards, Shard{Master: "b:1"})
 	assert.Equal(t, 2, both.Find("b:1"), "a master is preferred")
+	assert.Equal(t, 1, oneShard("", addrs("b:1")).Find("b:1"), "a master that does not exist is nobody's alias")
 }
 
 func TestLayoutEqual(t *testing.T) {

@@ -151,7 +151,7 @@ func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 	}
 	for _, n := range nodes {
 		s := masters[n.SlaveOf]
-		if s == nil || !n.AddrValid() || n.Fail || l.has(n.Addr) || l.has(l.aliases[n.Addr]) {
+		if s == nil || !n.AddrValid() || n.Fail || l.Find(n.Addr) >= 0 {
 			continue
 		}
 		addr := n.Addr
@@ -168,22 +168,9 @@ func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 // addOthers adds the masters that are in no shard.
 func (l *Layout) addOthers(nodes redisclusterutil.InstanceInfos) {
 	for _, n := range nodes {
-		if !n.IsMaster() || !n.AddrValid() || n.Fail || !n.MySelf && !n.Connected {
-			continue
-		}
-		if !l.has(n.Addr) && !l.has(l.aliases[n.Addr]) {
+		if n.IsMaster() && n.AddrValid() && !n.Fail && (n.MySelf || n.Connected) && l.Find(n.Addr) < 0 {
 			l.others = append(l.others, n.Addr)
 		}
 	}
 	slices.Sort(l.others)
-}
-
-// has reports whether an address belongs to a shard.
-func (l *Layout) has(addr string) bool {
-	for _, s := range l.Shards {
-		if s.Master == addr || slices.Contains(s.Replicas, addr) {
-			return true
-		}
-	}
-	return false
 }

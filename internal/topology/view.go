@@ -79,8 +79,8 @@ func (v View) Contradicts(l *Layout) bool {
 		if len(r.Addrs) == 0 {
 			continue
 		}
-		shard := l.Slots[r.From]
-		if shard == NoShard || l.Shards[shard].Master != r.Addrs[0] && l.masterOf(r.From) != l.Find(r.Addrs[0]) {
+		master, served := l.masterOf(r.From)
+		if !served || master != r.Addrs[0] && l.Find(master) != l.Find(r.Addrs[0]) {
 			return true
 		}
 	}
