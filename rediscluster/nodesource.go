@@ -86,11 +86,7 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 	// Masters know their own slots best, and first.
 	sort.SliceStable(nodes, func(i, j int) bool { return !nodes[i].Replica && nodes[j].Replica })
 	// Room for all, so that answers which come too late block nobody.
-	answers := make(chan func() bool, 1+len(nodes)+askAtMost)
-	others := t.AskReplicas(func() { answers <- func() bool { return false } })
-	if s.masterOnly.ask(t, answers) {
-		others++
-	}
+	answers := make(chan func() bool, 1+askAtMost)
 	asked := 0
 	for _, n := range nodes {
 		l := n.Pick(s.c.opts.RoundRobinSeed, nil)
@@ -109,7 +105,10 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 			}
 		})
 	}
-	gather(ctx, answers, asked+others, s.c.askTimeout(), nil)
+	if s.masterOnly.ask(t, answers) {
+		asked++
+	}
+	gather(ctx, answers, asked, s.c.askTimeout(), nil)
 	return views
 }
 

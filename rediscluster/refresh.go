@@ -154,6 +154,9 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	defer func() { r.turns.Next()() }()
 	defer r.c.recovered()
 	began := time.Now()
+	if ask {
+		r.c.topology.Load().AskReplicas()
+	}
 	l := r.source.read(ctx, ask)
 	if ctx.Err() != nil {
 		return false

@@ -128,7 +128,6 @@ func (s *serverList) layout(present string) *topology.Layout {
 func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
 	s.ask(ctx)
 	t := s.c.topology.Load()
-	t.AskReplicas(nil)
 	master := ""
 	if len(t.Shards) > 0 {
 		master = t.Shards[0].Master.Addr

@@ -120,7 +120,6 @@ func (s *sentinels) failure() (err *errorx.Error, final bool) {
 func (s *sentinels) read(ctx context.Context, ask bool) *topology.Layout {
 	if ask {
 		s.askAll(ctx)
-		s.c.topology.Load().AskReplicas(nil)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 		l.state.Store(linkUp)
 		l.askServer(conn)
 		if l.Node.Replica {
-			l.Node.askSync(conn, nil)
+			l.Node.askSync(conn)
 		}
 	case redisconn.LogConnectFailed, redisconn.LogDisconnected:
 		l.state.Store(linkDown)

@@ -159,14 +159,10 @@ const (
 	syncLive
 )
 
-// askSync asks a replica how its replication goes. done, if not nil, is called
-// when it has answered.
-func (n *Node) askSync(conn *redisconn.Connection, done func()) {
+// askSync asks a replica how its replication goes. It does not wait for the answer.
+func (n *Node) askSync(conn *redisconn.Connection) {
 	conn.Send(redis.Req("INFO", "replication"), wire.Own(func(res any, _ uint64) {
 		n.sync.Store(syncState(res))
-		if done != nil {
-			done()
-		}
 	}), 0)
 }
 

@@ -144,14 +144,12 @@ func (t *Snapshot) Find(addr string) *Node {
 	return nil
 }
 
-// AskReplicas has the replicas that are connected tell how their replication goes, and
-// returns how many it has asked. done, if not nil, is called with each answer.
-func (t *Snapshot) AskReplicas(done func()) (asked int) {
+// AskReplicas has the replicas that are connected tell how their replication goes. It does not
+// wait for their answers.
+func (t *Snapshot) AskReplicas() {
 	for _, n := range t.Nodes {
 		if l := n.upLink(); n.Replica && l != nil {
-			n.askSync(l.Conn, done)
-			asked++
+			n.askSync(l.Conn)
 		}
 	}
-	return asked
 }
