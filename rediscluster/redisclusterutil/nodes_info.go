@@ -93,19 +93,10 @@ func (i *InstanceInfo) parseAddr(field string) bool {
 		i.Hostname = hostname
 	}
 	addr, bus, hasBus := strings.Cut(addr, "@")
-	colon := strings.LastIndexByte(addr, ':')
-	if colon < 0 {
+	var ok bool
+	if i.IP, i.Port, ok = splitEndpoint(addr); !ok {
 		return false
 	}
-	port, err := strconv.ParseUint(addr[colon+1:], 10, 16)
-	if err != nil {
-		return false
-	}
-	i.IP = strings.TrimSuffix(strings.TrimPrefix(addr[:colon], "["), "]")
-	if !redisurl.IsHost(i.IP) {
-		return false
-	}
-	i.Port = int(port)
 	i.Addr = joinHostPort(i.IP, i.Port)
 	if hasBus {
 		port2, err := strconv.ParseUint(bus, 10, 16)
