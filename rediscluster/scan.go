@@ -43,7 +43,6 @@ type scanner struct {
 	// before are the node's slots when the walk began, nil if it did not tell them.
 	before atomic.Pointer[topology.NodeSlots]
 	idle   int // rounds since the last walk that has covered a slot
-	ended  bool
 }
 
 // Next implements redis.Scanner. It calls itself again when a node has said which
@@ -62,9 +61,6 @@ func (s *scanner) Next(cb redis.Future) {
 	switch {
 	case s.c.draining.Load():
 		s.fail(cb, s.c.errClosed())
-		return
-	case s.ended:
-		wire.Resolve(cb, redis.ScanEOF, 0)
 		return
 	case s.node == nil && !s.choose(t):
 		s.nextRound(cb)
@@ -112,10 +108,9 @@ func (s *scanner) abandonWalk() {
 	s.coverage.Abandon(s.slot)
 }
 
-// nextRound ends the scan, or begins another round when the topology was read.
+// nextRound says that the scan has ended, or begins another round when the topology was read.
 func (s *scanner) nextRound(cb redis.Future) {
 	if s.coverage.NewRound() {
-		s.ended = true
 		wire.Resolve(cb, redis.ScanEOF, 0)
 		return
 	}
