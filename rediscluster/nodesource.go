@@ -128,9 +128,6 @@ func askView(l *route.Link, answered func(topology.View, error)) {
 	}), 0)
 }
 
-// news implements source: nodes have to be asked.
-func (s *nodeSource) news() <-chan struct{} { return nil }
-
 // probe implements source: it asks one master, and reports whether that knows other masters
 // than the topology has. One is enough, since masters learn of a new one within milliseconds,
 // by the cluster's bus.

@@ -33,8 +33,10 @@ type refresher struct {
 	c      *Cluster
 	source source
 	forced chan struct{} // has room for one: it is only a mark
-	done   chan struct{} // closed when the goroutine has ended
-	turns  *pause.Turns  // each ends with a refresh, or with the cluster
+	// news has room for one, too: the source has something new to tell at once.
+	news  chan struct{}
+	done  chan struct{} // closed when the goroutine has ended
+	turns *pause.Turns  // each ends with a refresh, or with the cluster
 
 	// agreed is when the source last confirmed the layout that is in use. Only the
 	// goroutine uses it.
@@ -50,6 +52,7 @@ func newRefresher(c *Cluster, from source) *refresher {
 		c:      c,
 		source: from,
 		forced: make(chan struct{}, 1),
+		news:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
 		turns:  pause.NewTurns(c.ctx),
 		open:   make(map[*route.Link]struct{}),
@@ -81,7 +84,7 @@ func (r *refresher) run() {
 		case <-timer.C:
 			due = true
 		case <-r.forced:
-		case <-r.source.news():
+		case <-r.news:
 			due, ask = true, false
 		}
 		began := time.Now()
@@ -122,7 +125,7 @@ func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 func (r *refresher) sleep(d time.Duration) {
 	until := time.Now().Add(d)
 	for news := true; news; {
-		news, _ = pause.For(r.c.ctx, time.Until(until), r.source.news())
+		news, _ = pause.For(r.c.ctx, time.Until(until), r.news)
 		if news {
 			r.refresh(r.c.ctx, false)
 		}

@@ -146,9 +146,6 @@ func (s *serverList) probe() bool {
 	return l.Shards[0].Master != master.Addr || master.Outdated(l.Server, s.c.verified(l, master.Addr))
 }
 
-// news implements source: there are none.
-func (s *serverList) news() <-chan struct{} { return nil }
-
 // hosts implements source: layouts have them.
 func (s *serverList) hosts() map[string]string { return nil }
 

@@ -57,11 +57,10 @@ func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*
 
 // sentinels is the source of a topology that sentinels tell.
 type sentinels struct {
-	c      *Cluster
-	name   string
-	seeds  []string
-	opts   redisconn.Opts
-	signal chan struct{} // has room for one: it is only a mark
+	c     *Cluster
+	name  string
+	seeds []string
+	opts  redisconn.Opts
 
 	mu      sync.Mutex // guards what follows
 	watched map[string]*sentinel
@@ -71,7 +70,6 @@ type sentinels struct {
 func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 	s := &sentinels{
 		c: c, name: name, seeds: slices.Clone(seeds), opts: c.opts.SentinelOpts,
-		signal:  make(chan struct{}, 1),
 		watched: make(map[string]*sentinel),
 		reports: topology.NewReports(),
 	}
@@ -86,8 +84,10 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 
 // start implements source.
 func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
-	s.watch(s.seeds)
-	return firstLayout(ctx, s.signal, func(ctx context.Context) (*topology.Layout, error, bool) {
+	s.mu.Lock()
+	s.watchLocked(s.seeds)
+	s.mu.Unlock()
+	return firstLayout(ctx, s.c.refresher.news, func(ctx context.Context) (*topology.Layout, error, bool) {
 		s.askAll(ctx)
 		if failure, final := s.failure(); failure != nil {
 			return nil, failure, final
@@ -132,7 +132,7 @@ func (s *sentinels) read(ctx context.Context, ask bool) *topology.Layout {
 func (s *sentinels) askAll(ctx context.Context) {
 	var news <-chan struct{}
 	if len(s.c.topology.Load().Shards) > 0 {
-		news = s.signal
+		news = s.c.refresher.news
 	}
 	s.mu.Lock()
 	watched := slices.Collect(maps.Values(s.watched))
@@ -147,9 +147,6 @@ func (s *sentinels) askAll(ctx context.Context) {
 
 // probe implements source: sentinels tell by themselves.
 func (s *sentinels) probe() bool { return false }
-
-// news implements source.
-func (s *sentinels) news() <-chan struct{} { return s.signal }
 
 // hosts implements source: sentinels tell names, if they are told to.
 func (s *sentinels) hosts() map[string]string { return nil }
@@ -167,6 +164,10 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 	now := time.Now()
 	fails := s.reports.Hear(w.addr, r, failure, now)
 	changed, dispute := s.reports.Judge(now)
+	if failure == nil {
+		s.watchLocked(r.Others)
+		s.forgetLocked(now)
+	}
 	s.mu.Unlock()
 
 	if fails {
@@ -175,19 +176,13 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 	if dispute != nil {
 		s.c.report(LogSentinelFailed{Address: w.addr, Error: dispute})
 	}
-	if failure == nil {
-		s.watch(r.Others)
-		s.forget()
-	}
 	if changed {
-		pause.Wake(s.signal)
+		pause.Wake(s.c.refresher.news)
 	}
 }
 
-// watch begins with those of the sentinels that are not watched.
-func (s *sentinels) watch(addrs []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// watchLocked begins with those of the sentinels that are not watched.
+func (s *sentinels) watchLocked(addrs []string) {
 	for _, addr := range addrs {
 		if s.watched[addr] == nil && len(s.watched) < maxSentinels && s.c.ctx.Err() == nil {
 			s.watched[addr] = startSentinel(s, addr)
@@ -195,11 +190,9 @@ func (s *sentinels) watch(addrs []string) {
 	}
 }
 
-// forget ends the watch of sentinels that are no longer needed.
-func (s *sentinels) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, addr := range s.reports.Forget(s.seeds, time.Now()) {
+// forgetLocked ends the watch of sentinels that are no longer needed.
+func (s *sentinels) forgetLocked(now time.Time) {
+	for _, addr := range s.reports.Forget(s.seeds, now) {
 		s.watched[addr].stop()
 		delete(s.watched, addr)
 	}

@@ -15,8 +15,9 @@ func TestAskAllEndsWithNews(t *testing.T) {
 	c := &Cluster{ctx: context.Background()}
 	c.topology.Store(route.New(&topology.Layout{Shards: []topology.Shard{{Master: "10.0.0.1:1"}}}, func(at topology.Node) *route.Node { return &route.Node{Addr: at.Addr} }))
 	s := newSentinels(c, nil, "main")
+	c.refresher = newRefresher(c, s)
 	s.opts.IOTimeout = time.Hour
 	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1), turns: pause.NewTurns(c.ctx)}
-	s.signal <- struct{}{}
+	c.refresher.news <- struct{}{}
 	s.askAll(t.Context())
 }

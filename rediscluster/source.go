@@ -9,8 +9,7 @@ import (
 )
 
 // source is where a topology comes from: the nodes of a cluster (nodeSource), the servers
-// of a list (serverList), or sentinels. Except news, only the refresher calls its
-// methods.
+// of a list (serverList), or sentinels. Only the refresher calls its methods.
 type source interface {
 	// start returns the first layout, while ctx is not done.
 	start(ctx context.Context) (*topology.Layout, error)
@@ -20,8 +19,6 @@ type source interface {
 	// probe reports whether somebody tells other masters than the topology has. It
 	// asks less than read.
 	probe() bool
-	// news is signalled when read has something new to tell at once.
-	news() <-chan struct{}
 	// hosts returns hostnames by addresses, for TLS, where a layout has none.
 	hosts() map[string]string
 }
