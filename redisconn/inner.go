@@ -89,6 +89,9 @@ func (w within) StopWrites() (stopped <-chan struct{}) {
 	return done
 }
 
+// Queue implements inner.Conn.
+func (w within) Queue() inner.Queue { return w.queue }
+
 // Scripted implements inner.Conn.
 func (w within) Scripted() bool { return w.opts.ScriptMode }
 

@@ -35,6 +35,8 @@ type Conn interface {
 	// ends with that, with this connection, or with ctx. A failure is reported to the logger
 	// of this connection.
 	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
+	// Queue returns where the requests are that the connection has taken.
+	Queue() Queue
 	// Scripted reports whether the connection is of one user, who may change its state.
 	Scripted() bool
 	// Speaks returns the protocol of the results, 2 or 3.
@@ -54,6 +56,13 @@ type Conn interface {
 	// sent, and what is written only in part is lost with the connection. Replies are read
 	// until Close. The channel is closed when nobody writes any more.
 	StopWrites() (stopped <-chan struct{})
+}
+
+// Queue is the queue of a connection, always the same one. Tickets of requests name it.
+type Queue interface {
+	wire.Withdrawer
+	// Delay tells where the time of a request has gone, if it is known.
+	Delay(seq uint64) (redis.Delay, bool)
 }
 
 // Reporter is the [wire.Inner] of a connection or a cluster: what has a logger.

@@ -11,6 +11,8 @@ import (
 
 // Link is a connection of a node.
 type Link struct {
+	inner.Queue // of Conn, whose Withdraw is replaced
+
 	Node  *Node
 	Conn  *redisconn.Connection
 	Inner inner.Conn // of Conn
@@ -19,8 +21,6 @@ type Link struct {
 	// server is the run_id of the server process that the connection leads to. It is asked of
 	// masters only, and only where there is no cluster; nil while it is not known.
 	server atomic.Pointer[string]
-	// queue is the connection's, once it has queued something.
-	queue atomic.Pointer[wire.Ticket]
 }
 
 // States of a link.
@@ -40,6 +40,7 @@ func NewLink(n *Node) *Link {
 // Connect adds the link to its node, with its connection.
 func (l *Link) Connect(conn *redisconn.Connection) {
 	l.Conn, l.Inner = conn, inner.Of(conn)
+	l.Queue = l.Inner.Queue()
 	l.Node.Links = append(l.Node.Links, l)
 }
 
@@ -78,46 +79,21 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 // TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So
 // the caller withdraws the request by the link, and the cluster can count that.
 func (l *Link) TakeTicket(r *wire.Request) {
-	if r.Ticket.Queue == nil {
-		return
+	if r.Ticket.Queue != nil {
+		r.Ticket.Queue = l
 	}
-	if l.queue.Load() == nil {
-		l.queue.Store(&wire.Ticket{Queue: r.Ticket.Queue})
-	}
-	r.Ticket.Queue = l
 }
 
 // Withdraw implements wire.Withdrawer.
 func (l *Link) Withdraw(seq uint64) bool {
-	queue := l.queue.Load()
-	if queue == nil || !queue.Queue.Withdraw(seq) {
+	if !l.Queue.Withdraw(seq) {
 		return false
 	}
 	l.Node.rules.Withdrawn()
 	return true
 }
 
-// Delay tells package redis where the time of a request has gone.
-func (l *Link) Delay(seq uint64) (redis.Delay, bool) {
-	return delayIn(l.queue.Load(), seq)
-}
-
-// delayIn asks the queue of a ticket, nil if there is none, where the time of a request has
-// gone.
-func delayIn(t *wire.Ticket, seq uint64) (d redis.Delay, known bool) {
-	if t == nil {
-		return d, false
-	}
-	queue, known := t.Queue.(interface {
-		Delay(seq uint64) (redis.Delay, bool)
-	})
-	if known {
-		return queue.Delay(seq)
-	}
-	return d, false
-}
-
-var _ wire.Withdrawer = (*Link)(nil)
+var _ inner.Queue = (*Link)(nil)
 
 // Resent is the queue in the ticket of a request that the cluster may send again. The caller has
 // this ticket from the first attempt on, and Resent answers for the last one: it tells package
@@ -134,9 +110,10 @@ func (*Resent) Withdraw(uint64) bool { return false }
 
 // Delay tells package redis where the time of the last attempt has gone.
 func (s *Resent) Delay(uint64) (redis.Delay, bool) {
-	t := s.ticket.Load()
-	if t == nil {
-		return redis.Delay{}, false
+	if t := s.ticket.Load(); t != nil {
+		if queue, known := t.Queue.(inner.Queue); known {
+			return queue.Delay(t.Seq)
+		}
 	}
-	return delayIn(t, t.Seq)
+	return redis.Delay{}, false
 }
