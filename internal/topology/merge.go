@@ -27,13 +27,19 @@ func (c claim) beats(other claim) bool {
 	return c.own && !other.own
 }
 
-// claimOf makes a claim of a range.
-func (v View) claimOf(r *redisclusterutil.SlotsRange) claim {
-	c := claim{r: r, own: r.Addrs[0] == v.asked}
-	if n := v.node(r.Addrs[0]); n != nil {
-		c.epoch, c.own = n.ConfigEpoch, c.own || n.MySelf
+// claimOf makes a claim of a range. It is no claim if the range does not begin with its master, of
+// which the view may not know the address. nodes are from nodesByAddr.
+func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclusterutil.InstanceInfo) (c claim, ok bool) {
+	if len(r.Addrs) == 0 {
+		return c, false
 	}
-	return c
+	c = claim{r: r, own: r.Addrs[0] == v.asked}
+	n := nodes[r.Addrs[0]]
+	if n == nil {
+		return c, true
+	}
+	c.epoch, c.own = n.ConfigEpoch, c.own || n.MySelf
+	return c, n.IsMaster()
 }
 
 // Merge makes a layout of the views of one cluster: of each slot the newest claim counts. It returns
@@ -45,15 +51,12 @@ func Merge(views []View) *Layout {
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}}
 	var claims [slot.Count]claim
 	for _, v := range views {
-		v.places = v.placesOfNodes() // ranges are many
+		nodes := v.nodesByAddr() // once, since ranges are many
 		l.learnNodes(v)
 		for j := range v.ranges {
 			r := &v.ranges[j]
-			if !v.namesMaster(r) {
-				continue
-			}
-			c := v.claimOf(r)
-			for slot := r.From; slot <= r.To; slot++ {
+			c, ok := v.claimOf(r, nodes)
+			for slot := r.From; ok && slot <= r.To; slot++ {
 				if c.beats(claims[slot]) {
 					claims[slot] = c
 				}

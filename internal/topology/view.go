@@ -12,7 +12,6 @@ type View struct {
 	asked  string // the address that was asked
 	ranges []redisclusterutil.SlotsRange
 	nodes  redisclusterutil.InstanceInfos // nil where CLUSTER NODES is not allowed
-	places map[string]int                 // in nodes, by addresses; Merge sets it
 	// outer are addresses with the host that was asked, by those that nodes have among themselves,
 	// if the cluster names no host to clients: these can't reach the latter.
 	outer map[string]string
@@ -87,42 +86,24 @@ func (v View) Contradicts(l *Layout) bool {
 	return false
 }
 
-// namesMaster reports whether the range begins with its master, of which the view
-// may not know the address.
-func (v View) namesMaster(r *redisclusterutil.SlotsRange) bool {
-	if len(r.Addrs) == 0 {
-		return false
-	}
-	n := v.node(r.Addrs[0])
-	return n == nil || n.IsMaster()
-}
-
-// node returns the node of an address, nil if the view has none.
-func (v View) node(addr string) *redisclusterutil.InstanceInfo {
-	if i, known := v.places[addr]; known {
-		return &v.nodes[i]
-	}
-	return nil
-}
-
-// placesOfNodes returns the places of nodes by their addresses: of several nodes of one address
-// that of the first which has not failed. A node that has lost its identity leaves the former one
-// behind, as a node that has failed.
-func (v View) placesOfNodes() map[string]int {
-	places := make(map[string]int, len(v.nodes))
-	add := func(addr string, i int) {
-		if at, known := places[addr]; !known || v.nodes[at].Fail && !v.nodes[i].Fail {
-			places[addr] = i
+// nodesByAddr returns the nodes by their addresses: of several nodes of one address the first which
+// has not failed. A node that has lost its identity leaves the former one behind, as a node that has
+// failed.
+func (v View) nodesByAddr() map[string]*redisclusterutil.InstanceInfo {
+	nodes := make(map[string]*redisclusterutil.InstanceInfo, len(v.nodes))
+	add := func(addr string, n *redisclusterutil.InstanceInfo) {
+		if known := nodes[addr]; known == nil || known.Fail && !n.Fail {
+			nodes[addr] = n
 		}
 	}
 	for i := range v.nodes {
 		n := &v.nodes[i]
-		add(n.Addr, i)
+		add(n.Addr, n)
 		if n.Hostname != "" {
-			add(alias(n), i)
+			add(alias(n), n)
 		}
 	}
-	return places
+	return nodes
 }
 
 // ofOneCluster returns the views of the nodes of one cluster, that of most of them: at the address of
