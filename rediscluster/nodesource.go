@@ -44,13 +44,29 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 	})
 }
 
-// start implements source.
+// start implements source: it asks all addresses that the user gave, over connections of its own.
 func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
-	views, failure := s.askSeeds(ctx)
+	var views []topology.View
+	var failure error = ErrClusterSlots.New("no answer in time")
+	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
+	defer cancel()
+	answers := make(chan func() bool, len(s.seeds))
+	for _, seed := range s.seeds {
+		go func() { // ends with ctx
+			v, err := s.c.askSeed(ctx, seed)
+			answers <- func() bool {
+				if err != nil {
+					s.c.report(LogInitialNodeSkipped{Address: seed, Error: err})
+					failure = preferPermanent(failure, err)
+					return false
+				}
+				views = append(views, v)
+				return true
+			}
+		}()
+	}
+	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
 	if len(views) == 0 {
-		if failure == nil {
-			failure = ErrClusterSlots.New("no answer in time")
-		}
 		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of %d addresses tells the slots of a cluster", len(s.seeds))
 	}
 	l := topology.Merge(views)
@@ -65,8 +81,7 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 	l := topology.Merge(s.askNodes(ctx))
 	if l == nil {
-		views, _ := s.askSeeds(ctx)
-		l = topology.Merge(views)
+		l, _ = s.start(ctx)
 	}
 	if l != nil {
 		s.masterOnly.mark(l)
@@ -147,30 +162,6 @@ func (s *nodeSource) probe() (news bool) {
 	}), 0)
 	gather(s.c.ctx, answers, 1, askGrace, nil)
 	return news
-}
-
-// askSeeds asks all addresses that the user gave, over connections of its own.
-// It returns what they say, or an error if none of them says anything.
-func (s *nodeSource) askSeeds(ctx context.Context) (views []topology.View, failure error) {
-	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
-	defer cancel()
-	answers := make(chan func() bool, len(s.seeds))
-	for _, seed := range s.seeds {
-		go func() { // ends with ctx
-			v, err := s.c.askSeed(ctx, seed)
-			answers <- func() bool {
-				if err != nil {
-					s.c.report(LogInitialNodeSkipped{Address: seed, Error: err})
-					failure = preferPermanent(failure, err)
-					return false
-				}
-				views = append(views, v)
-				return true
-			}
-		}()
-	}
-	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
-	return views, failure
 }
 
 // preferPermanent returns the error that tells the user more: one that would happen
