@@ -41,17 +41,12 @@ func keylessHint(name string) string {
 
 // checkKeyless refuses a keyless command that must not go to just any master.
 func checkKeyless(r *wire.Request) *errorx.Error {
-	info := command.Lookup(r.Cmd)
-	if info.Is(command.Container) && r.Words() > 1 {
-		if sub := command.Lookup(info.Name + " " + string(r.Arg(1))); sub != nil {
-			info = sub
-		}
-	}
-	if info == nil {
+	call := command.Of(r.Cmd, []any{r.Arg(1)})
+	if call.Info == nil {
 		return nil
 	}
-	if hint := keylessHint(info.Name); hint != "" {
-		return redis.ErrNoSlotKey.New("%s has no key to choose a shard by: %s", info.Name, hint)
+	if hint := keylessHint(call.Name); hint != "" {
+		return redis.ErrNoSlotKey.New("%s has no key to choose a shard by: %s", call.Name, hint)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
 func TestKeylessIsRefused(t *testing.T) {
@@ -17,6 +18,7 @@ func TestKeylessIsRefused(t *testing.T) {
 		redis.Req("FUNCTION", []byte("LOAD"), "x"), redis.Req("KEYS", "*"), redis.Req("DBSIZE"),
 		redis.Req("SCAN", 0), redis.Req("CLUSTER", "FAILOVER"), redis.Req("SHUTDOWN"), redis.Req("MGET", "a", "b"),
 		redis.Req("HOTKEYS", "GET"), redis.Req("CLUSTER MIGRATION", "STATUS"),
+		redis.Req("KEYS *"), redis.Req("flushall async"), redis.Req("SHUTDOWN NOSAVE"), redis.Req("SCAN 0"),
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
@@ -28,11 +30,26 @@ func TestKeylessIsRefused(t *testing.T) {
 	for _, req := range []redis.Request{
 		redis.Req("PING"), redis.Req("time"), redis.Req("INFO"), redis.Req("ECHO", "x"), redis.Req("RANDOMKEY"),
 		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
-		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"),
+		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"), redis.Req("NO SUCH"), redis.Req("CONFIG"),
 	} {
 		r, _, failed := request.Encode(nil, req, true)
 		require.NoError(t, failed)
 		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		assert.Nil(t, err, req.Cmd)
+	}
+}
+
+// However a message is written, it goes by its channel.
+func TestPublishGoesByItsChannel(t *testing.T) {
+	for _, req := range []redis.Request{
+		redis.Req("PUBLISH", "channel", "x"), redis.Req("publish channel", "x"),
+		redis.Req("SPUBLISH", "channel", "x"), redis.Req("spublish channel", "x"),
+	} {
+		r, _, failed := request.Encode(nil, req, true)
+		require.NoError(t, failed)
+		var spec routeSpec
+		require.Nil(t, (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, &spec))
+		assert.True(t, spec.Publishes, req.Cmd)
+		assert.EqualValues(t, redisclusterutil.Slot("channel"), spec.Slot, req.Cmd)
 	}
 }

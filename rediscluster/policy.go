@@ -220,7 +220,10 @@ func (w *within) specOfAll(what string, reqs []*wire.Request) (routeSpec, *error
 	return spec, nil
 }
 
-func is(cmd, name string) bool { return len(cmd) == len(name) && strings.EqualFold(cmd, name) }
+// is reports whether cmd, which may hold the first argument, is the command of that name.
+func is(cmd, name string) bool {
+	return len(cmd) >= len(name) && (len(cmd) == len(name) || cmd[len(name)] == ' ') && strings.EqualFold(cmd[:len(name)], name)
+}
 
 // errNoLink is the error of a request for which no node accepts requests.
 func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
