@@ -114,9 +114,30 @@ func TestShutdownWaitsForSession(t *testing.T) {
 	require.Equal(t, []byte("v"), session.Do("GET", "k"))
 	_, err = redis.OpenSession(t.Context(), conn, "")
 	requireNotSent(t, err, redis.ErrContextClosed)
+	require.NotErrorIs(t, err, context.Canceled, "no context of the user's has ended")
 	require.Empty(t, ended)
 	session.Close()
 	require.NoError(t, await(t, "Shutdown", ended))
+}
+
+// Nobody is to use the shared socket any more, so it is not dialed again while Shutdown waits for a
+// session, whose server may be gone for good.
+func TestShutdownDialsNoMore(t *testing.T) {
+	s := testbed.NewServer(t)
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+	session, err := redis.OpenSession(t.Context(), conn, "")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(t.Context()) }()
+	eventually(t, "nothing is taken", func() bool { return redis.AsError(send(conn, "PING").wait(t)) != nil })
+	require.NoError(t, s.Kill())
+	eventually(t, "the shared socket is lost", func() bool { return log.count("Disconnected") == 1 })
+	requireNotSent(t, session.Do("GET", "k"), redisconn.ErrNotConnected)
+	session.Close()
+	require.NoError(t, await(t, "Shutdown", ended))
+	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+	require.Equal(t, []string{"Connecting", "Connected", "DedicatedConnected", "Disconnected", "ContextClosed"}, log.names())
 }
 
 // A session that is not closed is what is left when the context ends.

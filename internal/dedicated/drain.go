@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"maps"
 	"slices"
+
+	"github.com/joomcode/redispipe/internal/life"
 )
 
 // begin notes a command that is about to block, until end is called with the place that begin
@@ -36,7 +38,7 @@ func (p *Pool) unblockAll() {
 // Shut admits no more users, refuses those that wait, and has blocking commands unblocked.
 // The channel is closed when no command blocks.
 func (p *Pool) Shut() <-chan struct{} {
-	p.drain()
+	p.drain(life.Closed("the pool is shut"))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drainedLocked()

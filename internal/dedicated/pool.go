@@ -38,7 +38,7 @@ type Pool struct {
 	// ctx ends when the pool admits no more users, and blocking commands are to be
 	// unblocked.
 	ctx   context.Context
-	drain context.CancelFunc
+	drain context.CancelCauseFunc
 
 	mu     sync.Mutex // guards the rest
 	places int        // granted: each has a connection, or makes one
@@ -76,7 +76,7 @@ func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *
 		config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{},
 		calm: make(chan struct{}), empty: make(chan struct{}),
 	}
-	p.ctx, p.drain = context.WithCancel(ctx)
+	p.ctx, p.drain = context.WithCancelCause(ctx)
 	context.AfterFunc(p.ctx, p.unblockAll)
 	return p
 }

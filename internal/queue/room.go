@@ -63,6 +63,13 @@ func (q *Queue) Drain() <-chan struct{} {
 	return q.draining
 }
 
+// Draining reports whether Drain was called.
+func (q *Queue) Draining() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.draining != nil
+}
+
 // Left counts the pending requests, without the library's own: those that are not sent,
 // and those that may have run.
 func (q *Queue) Left() (notSent, unknown int) {
