@@ -222,15 +222,22 @@ func (c *scriptCall) missed(node string) {
 		c.leads, c.node = true, node
 	}
 	s.mu.Unlock()
-	if !others {
-		c.to.Send(c.body(c.args), c, 0)
+	if others {
+		return
 	}
+	sent := false
+	defer func() {
+		if !sent { // the sender has panicked, or ended the goroutine
+			c.release()
+		}
+	}()
+	c.to.Send(c.body(c.args), c, 0)
+	sent = true
 }
 
 // release sends the calls that have waited for this call's body.
 func (c *scriptCall) release() {
 	s := c.script
-	c.leads = false
 	s.mu.Lock()
 	waiting := s.bursts[c.node]
 	delete(s.bursts, c.node)

@@ -135,6 +135,40 @@ func TestScriptFutureExits(t *testing.T) {
 	assert.Equal(t, gotten{0: "OK", 2: "OK", 4: "OK"}, got)
 }
 
+// A sender that panics, or ends its goroutine, when it is given a body takes nothing from the calls
+// that wait for that.
+func TestScriptSenderEnds(t *testing.T) {
+	for name, end := range map[string]func(){"panics": func() { panic("sender") }, "exits": runtime.Goexit} {
+		node, got := newScriptNode(), gotten{}
+		s := NewScript("x")
+		db := WithScripts(node, s)
+		for i := range 3 {
+			db.Send(s.Request(nil, i), got, uint64(i))
+		}
+		send, missed := node.send, node.sent
+		node.sent = nil
+		node.send = func(_ Request, _ Future, _ uint64) {
+			node.send = send
+			for _, m := range missed[1:] { // while the sender has the body
+				m.cb.Resolve(missOf("a"), m.n)
+			}
+			end()
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { _ = recover() }()
+			missed[0].cb.Resolve(missOf("a"), missed[0].n)
+		}()
+		<-ended
+		require.Equal(t, "EVALSHA 1, EVALSHA 2", node.pending(), name)
+		node.answer("OK")
+		node.answer("OK")
+		assert.Equal(t, gotten{1: "OK", 2: "OK"}, got, name)
+		assert.Empty(t, s.bursts, name)
+	}
+}
+
 func TestScriptFlushedAgain(t *testing.T) {
 	node, got := newScriptNode(), gotten{}
 	s := NewScript("x")
