@@ -38,7 +38,10 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	if name == "QUIT" || name == "RESET" {
 		c.tell()
 	}
-	if misworded(name, r.Words()) {
+	switch words := r.Words(); {
+	case name == "EXEC" && words > 1:
+		return c.discard(frames.AppendError(nil, "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command"))
+	case misworded(name, words):
 		c.tell()
 		if c.tx != nil {
 			c.tx.refused = true

@@ -38,7 +38,8 @@ func TestConnAsSocket(t *testing.T) {
 		words("CLIENT", "GETNAME"), words("CLIENT", "SETNAME", "a b"), words("CLIENT", "SETNAME", "me"), words("CLIENT", "GETNAME"), words("CLIENT"), words("SELECT", "0"),
 		words("XADD", "conn:s", "1-1", "a", "b"), words("XREAD", "BLOCK", "1", "STREAMS", "conn:s", "0"), words("XREAD", "STREAMS", "conn:s", "5"),
 		words("EVAL", "return {1, 'a', {ok='fine'}, {err='ERR no'}}", "0"),
-		words("MULTI", "x"), words("MULTI"), words("UNWATCH", "x"), words("EXEC"), words("DISCARD", "x"), words("RESET", "x"), words("WATCH"),
+		words("MULTI", "x"), words("MULTI"), words("UNWATCH", "x"), words("EXEC"), words("DISCARD", "x"),
+		words("EXEC", "x"), words("WATCH", "conn:w"), words("SET", "conn:w", "1"), words("MULTI"), words("SET", "conn:w", "5"), words("EXEC", "x"), words("EXEC"), words("GET", "conn:w"), words("RESET", "x"), words("WATCH"),
 		words("SELECT", "nonsense"), words("SELECT", "5"), words("GET", "conn:k"), words("SET", "conn:k", "five"), words("GET", "conn:k"), words("FLUSHDB"), words("RESET"), words("QUIT"),
 	}
 	want := socketOf(t)

@@ -57,13 +57,7 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 		c.answer(frames.AppendError(nil, "ERR WATCH inside MULTI is not allowed"))
 		return true
 	case "DISCARD":
-		if c.watching && !c.served {
-			return false
-		}
-		c.leaveSession()
-		c.tx = nil
-		c.answer([]byte(frames.OK))
-		return true
+		return c.discard([]byte(frames.OK))
 	}
 	tx.refused = true
 	why := "ERR Command not allowed inside a transaction"
@@ -96,15 +90,11 @@ func (c *conn) mayQueue(name string, r *wire.Request) bool {
 // exec deals with EXEC.
 func (c *conn) exec() (done bool) {
 	tx := c.tx
-	if (c.watching || c.to.Several) && !c.served {
+	switch {
+	case tx.refused:
+		return c.discard(frames.AppendError(nil, "EXECABORT Transaction discarded because of previous errors."))
+	case (c.watching || c.to.Several) && !c.served:
 		return false
-	}
-	if tx.refused {
-		c.tell()
-		c.tx = nil
-		c.leaveSession()
-		c.answer(frames.AppendError(nil, "EXECABORT Transaction discarded because of previous errors."))
-		return true
 	}
 	c.tx = nil
 	f := c.stream.NewFlight()
@@ -121,6 +111,18 @@ func (c *conn) exec() (done bool) {
 	default:
 		c.broken(c.launch(f, c.asking))
 	}
+	return true
+}
+
+// discard ends WATCH and MULTI, if they were said, without sending anything.
+func (c *conn) discard(answer []byte) (done bool) {
+	if c.watching && !c.served {
+		return false
+	}
+	c.tell()
+	c.tx = nil
+	c.leaveSession()
+	c.answer(answer)
 	return true
 }
 
