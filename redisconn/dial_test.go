@@ -183,6 +183,19 @@ func TestTLSStall(t *testing.T) {
 	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
 }
 
+// The error of a server that does not answer the handshake tells that it took too long.
+func TestHandshakeStall(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = redisconn.Connect(background, l.Addr().String(), redisconn.Opts{
+		DialTimeout: 50 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
+	})
+	requireNotSent(t, err, redisconn.ErrConnSetup)
+	var failure net.Error
+	require.True(t, errors.As(redis.Err(err), &failure) && failure.Timeout(), "%v", err)
+}
+
 // A server that reads no more, over a transport without deadlines, does not hold up
 // the end of a connection: there is no room for a farewell.
 func TestTLSCloseWithoutRoom(t *testing.T) {

@@ -104,6 +104,9 @@ func (d *Dialer) attempt(given context.Context, greet func(context.Context, *Soc
 	}
 	if failure = greet(ctx, s); failure != nil {
 		_ = conn.Close()
+		if given.Err() == nil && ctx.Err() != nil { // otherwise it tells of a closed socket only
+			failure = errs.Because(failure, ctx.Err())
+		}
 		return nil, failure
 	}
 	if !stop() { // otherwise it would be closed later, while it is in use
