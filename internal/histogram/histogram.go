@@ -3,6 +3,7 @@ package histogram
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 	"math/bits"
 	"time"
@@ -102,6 +103,11 @@ func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 			}
 		}
 	}
+}
+
+// String returns the count, the median and the 99th percentile, such as "7 (p50 58µs, p99 1ms)".
+func (h *Histogram) String() string {
+	return fmt.Sprintf("%d (p50 %v, p99 %v)", h.count, h.Quantile(0.5), h.Quantile(0.99))
 }
 
 // MarshalJSON implements json.Marshaler: the count, the sum, the median, and the 99th

@@ -2,6 +2,7 @@ package histogram
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -55,4 +56,8 @@ func TestHistogram(t *testing.T) {
 	text, err := json.Marshal(&h)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"count":2002`)
+
+	var one Histogram
+	one.Add(7*time.Nanosecond, 1)
+	require.Equal(t, "1 (p50 7ns, p99 7ns)", fmt.Sprintf("%v", &one))
 }
