@@ -71,7 +71,7 @@ func TestOpenServersThatAreDown(t *testing.T) {
 
 	require.NoError(t, s.Kill())
 	for format, want := range map[string]string{
-		"redis-cluster://%s": "none of 1 addresses", "redis-sentinel://%s/main": "no_sentinel", "redis-replicated://%s": "no_master",
+		"redis-cluster://%s": "none of the given addresses", "redis-sentinel://%s/main": "no_sentinel", "redis-replicated://%s": "no_master",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		c, err := redispipe.Open(ctx, fmt.Sprintf(format, s.Addr()), redispipe.Logger(nil))

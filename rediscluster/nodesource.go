@@ -67,7 +67,7 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 	}
 	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
 	if len(views) == 0 {
-		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of %d addresses tells the slots of a cluster", len(s.seeds))
+		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of the given addresses tells the slots of a cluster")
 	}
 	l := topology.Merge(views)
 	if l == nil {

@@ -95,7 +95,7 @@ func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
 		return peer.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
 		q.letIn() // the room may have been kept for this caller
-		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: %d requests are ahead of this one", q.pending).
+		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: requests ahead of this one: %d", q.pending).
 			WithProperty(redis.EKDelay, q.overloaded())
 	}
 	return nil

@@ -85,6 +85,6 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 	if err := showLoad(ctx, addr, password, duration); err != nil {
 		return err
 	}
-	fmt.Println("\nA queue, beside many goroutines (internal/quickstart/queue.go):")
+	fmt.Println("\nA queue, and many goroutines at the same time (internal/quickstart/queue.go):")
 	return showQueue(ctx, addr, password, duration/2)
 }
