@@ -51,7 +51,7 @@ else
 endif
 
 watch: ## show the rates, batches and times of your own process; URL=http://host:port/debug/vars, or of its metrics
-	@$(GO) -C internal/quickstart run . -watch "$(URL)"
+	$(if $(URL),,$(error make watch needs URL=http://host:port/debug/vars))@$(GO) -C internal/quickstart run . -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
 	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
