@@ -14,8 +14,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Opts are the options of a Connection. The zero value is fit for production. An
-// option that is out of its bounds is corrected, and reported by a LogOptCorrected.
+// Opts are the options of a Connection. The zero value is fit for production. A duration
+// or a number of requests or bytes that is out of its bounds is corrected, and reported by a
+// LogOptCorrected. [Connect] refuses an invalid ClientName, Protocol or Role.
 type Opts struct {
 	// DB is the database to select. Default 0.
 	DB int

@@ -2,7 +2,7 @@
 // missed.
 //
 // A [Subscriber] subscribes on one server ([New]) or on a cluster ([NewCluster]), with
-// sockets of its own beside the shared ones. A [Subscription] delivers events in order:
+// sockets of its own in addition to the shared ones. A [Subscription] delivers events in order:
 //
 //	subscriber, err := redispubsub.New(conn, redispubsub.Opts{})
 //	if err != nil {

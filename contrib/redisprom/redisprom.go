@@ -3,7 +3,7 @@
 // [SubscriberCollector] those of subscribers.
 //
 // Operations have the labels command, node and outcome. The number of their values is
-// bounded, whatever users send: beside the known commands there are at most 256 other
+// bounded, whatever users send: in addition to the known commands there are at most 256 other
 // names, and there are at most 256 nodes.
 //
 // Collectors of several clients have the same metrics, of which a registry takes one of each

@@ -1,8 +1,8 @@
 // Package redistoken authenticates with tokens that expire, such as those that cloud providers
-// take instead of passwords. [Tokens] keeps the current one for whoever connects, and renews it
+// take instead of passwords. [Tokens] keeps the current one for new connections, and renews it
 // on open connections before it expires, so that no request notices.
 //
-// Packages awsiam and entraid beside it make the tokens of AWS and of Microsoft Entra ID. Any
+// Its packages awsiam and entraid make the tokens of AWS and of Microsoft Entra ID. Any
 // other [Source] is a function.
 package redistoken
 
