@@ -84,7 +84,7 @@ func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time
 func (b *blocking) serve(t turn) {
 	c, err := b.p.await(b.ctx, t)
 	if err != nil {
-		defer b.p.left()
+		defer b.p.users.End()
 		b.resolve(err, 0)
 		return
 	}
@@ -125,15 +125,15 @@ func (b *blocking) serveOn(c *Conn) {
 // drained. alive is set if the connection can be used again.
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	b.c = c
-	unblock := b.unblock
-	place := b.p.begin(unblock)
-	if place == nil {
+	if b.p.ctx.Err() != nil || !b.p.blocking.Begin() {
 		return peer.Closed(b.p.ctx), true
 	}
-	defer b.p.end(place)
-	stop := context.AfterFunc(b.ctx, unblock)
+	defer b.p.blocking.End()
+	unblock := b.unblock
+	stop, stopDraining := context.AfterFunc(b.ctx, unblock), context.AfterFunc(b.p.ctx, unblock)
 	res, alive = b.run(c)
 	stop()
+	stopDraining()
 	b.once.Do(func() {})
 	if b.unblocked != nil {
 		close(b.answered)

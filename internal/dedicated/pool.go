@@ -11,6 +11,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -39,15 +40,14 @@ type Pool struct {
 	// unblocked.
 	ctx   context.Context
 	drain context.CancelCauseFunc
+	// users have entered, and have neither released a place nor learned that they get none;
+	// blocking are commands that block, or may block.
+	users, blocking life.Running
 
-	mu     sync.Mutex // guards the rest
-	places int        // granted: each has a connection, or makes one
-	// blocked has a func() for each command that blocks, or may block, which has it unblocked and
-	// does not wait.
-	blocked list.List
+	mu      sync.Mutex // guards the rest
+	places  int        // granted: each has a connection, or makes one
 	idle    []*Conn
 	waiting list.List // of turn.granted
-	refused int       // users that were refused while they waited, and do not know it yet
 	all     map[*Conn]struct{}
 	// generation is how often the credentials have changed; cr are the latest. A
 	// connection of an earlier generation is not used again without a new handshake.
@@ -55,8 +55,6 @@ type Pool struct {
 	cr         dial.Credentials
 	sweeper    *time.Timer // runs while connections are idle
 	closed     bool
-	calm       chan struct{} // closed when the pool is drained and nothing blocks
-	empty      chan struct{} // closed when the pool is drained and no place is granted
 }
 
 // turn is a user's place in the pool, or in the list of those that wait for one.
@@ -72,12 +70,8 @@ type turn struct {
 
 // New makes a pool, which is drained when ctx ends.
 func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *Pool {
-	p := &Pool{
-		config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{},
-		calm: make(chan struct{}), empty: make(chan struct{}),
-	}
+	p := &Pool{config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{}}
 	p.ctx, p.drain = context.WithCancelCause(ctx)
-	context.AfterFunc(p.ctx, p.unblockAll)
 	return p
 }
 
@@ -85,13 +79,15 @@ func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *
 func (p *Pool) enter() (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.ctx.Err() != nil:
+	if p.ctx.Err() != nil || !p.users.Begin() {
 		return t, peer.Closed(p.ctx)
+	}
+	switch {
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
 		p.places++
 		return turn{conn: p.lastIdleLocked()}, nil
 	case p.waiting.Len() >= p.config.Queue:
+		p.users.End()
 		return t, redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
 	}
 	t.granted = make(chan *Conn, 1)
@@ -100,7 +96,7 @@ func (p *Pool) enter() (t turn, refused *errorx.Error) {
 }
 
 // await waits for a turn's place until ctx is done, and returns the connection that comes with
-// it, if any. A user that is refused calls left.
+// it, if any. A user that is refused has to end as one of users.
 func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Error) {
 	if t.waiting == nil {
 		return t.conn, nil
@@ -121,16 +117,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	default:
 	}
 	p.waiting.Remove(t.waiting)
-	p.refused++
 	return nil, refused
-}
-
-// left is called by a user that was refused a place.
-func (p *Pool) left() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.refused--
-	p.drainedLocked()
 }
 
 // nextIdle takes another idle connection for a place that is granted; nil if there is
@@ -210,13 +197,14 @@ func (p *Pool) release(c *Conn, asNew bool) {
 		c = nil
 		p.mu.Lock()
 	}
+	defer p.mu.Unlock()
+	p.users.End()
 	if p.closed {
 		c = nil // Close has closed it
 	}
 	if first := p.waiting.Front(); first != nil {
 		p.waiting.Remove(first)
 		first.Value.(chan *Conn) <- c
-		p.mu.Unlock()
 		return
 	}
 	p.places--
@@ -227,8 +215,6 @@ func (p *Pool) release(c *Conn, asNew bool) {
 			p.sweeper = time.AfterFunc(unusedMost, p.sweep)
 		}
 	}
-	p.drainedLocked()
-	p.mu.Unlock()
 }
 
 // sweep closes what has been idle for long. The timer's goroutine ends with it.
@@ -263,5 +249,5 @@ func (p *Pool) drop(c *Conn) {
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.places + p.refused, p.waiting.Len()
+	return p.users.Calls() - p.waiting.Len(), p.waiting.Len()
 }

@@ -47,7 +47,7 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 	if err == nil {
 		c, err = p.ready(ctx, c)
 	} else {
-		p.left()
+		p.users.End()
 	}
 	if err != nil {
 		return nil, waiting.Explain(p.owner.WithConn(err))
