@@ -189,7 +189,11 @@ func TestHandshakeStall(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	_, err = redisconn.Connect(background, l.Addr().String(), redisconn.Opts{
-		DialTimeout: 50 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
+		DialTimeout: 100 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
+		Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
+			time.Sleep(50 * time.Millisecond) // DialTimeout passes before the handshake has had as long
+			return net.Dial(network, addr)
+		},
 	})
 	requireNotSent(t, err, redisconn.ErrConnSetup)
 	var failure net.Error
