@@ -37,7 +37,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 		case <-poll.C:
 		case <-ctx.Done():
 			return redis.Err(c.withCluster(ErrShutdown.Wrap(life.Reason(ctx),
-				"%d requests are not answered and may have run, %d wait for another attempt", sent, waiting)))
+				"requests that are not answered and may have run: %d; that wait for another attempt: %d", sent, waiting)))
 		}
 	}
 	return nil
