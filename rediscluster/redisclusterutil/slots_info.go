@@ -92,16 +92,9 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 	}
 	r.From, r.To = int(from), int(to)
 	for _, cell := range cells[2:] {
-		node, ok := parseSlotsNode(cell)
-		if !ok {
+		if !r.addNode(cell) {
 			return r, "a node is not an array of host and port"
 		}
-		if node.addr == "" {
-			continue
-		}
-		r.Addrs = append(r.Addrs, node.addr)
-		setText(&r.AddrHostnames, node.addr, node.hostname)
-		setText(&r.AddrZones, node.addr, node.zone)
 	}
 	return r, ""
 }
@@ -117,28 +110,25 @@ func setText(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// slotsCell is a node of a range: its address, and the one by hostname, both as
-// host:port, and its zone. They are empty for what is unknown.
-type slotsCell struct{ addr, hostname, zone string }
-
-func parseSlotsNode(cell any) (n slotsCell, ok bool) {
+// addNode adds a node, unless its address is unknown. It reports whether the cell is one.
+func (r *SlotsRange) addNode(cell any) (ok bool) {
 	node, isArray := cell.([]any)
 	if isArray && len(node) == 0 {
-		return n, true
+		return true
 	}
 	if !isArray || len(node) < 2 {
-		return n, false
+		return false
 	}
 	port, isInt := node[1].(int64)
 	if !isInt || port < 0 || port > 65535 {
-		return n, false
+		return false
 	}
 	host, known := "", true
 	if none, isArray := node[0].([]any); isArray && len(none) == 0 {
 		known = false
 	} else if node[0] != nil {
 		if host, ok = resp.TextOf(node[0]); !ok {
-			return n, false
+			return false
 		}
 		known = host != "?"
 	}
@@ -146,23 +136,25 @@ func parseSlotsNode(cell any) (n slotsCell, ok bool) {
 	if len(node) > 3 {
 		var err error
 		if meta, err = redis.As[metadata](node[3]); err != nil || meta == nil {
-			return n, false
+			return false
 		}
 		if !known {
 			host, known = meta.text("ip"), meta.text("ip") != ""
 		}
 	}
 	if known && !redisurl.IsHost(host) {
-		return n, false
+		return false
 	}
 	if !known || port == 0 {
-		return n, true
+		return true
 	}
-	n.addr, n.zone = joinHostPort(host, int(port)), meta.text("availability-zone")
+	addr := joinHostPort(host, int(port))
+	r.Addrs = append(r.Addrs, addr)
+	setText(&r.AddrZones, addr, meta.text("availability-zone"))
 	if hostname := meta.text("hostname"); hostname != "" && redisurl.IsHost(hostname) {
-		n.hostname = joinHostPort(hostname, int(port))
+		setText(&r.AddrHostnames, addr, joinHostPort(hostname, int(port)))
 	}
-	return n, true
+	return true
 }
 
 // unexpected says that the answer to cmd does not have the shape it should.
