@@ -87,8 +87,7 @@ type given struct {
 // start implements source.
 func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
 	l, err := firstLayout(ctx, nil, func(ctx context.Context) (*topology.Layout, error, bool) {
-		s.ask(ctx)
-		l := s.layout("")
+		l := s.read(ctx, true)
 		if l.Reason == nil {
 			return l, nil, true
 		}
@@ -114,8 +113,13 @@ func (s *serverList) down() bool {
 	return s.c.opts.Addrs == nil
 }
 
-// layout makes one of what the servers said last.
-func (s *serverList) layout(present string) *topology.Layout {
+// read implements source.
+func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
+	s.ask(ctx)
+	present := ""
+	if t := s.c.topology.Load(); len(t.Shards) > 0 {
+		present = t.Shards[0].Master.Addr
+	}
 	l := s.last.Layout(present, s.c.opts.StopOnManyMasters)
 	l.Hostnames = s.names
 	if len(s.last) == 0 && s.failure != nil {
@@ -124,25 +128,10 @@ func (s *serverList) layout(present string) *topology.Layout {
 	return l
 }
 
-// read implements source.
-func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
-	s.ask(ctx)
-	t := s.c.topology.Load()
-	master := ""
-	if len(t.Shards) > 0 {
-		master = t.Shards[0].Master.Addr
-	}
-	return s.layout(master)
-}
-
 // probe implements source. To ask all is the only way.
 func (s *serverList) probe() bool {
-	t := s.c.topology.Load()
+	master := s.c.topology.Load().Shards[0].Master
 	l := s.read(s.c.ctx, true)
-	if len(t.Shards) == 0 {
-		return true
-	}
-	master := t.Shards[0].Master
 	return l.Shards[0].Master != master.Addr || master.Outdated(l.Server, s.c.verified(l, master.Addr))
 }
 

@@ -89,10 +89,13 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	s.mu.Unlock()
 	return firstLayout(ctx, s.c.refresher.news, func(ctx context.Context) (*topology.Layout, error, bool) {
 		s.askAll(ctx)
-		if failure, final := s.failure(); failure != nil {
-			return nil, failure, final
+		s.mu.Lock()
+		failure, final := s.reports.Failure(s.name, s.seeds)
+		l := s.reports.Layout()
+		s.mu.Unlock()
+		if failure != nil {
+			return nil, s.c.withCluster(failure), final
 		}
-		l := s.read(ctx, false)
 		master := l.Shards[0].Master
 		conn, err := s.c.dialOnce(ctx, master, "", redisconn.RoleMaster)
 		if err != nil {
@@ -102,17 +105,6 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 		conn.Close()
 		return l, nil, true
 	})
-}
-
-// failure says why there is no master, nil if there is one; final reports whether it is useless
-// to ask again.
-func (s *sentinels) failure() (err *errorx.Error, final bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err, final = s.reports.Failure(s.name, s.seeds); err != nil {
-		err = s.c.withCluster(err)
-	}
-	return err, final
 }
 
 // read implements source: it has all sentinels asked, and waits for those that answer

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -33,11 +35,11 @@ func TestLateServerStaysWhatItWas(t *testing.T) {
 	var none, pause atomic.Int64
 	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)
 	c := &Cluster{ctx: t.Context(), opts: Opts{Logger: NoopLogger{}, StopOnManyMasters: true, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}}
+	c.topology.Store(route.New(&topology.Layout{Shards: []topology.Shard{{Master: soon.Addr()}}}, func(at topology.Node) *route.Node { return &route.Node{Addr: at.Addr} }))
 	s := newServerList(c, []string{soon.Addr(), late.Addr()})
 	for _, patience := range []time.Duration{2 * askGrace, time.Hour} {
 		pause.Store(int64(patience))
-		s.ask(c.ctx)
-		l := s.layout(soon.Addr())
+		l := s.read(c.ctx, true)
 		require.NotNil(t, l.Reason)
 		require.True(t, l.Reason.IsOfType(ErrManyMasters), "%v", l.Reason)
 	}
