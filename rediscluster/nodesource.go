@@ -184,11 +184,11 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, fa
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan func() (good bool), len(addrs))
-	for open := 0; ; {
+	for asked, heard := 0, 0; heard < len(addrs); {
 		var late <-chan time.Time
-		if len(addrs) > 0 {
-			addr := addrs[0]
-			open, addrs = open+1, addrs[1:]
+		if asked < len(addrs) {
+			addr := addrs[asked]
+			asked++
 			go func() { // ends with ctx
 				view, err := c.askAddr(ctx, addr, host)
 				answers <- func() bool {
@@ -200,15 +200,13 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, fa
 		}
 		select {
 		case hear := <-answers:
-			if open--; hear() {
+			if heard++; hear() {
 				return v, nil
-			}
-			if open+len(addrs) == 0 {
-				return v, failure
 			}
 		case <-late:
 		}
 	}
+	return v, failure
 }
 
 // askAddr asks the server at one address of a seed.
