@@ -43,25 +43,21 @@ type URL struct {
 	SentinelUsername, SentinelPassword string
 }
 
-// scheme is what a scheme says.
-type scheme struct {
-	unix, tls, cluster, replicated, sentinel bool
-}
-
-var schemes = map[string]scheme{
+// schemes are what a URL says by its scheme.
+var schemes = map[string]URL{
 	"redis":             {},
 	"valkey":            {},
-	"rediss":            {tls: true},
-	"valkeys":           {tls: true},
-	"unix":              {unix: true},
-	"redis-socket":      {unix: true},
-	"redis-cluster":     {cluster: true},
-	"rediss-cluster":    {cluster: true, tls: true},
-	"redis-replicated":  {replicated: true},
-	"rediss-replicated": {replicated: true, tls: true},
-	"redis-sentinel":    {sentinel: true},
-	"redis+sentinel":    {sentinel: true},
-	"rediss-sentinel":   {sentinel: true, tls: true},
+	"rediss":            {TLS: true},
+	"valkeys":           {TLS: true},
+	"unix":              {Unix: true},
+	"redis-socket":      {Unix: true},
+	"redis-cluster":     {Cluster: true},
+	"rediss-cluster":    {Cluster: true, TLS: true},
+	"redis-replicated":  {Replicated: true},
+	"rediss-replicated": {Replicated: true, TLS: true},
+	"redis-sentinel":    {Sentinel: true},
+	"redis+sentinel":    {Sentinel: true},
+	"rediss-sentinel":   {Sentinel: true, TLS: true},
 }
 
 const (
@@ -73,11 +69,10 @@ const (
 // Parse parses a URL. Errors are of type redis.ErrURL.
 func Parse(text string) (*URL, error) {
 	name, rest, found := strings.Cut(text, "://")
-	kind, known := schemes[strings.ToLower(name)]
+	u, known := schemes[strings.ToLower(name)]
 	if !found || !known {
 		return nil, errs.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix://, redis-cluster://, redis-sentinel:// or redis-replicated://")
 	}
-	u := &URL{Unix: kind.unix, TLS: kind.tls, Cluster: kind.cluster, Replicated: kind.replicated, Sentinel: kind.sentinel}
 	authority, rest := cutAny(rest, "/?#")
 	// A password ends with an @, so one that is not encoded can't be taken for a
 	// parameter or a name, and be shown.
@@ -120,7 +115,7 @@ func Parse(text string) (*URL, error) {
 	if u.Sentinel && u.MasterName == "" {
 		return nil, errs.ErrURL.New("it names no master: redis-sentinel://host:port/name, or the parameter master_name")
 	}
-	return u, nil
+	return &u, nil
 }
 
 // cutAny cuts before the first of the bytes.
