@@ -12,6 +12,9 @@ import (
 
 // newNode makes a node and begins to dial its connections.
 func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
+	if addr == "" { // stands for a master that does not exist
+		return c.rules.NewNode(addr, replica, "")
+	}
 	n := c.rules.NewNode(addr, replica, c.userZone(addr))
 	n.Hostname = hostname
 	opts := c.opts.HostOpts
@@ -26,9 +29,6 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	}
 	opts.TLSConfig = tlsFor(opts, hostname)
 	for i := range c.opts.ConnsPerHost {
-		if addr == "" {
-			break // stands for a master that does not exist
-		}
 		l := route.NewLink(n)
 		opts.Logger = hostLogger{c, l}
 		opts.Handle = ClusterHandle{Handle: c.opts.Handle, Address: addr, N: i}
@@ -74,7 +74,7 @@ func (c *Cluster) userZone(addr string) (zone string) {
 // returned when ctx is done.
 func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	provider := c.opts.WeightProvider
-	if provider == nil || ctx.Err() != nil {
+	if provider == nil || n.Addr == "" || ctx.Err() != nil {
 		return 1
 	}
 	weight, returned := aside.Until(ctx, func() uint64 {

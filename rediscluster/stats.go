@@ -53,7 +53,7 @@ func (c *Cluster) Stats() Stats {
 	s.Total.Merge(closed)
 	seen := make(map[*route.Node]bool)
 	for _, n := range c.topology.Load().Nodes {
-		if seen[n] {
+		if seen[n] || n.Addr == "" { // stands for a master that does not exist
 			continue
 		}
 		seen[n] = true

@@ -99,3 +99,35 @@ func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	await(t, "closed connections", func() bool { return len(c.refresher.links()) == len(c.topology.Load().Links()) })
 	assert.Less(t, c.Stats().Total.Values, before+requests)
 }
+
+// Where nobody is the master, there is no node without an address: neither in the statistics, nor
+// for the user's functions.
+func TestNoMasterIsNoNode(t *testing.T) {
+	replica := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	asked := make(chan string, 100)
+	c, _ := connect(t, []string{replica.Addr()}, Opts{
+		CheckInterval: maxCheckInterval, Zone: "here", WeightProvider: asking(asked),
+		ZoneOf: func(addr string) string {
+			asked <- addr
+			return ""
+		},
+	})
+	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Replicas: []string{replica.Addr()}}}})
+	for _, n := range c.topology.Load().Nodes {
+		assert.EqualValues(t, 1, c.userWeight(t.Context(), n))
+	}
+	for range len(asked) {
+		assert.NotEmpty(t, <-asked)
+	}
+	stats := c.Stats()
+	require.Len(t, stats.Nodes, 1)
+	assert.Equal(t, replica.Addr(), stats.Nodes[0].Addr)
+}
+
+// asking is a WeightProvider without weights. It notes for what it is asked.
+type asking chan<- string
+
+func (a asking) GetWeightByHost(host string) (uint32, bool) {
+	a <- host
+	return 0, false
+}
