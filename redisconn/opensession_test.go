@@ -401,6 +401,17 @@ func TestSessionAskHolds(t *testing.T) {
 		time.Sleep(within)
 		exchange(t, refused, "GET")
 		require.Equal(t, "ASKING GET GET", took())
+
+		blocking, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		require.NoError(t, err)
+		defer blocking.Release()
+		for range 3 {
+			time.Sleep(within)
+			exchange(t, blocking, "BLPOP")
+		}
+		time.Sleep(within)
+		exchange(t, blocking, "SET")
+		require.Equal(t, "ASKING BLPOP ASKING BLPOP ASKING BLPOP ASKING SET", took())
 	})
 }
 
@@ -410,8 +421,11 @@ func exchange(t *testing.T, d wire.Dedicated, cmds ...string) {
 	reqs := make([]wire.Request, len(cmds))
 	for i, cmd := range cmds {
 		args := []any{"key"}
-		if cmd == "MULTI" || cmd == "EXEC" {
+		switch cmd {
+		case "MULTI", "EXEC":
 			args = nil
+		case "BLPOP":
+			args = []any{"key", 0}
 		}
 		var err error
 		reqs[i], _, err = request.Encode(nil, redis.Req(cmd, args...), true)

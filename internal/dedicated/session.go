@@ -113,8 +113,8 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 			err = redis.AsErrorx(failure)
 			break
 		}
-		if refusal := redis.AsErrorx(res); asked[i] && (refusal == nil || !refusal.IsOfType(redis.ErrMoved)) {
-			s.asked = began
+		if asked[i] {
+			s.accepted(began, res)
 		}
 		each(i, res)
 	}
@@ -159,6 +159,14 @@ func (s *Session) asksBefore(r *wire.Request) bool {
 	return asks
 }
 
+// accepted notes the answer to a request that was sent after ASKING at that time: the node has
+// accepted it, unless it answers MOVED.
+func (s *Session) accepted(at time.Time, res any) {
+	if err := redis.AsErrorx(res); err == nil || !err.IsOfType(redis.ErrMoved) {
+		s.asked = at
+	}
+}
+
 func (s *Session) block(ctx context.Context, r *wire.Request, each func(int, any)) error {
 	b, err := s.p.newBlocking(ctx, r, askedNow(s.asksBefore(r)))
 	if err != nil {
@@ -167,6 +175,9 @@ func (s *Session) block(ctx context.Context, r *wire.Request, each func(int, any
 	}
 	b.req.Typed = false
 	res, alive := b.perform(s.c)
+	if !b.asked.IsZero() {
+		s.accepted(b.asked, res)
+	}
 	each(0, res) // even if the connection was lost after an element
 	if !alive {
 		_ = s.lose(lostBehind(res))
