@@ -147,6 +147,24 @@ func TestSendManyContextEndsBeforeThereIsRoom(t *testing.T) {
 	assertType(t, ErrRequestWithdrawn, res[1])
 }
 
+// Where there is nothing to wait for, each request keeps its own error, even if the context ends.
+func TestSendManyHasNothingToWaitFor(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &ownSender{}
+	s.sendMany = func(reqs []Request, cb Future, n uint64) {
+		for i, r := range reqs {
+			cb.Resolve(ErrQueueFull.New("full").WithProperty(EKRequest, r), n+uint64(i))
+		}
+		cancel()
+	}
+	reqs := []Request{Req("GET", "a"), Req("GET", "b")}
+	for i, res := range (SyncCtx{s}).SendMany(ctx, reqs) {
+		assertType(t, ErrQueueFull, res)
+		request, _ := AsErrorx(res).Property(EKRequest)
+		assert.Equal(t, reqs[i], request)
+	}
+}
+
 // openedQueue lets in whoever waits, and does not look at the context.
 type openedQueue struct{ fullQueue }
 

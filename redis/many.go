@@ -95,24 +95,22 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 		} else {
 			again, err = awaitCapacity(ctx, errs.Of(results[full[0]]))
 		}
-		switch {
-		case again:
-			part := make([]Request, len(full))
-			for i, at := range full {
-				part[i] = reqs[at]
-			}
-			var got []any
-			got, left = exchangeOnce(ctx, s, part, seen)
-			for i, at := range full {
-				results[at] = got[i]
-			}
-		case ctx.Err() != nil:
-			for _, at := range full {
-				results[at] = err
+		if !again {
+			if !errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) { // the context has ended
+				for _, at := range full {
+					results[at] = err
+				}
 			}
 			return results
-		default:
-			return results
+		}
+		part := make([]Request, len(full))
+		for i, at := range full {
+			part[i] = reqs[at]
+		}
+		var got []any
+		got, left = exchangeOnce(ctx, s, part, seen)
+		for i, at := range full {
+			results[at] = got[i]
 		}
 	}
 	return results
