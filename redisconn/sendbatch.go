@@ -93,11 +93,6 @@ func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 
 // refuse resolves a request that was not queued.
 func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
-	if err.IsOfType(redis.ErrQueueFull) {
-		if _, batch := err.Property(errs.EKCapacity); !batch {
-			err = err.WithProperty(errs.EKCapacity, queue.Room{Queue: c.queue, Requests: 1})
-		}
-	}
 	c.queue.CountLeft(1, 0)
 	c.pipe.Resolve(cb, c.withConn(err), n)
 }
@@ -113,9 +108,6 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 		}
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)
-	if others.IsOfType(redis.ErrQueueFull) {
-		others = others.WithProperty(errs.EKCapacity, queue.Room{Queue: c.queue, Requests: len(reqs)})
-	}
 	results := len(reqs)
 	if flags&DoTransaction != 0 {
 		results++

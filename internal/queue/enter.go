@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/wire"
@@ -90,7 +91,8 @@ func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
 	case q.state == Disconnected:
 		return peer.ErrNotConnected.Wrap(q.why, "not connected")
 	case q.pending > 0 && !q.fits(len(reqs)):
-		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes)
+		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes).
+			WithProperty(errs.EKCapacity, Room{q, len(reqs)})
 	case e.On != nil && e.On != q.session:
 		return peer.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
