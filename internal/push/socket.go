@@ -34,22 +34,19 @@ type Socket struct {
 	mu        sync.Mutex // guards the rest
 	out       []byte
 	err       *errorx.Error
-	pings     []sentPing        // not answered yet, oldest first
-	others    int               // requests sent behind the last PING
-	auth      *dial.Credentials // see sentPing: the next reply is AUTH's
+	awaited   []awaited // not answered yet, oldest first
+	others    int       // requests sent behind the last of these
 	confirmed time.Time
 }
 
-// sentPing is a PING on a Socket.
-type sentPing struct {
+// awaited is a request on a Socket whose reply is recognized: a PING, or an AUTH right behind one.
+type awaited struct {
 	nonce string
 	// others is how many requests were sent between the PING before and this one, and have not
 	// been refused.
 	others int
-	beat   time.Time // when it was sent, if it is a heartbeat; else zero
-	// auth, if not nil, are credentials of an AUTH that was sent right behind the PING:
-	// so the reply that follows that to the PING is known to be AUTH's.
-	auth *dial.Credentials
+	beat   time.Time         // when it was sent, if it is a heartbeat; else zero
+	auth   *dial.Credentials // those of an AUTH: its reply is what follows that to the PING
 }
 
 const (
@@ -91,7 +88,7 @@ func (p *Socket) Hold(on bool) { p.paused.Store(on) }
 // sent. A PING needs a string as its argument, by which its answer is recognized.
 func (p *Socket) Send(reqs ...redis.Request) error {
 	var encoded []byte
-	var pings []sentPing
+	var pings []awaited
 	others := 0
 	for _, req := range reqs {
 		var err error
@@ -106,25 +103,26 @@ func (p *Socket) Send(reqs ...redis.Request) error {
 			return redis.ErrArgumentType.New("PING on a PushSocket takes one string")
 		}
 		nonce, _ := redis.ArgToString(req.Args[0])
-		pings = append(pings, sentPing{nonce: nonce, others: others})
+		pings = append(pings, awaited{nonce: nonce, others: others})
 		others = 0
 	}
 	return p.send(encoded, pings, others)
 }
 
-// send queues what is encoded: pings, each behind its other requests, and then others more.
-func (p *Socket) send(encoded []byte, pings []sentPing, others int) error {
+// send queues what is encoded: requests to be awaited, each behind its other ones, and then others
+// more.
+func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	p.mu.Lock()
 	if p.err != nil {
 		defer p.mu.Unlock()
 		return p.err
 	}
 	p.out = append(p.out, encoded...)
-	if len(pings) > 0 {
-		pings[0].others += p.others
+	if len(await) > 0 {
+		await[0].others += p.others
 		p.others = 0
 	}
-	p.pings = append(p.pings, pings...)
+	p.awaited = append(p.awaited, await...)
 	p.others += others
 	p.mu.Unlock()
 	pause.Wake(p.wake)
@@ -148,66 +146,49 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 		if pushed {
 			return nil, true, nil
 		}
-		if p.authenticated(reply) {
-			continue
-		}
-		nonce, isBeat := p.answered(reply)
-		switch {
-		case isBeat:
-		case nonce != "":
-			return []byte(nonce), false, nil
-		default:
+		switch to := p.answered(reply); {
+		case to == nil:
 			return reply, false, nil
+		case to.auth != nil:
+			p.of.config.Authenticated(*to.auth, reply)
+		case to.beat.IsZero():
+			return []byte(to.nonce), false, nil
 		}
 	}
 }
 
-// answered takes the reply to the oldest PING. It returns what that asked to be echoed,
-// or "" if the reply is not its answer, and whether it was a heartbeat.
-func (p *Socket) answered(reply any) (nonce string, isBeat bool) {
-	err := redis.AsErrorx(reply)
-	echo, _ := reply.([]byte)
+// answered returns the oldest awaited request if that is what the reply answers, and nil otherwise.
+func (p *Socket) answered(reply any) *awaited {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pings) == 0 {
-		return "", false
+	if len(p.awaited) == 0 || !p.awaited[0].answeredBy(reply) {
+		return nil
 	}
-	oldest := &p.pings[0]
-	if string(echo) != oldest.nonce && !oldest.refused(err) {
-		return "", false
+	to := &p.awaited[0]
+	p.awaited = p.awaited[1:]
+	if !to.beat.IsZero() {
+		p.confirmed = to.beat
 	}
-	p.pings, p.auth = p.pings[1:], oldest.auth
-	if isBeat = !oldest.beat.IsZero(); isBeat {
-		p.confirmed = oldest.beat
-	}
-	return oldest.nonce, isBeat
+	return to
 }
 
-// refused reports whether an error, which may be nil, answers the PING: if requests of the owner
-// were sent before it, each error is one of theirs but those that only a PING gets.
-func (s *sentPing) refused(err *errorx.Error) bool {
+// answeredBy reports whether a reply answers the request. If requests of the owner were sent before
+// a PING, each error is one of theirs but those that only a PING gets.
+func (a *awaited) answeredBy(reply any) bool {
+	echo, isText := reply.([]byte)
+	err := redis.AsErrorx(reply)
 	switch {
+	case a.auth != nil, isText && string(echo) == a.nonce:
+		return true
 	case err == nil:
 		return false
 	case peer.PingAlone(err):
 		return true
-	case s.others > 0:
-		s.others--
+	case a.others > 0:
+		a.others--
 		return false
 	}
 	return peer.PingRefused(err)
-}
-
-// authenticated reports whether a reply is AUTH's, and judges it then.
-func (p *Socket) authenticated(reply any) bool {
-	p.mu.Lock()
-	cr := p.auth
-	p.auth = nil
-	p.mu.Unlock()
-	if cr != nil {
-		p.of.config.Authenticated(*cr, reply)
-	}
-	return cr != nil
 }
 
 // writeLoop is the goroutine that writes and watches. Sockets.Open starts it; it ends with the
@@ -246,7 +227,7 @@ func (p *Socket) writeLoop() {
 func (p *Socket) unanswered() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, ping := range p.pings {
+	for _, ping := range p.awaited {
 		if !ping.beat.IsZero() {
 			return ping.beat
 		}
@@ -259,11 +240,13 @@ func (p *Socket) unanswered() time.Time {
 func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	n := peer.NewNonce()
 	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
+	await := []awaited{{nonce: string(n[:]), beat: now}}
 	if auth != nil {
 		req, _ := dial.Auth(*auth)
 		encoded, _ = redis.AppendRequest(encoded, req)
+		await = append(await, awaited{auth: auth})
 	}
-	_ = p.send(encoded, []sentPing{{nonce: string(n[:]), beat: now, auth: auth}}, 0)
+	_ = p.send(encoded, await, 0)
 }
 
 // write writes what is queued. The server has Timeout to take it, if TimesOut is set.
