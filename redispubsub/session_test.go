@@ -69,7 +69,7 @@ func (n anyNode) All() (masters, replicas []inner.Node, since time.Time) {
 // A message costs one allocation beside its payload, from the socket to the consumer.
 func TestAllocationsOfAMessage(t *testing.T) {
 	var feed *wanted.Feed
-	subscriber := &Subscriber{table: wanted.New(t.Context(), anyNode{}, false, make(chan struct{}, 1), func(f *wanted.Feed) { feed = f })}
+	subscriber := &Subscriber{ctx: t.Context(), table: wanted.New(t.Context(), anyNode{}, false, make(chan struct{}, 1), func(f *wanted.Feed) { feed = f })}
 	sub := subscriber.NewSubscription(SubscriptionOpts{})
 	_, err := sub.set.Add([]pubsub.Topic{Channel("c"), Pattern("p*")})
 	require.NoError(t, err)

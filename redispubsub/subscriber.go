@@ -37,7 +37,6 @@ type Subscriber struct {
 	// mu guards what is below. It is released by unlock, but where nothing has changed.
 	mu       sync.Mutex
 	table    *wanted.Table
-	closed   bool
 	sessions map[*wanted.Feed]*session // that receive
 	ended    traffic                   // of sessions that have ended
 }
@@ -113,7 +112,6 @@ func (s *Subscriber) place(all bool) (wait time.Duration) {
 func (s *Subscriber) finish() {
 	s.mu.Lock()
 	defer s.unlock()
-	s.closed = true
 	s.table.End(s.errClosed(ErrClosed))
 }
 

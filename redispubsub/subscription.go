@@ -18,9 +18,8 @@ import (
 // in order: see [Subscription.Events]. It is safe for use by many goroutines.
 type Subscription struct {
 	s       *Subscriber
-	set     *wanted.Set // guarded by Subscriber.mu, but for its inbox
-	on      NodeSet
-	invalid error // of the options
+	set     *wanted.Set // guarded by Subscriber.mu, but for its exported fields
+	invalid error       // of the options
 }
 
 // NewSubscription makes a subscription without topics. Close it when it is not needed
@@ -32,9 +31,9 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 		Status: opts.Status, MessageOf: messageOf,
 	}, &s.counts)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), on: opts.On, invalid: err}
-	if s.closed {
+	defer s.unlock()
+	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), invalid: err}
+	if s.ctx.Err() != nil { // finish may have been called
 		s.table.End(s.errClosed(ErrClosed))
 	}
 	return sub
@@ -72,8 +71,8 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	if err := checkTopics(topics); err != nil {
 		return "", err
 	}
-	if s.on != OneNode && slices.ContainsFunc(topics, func(t Topic) bool { return t.Kind == KindSharded }) {
-		return "", ErrTopic.New("a sharded channel on %v: it belongs to one", s.on)
+	if on := s.set.On; on != OneNode && slices.ContainsFunc(topics, func(t Topic) bool { return t.Kind == KindSharded }) {
+		return "", ErrTopic.New("a sharded channel on %v: it belongs to one", on)
 	}
 	answers, err := s.add(topics)
 	if err != nil {

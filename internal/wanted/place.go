@@ -30,7 +30,7 @@ func (t *Table) Place(all bool) (wait time.Duration) {
 	if all {
 		t.look()
 		for s := range t.sets {
-			if s.on != OneNode {
+			if s.On != OneNode {
 				s.follow()
 			}
 		}

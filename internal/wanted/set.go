@@ -13,7 +13,7 @@ import (
 
 // NewSet makes a set without topics.
 func (t *Table) NewSet(in *inbox.Inbox, on NodeSet) *Set {
-	s := &Set{t: t, Inbox: in, on: on, owns: in.Blocks(), members: map[pubsub.Topic][]*Member{}}
+	s := &Set{t: t, Inbox: in, On: on, owns: in.Blocks(), members: map[pubsub.Topic][]*Member{}}
 	t.sets[s] = struct{}{}
 	return s
 }
@@ -83,11 +83,11 @@ func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 // nodes returns the nodes that the set has to be on: nil stands for any one that has the topic.
 // known is the last time at which the cluster was known to have the nodes before these.
 func (s *Set) nodes() (nodes []inner.Node, known time.Time) {
-	if s.on == OneNode {
+	if s.On == OneNode {
 		return []inner.Node{nil}, known
 	}
 	nodes, replicas, known := s.t.nodes.All()
-	if s.on == AllNodes {
+	if s.On == AllNodes {
 		for _, node := range replicas { // while nodes disagree, one may be in two roles, or have two masters
 			if !slices.ContainsFunc(nodes, func(other inner.Node) bool { return other.Addr() == node.Addr() }) {
 				nodes = append(nodes, node)

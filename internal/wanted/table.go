@@ -40,9 +40,9 @@ type Table struct {
 // Set is the topics of a subscription, with an inbox for what comes of them.
 type Set struct {
 	Inbox *inbox.Inbox
+	On    NodeSet
 
 	t    *Table
-	on   NodeSet
 	owns bool // its sockets, since it blocks them
 	// unknown is when its nodes were known last, if they are not now; else zero.
 	unknown time.Time
