@@ -64,15 +64,6 @@ func (l *lastPlace) last() wire.Place {
 	return l.place
 }
 
-// placed is lastPlace, if anybody wants to know.
-type placed struct {
-	wanted bool
-	lastPlace
-}
-
-// Observes implements wire.Observer.
-func (p *placed) Observes() bool { return p.wanted }
-
 // results are the results of several requests.
 type results struct {
 	all      []any

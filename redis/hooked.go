@@ -70,14 +70,8 @@ func (h *hooked) SendMany(reqs []Request, cb Future, start uint64) {
 	if len(reqs) == 0 {
 		return
 	}
-	f := &hookedMany{
-		placed:  placed{wanted: true},
-		cb:      cb,
-		o:       begin(context.Background(), &h.observer, operation(OperationMany, reqs)),
-		start:   start,
-		results: newResults(len(reqs)),
-	}
-	h.s.SendMany(reqs, f, start)
+	o := begin(context.Background(), &h.observer, operation(OperationMany, reqs))
+	h.s.SendMany(reqs, &hookedMany{hookedPart: newHookedPart(cb, o), start: start, results: newResults(len(reqs))}, start)
 }
 
 // SendTransaction implements Sender.
@@ -121,39 +115,55 @@ func (s *hookedScanner) Next(cb Future) {
 	s.s.Next(newHookedFuture(cb, s.begin(context.Background())))
 }
 
-// hookedFuture is the future of one result. It is no wire.Caller: a caller that reads its
-// own reply must not be blocked by somebody else's future.
+// hookedPart is what the futures of a hook have in common: the hook wants to know who has answered,
+// as the future that the results are passed to may, and ends the operation with it.
+type hookedPart struct {
+	wire.Passed
+	lastPlace
+	o observation
+}
+
+func newHookedPart(cb Future, o observation) hookedPart {
+	return hookedPart{Passed: wire.Passed{To: cb}, o: o}
+}
+
+// Caller is for wire.CallerOf. It returns nil: a caller that reads its own reply must not be blocked
+// by somebody else's future.
+func (*hookedPart) Caller() wire.Caller { return nil }
+
+// Observes implements wire.Observer.
+func (*hookedPart) Observes() bool { return true }
+
+// AnsweredBy implements wire.Observer.
+func (h *hookedPart) AnsweredBy(at wire.Place) {
+	h.lastPlace.AnsweredBy(at)
+	if h.Passed.Observes() {
+		h.Passed.AnsweredBy(at)
+	}
+}
+
+// end tells the hook of the result.
+func (h *hookedPart) end(res any) { h.o.endAside(res, h.last()) }
+
+// hookedFuture is the future of one result.
 type hookedFuture struct {
-	placed
-	to   wire.Passed
-	o    observation
+	hookedPart
 	once sync.Once // a user's own Sender may resolve twice
 }
 
 func newHookedFuture(cb Future, o observation) *hookedFuture {
-	return &hookedFuture{placed: placed{wanted: true}, to: wire.Passed{To: cb}, o: o}
+	return &hookedFuture{hookedPart: newHookedPart(cb, o)}
 }
 
 // Resolve implements Future.
 func (f *hookedFuture) Resolve(res any, n uint64) {
-	defer f.once.Do(func() { f.o.endAside(res, f.last()) })
-	wire.Resolve(f.to.To, res, n)
+	defer f.once.Do(func() { f.end(res) })
+	wire.Resolve(f.To, res, n)
 }
-
-// Cancelled implements Future.
-func (f *hookedFuture) Cancelled() error { return f.to.Cancelled() }
-
-// Context is for wire.ContextOf.
-func (f *hookedFuture) Context() context.Context { return f.to.Context() }
-
-// Queued implements wire.Queuer.
-func (f *hookedFuture) Queued(t wire.Ticket) { f.to.Queued(t) }
 
 // hookedMany is the future of several results.
 type hookedMany struct {
-	placed
-	cb    wire.Future
-	o     observation
+	hookedPart
 	start uint64
 
 	resolving sync.Mutex // guards results
@@ -166,13 +176,10 @@ func (f *hookedMany) Resolve(res any, n uint64) {
 	last := f.set(res, n-f.start)
 	f.resolving.Unlock()
 	if last {
-		defer func() { f.o.endAside(f.all, f.last()) }()
+		defer func() { f.end(f.all) }()
 	}
-	wire.Resolve(f.cb, res, n)
+	wire.Resolve(f.To, res, n)
 }
-
-// Cancelled implements Future.
-func (f *hookedMany) Cancelled() error { return wire.Passed{To: f.cb}.Cancelled() }
 
 var (
 	_ wire.Observer = (*hookedFuture)(nil)

@@ -14,7 +14,8 @@ import (
 type manyWaiter struct {
 	call
 	queued
-	placed
+	observed  bool // as in wire.Request
+	lastPlace      // if observed is set
 
 	mu sync.Mutex // guards what follows
 	results
@@ -29,6 +30,9 @@ func (m *manyWaiter) Resolve(res any, n uint64) {
 		m.resolve()
 	}
 }
+
+// Observes implements wire.Observer.
+func (m *manyWaiter) Observes() bool { return m.observed }
 
 // NamesRequests implements wire.Namer: sendMany does it.
 func (m *manyWaiter) NamesRequests() {}
@@ -119,7 +123,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 // exchangeOnce sends requests and returns their results. left is set if ctx has ended before all of
 // them were there.
 func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) (results []any, left bool) {
-	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), placed: placed{wanted: seen != nil}}
+	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), observed: seen != nil}
 	m.of(s)
 	m.send(func() { s.SendMany(reqs, m, 0) })
 	r, ended := m.wait(ctx, false)

@@ -62,6 +62,27 @@ func TestHookSeesAddress(t *testing.T) {
 	require.Equal(t, redis.OutcomeRefused, hook.ends[6].Outcome)
 }
 
+// So does each of several hooks.
+func TestEachHookSeesAddress(t *testing.T) {
+	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	outer, inner := &completions{more: make(chan struct{}, 10)}, &completions{more: make(chan struct{}, 10)}
+	hooked := redis.WithHook(redis.WithHook(conn, inner), outer)
+	reqs := []redis.Request{redis.Req("INCR", "n"), redis.Req("GET", "n")}
+	for i, send := range []func(){
+		func() { redis.Sync{S: hooked}.SendMany(reqs) },
+		func() { redis.ChanFutured{S: hooked}.Send(reqs[0]).Value() },
+		func() { redis.ChanFutured{S: hooked}.SendMany(reqs)[1].Value() },
+		func() { redis.ChanFutured{S: hooked}.SendTransaction(reqs).Value() },
+	} {
+		send()
+		for _, hook := range []*completions{outer, inner} {
+			<-hook.more
+			require.Equal(t, conn.Addr(), hook.ends[i].Address, i)
+			require.Equal(t, conn.RemoteAddr(), hook.ends[i].Peer, i)
+		}
+	}
+}
+
 // shown is a hook that keeps what it is shown.
 type shown struct{ seen chan string }
 
