@@ -31,8 +31,8 @@ func (d *dedicated) Exchange(ctx context.Context, reqs []wire.Request, each func
 		answered = i + 1
 		d.core.changed(changes[i])
 		switch call := command.Lookup(reqs[i].Cmd); {
-		case call.Named("MULTI"):
-			d.multi, d.queued = true, written{}
+		case call.Named("MULTI"): // also one inside of a transaction, which it need not end
+			d.multi = true
 		case call.Named("EXEC"), call.Named("DISCARD"):
 			d.core.changed(d.queued)
 			d.multi, d.queued = false, written{}

@@ -193,6 +193,26 @@ func TestSendManyBehindPFCOUNT(t *testing.T) {
 	p.proxy.Heal()
 }
 
+// A MULTI inside of a transaction, which some servers refuse without ending that, leaves what is queued
+// to be dropped with the reply to EXEC.
+func TestNestedMulti(t *testing.T) {
+	t.Parallel()
+	p := newProxied(t, time.Minute, all)
+	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
+	require.NoError(t, redis.WithSession(t.Context(), p.cache, "", func(s *redis.Session) error {
+		must(t, s.Do("MULTI"))
+		must(t, s.Do("SET", "key", "new"))
+		get(t, p.cache, "key")
+		require.True(t, kept(t, p.cache, "GET", "key"))
+		p.hold()
+		require.Error(t, redis.Err(s.Do("MULTI")))
+		_ = s.Do("EXEC")
+		require.False(t, kept(t, p.cache, "GET", "key"))
+		return nil
+	}))
+	p.proxy.Heal()
+}
+
 // What removes all keys leaves nothing in memory, and neither does a command that is not known.
 func TestWriteOfAll(t *testing.T) {
 	t.Parallel()
