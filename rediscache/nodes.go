@@ -97,14 +97,14 @@ func (c *core) place() {
 			anew[old] = true
 		}
 	}
+	for n, f := range before.feeds {
+		if p.feeds[n] == nil {
+			f.close() // while each still finds it
+		}
+	}
 	c.nodes.placed.Store(p)
 	for f := range anew {
 		f.anew()
-	}
-	for n, f := range before.feeds {
-		if p.feeds[n] == nil {
-			f.close()
-		}
 	}
 }
 

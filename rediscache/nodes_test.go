@@ -23,16 +23,24 @@ type oneMaster struct {
 
 func (m *oneMaster) Master(int) inner.Node { return m.node }
 
+// coreOf makes the core of a cache of all keys.
+func coreOf(t *testing.T, nodes inner.Nodes) *core {
+	t.Helper()
+	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1), opts: Opts{Prefixes: []string{""}}}
+	c.nodes.all = nodes
+	c.nodes.placed.Store(&placement{})
+	c.place()
+	t.Cleanup(func() { c.nodes.each((*feed).close) })
+	return c
+}
+
 // A master that another has replaced is not read from, though its feed is in place still: what
 // was written to the other one would be missing.
 func TestReplacedMaster(t *testing.T) {
 	opts := redisconn.Opts{IOTimeout: time.Minute}
 	before, after := connect(t, testbed.NewServer(t).Addr(), opts), connect(t, testbed.NewServer(t).Addr(), opts)
 	cluster := &oneMaster{node: before}
-	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1)}
-	c.nodes.all = cluster
-	c.nodes.placed.Store(&placement{})
-	c.place()
+	c := coreOf(t, cluster)
 	served := func() bool {
 		_, l := c.nodes.feed(1)
 		return l != nil && l.Holds(memory.Now())
@@ -44,7 +52,28 @@ func TestReplacedMaster(t *testing.T) {
 	require.Eventually(t, served, patient, time.Millisecond)
 	cluster.node = nil
 	require.False(t, served(), "nobody serves the slot")
-	c.nodes.each((*feed).close)
+}
+
+// What drops everything finds the feed of a node that is leaving until that is closed.
+func TestAllDroppedWhileANodeLeaves(t *testing.T) {
+	t.Parallel()
+	opts := redisconn.Opts{IOTimeout: time.Minute}
+	cluster := &oneMaster{node: connect(t, testbed.NewServer(t).Addr(), opts)}
+	c := coreOf(t, cluster)
+	leaving, _ := c.nodes.feed(1)
+	cluster.node = connect(t, testbed.NewServer(t).Addr(), opts)
+	leaving.mu.Lock() // keeps it from being closed
+	placed := make(chan struct{})
+	go func() {
+		defer close(placed)
+		c.place()
+	}()
+	<-leaving.ctx.Done()
+	found := false
+	c.nodes.each(func(f *feed) { found = found || f == leaving })
+	leaving.mu.Unlock()
+	<-placed
+	require.True(t, found)
 }
 
 // Behind an address that leads to several servers, a tracker that has got to another one than the
@@ -70,11 +99,8 @@ func TestReplacedWhileReading(t *testing.T) {
 	before, after := connect(t, testbed.NewServer(t).Addr(), opts), connect(t, testbed.NewServer(t).Addr(), opts)
 	must(t, redis.Sync{S: before}.Do("SET", "key", "old"))
 	cluster := &oneMaster{node: before}
-	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1), opts: Opts{Prefixes: []string{""}}}
-	c.nodes.all, c.inner = cluster, innerOf(after).(origin)
-	c.nodes.placed.Store(&placement{})
-	c.place()
-	defer c.nodes.each((*feed).close)
+	c := coreOf(t, cluster)
+	c.inner = innerOf(after).(origin)
 	require.Eventually(t, func() bool { _, l := c.nodes.feed(1); return l != nil }, patient, time.Millisecond)
 	s := &sender{core: c, limits: memory.Limits{Age: time.Minute}}
 	r, err := encoded(redis.Req("GET", "key"))
