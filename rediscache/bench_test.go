@@ -61,6 +61,18 @@ func BenchmarkHit(b *testing.B) {
 			}
 		}
 	})
+	b.Run("SyncCtx with a deadline", func(b *testing.B) {
+		b.ReportAllocs()
+		ctx, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		var v int64
+		db := redis.SyncCtx{S: c}
+		for b.Loop() {
+			if err := db.DoInto(ctx, &v, "GET", "key:12345"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("parallel", func(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
