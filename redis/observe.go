@@ -133,13 +133,14 @@ func resultOf(results any, err error) any {
 	return results
 }
 
-// Hooks calls hooks around operations that are not requests to a Sender, for packages
-// that are built on this one: redispubsub calls them around Subscribe and Unsubscribe.
-// What [WithHook] says of a hook holds for each of them. The zero value has no hooks.
+// Hooks calls hooks around operations that are not requests to a Sender, for packages of this
+// module: redispubsub calls them around Subscribe and Unsubscribe. What [WithHook] says of a hook
+// holds for each of them. The zero value has no hooks.
 type Hooks struct{ all []*observer }
 
-// NewHooks returns Hooks, the outermost first.
-func NewHooks(hooks ...Hook) Hooks {
+// NewHooks returns Hooks, the outermost first. It is for packages of this module: nobody else can
+// call it.
+func NewHooks(_ wire.Ask, hooks ...Hook) Hooks {
 	all := make([]*observer, len(hooks))
 	for i, hook := range hooks {
 		all[i] = &observer{Hook: hook}

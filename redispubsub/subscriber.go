@@ -68,7 +68,7 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 
 func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Opts) *Subscriber {
 	s := &Subscriber{
-		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
+		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(wire.Ask{}, opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
 		sessions: map[*wanted.Feed]*session{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
