@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/joomcode/errorx"
 
@@ -207,15 +205,6 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 	}
 	u.Addrs = append(u.Addrs, net.JoinHostPort(host, port))
 	return nil
-}
-
-// IsHost reports whether text may be a host, an IPv6 one without its brackets: it has nothing that
-// is of other parts of an address or a URL, and nothing that forges a line where it is shown. It
-// may be empty.
-func IsHost(text string) bool { return !strings.ContainsFunc(text, notOfHost) }
-
-func notOfHost(r rune) bool {
-	return r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(`[]/\@?#"<>=,;&`, r)
 }
 
 func (u *URL) setDB(text string) *errorx.Error {

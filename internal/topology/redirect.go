@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
 // Action is what becomes of a request that ended with an error.
@@ -117,7 +117,8 @@ func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
 	to, _ := err.Property(redis.EKMovedTo)
 	endpoint, _ := to.(string)
 	named, unknown := strings.CutPrefix(endpoint, unknownHost)
-	host, port, ok := redisclusterutil.ParseEndpoint(named)
+	host, port, ok := redisurl.ParseEndpoint(named)
+	ok = ok && port != 0
 	switch {
 	case ok && unknown && d.Action == FollowAsk:
 		return WhileMigrating(done, l) // to where nobody can tell

@@ -46,31 +46,6 @@ func IsIPAddress(addr string) bool {
 	return err == nil
 }
 
-// ParseEndpoint takes apart the host:port of a MOVED or an ASK. It is not ok if one of them is
-// malformed. An empty host stands for the one that answered.
-func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
-	host, port, ok = splitEndpoint(endpoint)
-	if !ok || port == 0 {
-		return "", 0, false
-	}
-	return host, port, true
-}
-
-// splitEndpoint takes apart a host:port that a server writes. The port follows the last colon,
-// because an IPv6 host has no brackets there.
-func splitEndpoint(endpoint string) (host string, port int, ok bool) {
-	colon := strings.LastIndexByte(endpoint, ':')
-	if colon < 0 {
-		return "", 0, false
-	}
-	host = endpoint[:colon]
-	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
-		host = host[1 : len(host)-1]
-	}
-	number, err := strconv.ParseUint(endpoint[colon+1:], 10, 16)
-	return host, int(number), err == nil && redisurl.IsHost(host)
-}
-
 // joinHostPort writes host:port, with brackets around an IPv6 host.
 func joinHostPort(host string, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -52,7 +53,7 @@ func FuzzParseClusterNodes(f *testing.F) {
 		checkTyped(t, err)
 		_, _, err = ParseMasterOnly(text)
 		checkTyped(t, err)
-		ParseEndpoint(text)
+		redisurl.ParseEndpoint(text)
 		IsIPAddress(text)
 	})
 }

@@ -94,7 +94,7 @@ func (i *InstanceInfo) parseAddr(field string) bool {
 	}
 	addr, bus, hasBus := strings.Cut(addr, "@")
 	var ok bool
-	if i.IP, i.Port, ok = splitEndpoint(addr); !ok {
+	if i.IP, i.Port, ok = redisurl.ParseEndpoint(addr); !ok {
 		return false
 	}
 	i.Addr = joinHostPort(i.IP, i.Port)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,7 +138,7 @@ func TestParseHostsThatAreNone(t *testing.T) {
 		ranges, err := ParseSlotsInfo(row([]byte("a"), int64(7000), []byte("id"), []any{[]byte("hostname"), []byte(host)}))
 		require.NoError(t, err)
 		assert.Empty(t, ranges[0].AddrHostnames)
-		_, _, ok := ParseEndpoint(host + ":7000")
+		_, _, ok := redisurl.ParseEndpoint(host + ":7000")
 		assert.False(t, ok, "%q", host)
 		if strings.ContainsAny(host, " \n\u2028") {
 			continue // the next field begins there
