@@ -128,7 +128,7 @@ func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	m.send(func() { s.SendMany(reqs, m, 0) })
 	r, ended := m.wait(ctx, false)
 	if left = ended && m.leave(wire.Ticket{}, r) == endAbandoned; left {
-		m.abandon(abandoned(ctx, m.lastQueued(0, wire.Ticket{})))
+		m.abandon(withDelay(errs.Abandoned(ctx), m.lastQueued(0, wire.Ticket{})))
 	}
 	if seen != nil {
 		*seen = m.last()

@@ -172,7 +172,7 @@ func (w *waiter) left(ctx context.Context, ticket wire.Ticket, r wire.ReadRight,
 		if p, paused := last.Queue.(interface{ Unsent() bool }); paused && p.Unsent() {
 			return errs.Withdrawn(ctx)
 		}
-		return abandoned(ctx, last)
+		return withDelay(errs.Abandoned(ctx), last)
 	case endWithdrawn:
 		w.res = withDelay(errs.Withdrawn(ctx), last)
 	}
@@ -187,11 +187,6 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 }
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
-
-// abandoned is the result of a request whose caller has left.
-func abandoned(ctx context.Context, t wire.Ticket) error {
-	return withDelay(errs.ErrRequestCancelled.Wrap(ctx.Err(), "abandoned, it may have been sent"), t)
-}
 
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
 	inner := innerOf(s)

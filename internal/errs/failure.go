@@ -37,11 +37,20 @@ func AsErrorx(res any) *errorx.Error {
 	if !ok {
 		return nil
 	}
-	var typed *errorx.Error
-	if errors.As(err, &typed) {
+	if typed, found := typedIn(err); found {
 		return typed
 	}
 	return ErrResponseUnexpected.WrapWithNoMessage(err)
+}
+
+// typedIn returns err or, if that is no *errorx.Error, the one that it wraps.
+func typedIn(err error) (typed *errorx.Error, found bool) {
+	if typed, found = err.(*errorx.Error); found {
+		return typed, true
+	}
+	var wrapped *errorx.Error // not typed, which would be allocated
+	found = errors.As(err, &wrapped)
+	return wrapped, found
 }
 
 // byContext reports whether a context has ended a request, or the connection before it. Errors
@@ -116,8 +125,11 @@ func CausedBy(err, target error) bool {
 func causes(err error) func(yield func(error) bool) {
 	return func(yield func(error) bool) {
 		for err != nil {
-			var typed *errorx.Error
-			if !yield(err) || !errors.As(err, &typed) {
+			if !yield(err) {
+				return
+			}
+			typed, found := typedIn(err)
+			if !found {
 				return
 			}
 			err = typed.Cause()

@@ -23,3 +23,28 @@ func TestBecause(t *testing.T) {
 		assert.Equal(t, err.Cause() != nil, errors.Is(got.Cause(), cause))
 	}
 }
+
+// ownContext is a context of a user's type, which ends for a reason of its own.
+type ownContext struct {
+	context.Context
+	why error
+}
+
+func (c ownContext) Err() error { return c.why }
+
+func TestErrorOfContext(t *testing.T) {
+	why := errors.New("the user's")
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, why} {
+		ctx := ownContext{context.Background(), cause}
+		for typ, of := range map[*errorx.Type]func(context.Context) *errorx.Error{
+			ErrRequestWithdrawn: Withdrawn, ErrRequestCancelled: Abandoned,
+		} {
+			err := of(ctx)
+			assert.Same(t, typ, err.Type())
+			assert.Equal(t, cause, err.Cause())
+			_ = err.WithProperty(EKRequest, 1)
+			_, shared := of(ctx).Property(EKRequest)
+			assert.False(t, shared)
+		}
+	}
+}

@@ -81,9 +81,27 @@ var (
 // NilContext is the error of a function that got a nil context.
 func NilContext() *errorx.Error { return ErrContextIsNil.New("context is nil") }
 
-// Withdrawn is the error of a request that was taken back unsent, because ctx has ended.
-func Withdrawn(ctx context.Context) *errorx.Error {
-	return ErrRequestWithdrawn.Wrap(ctx.Err(), "withdrawn before it was sent")
+// Withdrawn is the error of a request that was taken back unsent, because ctx has ended, and
+// Abandoned that of one whose caller has left for the same reason.
+var (
+	Withdrawn = ofContext(ErrRequestWithdrawn, "withdrawn before it was sent")
+	Abandoned = ofContext(ErrRequestCancelled, "abandoned, it may have been sent")
+)
+
+// ofContext returns a function that returns the error of a context that has ended. The errors of
+// the usual causes are made in advance, and shared: often many callers leave at once.
+func ofContext(t *errorx.Type, text string) func(context.Context) *errorx.Error {
+	cancelled, expired := t.Wrap(context.Canceled, "%s", text), t.Wrap(context.DeadlineExceeded, "%s", text)
+	return func(ctx context.Context) *errorx.Error {
+		switch why := ctx.Err(); why {
+		case context.Canceled:
+			return cancelled
+		case context.DeadlineExceeded:
+			return expired
+		default:
+			return t.Wrap(why, "%s", text)
+		}
+	}
 }
 
 // NoSender is the error of what was to be sent by a nil redis.Sender.
