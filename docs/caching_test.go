@@ -42,7 +42,7 @@ var (
 	}
 	_ = func(ctx context.Context, cache *rediscache.Cache) error {
 		if err := redis.Err(cache.Do(ctx, "HSET", "user:1", "name", "Ann")); err != nil {
-			return err // it may have run: what was kept of user:1 is dropped all the same
+			return err // it may have run: then what was kept of user:1 is dropped, too
 		}
 		// From here on no goroutine of this process reads the old name through the cache.
 		return nil

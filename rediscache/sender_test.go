@@ -173,6 +173,32 @@ func TestFutureThatWavers(t *testing.T) {
 	}
 }
 
+// postpones is a sender that leaves the answer to the test.
+type postpones struct {
+	redis.Sender
+	sent chan redis.Future
+}
+
+func (p postpones) Send(_ redis.Request, cb redis.Future, _ uint64) { p.sent <- cb }
+
+// What a caller that has left has written is dropped when the reply comes.
+func TestWriteWhoseCallerHasLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	to := postpones{r.cache.plain.to, make(chan redis.Future, 1)}
+	s := &sender{core: r.cache.core, to: to, limits: r.cache.plain.limits}
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan any, 1)
+	go func() { left <- redis.SyncCtx{S: s}.Do(ctx, "SET", "key", "value") }()
+	sent := <-to.sent
+	cancel()
+	require.ErrorIs(t, redis.Err(<-left), context.Canceled)
+	get(t, r.cache, "key")
+	require.True(t, kept(t, r.cache, "GET", "key"))
+	sent.Resolve("OK", 0)
+	require.False(t, kept(t, r.cache, "GET", "key"))
+}
+
 // panics is a logger that keeps what futures have panicked with.
 type panics struct {
 	redisconn.NoopLogger
