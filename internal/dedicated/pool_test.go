@@ -3,9 +3,11 @@ package dedicated
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -103,4 +105,21 @@ func TestPoolShut(t *testing.T) {
 	requireClosed(t, p.Drained(), false)
 	p.users.End()
 	requireClosed(t, p.Drained(), true)
+}
+
+// ASKING is sent for longer only if the server has answered something else than that the slot is
+// elsewhere.
+func TestAskingIsAccepted(t *testing.T) {
+	asked := time.Now()
+	later := asked.Add(time.Millisecond)
+	for want, results := range map[time.Time][]any{
+		asked: {peer.Closed(t.Context()), redis.ErrIO.New("lost"), redis.ErrMoved.New("MOVED")},
+		later: {int64(1), nil, redis.ErrTryAgain.New("TRYAGAIN")},
+	} {
+		for _, res := range results {
+			s := &Session{asked: asked}
+			s.accepted(later, res)
+			require.Equal(t, want, s.asked, "%v", res)
+		}
+	}
 }

@@ -159,10 +159,10 @@ func (s *Session) asksBefore(r *wire.Request) bool {
 	return asks
 }
 
-// accepted notes the answer to a request that was sent after ASKING at that time: the node has
-// accepted it, unless it answers MOVED.
+// accepted notes the result of a request that was to be sent after ASKING at that time: the node has
+// accepted it if it has answered, and not with MOVED.
 func (s *Session) accepted(at time.Time, res any) {
-	if err := redis.AsErrorx(res); err == nil || !err.IsOfType(redis.ErrMoved) {
+	if err := redis.AsErrorx(res); err == nil || err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrMoved) {
 		s.asked = at
 	}
 }
