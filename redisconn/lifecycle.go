@@ -56,12 +56,13 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 		}
 		switch {
 		case c.ctx.Err() != nil:
-		case c.queue.Draining():
-			<-c.ctx.Done() // what Shutdown still waits for has sockets of its own
 		case failures > 0:
 			c.pause(failures-2, began)
 		case broken > 1:
 			c.pause(min(broken-brokenGrace-1, 0), began)
+		}
+		if c.queue.Draining() {
+			<-c.ctx.Done() // what Shutdown still waits for has sockets of its own
 		}
 		if c.ctx.Err() != nil {
 			c.finish(err)

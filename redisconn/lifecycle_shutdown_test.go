@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -138,6 +139,33 @@ func TestShutdownDialsNoMore(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
 	require.Equal(t, []string{"Connecting", "Connected", "DedicatedConnected", "Disconnected", "ContextClosed"}, log.names())
+}
+
+// The same holds if the pause before the next attempt has begun.
+func TestShutdownDialsNoMoreAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		p := &pipes{refuse: func() error {
+			if down.Load() {
+				return io.EOF
+			}
+			return nil
+		}}
+		conn, _ := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Minute})
+		shared := p.lastConn()
+		session, err := redis.OpenSession(t.Context(), conn, "")
+		require.NoError(t, err)
+		down.Store(true)
+		require.NoError(t, shared.Close())
+		synctest.Wait()
+		dialed := len(p.dialed())
+		ended := make(chan error, 1)
+		go func() { ended <- conn.Shutdown(t.Context()) }()
+		time.Sleep(time.Hour)
+		require.Len(t, p.dialed(), dialed)
+		session.Close()
+		require.NoError(t, <-ended)
+	})
 }
 
 // A session that is not closed is what is left when the context ends.
