@@ -6,7 +6,6 @@ package dial
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"reflect"
@@ -65,7 +64,7 @@ func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
 
 func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	s, failure := d.attempt(given, greet)
-	if why := life.Reason(given); failure != nil && why != nil && !errors.Is(failure, why) {
+	if why := life.Reason(given); failure != nil && why != nil && !errs.CausedBy(failure, why) {
 		failure = errs.Because(failure, why)
 	}
 	return s, failure
@@ -104,7 +103,8 @@ func (d *Dialer) attempt(given context.Context, greet func(context.Context, *Soc
 	}
 	if failure = greet(ctx, s); failure != nil {
 		_ = conn.Close()
-		if given.Err() == nil && ctx.Err() != nil { // otherwise it tells of a closed socket only
+		if failure.IsOfType(ErrConnSetup) && given.Err() == nil && ctx.Err() != nil {
+			// Otherwise it tells of a closed socket only.
 			failure = errs.Because(failure, ctx.Err())
 		}
 		return nil, failure
