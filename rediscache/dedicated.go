@@ -21,7 +21,7 @@ type dedicated struct {
 func (d *dedicated) Exchange(ctx context.Context, reqs []wire.Request, each func(i int, res any)) error {
 	changes := make([]written, len(reqs))
 	for i := range reqs {
-		if swaps(&reqs[i]) {
+		if reqs[i].Is("SWAPDB") {
 			return errSwap()
 		}
 		changes[i] = writtenBy(&reqs[i])

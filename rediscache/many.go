@@ -37,7 +37,7 @@ type found struct {
 func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	m := &many{s: s, reqs: reqs, cb: cb, start: start}
 	bad := m.encode()
-	if bad >= 0 && swaps(&m.wires[bad]) {
+	if bad >= 0 && m.wires[bad].Is("SWAPDB") {
 		m.refuse(bad)
 		return
 	}
@@ -73,7 +73,7 @@ func (m *many) encode() (bad int) {
 	for i, req := range m.reqs {
 		r := &m.wires[i]
 		var err error
-		if *r, buf, err = request.Encode(buf, req, wantsSlot); err != nil || r.Shared != command.Allowed || swaps(r) {
+		if *r, buf, err = request.Encode(buf, req, wantsSlot); err != nil || r.Shared != command.Allowed || r.Is("SWAPDB") {
 			if bad < 0 {
 				bad = i
 			}

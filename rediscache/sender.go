@@ -83,7 +83,7 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 // SendEncoded implements wire.Inner.
 func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
 	s := (*sender)(w)
-	if swaps(r) {
+	if r.Is("SWAPDB") {
 		s.refused(waiter{cb, n}, errSwap())
 		return
 	}
@@ -188,7 +188,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	switch {
 	case err != nil:
 		s.to.Send(req, cb, n) // which says what is wrong
-	case swaps(r):
+	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && wire.IsCancelled(cb):
 		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // which asks cb again
@@ -220,7 +220,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 		switch {
 		case err != nil:
 			continue // nothing is sent
-		case swaps(r):
+		case r.Is("SWAPDB"):
 			s.refused(waiter{cb, start}, errSwap().WithProperty(redis.EKRequest, req))
 			return
 		}

@@ -78,15 +78,7 @@ func keyAt(r *wire.Request, args []any, i int) string {
 
 // onlyReads reports whether a request changes nothing. PFCOUNT does, though servers say that it only
 // reads: it writes the count that it has found into its key.
-func onlyReads(r *wire.Request) bool { return r.ReadOnly && !begins(r, "PFCOUNT") }
-
-// swaps reports whether the request is SWAPDB.
-func swaps(r *wire.Request) bool { return begins(r, "SWAPDB") }
-
-// begins reports whether the command's name begins so, in any case.
-func begins(r *wire.Request, name string) bool {
-	return len(r.Cmd) >= len(name) && strings.EqualFold(r.Cmd[:len(name)], name)
-}
+func onlyReads(r *wire.Request) bool { return r.ReadOnly && !r.Is("PFCOUNT") }
 
 // write is the future of requests that may change keys. Whatever the result is, it drops what
 // is kept of the keys before anybody learns of it: so a read that begins when the result is

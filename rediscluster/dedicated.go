@@ -2,7 +2,6 @@ package rediscluster
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -154,7 +153,7 @@ func (s *sessionConn) heard(res any) any {
 // changed the state of the connection. A transaction has not run if its EXEC failed.
 func redirectOf(reqs []wire.Request, results []any) (moved *errorx.Error) {
 	last := len(reqs) - 1
-	transaction := strings.EqualFold(reqs[0].Cmd, "MULTI") && strings.EqualFold(reqs[last].Cmd, "EXEC") &&
+	transaction := reqs[0].Is("MULTI") && reqs[last].Is("EXEC") &&
 		len(results) > 0 && redis.AsErrorx(results[0]) == nil
 	for i, res := range results {
 		err := redis.AsErrorx(res)

@@ -1,7 +1,6 @@
 package rediscluster
 
 import (
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -182,7 +181,7 @@ func (w *within) specOf(r *wire.Request, spec *routeSpec) *errorx.Error {
 		spec.Slot = 0 // as those of all keys
 	case r.Slot == wire.ManySlots:
 		return c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
-	case r.Slot == wire.NoSlot && is(r.Cmd, "PUBLISH") && r.Words() > 1:
+	case r.Slot == wire.NoSlot && r.Is("PUBLISH") && r.Words() > 1:
 		// Any node would accept it, but the bus keeps the order of messages only between
 		// two nodes.
 		spec.Slot, spec.Publishes = int(slot.Of(r.Arg(1))), true
@@ -190,7 +189,7 @@ func (w *within) specOf(r *wire.Request, spec *routeSpec) *errorx.Error {
 		if err := checkKeyless(r); err != nil {
 			return c.withCluster(err)
 		}
-	case !r.ReadOnly && is(r.Cmd, "SPUBLISH"):
+	case !r.ReadOnly && r.Is("SPUBLISH"):
 		spec.Publishes = true
 	}
 	return nil
@@ -218,11 +217,6 @@ func (w *within) specOfAll(what string, reqs []*wire.Request) (routeSpec, *error
 		}
 	}
 	return spec, nil
-}
-
-// is reports whether cmd, which may hold the first argument, is the command of that name.
-func is(cmd, name string) bool {
-	return len(cmd) >= len(name) && (len(cmd) == len(name) || cmd[len(name)] == ' ') && strings.EqualFold(cmd[:len(name)], name)
 }
 
 // errNoLink is the error of a request for which no node accepts requests.

@@ -393,6 +393,14 @@ func TestSessionAskHolds(t *testing.T) {
 		exchange(t, watching, "MULTI", "SET", "EXEC")
 		require.Equal(t, "ASKING GET ASKING WATCH SET ASKING GET ASKING MULTI SET EXEC WATCH MULTI SET EXEC", took())
 
+		inName, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		require.NoError(t, err)
+		defer inName.Release()
+		exchange(t, inName, "watch key")
+		time.Sleep(beyond)
+		exchange(t, inName, "MULTI", "SET", "EXEC")
+		require.Equal(t, "ASKING watch ASKING MULTI SET EXEC", took())
+
 		refused, err := inner.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer refused.Release()

@@ -144,16 +144,15 @@ func (s *Session) encode(reqs []wire.Request) (out []byte, asked []bool) {
 // WATCH, EXEC runs only if the keys have not changed, so there is no time limit for reads
 // and for the transaction.
 func (s *Session) asksBefore(r *wire.Request) bool {
-	cmd := strings.ToUpper(r.Cmd)
-	asks := !s.multi && (askHolds(s.asked) || s.watches && (r.ReadOnly || cmd == "MULTI"))
-	switch cmd {
-	case "WATCH":
+	asks := !s.multi && (askHolds(s.asked) || s.watches && (r.ReadOnly || r.Is("MULTI")))
+	switch {
+	case r.Is("WATCH"):
 		s.watches = s.watches || asks
-	case "UNWATCH":
+	case r.Is("UNWATCH"):
 		s.watches = false
-	case "MULTI":
+	case r.Is("MULTI"):
 		s.multi = true
-	case "EXEC", "DISCARD":
+	case r.Is("EXEC"), r.Is("DISCARD"):
 		s.multi, s.watches = false, false
 	}
 	return asks

@@ -61,6 +61,12 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	}
 }
 
+// Is reports whether the request is the command of that name, which is of one word. Cmd may be in any
+// case, and hold the first argument.
+func (r *Request) Is(name string) bool {
+	return len(r.Cmd) >= len(name) && (len(r.Cmd) == len(name) || r.Cmd[len(name)] == ' ') && strings.EqualFold(r.Cmd[:len(name)], name)
+}
+
 // keysSlot returns the slot that all keys share. Keys come in the order of the
 // words, but for a few commands', so that one walk over the words finds all.
 func (r *Request) keysSlot(call *command.Call) int {
