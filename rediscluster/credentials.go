@@ -37,9 +37,7 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 		switch failed := redis.AsErrorx(err); {
 		case failed == nil:
 			confirmed++
-		case failed.IsOfType(redis.ErrContextClosed): // with its node
-			lost = cmp.Or(lost, err)
-		case failed.IsOfType(redisconn.ErrNotConnected), failed.IsOfType(redis.ErrIO):
+		case failed.IsOfType(redisconn.ErrNotConnected), failed.IsOfType(redis.ErrIO), failed.IsOfType(redis.ErrContextClosed):
 			lost = err
 		default:
 			failure = err

@@ -110,7 +110,10 @@ func (noConn) Release() {}
 
 // Exchange implements wire.Dedicated.
 func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
-	told := func(i int, res any) { each(i, s.heard(res)) }
+	told := func(i int, res any) {
+		s.heard(res)
+		each(i, res)
+	}
 	for !s.hasState && len(reqs) > 0 {
 		var results []any
 		err := s.Dedicated.Exchange(ctx, reqs, func(_ int, res any) { results = append(results, res) })
@@ -135,18 +138,11 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each fu
 	return s.Dedicated.Exchange(ctx, reqs, told)
 }
 
-// heard returns a result as the session gets it. If it says that the topology has changed, heard asks
-// for a refresh.
-func (s *sessionConn) heard(res any) any {
-	err, failed := res.(*errorx.Error)
-	if !failed {
-		return res
+// heard asks for a refresh if a result says that the topology has changed.
+func (s *sessionConn) heard(res any) {
+	if err, failed := res.(*errorx.Error); failed {
+		s.learn(topology.Redirect(err, topology.Tries{}, false, s.c.limits))
 	}
-	s.learn(topology.Redirect(err, topology.Tries{}, false, s.c.limits))
-	if s.c.draining.Load() {
-		return err // a blocking command is refused then, by connections that are not closed yet
-	}
-	return s.c.ofNode(err, s.spec)
 }
 
 // redirectOf returns the first redirect among the results, if no request has run or

@@ -458,7 +458,7 @@ func TestSessionOfNodeThatLeaves(t *testing.T) {
 	_, from := owner(t, tb, "queue")
 	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: another(t, tb, from).Addr()}}}))
 	res := <-done
-	isType(t, ErrNoAliveConnection, res)
+	isType(t, redisconn.ErrNotConnected, res)
 	require.True(t, redis.SafeToRetry(redis.AsError(res)))
 	require.NotErrorIs(t, redis.Err(res), context.Canceled)
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
-// takes no more, neither from the cluster nor from users that hold its connection.
+// takes no more, neither from the cluster nor from users that hold its connection: these may try
+// another one, as long as the cluster goes on.
 func TestLinkIsClosedWhenIdle(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	old := newScriptedNode(t, play)
@@ -32,8 +33,7 @@ func TestLinkIsClosedWhenIdle(t *testing.T) {
 	await(t, "end of requests", func() bool {
 		refused := make(chan bool, 1)
 		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) {
-			err := redis.AsErrorx(res)
-			refused <- err != nil && err.HasTrait(redis.ErrTraitNotSent)
+			refused <- redis.SafeToRetry(redis.AsError(res))
 		}), 0)
 		select {
 		case r := <-refused:
@@ -46,5 +46,8 @@ func TestLinkIsClosedWhenIdle(t *testing.T) {
 	close(release)
 	require.Equal(t, "OK", <-result)
 	<-conn.Ctx().Done()
+	isType(t, redisconn.ErrNotConnected, redis.Sync{S: conn}.Do("GET", "key"))
 	await(t, "nothing retired", func() bool { return len(c.refresher.links()) == 1 })
+	c.Close()
+	isType(t, redis.ErrContextClosed, redis.Sync{S: conn}.Do("GET", "key"))
 }

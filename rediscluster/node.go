@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -28,11 +29,12 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 		opts.Role = redisconn.RoleMaster
 	}
 	opts.TLSConfig = tlsFor(opts, hostname)
+	ctx := life.Within(c.ctx, func() bool { return c.ctx.Err() == nil && !c.draining.Load() })
 	for i := range c.opts.ConnsPerHost {
 		l := route.NewLink(n)
 		opts.Logger = hostLogger{c, l}
 		opts.Handle = ClusterHandle{Handle: c.opts.Handle, Address: addr, N: i}
-		conn, err := redisconn.Connect(c.ctx, addr, opts)
+		conn, err := redisconn.Connect(ctx, addr, opts)
 		if err != nil { // the address is malformed, or the cluster closed
 			c.report(LogInitialNodeSkipped{Address: addr, Error: err})
 			continue

@@ -237,16 +237,3 @@ func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 	}
 	return c.withCluster(err)
 }
-
-// ofNode returns what a user of the cluster, which is not closed, gets for an error of one of its
-// connections: one that is closed has left with its node.
-func (c *Cluster) ofNode(err *errorx.Error, spec routeSpec) *errorx.Error {
-	if !err.IsOfType(redis.ErrContextClosed) {
-		return err
-	}
-	left := c.errNoLink(spec)
-	if req, known := err.Property(redis.EKRequest); known {
-		left = left.WithProperty(redis.EKRequest, req)
-	}
-	return left
-}

@@ -109,7 +109,6 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 		k.giveUp(r, err)
 		return
 	}
-	err = k.c.ofNode(err, k.spec)
 	if k.failed.IsZero() {
 		k.failed = time.Now()
 	}

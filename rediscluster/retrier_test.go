@@ -3,7 +3,6 @@ package rediscluster
 import (
 	"context"
 	"fmt"
-	"math"
 	"net"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"github.com/joomcode/redispipe/internal/faulty"
 	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/internal/topology"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -423,18 +421,4 @@ func TestClusterDownForLong(t *testing.T) {
 		downs.Store(0)
 		return redis.Sync{S: c}.Do("SET", "a", 1) == "OK"
 	})
-}
-
-// The connections of a node that has left are closed; the cluster is not, and does not say so when
-// a request is given up.
-func TestNodeHasLeft(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
-	c, _ := connect(t, []string{node.Addr()}, calm)
-	result := make(chan any, 1)
-	a := c.newAttempt(&wire.Request{Cmd: "GET"}, redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
-	a.tries.Retries = math.MaxUint8
-	a.handleError(a, redis.ErrContextClosed.New("connection is closed"))
-	res := <-result
-	isType(t, ErrNoAliveConnection, res)
-	assert.True(t, redis.SafeToRetry(redis.AsError(res)))
 }

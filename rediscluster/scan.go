@@ -142,9 +142,6 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 }
 
 func (s *scanner) fail(cb redis.Future, err error) {
-	if failure := redis.AsErrorx(err); failure.IsOfType(redis.ErrContextClosed) && !s.c.draining.Load() {
-		err = s.c.ofNode(failure, routeSpec{Spec: route.Spec{Slot: s.slot}})
-	}
 	s.Err = err
 	wire.Resolve(cb, err, 0)
 }

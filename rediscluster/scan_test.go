@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -279,19 +278,4 @@ func TestScanOverMigration(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, steps, tags/2)
 	t.Logf("%d keys, %d returned", total, returned)
-}
-
-// A step whose node has left does not say that the cluster is closed.
-func TestScanOfNodeThatHasLeft(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
-	c, _ := connect(t, []string{node.Addr()}, calm)
-	s := c.Scanner(redis.ScanOpts{}).(*scanner)
-	result := make(chan any, 1)
-	step := uncovered{wire.Passed{To: redis.FuncFuture(func(res any, _ uint64) { result <- res })}, s}
-	step.Resolve(redis.ErrContextClosed.New("connection is closed").WithProperty(redis.EKRequest, redis.Req("SCAN", 0)), 0)
-	failure := redis.AsErrorx(<-result)
-	isType(t, ErrNoAliveConnection, failure)
-	assert.Equal(t, error(failure), s.Err)
-	req, _ := failure.Property(redis.EKRequest)
-	assert.Equal(t, redis.Req("SCAN", 0), req)
 }

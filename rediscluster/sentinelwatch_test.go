@@ -162,6 +162,7 @@ func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
 	err := redis.AsErrorx(waits.Value())
 	require.True(t, err.IsOfType(redis.ErrIO), "%v", err)
 	require.False(t, err.HasTrait(redis.ErrTraitNotSent), "%v", err)
+	require.ErrorContains(t, err, "another one has taken its place")
 	serves(t, c, next)
 	require.Nil(t, next.Do("GET", "a"), "it is not sent again")
 }

@@ -231,8 +231,8 @@ func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
-// errClosed is the error of a connection that is closed.
-func (c *Connection) errClosed() *errorx.Error { return c.withConn(peer.Closed(c.ctx)) }
+// errClosed is the error of what a connection that is closed does not take.
+func (c *Connection) errClosed() *errorx.Error { return c.withConn(peer.Refused(c.ctx)) }
 
 // measured updates the smoothed latency and the shortest round trip.
 func (c *Connection) measured(trip time.Duration) {

@@ -126,7 +126,7 @@ func (b *blocking) serveOn(c *Conn) {
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	b.c = c
 	if b.p.ctx.Err() != nil || !b.p.blocking.Begin() {
-		return peer.Closed(b.p.ctx), true
+		return peer.Refused(b.p.ctx), true
 	}
 	defer b.p.blocking.End()
 	unblock := b.unblock
@@ -164,7 +164,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	for again := 0; ; again++ {
 		c.prepare(b.blocks)
 		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites is yet to come
-			return peer.Closed(b.p.ctx), true
+			return peer.Refused(b.p.ctx), true
 		}
 		out, asks := b.out, askHolds(b.asked)
 		if !asks {

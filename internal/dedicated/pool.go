@@ -80,7 +80,7 @@ func (p *Pool) enter() (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil || !p.users.Begin() {
-		return t, peer.Closed(p.ctx)
+		return t, peer.Refused(p.ctx)
 	}
 	switch {
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
@@ -107,7 +107,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	case <-ctx.Done():
 		refused = errs.Withdrawn(ctx)
 	case <-p.ctx.Done():
-		refused = peer.Closed(p.ctx)
+		refused = peer.Refused(p.ctx)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,7 +67,7 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 	var err *errorx.Error
 	if c.Socket, err = p.dialer.Open(p.ctx, c.self.ask()...); err != nil {
 		if p.ctx.Err() != nil {
-			return nil, peer.Closed(p.ctx)
+			return nil, peer.Refused(p.ctx)
 		}
 		err = p.owner.WithConn(err)
 		p.noteFailed(err)
@@ -77,7 +77,7 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 	open := p.made(c)
 	if open == 0 {
 		_ = c.Close()
-		return nil, peer.Closed(p.ctx)
+		return nil, peer.Refused(p.ctx)
 	}
 	p.noteMade(c, open)
 	return c, nil

@@ -52,9 +52,9 @@ type Conn interface {
 	SharesCallers(several bool)
 	// StopWrites says that another server has taken this one's place. Nothing of the users'
 	// is written from here on, but for what a goroutine is just about to write, if the
-	// socket takes that at once. What is not written ends with redis.ErrContextClosed, not
-	// sent, and what is written only in part is lost with the connection. Replies are read
-	// until Close. The channel is closed when nobody writes any more.
+	// socket takes that at once. What is not written ends as what a connection that is closed
+	// does not take, and what is written only in part is lost with the connection. Replies are
+	// read until Close. The channel is closed when nobody writes any more.
 	StopWrites() (stopped <-chan struct{})
 }
 

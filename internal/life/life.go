@@ -66,6 +66,21 @@ func Made(ctx, given context.Context, f func(why error)) {
 	context.AfterFunc(ctx, func() { stop() })
 }
 
+// wholeKey is the key of what Within adds to a context.
+type wholeKey struct{}
+
+// Within returns a context for the parts of a whole, such as the connections of a cluster: each may end
+// while the whole goes on.
+func Within(ctx context.Context, goesOn func() bool) context.Context {
+	return context.WithValue(ctx, wholeKey{}, goesOn)
+}
+
+// WholeGoesOn reports whether ctx is of a part of a whole that goes on.
+func WholeGoesOn(ctx context.Context) bool {
+	goesOn, part := ctx.Value(wholeKey{}).(func() bool)
+	return part && goesOn()
+}
+
 // Reason returns why a context has ended, so that errors.Is finds both its Err and its Cause;
 // nil if it has not ended. It has ended at its deadline, even if its timer is late: package
 // net heeds the clock.

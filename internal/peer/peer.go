@@ -83,12 +83,28 @@ var (
 // ErrUnsolicited says that something came that nobody asked for.
 var ErrUnsolicited = errors.New("a reply that nobody asked for")
 
-// Closed returns the error of what is refused or ended because the user has closed the
-// connection, or ended the context that it lives with.
+// errLeft says why a connection has ended whose cluster goes on.
+var errLeft = errors.New("its server has left the cluster, or another one has taken its place")
+
+// Closed returns the error with which a connection ends because the user has closed it, or ended the
+// context that it lives with.
 func Closed(ctx context.Context) *errorx.Error {
 	err := errs.ErrContextClosed.New("connection is closed")
-	if why := life.EndedBy(ctx); why != nil {
+	why := life.EndedBy(ctx)
+	if why == nil && ctx.Err() != nil && life.WholeGoesOn(ctx) {
+		why = errLeft
+	}
+	if why != nil {
 		err = errs.Because(err, why)
 	}
 	return err
+}
+
+// Refused returns the error of what a connection does not take, or sends no more, because it is closed or
+// about to be. If it is one of a cluster that goes on, another connection may take it.
+func Refused(ctx context.Context) *errorx.Error {
+	if life.WholeGoesOn(ctx) {
+		return ErrNotConnected.Wrap(errLeft, "not connected")
+	}
+	return Closed(ctx)
 }

@@ -87,7 +87,7 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, refus
 func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
 	switch {
 	case q.ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
-		return peer.Closed(q.ctx)
+		return peer.Refused(q.ctx)
 	case q.state == Disconnected:
 		return peer.ErrNotConnected.Wrap(q.why, "not connected")
 	case q.pending > 0 && !q.fits(len(reqs)):
