@@ -13,6 +13,7 @@ import (
 	"github.com/joomcode/redispipe/contrib/redistoken"
 	"github.com/joomcode/redispipe/contrib/redistoken/awsiam"
 	"github.com/joomcode/redispipe/contrib/redistoken/entraid"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -28,6 +29,20 @@ func OpenWithTokens(ctx context.Context, url string, source redistoken.Source) (
 	}
 	go tokens.Run(ctx, client)
 	return client, nil
+}
+
+// renewing is a logger that has a new token asked for when a server refuses the one that is kept.
+type renewing struct {
+	redisconn.Logger
+	tokens *redistoken.Tokens
+}
+
+// Report implements redisconn.Logger.
+func (r renewing) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
+	if e, failed := event.(redisconn.LogConnectFailed); failed && redis.AsErrorx(e.Error).IsOfType(redisconn.ErrAuth) {
+		r.tokens.Renew()
+	}
+	r.Logger.Report(conn, event)
 }
 
 // OpenElastiCache uses a user of ElastiCache whose authentication mode is IAM. cfg is what
@@ -46,7 +61,7 @@ func OpenAzure(ctx context.Context, url, objectID string) (*redispipe.Client, er
 	return OpenWithTokens(ctx, url, entraid.Identity{ObjectID: objectID, Credential: credential}.Token)
 }
 
-var _, _ = OpenElastiCache, OpenAzure
+var _, _, _ = OpenElastiCache, OpenAzure, redisconn.Logger(renewing{})
 
 // Any function can be a source of tokens.
 func Example() {

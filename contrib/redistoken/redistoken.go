@@ -79,6 +79,19 @@ func (t *Tokens) Credentials(ctx context.Context) (redisconn.Credentials, error)
 	return k.Credentials, nil
 }
 
+// renewLeast is how old a token is at least that Renew drops. It is more than dialing takes, so that
+// connections that were refused with the last one do not say so of the next.
+const renewLeast = 10 * time.Second
+
+// Renew has the source asked for a new token, because a server refuses the one that is kept before it
+// has expired: it was revoked. Call it from a logger, when a connection fails with
+// [redisconn.ErrAuth]. It does nothing within 10 s after a token was got.
+func (t *Tokens) Renew() {
+	if k := t.kept.Load(); k != nil && k.age() >= renewLeast {
+		t.kept.CompareAndSwap(k, nil)
+	}
+}
+
 // get returns the token that is kept, or from the age that end tells, a new one. waiting bounds
 // how long it waits for another call of the source, and calling its own.
 func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Duration) (*kept, error) {

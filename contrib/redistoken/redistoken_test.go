@@ -81,6 +81,22 @@ func TestTokenIsKept(t *testing.T) {
 	})
 }
 
+// A token that the server refuses is not sent until it is due. Many connections may say so, some of
+// them late.
+func TestRenew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &issuer{life: time.Hour}
+		tokens := New(i.token, nil)
+		tokens.Renew() // there is none
+		require.Equal(t, "1", password(t, tokens))
+		time.Sleep(time.Minute)
+		tokens.Renew()
+		require.Equal(t, "2", password(t, tokens))
+		tokens.Renew()
+		require.Equal(t, "2", password(t, tokens))
+	})
+}
+
 func TestSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
