@@ -16,7 +16,7 @@ func (c *conn) command(buf []byte) (done bool) {
 	}
 	r := c.batch.Add()
 	info := c.to.Describe(r, buf)
-	if c.tx == nil && !c.watching && !c.asking && c.protocol == c.to.Protocol && !c.wantsMaster() &&
+	if c.tx == nil && !c.watching && !c.asking && !c.nobody && c.protocol == c.to.Protocol && !c.wantsMaster() &&
 		r.Shared == command.Allowed && !info.Named("CLIENT") {
 		return true
 	}
@@ -58,7 +58,11 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	case "RESET":
 		return c.reset()
 	}
-	if c.tx != nil {
+	switch {
+	case c.nobody && name != "AUTH" && name != "HELLO":
+		c.answer(frames.AppendError(nil, noAuth))
+		return true
+	case c.tx != nil:
 		return c.within(name, r)
 	}
 	if done, ours := c.said(name, r); ours {

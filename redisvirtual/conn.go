@@ -38,6 +38,7 @@ type state struct {
 	protocol int
 	name     string
 	readOnly bool
+	nobody   bool         // the server has refused the client's credentials, and has accepted none since
 	asking   bool         // for the next request, or the transaction that begins with it
 	tx       *transaction // between MULTI and EXEC
 	quit     bool

@@ -10,7 +10,10 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-const invalidName = "ERR Client names cannot contain spaces, newlines or special characters."
+const (
+	invalidName = "ERR Client names cannot contain spaces, newlines or special characters."
+	noAuth      = "NOAUTH Authentication required."
+)
 
 // hello deals with HELLO. What it answers is the server's answer to HELLO without arguments,
 // which says what the shared socket speaks.
@@ -44,6 +47,11 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		if !matches {
 			return c.passAs("HELLO", r)
 		}
+		c.nobody = false
+	}
+	if c.nobody {
+		c.answer(frames.AppendError(nil, noAuth))
+		return true
 	}
 	if protocol != c.to.Protocol {
 		if !c.watching { // else it is refused
@@ -105,6 +113,7 @@ func (c *conn) auth(r *wire.Request) (done bool) {
 	case !matches:
 		return c.passAs("AUTH", r)
 	}
+	c.nobody = false
 	c.answer([]byte(frames.OK))
 	return true
 }
@@ -177,7 +186,7 @@ func (c *conn) reset() (done bool) {
 		return false
 	}
 	c.leaveSession()
-	c.state = state{protocol: 2, sendFailed: c.sendFailed}
+	c.state = state{protocol: 2, nobody: c.nobody, sendFailed: c.sendFailed}
 	c.answer([]byte(frames.Reset))
 	return true
 }

@@ -80,6 +80,9 @@ func TestAuth(t *testing.T) {
 		v = over(t, conn)
 		v.say(words("AUTH", "shared", "wrong"))
 		require.True(t, strings.HasPrefix(v.frame(), "-WRONGPASS"))
+		v.say(words("RESET") + words("PING") + words("AUTH", "shared", "secret") + words("PING"))
+		v.hear(frames.Reset + "-NOAUTH Authentication required.\r\n" + frames.OK + "+PONG\r\n")
+		require.Nil(t, v.Conn.(*virtualConn).own)
 	}
 }
 
@@ -116,13 +119,14 @@ func TestAuthAsOther(t *testing.T) {
 			require.Contains(t, v.frame(), c.then)
 			if c.then[0] == '-' {
 				require.Contains(t, v.frame(), "-NOAUTH ")
-				continue
+				v.say(words("CLIENT", "SETNAME", "b") + words("HELLO", "2") + words("AUTH", "other", "word") + words("GET", "mine"))
+				v.hear("-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n" + frames.OK)
 			}
 			v.hear("$3\r\ntwo\r\n")
 			v.say(words("CLIENT", "GETNAME"))
 			require.Contains(t, "$1\r\na\r\n$1\r\nb\r\n", v.frame())
 		}
-		require.Len(t, sockets, shared+5)
+		require.Len(t, sockets, shared+8, "three were refused first")
 		for _, s := range sockets[shared:] {
 			require.NotContains(t, s.said(), "secret")
 		}

@@ -40,8 +40,8 @@ func (c *conn) passAs(name string, r *wire.Request) (done bool) {
 	return c.leave(r, func() (net.Conn, error) { return c.dialAs(name, r) }, nil)
 }
 
-// leave has everything go through the socket that open makes, beginning with out. Write waits until
-// that is done: what others do behind it comes after a SUBSCRIBE.
+// leave has everything go through the socket that open makes, if it makes one, beginning with out. Write
+// waits until that is done: what others do behind it comes after a SUBSCRIBE.
 func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.watching:
@@ -52,8 +52,11 @@ func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte)
 		return false
 	}
 	own, err := open()
-	if err != nil {
+	switch {
+	case err != nil:
 		c.lose(err)
+		return true
+	case own == nil:
 		return true
 	}
 	c.own = own
@@ -84,7 +87,8 @@ func (c *conn) dial() (net.Conn, error) {
 }
 
 // dialAs dials a socket for the user that r, an AUTH or HELLO, names, and answers r. The
-// credentials of the shared connection are not sent there: whoever is refused stays nobody.
+// credentials of the shared connection are not sent there. If the server refuses the user, there is no
+// socket, and the client is nobody.
 func (c *conn) dialAs(name string, r *wire.Request) (net.Conn, error) {
 	var answer []byte
 	own, err := c.open((*dial.Dialer).OpenSilent, func(s *socket) (err error) {
@@ -93,10 +97,15 @@ func (c *conn) dialAs(name string, r *wire.Request) (net.Conn, error) {
 		}
 		return err
 	})
-	if err == nil {
-		c.answer(answer)
+	if err != nil {
+		return nil, err
 	}
-	return own, err
+	c.answer(answer)
+	if c.nobody = answer[0] == '-'; c.nobody {
+		_ = own.Close()
+		return nil, nil
+	}
+	return own, nil
 }
 
 // open makes a socket, and has greet say on it what is to be said. Close, and the time that
