@@ -129,7 +129,7 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	first := sampleOf(conn.Stats())
 	show := liveSince(first, func() sample { return sampleOf(conn.Stats()) })
 	stopProgress := progress(func(elapsed time.Duration) string {
-		return fmt.Sprintf("%d goroutines, %.1f s: %s", goroutines, elapsed.Seconds(), show())
+		return fmt.Sprintf("goroutines: %d, %.1f s: %s", goroutines, elapsed.Seconds(), show())
 	})
 	start := time.Now()
 	l.start(ctx, goroutines)
