@@ -173,9 +173,11 @@ func TestPauseAndResume(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: time.Second})
+	eventually(t, "it is connected, be it late", func() bool { return conn.Ping() == nil })
+	failed := log.count("ConnectFailed")
 	require.NoError(t, s.Pause())
 	requireUnknown(t, send(conn, "GET", "a").wait(t), redis.ErrIO)
-	eventually(t, "the handshake fails", func() bool { return log.count("ConnectFailed") > 0 })
+	eventually(t, "the handshake fails", func() bool { return log.count("ConnectFailed") > failed })
 	require.NoError(t, s.Resume())
 	eventually(t, "found again", func() bool { return conn.Ping() == nil })
 }
