@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -185,19 +186,20 @@ func TestTLSStall(t *testing.T) {
 
 // The error of a server that does not answer the handshake tells that it took too long.
 func TestHandshakeStall(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, err = redisconn.Connect(background, l.Addr().String(), redisconn.Opts{
-		DialTimeout: 100 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
-		Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
-			time.Sleep(50 * time.Millisecond) // DialTimeout passes before the handshake has had as long
-			return net.Dial(network, addr)
-		},
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{answer: func([]string) string { return "" }}
+		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
+			DialTimeout: 100 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				time.Sleep(50 * time.Millisecond) // DialTimeout passes before the handshake has had as long
+				return p.dial(ctx, network, addr)
+			},
+		})
+		requireNotSent(t, err, redisconn.ErrConnSetup)
+		var failure net.Error
+		require.True(t, errors.As(redis.Err(err), &failure) && failure.Timeout(), "%v", err)
+		synctest.Wait()
 	})
-	requireNotSent(t, err, redisconn.ErrConnSetup)
-	var failure net.Error
-	require.True(t, errors.As(redis.Err(err), &failure) && failure.Timeout(), "%v", err)
 }
 
 // An error that a context has caused says so once, whichever context that is.
