@@ -253,8 +253,9 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 // pausing is the queue in the ticket of a request of which no attempt has run, during a pause. A
 // caller that leaves before the next attempt is begun knows that the request will not run.
 type pausing struct {
-	over    atomic.Bool
-	decided atomic.Bool // whoever sets it decides: the caller, that there is no other attempt, or resume
+	over atomic.Bool
+	// decided is set by the side that decides: the caller, that there is no other attempt, or resume.
+	decided atomic.Bool
 }
 
 // Withdraw implements wire.Withdrawer.
