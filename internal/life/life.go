@@ -31,10 +31,11 @@ func (Closed) Is(target error) bool { return target == context.Canceled }
 // in the function that calls the constructor and returns what that has made. One without a
 // deadline ends the life, too. end is to be called with a Closed.
 func Begin(given context.Context) (ctx context.Context, end context.CancelCauseFunc) {
+	p, _ := given.(part)
 	if bounded(given) {
 		given = context.WithoutCancel(given)
 	}
-	return context.WithCancelCause(given)
+	return context.WithCancelCause(context.WithValue(given, wholeKey{}, p.goesOn))
 }
 
 // Making returns a context for a constructor that bounds the making only, whatever ctx is, and
@@ -66,19 +67,23 @@ func Made(ctx, given context.Context, f func(why error)) {
 	context.AfterFunc(ctx, func() { stop() })
 }
 
-// wholeKey is the key of what Within adds to a context.
-type wholeKey struct{}
+// Within returns a context for the constructor of a part of a whole, such as a connection of a cluster,
+// which may end while the whole goes on.
+func Within(ctx context.Context, goesOn func() bool) context.Context { return part{ctx, goesOn} }
 
-// Within returns a context for the parts of a whole, such as the connections of a cluster: each may end
-// while the whole goes on.
-func Within(ctx context.Context, goesOn func() bool) context.Context {
-	return context.WithValue(ctx, wholeKey{}, goesOn)
+type part struct {
+	context.Context
+	goesOn func() bool
 }
 
-// WholeGoesOn reports whether ctx is of a part of a whole that goes on.
+// wholeKey is the key of part.goesOn in the context of every life, be it nil: so no context of the
+// user's is asked for it.
+type wholeKey struct{}
+
+// WholeGoesOn reports whether ctx, which comes from [Begin], is of a part of a whole that goes on.
 func WholeGoesOn(ctx context.Context) bool {
-	goesOn, part := ctx.Value(wholeKey{}).(func() bool)
-	return part && goesOn()
+	goesOn, _ := ctx.Value(wholeKey{}).(func() bool)
+	return goesOn != nil && goesOn()
 }
 
 // Reason returns why a context has ended, so that errors.Is finds both its Err and its Cause;

@@ -96,3 +96,34 @@ func TestMaking(t *testing.T) {
 		endWithin(ErrClosed)
 	})
 }
+
+// unasked is a user's context. No life asks it for a value, since it may be asked under a lock.
+type unasked struct {
+	context.Context
+	t *testing.T
+}
+
+func (u unasked) Value(key any) any {
+	if _, whole := key.(wholeKey); whole {
+		u.t.Error("the user's context was asked")
+	}
+	return u.Context.Value(key)
+}
+
+func TestWholeGoesOn(t *testing.T) {
+	goesOn := true
+	whole, end := Begin(unasked{t.Context(), t})
+	defer end(ErrClosed)
+	assert.False(t, WholeGoesOn(whole))
+	ctx, endPart := Begin(Within(whole, func() bool { return goesOn }))
+	child, cancel := context.WithCancel(ctx)
+	defer cancel()
+	endPart(ErrClosed)
+	assert.True(t, WholeGoesOn(child))
+	assert.NoError(t, whole.Err())
+	own, endOwn := Begin(ctx) // what a user makes with a part's context is no part
+	defer endOwn(ErrClosed)
+	assert.False(t, WholeGoesOn(own))
+	goesOn = false
+	assert.False(t, WholeGoesOn(child))
+}
