@@ -11,7 +11,7 @@ MODULES = ./internal/bench/... ./internal/virtualpeers/... ./contrib/...
 PARALLEL = -p 4 -parallel 8
 # What takes longest begins first, if everything is tested.
 FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
-	./redis ./testbed ./internal/queue ./redisvirtual .)
+	./redis ./testbed ./redisvirtual .)
 # Nobody debugs these binaries, and make lint vets: both take processor time of each package.
 LINK = -vet=off -ldflags='-s -w'
 # Nor does anybody need what debuggers read: it takes a third of the time to compile. All targets

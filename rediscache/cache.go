@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
 )
 

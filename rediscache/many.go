@@ -2,10 +2,10 @@ package rediscache
 
 import (
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
 // many is one call of SendMany.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
 // reading is a read that a tracker is sent, and the future of its request. Whoever leaves who waits

@@ -3,10 +3,10 @@ package rediscache
 import (
 	"context"
 
-	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
 // sender sends to the servers, drops what writes change, and answers reads out of memory.

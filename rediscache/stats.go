@@ -1,6 +1,6 @@
 package rediscache
 
-import "github.com/joomcode/redispipe/internal/memory"
+import "github.com/joomcode/redispipe/rediscache/internal/memory"
 
 // Stats are the counters of a cache since it was made, and what it holds now.
 type Stats struct {

@@ -3,8 +3,8 @@ package rediscache
 import (
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
 // waiter resolves who waits for a read.

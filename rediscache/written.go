@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/memory"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
 // written is what a request may change: keys, by their hashes, or anything.

@@ -14,9 +14,9 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/redisurl"
-	"github.com/joomcode/redispipe/internal/route"
-	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
+	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
 // Cluster is a Redis Cluster. Requests go to the node that serves the slot of

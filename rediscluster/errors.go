@@ -2,8 +2,8 @@ package rediscluster
 
 import (
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/topology"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
 // A request that finds no node is retried like one that finds no connection.

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/route"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/route"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/route"
-	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
+	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
 // News end the wait for sentinels that are silent, once there is a topology.

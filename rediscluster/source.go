@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
 // source is where a topology comes from: the nodes of a cluster (nodeSource), the servers

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joomcode/redispipe/internal/route"
-	"github.com/joomcode/redispipe/internal/topology"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
+	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 

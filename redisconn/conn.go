@@ -8,17 +8,16 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/dedicated"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/peer"
-	"github.com/joomcode/redispipe/internal/pipe"
 	"github.com/joomcode/redispipe/internal/push"
-	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // Connection is a connection to one server, shared by all of its users. It implements
@@ -32,9 +31,9 @@ type Connection struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue   *queue.Queue
-	pipe    *pipe.Pipe
-	stat    func(*wire.Request) *queue.Stat // nil if the logger wants no statistics
+	queue   *engine.Queue
+	pipe    *engine.Pipe
+	stat    func(*wire.Request) *engine.Stat // nil if the logger wants no statistics
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
 	streams life.Running // calls of DoStream
@@ -132,12 +131,8 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 // makePipe makes the queue and the pipe that requests go through.
 func (c *Connection) makePipe() {
 	o := &c.opts
-	c.queue = queue.New(queue.Opts{
-		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes,
-		Fenced: o.Integrity, Postpones: o.WritePause >= 0,
-	})
-	p := pipe.Opts{
-		Ctx: c.ctx, Timeout: o.IOTimeout, Heartbeats: c.silence(),
+	p := engine.Opts{
+		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes, Timeout: o.IOTimeout, Heartbeats: c.silence(),
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Place: c.place, Measured: c.measured,
 		Panicked: within{c}.Panicked,
@@ -145,7 +140,8 @@ func (c *Connection) makePipe() {
 	if WantsReqStat(o.Logger) {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat
 	}
-	c.pipe = pipe.New(c.queue, p)
+	c.pipe = engine.New(p)
+	c.queue = c.pipe.Queue()
 }
 
 // Close ends the connection. Requests that are not written end with
@@ -191,7 +187,7 @@ func (c *Connection) String() string {
 func (c *Connection) GoString() string { return c.String() }
 
 // ConnectedNow reports whether there is a connection.
-func (c *Connection) ConnectedNow() bool { return c.queue.State() == queue.Connected }
+func (c *Connection) ConnectedNow() bool { return c.queue.State() == engine.Connected }
 
 // MayBeConnected reports whether there is a connection or one is being made, so
 // that requests are accepted.

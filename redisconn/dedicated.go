@@ -5,10 +5,9 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/dedicated"
-	"github.com/joomcode/redispipe/internal/pipe"
-	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // newPool makes the pool of dedicated connections.
@@ -39,10 +38,10 @@ func (o owner) Shared() dedicated.Shared {
 	return nil
 }
 
-// Resolve implements dedicated.Owner. st is a *queue.Stat or nil.
+// Resolve implements dedicated.Owner. st is a *engine.Stat or nil.
 func (o owner) Resolve(cb Future, n uint64, res, st any, received, sent int) {
 	defer o.c.pipe.Resolve(cb, res, n) // even if the logger ends the goroutine
-	if st, _ := st.(*queue.Stat); st != nil && received > 0 {
+	if st, _ := st.(*engine.Stat); st != nil && received > 0 {
 		o.c.pipe.Tell(st, res, received, sent)
 	}
 }
@@ -69,7 +68,7 @@ func (o owner) Leaked(opened string) { o.c.report(LogSessionLeaked{Opened: opene
 // shared is a socket of the shared connection.
 type shared struct {
 	c *Connection
-	*pipe.Session
+	*engine.Session
 }
 
 // Send implements dedicated.Shared.

@@ -10,11 +10,10 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/pipe"
-	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // run is the lifecycle goroutine: it dials, watches the session, and dials again, until the
@@ -83,13 +82,13 @@ const usefulLeast = 10 * time.Millisecond
 
 // wasOfUse reports whether the session was useful: it has answered something after the
 // handshake, and did not break as soon as it began.
-func (c *Connection) wasOfUse(s *pipe.Session, life time.Duration) bool {
+func (c *Connection) wasOfUse(s *engine.Session, life time.Duration) bool {
 	answered := s.Socket.Received() > c.sockets.Load().greeting
 	return answered && life >= usefulLeast || life >= c.opts.ReconnectPause
 }
 
 // attempt makes a session and starts its goroutines.
-func (c *Connection) attempt(ctx context.Context) (*pipe.Session, *errorx.Error) {
+func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Error) {
 	greeted, err := c.dialer.Open(ctx)
 	if err != nil {
 		err = c.withConn(err)
@@ -128,7 +127,7 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 
 // end resolves the requests that a failed session has left, and ends its writer. The
 // reader ends by itself, once no future blocks it.
-func (c *Connection) end(s *pipe.Session) *errorx.Error {
+func (c *Connection) end(s *engine.Session) *errorx.Error {
 	if c.tracking != nil {
 		c.tracking.ended()
 	}
@@ -172,11 +171,11 @@ func (c *Connection) pause(doubled int, began time.Time) {
 
 // The changes of state.
 
-func (c *Connection) connecting() { c.queue.Change(queue.Connecting, nil, nil) }
+func (c *Connection) connecting() { c.queue.Change(engine.Connecting, nil, nil) }
 
-func (c *Connection) disconnected(why *errorx.Error) { c.queue.Change(queue.Disconnected, nil, why) }
+func (c *Connection) disconnected(why *errorx.Error) { c.queue.Change(engine.Disconnected, nil, why) }
 
-func (c *Connection) closed() { c.queue.Change(queue.Closed, nil, nil) }
+func (c *Connection) closed() { c.queue.Change(engine.Closed, nil, nil) }
 
 // ErrShutdown is returned by Shutdown when requests were left.
 var ErrShutdown = redis.Errors.NewType("shutdown")

@@ -8,10 +8,10 @@ import (
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // Reauthenticate gets new credentials from Opts.CredentialsProvider, and sends them
@@ -122,7 +122,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	judge := wire.Own(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
 	for {
 		one := [1]*wire.Request{&r}
-		refused := c.pipe.Enter(one[:], &queue.Entry{Future: judge})
+		refused := c.pipe.Enter(one[:], &engine.Entry{Future: judge})
 		switch {
 		case refused == nil:
 			return answer, nil
@@ -130,7 +130,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 			judge.Resolve(refused, 0)
 			return answer, nil
 		}
-		if (queue.Room{Queue: c.queue, Requests: 1}).AwaitCapacity(ctx) != nil {
+		if (engine.Room{Queue: c.queue, Requests: 1}).AwaitCapacity(ctx) != nil {
 			return nil, c.unconfirmed(ctx)
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 const (
@@ -78,12 +78,12 @@ func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) 
 		return err
 	}
 	one := [1]*wire.Request{r}
-	return c.enter(one[:], &queue.Entry{Future: cb, N: n, Asking: asking})
+	return c.pipe.Enter(one[:], &engine.Entry{Future: cb, N: n, Asking: asking})
 }
 
 // block sends a request that may block on a dedicated connection.
 func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	var st *queue.Stat
+	var st *engine.Stat
 	if c.stat != nil {
 		st = c.stat(r)
 		r.Typed = r.Typed && st == nil // a logger wants the result
@@ -118,11 +118,4 @@ func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
 	}
 	single := c.opts.ScriptMode && !(flags&DoTransaction != 0 && command.BoundsTransaction(r.Cmd))
 	return redis.AsErrorx(redis.CheckRequest(Request{Cmd: r.Cmd, Args: r.Args()}, single))
-}
-
-// enter queues users' requests that are written together. As for
-// [queue.Queue.Enter], only their owner may read reqs after it.
-func (c *Connection) enter(reqs []*wire.Request, e *queue.Entry) *errorx.Error {
-	e.Stat, e.Blocks = c.stat, c.opts.ScriptMode
-	return c.pipe.Enter(reqs, e)
 }

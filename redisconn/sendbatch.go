@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/queue"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // SendMany implements redis.Sender. The requests go out as one batch; if one
@@ -53,7 +53,7 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 // whose number is start-1, and EXEC.
 func (c *Connection) enterBatch(batch []*wire.Request, cb Future, start uint64, flags int) *errorx.Error {
 	queuer, _ := cb.(wire.Queuer)
-	return c.enter(batch, &queue.Entry{
+	return c.pipe.Enter(batch, &engine.Entry{
 		Future: cb, N: start, Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0, Queuer: queuer,
 	})
 }

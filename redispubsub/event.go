@@ -3,8 +3,8 @@ package redispubsub
 import (
 	"time"
 
-	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
 // Event is a [Message] or a [Gap] or, with SubscriptionOpts.Status, a [Subscribed] or

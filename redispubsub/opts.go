@@ -1,9 +1,9 @@
 package redispubsub
 
 import (
-	"github.com/joomcode/redispipe/internal/inbox"
-	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
+	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
 )
 
 // Opts are the options of a [Subscriber]. The zero value is fit for production. The

@@ -4,12 +4,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
-	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
+	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
 )
 
 // session is the life of a socket.

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/inbox"
 	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
-	"github.com/joomcode/redispipe/internal/wanted"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
+	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
 )
 
 // Two sessions that wait for room both get some, though the message of one of them is not

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/inbox"
-	"github.com/joomcode/redispipe/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
+	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
 )
 
 // Stats is the state of a subscriber. As a variable of package expvar:

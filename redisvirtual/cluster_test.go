@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
-	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 	"github.com/joomcode/redispipe/testbed"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/frames"
-	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
 )
 
 // command deals with a request. It returns false if only serve can.

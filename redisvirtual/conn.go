@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/incoming"
-	"github.com/joomcode/redispipe/internal/outgoing"
-	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
 // conn is a virtual connection. It has no goroutine, but for serve while that runs.

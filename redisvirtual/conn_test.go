@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
 )
 
 // worded has what newer servers answer to a request in a transaction in the words of Redis 7.0, which

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net"
 
-	"github.com/joomcode/redispipe/internal/outgoing"
-	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
 // Dialer returns a function that makes virtual connections over s: for Options.Dialer of

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/frames"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
 )
 
 // What can't be read is answered as a server does, and ends the connection.

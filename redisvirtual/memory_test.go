@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/frames"
-	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
 )
 
 // A connection that has answered a request under a deadline, and waits for the next, takes at most 1 KiB,

@@ -1,8 +1,8 @@
 package redisvirtual
 
 import (
-	"github.com/joomcode/redispipe/internal/outgoing"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
 )
 
 // answer answers a request here.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/outgoing"
-	"github.com/joomcode/redispipe/internal/upstream"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
 // A server that has paused its clients says that a command was unblocked, and runs it later: what

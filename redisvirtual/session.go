@@ -2,9 +2,9 @@ package redisvirtual
 
 import (
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/outgoing"
 	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
 )
 
 // inSession deals with WATCH, and with what follows it: up to EXEC or UNWATCH, the client has a

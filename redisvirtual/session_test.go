@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
 	"github.com/joomcode/redispipe/testbed"
 )
 

@@ -4,10 +4,10 @@ import (
 	"strconv"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/frames"
-	"github.com/joomcode/redispipe/internal/incoming"
-	"github.com/joomcode/redispipe/internal/outgoing"
 	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
 )
 
 const (

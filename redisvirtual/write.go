@@ -1,9 +1,9 @@
 package redisvirtual
 
 import (
-	"github.com/joomcode/redispipe/internal/frames"
-	"github.com/joomcode/redispipe/internal/incoming"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
 )
 
 // Write implements net.Conn. Requests that are complete go out together.

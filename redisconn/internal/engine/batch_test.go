@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cancellable is a future that may be cancelled, and forgets its result.
+type cancellable bool
+
+func (cancellable) Resolve(any, uint64) {}
+
+func (c cancellable) Cancelled() error {
+	if c {
+		return context.Canceled
+	}
+	return nil
+}
+
+// fill adds an item per word. A word in capitals is cancelled, one in
+// parentheses pinned, one in brackets withdrawn.
+func fill(b *Batch, words ...string) {
+	pinned := -1
+	for i, word := range words {
+		it := Item{N: uint64(i), Start: len(b.Buf), Future: cancellable(word == strings.ToUpper(word))}
+		if word[0] != '(' {
+			pinned = -1
+		}
+		switch word[0] {
+		case '(':
+			if pinned < 0 {
+				pinned = it.Start
+			}
+			it.pinned, it.Start = true, pinned
+		case '[':
+			it.withdrawn, it.Future = true, nil
+			b.withdrawn++
+		}
+		b.Buf = append(b.Buf, word...)
+		it.end = len(b.Buf)
+		b.Items = append(b.Items, it)
+	}
+	b.customFutures = true
+}
+
+func TestBatchDrop(t *testing.T) {
+	for _, c := range []struct{ words, kept, cancelled, starts string }{
+		{"a bb ccc", "a bb ccc", "", "0 1 3"},
+		{"A bb ccc", "bb ccc", "0", "0 2"},
+		{"a BB ccc", "a ccc", "1", "0 1"},
+		{"a bb CCC", "a bb", "2", "0 1"},
+		{"A BB CCC", "", "0 1 2", ""},
+		{"[a] bb CC dd", "bb dd", "2", "0 2"},
+		{"A (BB) (CC) d", "(BB) (CC) d", "0", "0 0 8"},
+		{"a (b) (c) DD (e) f", "a (b) (c) (e) f", "3", "0 1 1 7 10"},
+		{"[a] [b]", "", "", ""},
+	} {
+		t.Run(c.words, func(t *testing.T) {
+			b := &Batch{}
+			fill(b, strings.Fields(c.words)...)
+			var dropped []string
+			for _, it := range drop(b) {
+				dropped = append(dropped, fmt.Sprint(it.N))
+				require.NotNil(t, it.Future)
+			}
+			require.Equal(t, c.cancelled, strings.Join(dropped, " "))
+			require.Equal(t, strings.ReplaceAll(c.kept, " ", ""), string(b.Buf))
+			var starts []string
+			end := 0
+			for i, it := range b.Items {
+				word := strings.Fields(c.kept)[i]
+				require.Equal(t, word, string(b.Buf[end:it.end]))
+				end = it.end
+				starts = append(starts, fmt.Sprint(it.Start))
+			}
+			require.Equal(t, len(b.Buf), end)
+			require.Equal(t, c.starts, strings.Join(starts, " "))
+		})
+	}
+}
+
+// Reader and lifecycle claim the same items; each must be claimed once.
+func TestBatchItemsAreClaimedOnce(t *testing.T) {
+	const items = 100
+	for range 50 {
+		b := &Batch{}
+		fill(b, strings.Split(strings.Repeat("x", items), "")...)
+		var claims [items]atomic.Int32
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i := 0; i < items && b.Claim(i); i++ {
+				claims[i].Add(1)
+			}
+		})
+		wg.Go(func() {
+			for i := b.ClaimRest(); i < items; i++ {
+				claims[i].Add(1)
+			}
+		})
+		wg.Wait()
+		for i := range claims {
+			require.EqualValues(t, 1, claims[i].Load(), "item %d", i)
+		}
+	}
+}
+
+// drop takes out what is withdrawn or cancelled, as queue.take does.
+func drop(b *Batch) (cancelled []Cancelled) {
+	cancelled = b.cancelled()
+	b.compact()
+	return cancelled
+}
+
+func TestBatchDropKeepsTheBuffer(t *testing.T) {
+	b := &Batch{}
+	fill(b, "A", "bb")
+	before := &b.Buf[0]
+	drop(b)
+	require.True(t, bytes.Equal(b.Buf, []byte("bb")) && before == &b.Buf[0])
+}
+
+// A fence is found behind the last request, and has its number.
+func TestBatchEnclose(t *testing.T) {
+	b := &Batch{}
+	fill(b, "a", "bb")
+	b.Items[1].Seq = 1
+	b.enclose()
+	require.Len(t, b.Items, 3)
+	require.Equal(t, uint64(1), b.Items[2].Seq)
+	require.Equal(t, 1, b.find(1))
+}

@@ -1,0 +1,74 @@
+package engine
+
+import "github.com/joomcode/errorx"
+
+// Change changes the state. s is the session if the state is [Connected]; why is the error
+// that has ended the connection if it is [Disconnected]. A closed queue stays closed. If it
+// returns true, there is an open batch already: the caller has to wake the writer of s,
+// which has the right to write.
+func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state != Closed {
+		q.countChange(to)
+		if q.session != nil {
+			q.session.LoopKeeps = q.reading == readLoop
+		}
+		q.state, q.session, q.why = to, s, why
+		q.reading = readLoop // the loop of a new session starts with the right to read
+		start = s != nil && q.open != nil && !q.writing
+		q.writing = q.writing || start
+	}
+	if !q.state.Accepts() {
+		q.letIn()
+	}
+	return start
+}
+
+// countChange counts a change of state.
+func (q *Queue) countChange(to State) {
+	switch {
+	case to == Connected:
+		q.stats.Connects++
+	case q.state == Connected && to == Disconnected:
+		q.stats.Disconnects++
+	case q.state == Connecting && to == Disconnected:
+		q.stats.FailedDials++
+	}
+	if q.session != nil {
+		q.stats.ReadBytes += uint64(q.session.Received())
+	}
+}
+
+// State returns the state.
+func (q *Queue) State() State {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.state
+}
+
+// Abort waits until nobody writes, and returns everything that is left: the batches in
+// flight and the open one. The state must be one in which nothing is accepted.
+func (q *Queue) Abort() (inflight, open *Batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.awaitRelease()
+	inflight, open = q.head, q.open
+	q.head, q.tail, q.open = nil, nil, nil
+	q.pending, q.own, q.bytes, q.lingering, q.concurrency = 0, 0, 0, 0, 0
+	q.letIn()
+	return inflight, open
+}
+
+// Trim drops what is kept for reuse if the connection is idle: if at most a heartbeat was sent since
+// the last Trim. It reports whether it is.
+func (q *Queue) Trim() (idle bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := &q.spares
+	if idle = q.seq-s.trimmed <= 1; idle {
+		s.batches, s.buffers, s.bytes = nil, nil, 0
+	}
+	s.trimmed = q.seq
+	return idle
+}

@@ -1,0 +1,318 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Entry describes requests that enter together.
+type Entry struct {
+	Future redis.Future
+	N      uint64 // number of the first; MULTI has one less, EXEC one more than the last
+	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
+	Asking, Transaction bool
+	// Queuer, if not nil, gets the ticket of the last request before any of them is resolved.
+	Queuer wire.Queuer
+	// On, if not nil, is the only session on which the requests may be written: they are
+	// resolved when it fails.
+	On *Session
+}
+
+// Duty is what the sender of a request that has entered has to do: a set of flags, which fits
+// into a register.
+type Duty uint8
+
+// The duties.
+const (
+	MustCheck  Duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
+	MustWake                    // pass the right to read to the loop, before it writes
+	MustWrite                   // it has the right to write
+	MustListen                  // see to it that Listen is called
+)
+
+// Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
+// keeps neither reqs nor e. Nobody but their owner may read reqs after they have entered, since it
+// may use them again as soon as they are written.
+func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, refused *errorx.Error) {
+	if q.letsIn.Load() && q.letsIn.Swap(false) {
+		runtime.Gosched() // else a caller that was let in would find its room taken again and again
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, own := e.Future.(wire.Own) // one of the library's own
+	if refused = q.admit(reqs, e, own); refused != nil {
+		return nil, 0, refused
+	}
+	if q.open == nil {
+		q.open = q.spares.batch()
+		q.opened, q.postponed = timing.Clock(), postponed{}
+	}
+	m := q.open.mark()
+	last := q.append(m, reqs, e, own)
+	q.pending += len(q.open.Items) - m.items
+	q.gate.own += q.open.own - m.own
+	q.bytes += len(q.open.Buf) - m.bytes
+	if last.Tells && !q.due { // nobody has arranged the next call of Listen
+		q.due, q.called = true, timing.Clock()
+		d = MustListen
+	}
+	s, rights := q.duty()
+	return s, d | rights, nil
+}
+
+// admit returns nil if the requests may enter, and otherwise their error. If nothing is
+// pending, more of them than the bound may enter together.
+func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
+	switch {
+	case q.ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
+		return peer.Refused(q.ctx)
+	case q.state == Disconnected:
+		return peer.ErrNotConnected.Wrap(q.why, "not connected")
+	case q.pending > 0 && !q.fits(len(reqs)):
+		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes).
+			WithProperty(errs.EKCapacity, Room{q, len(reqs)})
+	case e.On != nil && e.On != q.session:
+		return peer.ErrNotConnected.New("the session has ended")
+	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
+		q.letIn() // the room may have been kept for this caller
+		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: requests ahead of this one: %d", q.pending).
+			WithProperty(redis.EKDelay, q.overloaded())
+	}
+	return nil
+}
+
+// inTime reports whether a request that enters now is likely to be answered before its
+// deadline.
+func (q *Queue) inTime(deadline time.Time) bool {
+	if deadline.IsZero() || q.head == nil {
+		return true
+	}
+	now := q.clock()
+	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
+}
+
+// clock returns the time. While Listen is called regularly, it may be late by one interval,
+// since reading the clock for each request would take longer.
+func (q *Queue) clock() time.Duration {
+	if !q.due {
+		q.called = timing.Clock()
+	}
+	return max(q.opened, q.called)
+}
+
+// append adds the requests to the open batch, which ends at m, and returns the ticket of the
+// last.
+func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last wire.Ticket) {
+	b := q.open
+	if e.Asking {
+		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).Own = true
+	}
+	if e.Transaction {
+		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), q.stat(multi)).Multi = true
+	}
+	for i, r := range reqs {
+		last = wire.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
+		r.Ticket = last
+		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, q.stat(r))
+		if last.Tells {
+			it.done = r.Done
+		}
+		if own {
+			it.Own = true
+			b.own++
+		}
+		if q.script {
+			call := command.Of(r.Cmd, r.Args())
+			b.Blocks = timing.Plus(b.Blocks, call.BlockTime())
+		}
+	}
+	if e.Transaction {
+		it := b.addEnvelope(exec, e.Future, e.N+uint64(len(reqs)), q.nextSeq(), q.stat(exec))
+		it.Exec, it.Plain, it.Observed = true, e.Future != nil, wire.Observes(e.Future)
+		b.plain = b.plain || it.Plain
+		if len(reqs) == 0 { // the transaction counts as its requests
+			b.own--
+		}
+	}
+	if e.Asking || e.Transaction {
+		b.pin(m)
+	}
+	if e.Queuer != nil {
+		e.Queuer.Queued(last)
+	}
+	return last
+}
+
+// nextSeq numbers a request.
+func (f *flight) nextSeq() (seq uint64) {
+	seq = f.seq
+	f.seq++
+	return seq
+}
+
+// tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
+// caller listens at once if its deadline may pass before it would be told (the clock may be
+// late), or if requests take so long that most callers would be told.
+func (q *Queue) tells(r *wire.Request) bool {
+	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*ListenEvery)
+}
+
+// mark is a place in an open batch.
+type mark struct{ bytes, items, own int }
+
+func (b *Batch) mark() mark { return mark{len(b.Buf), len(b.Items), b.own} }
+
+// add adds a request. seq is its number in its queue.
+func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+	start := len(b.Buf)
+	b.Buf = append(b.Buf, r.Buf...)
+	it := b.nextItem()
+	it.Future, it.N, it.Seq = fut, n, seq
+	it.Start, it.end = start, len(b.Buf)
+	it.Caller, it.Typed, it.Observed, it.Plain = r.Caller, r.Typed, r.Observed, r.Plain
+	if st != nil { // a logger wants the result
+		it.Stat, it.Typed = st, false
+	}
+	b.plain = b.plain || r.Plain
+	if r.Caller != nil || fut == nil {
+		return it // a caller that waits withdraws its request itself
+	}
+	switch fut.(type) {
+	case redis.FuncFuture, wire.Own: // never cancelled
+	default:
+		b.customFutures = true
+	}
+	return it
+}
+
+// nextItem adds an item that is zero, to be filled in place: copying an item that was
+// just filled would wait until the processor has stored its fields.
+func (b *Batch) nextItem() *Item {
+	n := len(b.Items)
+	if n == cap(b.Items) {
+		b.Items = slices.Grow(b.Items, 1)
+	}
+	b.Items = b.Items[:n+1]
+	return &b.Items[n]
+}
+
+// duty gives the rights that are free to the sender of the last requests of the open batch,
+// or to the caller that waits for them.
+func (q *Queue) duty() (s *Session, d Duty) {
+	switch s = q.session; {
+	case s == nil:
+		return nil, 0
+	case q.reading != readNobody:
+		return s, q.dutyToWrite()
+	}
+	// Nothing else is pending, and nobody writes. A caller that is to read checks and writes, too:
+	// nobody else may touch the socket once it has the right.
+	last := &q.open.Items[len(q.open.Items)-1]
+	q.writing, s.Both = true, true
+	if caller := last.Caller; caller != nil {
+		seq := last.Seq
+		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
+			b := q.takeOpen()
+			q.fly(b, q.opened) // just now
+			s.first.Store(b)
+		}
+		if caller.GiveRead(wire.ReadRight{Reader: s, Last: seq}) {
+			q.reading, q.read = readCaller, true
+			return nil, 0
+		}
+	}
+	s.Both = false
+	q.reading = readLoop
+	return s, MustWrite | MustCheck | MustWake
+}
+
+// dutyToWrite gives the right to write to the sender, if it is free and the open batch is not
+// postponed.
+func (q *Queue) dutyToWrite() Duty {
+	switch {
+	case q.yielding != 0 && q.enough():
+		q.yielding = 0 // takes over the right to write
+		return MustWrite
+	case q.writing:
+	case !q.postponable():
+		q.writing = true
+		return MustWrite
+	case q.postponed.since == 0:
+		q.postponed.since = q.opened
+	}
+	return 0
+}
+
+// takeOpen takes out the open batch, if there is one.
+func (q *Queue) takeOpen() (b *Batch) {
+	if b, q.open = q.open, nil; b != nil {
+		q.bytes -= len(b.Buf)
+		q.lingering = 0
+	}
+	return b
+}
+
+// fly puts a batch that is taken now in flight: counted, and measured.
+func (q *Queue) fly(b *Batch, now time.Duration) {
+	var calls *timing.Callbacks
+	if q.session != nil {
+		calls = q.session.Calls
+	}
+	b.Opened = q.opened
+	b.Take(now, calls)
+	if b.Ready = q.postponed.since; b.Ready == 0 {
+		b.Ready = b.Taken
+	}
+	b.offset = q.takenBytes
+	q.takenBytes += uint64(len(b.Buf))
+	q.takenSeq = b.Items[len(b.Items)-1].Seq + 1
+	q.stats.Writes++
+	q.stats.WrittenRequests += uint64(len(b.Items))
+	q.judgePostponing(b)
+	if q.fenced {
+		b.enclose()
+		q.pending++
+		q.gate.own++
+	}
+	if q.head == nil {
+		q.head, q.row = b, 0
+	} else {
+		q.tail.Next = b
+	}
+	q.tail = b
+	q.row++
+	b.Unread = int(q.takenBytes - q.head.offset)
+	q.concurrency = smooth(q.concurrency, q.pending)
+	q.load.Store(int64(q.concurrency))
+}
+
+// judgePostponing decides, when b is taken, whether to postpone the next batches.
+func (q *Queue) judgePostponing(b *Batch) {
+	switch p := q.postponed; {
+	case p.since == 0:
+		q.pause = max(0, q.pause-1)
+	case !hasPaid(len(b.Items)-p.atAnswer, p.answered):
+		q.pause = postponePause(q.concurrency)
+	}
+}
+
+// smooth follows the number of pending requests upwards at once and downwards
+// by an eighth per batch, so that a burst of replies does not look like
+// idleness, and a lone goroutine is soon treated as one.
+func smooth(concurrency, pending int) int {
+	return max(pending, concurrency-(concurrency+7)/8)
+}
+
+// alone reports whether requests come one at a time.
+func alone(concurrency int) bool { return concurrency <= 1 }

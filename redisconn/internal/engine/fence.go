@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// answerFenced reads the replies of a whole batch, and resolves its requests
+// if the fence holds.
+func (r *reader) answerFenced(b *Batch) bool {
+	for len(r.fenced) < len(b.Items) {
+		res, err := r.dec.Decode()
+		if err != nil {
+			r.s.Fail(unread(err, &b.Items[len(r.fenced)]))
+			return false
+		}
+		r.fenced = append(r.fenced, reply{res, r.dec.Size()})
+	}
+	if echo := r.fenced[len(r.fenced)-1].res; !b.Fence.Is(echo) && !peer.PingRefused(echo) {
+		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
+		return false
+	}
+	// If a future panics, this loop is interrupted, and later goes on behind the claimed
+	// items. After the last item the batch no longer belongs to the reader.
+	size := len(b.Items)
+	next, ok := b.Unclaimed()
+	if !ok {
+		return false
+	}
+	for ; next < size; next++ {
+		if !b.Claim(next) {
+			return false
+		}
+		got := r.fenced[next]
+		if next+1 == size {
+			clear(r.fenced)
+			r.fenced = r.fenced[:0]
+		}
+		r.resolve(b, next, got)
+	}
+	return true
+}

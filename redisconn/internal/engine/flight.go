@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/histogram"
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// flight is the batches, in the order of the wire: those in flight, and the open one, which
+// is behind them. A batch is in flight from when it is about to be written until its last
+// reply was read and, if a caller reads, perhaps until that passes the right to read on. All
+// of it is guarded by Queue.mu.
+type flight struct {
+	open *Batch // nil when empty
+	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
+	// asked whether they are cancelled. Until then only the loop may get the right to
+	// read, because requests after it must not overtake those futures.
+	asksFutures bool
+	head, tail  *Batch
+	seq         uint64 // sequence number of the next request
+	spares      spares
+}
+
+// Wrote accounts for a batch that was written whole. It returns true if more is waiting:
+// then the caller keeps the right to write.
+func (q *Queue) Wrote(b *Batch) (more bool) {
+	q.mu.Lock()
+	b.written = true
+	if !b.plain {
+		q.spares.putBuffer(b)
+	}
+	more = q.open != nil
+	if more && q.postponable() {
+		more, q.postponed.since = false, timing.Clock()
+	}
+	if !more {
+		q.release()
+	}
+	long := b.answered && !q.recycle(b)
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(b)
+	}
+	return more
+}
+
+// release gives up the right to write.
+func (r *rights) release() {
+	r.writing = false
+	if r.released != nil {
+		close(r.released)
+		r.released = nil
+	}
+}
+
+// Answering returns the oldest batch in flight, whose answer has begun to come, as long as
+// s is the session. If there is none, why is the error with which the reply ends the session.
+func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.state == Closed: // the session is about to end
+		return nil, peer.Closed(q.ctx)
+	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch is not written
+		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
+	}
+	q.answerBegins(q.head)
+	return q.head, nil
+}
+
+// answerBegins notes that the first byte of the answer to b has come.
+func (q *Queue) answerBegins(b *Batch) {
+	if b.Begun() {
+		return
+	}
+	b.NoteFirstByte()
+	if q.open != nil {
+		q.postponed.atAnswer, q.postponed.answered = len(q.open.Items), len(b.Items)
+	}
+}
+
+// Retire takes the answered batch b, the oldest, out of flight. If more has come it returns
+// the next batch, whose answer that is.
+func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
+	q.mu.Lock()
+	more = more && q.head == b // otherwise more came from another socket than that of the batches in flight
+	long := q.retire(b)
+	if more && q.head != nil {
+		next = q.head
+		q.answerBegins(next)
+	}
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(b)
+	}
+	return next
+}
+
+// PassRead passes the right to read of a session on. mayIdle is set if nobody needs the right
+// while nothing is pending; retired, if not nil, is an answered batch that is still in
+// flight. loop is set if the loop gets the right: a caller that passes it on has to
+// wake the loop. If kept is set, s has ended, has nothing to read, and nobody gets the right.
+func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop, kept bool) {
+	q.mu.Lock()
+	long := retired != nil && q.retire(retired)
+	if kept = q.session != s; !kept {
+		s.Listens.Store(false)
+		if q.reading = readNobody; !mayIdle || q.head != nil || q.open != nil || q.writing {
+			q.reading = q.nextReader(s)
+		}
+		q.read = q.read || q.reading == readCaller
+		loop = q.reading == readLoop
+	}
+	q.mu.Unlock()
+	if long {
+		q.recycleLong(retired)
+	}
+	return loop, kept
+}
+
+// retire takes b out of flight. If it returns true, b is to be recycled without the lock.
+func (q *Queue) retire(b *Batch) (long bool) {
+	if q.head != b { // the session has failed, and nothing of b was left
+		q.answered(b)
+		return false
+	}
+	if q.head = b.Next; q.head == nil {
+		q.tail = nil
+	}
+	q.pending -= len(b.Items)
+	q.gate.own -= b.own
+	q.answered(b)
+	b.answered = true
+	if q.waiting.Len() > 0 || q.draining != nil {
+		q.letIn()
+	}
+	return b.written && !q.recycle(b)
+}
+
+// answered measures and counts a batch that was answered now.
+func (q *Queue) answered(b *Batch) {
+	now := timing.Clock()
+	q.usual = leastInFlight(q.usual, now-b.Taken)
+	q.lately += (now - b.Opened - q.lately) / 8
+	n := len(b.Items) - b.own
+	if n <= 0 {
+		return
+	}
+	refused := min(b.Refused, n) // EXEC's error is one more
+	q.stats.Refused += uint64(refused)
+	q.stats.Values += uint64(n - refused)
+	d := b.Delay(now)
+	spent := [...]time.Duration{d.Queue, d.Wire, d.Reading, d.Callback} // by redis.Stage
+	known := spent[:]
+	// The last future of a batch is resolved after the batch is retired, so the time of a
+	// user's future is added later.
+	if last := &b.Items[len(b.Items)-1]; last.Future != nil && last.Caller == nil {
+		known = spent[:redis.StageCallback]
+		q.lastCallback, q.lastRequests, q.lastRetired = d.Callback, n, now
+	}
+	histogram.AddEach(q.stats.Stages[:], known, n)
+}
+
+// leastInFlight follows the time that batches are in flight, downwards at once and
+// upwards slowly: so it is about the time that the network and an idle server take.
+func leastInFlight(old, latest time.Duration) time.Duration {
+	if old == 0 {
+		return latest
+	}
+	return min(latest, old+old/64+1)
+}
+
+// TakeFirst takes out the batch that is in flight already, though nobody has begun to write
+// it. It returns nil if there is none.
+func (s *Session) TakeFirst() *Batch {
+	if s.first.Load() == nil {
+		return nil
+	}
+	return s.first.Swap(nil)
+}
+
+// Unclaimed returns the index of the oldest unclaimed item. ok is false if ClaimRest has
+// claimed the rest, because the session has failed.
+func (b *Batch) Unclaimed() (i int, ok bool) {
+	i = int(b.claimed.Load())
+	return i, i < len(b.Items)
+}
+
+// Claim claims the item of index next; it returns false if all that are left
+// were claimed by ClaimRest.
+func (b *Batch) Claim(next int) bool {
+	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
+}
+
+// ClaimRest claims all items that are not claimed yet, and returns the index
+// of the first.
+func (b *Batch) ClaimRest() int { return int(b.claimed.Swap(int64(len(b.Items)))) }
+
+// clearMost is the number of items up to which a batch is cleared under the lock.
+// Clearing a longer one takes microseconds, so the lock is released and taken again.
+const clearMost = 16
+
+// recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
+// it has.
+func (f *flight) recycle(b *Batch) bool {
+	if len(b.Items) > clearMost {
+		return false
+	}
+	b.reset()
+	f.spares.put(b)
+	return true
+}
+
+// recycleLong is recycle of a long batch, which is cleared without the lock.
+func (q *Queue) recycleLong(b *Batch) {
+	b.reset()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spares.put(b)
+}
+
+// reset empties the batch, which keeps its buffer.
+func (b *Batch) reset() {
+	items, buf := b.Items, b.Buf
+	clear(items)
+	*b = Batch{Items: items[:0], Buf: buf}
+}
+
+// sparesMost is how many bytes of batches and buffers a connection keeps for reuse.
+const sparesMost = 6 << 20
+
+// spares are the empty batches and buffers that a connection keeps for reuse. A sync.Pool
+// would lose them at each collection.
+type spares struct {
+	batches []*Batch
+	buffers [][]byte
+	bytes   int    // of all of them
+	trimmed uint64 // the queue's sequence number at the last Trim
+}
+
+// batch returns an empty batch, with a spare buffer if there is one.
+func (s *spares) batch() *Batch {
+	var b *Batch
+	if n := len(s.batches); n > 0 {
+		b, s.batches = s.batches[n-1], s.batches[:n-1]
+		s.bytes -= sizeOf(b)
+	} else {
+		b = &Batch{}
+	}
+	if n := len(s.buffers); n > 0 {
+		b.Buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
+		s.bytes -= cap(b.Buf)
+	}
+	return b
+}
+
+// put keeps an empty batch that nobody holds any more, if there is room.
+func (s *spares) put(b *Batch) {
+	s.putBuffer(b)
+	if s.hasRoom(sizeOf(b)) {
+		s.batches = append(s.batches, b)
+	}
+}
+
+// putBuffer keeps the buffer of a batch that does not need it any more, if there is room.
+func (s *spares) putBuffer(b *Batch) {
+	if b.Buf != nil && s.hasRoom(cap(b.Buf)) {
+		s.buffers = append(s.buffers, b.Buf[:0])
+	}
+	b.Buf = nil
+}
+
+// hasRoom reserves room for so many bytes, and reports whether there was enough.
+func (s *spares) hasRoom(size int) bool {
+	if s.bytes+size > sparesMost {
+		return false
+	}
+	s.bytes += size
+	return true
+}
+
+// sizeOf estimates the size of a batch without its buffer, in bytes.
+func sizeOf(b *Batch) int { return 256 + 96*cap(b.Items) }

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// A reply that comes before its request is written is none: the batch could still be taken
+// back, and recycled while it is answered.
+func TestNothingIsAnsweredBeforeItIsWritten(t *testing.T) {
+	q, s, seq := enterFirst(t, &modelCaller{gone: true}) // so that the loop reads
+	b, why := q.Answering(s)
+	require.Nil(t, b)
+	require.True(t, why.IsOfType(redis.ErrResponseUnexpected))
+	require.True(t, q.Withdraw(seq))
+
+	q, s, seq = enterFirst(t, &modelCaller{gone: true})
+	b = s.TakeFirst()
+	answered, _ := q.Answering(s)
+	require.Same(t, b, answered)
+	require.False(t, q.Withdraw(seq))
+}
+
+// The reader of a session that has failed gets nothing of the next one.
+func TestRetireForAFailedSession(t *testing.T) {
+	q := newTestQueue(10, 1000)
+	q.state, q.session = Connected, testSession()
+	q.put(10, nil)
+	old, _ := q.Take(true)
+	q.Wrote(old)
+	q.Change(Disconnected, nil, nil)
+	q.Abort()
+	q.Change(Connected, testSession(), nil)
+	q.put(10, nil)
+	b, _ := q.Take(true)
+	require.Nil(t, q.Retire(old, true))
+	require.False(t, b.Begun())
+	require.Equal(t, 1, q.pending)
+}
+
+func (q *Queue) oldestOf(s *Session) *Batch {
+	b, _ := q.Answering(s)
+	return b
+}
+
+func TestInFlightInOrder(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	s := testSession()
+	q.state, q.session = Connected, s
+	var batches []*Batch
+	for range 3 {
+		q.put(1, nil)
+		b, _ := q.Take(true)
+		batches = append(batches, b)
+		require.False(t, q.Wrote(b))
+	}
+	require.Nil(t, q.oldestOf(testSession()), "of another session")
+	require.Same(t, batches[0], q.oldestOf(s))
+	require.Same(t, batches[1], q.Retire(batches[0], true))
+	require.Same(t, batches[2], q.Retire(batches[1], true))
+	require.Nil(t, q.Retire(batches[2], true))
+	require.Nil(t, q.oldestOf(s))
+	require.Zero(t, q.pending)
+	require.Zero(t, q.bytes)
+}
+
+func TestBatchResetForgets(t *testing.T) {
+	b := &Batch{Next: &Batch{}, customFutures: true, written: true, answered: true}
+	fill(b, "a", "BB")
+	b.ClaimRest()
+	items := b.Items
+	b.reset()
+	require.Nil(t, items[0].Future)
+	require.Nil(t, items[1].Future)
+	require.Empty(t, b.Items)
+	require.Zero(t, b.claimed.Load())
+	require.Nil(t, b.Next)
+	require.False(t, b.customFutures || b.written || b.answered)
+}
+
+// A connection keeps no more than its bound, whether of buffers or of items, gives back what
+// it has kept, and keeps nothing when it is idle.
+func TestQueueKeepsLittle(t *testing.T) {
+	q := newTestQueue(1, 1)
+	s := &q.spares
+	s.putBuffer(&Batch{Buf: make([]byte, 0, sparesMost+1)})
+	s.put(&Batch{Items: make([]Item, 0, sparesMost/64)})
+	require.Empty(t, s.buffers)
+	require.Empty(t, s.batches)
+	require.Zero(t, s.bytes)
+
+	const size = sparesMost / 8
+	for range 20 {
+		q.recycle(&Batch{Buf: make([]byte, 0, size), plain: true, Items: make([]Item, 0, 10)})
+	}
+	require.Len(t, s.buffers, 7, "and the items")
+	require.Len(t, s.batches, 20)
+	require.LessOrEqual(t, s.bytes, sparesMost)
+
+	for range 20 {
+		b := s.batch()
+		require.Empty(t, b.Buf)
+		require.Equal(t, 10, cap(b.Items))
+	}
+	require.Zero(t, s.bytes, "all of it is used again")
+	s.put(&Batch{})
+	require.Empty(t, s.buffers, "it was freed before")
+
+	q.seq = 2
+	q.Trim()
+	require.Len(t, s.batches, 1)
+	q.seq++
+	q.Trim()
+	require.Empty(t, s.batches, "an idle connection keeps nothing")
+	require.Empty(t, s.buffers)
+	require.Zero(t, s.bytes)
+}
+
+func TestUsual(t *testing.T) {
+	require.Equal(t, time.Millisecond, leastInFlight(0, time.Millisecond))
+	require.Equal(t, time.Microsecond, leastInFlight(time.Millisecond, time.Microsecond), "downwards at once")
+	slow := time.Millisecond
+	for range 64 {
+		slow = leastInFlight(slow, time.Second)
+	}
+	require.Greater(t, slow, 2*time.Millisecond, "upwards")
+	require.Less(t, slow, 4*time.Millisecond, "slowly")
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// leftovers are the requests of a session, or of an attempt to make one, that
+// ended before they were answered.
+type leftovers struct {
+	p     *Pipe
+	items []leftover
+	// badReply, if not nil, is for the oldest request that was written, if anybody
+	// waits for it.
+	badReply *errorx.Error
+	// notSent and unknown count the requests of users by outcome.
+	notSent, unknown uint64
+	next             atomic.Int64
+	ended            atomic.Int64  // items that are resolved
+	done             chan struct{} // closed when all are
+}
+
+type leftover struct {
+	Item
+	err  *errorx.Error
+	sent []byte // the bytes of a plain request
+}
+
+// Abandon resolves all requests that are queued or in flight when a session, or an attempt to
+// make one, has failed. Those that were not written get unsent. The state must be one in
+// which nothing is accepted. The session's writer then ends, and its reader as soon as no
+// future blocks it.
+func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
+	l := &leftovers{p: p}
+	unknown := unsent
+	if s != nil {
+		unknown = s.unknownError()
+		if s.badReply != nil {
+			l.badReply = p.opts.WithConn(s.badReply)
+		}
+		defer close(s.quit)
+	}
+	inflight, open := p.queue.Abort()
+	l.collect(inflight, unsent, unknown)
+	l.collect(open, unsent, unknown)
+	p.queue.CountLeft(l.notSent, l.unknown)
+	l.resolveAll()
+}
+
+// leftoverPatience bounds how long the lifecycle waits for a future that blocks.
+const leftoverPatience = 20 * time.Millisecond
+
+// collect claims the items of a list of batches that nobody has claimed. An item gets
+// unknown if any of its bytes were written, otherwise unsent.
+func (l *leftovers) collect(b *Batch, unsent, unknown *errorx.Error) {
+	for oldest := b; b != nil; b = b.Next {
+		i := b.ClaimRest()
+		if i == len(b.Items) {
+			continue
+		}
+		delay := l.p.queue.LeftDelay(b, oldest)
+		unsent, unknown := timing.WithDelay(unsent, delay), timing.WithDelay(unknown, delay)
+		for ; i < len(b.Items); i++ {
+			it := b.Items[i]
+			err := unsent
+			if it.Start < b.Sent {
+				err = unknown
+				if l.badReply != nil {
+					err, l.badReply = l.badReply, nil
+				}
+			}
+			if it.Multi || it.Withdrawn() {
+				continue
+			}
+			if it.Caller != nil { // a future of somebody else may delay that of this caller
+				it.Caller.Listen()
+			}
+			switch {
+			case it.Own:
+			case it.Exec && !b.Items[i-1].Multi: // for a transaction, its requests are counted
+			case err == unsent:
+				l.notSent++
+			default:
+				l.unknown++
+			}
+			if it.Future == nil {
+				continue
+			}
+			left := leftover{Item: it, err: err}
+			if it.Plain {
+				left.sent = b.Bytes(i)
+			}
+			l.items = append(l.items, left)
+		}
+	}
+}
+
+// resolveAll resolves all leftovers. It waits until that is done, so that they are
+// resolved before any request of the next socket, but no longer than leftoverPatience
+// after a future blocks.
+func (l *leftovers) resolveAll() {
+	if len(l.items) == 0 {
+		return
+	}
+	l.begin()
+	select {
+	case <-l.done:
+	case <-time.After(leftoverPatience):
+	}
+}
+
+// begin starts to resolve all, in order, in goroutines of their own, since a future may
+// block.
+func (l *leftovers) begin() {
+	l.done = make(chan struct{})
+	l.work()
+	go l.watch()
+}
+
+// work starts a goroutine that resolves items until all of them are begun.
+func (l *leftovers) work() {
+	go func() {
+		for {
+			i := l.next.Add(1) - 1
+			if i >= int64(len(l.items)) {
+				return
+			}
+			l.resolveItem(&l.items[i])
+		}
+	}()
+}
+
+// resolveItem counts an item as done even if its future ends the goroutine.
+func (l *leftovers) resolveItem(it *leftover) {
+	defer func() {
+		if l.ended.Add(1) == int64(len(l.items)) {
+			close(l.done)
+		}
+	}()
+	err := it.err
+	if it.Plain {
+		err = err.WithProperty(redis.EKRequest, RequestOf(it.sent))
+	}
+	l.p.Resolve(it.Future, err, it.N)
+}
+
+// watch is a goroutine that lasts until the last item is begun. When futures block all
+// workers, it starts others, twice as many each time.
+func (l *leftovers) watch() {
+	ticker := time.NewTicker(leftoverPatience)
+	defer ticker.Stop()
+	workers := 1
+	for last := int64(-1); ; {
+		select {
+		case <-l.done:
+			return
+		case <-ticker.C:
+		}
+		at := l.next.Load()
+		if at >= int64(len(l.items)) {
+			return
+		}
+		if at == last {
+			for range workers {
+				l.work()
+			}
+			workers *= 2
+		}
+		last = at
+	}
+}
+
+// resolveCancelled resolves items that were dropped, in goroutines of its own: its caller
+// may have the right to write, so it must not wait.
+func (p *Pipe) resolveCancelled(items []Cancelled) {
+	if len(items) == 0 {
+		return
+	}
+	l := &leftovers{p: p}
+	for _, it := range items {
+		err := p.opts.WithConn(errs.Because(redis.ErrRequestWithdrawn.New("cancelled before it was sent"), it.Why))
+		if it.Plain {
+			err = err.WithProperty(redis.EKRequest, it.Stat.Req)
+			it.Plain = false
+		}
+		l.items = append(l.items, leftover{Item: it.Item, err: err})
+	}
+	l.begin()
+}

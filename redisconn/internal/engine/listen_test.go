@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// listener is a caller that counts how often it is told to listen.
+type listener struct {
+	modelCaller
+	told int
+	done chan struct{}
+}
+
+func (c *listener) Listen() bool {
+	if c.reads {
+		return false
+	}
+	c.told++
+	return true
+}
+
+func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, ticket wire.Ticket) {
+	t.Helper()
+	c = &listener{done: make(chan struct{})}
+	r := wire.Request{Buf: []byte("x"), Caller: c, Done: c.done, Deadline: deadline}
+	_, d, refused := q.Enter([]*wire.Request{&r}, &Entry{Future: c})
+	require.Nil(t, refused)
+	return c, d & MustListen, r.Ticket
+}
+
+// Times at which a batch was opened.
+const (
+	longAgo = -time.Hour
+	justNow = time.Hour // that is not over at the next call of Listen either
+)
+
+// Callers are told once, when they have waited for long; and somebody sees to that as long as
+// any of them is not told.
+func TestSlowCallersAreTold(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	slow, d, ticket := q.deaf(t, time.Time{})
+	require.Equal(t, MustListen, d)
+	require.True(t, ticket.Tells)
+	flying, d, _ := q.deaf(t, time.Time{})
+	require.Zero(t, d, "somebody calls Listen already")
+	b, _ := q.Take(true)
+	b.claimed.Store(1) // who reads waits for the rest of its reply
+	late, d, _ := q.deaf(t, time.Time{})
+	require.Zero(t, d)
+
+	b.Opened, q.opened = justNow, justNow
+	_, again := q.Listen()
+	require.True(t, again)
+	require.Zero(t, slow.told+flying.told+late.told)
+	b.Opened = longAgo
+	_, again = q.Listen()
+	require.Equal(t, []int{1, 1, 0}, []int{slow.told, flying.told, late.told})
+	require.True(t, again)
+	q.opened = longAgo
+	_, again = q.Listen()
+	require.Equal(t, []int{1, 1, 1}, []int{slow.told, flying.told, late.told})
+	require.False(t, again)
+
+	_, d, _ = q.deaf(t, time.Time{})
+	require.Equal(t, MustListen, d)
+}
+
+// Nobody is deaf whose deadline may pass before it would be told, or while answers take long.
+func TestNotTellsLater(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	_, d, ticket := q.deaf(t, time.Now().Add(2*ListenEvery))
+	require.False(t, ticket.Tells)
+	require.Zero(t, d)
+	_, _, ticket = q.deaf(t, time.Now().Add(time.Minute))
+	require.True(t, ticket.Tells)
+	q.lately = deafMost
+	_, _, ticket = q.deaf(t, time.Time{})
+	require.False(t, ticket.Tells)
+}
+
+// Nor is anybody whose deadline is near, though what it joins was opened long ago, by whom
+// nothing has called Listen since: a deadline is compared with the time that it is.
+func TestNotTellsLaterInAnOldBatch(t *testing.T) {
+	for _, others := range []bool{false, true} {
+		q := newTestQueue(100, 1000)
+		q.put(1, nil)
+		q.opened, q.called = -time.Minute, -time.Minute
+		if others {
+			q.deaf(t, time.Time{})
+		}
+		_, _, ticket := q.deaf(t, time.Now().Add(2*ListenEvery))
+		require.False(t, ticket.Tells, "%v", others)
+	}
+}
+
+// Whose context has ended is told at the next call of Listen, once; and nobody else.
+func TestWhoseContextHasEndedIsTold(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	var all []*listener
+	for range 6 {
+		c, _, _ := q.deaf(t, time.Time{})
+		all = append(all, c)
+		if len(all) == 3 {
+			q.Take(true)
+		}
+	}
+	q.head.Opened, q.opened = justNow, justNow
+	told := func() (of []int) {
+		_, again := q.Listen()
+		require.True(t, again)
+		for _, c := range all {
+			of = append(of, c.told)
+		}
+		return of
+	}
+	require.Equal(t, []int{0, 0, 0, 0, 0, 0}, told())
+	close(all[1].done)
+	close(all[4].done)
+	for range 2 {
+		require.Equal(t, []int{0, 1, 0, 0, 1, 0}, told())
+	}
+	q.head.Opened, q.opened = longAgo, justNow
+	require.Equal(t, []int{1, 1, 1, 0, 1, 0}, told())
+}
+
+// Nobody is passed over while futures are asked whether they are cancelled.
+func TestListenWhileFuturesAreAsked(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	c, _, _ := q.deaf(t, time.Time{})
+	asked, answer := make(chan struct{}), make(chan struct{})
+	q.put(1, askedFuture{asked, answer})
+	taken := make(chan *Batch)
+	go func() {
+		b, _ := q.Take(true)
+		taken <- b
+	}()
+	<-asked
+	_, again := q.Listen()
+	require.True(t, again)
+	close(answer)
+	(<-taken).Opened = longAgo
+	q.Listen()
+	require.Equal(t, 1, c.told)
+}
+
+type askedFuture struct{ asked, answer chan struct{} }
+
+func (askedFuture) Resolve(any, uint64) {}
+func (f askedFuture) Cancelled() error {
+	close(f.asked)
+	<-f.answer
+	return context.Canceled
+}
+
+// The caller that reads is told through its session, for as long as it has the right.
+func TestListenOfWhoReads(t *testing.T) {
+	q, s := newTestQueue(100, 1000), testSession()
+	s.MayPass = true
+	q.state, q.session, q.reading = Connected, s, readNobody
+	c, _, _ := q.deaf(t, time.Time{})
+	require.True(t, c.reads)
+	q.opened = justNow
+	q.Listen()
+	require.False(t, s.Listens.Load())
+	q.opened = longAgo
+	reads, again := q.Listen()
+	require.True(t, reads)
+	require.False(t, again)
+	require.True(t, s.Listens.Load())
+	q.PassRead(s, true, nil)
+	require.False(t, s.Listens.Load())
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// meter measures and counts: for the decision when a batch is written, for the delays of
+// requests, and for statistics. All of it is guarded by Queue.mu.
+type meter struct {
+	concurrency int // see policy.go
+	// opened is when the open batch was opened, or the last one, if there is none.
+	opened time.Duration
+	// usual is the least time for which a batch has been in flight lately.
+	usual time.Duration
+	// lately is for how long requests have been pending lately, on average.
+	lately time.Duration
+	// takenSeq and takenBytes are how many requests and bytes were taken so far.
+	takenSeq, takenBytes uint64
+	postponed            postponed
+	// pause is how many further batches are not postponed, since postponing has not paid.
+	pause int
+	// row is how many batches were taken since nothing was in flight.
+	row int
+
+	// stats is what was counted so far; what else Stats has is set when it is asked for.
+	stats        Stats
+	lastCallback time.Duration // see CountLastCallback
+	lastRequests int
+	lastRetired  time.Duration
+}
+
+// postponed is what is known of the open batch.
+type postponed struct {
+	since time.Duration // when it was postponed, or 0
+	// atAnswer is how many requests it had when the answer to a batch of so many began.
+	atAnswer, answered int
+}
+
+// CountPart counts the requests of b that were answered before the session failed. The others
+// are counted by [Queue.CountLeft]. answered is one more than the number of the last answered
+// request. A transaction without the answer to EXEC is unknown.
+func (q *Queue) CountPart(b *Batch, answered uint64) {
+	ended, within, transaction := 0, 0, false
+	for i := range b.find(answered) {
+		switch it := &b.Items[i]; {
+		case it.Multi:
+			transaction = true
+		case it.Exec:
+			if b.Items[i-1].Multi { // the transaction counts as its requests
+				within = 1
+			}
+			ended, within, transaction = ended+within, 0, false
+		case it.Own:
+		case transaction:
+			within++
+		default:
+			ended++
+		}
+	}
+	refused := min(b.Refused, ended)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Refused += uint64(refused)
+	q.stats.Values += uint64(ended - refused)
+	q.stats.Unknown += uint64(within)
+}
+
+// Stats is a snapshot of what a queue counts.
+type Stats struct {
+	State State
+	// Values, Refused, NotSent and Unknown count requests by their outcome.
+	Values, Refused, NotSent, Unknown uint64
+	// Writes counts batches; the others what was in them.
+	Writes, WrittenRequests, WrittenBytes uint64
+	ReadBytes                             uint64 // of the session that is open, too
+	InFlight, Queued, QueuedBytes         int    // requests and bytes, with the library's own
+	WaitingForRoom                        int    // callers
+	Connects, Disconnects, FailedDials    uint64
+	Stages                                [redis.StageCallback + 1]redis.Histogram // by redis.Stage
+}
+
+// Stats returns a snapshot.
+func (q *Queue) Stats() (s Stats) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s = q.stats
+	s.State, s.WrittenBytes = q.state, q.takenBytes
+	if q.session != nil {
+		s.ReadBytes += uint64(q.session.Received())
+	}
+	if q.open != nil {
+		s.Queued = len(q.open.Items) - q.open.withdrawn
+	}
+	s.InFlight, s.QueuedBytes, s.WaitingForRoom = q.pending-s.Queued, q.bytes, q.waiting.Len()
+	return s
+}
+
+// searchMost bounds how many batches are searched for a request, so that the search stays
+// short when many requests to a frozen server time out. A request beyond them was sent
+// later than its delay says.
+const searchMost = 1024
+
+// Delay returns the delay of a request; ok is false if it was answered.
+func (q *Queue) Delay(seq uint64) (d redis.Delay, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := timing.Clock()
+	if seq >= q.takenSeq {
+		d = q.openDelay(now)
+		q.setAhead(&d, seq, q.takenBytes+uint64(q.bytes))
+		return d, true
+	}
+	b := q.head
+	for i := 0; b != nil && b.lastSeq() < seq && i < searchMost; i++ {
+		b = b.Next
+	}
+	if b == nil || b == q.head && seq < b.Items[min(int(b.claimed.Load()), len(b.Items)-1)].Seq {
+		return d, false
+	}
+	d = b.Delay(now)
+	begin := b.offset
+	if i := b.find(seq); i < len(b.Items) {
+		begin += uint64(b.begin(i))
+	}
+	q.setAhead(&d, seq, begin)
+	return d, true
+}
+
+// openDelay is the delay of the open batch.
+func (q *Queue) openDelay(now time.Duration) (d redis.Delay) {
+	ready := now
+	if q.postponed.since != 0 {
+		ready = q.postponed.since
+	}
+	return redis.Delay{Queue: ready - q.opened, Wire: now - ready}
+}
+
+// setAhead sets the requests and bytes before a request that begins at an offset.
+func (q *Queue) setAhead(d *redis.Delay, seq, begin uint64) {
+	b := q.head
+	if b == nil {
+		return
+	}
+	i := min(int(b.claimed.Load()), len(b.Items)-1)
+	d.AheadRequests = int(seq - min(seq, b.Items[i].Seq))
+	d.AheadBytes = int(begin - min(begin, b.offset+uint64(b.begin(i))))
+}
+
+// overloaded is the delay of the oldest request, for the error of a refused one.
+func (q *Queue) overloaded() redis.Delay {
+	d := q.head.Delay(timing.Clock())
+	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
+	return d
+}
+
+// LeftDelay is the delay of a batch that was left when the connection was lost. oldest
+// is the oldest such batch.
+func (q *Queue) LeftDelay(b, oldest *Batch) (d redis.Delay) {
+	now := timing.Clock()
+	if b.Taken == 0 {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.openDelay(now)
+	}
+	d = b.Delay(now)
+	d.AheadRequests = int(b.Items[0].Seq - oldest.Items[0].Seq)
+	d.AheadBytes = int(b.offset - oldest.offset)
+	return d
+}
+
+// Oldest describes the oldest batch in flight, by which a server that has stopped is
+// noticed.
+type Oldest struct {
+	Seq    uint64 // of its first request
+	Taken  time.Time
+	Blocks time.Duration
+}
+
+// Oldest describes the oldest batch in flight, if there is one.
+func (q *Queue) Oldest() (o Oldest, waits bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.head
+	if b == nil {
+		return o, false
+	}
+	return Oldest{b.Items[0].Seq, timing.At(b.Taken), b.Blocks}, true
+}
+
+// CountLastCallback counts the callbacks of the batch that was retired last, when its
+// last future was resolved.
+func (q *Queue) CountLastCallback() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
+	q.lastRequests = 0
+}
+
+// CountLeft counts requests that were not answered.
+func (q *Queue) CountLeft(notSent, unknown uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.NotSent += notSent
+	q.stats.Unknown += unknown
+}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestYields(t *testing.T) {
+	for _, c := range []struct {
+		concurrency                         int
+		alone, yields, yieldsAlone, crowded bool
+	}{
+		{0, true, false, false, false},
+		{1, true, false, false, false},
+		{2, false, false, true, false},
+		{23, false, false, true, false},
+		{24, false, true, true, true},
+		{1000, false, true, true, true},
+	} {
+		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
+		require.Equal(t, c.yields, worthYielding(c.concurrency, true), "%+v", c)
+		require.Equal(t, c.yieldsAlone, worthYielding(c.concurrency, false), "%+v", c)
+		require.Equal(t, c.crowded, crowded(c.concurrency), "%+v", c)
+	}
+}
+
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		items, bytes, concurrency int
+		several, want             bool
+	}{
+		{1, 100, 1, false, false},
+		{15, 100, 2, false, false},
+		{16, 100, 2, false, true},
+		{63, 100, 128, false, false},
+		{64, 100, 128, false, true},
+		{127, 100, 1000, false, false},
+		{128, 100, 1000, false, true},
+		{64, 100, 100, true, false},
+		{100, 100, 100, true, true},
+		{1, enoughBytes, 1000, false, true},
+		{1, enoughBytes - 1, 1000, false, false},
+	} {
+		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, c.several), "%+v", c)
+	}
+}
+
+func TestPostponing(t *testing.T) {
+	for _, c := range []struct {
+		concurrency int
+		roundTrip   time.Duration
+		want        bool
+	}{
+		{1, 0, false},
+		{2, 0, true},
+		{1000, postponeMost, true},
+		{1000, postponeMost + 1, false},
+	} {
+		require.Equal(t, c.want, worthPostponing(c.concurrency, c.roundTrip), "%+v", c)
+	}
+}
+
+func TestPostponePause(t *testing.T) {
+	require.Equal(t, 256, postponePause(crowd-1))
+	require.Equal(t, 32, postponePause(crowd), "postponing pays again sooner")
+}
+
+func TestYieldingAgain(t *testing.T) {
+	require.True(t, worthYieldingAgain(crowd, true))
+	require.False(t, worthYieldingAgain(crowd-1, true))
+	require.False(t, worthYieldingAgain(1000, false))
+}
+
+func TestInTime(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		oldest, usual, left time.Duration
+		want                bool
+	}{
+		{0, 0, ms, true},
+		{0, 0, 0, false},
+		{0, 0, -ms, false},
+		{ms, ms, 2 * ms, true},
+		{50 * ms, ms, 10 * ms, false},
+		{6 * ms, 0, 10 * ms, true},
+		{14 * ms, 0, 30 * ms, true},
+		{16 * ms, 0, 30 * ms, false},
+		{0, 20 * ms, 10 * ms, false},
+	} {
+		require.Equal(t, c.want, inTime(c.oldest, c.usual, c.left), "%+v", c)
+	}
+}
+
+// inFlightModel returns a model in which a caller reads the answer to its request.
+func inFlightModel() *rightsModel {
+	m := newRightsModel(true, crowd-1, 4)
+	for _, step := range []string{"rest", "call", "write", "take", "wrote"} {
+		m.do(step)
+	}
+	return m
+}
+
+func TestPostponeUntilAnswered(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	require.False(t, m.writer)
+	require.Positive(t, m.q.postponed.since)
+	m.do("answer")
+	require.True(t, m.s.Both)
+	require.True(t, m.callers[1].reads, "the next to read writes first")
+}
+
+func TestPostponeUntilThereIsEnough(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	require.False(t, m.writer)
+	m.do("call")
+	require.True(t, m.writer)
+}
+
+// Behind a server that does not answer, requests are sent.
+func TestPostponeNotForLong(t *testing.T) {
+	m := inFlightModel()
+	m.age = 2 * postponeMost
+	m.do("call")
+	require.True(t, m.writer)
+}
+
+// A future may wait for what a postponed request does.
+func TestPostponeNotForTheLoop(t *testing.T) {
+	m := newRightsModel(true, crowd-1, 4)
+	for _, step := range []string{"send", "take", "say", "wrote", "call"} {
+		m.do(step)
+	}
+	require.True(t, m.loop)
+	require.True(t, m.writer)
+}
+
+// The time for which a batch is postponed counts as waiting for the server.
+func TestPostponedIsOnTheWire(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	open, ok := m.q.Delay(m.q.seq - 1)
+	require.True(t, ok)
+	require.Zero(t, open.Queue)
+	require.Positive(t, open.Wire)
+	for _, step := range []string{"answer", "write", "take", "wrote"} {
+		m.do(step)
+	}
+	written, ok := m.q.Delay(m.q.seq - 1)
+	require.True(t, ok)
+	require.Zero(t, written.Queue)
+	require.Greater(t, written.Wire, open.Wire)
+}
+
+// If those who were answered do not send again, their answer was not worth waiting for.
+func TestPostponeOnlyIfItPays(t *testing.T) {
+	m := inFlightModel()
+	for _, step := range []string{"call", "answer", "call", "write", "take"} {
+		m.do(step)
+	}
+	require.Zero(t, m.q.pause, "one was answered, and one has come")
+	m = inFlightModel()
+	for _, step := range []string{"call", "answer", "write", "take"} {
+		m.do(step)
+	}
+	require.Equal(t, postponePause(m.q.concurrency), m.q.pause)
+	m.q.open = &Batch{}
+	require.False(t, m.q.postponable())
+}
+
+// An answer begins with its first byte: who has come by then has not been woken by it.
+func TestPostponingJudgedFromTheFirstByteOn(t *testing.T) {
+	m := inFlightModel()
+	m.do("call")
+	b, _ := m.q.Answering(m.s)
+	require.True(t, b.Begun())
+	require.Equal(t, 1, m.q.postponed.answered)
+	require.Equal(t, 1, m.q.postponed.atAnswer)
+}

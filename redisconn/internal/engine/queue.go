@@ -1,0 +1,263 @@
+// Package queue is where requests are between being encoded and being resolved: in the open
+// batch until they are written, and in batches in flight until they are answered. It says
+// who may write and who may read; what it says is done in package pipe. It does no I/O,
+// resolves nothing and logs nothing, so that none of that is ever done under its lock.
+package engine
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// Queue is where requests enter.
+type Queue struct {
+	ctx       context.Context
+	fenced    bool
+	postpones bool
+	script    bool                      // requests may block, and it matters how long
+	makeStat  func(*wire.Request) *Stat // nil if nobody wants statistics
+
+	mu sync.Mutex // guards what follows, up to several
+	gate
+	flight
+	rights
+	meter
+	listening
+	several bool // see Several
+
+	// load is concurrency, to be read without the lock.
+	load atomic.Int64
+	// withheld is set by Withhold, under the lock, and never cleared.
+	withheld atomic.Bool
+	// letsIn is set by letIn, under the lock, and cleared by the next Enter.
+	letsIn atomic.Bool
+}
+
+// newQueue makes a queue. It is disconnected.
+func newQueue(o Opts) *Queue {
+	q := &Queue{ctx: o.Ctx, fenced: o.Integrity, postpones: o.Yields, script: o.Script, makeStat: o.Stat}
+	q.maxRequests, q.maxBytes = o.MaxRequests, o.MaxBytes
+	return q
+}
+
+// stat makes the statistics of a request, or returns nil.
+func (q *Queue) stat(r *wire.Request) *Stat {
+	if q.makeStat == nil {
+		return nil
+	}
+	return q.makeStat(r)
+}
+
+// Several says whether the queue's callers send to other servers, too.
+func (q *Queue) Several(several bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.several = several
+}
+
+// Withheld reports whether nothing of the users' is written any more.
+func (q *Queue) Withheld() bool { return q.withheld.Load() }
+
+// gate admits requests as long as there is room. Callers that wait for room are admitted
+// in the order in which they came. All of it is guarded by Queue.mu.
+type gate struct {
+	maxRequests, maxBytes int
+
+	state State
+	why   *errorx.Error // what ended the connection, while disconnected
+
+	pending int // requests accepted and not answered
+	own     int // how many of pending are the library's own
+	bytes   int // bytes accepted and not taken
+	// lingering counts requests that were withdrawn, but whose bytes are still in the
+	// open batch.
+	lingering int
+
+	waiting list.List // of waiter, oldest first
+	// draining is set by Drain, and closed when nothing of the users' is pending.
+	draining chan struct{}
+	drained  bool
+	// looksAgain is set while lookAgain is due.
+	looksAgain bool
+}
+
+// waiter is a caller that waits for room.
+type waiter struct {
+	requests int
+	woken    chan struct{}
+}
+
+func (g *gate) fits(requests int) bool {
+	return g.pending+g.lingering+requests <= g.maxRequests && g.bytes < g.maxBytes
+}
+
+// letIn lets in as many of the callers that wait for room as there is room for; all of
+// them, when the connection is lost. It is called when there may be more room, or nothing
+// of the users' is pending any more.
+func (q *Queue) letIn() {
+	if q.draining != nil && q.pending == q.own && !q.drained {
+		q.drained = true
+		close(q.draining)
+	}
+	for let := 0; q.waiting.Len() > 0; {
+		first := q.waiting.Front().Value.(waiter)
+		if q.state.Accepts() && !q.fits(let+first.requests) && q.pending+let > 0 {
+			if q.pending == 0 && !q.looksAgain {
+				q.looksAgain = true
+				time.AfterFunc(lookAgainAfter, q.lookAgain)
+			}
+			return
+		}
+		let += first.requests
+		q.waiting.Remove(q.waiting.Front())
+		q.letsIn.Store(true)
+		first.woken <- struct{}{}
+	}
+}
+
+// lookAgainAfter is after how long callers that were let in count as gone elsewhere if nothing is
+// pending. If they are only late, others are let in for whom there is no room, and wait again.
+const lookAgainAfter = time.Millisecond
+
+// lookAgain lets in further callers if those that were let in have not come: a request may be
+// routed to another server when it is sent again. Nothing is pending then whose end would call
+// letIn. A timer calls it.
+func (q *Queue) lookAgain() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.looksAgain = false; q.pending == 0 {
+		q.letIn()
+	}
+}
+
+// listening keeps track of callers that have not been told to listen to their contexts: see
+// wire.Caller. All of it is guarded by Queue.mu.
+type listening struct {
+	due    bool          // somebody calls Listen soon
+	told   uint64        // the callers of requests before it have been told
+	called time.Duration // when Listen was called last, or the clock was read
+}
+
+// ListenEvery is the interval at which Listen is called while callers wait deaf.
+const ListenEvery = time.Millisecond
+
+// deafMost is for how long a request is pending before its caller is told, whether or not its
+// context has ended.
+const deafMost = 4 * ListenEvery
+
+// State is that of a connection:
+//
+//	           ┌──────────────── failure ───────────────┐
+//	           ▼                                        │
+//	disconnected ──── dialing ───► connecting ──── handshake done ──► connected
+//	      │                             │                                 │
+//	      └────────── Close, or the end of the context ──────► closed ◄───┘
+//
+// A failure while connecting leads back to disconnected, too. Requests are accepted while
+// connecting (they wait) and while connected; in the other states they end at once, not
+// sent. [Queue.Change] makes all changes.
+type State uint8
+
+// The states.
+const (
+	Disconnected State = iota
+	Connecting
+	Connected
+	Closed
+)
+
+// Accepts reports whether requests are accepted.
+func (s State) Accepts() bool { return s == Connecting || s == Connected }
+
+// String implements fmt.Stringer.
+func (s State) String() string {
+	return [...]string{"disconnected", "connecting", "connected", "closed"}[s]
+}
+
+// rights are the two rights of a connection, each with one holder at a time. They change
+// hands under Queue.mu; the holder acts without the lock, and passes the right on.
+//
+// The right to write is the right to take the open batch and write it. It goes to
+// the sender that finds it free, which writes without blocking. What the socket does
+// not take at once, and what has come in the meantime, goes with the right to the
+// writer goroutine. A sender that lets others run first (yields) can lose the right to
+// one whose request fills the batch.
+//
+// Nobody has it while the open batch is postponed: see policy.go.
+//
+// The right to read goes to the oldest request that waits for its reply: its caller
+// reads, in its own goroutine, up to its own reply, and passes the right to the
+// oldest request that is left (see [wire.Reader]). So each caller decodes its
+// own reply, and at low concurrency nobody runs but callers.
+//
+//	              ┌── the oldest is a caller's ──► caller ──┐
+//	nobody ──► a request comes                       │      │ its reply is read, or its
+//	   ▲          └── it is another future's ──► loop │      │ context has ended
+//	   │                                          ▲   └──────┤
+//	   └──────── nothing is pending ──────────────┴──────────┘
+//
+// The reader goroutine (loop) has it in a crowd (see [Queue.Crowded]), when the oldest request has a
+// future of the user's, which must not run in a caller's goroutine, or when nobody waits for
+// the oldest; of a session without MayPass it always has it. When nothing is pending nobody has
+// it, because waking the loop for each lone request would cost a third of its time. The next
+// to write first checks whether the server has closed the socket or has sent what nobody
+// asked for, and the loop takes the right when nobody has read for a while. If the socket
+// can't be checked, and with RESP3, which has pushes, the loop has the right instead of
+// nobody.
+//
+// If nobody reads, nothing is pending and nobody writes. So a request that finds the
+// right to read free finds both free. If a caller waits for it, that caller checks, writes
+// and then reads, even if another goroutine has sent the request. Otherwise the sender
+// checks, and wakes the loop before it writes.
+type rights struct {
+	session *Session // set while connected
+
+	writing bool
+	// yielding is the number of the turn in which the holder of the right to write
+	// lets others run. They may take the right over by clearing yielding.
+	yielding, turn uint64
+	yieldedWith    int // requests in the open batch when it began to
+	// released is closed when writing is cleared, if anybody asked.
+	released chan struct{}
+
+	reading readHolder
+	// read is set when anybody has read, and cleared by TakeRead.
+	read bool
+}
+
+// readHolder says which goroutine has the right to read.
+type readHolder uint8
+
+const (
+	readNobody readHolder = iota
+	readLoop
+	readCaller
+)
+
+// AwaitRelease returns when nobody has the right to write.
+func (q *Queue) AwaitRelease() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.awaitRelease()
+}
+
+// awaitRelease is AwaitRelease for a caller that has the lock, which it releases while it
+// waits.
+func (q *Queue) awaitRelease() {
+	for q.writing {
+		if q.released == nil {
+			q.released = make(chan struct{})
+		}
+		released := q.released
+		q.mu.Unlock()
+		<-released
+		q.mu.Lock()
+	}
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// A reader that is held until its session has failed, and the next one has begun, answers none
+// of the next one's requests with what it has read.
+func TestReaderIsHeldBeyondItsSession(t *testing.T) {
+	p := testPipe()
+	held, goOn := make(chan struct{}), make(chan struct{})
+	p.opts.ReqStat = func(*Stat, any, int, int) {
+		close(held)
+		<-goOn
+	}
+	enter := func(stat func(*wire.Request) *Stat) <-chan any {
+		p.queue.makeStat = stat
+		res := make(chan any, 1)
+		fut := redis.FuncFuture(func(r any, _ uint64) { res <- r })
+		refused := p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &Entry{Future: fut})
+		require.Nil(t, refused)
+		return res
+	}
+	s, there := pipeSession(t, p)
+	first := enter(func(*wire.Request) *Stat { return &Stat{} })
+	enter(nil)
+	_, err := there.Write([]byte("+first\r\n+second\r\n"))
+	require.NoError(t, err)
+	<-held
+	s.Fail(redis.ErrIO.New("on purpose"))
+	p.Abandon(s, redis.ErrIO.New("unsent"))
+
+	_, next := pipeSession(t, p)
+	third := enter(nil)
+	_, err = next.Read(make([]byte, 64))
+	require.NoError(t, err)
+	close(goOn)
+	require.Equal(t, "first", <-first)
+	_, err = next.Write([]byte("+third\r\n"))
+	require.NoError(t, err)
+	require.Equal(t, "third", <-third)
+}
+
+// touched is a caller that counts how often it is touched.
+type touched struct {
+	wire.Caller
+	times int
+}
+
+func (c *touched) Touch() int {
+	c.times++
+	return c.times
+}
+
+func TestTouch(t *testing.T) {
+	callers := []*touched{{}, {}}
+	b := &Batch{Items: []Item{{Caller: callers[0]}, {}, {Caller: callers[1]}}}
+	for i := 1; i < 6; i++ {
+		touch(b, i)
+	}
+	require.Zero(t, callers[0].times)
+	require.Equal(t, 1, callers[1].times)
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/internal/wire"
+)
+
+// LoopReads gives the right to read from a caller to the loop, which has to be woken. It
+// returns false if s has ended: then the caller keeps the right.
+func (q *Queue) LoopReads(s *Session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s {
+		return false
+	}
+	q.reading = readLoop
+	return true
+}
+
+// offersMost bounds how many requests are searched for the next caller that can read:
+// callers whose contexts have ended can't.
+const offersMost = 32
+
+// nextReader returns the next holder of the right to read, which somebody needs, and gives it to
+// that one if it is a caller.
+func (q *Queue) nextReader(s *Session) readHolder {
+	b := q.head
+	switch {
+	case b == nil && q.asksFutures || !s.MayPass || crowded(q.concurrency):
+		return readLoop
+	case b == nil:
+		b = q.open
+	}
+	offers := 0
+	for ; b != nil; b = b.Next {
+		for i := int(b.claimed.Load()); i < len(b.Items) && offers < offersMost; i++ {
+			offers++
+			it := &b.Items[i]
+			if it.Future == nil {
+				continue // without a future, anybody may read its reply
+			}
+			if it.Caller == nil {
+				return readLoop
+			}
+			postponed := b == q.open && !q.writing
+			s.Both = postponed
+			if it.Caller.GiveRead(wire.ReadRight{Reader: s, Last: b.lastOf(i)}) {
+				q.writing = q.writing || postponed
+				return readCaller
+			}
+			s.Both = false
+		}
+	}
+	return readLoop
+}
+
+// Idle reports whether nothing is pending.
+func (q *Queue) Idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.head == nil && q.open == nil
+}
+
+// TookBack reports whether writes are stopped and nothing is in flight: the batch that a caller was
+// about to write has been taken back, so no reply will come.
+func (q *Queue) TookBack() bool {
+	if !q.Withheld() {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.head == nil
+}
+
+// TakeRead takes the right to read for the loop, if nobody has had the right since the
+// last call of TakeRead.
+func (q *Queue) TakeRead(s *Session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s || q.reading != readNobody || q.read {
+		q.read = false
+		return false
+	}
+	q.reading = readLoop
+	return true
+}
+
+// TakePostponed takes the right to write a batch that was postponed. It returns false
+// if there is none.
+func (q *Queue) TakePostponed(s *Session) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s || q.open == nil || q.writing {
+		return false
+	}
+	q.writing = true
+	return true
+}
+
+// StartYield returns the number of the turn in which to let other goroutines run before
+// the batch is taken, or 0. After the turn, call EndYield.
+func (q *Queue) StartYield() (turn uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.yield()
+}
+
+// yield starts a turn in which other goroutines run, if that is worth it, and returns its
+// number; otherwise 0.
+func (q *Queue) yield() (turn uint64) {
+	q.yielding, q.yieldedWith = 0, 0
+	// If postponing has not paid, the callers do something else in between.
+	gathered := q.gathers() || q.pause > 0 && (q.head == nil || q.row < burst)
+	if worthYielding(max(q.concurrency, q.pending), gathered) && !q.enough() {
+		q.turn++
+		q.yielding = q.turn
+		if q.open != nil {
+			q.yieldedWith = len(q.open.Items)
+		}
+	}
+	return q.yielding
+}
+
+// EndYield reports whether the caller still has the right to write. again is the number of
+// the next turn in which to let others run, if requests have come meanwhile, or 0. If none
+// have come, and nobody waits for the last request, its sender may be about to send more: if
+// sender is set, the right then passes to the writer goroutine, which takes them all at once.
+func (q *Queue) EndYield(turn uint64, sender bool) (mine bool, again uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.yielding != turn {
+		return false, 0
+	}
+	q.yielding = 0
+	switch came := q.open != nil && len(q.open.Items) > q.yieldedWith; {
+	case came && worthYieldingAgain(q.concurrency, q.several):
+		again = q.yield()
+	case sender && !came && q.open != nil && q.head != nil && q.open.Items[len(q.open.Items)-1].Caller == nil:
+		q.pass(nil, true)
+		return false, 0
+	}
+	return true, again
+}
+
+// Take puts the open batch in flight. The caller must have the right to write. If there
+// is nothing to take, b is nil, and the caller loses the right. If it asks futures whether they are
+// cancelled, which may end its goroutine, it has to resolve the cancelled items after it has written.
+func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if b = q.takeOpen(); b == nil {
+		q.release()
+		return nil, nil
+	}
+	if asks && b.customFutures {
+		cancelled = q.ask(b)
+		q.pending -= len(cancelled)
+		q.stats.NotSent += uint64(len(cancelled))
+	}
+	if b.withdrawn > 0 {
+		b.compact()
+	}
+	q.letIn()
+	if len(b.Items) > 0 {
+		q.fly(b, timing.Clock())
+		return b, cancelled
+	}
+	q.recycle(b)
+	q.pass(nil, q.open != nil)
+	return nil, cancelled
+}
+
+// ask asks the futures of b, without the lock, whether they are cancelled, and marks those
+// that are as withdrawn. If one ends the goroutine, none counts as cancelled, and the writer
+// goroutine gets b and the right to write.
+func (q *Queue) ask(b *Batch) (cancelled []Cancelled) {
+	asked := false
+	q.asksFutures = true
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.asksFutures = false
+		if !asked {
+			b.compact()
+			q.fly(b, timing.Clock())
+			q.pass(b, true)
+		}
+	}()
+	cancelled = b.cancelled()
+	asked = true
+	return cancelled
+}
+
+// pass passes the right to write to the writer goroutine. b, if not nil, is a batch in flight
+// that is to be written first. It gives the right up if there is neither b nor an open batch,
+// or no session.
+func (r *rights) pass(b *Batch, open bool) {
+	if r.session == nil || b == nil && !open {
+		r.release()
+		return
+	}
+	r.session.Wake <- b // has room, since there is only one such right
+}
+
+// Release gives up the right to write.
+func (q *Queue) Release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.release()
+}

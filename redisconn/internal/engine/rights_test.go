@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Every order of steps is explored, over all states that there are with up to three requests,
+// four with REDISPIPE_LONG, two with -short: nothing is lost, nobody waits for ever, and each right has one
+// holder.
+func TestRightsModel(t *testing.T) {
+	requests := 3
+	switch {
+	case os.Getenv("REDISPIPE_LONG") != "":
+		requests = 4
+	case testing.Short():
+		requests = 2
+	}
+	for _, c := range []struct {
+		mayIdle     bool
+		concurrency int
+	}{{true, 0}, {false, 0}, {true, crowd - 1}, {false, crowd - 1}, {true, 1000}, {false, 1000}} {
+		seen := map[string]bool{}
+		paths := [][]string{nil}
+		ends := 0
+		for len(paths) > 0 {
+			path := paths[len(paths)-1]
+			paths = paths[:len(paths)-1]
+			m := newRightsModel(c.mayIdle, c.concurrency, requests)
+			for _, step := range path {
+				m.do(step)
+			}
+			require.NoError(t, m.check(), "%v", path)
+			key, steps := m.key(), m.steps()
+			if m.asked != nil {
+				m.say() // ends its goroutine
+			}
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if len(steps) == 0 {
+				ends++
+				require.Empty(t, m.unresolved(), "%v", path)
+			}
+			for _, step := range steps {
+				paths = append(paths, append(path[:len(path):len(path)], step))
+			}
+		}
+		t.Logf("%d states, %d ends", len(seen), ends)
+		require.Positive(t, ends)
+	}
+}
+
+// With few callers a writer yields only where postponing does not gather their requests.
+func TestYieldWithFew(t *testing.T) {
+	for name, c := range map[string]struct {
+		alter  func(*Queue)
+		yields bool
+	}{
+		"postponing gathers them":               {func(*Queue) {}, false},
+		"it has not paid":                       {func(q *Queue) { q.pause, q.row = 1, burst }, true},
+		"it has not paid, in a burst":           {func(q *Queue) { q.pause, q.row = 1, burst-1 }, false},
+		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.row, q.head = 1, burst, nil }, false},
+		"the server is far away":                {func(q *Queue) { q.usual = postponeMost + 1 }, true},
+		"the loop reads":                        {func(q *Queue) { q.reading = readLoop }, true},
+		"no batch is to wait":                   {func(q *Queue) { q.postpones = false }, true},
+	} {
+		q := newQueue(Opts{Yields: true})
+		q.head, q.concurrency, q.usual = &Batch{}, 8, postponeMost
+		q.reading = readCaller
+		c.alter(q)
+		require.Equal(t, c.yields, q.StartYield() != 0, name)
+	}
+}
+
+// Who takes over the right to write, since the batch has enough, does not yield: each further sender
+// would take over from the one before.
+func TestYieldEndsWithEnough(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	q.state, q.session, q.reading = Connected, testSession(), readLoop
+	q.concurrency, q.head, q.pending = 2*crowd, &Batch{}, 3*crowd
+	q.put(1, nil)
+	require.NotZero(t, q.StartYield())
+	for !q.enough() {
+		q.put(1, nil)
+	}
+	require.Zero(t, q.yielding, "the last has taken over")
+	require.Zero(t, q.StartYield())
+	q.put(1, nil)
+	require.True(t, q.writing)
+}
+
+// If nothing has come while a sender yielded, it leaves the batch to the writer goroutine, in case it is
+// about to send more.
+func TestYieldThatGathersNothing(t *testing.T) {
+	future := func() *Queue {
+		q := newTestQueue(100, 1000)
+		q.state, q.session, q.reading = Connected, testSession(), readLoop
+		q.head, q.pending = &Batch{Items: make([]Item, 1)}, 1
+		q.put(1, redis.FuncFuture(func(any, uint64) {}))
+		require.NotZero(t, q.StartYield())
+		return q
+	}
+	for name, c := range map[string]struct {
+		alter  func(*Queue)
+		writer bool // it is the writer goroutine that yields
+		passes bool
+	}{
+		"it may":                    {alter: func(*Queue) {}, passes: true},
+		"it is the writer":          {alter: func(*Queue) {}, writer: true},
+		"others have sent":          {alter: func(q *Queue) { q.put(1, nil) }},
+		"it waits for the answer":   {alter: func(q *Queue) { q.open.Items[0].Caller = &modelCaller{} }},
+		"nothing is in flight":      {alter: func(q *Queue) { q.head = nil }},
+		"its request was withdrawn": {alter: func(q *Queue) { q.Withdraw(q.open.Items[0].Seq) }},
+	} {
+		q := future()
+		c.alter(q)
+		mine, again := q.EndYield(q.yielding, !c.writer)
+		require.Equal(t, !c.passes, mine, name)
+		require.Zero(t, again, name)
+		require.True(t, q.writing, name)
+		require.Equal(t, c.passes, len(q.session.Wake) == 1, name)
+	}
+}
+
+// A burst begins when a batch is taken while nothing is in flight.
+func TestBatchesInARow(t *testing.T) {
+	m := inFlightModel()
+	require.Equal(t, 1, m.q.row)
+	m.age = 2 * postponeMost // so that nothing is postponed
+	for _, step := range []string{"call", "take", "wrote"} {
+		m.do(step)
+	}
+	require.Equal(t, 2, m.q.row)
+	for _, step := range []string{"answer", "answer", "pass", "call", "write", "take"} {
+		m.do(step)
+	}
+	require.Equal(t, 1, m.q.row)
+}

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Room is the room in a queue for so many requests of one caller.
+type Room struct {
+	Queue    *Queue
+	Requests int
+}
+
+var _ wire.CapacityWaiter = Room{}
+
+// AwaitCapacity implements wire.CapacityWaiter. It also returns when the connection is
+// lost: sending again then returns that error.
+func (r Room) AwaitCapacity(ctx context.Context) error {
+	q := r.Queue
+	q.mu.Lock()
+	if !q.state.Accepts() || q.fits(r.Requests) || q.pending == 0 {
+		q.mu.Unlock()
+		return nil
+	}
+	woken := make(chan struct{}, 1)
+	place := q.waiting.PushBack(waiter{r.Requests, woken})
+	q.mu.Unlock()
+	select {
+	case <-woken:
+		return nil // a caller that is let in has to send, even if ctx has ended
+	case <-ctx.Done():
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.waiting.Remove(place)
+		if len(woken) > 0 { // pass on the room that was meant for this caller
+			q.letIn()
+		}
+		return life.Reason(ctx)
+	}
+}
+
+// Delay returns the number and size of the requests ahead of one that waits for room.
+func (r Room) Delay(uint64) (d redis.Delay, ok bool) {
+	q := r.Queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
+	return d, true
+}
+
+// Drain admits no more requests. It returns a channel that is closed when only the
+// library's own requests are pending.
+func (q *Queue) Drain() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.draining == nil {
+		q.draining = make(chan struct{})
+	}
+	q.letIn()
+	return q.draining
+}
+
+// Draining reports whether Drain was called.
+func (q *Queue) Draining() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.draining != nil
+}
+
+// Left counts the pending requests, without the library's own: those that are not sent,
+// and those that may have run.
+func (q *Queue) Left() (notSent, unknown int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open != nil {
+		notSent = len(q.open.Items) - q.open.withdrawn - q.open.own
+	}
+	return notSent, q.pending - q.gate.own - notSent
+}

@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// forget is a future that nobody asks whether it is cancelled.
+var forget = redis.FuncFuture(func(any, uint64) {})
+
+// encoded returns a request of some bytes.
+func encoded(bytes string) []*wire.Request { return []*wire.Request{{Buf: []byte(bytes)}} }
+
+// testPipe returns a pipe to which no socket is there yet.
+func testPipe() *Pipe {
+	q := newQueue(Opts{
+		Ctx: context.Background(), MaxRequests: 100, MaxBytes: 1 << 20,
+	})
+	q.Change(Connecting, nil, nil)
+	return newPipe(q, Opts{
+		Ctx: context.Background(), Timeout: time.Minute, Heartbeats: time.Minute,
+		WithConn: func(err *errorx.Error) *errorx.Error { return err },
+		Place:    func() wire.Place { return wire.Place{} },
+		Measured: func(time.Duration) {},
+		Panicked: func(any, []byte) {},
+	})
+}
+
+// testSession begins a session with one end of a connection, and returns the other.
+func pipeSession(t *testing.T, p *Pipe) (*Session, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	here, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	there, err := l.Accept()
+	require.NoError(t, err)
+	s := p.Start(sock.New(here, redis.Limits{}))
+	t.Cleanup(func() {
+		there.Close()
+		s.Fail(redis.ErrIO.New("the test is over"))
+		if p.Session() == s {
+			p.Abandon(s, redis.ErrContextClosed.New("the test is over"))
+		}
+	})
+	return s, there
+}
+
+// The life cycle goes on, and may make the next session, as soon as it sees that this one has
+// failed: by then the queue is told, and it is told once.
+func TestSessionTellsBeforeItHasFailed(t *testing.T) {
+	p := testPipe()
+	for range 100 {
+		s, _ := pipeSession(t, p)
+		require.Equal(t, Connected, p.queue.State())
+		go s.Fail(redis.ErrIO.New("on purpose"))
+		<-s.failed
+		require.Equal(t, Disconnected, p.queue.State())
+		require.ErrorContains(t, s.Err(), "on purpose")
+		p.Abandon(s, redis.ErrIO.New("unsent"))
+
+		next, _ := pipeSession(t, p)
+		s.Fail(redis.ErrIO.New("again"))
+		require.Equal(t, Connected, p.queue.State(), "only once")
+		require.ErrorContains(t, s.Err(), "on purpose")
+		next.Fail(redis.ErrIO.New("on purpose"))
+		p.Abandon(next, redis.ErrIO.New("unsent"))
+		p.current.Store(nil)
+	}
+}
+
+// A session whose server has closed the socket already is connected before it fails, and not
+// after that.
+func TestSessionThatFailsAtOnce(t *testing.T) {
+	p := testPipe()
+	for range 1000 {
+		here, there := net.Pipe()
+		require.NoError(t, there.Close())
+		s := p.Start(sock.New(here, redis.Limits{}))
+		<-s.failed
+		require.Equal(t, Disconnected, p.queue.State())
+		p.Abandon(s, redis.ErrIO.New("unsent"))
+		p.current.Store(nil)
+		p.queue.Change(Connecting, nil, nil)
+	}
+}
+
+// caller is one that waits, until it is given the right to read.
+type caller struct {
+	given chan wire.ReadRight
+	res   chan any
+	gone  atomic.Bool
+	done  chan struct{} // set if it is deaf
+	told  chan struct{}
+}
+
+func newCaller() *caller {
+	return &caller{given: make(chan wire.ReadRight, 1), res: make(chan any, 1), told: make(chan struct{}, 1)}
+}
+
+func (c *caller) Caller() wire.Caller       { return c }
+func (c *caller) Cancelled() error          { return nil }
+func (c *caller) Resolve(res any, _ uint64) { c.res <- res }
+func (c *caller) Touch() int                { return 0 }
+func (c *caller) Listen() bool {
+	if c.gone.Load() || len(c.given) > 0 {
+		return false
+	}
+	c.told <- struct{}{}
+	return true
+}
+func (c *caller) GiveRead(r wire.ReadRight) bool {
+	if c.gone.Load() || len(c.given) > 0 {
+		return false
+	}
+	c.given <- r
+	return true
+}
+
+// enter enters a request of a caller that waits.
+func (c *caller) enter(t *testing.T, p *Pipe) wire.Ticket {
+	t.Helper()
+	reqs := encoded("*1\r\n$4\r\nPING\r\n")
+	reqs[0].Caller, reqs[0].Done = c, c.done
+	refused := p.Enter(reqs, &Entry{Future: c})
+	require.Nil(t, refused)
+	return reqs[0].Ticket
+}
+
+// lone returns a session whose right to read nobody has, so that the next caller gets both.
+func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
+	t.Helper()
+	p := testPipe()
+	s, there := pipeSession(t, p)
+	for {
+		c := newCaller()
+		c.enter(t, p)
+		answered := make(chan struct{})
+		go func() { // the right may come when the request is entered, or when the loop hands it over
+			select {
+			case r := <-c.given:
+				c.given <- r // it keeps it
+				r.Reader.ReadUntil(context.Background(), r.Last, false)
+			case <-answered:
+			}
+		}()
+		_, err := there.Read(make([]byte, 64))
+		require.NoError(t, err)
+		_, err = there.Write([]byte("+PONG\r\n"))
+		require.NoError(t, err)
+		<-c.res
+		close(answered)
+		if len(c.given) > 0 {
+			require.Eventually(t, p.queue.Idle, 10*time.Second, time.Millisecond)
+			return p, s, there
+		}
+	}
+}
+
+// What a caller with both rights has not begun to write is taken back when it leaves, or when
+// writes stop; then nothing of it is written.
+func TestFirstIsTakenBack(t *testing.T) {
+	for name, back := range map[string]func(*Pipe, wire.Ticket) bool{
+		"withdrawn": func(_ *Pipe, ticket wire.Ticket) bool { return ticket.Withdraw() },
+		"stopped": func(p *Pipe, _ wire.Ticket) bool {
+			p.StopWrites(peer.Closed(t.Context()))
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for {
+				p, s, there := lone(t)
+				c := newCaller()
+				ticket := c.enter(t, p)
+				if len(c.given) == 0 { // the loop has come back just then
+					continue
+				}
+				before := p.queue.Stats()
+				require.True(t, back(p, ticket))
+				(<-c.given).Reader.PassRead()
+				after := p.queue.Stats()
+				require.Zero(t, after.InFlight+after.Queued)
+				require.Equal(t, before.Writes-1, after.Writes)
+				require.EqualValues(t, 1, after.NotSent)
+				require.False(t, s.hasFailed())
+				_ = there.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+				n, _ := there.Read(make([]byte, 64))
+				require.Zero(t, n)
+				return
+			}
+		})
+	}
+}
+
+// An answer begins with its first byte, also for a caller that leaves before it has come.
+func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
+	for {
+		p, _, there := lone(t)
+		c := newCaller()
+		ticket := c.enter(t, p)
+		if len(c.given) == 0 {
+			continue
+		}
+		r := <-c.given
+		ctx, cancel := context.WithCancel(context.Background())
+		left := make(chan bool)
+		go func() { left <- r.Reader.ReadUntil(ctx, r.Last, false) }()
+		_, err := there.Read(make([]byte, 64))
+		require.NoError(t, err)
+		_, err = there.Write([]byte("$5\r\nhe"))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			d, ok := ticket.Queue.(*Queue).Delay(ticket.Seq)
+			return ok && d.Reading > 0
+		}, 10*time.Second, time.Millisecond)
+		cancel()
+		require.False(t, <-left)
+		c.gone.Store(true)
+		r.Reader.PassRead()
+		_, err = there.Write([]byte("llo\r\n"))
+		require.NoError(t, err)
+		require.Equal(t, []byte("hello"), <-c.res)
+		return
+	}
+}
+
+// A caller that reads without heeding its context heeds it when it has read for long, wherever
+// its reply has got to; and the session lives on.
+func TestDeafReaderIsTold(t *testing.T) {
+	for name, begun := range map[string]string{"nothing has come": "", "its reply has begun": "$5\r\nhe"} {
+		t.Run(name, func(t *testing.T) {
+			for {
+				p, s, there := lone(t)
+				c := newCaller()
+				c.done = make(chan struct{})
+				ticket := c.enter(t, p)
+				if len(c.given) == 0 { // the loop has come back just then
+					continue
+				}
+				if !ticket.Tells { // round trips were so slow that it listens at once
+					(<-c.given).Reader.PassRead()
+					continue
+				}
+				r := c.given
+				ctx, cancel := context.WithCancel(context.Background())
+				left := make(chan bool)
+				right := <-r
+				c.given <- right // it reads
+				go func() { left <- right.Reader.ReadUntil(ctx, right.Last, true) }()
+				_, err := there.Read(make([]byte, 64))
+				require.NoError(t, err)
+				_, err = there.Write([]byte(begun))
+				require.NoError(t, err)
+				cancel()
+				require.False(t, <-left)
+				c.gone.Store(true)
+				<-c.given
+				right.Reader.PassRead()
+				_, err = there.Write([]byte("$5\r\nhello\r\n"[len(begun):]))
+				require.NoError(t, err)
+				require.Equal(t, []byte("hello"), <-c.res)
+				require.False(t, s.hasFailed())
+				return
+			}
+		})
+	}
+}
+
+// Whoever waits while another reads is told, and what is left when the session fails.
+func TestDeafCallersAreTold(t *testing.T) {
+	for {
+		p, s, _ := lone(t)
+		reader, other := newCaller(), newCaller()
+		reader.done, other.done = make(chan struct{}), make(chan struct{})
+		reader.enter(t, p)
+		if len(reader.given) == 0 { // the loop has come back just then
+			continue
+		}
+		r := <-reader.given
+		reader.given <- r // it keeps it
+		go r.Reader.ReadUntil(context.Background(), r.Last, true)
+		if ticket := other.enter(t, p); !ticket.Tells { // round trips were so slow that it listens at once
+			continue
+		}
+		<-other.told
+		s.Fail(redis.ErrIO.New("on purpose"))
+		p.Abandon(s, redis.ErrIO.New("unsent"))
+		p.current.Store(nil)
+		<-other.told
+		<-other.res
+		return
+	}
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// flush does the duty of a request's sender. It never waits for the socket: what can't be
+// written at once is left to the writer goroutine.
+func (s *Session) flush(d Duty) {
+	if d&MustCheck != 0 && !s.connCheck() {
+		return
+	}
+	if d&MustWake != 0 { // before the write: a server may read no more until its replies are read
+		s.readWake <- struct{}{}
+	}
+	if d&MustWrite == 0 {
+		return
+	}
+	if s.checker == nil {
+		s.Wake <- nil
+		return
+	}
+	if b, _ := s.next(s.TakeFirst(), true); b != nil {
+		s.writeBatch(b)
+	}
+	s.processor.yield()
+}
+
+// next returns the batch that is to be written: b or, if that is nil, the open one, after
+// other goroutines could add their requests. It returns nil if the right to write is lost.
+// sender is set if it is not the writer goroutine that asks. A sender does not ask futures whether
+// they are cancelled: that could end the goroutine of somebody else, and requests that it takes
+// have just been sent.
+func (s *Session) next(b *Batch, sender bool) (_ *Batch, cancelled []Cancelled) {
+	if b != nil {
+		return b, nil
+	}
+	if !s.yield(sender) {
+		return nil, nil
+	}
+	return s.p.queue.Take(!sender)
+}
+
+// writeBatch writes a batch that the caller has taken, and gives up the right to
+// write, or leaves it to the writer with what is left to write.
+func (s *Session) writeBatch(b *Batch) {
+	if s.raw == nil && b.Unread > securedNow {
+		s.Wake <- b
+		return
+	}
+	if s.write(b, s.raw == nil) && s.p.queue.Wrote(b) {
+		s.Wake <- nil
+	}
+}
+
+// yield lets goroutines that are about to send run first, where that pays. It returns
+// false if one of them, or from a sender the writer goroutine, has taken over the right to write.
+func (s *Session) yield(sender bool) bool {
+	if !s.p.opts.Yields {
+		return true
+	}
+	mine := true
+	for turn := s.p.queue.StartYield(); turn != 0; {
+		runtime.Gosched()
+		mine, turn = s.p.queue.EndYield(turn, sender)
+	}
+	return mine
+}
+
+// write writes what is left of the batch, or, unless it waits, what the socket takes of it at once:
+// then the writer gets the rest. It returns false if the right to write is lost.
+func (s *Session) write(b *Batch, waits bool) bool {
+	if s.hasFailed() {
+		s.p.queue.Release()
+		return false
+	}
+	var n int
+	var err error
+	if left := b.Buf[b.Sent:]; waits {
+		n, err = s.writeWaiting(left)
+	} else {
+		n, err = s.writeOnce(left)
+	}
+	b.Sent += n
+	switch {
+	case err != nil:
+		if s.raw == nil {
+			b.Sent = len(b.Buf) // how much of it was sent is not known
+		}
+		s.Fail(redis.ErrIO.Wrap(err, "writing"))
+		s.p.queue.Release()
+		return false
+	case !waits && b.Sent < len(b.Buf):
+		s.Wake <- b
+		return false
+	}
+	return true
+}
+
+// securedNow is how many bytes may be in flight, with a batch, for its sender to write it to a
+// TLS connection by itself: the send buffer of a system takes as many, and more while the
+// server's takes some, without making the sender wait.
+const securedNow = 16 << 10
+
+// writeLoop is the writer goroutine. It is started with the session, owns what
+// Wake passes to it, and ends with quit.
+func (s *Session) writeLoop() {
+	ended := false
+	defer func() {
+		if !ended { // by a future that was asked whether it is cancelled
+			go s.writeLoop()
+		}
+	}()
+	for {
+		var b *Batch
+		select {
+		case b = <-s.Wake:
+		case <-s.quit:
+			ended = true
+			return
+		}
+		s.writeAll(b)
+		s.processor.yield()
+	}
+}
+
+// writeAll writes b, if it is not nil, and then until nothing is left to write.
+func (s *Session) writeAll(b *Batch) {
+	for more := true; more; b = nil {
+		var cancelled []Cancelled
+		b, cancelled = s.next(b, false)
+		more = b != nil && s.write(b, true) && s.p.queue.Wrote(b)
+		s.p.resolveCancelled(cancelled)
+	}
+}
+
+// writeOnce writes what the socket takes at once. It ignores the deadline by which
+// StopWrites ends waiting writes, since it does not wait, and leaves that deadline in place
+// for the write of the rest.
+func (s *Session) writeOnce(buf []byte) (n int, err error) {
+	if n, err = s.raw.Write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	for errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = s.SetWriteDeadline(time.Time{})
+		n, err = s.raw.Write(buf)
+	}
+	if n < len(buf) {
+		_ = s.SetWriteDeadline(sock.LongAgo)
+	}
+	return n, err
+}
+
+// writeWaiting writes all, and waits until the socket takes it, or writes are stopped.
+func (s *Session) writeWaiting(buf []byte) (n int, err error) {
+	if n, err = s.Conn.Write(buf); s.raw == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	more, err := s.writeOnce(buf[n:])
+	if n += more; err == nil && n < len(buf) {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+// StopWrites stops the writing of users' requests. A goroutine that is just about to
+// write still does so, if the socket takes the bytes at once. Requests that are not
+// written end with closed; if one is written only in part, the session ends. stop returns
+// when nobody writes any more.
+func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
+	left, writes := p.queue.Withhold()
+	l := &leftovers{p: p}
+	l.collect(left, closed, closed)
+	p.queue.CountLeft(l.notSent, 0)
+	if len(l.items) > 0 {
+		l.begin()
+	}
+	return func() {
+		if writes != nil {
+			writes.endWrite()
+		}
+	}
+}
+
+// endWrite returns when nobody has the right to write. A writer that waits for the socket
+// to take more gives up, which ends the session: see writeOnce.
+func (s *Session) endWrite() {
+	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
+		s.Fail(redis.ErrIO.Wrap(err, "ending a write"))
+	}
+	s.p.queue.AwaitRelease()
+	_ = s.SetWriteDeadline(time.Time{})
+}

@@ -1,0 +1,55 @@
+package upstream
+
+import (
+	"bytes"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+)
+
+// Describe makes r the request that buf is, and returns what is known of its command.
+func (s *Servers) Describe(r *wire.Request, buf []byte) *command.Info {
+	name := incoming.Name(buf)
+	info := lookup(name)
+	cmd, args := "?", []any(nil)
+	switch {
+	case info == nil:
+		if len(name) > 0 && len(name) <= 32 && bytes.IndexFunc(name, strange) < 0 {
+			cmd = string(name)
+		}
+		args = incoming.Words(buf)
+	case info.Class == command.Twice && !s.Several && (&wire.Request{Buf: buf}).Words() < command.TwiceWords:
+		cmd = info.Name
+	case s.Several || info.Is(command.Container) || info.Class != command.Ordinary:
+		cmd, args = info.Name, incoming.Words(buf)
+	default:
+		cmd = info.Name
+	}
+	r.Encoded(cmd, args, buf, s.Sender.WantsSlot())
+	r.Typed = true
+	if info == nil && closes(name) {
+		r.Shared = command.ChangesSession
+	}
+	return info
+}
+
+// closes reports whether servers close the connection on which they read this first word, because
+// they take it for a request of HTTP.
+func closes(name []byte) bool {
+	return bytes.EqualFold(name, []byte("POST")) || bytes.EqualFold(name, []byte("HOST:"))
+}
+
+// lookup finds a command by the first word of a request.
+func lookup(name []byte) *command.Info {
+	if len(name) > 32 { // none has so long a name, and the conversion would allocate
+		return nil
+	}
+	info := command.Lookup(string(name))
+	if info.Is(command.Subcommand) {
+		return nil
+	}
+	return info
+}
+
+func strange(r rune) bool { return r <= ' ' || r > '~' }

@@ -1,0 +1,152 @@
+package upstream
+
+import (
+	"context"
+	"net"
+
+	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+)
+
+// errSender: virtual connections need what only the senders of this library have.
+var errSender = redis.ErrOpts.NewType("virtual_sender")
+
+// Servers is where the requests of virtual connections go. Nothing of it is changed.
+type Servers struct {
+	outgoing.Terms
+	Sender wire.Inner[redis.Future]
+	Shared inner.Conn // nil if there are several
+	Ctx    context.Context
+	DB     int  // of the shared sockets
+	TLS    bool // they use it
+	// ReadOnly: the shared sockets have said READONLY, to a replica of a cluster.
+	ReadOnly bool
+
+	conn  *redisconn.Connection // nil if there are several
+	nodes inner.Nodes
+}
+
+// Of returns the servers of a sender.
+func Of(sender redis.Sender) (s *Servers, err error) {
+	inmost, hooks := inside(sender)
+	from, _ := inmost.(origin)
+	var within wire.Inner[redis.Future]
+	if from != nil {
+		within = from.Inner(wire.Ask{Held: inmost})
+	}
+	switch conn, single := inmost.(*redisconn.Connection); {
+	case within == nil: // also of a nil pointer
+		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)
+	case single:
+		s = one(conn)
+	default:
+		s, err = several(within, inner.NodesOf(from), from.Ctx())
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Hooks = hooks
+	return s, nil
+}
+
+// origin is a connection or a cluster, or what embeds one.
+type origin interface {
+	Inner(wire.Ask) wire.Inner[redis.Future]
+	Ctx() context.Context
+}
+
+// inside returns the sender that handles stand for, and hooks are around.
+func inside(s redis.Sender) (_ redis.Sender, hooks []outgoing.Hook) {
+	for {
+		var within redis.Sender
+		switch asked := s.(type) {
+		case interface{ Delegate(wire.Ask) redis.Sender }:
+			within = asked.Delegate(wire.Ask{Held: s})
+		case interface {
+			outgoing.Hook
+			Unhook(wire.Ask) (redis.Sender, func(redis.Sender) redis.Sender)
+		}:
+			within, _ = asked.Unhook(wire.Ask{Held: s})
+			hooks = append(hooks, asked)
+		}
+		if within == nil {
+			return s, hooks
+		}
+		s = within
+	}
+}
+
+func one(conn *redisconn.Connection) *Servers {
+	shared := inner.Of(conn)
+	s := &Servers{Sender: shared, Shared: shared, Ctx: conn.Ctx(), conn: conn}
+	s.greeting(shared.Dialer())
+	return s
+}
+
+func several(sender wire.Inner[redis.Future], nodes inner.Nodes, ctx context.Context) (*Servers, error) {
+	s := &Servers{Terms: outgoing.Terms{Several: true}, Sender: sender, Ctx: ctx, nodes: nodes}
+	dialer, err := s.Dialer()
+	if err != nil {
+		return nil, err
+	}
+	s.greeting(dialer)
+	return s, nil
+}
+
+func (s *Servers) greeting(d *dial.Dialer) { s.Protocol, s.DB, s.TLS = max(d.Protocol, 2), d.DB, d.TLS }
+
+// At returns the node with an address, or nil. Of one server it returns that, whatever the address.
+func (s *Servers) At(addr string) *Servers {
+	if !s.Several {
+		return s
+	}
+	masters, replicas, _ := s.nodes.All()
+	for _, nodes := range [][]inner.Node{masters, replicas} {
+		for _, node := range nodes {
+			if node.Addr() == addr {
+				to := one(node.(*redisconn.Connection))
+				to.Hooks, to.ReadOnly = s.Hooks, to.Shared.Dialer().ReadOnly
+				return to
+			}
+		}
+	}
+	s.nodes.ForceReloading()
+	return nil
+}
+
+// Dialer returns what dials a socket as the shared ones are: to the server, or to a master.
+func (s *Servers) Dialer() (*dial.Dialer, error) {
+	if !s.Several {
+		return s.Shared.Dialer(), nil
+	}
+	masters, _, _ := s.nodes.All()
+	if len(masters) == 0 {
+		return nil, errSender.New("no master is known")
+	}
+	return inner.Of(masters[0].(*redisconn.Connection)).Dialer(), nil
+}
+
+// Addrs returns the addresses of the shared socket, empty ones if there is none.
+func (s *Servers) Addrs() (local, remote net.Addr) {
+	if s.Several {
+		return addr(""), addr("")
+	}
+	at := s.conn.RemoteAddr()
+	if at == "" {
+		at = s.conn.Addr()
+	}
+	return addr(s.conn.LocalAddr()), addr(at)
+}
+
+// addr is an address of the shared socket.
+type addr string
+
+// Network implements net.Addr.
+func (addr) Network() string { return "redispipe" }
+
+// String implements net.Addr.
+func (a addr) String() string { return string(a) }
