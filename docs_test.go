@@ -142,7 +142,7 @@ func TestDocs(t *testing.T) {
 	var code strings.Builder
 	for _, name := range slices.Concat(files(t, "docs/*_test.go"), files(t, "internal/bench/migration/*.go"),
 		files(t, "internal/virtualpeers/example_test.go"),
-		files(t, "contrib/*/example_test.go"), []string{"example_test.go", "docs_test.go", "redisconn/example_security_test.go"}) {
+		files(t, "contrib/*/example_test.go"), []string{"example_test.go", "example_visits_test.go", "docs_test.go", "redisconn/example_security_test.go"}) {
 		code.WriteString(squeeze(read(t, name)))
 	}
 	blocks := map[string][]string{}

@@ -15,23 +15,6 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Visits is a part of a service that keeps its data in Redis.
-type Visits struct {
-	DB *redispipe.Client
-}
-
-// Count adds a visit of a page and returns how many there were.
-func (v Visits) Count(ctx context.Context, page string) (int64, error) {
-	var n int64
-	err := v.DB.DoInto(ctx, &n, "HINCRBY", "visits", page, 1)
-	return n, err
-}
-
-// All returns the visits of all pages.
-func (v Visits) All(ctx context.Context) (map[string]int64, error) {
-	return redis.As[map[string]int64](v.DB.Do(ctx, "HGETALL", "visits"))
-}
-
 func Example() {
 	s, err := testbed.Start(testbed.Options{})
 	if err != nil {
@@ -47,8 +30,8 @@ func Example() {
 	defer db.Close()
 	visits := Visits{DB: db}
 
-	// In a handler, which may run in thousands of goroutines at once. The deadline of its
-	// context holds, whatever the server does.
+	// In a handler, which may run in thousands of goroutines at once. The call returns by the
+	// deadline of its context, whatever the server does.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	n, err := visits.Count(ctx, "home")
@@ -90,7 +73,7 @@ func Example_errors() {
 	var n int64
 	err := db.DoInto(ctx, &n, "INCRBY", "counter", 10)
 	if redis.SafeToRetry(err) {
-		err = db.DoInto(ctx, &n, "INCRBY", "counter", 10) // it did not run, and may do so this time
+		err = db.DoInto(ctx, &n, "INCRBY", "counter", 10) // it did not run, so try once more
 	}
 	switch {
 	case errors.Is(err, redis.ErrRefused): // the server answered with an error

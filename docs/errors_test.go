@@ -20,7 +20,7 @@ func Example_outcome() {
 
 	res := db.Do(ctx, "INCR", "counter")
 	if redis.SafeToRetry(redis.Err(res)) {
-		res = db.Do(ctx, "INCR", "counter") // it did not run, and may do so this time
+		res = db.Do(ctx, "INCR", "counter") // it did not run, so try once more
 	}
 	switch redis.OutcomeOf(res) {
 	case redis.OutcomeValue: // it ran
