@@ -20,13 +20,13 @@ func clusterOf(ctx context.Context, addrs []string) error {
 		return err
 	}
 
-	// Keys of several slots: MGET, MSET, DEL, UNLINK, EXISTS and TOUCH can be split.
+	// SendSplit takes MGET, MSET, DEL, UNLINK, EXISTS and TOUCH.
 	res := rediscluster.SendSplit(ctx, cluster, redis.Req("MGET", "key", "other"))
 	if err := redis.Err(res); err != nil {
 		return err
 	}
 
-	// Every master.
+	// On every master.
 	for _, res := range rediscluster.DoEachShard(ctx, cluster, redis.Req("DBSIZE")) {
 		if err := redis.Err(res); err != nil {
 			return err

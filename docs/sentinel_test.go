@@ -13,7 +13,7 @@ import (
 // What is shown of addresses that are nowhere.
 var (
 	_ = func(ctx context.Context, password, sentinelPassword string) (*rediscluster.Cluster, error) {
-		// A master that sentinels watch. One sentinel is enough: it tells the others.
+		// A master that sentinels watch. The address of one sentinel is enough: it names the others.
 		db, err := rediscluster.NewSentinel(ctx, []string{"10.0.0.1:26379"}, "mymaster", rediscluster.Opts{
 			HostOpts:     redisconn.Opts{Username: "visits", Password: password},
 			SentinelOpts: redisconn.Opts{Password: sentinelPassword},
@@ -21,7 +21,7 @@ var (
 		return db, err
 	}
 	_ = func(ctx context.Context, password string) (*rediscluster.Cluster, error) {
-		// Endpoints of a managed Redis: which is the master, they say themselves.
+		// Endpoints of a managed Redis. The servers report which of them is the master.
 		db, err := rediscluster.NewReplicated(ctx, []string{"primary.example:6379", "reader.example:6379"}, rediscluster.Opts{
 			HostOpts: redisconn.Opts{Password: password, TLSEnabled: true},
 		})
