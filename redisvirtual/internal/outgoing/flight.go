@@ -85,6 +85,7 @@ func (f *Flight) put() {
 		replies[i] = reply{frame: frame[:0]}
 	}
 	clear(reqs)
+	clear(refs) // of arrays that are no longer used, if Reqs has grown
 	*f = Flight{replies: replies[:0], Reqs: reqs[:0], refs: refs[:0]}
 	flights.Put(f)
 }
@@ -103,6 +104,7 @@ func (f *Flight) Add() *wire.Request {
 
 // Cut takes the request back that was added last.
 func (f *Flight) Cut() {
+	f.Reqs[len(f.Reqs)-1] = wire.Request{} // it lies beyond what put clears
 	f.Reqs, f.replies = f.Reqs[:len(f.Reqs)-1], f.replies[:len(f.replies)-1]
 }
 
