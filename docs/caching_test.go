@@ -16,7 +16,7 @@ var (
 		if err != nil {
 			return err
 		}
-		// Keys of users and pages are cached. All else passes through.
+		// The cache keeps replies for keys of users and pages. Other requests pass through.
 		cache, err := rediscache.New(db, rediscache.Opts{
 			Prefixes: []string{"user:", "page:"},
 			MaxAge:   time.Minute,
@@ -25,7 +25,7 @@ var (
 		if err != nil {
 			return err
 		}
-		defer cache.Close() // closes db, too
+		defer cache.Close() // also closes db
 
 		var name string
 		if err := cache.DoInto(ctx, &name, "HGET", "user:1", "name"); err != nil {
@@ -34,7 +34,7 @@ var (
 		return nil
 	}
 	_ = func(ctx context.Context, cache *rediscache.Cache) error {
-		// Any key, of which a reply of the last ten seconds will do. Make it once.
+		// Caches any key; replies up to ten seconds old are acceptable. Create it once and keep it.
 		recent := cache.WithMaxAge(10 * time.Second)
 		rates, err := redis.As[map[string]float64](recent.Do(ctx, "HGETALL", "rates"))
 		_ = rates
@@ -42,14 +42,14 @@ var (
 	}
 	_ = func(ctx context.Context, cache *rediscache.Cache) error {
 		if err := redis.Err(cache.Do(ctx, "HSET", "user:1", "name", "Ann")); err != nil {
-			return err // it may have run: then what was kept of user:1 is dropped, too
+			return err // if the write may have run, the copies of user:1 are dropped all the same
 		}
-		// From here on no goroutine of this process reads the old name through the cache.
+		// From here on, no goroutine of this process reads the old name through the cache.
 		return nil
 	}
 	_ = func(t *testing.T, cache *rediscache.Cache) {
 		cache.Invalidate("user:1") // as if another client had changed it
-		cache.InvalidateAll()      // as if the socket was lost
+		cache.InvalidateAll()      // as if the connection had been lost
 	}
 	_ = func(cache *rediscache.Cache) float64 {
 		st := cache.Stats()

@@ -18,7 +18,7 @@ var (
 		rdb := goredis.NewClient(&goredis.Options{
 			Addr:     conn.Addr(),
 			Dialer:   redisvirtual.Dialer(conn),
-			PoolSize: 1000, // as many requests as may be under way at once
+			PoolSize: 1000, // limits the requests in flight at the same time
 		})
 		jobs := asynq.NewClientFromRedisClient(rdb)
 		return jobs
