@@ -13,7 +13,7 @@ func Example_doMany() {
 	defer end()
 	ctx := context.Background()
 
-	// Several requests in one batch, with a result for each.
+	// DoMany returns one result for each request.
 	for _, res := range db.DoMany(ctx, []redis.Request{
 		redis.Req("INCR", "counter"),
 		redis.Req("INCRBY", "counter", 10),

@@ -20,7 +20,7 @@ func Example_blocking() {
 			var job []string
 			err := db.DoInto(ctx, &job, "BLPOP", "jobs", 0)
 			if err != nil {
-				return err // ctx has ended, for one
+				return err // for example, ctx has ended
 			}
 			work(job[1])
 		}
@@ -37,7 +37,7 @@ func Example_sessions() {
 	db, end := opened()
 	defer end()
 
-	// On one server no key is needed; in a cluster it is one of the node to be used.
+	// In a cluster, the key selects the node; on one server leave it empty.
 	err := db.Session(ctx, "", func(session *redis.Session) error {
 		session.Do("SELECT", 1)
 		return redis.Err(session.Do("SET", "balance", 5))

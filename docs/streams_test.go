@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Order is what a stream of orders holds.
+// Order is an entry of a stream of orders.
 type Order struct {
 	Item  string `redis:"item"`
 	Count int    `redis:"count"`
@@ -44,12 +44,12 @@ func Example_group() {
 	}
 	for msg, err := range reader.Messages(ctx) {
 		if err != nil {
-			log.Print(err) // the reader goes on
+			log.Print(err) // the reader continues
 			continue
 		}
 		order, err := redis.As[Order](msg.Fields)
 		if err != nil {
-			log.Print(err) // not acknowledged: it comes again, and then goes to DeadLetter
+			log.Print(err) // not acknowledged: it is delivered again, and finally goes to DeadLetter
 			continue
 		}
 		work(order)

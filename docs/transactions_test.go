@@ -61,7 +61,7 @@ func Example_watch() {
 	// 70
 }
 
-// take takes so many from a stock, if there are as many.
+// take removes a number of items from a stock that holds at least as many.
 var take = redis.NewScript(`
 	local left = tonumber(redis.call('GET', KEYS[1]) or '0')
 	if left < tonumber(ARGV[1]) then return -1 end
@@ -78,7 +78,7 @@ func Example_scripts() {
 		log.Fatal(err)
 	}
 
-	// In batches and transactions, through a Sender that knows the script.
+	// In batches and transactions, use a Sender that knows the script.
 	batch := redis.SyncCtx{S: redis.WithScripts(db, take)}
 	results, err := batch.Transact(ctx, []redis.Request{
 		take.Request([]string{"stock"}, 2), // with its body
@@ -110,7 +110,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// unlock deletes a lock that the token holds, on any server.
+// unlock deletes a lock that the token holds. It runs on any server.
 var unlock = redis.NewScript(`
 	if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 	return redis.call('DEL', KEYS[1])`)
@@ -140,7 +140,7 @@ func TestLock(t *testing.T) {
 			if probe, ok := probes[command]; ok {
 				accepted(t, db, command, command, probe...)
 			}
-			token := rand.Text() // says who holds the lock
+			token := rand.Text() // identifies the holder of the lock
 			held, err := cmd.Set("lock", token, cmd.PX(10*time.Second), cmd.NX).Do(ctx, db)
 
 			if !held || err != nil {
@@ -170,7 +170,7 @@ func accepted(t *testing.T, db *redispipe.Client, what, command string, args ...
 	}
 }
 
-// extend gives a lock that the token holds another time to live, in milliseconds, on any server.
+// extend sets the time to live, in milliseconds, of a lock that the token holds. It runs on any server.
 var extend = redis.NewScript(`
 	if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 	return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)

@@ -48,7 +48,7 @@ func Example_null() {
 	// Output: no such key
 }
 
-// User is what a service keeps in a hash.
+// User is stored as a hash.
 type User struct {
 	Name  string        `redis:"name"`
 	Age   uint8         `redis:"age"`
@@ -70,7 +70,7 @@ func Example_structs() {
 	}
 	var user *User
 	if err := db.DoInto(ctx, &user, "HGETALL", "user:1"); err != nil {
-		log.Fatal(err) // a field is missing, for one
+		log.Fatal(err) // for example, a field is missing
 	}
 	if user == nil {
 		log.Fatal("no such user")
