@@ -1,6 +1,8 @@
 package rediscache
 
 import (
+	"strings"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/wire"
 )
@@ -48,7 +50,7 @@ func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte,
 		return keys, false
 	}
 	switch at := keysOf(info.Name); {
-	case at == 0, at == oneKeyIn3 && protocol == 2:
+	case at == 0, protocol == 2 && (at == oneKeyIn3 || asksForNumbers(r)):
 		return keys, false
 	case at == allKeys:
 		return appendArgs(keys, r), false
@@ -58,6 +60,22 @@ func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte,
 		}
 		return keys, at == oneKeyText
 	}
+}
+
+// asksForNumbers reports whether an option of a request asks for scores or coordinates. RESP2 has text
+// for them, which can't be made of what a tracker is answered. (Distances are text with RESP3, too.) An
+// argument that only looks like such an option counts as one.
+func asksForNumbers(r *wire.Request) bool {
+	for i, word := range r.All {
+		if i < 3 || len(word) < len("WITHSCORE") || len(word) > len("WITHSCORES") {
+			continue
+		}
+		switch strings.ToUpper(string(word)) {
+		case "WITHSCORE", "WITHSCORES", "WITHCOORD":
+			return true
+		}
+	}
+	return false
 }
 
 func appendArgs(words [][]byte, r *wire.Request) [][]byte {
