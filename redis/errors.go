@@ -147,6 +147,9 @@ var (
 	// ErrMaxClients: the server has its maximum number of clients, and refused the
 	// connection.
 	ErrMaxClients = errs.ErrMaxClients
+	// ErrUnblocked is UNBLOCKED from a server whose role has changed, as at a failover: the command
+	// blocked there, and did nothing.
+	ErrUnblocked = errs.ErrUnblocked
 	// ErrNoScript is NOSCRIPT: the server does not have the script, and ran nothing. A
 	// [Script] then sends its body.
 	ErrNoScript = errs.ErrNoScript

@@ -131,3 +131,35 @@ func TestUnblockNotAllowed(t *testing.T) {
 		})
 	}
 }
+
+// A server that becomes a replica answers what blocks there with UNBLOCKED, and closes the connection:
+// that is the result, since nothing ran.
+func TestBlockedAtFailover(t *testing.T) {
+	t.Parallel()
+	s, master := testbed.NewServer(t), testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
+	host, port, err := net.SplitHostPort(master.Addr())
+	require.NoError(t, err)
+	for name, pop := range map[string]func() any{
+		"command": func() any { return redis.SyncCtx{S: conn}.Do(t.Context(), "BLPOP", "list", 0) },
+		"session": func() (res any) {
+			_ = redis.WithSession(t.Context(), conn, "list", func(session *redis.Session) error {
+				res = session.Do("BLPOP", "list", 0)
+				return nil
+			})
+			return res
+		},
+	} {
+		popped := make(chan any, 1)
+		go func() { popped <- pop() }()
+		blocked(t, admin, 1)
+		require.Equal(t, "OK", s.Do("REPLICAOF", host, port))
+		err := redis.AsErrorx(await(t, name, popped))
+		require.NotNil(t, err, name)
+		require.Contains(t, err.Message(), "UNBLOCKED", name)
+		require.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(err), name)
+		require.True(t, redis.SafeToRetry(err), name)
+		require.Equal(t, "OK", s.Do("REPLICAOF", "NO", "ONE"))
+	}
+}

@@ -73,6 +73,7 @@ var (
 	ErrMasterDown  = ErrResult.NewSubtype("master_down", ErrTraitTransient)
 	ErrBusy        = ErrResult.NewSubtype("busy", ErrTraitTransient)
 	ErrMaxClients  = ErrResult.NewSubtype("max_clients", ErrTraitTransient)
+	ErrUnblocked   = ErrResult.NewSubtype("unblocked", ErrTraitTransient)
 	ErrNoScript    = ErrResult.NewSubtype("no_script")
 	ErrExecEmpty   = ErrResult.NewSubtype("exec_empty")
 	ErrExecAbort   = ErrResult.NewSubtype("exec_abort")

@@ -22,6 +22,7 @@ var errorTypes = []struct {
 	{"MASTERDOWN", errs.ErrMasterDown},
 	{"BUSY", errs.ErrBusy},
 	{"ERR max number of clients", errs.ErrMaxClients},
+	{"UNBLOCKED force unblock from blocking operation,", errs.ErrUnblocked},
 	{"EXECABORT", errs.ErrExecAbort},
 	{"NOSCRIPT", errs.ErrNoScript},
 }

@@ -66,6 +66,7 @@ func TestRedirect(t *testing.T) {
 		{"LOADING too often", redis.ErrLoading.New("x"), spent, false, Decision{}},
 		{"READONLY", redis.ErrReadOnly.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
 		{"MASTERDOWN", redis.ErrMasterDown.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
+		{"UNBLOCKED", redis.ErrUnblocked.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
 		{"a script that writes, on a replica", redis.ErrResult.New(nonLocal), Tries{OnReplica: true}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
 		{"a script that writes what another node has", redis.ErrResult.New(nonLocal), Tries{}, false, Decision{}},
 

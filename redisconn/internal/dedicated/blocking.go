@@ -177,8 +177,11 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 		if err != nil {
 			return lostError(b.ctx, redis.AsErrorx(err), true), false
 		}
-		if !isUnblocked(res) {
+		switch {
+		case !isUnblocked(res):
 			return res, true
+		case redis.AsErrorx(res).IsOfType(redis.ErrUnblocked):
+			return res, false // the server closes the connection, and a paused command gets another text
 		}
 		later, ran, err := c.confirm()
 		switch {

@@ -21,7 +21,8 @@
 // leave, but waits for the future, which the connection resolves soon (call.leave). The
 // answer UNBLOCKED means that nothing ran. But a server whose clients are paused answers
 // UNBLOCKED, too, and runs the command later. Hence the PING that follows (confirm): a
-// reply that comes before its echo is the result. If no reply comes in time, the
+// reply that comes before its echo is the result. A server whose role changes answers it in
+// words of its own (redis.ErrUnblocked), and closes the connection. If no reply comes in time, the
 // connection is closed and the outcome is unknown.
 //
 // Sessions enter the same pool, and release the connection after RESET and the whole
