@@ -34,14 +34,14 @@ func Example_pubsub() {
 // been missed.
 func listen(ctx context.Context, conn *redisconn.Connection, handle func(string, []byte),
 	reload func([]redispubsub.Topic, time.Time, time.Time)) error {
-	subscriber, err := redispubsub.New(conn, redispubsub.Opts{}) // or NewCluster(cluster, …); or subscriber := db.Subscriber(), which db closes
+	subscriber, err := redispubsub.New(conn, redispubsub.Opts{}) // or NewCluster(cluster, …), or db.Subscriber(), which db closes
 	if err != nil {
 		return err
 	}
 	defer subscriber.Close()
 	sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{})
 	if err := sub.Subscribe(ctx, redispubsub.Channel("news"), redispubsub.Pattern("user.*")); err != nil {
-		return err // the server has confirmed all topics, or this says which it has not
+		return err // the error names the topics that the server has not confirmed
 	}
 	for ev, err := range sub.Events(ctx) {
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Names is what is to be tested: it reads a user's name, and tries again if
+// Names is the code under test: it reads a user's name, and retries once if
 // that is safe.
 type Names struct {
 	DB redis.SyncCtx
@@ -87,15 +87,15 @@ func TestNamesCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cache.Close() // closes client, too
+	defer cache.Close() // also closes client
 	for cache.Stats().Leases == 0 {
-		time.Sleep(time.Millisecond) // until it is connected, the cache keeps nothing
+		time.Sleep(time.Millisecond) // the cache keeps nothing until its tracker is connected
 	}
 
 	names := Names{redis.SyncCtx{S: cache}}
 	server.Miniredis().Set("user:1", "Ann")
 	names.Of(t.Context(), "1")
-	server.Miniredis().Set("user:1", "Bob") // as another client, of which nobody tells
+	server.Miniredis().Set("user:1", "Bob") // as another client; the server does not report it yet
 	if name, err := names.Of(t.Context(), "1"); name != "Ann" || err != nil {
 		t.Error(name, err)
 	}

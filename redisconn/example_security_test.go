@@ -64,7 +64,7 @@ func ExampleOpts_tLS() {
 	opts := redisconn.Opts{
 		Password:   password,
 		TLSEnabled: true,
-		TLSConfig:  config, // of MutualTLS
+		TLSConfig:  config, // returned by MutualTLS
 	}
 	opts.Logger, opts.IOTimeout = redisconn.NoopLogger{}, time.Minute // a machine may stand still
 	conn, err := redisconn.Connect(ctx, server.TLSAddr(), opts)
@@ -122,7 +122,7 @@ func (v *Vault) Credentials(ctx context.Context) (redisconn.Credentials, error) 
 	return redisconn.Credentials{Username: "visits", Password: *v.password.Load()}, nil
 }
 
-// Rotate changes the password while requests go on.
+// Rotate changes the password while requests keep running.
 func Rotate(ctx context.Context, admin redis.SyncCtx, vault *Vault, conn *redisconn.Connection, password string) error {
 	if err := redis.Err(admin.Do(ctx, "ACL SETUSER", "visits", ">"+password)); err != nil {
 		return err
@@ -192,10 +192,10 @@ func ExampleOpts_limits() {
 	ctx := context.Background()
 
 	opts := redisconn.Opts{
-		Integrity: true, // no reply without its batch's fence
+		Integrity: true, // hold replies back until the fence of their batch is answered
 		Limits: redis.Limits{
 			Line: 4 << 10, Bulk: 1 << 20, // bytes
-			Elements: 10_000, // of one array
+			Elements: 10_000, // in one array
 			Depth:    8,
 		},
 		MaxRequests: 10_000,

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// OpenWithTokens makes a client, and keeps it with tokens until ctx is done.
+// OpenWithTokens opens a client, and renews its tokens until ctx is done.
 func OpenWithTokens(ctx context.Context, url string, source redistoken.Source) (*redispipe.Client, error) {
 	tokens := redistoken.New(source, nil)
 	client, err := redispipe.Open(ctx, url, redispipe.Conn(func(o *redisconn.Opts) {
@@ -31,7 +31,7 @@ func OpenWithTokens(ctx context.Context, url string, source redistoken.Source) (
 	return client, nil
 }
 
-// renewing is a logger that has a new token asked for when a server refuses the one that is kept.
+// renewing is a logger that asks for a new token when a server refuses the current one.
 type renewing struct {
 	redisconn.Logger
 	tokens *redistoken.Tokens
@@ -45,14 +45,14 @@ func (r renewing) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	r.Logger.Report(conn, event)
 }
 
-// OpenElastiCache uses a user of ElastiCache whose authentication mode is IAM. cfg is what
-// config.LoadDefaultConfig of the AWS SDK returns.
+// OpenElastiCache uses an ElastiCache user whose authentication mode is IAM. cfg is the result of
+// config.LoadDefaultConfig of the AWS SDK.
 func OpenElastiCache(ctx context.Context, url string, cfg aws.Config) (*redispipe.Client, error) {
 	signer := awsiam.Signer{User: "visits", Cache: "billing", Region: cfg.Region, Credentials: cfg.Credentials}
 	return OpenWithTokens(ctx, url, signer.Token)
 }
 
-// OpenAzure uses the managed identity of the machine, or whatever else the Azure SDK finds.
+// OpenAzure uses the managed identity of the machine, or another identity that the Azure SDK finds.
 func OpenAzure(ctx context.Context, url, objectID string) (*redispipe.Client, error) {
 	credential, err := azidentity.NewDefaultAzureCredential(nil)
 	if err != nil {
