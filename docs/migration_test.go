@@ -32,7 +32,7 @@ func TestMigratedOptions(t *testing.T) {
 	}
 
 	db, err := redispipe.Open(ctx, "redis://"+addr, redispipe.Conn(func(o *redisconn.Opts) {
-		o.Username, o.Password = user, password // as they are: only in a URL they need escapes
+		o.Username, o.Password = user, password // unescaped: only a URL needs escapes
 		o.DB = 1
 		o.IOTimeout = 3 * time.Second
 	}))
@@ -59,7 +59,7 @@ func Example_migratedPipeline() {
 			reqs = append(reqs, redis.Req("HGET", "balances", player))
 		}
 		for i, res := range db.DoMany(ctx, reqs) {
-			balance, err := redis.As[*int64](res) // nil: the player has none
+			balance, err := redis.As[*int64](res) // nil: the player has no balance
 			if err != nil {
 				return err
 			}
