@@ -141,7 +141,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each fu
 // heard asks for a refresh if a result says that the topology has changed.
 func (s *sessionConn) heard(res any) {
 	if err, failed := res.(*errorx.Error); failed {
-		s.learn(topology.Redirect(err, topology.Tries{}, false, s.c.limits))
+		s.learn(err, topology.Redirect(err, topology.Tries{}, false, s.c.limits))
 	}
 }
 

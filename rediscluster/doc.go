@@ -64,9 +64,10 @@
 //
 // A replica is read from while its link to its master is up. If the link is down,
 // it is read from only if the client is not connected to the master either. A replica
-// that has never synced is not read from. Slots on the move, and those in the set
-// [redisclusterutil.MasterOnlyKey], are read from their masters. With Opts.Zone, reads
-// go to nodes of the caller's availability zone as long as there are any.
+// that has never synced is not read from. Slots in the set [redisclusterutil.MasterOnlyKey] are
+// read from their masters, and so are slots on the move, from when a request has met ASK or TRYAGAIN
+// or the topology has shown it. With Opts.Zone, reads go to nodes of the caller's availability zone
+// as long as there are any.
 //
 // The guides are docs/cluster.md, docs/sentinel.md and docs/options.md.
 package rediscluster

@@ -168,7 +168,14 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 		r.c.report(LogSlotRangeError{})
 		return false
 	}
+	for slot := range l.Slots {
+		if l.OnMove.Has(slot) {
+			r.c.rules.Moves.Meet(slot)
+		}
+	}
+	before := r.c.topology.Load()
 	changed = r.publish(l)
+	r.c.rules.Moves.Settle(began, func(slot int) bool { return l.Stable.Has(slot) || !before.Layout.SameMaster(l, slot) })
 	if ask {
 		r.agreed = began
 	}

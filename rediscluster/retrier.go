@@ -123,7 +123,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 
 // act does what was decided after an error.
 func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
-	k.learn(d)
+	k.learn(err, d)
 	k.c.decisions[d.Action].Add(1)
 	if d.Action == topology.Resolve {
 		k.giveUp(r, err)
@@ -150,14 +150,29 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learn asks for a refresh if the error shows that the topology, or a connection, may be
-// out of date.
-func (k *retrier) learn(d topology.Decision) {
+// learn notes that the slot is on the move, if the error says so, and asks for a refresh if it
+// shows that the topology, or a connection, may be out of date.
+func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
+	k.c.learnMove(k.spec.Slot, err)
 	if d.MasterOnly && !k.c.rules.Sharded {
 		k.link.Node.Refused.Store(true)
 	}
 	if d.Refresh {
 		k.c.ForceReloading()
+	}
+}
+
+// learnMove notes that a slot is on the move, if a request to it ended with an error that says so. A
+// session may be of no slot: then the error names it, unless it is TRYAGAIN.
+func (c *Cluster) learnMove(slot int, err *errorx.Error) {
+	if !err.IsOfType(redis.ErrAsk) && !err.IsOfType(redis.ErrTryAgain) {
+		return
+	}
+	if named, known := err.Property(redis.EKSlot); slot < 0 && known {
+		slot = int(named.(int64))
+	}
+	if slot >= 0 {
+		c.rules.Moves.Meet(slot)
 	}
 }
 

@@ -25,6 +25,8 @@ type Rules struct {
 	// theirs.
 	Zone     string
 	AsksZone bool
+	// Moves are the slots on the move.
+	Moves Moves
 	// Withdrawn is called for each request that is taken back before it was written.
 	Withdrawn func()
 	// RenewPause is how long new connections to a master are kept, whatever is known of

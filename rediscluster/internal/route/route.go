@@ -14,7 +14,7 @@ type Spec struct {
 	Publishes bool
 	// Replicas: replicas may answer.
 	Replicas bool
-	// Forced: the user says so, and means master-only slots, too.
+	// Forced: the user says so, and means master-only slots, too, but not those on the move.
 	Forced bool
 	// ReplicaShare is the factor of a replica's share beside its weight; 0 means 1.
 	ReplicaShare uint64
@@ -38,7 +38,7 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 		return t.AnyMaster(spec)
 	}
 	s := t.Shards[at]
-	if !spec.Replicas || len(s.Nodes) == 1 || t.Layout.MasterOnly.Has(spec.Slot) && !spec.Forced {
+	if !spec.Replicas || len(s.Nodes) == 1 || t.Layout.MasterOnly.Has(spec.Slot) && !spec.Forced || s.Master.rules.Moves.Has(spec.Slot) {
 		return s.Master.Pick(spec.Seed, spec.Avoid)
 	}
 	return s.pick(spec)

@@ -24,9 +24,11 @@ type Layout struct {
 	Hostnames map[string]string
 	// Zones are told for some of the addresses.
 	Zones map[string]string
-	// MasterOnly are slots to be read from their masters: those on the move, and those
-	// that users want so.
+	// MasterOnly are the slots that users want to be read from their masters.
 	MasterOnly SlotSet
+	// OnMove are the slots of which a node says that their keys are moving, and Stable those
+	// of which their masters say that they are not.
+	OnMove, Stable SlotSet
 	// Server is the run_id of the master where there is no cluster, empty if the master has
 	// not told it.
 	Server string
@@ -111,6 +113,13 @@ func (l *Layout) masterOf(slot int) (addr string, served bool) {
 		return l.Shards[shard].Master, true
 	}
 	return "", false
+}
+
+// SameMaster reports whether a slot has the same master in another layout.
+func (l *Layout) SameMaster(o *Layout, slot int) bool {
+	addr, served := l.masterOf(slot)
+	other, also := o.masterOf(slot)
+	return served == also && addr == other
 }
 
 // Equal reports whether there is nothing in the other layout that a request would notice.

@@ -16,8 +16,9 @@ type claim struct {
 	// epoch is that of the range's master; the greater one counts, as it does
 	// among the nodes themselves.
 	epoch uint64
-	// own is set if the range's master itself has said so.
-	own bool
+	// own is set if the range's master itself has said so, and told if it has also told which of
+	// its slots are on the move.
+	own, told bool
 }
 
 func (c claim) beats(other claim) bool {
@@ -39,6 +40,7 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclu
 		return c, true
 	}
 	c.epoch, c.own = n.ConfigEpoch, c.own || n.MySelf
+	c.told = n.MySelf
 	return c, n.IsMaster()
 }
 
@@ -64,8 +66,13 @@ func Merge(views []View) *Layout {
 		}
 		for _, n := range v.nodes {
 			for _, m := range n.Migrating {
-				l.MasterOnly.Add(m.Number)
+				l.OnMove.Add(m.Number)
 			}
+		}
+	}
+	for slot, c := range claims {
+		if c.told && !l.OnMove.Has(slot) {
+			l.Stable.Add(uint16(slot))
 		}
 	}
 	if !l.assign(&claims) {

@@ -141,8 +141,32 @@ func TestMergeNodes(t *testing.T) {
 	}})
 	assert.Equal(t, []Shard{{"a:1", addrs("b:1", "c:1")}}, l.Shards)
 	assert.Equal(t, addrs("f:1"), l.others)
-	assert.True(t, l.MasterOnly.Has(7))
-	assert.False(t, l.MasterOnly.Has(6))
+	assert.True(t, l.OnMove.Has(7))
+	assert.False(t, l.OnMove.Has(6))
+	assert.True(t, l.Stable.Has(6))
+	assert.False(t, l.Stable.Has(7))
+}
+
+// Only its master knows that a slot is stable, and only CLUSTER NODES says so.
+func TestMergeStable(t *testing.T) {
+	ranges := func() []slotsRange { return []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1")}} }
+	a, b := member("a", "a", 1, 1), member("b", "b", 1, 1)
+	of := View{asked: "a:1", ranges: ranges(), nodes: infos{myself(a), b}}
+	other := View{asked: "b:1", ranges: ranges(), nodes: infos{a, myself(b)}}
+	silent := View{asked: "a:1", ranges: ranges()}
+	for name, tt := range map[string]struct {
+		views []View
+		want  bool
+	}{
+		"its master":               {[]View{of}, true},
+		"its master and another":   {[]View{other, of}, true},
+		"another":                  {[]View{other}, false},
+		"its master, by its slots": {[]View{silent}, false},
+	} {
+		l := Merge(tt.views)
+		assert.Equal(t, tt.want, l.Stable.Has(0), name)
+		assert.Equal(t, tt.want, l.Stable.Has(16383), name)
+	}
 }
 
 func TestMergeHostnames(t *testing.T) {
