@@ -18,6 +18,9 @@ import (
 const (
 	// logTail is how much of a log an error quotes: some forty lines.
 	logTail = 4 << 10
+	// doTimeout bounds Do: dialing, and then the exchange. A test that is short of processor time may need
+	// seconds for either.
+	doTimeout = time.Minute
 	// pollEvery is the pause between looks at what is waited for.
 	pollEvery = 5 * time.Millisecond
 	// askTimeout bounds one question whether the server is up; there are more.
@@ -149,10 +152,9 @@ func (s *Server) Log() string {
 }
 
 // Do sends a command over a connection of its own, as the default user, and
-// returns its result, which may be an error. It gives up after
-// redisdumb.DefaultTimeout.
+// returns its result, which may be an error. It gives up after a minute.
 func (s *Server) Do(cmd string, args ...any) any {
-	return s.do(s.Addr(), 0, redis.Req(cmd, args...))
+	return s.do(s.Addr(), doTimeout, redis.Req(cmd, args...))
 }
 
 // do sends one request to addr, after AUTH where there is a password.
