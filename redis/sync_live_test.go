@@ -119,3 +119,28 @@ func answers[T any](t *testing.T, s redis.Sender, want T, cmd string, args ...an
 	require.NoError(t, redis.Sync{S: s}.DoInto(&got, cmd, args...), cmd)
 	require.Equal(t, want, got, cmd)
 }
+
+// A great score is an integer, whatever the server's version and the protocol, wherever it is read.
+func TestGreatScores(t *testing.T) {
+	s := testbed.NewServer(t)
+	for _, protocol := range []int{2, 3} {
+		sync := redis.Sync{S: connectBy(t, s.Addr(), protocol)}
+		for _, score := range []int64{1, 1e17, 1764288000000000000, 1 << 60, -1 << 62, 123456789012345680} {
+			require.NoError(t, redis.AsError(sync.Do("ZADD", "scores", score, "m")))
+			var into int64
+			require.NoError(t, sync.DoInto(&into, "ZSCORE", "scores", "m"))
+			require.Equal(t, score, into)
+			got, err := redis.As[int64](sync.Do("ZSCORE", "scores", "m"))
+			require.NoError(t, err)
+			require.Equal(t, score, got)
+			fields, err := redis.As[struct {
+				Score int64 `redis:"m"`
+			}](sync.Do("ZRANGE", "scores", 0, -1, "WITHSCORES"))
+			require.NoError(t, err)
+			require.Equal(t, score, fields.Score)
+			all, err := redis.As[map[string]uint64](sync.Do("ZRANGE", "scores", 0, -1, "WITHSCORES"))
+			require.Equal(t, score > 0, err == nil)
+			require.Equal(t, uint64(max(score, 0)), all["m"])
+		}
+	}
+}

@@ -27,6 +27,9 @@ func addReplies(f *testing.F) {
 		f.Add(c.text[:min(len(c.text), 200)], uint64(i))
 	}
 	f.Add(",9223372036854775700\r\n", uint64(0)) // the next float64 is no int64
+	f.Add(","+strings.Repeat("9", 401)+"\r\n:1\r\n", uint64(3))
+	f.Add(",1.764288e+18\r\n", uint64(4))
+	f.Add("$12\r\n1.764288e+18\r\n", uint64(5))
 	f.Add("$100\r\n"+strings.Repeat("x", 100)+"\r\n", uint64(1))
 	f.Add("%2\r\n$1\r\na\r\n!5\r\nERR x\r\n+b\r\n-MOVED 1 :1\r\n", uint64(2))
 }

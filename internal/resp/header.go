@@ -68,9 +68,13 @@ func (d *Decoder) head(depth int) (h header, line []byte, err error) {
 // the next read.
 func (d *Decoder) line() ([]byte, error) {
 	line, err := d.r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull && d.r.Size() < d.limits.Line {
+	limit := d.limits.Line
+	if len(line) > 0 && (line[0] == ',' || line[0] == '(') {
+		limit = max(limit, min(d.limits.Bulk, numberMost))
+	}
+	if err == bufio.ErrBufferFull && d.r.Size() < limit {
 		long := bytes.Clone(line) // it does not fit into r's buffer
-		for err == bufio.ErrBufferFull && len(long) <= d.limits.Line {
+		for err == bufio.ErrBufferFull && len(long) <= limit {
 			line, err = d.r.ReadSlice('\n')
 			long = append(long, line...)
 		}
@@ -78,8 +82,8 @@ func (d *Decoder) line() ([]byte, error) {
 	}
 	d.size += len(line)
 	switch {
-	case len(line) > d.limits.Line || err == bufio.ErrBufferFull || err != nil && len(line) == d.limits.Line:
-		return nil, bad(errs.ErrHeaderlineTooLarge, line[0], "header line is longer than %d bytes", d.limits.Line)
+	case len(line) > limit || err == bufio.ErrBufferFull || err != nil && len(line) == limit:
+		return nil, bad(errs.ErrHeaderlineTooLarge, line[0], "header line is longer than %d bytes", limit)
 	case err != nil:
 		return nil, d.ioError(err)
 	}
@@ -220,7 +224,12 @@ func oneLine(line []byte) (any, error) {
 			return body[0] == 't', nil
 		}
 	case ',':
-		if v, ok := parseDouble(body); ok && pointInside(body) {
+		v, fits, ok := parseDouble(body)
+		switch {
+		case !ok || !pointInside(body):
+		case !fits:
+			return bytes.Clone(body), nil
+		default:
 			return v, nil
 		}
 	case '(':

@@ -22,6 +22,11 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// numberMost is how long the line of a double or a big number may be, whatever the limit of header
+// lines is: it is a value, as a string is. Servers write doubles of up to 4,933 digits before the
+// point. To parse a big number takes the square of its length.
+const numberMost = 64 << 10
+
 // depthMost keeps decoding, which calls itself for what is nested, from overflowing the stack:
 // that ends the program.
 const depthMost = 10_000

@@ -2,14 +2,15 @@ package resp
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/big"
 	"strconv"
 	"strings"
 )
 
-// parseBig parses a whole number of any size, which costs the square of its length: it is
-// for header lines, which are bounded.
+// parseBig parses a whole number of any size, which costs the square of its length: it is for
+// lines, which are bounded.
 func parseBig(text []byte) (*big.Int, bool) {
 	if !IsWhole(text) {
 		return nil, false
@@ -25,21 +26,28 @@ func IsWhole(text []byte) bool {
 	return onlyOf(text, "0123456789")
 }
 
-// parseDouble parses a number as RESP3 has it.
-func parseDouble[T string | []byte](text T) (float64, bool) {
+// parseDouble parses a number as RESP3 has it. It fits unless it is beyond the range of a float64:
+// servers count with more bits.
+func parseDouble[T string | []byte](text T) (v float64, fits, ok bool) {
 	switch string(text) {
 	case "inf":
-		return math.Inf(1), true
+		return math.Inf(1), true, true
 	case "-inf":
-		return math.Inf(-1), true
+		return math.Inf(-1), true, true
 	case "nan", "-nan":
-		return math.NaN(), true
+		return math.NaN(), true, true
 	}
 	if !onlyOf(text, "0123456789+-.eE") {
-		return 0, false
+		return 0, false, false
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
-	return v, err == nil
+	return v, err == nil, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// IsBeyondFloat reports whether text is a number beyond the range of a float64.
+func IsBeyondFloat(text []byte) bool {
+	_, fits, ok := parseDouble(text)
+	return ok && !fits
 }
 
 // ParseFloat parses what parseDouble does, and how strconv, with which arguments
@@ -53,13 +61,59 @@ func ParseFloat[T string | []byte](text T) (float64, bool) {
 	case "NaN":
 		return math.NaN(), true
 	}
-	return parseDouble(text)
+	v, fits, _ := parseDouble(text)
+	return v, fits
 }
 
-// ParseUint parses a decimal uint64.
+// ParseUint parses a decimal uint64, or an integer in scientific form.
 func ParseUint(text []byte) (uint64, bool) {
 	v, err := strconv.ParseUint(string(text), 10, 64)
-	return v, err == nil
+	if err == nil {
+		return v, true
+	}
+	whole, ok := parseScientific(text)
+	return whole.Uint64(), ok && whole.IsUint64()
+}
+
+// ParseWhole parses a decimal int64, or an integer in scientific form.
+func ParseWhole[T string | []byte](text T) (int64, bool) {
+	if v, ok := ParseInt(text); ok {
+		return v, true
+	}
+	whole, ok := parseScientific(text)
+	return whole.Int64(), ok && whole.IsInt64()
+}
+
+// scientificMost is how long the text of an integer of 64 bits in scientific form is at the most:
+// a sign, 20 digits with a point, and an exponent.
+const scientificMost = len("-1.2345678901234567890e+19")
+
+// parseScientific parses an integer in scientific form, as servers up to Redis 7.0 write a great
+// score with RESP2. If it has no more than the 17 digits that servers write of a float64, it is the
+// integer which that float64 is: the digits may be those of one beside it.
+func parseScientific[T string | []byte](text T) (whole *big.Int, ok bool) {
+	whole = new(big.Int)
+	if len(text) > scientificMost || !onlyOf(text, "0123456789+-.eE") {
+		return whole, false
+	}
+	digits, exponent, scientific := strings.Cut(strings.ToLower(string(text)), "e")
+	power, err := strconv.Atoi(exponent)
+	if !scientific || err != nil || power < 0 || power > 20 || !pointInside([]byte(digits)) {
+		return whole, false
+	}
+	before, after, _ := strings.Cut(digits, ".")
+	after = strings.TrimRight(after, "0")
+	if len(after) > power || !IsWhole([]byte(before+after)) {
+		return whole, false
+	}
+	if len(strings.TrimLeft(before, "+-0"))+len(after) <= 17 {
+		v, err := strconv.ParseFloat(string(text), 64)
+		if err == nil {
+			big.NewFloat(v).Int(whole)
+		}
+		return whole, err == nil
+	}
+	return whole.SetString(before+after+strings.Repeat("0", power-len(after)), 10)
 }
 
 // pointInside reports whether the decimal point, if there is one, stands between

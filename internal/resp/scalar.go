@@ -84,7 +84,7 @@ func set[T string | []byte](s *Scalar, text T) (ok bool) {
 	case String:
 		s.Text, ok = string(text), true
 	case Int:
-		s.Int, ok = ParseInt(text)
+		s.Int, ok = ParseWhole(text)
 	case Float:
 		s.Float, ok = ParseFloat(text)
 	case Bool:

@@ -33,7 +33,8 @@ func unfit(t reflect.Type, text []byte, res any) error {
 	switch {
 	case res == nil:
 		return errNull(t)
-	case reflect.Int <= kind && kind <= reflect.Uintptr && resp.IsWhole(text):
+	case reflect.Int <= kind && kind <= reflect.Uintptr && resp.IsWhole(text),
+		(kind == reflect.Float32 || kind == reflect.Float64) && resp.IsBeyondFloat(text):
 		return errRange(t)
 	}
 	return mismatch(t, res)

@@ -37,17 +37,28 @@ func readScalar(dst reflect.Value, res any) error {
 			return setFloat(dst, v, text)
 		}
 	case dst.CanInt():
-		if v, ok := resp.ParseInt(text); ok && !dst.OverflowInt(v) {
+		text = wholeDigits(text, res)
+		if v, ok := resp.ParseWhole(text); ok && !dst.OverflowInt(v) {
 			dst.SetInt(v)
 			return nil
 		}
 	default:
+		text = wholeDigits(text, res)
 		if v, ok := resp.ParseUint(text); ok && !dst.OverflowUint(v) {
 			dst.SetUint(v)
 			return nil
 		}
 	}
 	return unfit(dst.Type(), text, res)
+}
+
+// wholeDigits returns all digits of a double that is an integer: its shortest text may be that of
+// another one.
+func wholeDigits(text []byte, res any) []byte {
+	if v, ok := res.(float64); ok && v == math.Trunc(v) && !math.IsInf(v, 0) {
+		return strconv.AppendFloat(text[:0], v, 'f', 0, 64)
+	}
+	return text
 }
 
 func setFloat(dst reflect.Value, v float64, text []byte) error {
