@@ -62,7 +62,8 @@ var (
 	// change its state. The text says what to use instead. Not sent.
 	ErrCommandForbidden = errs.ErrCommandForbidden
 	// ErrScriptHash: a server's hash of a [Script] differs from the library's, or from
-	// that of another server. Use [Script.ServerHash]. Not sent.
+	// that of another server, or this program must not compute it (FIPS 140). Use
+	// [Script.ServerHash]. Not sent.
 	ErrScriptHash = errs.ErrScriptHash
 	// ErrSession: a session can't be opened, or not be used in this way. Not sent.
 	ErrSession = errs.ErrSession

@@ -68,8 +68,8 @@ func (s *Script) ServerHash() *Script {
 }
 
 // Do runs the script and returns its result, as [SyncCtx.Do] does. It does not retain
-// arguments. If a server's hash of the script differs from the library's, nothing is
-// sent, and the result is an [ErrScriptHash].
+// arguments. If a server's hash of the script differs from the library's, or this program must
+// not compute one (GODEBUG=fips140=only), nothing is sent, and the result is an [ErrScriptHash].
 func (s *Script) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
 	return s.run(ctx, to, keys, args, func(to Sender, r Request) any {
 		return do(ctx, to, r.Cmd, r.Args, nil, nil)
@@ -102,15 +102,23 @@ func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, 
 // Request returns a request that runs the script, for batches and transactions. Send it
 // through [WithScripts]; the answer to another Sender may be ErrNoScript.
 func (s *Script) Request(keys []string, args ...any) Request {
-	if s.disputed.Load() {
-		r := callRequest(s.byHash, "", keys, args)
-		r.Args[0] = values.NewBad(s.errDisputed())
-		return r
-	}
-	if hash := s.knownHash(); hash != "" {
+	hash := s.knownHash()
+	switch {
+	case s.disputed.Load():
+		return s.refused(s.errDisputed(), keys, args)
+	case hash != "":
 		return callRequest(s.byHash, hash, keys, args)
+	case s.fromServer:
+		return callRequest(s.byBody, s.src, keys, args)
 	}
-	return callRequest(s.byBody, s.src, keys, args)
+	return s.refused(errs.ErrScriptHash.New("this program must not compute SHA-1 (FIPS 140): use Script.ServerHash"), keys, args)
+}
+
+// refused returns a request that is not sent, and ends with an error.
+func (s *Script) refused(why error, keys []string, args []any) Request {
+	r := callRequest(s.byHash, "", keys, args)
+	r.Args[0] = values.NewBad(why)
+	return r
 }
 
 // callRequest returns the request of a call of a script or a function.
@@ -162,7 +170,8 @@ func onShards(ctx context.Context, to Sender, req Request, done func(any) error)
 	return errors.Join(failed...)
 }
 
-// knownHash returns the hash, or "" if only a server can tell and none has yet.
+// knownHash returns the hash, or "" if only a server can tell and none has yet, or if this program
+// must not compute it.
 func (s *Script) knownHash() string {
 	if hash := s.hash.Load(); hash != nil {
 		return *hash
@@ -170,10 +179,19 @@ func (s *Script) knownHash() string {
 	if s.fromServer {
 		return ""
 	}
-	sum := sha1.Sum([]byte(s.src))
-	hash := hex.EncodeToString(sum[:])
-	s.hash.Store(&hash)
+	hash := sha1Of(s.src)
+	if hash != "" {
+		s.hash.Store(&hash)
+	}
 	return hash
+}
+
+// sha1Of returns the hash of a source, or "" in a program that must not compute it: with
+// GODEBUG=fips140=only, package sha1 panics.
+func sha1Of(src string) (hash string) {
+	defer func() { _ = recover() }()
+	sum := sha1.Sum([]byte(src))
+	return hex.EncodeToString(sum[:])
 }
 
 // ask asks some master for the hash, unless one was asked already. It does not wait.
