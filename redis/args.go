@@ -27,8 +27,8 @@ import (
 //   - omitempty: the field is left out if it is zero or empty, and set to zero if a reply
 //     lacks it;
 //   - inline: the fields of this struct are treated as fields of the outer one;
-//   - s, ms, us, ns: a time.Duration as a whole number of this unit, truncated; a
-//     duration other than 0 that would become 0 is an error;
+//   - s, ms, us, ns: a time.Duration as a whole number of this unit; one that is not is an
+//     error;
 //   - unix, unixmilli, unixmicro, unixnano: a time.Time as a number since 1970,
 //     truncated, and read in UTC.
 //

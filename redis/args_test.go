@@ -60,6 +60,10 @@ func (odd) MarshalRedis() (any, error) { return []string{"canary"}, nil }
 func TestBadArgs(t *testing.T) {
 	var endless any
 	endless = &endless
+	list, names := []any{nil}, map[string]any{}
+	list[0], names["a"] = list, names
+	own := &Scored[any]{}
+	own.Member = own
 	for _, c := range []struct {
 		v     any
 		words []string
@@ -80,8 +84,11 @@ func TestBadArgs(t *testing.T) {
 		{struct {
 			F string `redis:"f,x"`
 		}{}, []string{"F of struct", "f,x"}},
-		{person{Spent: time.Microsecond}, []string{"Spent of redis.person", "spent,ms", "less than"}},
-		{Seconds(time.Millisecond), []string{"less than", "s"}},
+		{person{Spent: time.Microsecond}, []string{"Spent of redis.person", "spent,ms", "not a whole number"}},
+		{person{Spent: 1500 * time.Microsecond}, []string{"Spent of redis.person", "not a whole number"}},
+		{Seconds(time.Millisecond), []string{"not a whole number", "s"}},
+		{Seconds(1500 * time.Millisecond), []string{"not a whole number", "s"}},
+		{Milliseconds(1500 * time.Microsecond), []string{"not a whole number", "ms"}},
 		{struct {
 			F time.Time `redis:"f,unixnano"`
 		}{}, []string{"F of struct", "f,unixnano", "range"}},
@@ -92,6 +99,9 @@ func TestBadArgs(t *testing.T) {
 		{errors.New("canary"), []string{"errors.errorString", "no fields"}},
 		{endless, []string{"too many pointers"}},
 		{[]any{endless}, []string{"element 0", "too many pointers"}},
+		{list, []string{"element 0", "[]interface"}},
+		{names, []string{"a value", "map[string]interface"}},
+		{own, []string{"a member", "redis.Scored"}},
 	} {
 		for name, s := range map[string]Sender{
 			"own":     &ownSender{encoded: func(*wire.Request, Future, uint64) { t.Error("sent") }},

@@ -7,9 +7,8 @@ import (
 )
 
 // Seconds is a time.Duration that is sent and read as a whole number of seconds, as in
-// EXPIRE and TTL. As an argument (see [Args]) it is truncated to whole seconds; less
-// than one second, but not 0, is an error. TTL's -1 and -2 are read as -1 and -2
-// seconds.
+// EXPIRE and TTL. As an argument (see [Args]) it is never rounded: what is not a whole number of
+// seconds is an error. TTL's -1 and -2 are read as -1 and -2 seconds.
 type Seconds time.Duration
 
 // String prints s as a time.Duration: 1m30s.

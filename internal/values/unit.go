@@ -84,13 +84,12 @@ func (u *Unit) marshaler() marshaler {
 	}
 }
 
-// Arg makes an argument of a duration. As 0, what is less than a unit would mean something else.
+// Arg makes an argument of a duration, which is never rounded.
 func (u *Unit) Arg(d time.Duration) (any, error) {
-	n := int64(d / u.size)
-	if n == 0 && d != 0 {
-		return nil, errArgType("a duration of less than its unit, %s, can't be sent", u.name)
+	if d%u.size != 0 {
+		return nil, errArgType("a duration that is not a whole number of its unit, %s, can't be sent", u.name)
 	}
-	return n, nil
+	return int64(d / u.size), nil
 }
 
 // argDate makes an argument of a time.
