@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -160,8 +161,10 @@ func unitsOf(d, unit time.Duration) word {
 	return intOf(int64(d / unit))
 }
 
-// decimalSecondsOf is a number with a fraction, of no more digits than Go prints of it.
-func decimalSecondsOf[D Duration](d D) word { return floatOf(time.Duration(d).Seconds()) }
+// decimalSecondsOf is a time-out, with a fraction of no more digits than Go prints of it.
+func decimalSecondsOf[D Duration](d D) word {
+	return floatOf(command.TimeoutSeconds(time.Duration(d)))
+}
 
 // textArg is an argument as the text that is sent.
 func textArg(arg any) string {

@@ -82,12 +82,29 @@ func (c *Call) fixedTime() (p int, u Unit, ok bool) {
 func (c *Call) AppendDuration(buf []byte, i int, d time.Duration) ([]byte, bool) {
 	switch u := c.UnitOf(i); {
 	case u == DecimalSeconds:
-		return strconv.AppendFloat(buf, d.Seconds(), 'f', -1, 64), true
+		return strconv.AppendFloat(buf, TimeoutSeconds(d), 'f', -1, 64), true
 	case u == NoUnit || d%units[u].size != 0:
 		return buf, false
 	default:
 		return strconv.AppendInt(buf, int64(d/units[u].size), 10), true
 	}
+}
+
+// leastTimeout is the shortest time-out of a blocking command, in milliseconds. Redis 6.2 takes one
+// or less for none at all, and blocks forever.
+const leastTimeout = 2
+
+// TimeoutSeconds returns the time-out of a blocking command as a number of seconds. Servers count
+// in whole milliseconds, so it is rounded up to them.
+func TimeoutSeconds(d time.Duration) float64 {
+	if d <= 0 {
+		return d.Seconds()
+	}
+	whole := d / time.Millisecond
+	if d%time.Millisecond > 0 {
+		whole++
+	}
+	return float64(max(whole, leastTimeout)) / 1000
 }
 
 // WithDurations returns args with the durations that can be sent replaced by the numbers that

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -38,6 +39,11 @@ func TestAppendDuration(t *testing.T) {
 		{"GETEX", []any{"k", "EX", time.Second}, 2, "1"},
 		{"BLPOP", []any{"a", "b", 1500 * time.Millisecond}, 2, "1.5"},
 		{"BLPOP", []any{"a", time.Duration(0)}, 1, "0"},
+		{"BLPOP", []any{"a", time.Nanosecond}, 1, "0.002"},
+		{"BLPOP", []any{"a", time.Millisecond}, 1, "0.002"},
+		{"BLPOP", []any{"a", 2001 * time.Microsecond}, 1, "0.003"},
+		{"BLPOP", []any{"a", time.Duration(math.MaxInt64)}, 1, "9223372036.855"},
+		{"BLPOP", []any{"a", -time.Millisecond}, 1, "-0.001"},
 		{"BLPOP", []any{time.Second, time.Second}, 0, ""},
 		{"BLMPOP", []any{2 * time.Second, 1, "a", "LEFT"}, 0, "2"},
 		{"BLMOVE", []any{"a", "b", "LEFT", "LEFT", 2 * time.Second}, 4, "2"},
