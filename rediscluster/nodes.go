@@ -21,6 +21,9 @@ func (w *within) Master(slot int) inner.Node {
 	return nil
 }
 
+// Sharded implements inner.Cluster.
+func (w *within) Sharded() bool { return w.c.rules.Sharded }
+
 // Masters implements inner.Cluster.
 func (w *within) Masters() redis.Sender { return w.c }
 

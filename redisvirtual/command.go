@@ -17,7 +17,7 @@ func (c *conn) command(buf []byte) (done bool) {
 	r := c.batch.Add()
 	info := c.to.Describe(r, buf)
 	if c.tx == nil && !c.watching && !c.asking && !c.nobody && c.protocol == c.to.Protocol && !c.wantsMaster() &&
-		r.Shared == command.Allowed && !info.Named("CLIENT") {
+		r.Shared == command.Allowed && !info.Named("CLIENT") && c.to.OnShards(r) == "" {
 		return true
 	}
 	one := *r
@@ -75,6 +75,8 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 		return c.translated(r)
 	case c.wantsMaster() && len(keysOf([]wire.Request{*r})) > 0:
 		return c.pass(r)
+	case c.to.OnShards(r) != "":
+		return c.onShards(r)
 	case name == "WATCH" || c.watching:
 		return c.inSession(name, r)
 	case name == "UNWATCH":

@@ -61,7 +61,10 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 	}
 	tx.refused = true
 	why := "ERR Command not allowed inside a transaction"
-	if queues {
+	switch {
+	case c.to.OnShards(r) != "":
+		why = everyMaster(c.to.OnShards(r))
+	case queues:
 		why = "ERR The transaction is larger than a server accepts"
 	}
 	c.answer(frames.AppendError(nil, why))
@@ -84,7 +87,7 @@ func (c *conn) mayQueue(name string, r *wire.Request) bool {
 	case "UNWATCH":
 		return true
 	}
-	return r.Shared != command.ChangesProtocol && r.Shared != command.ChangesSession
+	return r.Shared != command.ChangesProtocol && r.Shared != command.ChangesSession && c.to.OnShards(r) == ""
 }
 
 // exec deals with EXEC.

@@ -111,6 +111,8 @@ type Nodes interface {
 // Cluster is the [wire.Inner] of a rediscluster.Cluster, also with a policy.
 type Cluster interface {
 	Nodes
+	// Sharded reports whether each master has a part of the keys.
+	Sharded() bool
 	// Masters returns what sends everything to masters, whatever the policy is.
 	Masters() redis.Sender
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
 )
@@ -51,12 +52,21 @@ func (e expired) Is(target error) bool {
 
 var _ net.Error = expired{}
 
-// refusedHere returns the frame of an error with which this library has refused a request for
-// what it is, or lost: why there is no reply.
-func refusedHere(frame []byte, err *errorx.Error) (_ []byte, lost *errorx.Error) {
+// refusedHere returns the reply to request n, which this library has refused with err because of what it
+// is, or lost: why there is no reply. A transaction is refused with EXEC, as servers do it: clients take
+// another answer to MULTI for a connection that is out of step.
+func (f *Flight) refusedHere(n int, err *errorx.Error) (frame []byte, lost *errorx.Error) {
+	frame = f.replies[n].frame[:0]
+	refused := err.IsOfType(redis.ErrNoSlotKey)
 	switch {
-	case err.IsOfType(redis.ErrNoSlotKey):
+	case refused && f.whole && n == 0:
+		return append(frame, frames.OK...), nil
+	case refused && f.whole && n < len(f.replies)-1:
+		return append(frame, frames.Queued...), nil
+	case refused && (f.whole || f.Reqs[n].Slot == wire.ManySlots):
 		return frames.AppendError(frame, "CROSSSLOT Keys in request don't hash to the same slot"), nil
+	case refused:
+		return frames.AppendError(frame, "ERR "+err.Message()), nil
 	case err.IsOfType(redis.ErrCommandForbidden), err.IsOfType(redis.ErrCommandFormat), err.IsOfType(redis.ErrArgumentType):
 		return frames.AppendError(frame, "ERR "+err.Message()), nil
 	}

@@ -145,7 +145,7 @@ func (f *Flight) Resolve(res any, n uint64) {
 	switch {
 	case r.framed:
 	case failure != nil && !failure.IsOfType(redis.ErrResult):
-		r.frame, r.lost = refusedHere(r.frame[:0], failure)
+		r.frame, r.lost = f.refusedHere(int(n), failure)
 	default:
 		r.frame = frames.AppendResult(r.frame[:0], res, f.to.terms.Protocol)
 	}

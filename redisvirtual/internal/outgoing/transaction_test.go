@@ -14,6 +14,7 @@ import (
 // was not, it says why.
 func TestTransaction(t *testing.T) {
 	refused := redis.ErrResult.New("READONLY no")
+	slots := redis.ErrNoSlotKey.New("keys of several slots")
 	abort := redis.ErrExecAbort.New("EXECABORT x")
 	for _, c := range []struct {
 		told    int
@@ -29,6 +30,8 @@ func TestTransaction(t *testing.T) {
 		{3, []any{"OK", "QUEUED", refused, nil}, "*-1\r\n", redis.OutcomeValue},
 		{2, []any{refused, refused, redis.ErrResult.New("ERR EXEC without MULTI")}, "-READONLY no\r\n", redis.OutcomeValue},
 		{2, []any{refused, int64(1), redis.ErrResult.New("ERR EXEC without MULTI")}, "", redis.OutcomeUnknown},
+		{0, []any{slots, slots, slots}, "+OK\r\n+QUEUED\r\n-CROSSSLOT Keys in request don't hash to the same slot\r\n", redis.OutcomeValue},
+		{2, []any{slots, slots, slots}, "-CROSSSLOT Keys in request don't hash to the same slot\r\n", redis.OutcomeValue},
 	} {
 		s := stream()
 		f := s.NewFlight()

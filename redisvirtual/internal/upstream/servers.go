@@ -25,9 +25,11 @@ type Servers struct {
 	TLS    bool // they use it
 	// ReadOnly: the shared sockets have said READONLY, to a replica of a cluster.
 	ReadOnly bool
+	// Sharded: each of several masters has a part of the keys.
+	Sharded bool
 
 	conn  *redisconn.Connection // nil if there are several
-	nodes inner.Nodes
+	nodes inner.Cluster
 }
 
 // Of returns the servers of a sender.
@@ -44,7 +46,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	case single:
 		s = one(conn)
 	default:
-		s, err = several(within, inner.NodesOf(from), from.Ctx())
+		s, err = several(within, inner.NodesOf(from).(inner.Cluster), from.Ctx())
 	}
 	if err != nil {
 		return nil, err
@@ -87,8 +89,8 @@ func one(conn *redisconn.Connection) *Servers {
 	return s
 }
 
-func several(sender wire.Inner[redis.Future], nodes inner.Nodes, ctx context.Context) (*Servers, error) {
-	s := &Servers{Terms: outgoing.Terms{Several: true}, Sender: sender, Ctx: ctx, nodes: nodes}
+func several(sender wire.Inner[redis.Future], nodes inner.Cluster, ctx context.Context) (*Servers, error) {
+	s := &Servers{Terms: outgoing.Terms{Several: true}, Sender: sender, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
 	dialer, err := s.Dialer()
 	if err != nil {
 		return nil, err

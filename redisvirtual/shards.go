@@ -1,0 +1,30 @@
+package redisvirtual
+
+import (
+	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+)
+
+// onShards sends a request that concerns every master of a cluster to all of them, and waits for the
+// answers. Nothing else is under way then, as with what blocks.
+func (c *conn) onShards(r *wire.Request) (done bool) {
+	switch {
+	case c.watching:
+		c.answer(frames.AppendError(nil, everyMaster(c.to.OnShards(r))))
+		return true
+	case !c.served:
+		return false
+	}
+	f := c.stream.NewFlight()
+	*f.Add() = *r
+	if f.Push() {
+		f.Resolve(c.to.DoOnShards(c.stream.Context(), r), 0)
+		f.End(0, nil)
+	}
+	return true
+}
+
+// everyMaster is why a command is not part of a transaction.
+func everyMaster(name string) string {
+	return "ERR " + name + " concerns every master, and a transaction runs on one"
+}
