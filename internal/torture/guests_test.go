@@ -239,6 +239,9 @@ func (g *guests) virtual(ctx context.Context, key string) {
 		}
 	}
 	hear := func() string {
+		if failed != nil { // nothing more may come
+			return ""
+		}
 		line, err := in.ReadString('\n')
 		if err != nil {
 			failed = err
