@@ -14,11 +14,11 @@ import (
 )
 
 // Client is a client of one server, of a cluster, or of a master with replicas: see [Open].
-// It is safe for use by many goroutines, which is what it is for: make one, and share it.
+// A Client is safe for concurrent use. Create one and share it.
 //
-// It is a [redis.Sender], so the functions of package redis take it: [redis.Keys],
-// [redis.Script], [redis.NewGroupReader]. Of each error, [redis.OutcomeOf] says what became
-// of the request, and [redis.SafeToRetry] whether it can be sent again.
+// A Client is a [redis.Sender], so you can pass it to the functions of package redis, such as
+// [redis.Keys] and [redis.NewGroupReader]. For any error, [redis.OutcomeOf] tells what happened
+// to the request, and [redis.SafeToRetry] reports whether you may send it again.
 type Client struct {
 	sender redis.Sender // the servers with the policy, in hooks
 	*shared
@@ -26,7 +26,7 @@ type Client struct {
 
 var _ redis.Sender = (*Client)(nil)
 
-// shared is what a client and those that WithPolicy has made of it have in common.
+// shared is the state that a client shares with the clients that its WithPolicy returns.
 type shared struct {
 	servers servers
 	pubsub  redispubsub.Opts // its hooks are those of requests, too
@@ -35,7 +35,7 @@ type shared struct {
 	subscriber  *redispubsub.Subscriber
 }
 
-// with returns a client that sends with a policy.
+// with returns a client that sends with the given policy.
 func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	sender := s.servers.withPolicy(policy)
 	for _, hook := range slices.Backward(s.pubsub.Hooks) {
@@ -45,26 +45,27 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 }
 
 // Do sends a command and returns its result, which is an *errorx.Error if the request
-// failed: see [redis.Err], and [redis.As] for what to do with it. It waits until ctx is
-// done, as [redis.SyncCtx] does. Arguments are not kept.
+// failed: see [redis.Err] and [redis.As]. It returns early when ctx is
+// done, like [redis.SyncCtx]. It does not retain the arguments.
 func (c *Client) Do(ctx context.Context, cmd string, args ...any) any {
 	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)
 }
 
-// DoInto is Do, and reads the reply into the variable that dst points to, of any type that
-// [redis.As] accepts: see [redis.Sync.DoInto].
+// DoInto is like Do, but reads the reply into the variable that dst points to, which may have any
+// type that [redis.As] accepts: see [redis.Sync.DoInto].
 func (c *Client) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
 	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
 }
 
-// DoMany sends requests at once and returns their results in order, each of which may be an
-// error: see [redis.Collect].
+// DoMany sends the requests as one batch and returns their results in order. Each result may
+// be an error: see [redis.Collect].
 func (c *Client) DoMany(ctx context.Context, reqs []redis.Request) []any {
 	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
 }
 
-// Transact sends requests between MULTI and EXEC and returns their results, with the error of
-// the first that failed, or the error for which there are none: see [redis.Sync.Transact].
+// Transact sends requests between MULTI and EXEC and returns their results. If some of them
+// failed, it also returns the first failure (a *redis.ResultError). If the transaction did not run,
+// it returns no results and the reason: see [redis.Sync.Transact].
 func (c *Client) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
 	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
 }
@@ -74,14 +75,14 @@ func (c *Client) Watch(ctx context.Context, keys []string, f func(*redis.Tx) err
 	return redis.Watch(ctx, c.sender, keys, f)
 }
 
-// Session calls f with a connection of its own; in a cluster with one to the master of key,
-// or to any if key is empty: see [redis.WithSession].
+// Session calls f with a session, which has its own connection. In a cluster it is a connection to
+// the master of key, or to any master if key is empty: see [redis.WithSession].
 func (c *Client) Session(ctx context.Context, key string, f func(*redis.Session) error) error {
 	return redis.WithSession(ctx, c.sender, key, f)
 }
 
-// Subscriber returns the client's subscriber, which is made by the first call. It has the
-// client's hooks and logger, and ends with the client.
+// Subscriber returns the client's subscriber, which the first call creates. It uses the
+// client's hooks and logger, and is closed with the client.
 func (c *Client) Subscriber() *redispubsub.Subscriber {
 	c.subscribing.Lock()
 	defer c.subscribing.Unlock()
@@ -91,36 +92,36 @@ func (c *Client) Subscriber() *redispubsub.Subscriber {
 	return c.subscriber
 }
 
-// Stats returns a snapshot of what the client has done and is doing: the sum, and each node.
+// Stats returns a snapshot of the client's statistics: in total and for each node.
 func (c *Client) Stats() rediscluster.Stats { return c.servers.stats() }
 
-// WithPolicy returns a client that lets replicas answer reads as the policy says. Both share
-// all connections, and closing one closes the other. With one server there is no choice.
+// WithPolicy returns a client that reads from replicas as the policy allows. Both clients share
+// all connections, and closing one closes the other. With one server the policy has no effect.
 func (c *Client) WithPolicy(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return c.with(policy)
 }
 
-// Connection returns the connection of a client of one server, and nil otherwise.
+// Connection returns the connection of a client of one server, or nil for several servers.
 func (c *Client) Connection() *redisconn.Connection {
 	one, _ := c.servers.(one)
 	return one.Connection
 }
 
-// Cluster returns the cluster, sentinel or list client of several servers, and nil with one
-// server.
+// Cluster returns the cluster (of nodes, or of a master with replicas) of a client of several
+// servers, or nil for one server.
 func (c *Client) Cluster() *rediscluster.Cluster {
 	several, _ := c.servers.(several)
 	return several.Cluster
 }
 
 // Reauthenticate asks CredentialsProvider for new credentials, and sends them on all open
-// connections, without a failed request: see [redisconn.Connection.Reauthenticate] and
+// connections. No request fails because of it: see [redisconn.Connection.Reauthenticate] and
 // [rediscluster.Cluster.Reauthenticate]. Calling it again is safe.
 func (c *Client) Reauthenticate(ctx context.Context) error { return c.servers.Reauthenticate(ctx) }
 
-// Shutdown closes the subscriber, accepts no more requests (they end with
-// [redis.ErrContextClosed], not sent), waits until those that were accepted are answered or
-// ctx is done, and closes the client. The error says how many were left.
+// Shutdown closes the subscriber and refuses new requests (with [redis.ErrContextClosed], not
+// sent). It waits until the accepted requests are answered or ctx is done, and then closes the
+// client. If ctx is done first, the error says how many requests were left.
 func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
@@ -133,8 +134,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return c.servers.Shutdown(ctx)
 }
 
-// Close ends the client and its subscriber. It does not wait: requests that are not written
-// end with [redis.ErrContextClosed], those in flight with [redis.ErrIO].
+// Close closes the client and its subscriber. It does not wait: requests that were not written
+// fail with [redis.ErrContextClosed], those in flight with [redis.ErrIO].
 func (c *Client) Close() { c.servers.Close() }
 
 // Send implements [redis.Sender].
@@ -156,7 +157,7 @@ func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Sc
 // EachShard implements [redis.Sender].
 func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
 
-// Delegate is for packages of this module: nobody else can call it.
+// Delegate is internal: only this module can make its argument.
 func (c *Client) Delegate(a wire.Ask) redis.Sender {
 	if _, own := a.Held.(*Client); own && c != nil {
 		return c.sender

@@ -1,6 +1,6 @@
 // Package redispipe is a client for Redis, Sentinel and Redis Cluster with implicit
-// pipelining: any number of goroutines share one socket to a server, and requests that they
-// send at the same time go out in one write. Make one [Client] with [Open], and share it:
+// pipelining: goroutines share one socket to each server, and the requests that they
+// send at the same time go out in one write. Create one [Client] with [Open] and share it:
 //
 //	client, err := redispipe.Open(ctx, "redis://127.0.0.1:6379")
 //	if err != nil {
@@ -13,7 +13,7 @@
 //	var value string
 //	err = client.DoInto(ctx, &value, "GET", "key")
 //
-// Where to read on:
+// The packages:
 //
 //	redis             requests, results, errors; scripts, streams, iterators, hooks
 //	cmd               a function for each command, with its options and the type of its result
@@ -21,12 +21,12 @@
 //	redisconn         one server: its options and events
 //	rediscluster      a cluster, or a master with replicas; policies for reads
 //	redispubsub       subscriptions that report which messages they may have missed
-//	rediscache        reads out of memory, never older than your own writes
-//	redisvirtual      the shared connection for libraries that take a client of go-redis
-//	redistest         a mock, a recorder and a server in memory, for tests
-//	testbed           real servers, clusters and faulty networks, for tests
+//	rediscache        reads from memory, never older than your own writes
+//	redisvirtual      the shared connection for libraries that need a go-redis client
+//	redistest         a mock, a recorder and an in-memory server, for tests
+//	testbed           real servers and clusters, for tests
 //	redisdumb         a blocking Sender, for scripts and tests
-//	contrib           modules of their own: OpenTelemetry, Prometheus, tokens of cloud providers
+//	contrib           separate modules: OpenTelemetry, Prometheus, tokens of cloud providers
 //
-// The guides are in docs: begin with docs/README.md.
+// The guides are in docs: start with docs/README.md.
 package redispipe

@@ -13,26 +13,26 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// Open makes a client of the servers that a URL names:
+// Open returns a client of the servers that a URL names:
 //
 //	redis://user:password@host:6379/0                 one server
 //	unix:///path/to/socket?db=1                       one server
-//	redis-cluster://node1:7000,node2:7000             a cluster, by some of its nodes
+//	redis-cluster://node1:7000,node2:7000             a cluster, given some of its nodes
 //	redis://node1:7000?addr=node2:7000                the same: several addresses
 //	redis-sentinel://sentinel1,sentinel2/mymaster/0   a master that sentinels watch
 //	redis://sentinel1?master_name=mymaster            the same, as go-redis writes it
 //	redis-replicated://primary:6379,reader:6379/0     a master and its replicas
 //	redis-replicated://endpoint:6379                  a master, wherever its address leads
 //
-// rediss:// instead of redis:// means TLS, and so do rediss-cluster://, rediss-sentinel://
-// and rediss-replicated://. See [redisconn.ParseURL] for the parameters, such as
-// read_timeout=2s. A URL that can't be read is a [redis.ErrURL], which does not show it.
+// The schemes rediss://, rediss-cluster://, rediss-sentinel:// and rediss-replicated:// use TLS.
+// See [redisconn.ParseURL] for the parameters, such as read_timeout=2s. For an invalid URL, Open
+// returns a [redis.ErrURL], which does not show the URL.
 //
-// ctx bounds the making only: the client lives until [Client.Close] or [Client.Shutdown].
-// Open of one server fails if that refuses the client for good (wrong password, untrusted
-// certificate); if the server is down, the client goes on dialing, and its requests end as not
-// sent until the server is there. Open of several servers fails if none tells which are the
-// masters: see [rediscluster.NewCluster], [rediscluster.NewSentinel] and
+// ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
+// For one server, Open returns an error only for failures that retrying cannot fix (wrong password,
+// untrusted certificate). If the server is down, the client keeps dialing, and until it connects,
+// requests fail as not sent. For several servers, Open also returns an error if none of them
+// reports which are the masters: see [rediscluster.NewCluster], [rediscluster.NewSentinel] and
 // [rediscluster.NewReplicated].
 func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if ctx == nil {
@@ -57,7 +57,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	return (&shared{servers: s, pubsub: c.pubsub}).with(rediscluster.MasterOnly), nil
 }
 
-// config is what a URL and options say.
+// config is the result of a URL and options.
 type config struct {
 	opts   rediscluster.Opts // of one server only HostOpts
 	logger redisconn.Logger  // of one server
@@ -65,7 +65,7 @@ type config struct {
 	open   func(making context.Context) (servers, error)
 }
 
-// configOf returns what a URL says.
+// configOf parses a URL.
 func configOf(url string) (*config, error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {
@@ -117,17 +117,17 @@ func (c *config) connect(making context.Context, addr string) (servers, error) {
 	return one{conn}, nil
 }
 
-// Option is an option of [Open]. [Hooks] and [Logger] are what most programs need; [Conn]
-// and [Cluster] give access to all others.
+// Option is an option of [Open]. Most programs need only [Hooks] and [Logger]; [Conn]
+// and [Cluster] set all others.
 type Option func(*config)
 
-// Hooks calls hooks around the operations of the client and of its subscriber, the first one
-// outermost: see [redis.WithHook].
+// Hooks sets hooks that are called around the operations of the client and of its subscriber. The
+// first hook is the outermost: see [redis.WithHook].
 func Hooks(hooks ...redis.Hook) Option {
 	return func(c *config) { c.pubsub.Hooks = append(c.pubsub.Hooks, hooks...) }
 }
 
-// Logger writes the events of the client and of its subscriber to l; nil is silent. See
+// Logger makes the client and its subscriber log their events to l, or nothing if l is nil. See
 // [redisconn.NewSlogLogger]. Default: the standard logger.
 func Logger(l *slog.Logger) Option {
 	return func(c *config) {
@@ -137,7 +137,7 @@ func Logger(l *slog.Logger) Option {
 }
 
 // Conn sets options of the connections to servers, such as TLSConfig or
-// CredentialsProvider. set gets what the URL says.
+// CredentialsProvider. set gets the options from the URL.
 func Conn(set func(*redisconn.Opts)) Option {
 	return func(c *config) {
 		if set != nil {
@@ -147,7 +147,7 @@ func Conn(set func(*redisconn.Opts)) Option {
 }
 
 // Cluster sets options of a client of several servers, such as Zone or SentinelOpts. set
-// gets what the URL says. With one server they have no effect.
+// gets the options from the URL. With one server they have no effect.
 func Cluster(set func(*rediscluster.Opts)) Option {
 	return func(c *config) {
 		if set != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// servers is what clients of one server and of several have in common.
+// servers is implemented for one server and for several.
 type servers interface {
 	Close()
 	Shutdown(ctx context.Context) error
@@ -33,11 +33,11 @@ func (o one) stats() rediscluster.Stats {
 }
 
 func (o one) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
-	s, _ := redispubsub.New(o.Connection, opts) // fails without a connection only
+	s, _ := redispubsub.New(o.Connection, opts) // fails only without a connection
 	return s
 }
 
-// several are the nodes of a cluster, or a master with replicas.
+// several is the nodes of a cluster, or a master with replicas.
 type several struct{ *rediscluster.Cluster }
 
 func (s several) stats() rediscluster.Stats { return s.Stats() }

@@ -9,20 +9,20 @@ import (
 //
 //   - a value of a type that [Request].Args lists stays as it is;
 //   - an [ArgMarshaler], [encoding.TextMarshaler] or [encoding.BinaryMarshaler], tried in
-//     this order, becomes what it returns;
+//     this order, becomes the value that its method returns;
 //   - a value of a defined type (type ID string) becomes the value of its underlying
 //     type, if Request.Args lists that;
 //   - a [time.Time] becomes text in RFC 3339, a [time.Duration] text as Go writes it
 //     ("1m30s"): see [Seconds] for a number;
-//   - a pointer or an interface becomes what it holds;
+//   - a pointer or an interface becomes the value that it points to or holds;
 //   - a slice becomes its elements, a map its keys and values, sorted by key;
-//   - a struct becomes the names and values of its fields, in their order: one whose fields are
-//     all hidden, as an error's, can't be sent;
-//   - a [Scored], or a slice of them, becomes score and member, as ZADD takes them.
+//   - a struct becomes the names and values of its fields, in order; a struct without exported
+//     fields, such as an error, can't be sent;
+//   - a [Scored], or a slice of them, becomes score and member, in the order of ZADD.
 //
 // A struct's fields are its exported fields and those of embedded structs. The tag
-// `redis:"name,option,…"` names a field; without a name it has its Go name, and "-"
-// leaves it out. Options are
+// `redis:"name,option,…"` names a field; the default is its Go name, and "-"
+// leaves it out. The options are
 //
 //   - omitempty: the field is left out if it is zero or empty, and set to zero if a reply
 //     lacks it;
@@ -32,12 +32,12 @@ import (
 //   - unix, unixmilli, unixmicro, unixnano: a time.Time as a number since 1970,
 //     truncated, and read in UTC.
 //
-// A nil pointer as a field, or in an interface, is left out. If a value can't be sent,
-// its request is refused with an [ErrArgumentType] that names the type, the field and
+// Args leaves out a nil pointer in a field or an interface. If a value can't be sent,
+// the request fails with an [ErrArgumentType] that names the type, the field and
 // its tag, and nothing is sent.
 //
 // Args retains byte slices: don't change them before the request is sent. Without Args,
-// [Sync.Do] and the like accept only the types that Request.Args lists.
+// methods such as [Sync.Do] accept only the types that Request.Args lists.
 func Args(v ...any) []any { return values.Args(v...) }
 
 // ArgMarshaler is a type that converts itself to an argument: a value of a type that
@@ -47,8 +47,8 @@ type ArgMarshaler interface {
 	MarshalRedis() (any, error)
 }
 
-// Scalar lists the types that a single reply can be read as. Text is parsed if a number
-// or a boolean is asked for: a server answers "3" to GET and 3 to INCR.
+// Scalar lists the types that a single reply can be read as. To read a number or a boolean,
+// text is parsed: a server answers "3" to GET and 3 to INCR.
 type Scalar interface {
 	[]byte | string | int64 | float64 | bool
 }
@@ -68,11 +68,11 @@ type Scalar interface {
 //     holds a string, since a []byte can't be a key;
 //   - a struct with such fields: see [Args] for their tags.
 //
-// Maps and structs are read from RESP3 maps, from arrays of names and values in turn,
+// Maps and structs are read from RESP3 maps, from arrays of alternating names and values,
 // and from arrays of pairs. If the reply lacks a field, the error is an ErrResponseNil
 // that names the field, unless it has the option omitempty, or is a pointer, a slice, a
-// map or any. Names that the struct lacks are ignored. For a struct, an empty reply
-// counts as null, since HGETALL answers so for a missing key.
+// map or any. As ignores names that the struct lacks. For a struct, an empty reply
+// counts as null, because that is HGETALL's answer for a missing key.
 func As[T any](res any) (T, error) {
 	var v T
 	if err := values.Assign(&v, res); err != nil {

@@ -10,21 +10,20 @@ import (
 
 // call is the wait of one caller for one result or several. Every wrapper waits here.
 //
-// While a call is deaf, it waits for its signal alone, which is cheaper than waiting for the
-// end of its context as well. The connection that has its request tells it to listen once the
-// request has been pending for long. A call that waits may be given the right to read the
-// replies of a connection: it then reads until its own reply is there, and passes the right
-// on.
+// While a call is deaf, it waits only for its signal, which is cheaper than also waiting for the
+// end of its context. The connection that has its request tells it to listen once the
+// request has been pending for long. A connection may give a waiting call the right to read its
+// replies: the call then reads until its own reply has arrived, and passes the right on.
 type call struct {
 	state atomic.Uint32
-	// deaf is set while the caller waits for its signal alone. Only the caller uses it.
+	// deaf is set while the caller waits only for its signal. Only the caller uses it.
 	deaf bool
 	// told is set if one of the signals tells the caller to listen. It is set in the
 	// state callTold; after that, only the caller uses it.
 	told bool
-	// signals gets one signal when the caller is to listen, one when right is set, and one
-	// when the call is resolved. It has room for all three, so that nobody who sends one
-	// waits for the caller. Signals may come in another order than what they tell of, so
+	// signals gets one signal when the caller must listen, one when right is set, and one
+	// when the call is resolved. It has room for all three, so no sender of a signal
+	// waits for the caller. Signals may arrive in a different order than their events, so
 	// the caller counts them. Their values mean nothing: a channel of bytes takes two cache
 	// lines, one of struct{} often three.
 	signals chan byte
@@ -32,7 +31,7 @@ type call struct {
 }
 
 // The states of a call. The resolver finishes by setting callResolved, a caller that leaves
-// by setting callAbandoned, each with one compare-and-swap. Whichever comes second owns the
+// by setting callAbandoned, each with one compare-and-swap. The second of the two owns the
 // call and recycles it; the resolver passes it to the caller by its signal. A caller that
 // has set callAbandoned must not touch the call again: it may be recycled at once, and serve
 // another request.
@@ -58,8 +57,8 @@ const (
 
 func newCall() call { return call{signals: make(chan byte, 3)} }
 
-// resolve tells the caller that its result is there. It returns false if the caller has
-// left, or was told before.
+// resolve tells the caller that its result has arrived. It returns false if the caller has
+// left, or was already told.
 func (c *call) resolve() bool {
 	for {
 		state := c.state.Load()
@@ -105,7 +104,7 @@ func (c *call) Listen() bool {
 	return true
 }
 
-// listen makes the caller listen from now on, whether or not it was told to.
+// listen makes the caller listen from now on, even if no connection told it to.
 func (c *call) listen() {
 	if !c.deaf {
 		return

@@ -1,7 +1,7 @@
 package redis
 
 // ChanFutured wraps a Sender so that a call returns at once, with a future
-// that can be waited for.
+// to wait for.
 type ChanFutured struct {
 	S Sender
 }
@@ -13,7 +13,7 @@ func (s ChanFutured) Send(r Request) *ChanFuture {
 	return f
 }
 
-// SendMany sends requests at once.
+// SendMany sends the requests as one batch.
 func (s ChanFutured) SendMany(reqs []Request) ChanFutures {
 	futures := make(ChanFutures, len(reqs))
 	for i := range futures {
@@ -30,8 +30,8 @@ func (s ChanFutured) SendTransaction(reqs []Request) *ChanTransaction {
 	return f
 }
 
-// ChanFuture is a future with a channel that is closed when the result is there. [ChanFutured]
-// makes it.
+// ChanFuture is a future with a channel that is closed when the result has arrived. The methods
+// of [ChanFutured] return it.
 type ChanFuture struct {
 	res  any
 	done chan struct{}
@@ -45,7 +45,7 @@ func (f *ChanFuture) Value() any {
 	return f.res
 }
 
-// Done returns a channel that is closed when the result is there.
+// Done returns a channel that is closed when the result has arrived.
 func (f *ChanFuture) Done() <-chan struct{} { return f.done }
 
 // Resolve implements Future.
@@ -71,8 +71,8 @@ type ChanTransaction struct {
 	ChanFuture
 }
 
-// Results waits for the transaction and returns the results of its requests,
-// or the error for which there are none.
+// Results waits for the transaction and returns the results of its requests, or the
+// error that left it without results.
 func (f *ChanTransaction) Results() ([]any, error) {
 	return TransactionResponse(f.Value())
 }

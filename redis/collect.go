@@ -15,9 +15,9 @@ import (
 // accepted. Collect reads every result that can be read.
 //
 // If a result is an error or can't be read, Collect returns a *[BatchError], which has
-// the error of each request. It returns an [ErrResponseUnexpected] if there are not as
-// many results as requests, and an [ErrArgumentType] if there are more variables than
-// requests, or one that no reply can be read into. In these two cases it reads nothing.
+// the error of each request. It returns an [ErrResponseUnexpected] if the numbers of
+// results and requests differ, and an [ErrArgumentType] if there are more variables than
+// requests, or if no reply can be read into a variable. In these two cases it reads nothing.
 func Collect(reqs []Request, results []any, dsts ...any) error {
 	switch {
 	case len(results) != len(reqs):
@@ -86,8 +86,8 @@ func (b *BatchError) errors() []error {
 }
 
 // Unwrap returns the errors of the requests that failed, in their order, so that
-// errors.As and [AsErrorx] find the first one, and errors.Is any of them: [ErrNotSent] says
-// nothing of the others.
+// errors.As and [AsErrorx] find the first one, and errors.Is any of them. If errors.Is finds
+// [ErrNotSent], only one of the requests is known to be not sent.
 func (b *BatchError) Unwrap() []error {
 	var failed []error
 	for _, err := range b.errors() {
@@ -98,7 +98,7 @@ func (b *BatchError) Unwrap() []error {
 	return failed
 }
 
-// Command is anything that makes a request, such as the types of package cmd. A [Request] is a
+// Command is any value that has a request, such as the types of package cmd. A [Request] is a
 // Command.
 type Command interface {
 	// Request returns the request. It may be called more than once.
@@ -123,12 +123,11 @@ func RequestOf(cmd any, args ...any) (Request, error) {
 	return Request{}, ErrCommandFormat.New("neither a command's name nor a command: a %T with %s", cmd, plural(len(args), "argument"))
 }
 
-// Into returns the request with a pointer to the variable that its result is to be read into,
+// Into returns the request with a pointer to the variable for its result,
 // for [Batch]. The variable may be of any type that [As] accepts.
 func (r Request) Into(dst any) Reading { return Reading{r, dst} }
 
-// Reading is a request with the variable that its result is to be read into: see
-// [Request.Into].
+// Reading is a request with the variable for its result: see [Request.Into].
 type Reading struct {
 	request Request
 	dst     any
@@ -139,14 +138,14 @@ func (r Reading) Request() Request { return r.request }
 
 func (r Reading) variable() any { return r.dst }
 
-// Batch sends commands at once, as [SyncCtx.SendMany] does. It reads the result of each
+// Batch sends the commands as one batch, like [SyncCtx.SendMany]. It reads the result of each
 // [Reading] into its variable; for other commands it accepts any result that is not an error.
 //
 // If a command fails, or its result can't be read, Batch returns a *[BatchError], which has the
-// error of each command; the variables of the others are set. [SafeToRetry] of one of its
-// errors says whether that command can be sent again. If a variable has a type that no reply
-// can be read into, Batch returns an [ErrArgumentType], and for a nil command an
-// [ErrCommandFormat]: nothing is sent then.
+// error of each command; the variables of the others are set. For each of
+// its errors, [SafeToRetry] reports whether you may send that command again. If no reply can be
+// read into the type of a variable, Batch returns an [ErrArgumentType], and for a nil command an
+// [ErrCommandFormat]; in both cases it sends nothing.
 func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 	reqs, dsts := make([]Request, len(cmds)), make([]any, len(cmds))
 	for i, c := range cmds {

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// CommandName returns Cmd in upper case. It leaves out a second word that is an argument,
-// and not a subcommand.
+// CommandName returns Cmd in upper case. It leaves out the second word if that is an argument
+// rather than a subcommand.
 func (r Request) CommandName() string {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && !call.Is(command.Container) {
 		return call.Name
@@ -23,9 +23,9 @@ func (r Request) CommandName() string {
 // if the request has no key, if the command can't take these arguments, or if the key's
 // type can't be sent.
 //
-// It knows every command up to Redis 8.10 and Valkey 9.1, from what the servers themselves
-// say. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, since its slot decides
-// where the request goes. For an unknown command, usually one of a module, the key is
+// It knows every command up to Redis 8.10 and Valkey 9.1, from the servers' own
+// answers. A shard channel (SPUBLISH, SSUBSCRIBE) counts as a key, because its slot decides
+// where the request goes. For an unknown command, usually a module's, the key is
 // Args[0], whether Cmd has one word or two. For RANDOMKEY, Key returns ("RANDOMKEY",
 // false).
 func (r Request) Key() (string, bool) {
@@ -67,8 +67,8 @@ func (r Request) keyAt(i int) (string, bool) {
 }
 
 // Blocking reports whether the command may block its connection, and with it all later
-// requests: BLPOP, WAIT, SAVE. It looks at the name alone, so it is also true for XREAD
-// and XREADGROUP without BLOCK; [CheckRequest] looks at the arguments, too.
+// requests: BLPOP, WAIT, SAVE. It looks only at the name, so it also returns true for XREAD
+// and XREADGROUP without BLOCK; [CheckRequest] also looks at the arguments.
 func Blocking(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.Blocking)
 }
@@ -93,8 +93,8 @@ func ReplicaSafe(cmd string) bool {
 // ForbiddenCommand returns [ErrCommandForbidden] if a connection must not send the
 // command, and [ErrCommandFormat] if the name can't be a command's. A connection with one
 // user (singleThreaded, ScriptMode) may block and change its own state, but not the
-// protocol. ForbiddenCommand looks at the name alone, so it treats XREAD as blocking;
-// [CheckRequest] looks at the arguments, too.
+// protocol. ForbiddenCommand looks only at the name, so it treats XREAD as blocking;
+// [CheckRequest] also looks at the arguments.
 func ForbiddenCommand(name string, singleThreaded bool) error {
 	call := command.Of(name, nil)
 	verdict := call.Verdict(singleThreaded)
@@ -124,7 +124,7 @@ func CheckRequest(req Request, singleThreaded bool) error {
 }
 
 // errVerdict explains a verdict other than Allowed. The text has the command's name from
-// the table, never what the caller wrote.
+// the table, never the caller's text.
 func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	switch verdict {
 	case command.Malformed:
@@ -140,7 +140,7 @@ func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	return errs.ErrCommandForbidden.New("%s breaks the pairing of requests and replies: %s", call.Name, insteadOf(call.Name))
 }
 
-// insteadOf tells what to use instead of a command that is refused.
+// insteadOf names the replacement for a refused command.
 func insteadOf(name string) string {
 	switch name {
 	case "SELECT":
@@ -166,7 +166,7 @@ func insteadOf(name string) string {
 	case "SET":
 		return "Redis 8.6 and 8.10 answer GET twice if the digest does not have 16 characters"
 	case "MONITOR", "SYNC", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "CLUSTER SYNCSLOTS":
-		return "it needs a socket of its own, outside of this library"
+		return "it needs a separate socket, outside of this library"
 	}
 	return "use Session of the client, or redis.WithSession"
 }

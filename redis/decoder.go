@@ -18,13 +18,13 @@ type Limits struct {
 	// Elements is the maximum number of elements of one array, set, push or map (keys
 	// plus values). Default 2^27.
 	Elements int
-	// Depth is how deep aggregates may be nested. Default 128, at most 10,000. Deep
+	// Depth is the maximum nesting of aggregates. Default 128, at most 10,000. Deep
 	// replies come only from Lua scripts, which can't pass 200 C calls.
 	Depth int
 }
 
 // Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error,
-// never a value. After an error of Decode it can't be used any more. It is not safe for
+// never a value. After Decode returns an error, the Decoder must not be used again. It is not safe for
 // concurrent use. The zero Decoder reads nothing until Reset, and has the default limits.
 type Decoder resp.Decoder
 
@@ -35,27 +35,27 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 
 func (d *Decoder) codec() *resp.Decoder { return (*resp.Decoder)(d).Made() }
 
-// Decode reads the next reply. If the server answered with an error, that is the result;
-// err means that no reply could be read. Pushes and attributes of RESP3 are skipped,
-// since they answer no request.
+// Decode reads the next reply. If the server answered with an error, res is that error;
+// err means that no reply could be read. Decode skips RESP3 pushes and attributes,
+// because they answer no request.
 func (d *Decoder) Decode() (res any, err error) { return d.codec().Decode() }
 
-// Next waits for the beginning of a reply, skipping pushes, and returns its type ('+',
+// Next waits for the start of a reply, skipping pushes, and returns its type ('+',
 // '$', ...). It consumes nothing of the reply.
 func (d *Decoder) Next() (byte, error) { return d.codec().Next() }
 
-// Reset makes the decoder read from r, and drops what it has buffered.
+// Reset makes the decoder read from r, and drops its buffered data.
 func (d *Decoder) Reset(r *bufio.Reader) { d.codec().Reset(r) }
 
 // Buffered returns how many bytes can be decoded without reading.
 func (d *Decoder) Buffered() int { return d.codec().Buffered() }
 
-// Size returns how many bytes the last reply took, including pushes that were skipped
+// Size returns the size of the last reply in bytes, including pushes that Decode skipped
 // before it.
 func (d *Decoder) Size() int { return d.codec().Size() }
 
-// ReadResponse reads one response. It returns the result, or the error that kept it from
-// reading one, and how many bytes it consumed. A header line has to fit into the reader's
+// ReadResponse reads one response. It returns the result, or an error if it could not read
+// one, and the number of bytes that it consumed. A header line must fit into the reader's
 // buffer; the other bounds are the defaults of [Limits].
 func ReadResponse(r *bufio.Reader) (any, int) {
 	d := resp.NewDecoder(r, resp.Limits{Line: r.Size()})

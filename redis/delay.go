@@ -11,32 +11,30 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Delay says how the time of a failed request was spent, until its error. Times are those
-// of the batch that the request is in.
+// Delay tells where a failed request spent its time. The times are those of its batch.
 type Delay struct {
-	// Queue is the time until the batch began to be written. Earlier batches had to be
+	// Queue is the time until the client started to write the batch. Earlier batches had to be
 	// written first, or there was no connection, or no room in the queue. For a blocking
-	// command, or when a session or a stream is opened, it is the time until the request
-	// had a connection of its own.
+	// command, a new session or a stream, it is the time until the request
+	// got its own connection.
 	Queue time.Duration
 	// Wire is the time from then until the first byte of the answer: the network, the
-	// server, and the answers to earlier batches. It includes the time for which the
+	// server, and the answers to earlier batches. It includes the time that the
 	// batch waited for such an answer before it was written.
 	Wire time.Duration
 	// Reading is the time from then until the whole answer had arrived.
 	Reading time.Duration
-	// Callback is the time for which futures blocked the reader: those of the batch, and
-	// those of earlier batches. For a stream it is the time that the user's readers and
-	// writer took.
+	// Callback is the time for which the futures of this and earlier batches blocked the
+	// reader. For a stream it is the time spent in the user's readers and writer.
 	Callback time.Duration
-	// AheadRequests and AheadBytes are the number of the requests that were sent before
-	// this one and are not answered, and their size in bytes.
+	// AheadRequests and AheadBytes are the number and the size in bytes of the unanswered
+	// requests that were sent before this one.
 	AheadRequests, AheadBytes int
 	// Outcome is the outcome of the error. Only [DelayOf] sets it.
 	Outcome Outcome
 }
 
-// Stage is a part of a request's life.
+// Stage is a stage of a request.
 type Stage uint8
 
 const (
@@ -80,10 +78,10 @@ func (d Delay) String() string {
 // ended: see [DelayOf].
 var EKDelay = errs.EKDelay
 
-// DelayOf returns the delay of a request that ended with err, if it is known. It is known
-// if the request ended while it was queued on a connection, in flight, or waiting for room
-// in a full queue or for a connection of its own. For an [ErrOverloaded] it is the delay of
-// the oldest request in flight. If a cluster has sent the request again, it is the delay of
+// DelayOf returns the delay of a request that failed with err, if it is known. It is known
+// if the request failed while it was queued on a connection, in flight, or waiting for room
+// in a full queue or for its own connection. For an [ErrOverloaded] it is the delay of
+// the oldest request in flight. If a cluster retried the request, it is the delay of
 // the last attempt; between two attempts it is not known.
 func DelayOf(err error) (Delay, bool) {
 	typed := errs.AsErrorx(err)

@@ -1,4 +1,4 @@
-// Package redis has what connections and clusters share: requests, futures and
+// Package redis has the parts that connections and clusters share: requests, futures and
 // senders, the codec, the errors, and the wrappers that most programs call.
 //
 //	client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
@@ -12,8 +12,8 @@
 // A [Sender] takes a [Request] with a [Future], and returns at once; the future is
 // resolved once, in any goroutine, perhaps before Send returns. The wrappers wait for
 // results: [Sync] waits for each, [SyncCtx] also returns when its context is done, and
-// [ChanFutured] returns a future with a channel. All of them are values that cost nothing
-// to make, and are safe for use by many goroutines.
+// [ChanFutured] returns a future with a channel. All of them are plain values that cost nothing
+// to create, and are safe for concurrent use.
 //
 // # Results
 //
@@ -31,13 +31,13 @@
 //
 // # Errors
 //
-// A failure is a result too: see [Err]. Every error of this library is an
+// A failure is also a result: see [Err]. Every error of this library is an
 // *errorx.Error under the namespace [Errors]. These answer a caller's questions:
 //
-//   - [OutcomeOf]: what became of the request? The server answered it with a value
+//   - [OutcomeOf]: what happened to the request? The server answered it with a value
 //     or with an error, it was not sent, or it is unknown whether it ran.
-//   - [SafeToRetry]: may it be sent again without running twice?
-//   - errors.Is, of an error that [Err] or a function such as [Sync.DoInto] has returned:
+//   - [SafeToRetry]: may I send it again without running it twice?
+//   - errors.Is, for an error from [Err] or a function such as [Sync.DoInto]:
 //     context.Canceled or context.DeadlineExceeded if a context ended the request,
 //     [Nil] for null, [ErrRefused], [ErrNotSent] and [ErrUnknown] for the outcome.
 //   - errors.As, with a [net.Error]: was it a time-out?
@@ -47,26 +47,26 @@
 // # Guides
 //
 // The pages docs/values.md, docs/batches.md, docs/transactions.md, docs/sessions.md,
-// docs/streams.md and docs/errors.md of this module show more, and docs/pitfalls.md what
-// surprises those who come from another client.
+// docs/streams.md and docs/errors.md of this module show more; docs/pitfalls.md
+// lists what surprises people who come from another client.
 //
 // # Codec
 //
-// [AppendRequest] encodes, a [Decoder] decodes. Decoding is strict, and bounded by
-// [Limits] before anything is allocated.
+// [AppendRequest] encodes requests, and a [Decoder] decodes replies. Decoding is strict, and
+// checks [Limits] before it allocates.
 package redis
 
 // For maintainers: typed reads.
 //
 // DoInto puts a target into its waiter and marks the request as typed. The reader claims the item
-// first, and then has the waiter decode straight from the read buffer (resp.Scalar). The value
-// stays in the waiter until the caller takes it, so a reply that comes after the caller has left
+// first; then the waiter decodes straight from the read buffer (resp.Scalar). The value
+// stays in the waiter until the caller takes it, so a reply that arrives after the caller has left
 // can't touch the caller's variable. For the same reason the buffer of a *[]byte belongs to the
 // connection during the call, and the caller's variable is nil if the context ends first. Slices,
-// maps and structs are built from a complete result, so that none is ever half filled. Types that
-// need reflection are read by a plan and turned into arguments by a marshaler, both of
-// internal/values; each is made once per type. With Opts.Integrity replies are held back, so all
-// reads begin with a complete result.
+// maps and structs are built from a complete result, so none is ever half filled. Types that
+// need reflection are read by a plan and turned into arguments by a marshaler, both in
+// internal/values and built once per type. With Opts.Integrity replies are held back, so all
+// reads start with a complete result.
 
 // Scripts.
 //

@@ -13,7 +13,7 @@ import (
 )
 
 // AppendRequest appends the request in RESP to buf. If an argument has a type
-// that can't be encoded, it returns buf as it was and ErrArgumentType.
+// that can't be encoded, it returns buf unchanged and an ErrArgumentType.
 func AppendRequest(buf []byte, req Request) ([]byte, error) {
 	out, bad := resp.AppendCommand(buf, req.Cmd, req.Args)
 	if bad >= 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// queued is the part of a future that keeps the ticket of its last request.
+// queued is the part of a future that holds the ticket of its last request.
 type queued struct {
 	queueing sync.Mutex // guards what follows
 	ticket   wire.Ticket
@@ -23,7 +23,7 @@ func (q *queued) queuedBy(use uint32, t wire.Ticket) {
 	q.ticket, q.use = t, use
 }
 
-// lastQueued returns the ticket of the last request of a use, or else known.
+// lastQueued returns the ticket of the last request of a use, or known if there is none.
 func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
@@ -33,7 +33,7 @@ func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
 	return q.ticket
 }
 
-// heeded returns the ticket of a blocking request that was sent by itself, if its sender
+// heeded returns the ticket of a blocking request that was sent alone, if its sender
 // watches the context.
 func (q *queued) heeded() wire.Ticket {
 	q.queueing.Lock()
@@ -44,7 +44,7 @@ func (q *queued) heeded() wire.Ticket {
 	return wire.Ticket{}
 }
 
-// lastPlace is the part of a future that keeps where the last answer came from.
+// lastPlace is the part of a future that records which server gave the last answer.
 type lastPlace struct {
 	where sync.Mutex // guards place
 	place wire.Place
@@ -75,8 +75,8 @@ func newResults(n int) results {
 	return results{all: make([]any, n), resolved: make([]bool, n), left: n}
 }
 
-// set sets result n, unless it is set already. It reports whether that was the last one
-// missing.
+// set sets result n, unless it is already set. It reports whether that was the last missing
+// one.
 func (r *results) set(res any, n uint64) (last bool) {
 	if r.resolved[n] {
 		return false

@@ -13,37 +13,36 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// GroupOpts says what a [GroupReader] reads. Stream, Group and Consumer have to be
-// set.
+// GroupOpts are the options of a [GroupReader]. Stream, Group and Consumer are required.
 type GroupOpts struct {
 	// Stream is the key of the stream, Group the name of the consumer group.
 	Stream, Group string
-	// Consumer is the name of this reader. No two readers of a group may have the same
-	// name at the same time. A reader that is restarted under the same name goes on where
-	// it was.
+	// Consumer is the name of this reader. Two readers of a group must not have the same
+	// name at the same time. A reader that is restarted under the same name continues where
+	// it stopped.
 	Consumer string
-	// Start is the ID after which the group begins when the reader has to create it, also
-	// after it was destroyed. Default "0": all entries of the stream. It has to be an ID,
-	// not "$": entries that are added before the group is made would be lost.
+	// Start is the ID after which a group starts that the reader creates, also
+	// after it was destroyed. Default "0": all entries of the stream. It must be an ID,
+	// not "$": with "$", entries that are added before the group is created would be lost.
 	Start string
-	// Count is how many entries are read at once, at most. Default 100, at most 10,000.
+	// Count is the greatest number of entries that one read returns. Default 100, at most 10,000.
 	Count int
 	// Block is how long one read waits for entries. Default 5 s.
 	Block time.Duration
-	// MinIdle is the time after which an entry that was delivered and not acknowledged
-	// goes to another reader. It has to be longer than the work on one entry; otherwise
-	// two readers work on it at the same time. And it has to be longer than a few round trips:
-	// a reader does not deliver what it took so long to claim, since another may have it by then.
-	// Default 1 min, at least 10 ms.
+	// MinIdle is the time after which an unacknowledged entry
+	// goes to another reader. It must be longer than the work on one entry; otherwise
+	// two readers work on it at the same time. It must also be longer than a few round trips:
+	// if claiming entries takes a reader that long, it does not deliver them, because another
+	// reader may already have them. Default 1 min, at least 10 ms.
 	MinIdle time.Duration
-	// MaxDeliveries bounds how often an entry is delivered; after that it goes to
-	// DeadLetter. If a reader dies, or does not deliver for MinIdle, or the reply is lost by
-	// which it gets the entries from before a restart, all entries that it has read count as
-	// delivered, up to Count of them. Default 0: no bound.
+	// MaxDeliveries limits how often an entry is delivered; after that it goes to
+	// DeadLetter. An entry may count as delivered although the loop never saw it: if a reader dies
+	// or stalls for MinIdle, or the reply with its entries from before a restart is lost, this
+	// happens to up to Count entries. Default 0: no limit.
 	MaxDeliveries int
 	// DeadLetter gets entries that were delivered MaxDeliveries times, to store them
-	// elsewhere. If it returns nil, the entry is acknowledged. If it returns an error,
-	// the loop gets the error, and the entry comes again after MinIdle. Required with
+	// elsewhere. If it returns nil, the reader acknowledges the entry. If it returns an error,
+	// the loop gets the error, and DeadLetter gets the entry again after MinIdle. Required with
 	// MaxDeliveries.
 	DeadLetter func(context.Context, Message) error
 }
@@ -58,31 +57,31 @@ var (
 	// ErrGroupEntryID: Ack was called with something that is not the ID of an entry.
 	ErrGroupEntryID = errs.ErrGroupEntryID
 	// ErrGroupEntryDeleted: the entry was deleted (XDEL, MAXLEN) before it was
-	// acknowledged. The reader has acknowledged it. Its ID comes with the error. Another
-	// reader may still be working on it, since a deleted entry is noticed before MinIdle
+	// acknowledged. The reader has acknowledged it, and delivers its ID with the error. Another
+	// reader may still be working on it, because readers notice a deleted entry before MinIdle
 	// has passed.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
 	// ErrGroupDestroyed: the group, or its stream, was deleted while the reader read it,
-	// and the server has forgotten what was acknowledged and how often each entry was
-	// delivered. If the loop goes on, it creates the group again, unless another reader
-	// has: all entries of the stream after Start come again, also those that were
-	// acknowledged.
+	// and the server has forgotten the acknowledgements and the delivery counts.
+	// If the loop continues, it creates the group again, unless another reader
+	// has: all entries of the stream after Start are delivered again, including acknowledged
+	// ones.
 	ErrGroupDestroyed = ErrGroup.NewType("destroyed")
 )
 
 const (
 	groupCount     = 100
-	groupCountMost = 10_000 // servers have room for so many claimed at once
+	groupCountMost = 10_000 // servers have room for this many claimed entries at once
 	groupBlock     = 5 * time.Second
 	groupMinIdle   = time.Minute
-	// groupMinIdleLeast is ten round trips to a server that is near.
+	// groupMinIdleLeast is ten round trips to a nearby server.
 	groupMinIdleLeast = 10 * time.Millisecond
 )
 
 func (o GroupOpts) withDefaults() (GroupOpts, error) {
 	switch {
 	case o.Stream == "", o.Group == "", o.Consumer == "":
-		return o, ErrGroupOpts.New("Stream, Group and Consumer have to be set")
+		return o, ErrGroupOpts.New("Stream, Group and Consumer must be set")
 	case o.MaxDeliveries > 0 && o.DeadLetter == nil:
 		return o, ErrGroupOpts.New("MaxDeliveries needs a DeadLetter, which gets entries that were delivered too often")
 	}
@@ -133,36 +132,36 @@ type Message struct {
 //
 //	for msg, err := range reader.Messages(ctx) {
 //		if err != nil {
-//			log.Print(err) // the reader goes on
+//			log.Print(err) // the reader continues
 //			continue
 //		}
 //		work(msg)
 //		reader.Ack(msg.ID)
 //	}
 //
-// Ack and Flush may be called by many goroutines; one loop runs at a time. A reader
-// deletes no consumer: the entries of a consumer that has stopped are delivered to others
+// Ack and Flush are safe for concurrent use; only one loop may run at a time. A reader
+// never deletes a consumer: when a consumer stops, others get its entries
 // after MinIdle, but its name stays in the group.
 type GroupReader struct {
 	db   SyncCtx
 	opts GroupOpts
 	busy atomic.Bool
-	// joined is set once the group existed. It belongs to the loop that is running.
+	// joined is set once the reader has seen the group. It belongs to the running loop.
 	joined bool
 
 	mu sync.Mutex // guards what follows
-	// acked are the IDs that are still to be acknowledged, and since when the first of
+	// acked are the IDs to acknowledge, and the time since which the first of
 	// them waits.
 	acked   []string
 	waiting time.Time
-	// open has the IDs that the loop has delivered, and when. An ID stays until this
-	// reader acknowledges it, or MinIdle has passed, after which another reader may have
+	// open has the delivered IDs with the time of delivery. An ID stays until this
+	// reader acknowledges it or MinIdle has passed; after that another reader may have
 	// it.
 	open map[string]time.Time
 }
 
-// NewGroupReader makes a reader. It sends nothing before its loop begins. Reads block, on
-// a connection of their own. If the Sender refuses blocking commands, the reader polls
+// NewGroupReader returns a reader. The reader sends nothing before its loop starts. Its reads
+// block, on their own connection. If the Sender refuses blocking commands, the reader polls
 // instead: once a second while there are no entries, and more often while there are. In a
 // cluster the Sender must read from masters.
 func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
@@ -173,10 +172,9 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]time.Time{}}, nil
 }
 
-// Ack marks entries as done. Acknowledgements are sent together: before an entry is
-// delivered, if there are Count of them or the first was made 100 ms ago; before each
-// read; and when the loop ends. If the reader dies before that, the entries are
-// delivered again. See Flush.
+// Ack marks entries as done. The reader sends acknowledgements together: before each read, when
+// the loop ends, and before it delivers an entry if there are Count of them or the first is
+// 100 ms old. If the reader dies before that, the entries are delivered again. See Flush.
 func (r *GroupReader) Ack(ids ...string) error {
 	for _, id := range ids {
 		if !isEntryID(id) {
@@ -192,7 +190,7 @@ func (r *GroupReader) Ack(ids ...string) error {
 	return nil
 }
 
-// flushAfter is how long an acknowledgement waits for others. It bounds how much work is
+// flushAfter is how long an acknowledgement waits for others. It bounds the work that is
 // repeated after a crash, and costs at most ten requests a second.
 const flushAfter = 100 * time.Millisecond
 
@@ -205,8 +203,8 @@ func (r *GroupReader) mayFlush() bool {
 // flushAtOnce bounds the IDs of one request.
 const flushAtOnce = 1000
 
-// Flush acknowledges at once all entries that Ack was called for. After an error it keeps
-// those that may not be acknowledged, and the next flush sends them; a retry is always
+// Flush acknowledges at once all entries for which Ack was called. After an error it keeps
+// the entries that may not be acknowledged, and the next flush sends them; a retry is always
 // safe.
 func (r *GroupReader) Flush(ctx context.Context) error {
 	r.mu.Lock()
@@ -238,15 +236,15 @@ func (r *GroupReader) track(id string) {
 	r.open[id] = time.Now()
 }
 
-// settle forgets the entries that were delivered longer than MinIdle ago.
+// settle forgets the entries that were delivered more than MinIdle ago.
 func (r *GroupReader) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.open, func(_ string, at time.Time) bool { return time.Since(at) >= r.opts.MinIdle })
 }
 
-// leave forgets what was delivered and what is to be acknowledged, since their group was
-// destroyed, and the loop is told so.
+// leave forgets the delivered entries and the acknowledgements, because the group was
+// destroyed. The loop gets an error.
 func (r *GroupReader) leave() {
 	r.joined = false
 	r.mu.Lock()

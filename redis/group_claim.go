@@ -9,12 +9,12 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// claimPause is the least time between two passes over what other consumers have left.
-// With reads that block for a second, an idle reader sends at most two commands a second.
+// claimPause is the least time between two passes over the entries that other consumers have
+// left. With reads that block for a second, an idle reader sends at most two commands a second.
 const claimPause = 2 * time.Second
 
-// claim takes over entries that were delivered to any consumer longer than MinIdle ago
-// and are not acknowledged. A pass ends with the cursor 0-0, and is followed by a pause.
+// claim takes over unacknowledged entries that were delivered to any consumer more than MinIdle
+// ago. A pass ends with the cursor 0-0, and is followed by a pause.
 func (l *groupLoop) claim(ctx context.Context) error {
 	l.fetched = time.Now()
 	res := l.db.Do(ctx, "XAUTOCLAIM", l.opts.Stream, l.opts.Group, l.opts.Consumer,
@@ -29,7 +29,7 @@ func (l *groupLoop) claim(ctx context.Context) error {
 		l.due = time.Now().Add(max(l.opts.MinIdle/2, claimPause))
 	}
 	if claimed.unnamed {
-		l.history = "0" // Redis 6.2 does not say which, but lists them as this consumer's
+		l.history = "0" // Redis 6.2 does not name them, but lists them as this consumer's
 	}
 	for _, id := range claimed.deleted {
 		l.batch = append(l.batch, deletedItem(id))
@@ -41,7 +41,7 @@ func (l *groupLoop) claim(ctx context.Context) error {
 type claimed struct {
 	cursor  string
 	entries []Entry[any]
-	// deleted are the IDs of entries that were deleted; the server has taken them off
+	// deleted are the IDs of deleted entries, which the server has removed from
 	// the group's list. Redis 7.0 and later.
 	deleted []string
 	// unnamed is set if an entry was deleted and is still on the group's list. Redis 6.2.
@@ -67,8 +67,8 @@ func parseClaimed(res any) (c claimed, err error) {
 	return c, nil
 }
 
-// redeliver adds entries to the batch that were delivered before, and acknowledges
-// those that were deleted.
+// redeliver adds entries that were delivered before to the batch, and acknowledges
+// deleted ones.
 func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
 	if len(entries) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
 		}
 		e := entries[i]
 		switch {
-		case p.owner != l.opts.Consumer: // acknowledged, or claimed, meanwhile
+		case p.owner != l.opts.Consumer: // acknowledged or claimed in the meantime
 		case e.Value == nil:
 			if err := l.Ack(e.ID); err != nil {
 				return err
@@ -97,7 +97,7 @@ func (l *groupLoop) redeliver(ctx context.Context, entries []Entry[any]) error {
 	return nil
 }
 
-// pendingRequest asks who has an entry: see parsePending.
+// pendingRequest asks which consumer has an entry: see parsePending.
 func (l *groupLoop) pendingRequest(id string) Request {
 	return Req("XPENDING", l.opts.Stream, l.opts.Group, id, id, 1)
 }
@@ -119,7 +119,7 @@ func (p *pendingEntry) UnmarshalRedis(res any) error {
 	return values.ReadTuple(reflect.TypeOf(p).Elem(), res, names, &p.id, &p.owner, &p.idle, &p.deliveries)
 }
 
-// parsePending returns the one entry that was asked for, which has no owner if nobody has it.
+// parsePending returns the requested entry, whose owner is empty if no consumer has it.
 func parsePending(res any) (p pendingEntry, err error) {
 	list, err := values.As[[]pendingEntry](res)
 	if len(list) > 0 {
@@ -128,9 +128,9 @@ func parsePending(res any) (p pendingEntry, err error) {
 	return p, err
 }
 
-// renew makes sure that the batch still belongs to this reader: entries that were fetched
-// longer than half of MinIdle ago are claimed again, before another reader may claim
-// them. Entries that another may have by now are dropped, and read again if none has.
+// renew makes sure that the batch still belongs to this reader. It claims entries again that
+// were fetched more than half of MinIdle ago, before another reader may claim
+// them. It drops entries that another reader may already have, and reads them again if none has.
 func (l *groupLoop) renew(ctx context.Context) error {
 	age := time.Since(l.fetched)
 	if age < l.opts.MinIdle/2 || l.batch[0].err != nil {
@@ -168,9 +168,9 @@ func (l *groupLoop) renew(ctx context.Context) error {
 	return nil
 }
 
-// keep drops everything of the batch but the entries that were claimed, in its order, and errors.
-// An entry that was pending and could not be claimed has been deleted. One that was not pending
-// was acknowledged or reported by another consumer.
+// keep drops everything from the batch except errors and the entries that were claimed; the order
+// stays. An entry that was pending and could not be claimed has been deleted. If it was not
+// pending, another consumer has acknowledged or reported it.
 func (l *groupLoop) keep(claimed []string, pending []any) error {
 	batch := l.batch
 	l.batch = nil

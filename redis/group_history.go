@@ -10,12 +10,12 @@ import (
 )
 
 // The server counts an entry as delivered when it is read. For entries that were read
-// before this loop began that count stands, since the process that read them may have
-// died at work on them. Entries that this loop has read and not delivered must not count:
-// it reads them again without counting, and undoes the count when it ends.
+// before this loop started, that count stays, because the process that read them may have
+// died while working on them. Entries that this loop has read and not delivered must not count:
+// the loop reads them again without counting, and undoes the count when it ends.
 
-// readHistory reads the unacknowledged entries that this consumer was given before the
-// loop began. The server counts that as a delivery.
+// readHistory reads the unacknowledged entries that this consumer had read before the
+// loop started. The server counts that as a delivery.
 func (l *groupLoop) readHistory(ctx context.Context) error {
 	l.fetched = time.Now()
 	entries, err := l.read(ctx, l.history)
@@ -31,8 +31,8 @@ func (l *groupLoop) readHistory(ctx context.Context) error {
 	return l.redeliver(ctx, slices.DeleteFunc(entries, func(e Entry[any]) bool { return l.isOpen(e.ID) }))
 }
 
-// readAgain reads, after a failure, the entries up to counted that this loop was given and has
-// not delivered. Entries that another consumer may have by now are left to claim.
+// readAgain reads, after a failure, the entries up to counted that this loop has read and
+// not delivered. It leaves entries that another consumer may already have to claim.
 func (l *groupLoop) readAgain(ctx context.Context) error {
 	from := "-"
 	if l.history != "0" {
@@ -75,7 +75,7 @@ func (l *groupLoop) readAgain(ctx context.Context) error {
 }
 
 // giveBack undoes the delivery that the server has counted for each entry of the batch,
-// if deliveries are bounded.
+// if deliveries are limited.
 func (l *groupLoop) giveBack(ctx context.Context) error {
 	if l.opts.MaxDeliveries <= 0 || time.Since(l.fetched) >= l.opts.MinIdle {
 		return nil

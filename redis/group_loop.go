@@ -10,17 +10,18 @@ import (
 	"github.com/joomcode/redispipe/internal/pause"
 )
 
-// Messages iterates over the entries that are for this reader: first those that it
-// was given before it was started again, then new ones, and between them those that
-// other consumers have left (XAUTOCLAIM). It goes on until ctx is done, the Sender is
-// closed, or the loop is left; what is marked by Ack is acknowledged then.
+// Messages iterates over the entries for this reader: first those that it
+// had read before a restart, then new ones, and between them those that
+// other consumers have left (XAUTOCLAIM). It continues until ctx is done, the Sender is
+// closed, or the caller leaves the loop; it then acknowledges the entries marked by Ack.
 //
-// An error comes with an empty Message, except one of DeadLetter, which comes with its entry,
-// and ErrGroupEntryDeleted, whose Message has the ID. The loop may go on after any error:
-// entries whose reply was lost come again, after a pause that grows to a second. An entry that
-// is not acknowledged comes again after MinIdle, here or elsewhere, and at once in a new loop.
+// An error comes with an empty Message, except that an error of DeadLetter comes with its entry,
+// and an ErrGroupEntryDeleted with the ID. The caller may continue the loop after any error:
+// the reader delivers entries whose reply was lost again, after a pause that grows to a second. It
+// delivers an unacknowledged entry again after MinIdle, here or to another reader, and at once in
+// a new loop.
 //
-// While there is nothing to do, the reader sends two commands a second at the most.
+// While there is nothing to do, the reader sends at most two commands a second.
 func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		switch {
@@ -36,7 +37,7 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 		clear(r.open)
 		r.mu.Unlock()
 		l := &groupLoop{GroupReader: r, history: "0", cursor: groupBegin}
-		left := true // also when the caller's part of the loop panics
+		left := true // also if the body of the caller's loop panics
 		defer func() {
 			if err := l.flushLast(ctx); err != nil && !left {
 				yield(Message{}, errs.Err(err))
@@ -51,22 +52,22 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	}
 }
 
-// groupBegin is the cursor with which XAUTOCLAIM begins and ends.
+// groupBegin is the cursor at the start and at the end of an XAUTOCLAIM pass.
 const groupBegin = "0-0"
 
 // groupLoop is one loop over a GroupReader, in the goroutine of its user.
 type groupLoop struct {
 	*GroupReader
-	// batch is what was read and is not delivered yet, and fetched when it was read:
-	// after MinIdle another reader may have its entries.
+	// batch has the items that were read and not delivered yet; fetched is the time of the
+	// read. After MinIdle another reader may have these entries.
 	batch   []groupItem
 	fetched time.Time
-	// history is the last ID of this consumer's earlier entries that was read again, ""
-	// when all were. For those up to counted the server has counted the delivery by this loop:
-	// "" stands for none, and "+" for all.
+	// history is the last ID that was read again from this consumer's earlier entries, or ""
+	// when all were. The server has counted the delivery by this loop for entries up to counted:
+	// "" means none, and "+" all.
 	history, counted string
-	// cursor is where the present pass of XAUTOCLAIM goes on, due is when the next pass
-	// begins.
+	// cursor is the position of the present XAUTOCLAIM pass; due is the time of the next
+	// pass.
 	cursor string
 	due    time.Time
 	// polls is set if the Sender refuses reads that block. pause grows while reads fail, or while
@@ -75,13 +76,13 @@ type groupLoop struct {
 	pause time.Duration
 }
 
-// groupItem is what is to be delivered: an entry, or an error with its ID.
+// groupItem is an item to deliver: an entry, or an error with its ID.
 type groupItem struct {
 	Message
 	err error
 }
 
-// step reads, and delivers what it has read. It returns false when the loop is left.
+// step reads a batch and delivers it. It returns false when the caller leaves the loop.
 func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) bool {
 	err := l.fetch(ctx)
 	for err == nil && len(l.batch) > 0 {
@@ -121,7 +122,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 	return true
 }
 
-// deliver delivers one item. It returns false when the loop is left.
+// deliver delivers one item. It returns false when the caller leaves the loop.
 func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Message, error) bool) bool {
 	switch {
 	case item.err != nil:
@@ -137,14 +138,14 @@ func (l *groupLoop) deliver(ctx context.Context, item groupItem, yield func(Mess
 	return yield(item.Message, nil)
 }
 
-// forget drops the entries that are not delivered: they are read again. The reports of
-// deleted entries stay, since the server does not repeat them.
+// forget drops the undelivered entries, which the loop will read again. It keeps the reports of
+// deleted entries, because the server does not repeat them.
 func (l *groupLoop) forget() {
 	l.batch = slices.DeleteFunc(l.batch, func(item groupItem) bool { return item.err == nil })
 	l.history = "0"
 }
 
-// fetch reads what comes next into the batch.
+// fetch reads the next items into the batch.
 func (l *groupLoop) fetch(ctx context.Context) error {
 	if err := l.Flush(ctx); err != nil {
 		return err
@@ -169,8 +170,8 @@ func (l *groupLoop) fetch(ctx context.Context) error {
 // lastFlushMost bounds the last flush, whose context has usually ended.
 const lastFlushMost = time.Second
 
-// flushLast, when the loop ends, acknowledges what Ack was called for, and undoes the
-// count of entries that were not delivered. If that fails, they count as delivered.
+// flushLast runs when the loop ends. It acknowledges the entries for which Ack was called, and
+// undoes the count of undelivered entries. If that fails, they count as delivered.
 func (l *groupLoop) flushLast(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
@@ -181,20 +182,20 @@ func (l *groupLoop) flushLast(ctx context.Context) error {
 	return err
 }
 
-// The pauses of a reader that polls, or whose reads fail: a server that is busy is
-// asked again soon, and one that is idle once a second.
+// The pauses of a reader that polls, or whose reads fail: it asks a busy server again soon, and
+// an idle one once a second.
 const (
 	groupPauseLeast = 5 * time.Millisecond
 	groupPauseMost  = time.Second
 )
 
-// backOff waits. Each wait is longer, until something is read.
+// backOff waits. Each wait is longer than the last, until a read succeeds.
 func (l *groupLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
 	_, _ = pause.For(ctx, l.pause, nil)
 }
 
-// readNew reads entries that no consumer has been given yet.
+// readNew reads entries that no consumer has read yet.
 func (l *groupLoop) readNew(ctx context.Context) error {
 	var block []any
 	if !l.polls {
@@ -235,12 +236,12 @@ func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Ent
 	return streams[l.opts.Stream], err
 }
 
-// rejoin creates a group that does not exist, and waits before it is read: it may be gone again
-// each time. If it existed before, rejoin only returns an error that says so: the next read
-// creates it, if the loop goes on.
+// rejoin creates a group that does not exist, and waits before it reads, because the group may
+// be deleted each time. If the group existed before, rejoin only returns an error: the next read
+// creates the group, if the loop continues.
 func (l *groupLoop) rejoin(ctx context.Context) error {
 	if l.joined {
-		return ErrGroupDestroyed.New("the group or its stream is gone: it begins at Start again")
+		return ErrGroupDestroyed.New("the group or its stream was deleted: the group starts at Start again")
 	}
 	res := l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM")
 	if err := errs.Of(res); err != nil && !errs.Says(res, "BUSYGROUP") { // else another reader was quicker

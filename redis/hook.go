@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// Hook is called around the operations of a Sender: see [WithHook]. It is called
-// from many goroutines at once.
+// Hook is called around the operations of a Sender: see [WithHook]. It must be safe for
+// concurrent use.
 type Hook interface {
 	// Before is called before an operation is sent, in the goroutine of its caller,
 	// with the caller's context or context.Background. The context that it returns is
@@ -19,24 +19,24 @@ type Hook interface {
 	Before(ctx context.Context, op Operation) context.Context
 	// After is called once for each Before, with the result. For Sync and SyncCtx it is
 	// called before the caller gets the result; for a Future, after it was resolved, in
-	// a goroutine of its own.
+	// its own goroutine.
 	After(ctx context.Context, op Operation, end Completion)
 }
 
-// Operation describes what a hook is called around. It does not have the arguments of
-// requests.
+// Operation describes the operation that a hook is called around. It does not have the arguments
+// of requests.
 type Operation struct {
 	Kind OperationKind
 	// Command is the name of the command in upper case, with the subcommand ("CLUSTER
 	// SLOTS"). It is empty if the operation has several commands, and [OtherCommand] if
-	// the command is not known and too many unknown names were sent before. So the number
-	// of names is bounded, and they can be used as labels.
+	// the command is unknown and too many unknown names were sent before. So the number
+	// of names is bounded, and you can use them as labels.
 	Command string
 	// Requests is the number of requests, without MULTI and EXEC.
 	Requests int
 }
 
-// OperationKind says how the requests of an operation were sent.
+// OperationKind is the way in which the requests of an operation were sent.
 type OperationKind uint8
 
 const (
@@ -50,31 +50,31 @@ const (
 	// sends nothing.
 	OperationScan
 	// OperationWatch is a call of Watch with all of its attempts. Its Command is WATCH,
-	// and its Requests are 0: those that the function sends, and its transaction, are
-	// operations of their own. If the function fails, it is not sent.
+	// and its Requests are 0, because the requests that the function sends, and its transaction,
+	// are separate operations. If the function fails, the outcome is not sent.
 	OperationWatch
-	// OperationSubscribe is a call of Subscribe of package redispubsub. The Command is that
-	// of the topics' kind, such as SSUBSCRIBE, and empty if they are of several kinds;
+	// OperationSubscribe is a call of Subscribe of package redispubsub. The Command fits
+	// the kind of the topics, such as SSUBSCRIBE, and is empty if there are several kinds;
 	// Requests is the number of topics.
 	OperationSubscribe
 	// OperationUnsubscribe is the same for Unsubscribe.
 	OperationUnsubscribe
 )
 
-// Completion says how an operation ended.
+// Completion is the end of an operation.
 type Completion struct {
-	// Result is what the future, or the caller of Sync or SyncCtx, gets; for
+	// Result is the result that the future, or the caller of Sync or SyncCtx, gets; for
 	// OperationMany it is a []any. It is nil if DoInto has read the value. It holds
 	// users' data: don't log it, and don't change it.
 	Result any
 	// Err is the error; for several results, the first error with the Outcome.
 	Err error
-	// Outcome is what became of the request. For several requests it is the worst, in
+	// Outcome is the outcome of the request. For several requests it is the worst, in
 	// this order: unknown, not sent, refused, value.
 	Outcome  Outcome
 	Duration time.Duration
-	// Address is the address of a server that has answered (the last one, for several
-	// requests), or could not be reached, as it was given to the connection; Peer is the
+	// Address is the address, as it was given to the connection, of the server that answered (for
+	// several requests, the last one) or could not be reached. Peer is the
 	// remote address of the socket. They are empty if not known.
 	Address, Peer string
 	// Cached is set if all requests of the operation were answered from memory: see package

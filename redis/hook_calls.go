@@ -5,22 +5,21 @@ import (
 	"sync/atomic"
 )
 
-// callsMost is while how many calls of a hook no operation begins with one, and no goroutine
-// for another is started: a hook that calls itself needs no more than some megabytes of stack
-// for them, and those that block no more goroutines.
+// callsMost is the greatest number of calls of a hook that run at the same time. It bounds the
+// stack of a hook that calls itself to some megabytes, and the goroutines of hooks that block.
 const callsMost = 4096
 
-// calls are the calls of a hook that are under way, and those of After that are due:
-// every call of Before is followed by one, which waits if too many are under way.
+// calls are the running calls of a hook, and the calls of After that are due: one
+// follows each call of Before, and waits if too many calls are running.
 type calls struct {
 	running atomic.Int64
 	waiting atomic.Int64 // len(due), to be read without the lock
 
 	mu  sync.Mutex // guards due
-	due []func()   // no more than operations were in flight when too many calls ran
+	due []func()   // at most the number of operations in flight when too many calls ran
 }
 
-// enter counts a call, unless too many are under way.
+// enter counts a call and returns true, unless too many are running.
 func (c *calls) enter() bool {
 	if c.running.Add(1) <= callsMost {
 		return true
@@ -35,7 +34,7 @@ func (c *calls) leave() {
 	c.startDue()
 }
 
-// aside has f called in a goroutine of its own, as soon as enter allows for it.
+// aside calls f in its own goroutine, as soon as enter allows it.
 func (c *calls) aside(f func()) {
 	c.mu.Lock()
 	c.due = append(c.due, f)
@@ -44,7 +43,7 @@ func (c *calls) aside(f func()) {
 	c.startDue()
 }
 
-// startDue starts what is due. Each goroutine ends after one call.
+// startDue starts the calls that are due. Each goroutine ends after one call.
 func (c *calls) startDue() {
 	for c.waiting.Load() > 0 && c.enter() {
 		f := c.nextDue()

@@ -8,14 +8,14 @@ import (
 )
 
 // WithHook returns a Sender that sends through s, and calls hook around each operation:
-// those of Sync, SyncCtx and ChanFutured, those of the methods of Sender, the steps of
-// a Scanner, the calls of a Session and of Watch, and what is sent to the senders that
-// EachShard passes. redispubsub.Opts has hooks of subscribers.
+// the calls of Sync, SyncCtx and ChanFutured, of the methods of Sender, of a Session and of
+// Watch, the steps of a Scanner, and the operations of the senders that
+// EachShard passes. For subscribers, set Hooks in redispubsub.Opts.
 //
-// A hook can harm only its own operation. If it panics, the panic is recovered, and the
-// first one is printed by the standard logger. If it blocks, it delays its caller, or
-// nobody if it is called for a Future. Operations that a hook sends with the context
-// that it was given are not hooked. While 4096 calls of a hook run, further operations are
+// A hook can harm only its own operation. If it panics, WithHook recovers the panic, and prints the
+// first one with the standard logger. If it blocks, it delays its caller; a call for a Future
+// delays nobody. If a hook sends requests with the context that it was given, no hook is called
+// for them. While 4096 calls of a hook are running, further operations are
 // sent without it, and calls of After for Futures wait.
 //
 // A request that a cluster retries or redirects is one operation.
@@ -23,9 +23,9 @@ func WithHook(s Sender, hook Hook) Sender {
 	return &hooked{s: known(s), observer: observer{Hook: hook}}
 }
 
-// hooked is a Sender with a hook. The wrappers look for exactly this type, and then send
-// to s as if there were no hook. They treat a decorator that embeds it like any user's
-// own Sender.
+// hooked is a Sender with a hook. The wrappers look for exactly this type, call the hook, and send
+// to s as if there were none. They treat a decorator that embeds it like any Sender of a
+// user's.
 type hooked struct {
 	s Sender
 	observer
@@ -115,8 +115,8 @@ func (s *hookedScanner) Next(cb Future) {
 	s.s.Next(newHookedFuture(cb, s.begin(context.Background())))
 }
 
-// hookedPart is what the futures of a hook have in common: the hook wants to know who has answered,
-// as the future that the results are passed to may, and ends the operation with it.
+// hookedPart is the common part of the futures of a hook. It records which server answered, for the
+// hook and for the future behind it, and ends the operation.
 type hookedPart struct {
 	wire.Passed
 	lastPlace
@@ -127,8 +127,8 @@ func newHookedPart(cb Future, o observation) hookedPart {
 	return hookedPart{Passed: wire.Passed{To: cb}, o: o}
 }
 
-// Caller is for wire.CallerOf. It returns nil: a caller that reads its own reply must not be blocked
-// by somebody else's future.
+// Caller is for wire.CallerOf. It returns nil: somebody else's future must not block a caller
+// that reads its own reply.
 func (*hookedPart) Caller() wire.Caller { return nil }
 
 // Observes implements wire.Observer.
@@ -142,13 +142,13 @@ func (h *hookedPart) AnsweredBy(at wire.Place) {
 	}
 }
 
-// end tells the hook of the result.
+// end tells the hook the result.
 func (h *hookedPart) end(res any) { h.o.endAside(res, h.last()) }
 
 // hookedFuture is the future of one result.
 type hookedFuture struct {
 	hookedPart
-	once sync.Once // a user's own Sender may resolve twice
+	once sync.Once // a Sender of a user's may resolve twice
 }
 
 func newHookedFuture(cb Future, o observation) *hookedFuture {

@@ -16,20 +16,20 @@ type Field[T any] struct {
 }
 
 // Keys iterates over the keys of a server, or of a whole cluster, with the guarantees of SCAN: a
-// key that exists throughout comes at least once; any other key may come or not. It ignores
-// opts.Key. The guarantees hold over restarts and failovers; for slots that move, see the Scanner
-// of a cluster. If the user may not call INFO, or the Sender is of package redisdumb, restarts go
-// unnoticed, and keys may be missed.
+// key that exists throughout is returned at least once; any other key may or may not be returned. It
+// ignores opts.Key. The guarantees hold over restarts and failovers; for slots that move, see the
+// Scanner of a cluster. Without permission for INFO, or with a Sender of package redisdumb, Keys
+// does not notice restarts and may miss keys.
 //
 // With CLUSTERSCAN as opts.Cmd, which Valkey clusters have from 9.1 on, the cursor leads from
-// node to node. It finds a key even if its slot moves as a whole several times, where SCAN may
-// miss it. But while a slot is moved key by key, it may miss keys of that slot; SCAN finds them
-// all. Any other opts.Cmd is treated as SCAN.
+// node to node. It finds a key even if its slot moves as a whole several times; SCAN may
+// then miss it. But while a slot is moved key by key, CLUSTERSCAN may miss keys of that slot; SCAN
+// finds them all. Keys treats any other opts.Cmd as SCAN.
 //
 //	for key, err := range redis.Keys(ctx, sender, redis.ScanOpts{Match: "user:*"}) {
 //
-// It sends a request when the keys of the last one are used up, so it has at most one
-// batch in memory, and the loop may be left at any point. An error, which may be the end
+// It sends a request when the keys of the last reply are used up, so it holds at most one
+// batch in memory, and you can leave the loop at any point. An error, for example the end
 // of ctx, comes with an empty key and ends the iteration. A second loop starts over.
 func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
 	if !strings.EqualFold(opts.Cmd, "CLUSTERSCAN") {
@@ -42,7 +42,7 @@ func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error]
 }
 
 // Fields iterates over the fields of the hash opts.Key, as HSCAN does. Values are
-// converted as by [As]. In all else it is like [Keys].
+// converted as by [As]. Otherwise it behaves like [Keys].
 func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field[T], error] {
 	opts.Cmd = "HSCAN"
 	return elements(ctx, s, opts, 2, func(f *Field[T], batch []string) error {
@@ -51,8 +51,8 @@ func Fields[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Field
 	})
 }
 
-// Members iterates over the members of the set opts.Key, as SSCAN does. In all else it
-// is like [Fields].
+// Members iterates over the members of the set opts.Key, as SSCAN does. Otherwise it
+// behaves like [Fields].
 func Members[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[T, error] {
 	opts.Cmd = "SSCAN"
 	return elements(ctx, s, opts, 1, func(member *T, batch []string) error {
@@ -61,7 +61,7 @@ func Members[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[T, e
 }
 
 // ScoredMembers iterates over the members of the sorted set opts.Key with their scores,
-// as ZSCAN does, in no particular order. In all else it is like [Fields].
+// as ZSCAN does, in no particular order. Otherwise it behaves like [Fields].
 func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[Scored[T], error] {
 	opts.Cmd = "ZSCAN"
 	return elements(ctx, s, opts, 2, func(m *Scored[T], batch []string) error {
@@ -69,7 +69,7 @@ func ScoredMembers[T any](ctx context.Context, s Sender, opts ScanOpts) iter.Seq
 	})
 }
 
-// elements iterates over what a scanner finds. read makes each element out of width
+// elements iterates over the elements that a scanner finds. read builds each element from width
 // strings.
 func elements[T any](ctx context.Context, s Sender, opts ScanOpts, width int, read func(*T, []string) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

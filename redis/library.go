@@ -9,7 +9,7 @@ import (
 
 // Library is the source of a library of functions, which Redis has from 7.0 on. Servers
 // store libraries on disk and replicate them, so call Load when the program starts.
-// Make it once; it is safe for use by many goroutines.
+// Create it once; it is safe for concurrent use.
 type Library struct {
 	src string
 
@@ -17,7 +17,7 @@ type Library struct {
 	loading chan struct{}
 }
 
-// NewLibrary makes a library from its source, which begins with "#!lua name=…".
+// NewLibrary returns a library with the given source, which starts with "#!lua name=…".
 func NewLibrary(src string) *Library { return &Library{src: src} }
 
 // Load loads the library into every master, replacing one of the same name (FUNCTION LOAD
@@ -42,14 +42,14 @@ type Function struct {
 	name, cmd string
 }
 
-// maxFunctionRounds is how often a call loads the library where it is missing: once
+// maxFunctionRounds is how often a call loads the missing library: once
 // is enough, unless somebody flushes it at the same time.
 const maxFunctionRounds = 4
 
 // Do calls the function and returns its result, as [SyncCtx.Do] does. If a server lacks
-// the function, Do loads the library into every master, once for all calls that need it
-// at the same time, and calls the function again. If the library can't be loaded, the
-// result is the error of the call. [SafeToRetry] says whether a retry is safe, as with
+// the function, Do loads the library into every master, once for all concurrent calls that need it,
+// and calls the function again. If the library can't be loaded, the
+// result is the error of the call. [SafeToRetry] reports whether a retry is safe, as with
 // any request.
 func (f *Function) Do(ctx context.Context, to Sender, keys []string, args ...any) any {
 	r := f.Request(keys, args...)
@@ -82,8 +82,8 @@ func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
 	}
 }
 
-// isMissing reports whether a server has answered that it lacks a function. A function may return
-// an error that begins so, and has run then.
+// isMissing reports whether a server has answered that it lacks a function. The error of a
+// function that has run may start with the same text.
 func isMissing(res any) bool {
 	const answer = "ERR Function not found"
 	err := errs.AsErrorx(res)
@@ -94,8 +94,8 @@ func isMissing(res any) bool {
 	return !cut
 }
 
-// reload loads the library, or waits until another call has. It reports whether calling again may
-// help, or tells better what is wrong: the end of ctx, or a lost connection.
+// reload loads the library, or waits until another call has. It reports whether another call may
+// succeed, or may return a more useful error: the end of ctx, or a lost connection.
 func (l *Library) reload(ctx context.Context, to Sender) bool {
 	l.mu.Lock()
 	loading := l.loading

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// manyWaiter is the future of a caller that waits for several results. It is used once:
-// senders may keep it for as long as they like.
+// manyWaiter is the future of a caller that waits for several results. It is used only once, so
+// senders may keep it for any time.
 type manyWaiter struct {
 	call
 	queued
@@ -44,7 +44,7 @@ func (m *manyWaiter) Cancelled() error {
 	return m.abandoned
 }
 
-// abandon sets err as the result of every request that is not resolved. Nothing changes
+// abandon sets err as the result of every unresolved request. Nothing changes
 // the results afterwards.
 func (m *manyWaiter) abandon(err error) {
 	m.mu.Lock()
@@ -84,8 +84,8 @@ func withRequests(results []any, reqs []Request) []any {
 	return results
 }
 
-// exchangeMany sends requests, those that a full queue refuses again when there is room, and returns
-// their results.
+// exchangeMany sends requests and returns their results. If a full queue refuses some, it sends them
+// again when there is room.
 func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
@@ -120,8 +120,8 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	return results
 }
 
-// exchangeOnce sends requests and returns their results. left is set if ctx has ended before all of
-// them were there.
+// exchangeOnce sends requests and returns their results. left is set if ctx ended before all
+// results arrived.
 func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) (results []any, left bool) {
 	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), observed: seen != nil}
 	m.of(s)
@@ -136,8 +136,8 @@ func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 	return m.all, left
 }
 
-// fullOf returns the indexes of the requests that a full queue has refused. In a cluster they may
-// be those to one shard.
+// fullOf returns the indexes of the requests that a full queue has refused. In a cluster these may
+// be the requests to one shard.
 func fullOf(results []any) (full []int) {
 	for i, res := range results {
 		if err, failed := res.(error); failed && errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) {
@@ -182,26 +182,26 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 	}
 }
 
-// TransactionResponse takes apart the response of SendTransaction: the results
-// of the single requests, or the error for which there are none.
+// TransactionResponse splits the result of SendTransaction into the results of its
+// requests, or returns the error that left it without results.
 func TransactionResponse(res any) ([]any, error) {
 	switch v := res.(type) {
 	case []any:
 		return v, nil
 	case nil:
-		return nil, errs.ErrExecEmpty.New("EXEC answered null: a watched key was changed")
+		return nil, errs.ErrExecEmpty.New("EXEC returned null: a watched key was changed")
 	case error:
 		return nil, errs.AsError(v)
 	}
-	return nil, errs.ErrResponseUnexpected.New("EXEC answered with %T", res).WithProperty(errs.EKResponse, res)
+	return nil, errs.ErrResponseUnexpected.New("EXEC returned a %T", res).WithProperty(errs.EKResponse, res)
 }
 
-// ExecResult returns the result of a transaction of so many requests, given the replies to
-// MULTI and EXEC. If MULTI was not accepted, the requests have run one by one, whatever
-// EXEC answered. ExecResult is for packages redisconn and redisdumb.
+// ExecResult returns the result of a transaction, given the replies to MULTI and EXEC and the number
+// of its requests. If the server refused MULTI, the requests have run one by one, whatever
+// the reply to EXEC. ExecResult is for packages redisconn and redisdumb.
 func ExecResult(multi, exec any, requests int) any {
 	if refused := errs.AsErrorx(multi); refused != nil {
-		err := errs.ErrTransaction.Wrap(refused, "MULTI was refused, so that the requests behind it may have run one by one").
+		err := errs.ErrTransaction.Wrap(refused, "MULTI was refused, so the requests after it may have run one by one").
 			WithProperty(errs.EKRequest, Req("MULTI"))
 		if addr, known := refused.Property(errs.EKAddress); known {
 			err = err.WithProperty(errs.EKAddress, addr)
@@ -209,10 +209,10 @@ func ExecResult(multi, exec any, requests int) any {
 		return err
 	}
 	if multi != any("OK") {
-		return errs.ErrTransaction.New("MULTI was answered with a %T that is not OK", multi).WithProperty(errs.EKRequest, Req("MULTI"))
+		return errs.ErrTransaction.New("MULTI was answered with a %T instead of OK", multi).WithProperty(errs.EKRequest, Req("MULTI"))
 	}
 	if results, ok := exec.([]any); ok && len(results) != requests {
-		return errs.ErrTransaction.New("EXEC answered with %d results of %d requests", len(results), requests).WithProperty(errs.EKRequest, Req("EXEC"))
+		return errs.ErrTransaction.New("EXEC returned %d results for %d requests", len(results), requests).WithProperty(errs.EKRequest, Req("EXEC"))
 	}
 	return exec
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// observer calls a hook in such a way that it can harm only its own operation.
+// observer calls a hook, and makes sure that the hook can harm only its own operation.
 type observer struct {
 	Hook   Hook
 	panics sync.Once
 	calls
 }
 
-// observation is an operation on its way, of which After is to be called. It is empty if Before
+// observation is a running operation for which After must be called. It is empty if Before
 // was not called.
 type observation struct {
 	by    *observer
@@ -28,10 +28,10 @@ type observation struct {
 	start time.Time
 }
 
-// inHook is the key of a context that a hook has got from its observer.
+// inHook is the key of the context that an observer passes to its hook.
 type inHook struct{ by *observer }
 
-// begin calls Before, unless op is sent by the hook itself, or too many calls are under way.
+// begin calls Before, unless the hook itself sends op, or too many calls are running.
 func begin(ctx context.Context, by *observer, op Operation) (o observation) {
 	if ctx.Value(inHook{by}) != nil || !by.enter() {
 		return o
@@ -58,8 +58,8 @@ func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
 	}
 }
 
-// endAside ends the operation of a future, in a goroutine of its own, which begins as soon as there
-// are not too many: the hook must not delay the goroutine that resolves the future.
+// endAside ends the operation of a future in a separate goroutine, because the hook must not delay the
+// goroutine that resolves the future. The goroutine starts as soon as enter allows it.
 func (o *observation) endAside(res any, place wire.Place) {
 	if o.by != nil {
 		end := o.completed(res, place)
@@ -67,7 +67,7 @@ func (o *observation) endAside(res any, place wire.Place) {
 	}
 }
 
-// after calls After, in the goroutine of its caller, however many calls are under way.
+// after calls After in the goroutine of its caller, no matter how many calls are running.
 func (o *observation) after(end Completion) {
 	if o.by != nil {
 		o.by.running.Add(1)
@@ -107,7 +107,7 @@ func (o *observation) completed(res any, place wire.Place) Completion {
 	return end
 }
 
-// observations are those of one operation by several hooks.
+// observations are the observations of one operation, one for each hook.
 type observations []observation
 
 // observe begins an operation.
@@ -125,7 +125,7 @@ func (os observations) end(res any, place wire.Place) {
 	}
 }
 
-// resultOf returns the result that a hook gets for an operation with results or an error.
+// resultOf returns the result that hooks get for an operation with results or an error.
 func resultOf(results any, err error) any {
 	if err != nil {
 		return err
@@ -133,13 +133,13 @@ func resultOf(results any, err error) any {
 	return results
 }
 
-// Hooks calls hooks around operations that are not requests to a Sender, for packages of this
-// module: redispubsub calls them around Subscribe and Unsubscribe. What [WithHook] says of a hook
-// holds for each of them. The zero value has no hooks.
+// Hooks calls hooks around operations that are not requests to a Sender. It is for packages of this
+// module: redispubsub calls hooks around Subscribe and Unsubscribe. The rules of [WithHook]
+// apply to each hook. The zero value has no hooks.
 type Hooks struct{ all []*observer }
 
-// NewHooks returns Hooks, the outermost first. It is for packages of this module: nobody else can
-// call it.
+// NewHooks returns Hooks, the outermost first. It is internal: only this module can make its
+// first argument.
 func NewHooks(_ wire.Ask, hooks ...Hook) Hooks {
 	all := make([]*observer, len(hooks))
 	for i, hook := range hooks {
@@ -149,7 +149,7 @@ func NewHooks(_ wire.Ask, hooks ...Hook) Hooks {
 }
 
 // Around calls f, with Before of each hook before it and After of each hook after it. f
-// returns what After gets, without the Duration.
+// returns the Completion for After, without the Duration.
 func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
 	os := observe(ctx, h.all, op)
 	end := f()

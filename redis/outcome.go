@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Outcome is what became of a request.
+// Outcome tells what happened to a request.
 type Outcome uint8
 
 const (
@@ -18,9 +18,9 @@ const (
 	OutcomeValue Outcome = iota
 	// OutcomeRefused: the server answered with an error (ErrResult).
 	OutcomeRefused
-	// OutcomeNotSent: no byte of the request was written to a socket; it did not run.
+	// OutcomeNotSent: no byte of the request was written to a socket, so it did not run.
 	OutcomeNotSent
-	// OutcomeUnknown: no reply came that can be trusted; it may have run.
+	// OutcomeUnknown: no trustworthy reply arrived; the request may have run.
 	OutcomeUnknown
 )
 
@@ -28,10 +28,10 @@ const (
 func (o Outcome) String() string { return errs.Outcome(o).String() }
 
 // OutcomeOf returns the outcome of a request that ended with res, which is a result or
-// the error that a wrapper has made of one. If DoInto or As could not read a reply, the
-// outcome is OutcomeValue, since the request ran. For errors of other libraries it is
-// OutcomeUnknown, and for a [BatchError] or several errors of this library that [errors.Join]
-// has joined, too, unless all of their requests have the same outcome.
+// the error that a wrapper has returned. If DoInto or As could not read a reply, the
+// outcome is OutcomeValue, because the request ran. For errors of other libraries it is
+// OutcomeUnknown. For a [BatchError], or errors of this library that [errors.Join]
+// has joined, it is OutcomeUnknown unless all of their requests have the same outcome.
 func OutcomeOf(res any) Outcome {
 	err, isError := res.(error)
 	if err == ScanEOF {
@@ -45,7 +45,7 @@ func OutcomeOf(res any) Outcome {
 	return Outcome(errs.OutcomeOf(res))
 }
 
-// outcomeOfAll is the outcome of several requests, or OutcomeUnknown if they have different ones.
+// outcomeOfAll returns the outcome of several requests, or OutcomeUnknown if their outcomes differ.
 func outcomeOfAll(joined []error) Outcome {
 	all := OutcomeUnknown
 	for i, err := range joined {
@@ -58,8 +58,8 @@ func outcomeOfAll(joined []error) Outcome {
 	return all
 }
 
-// joinedIn returns the errors of the several requests that err is about: those of a BatchError,
-// or those of this library that were joined. It returns nil if err is about one request.
+// joinedIn returns the errors of a BatchError, or the errors of this library that were joined
+// to err. It returns nil if err is about one request.
 func joinedIn(err error) []error {
 	for {
 		switch e := err.(type) {
@@ -81,16 +81,16 @@ func joinedIn(err error) []error {
 	}
 }
 
-// SafeToRetry reports whether a request that ended with err can be sent again, even if it
+// SafeToRetry reports whether you may send a request that failed with err again, even if it
 // writes, because it did not run and may succeed next time: it was not sent
-// ([ErrTraitNotSent]), or the server refused it for a reason that passes
-// ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a connection or
-// cluster that is closed, for a [ResultError], and for nil. Of a [BatchError] it returns true only
-// if all requests failed, and each can be sent again; so it is with errors of this library that
-// [errors.Join] has joined.
+// ([ErrTraitNotSent]), or the server refused it for a temporary reason
+// ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a
+// closed connection or cluster, for a [ResultError], and for nil. For a [BatchError], or errors of
+// this library that [errors.Join] has joined, it returns true only if all requests failed and you
+// may send each of them again.
 //
-// If the context has ended, use a new one. Let some time pass between attempts, and
-// bound their number.
+// If the context has ended, use a new one. Pause between attempts, and limit
+// their number.
 func SafeToRetry(err error) bool {
 	if joined := joinedIn(err); joined != nil {
 		return len(joined) > 0 && !slices.ContainsFunc(joined, func(err error) bool { return !SafeToRetry(err) })
@@ -101,7 +101,7 @@ func SafeToRetry(err error) bool {
 		return false
 	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
 		return true
-	case failure.IsOfType(errs.ErrExecAbort): // its cause is why a request was not queued
+	case failure.IsOfType(errs.ErrExecAbort): // its cause is the reason why a request was not queued
 		return SafeToRetry(failure.Cause())
 	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()),
 		failure.IsOfType(errs.ErrTopic), failure.IsOfType(errs.ErrPubSubClosed),
@@ -112,18 +112,18 @@ func SafeToRetry(err error) bool {
 }
 
 // CausedBy reports whether target is err or among its causes, as errors.Is does for errors that
-// wrap with %w. It works for every error of this library; errors.Is only for those that [Err]
-// returns.
+// wrap with %w. It works for every error of this library, whereas errors.Is works only for those
+// that [Err] returns.
 //
-// The cause of an [ErrRequestCancelled] is why the caller's context ended:
-// context.Canceled or context.DeadlineExceeded. These may be the causes of other
-// errors, too, such as a dial that took too long.
+// The cause of an [ErrRequestCancelled] is the reason why the caller's context ended:
+// context.Canceled or context.DeadlineExceeded. Other errors may also have these
+// causes, for example a dial that took too long.
 func CausedBy(err, target error) bool { return errs.CausedBy(err, target) }
 
-// Targets for errors.Is, which finds them at any depth of %w. See [Err] for the errors that
-// match.
+// Targets for errors.Is, which also finds them in errors wrapped with %w. See [Err] for the errors
+// that match.
 var (
-	// Nil matches null where a value was asked for: [ErrResponseNil].
+	// Nil matches null for a type that can't be nil: [ErrResponseNil].
 	Nil error = ErrResponseNil.New("null")
 	// ErrRefused matches an [OutcomeRefused].
 	ErrRefused error = ErrResult.New("the server answered with an error")
@@ -133,19 +133,19 @@ var (
 	ErrUnknown error = errs.Unknown
 )
 
-// Err returns res as an error if it is one, and nil otherwise. Unlike [AsError], it returns the
-// error in the form in which the functions of this library return theirs:
+// Err returns res as an error if it is one, and nil otherwise. Unlike [AsError], it returns an
+// error that works with errors.Is and errors.As, like the other functions of this library:
 //
-//   - errors.Is(err, context.Canceled) and errors.Is(err, context.DeadlineExceeded) tell that a
+//   - errors.Is(err, context.Canceled) and errors.Is(err, context.DeadlineExceeded) report that a
 //     context ended the request;
-//   - errors.Is(err, Nil), [ErrRefused], [ErrNotSent] and [ErrUnknown] say what [OutcomeOf] says;
-//   - errors.As with a [net.Error] finds a time-out, and errors.Is and errors.As any other error
+//   - errors.Is with [Nil], [ErrRefused], [ErrNotSent] or [ErrUnknown] agrees with [OutcomeOf];
+//   - errors.As with a [net.Error] finds a time-out, and errors.Is and errors.As find an error
 //     of another library that was the cause;
-//   - errors.As with an *errorx.Error, errorx.IsOfType and [AsErrorx] find the error itself. Its
-//     type and traits are never those of its cause.
+//   - errors.As with an *errorx.Error, errorx.IsOfType and [AsErrorx] find the error itself. It
+//     has its own type and traits, never those of its cause.
 //
 // Results are *errorx.Error, and so are the errors of AsError, Connect, NewCluster,
-// SendTransaction and Next, except those that a context has caused. In an *errorx.Error,
+// SendTransaction and Next, unless a context has caused them. In an *errorx.Error,
 // errors.Is finds Nil and ErrRefused, but not ErrNotSent, ErrUnknown or causes: pass it to Err
 // first.
 func Err(res any) error { return errs.Err(res) }
@@ -192,7 +192,7 @@ func FirstError(results []any) error {
 	return nil
 }
 
-// isOfResult reports whether err is about one of several requests, which have run.
+// isOfResult reports whether err is the error of one of several requests that have run.
 func isOfResult(err error) bool {
 	var one *ResultError
 	return errors.As(err, &one)

@@ -15,29 +15,29 @@ import (
 type Scanner interface {
 	// Next resolves cb with the next batch ([]string), with an error, or with ScanEOF at
 	// the end. Only one Next may run at a time. After an error the next call repeats the
-	// step that failed; after ScanEOF it gives ScanEOF again.
+	// step that failed; after ScanEOF it returns ScanEOF again.
 	Next(cb Future)
 }
 
-// ScanEOF is what a Scanner's future gets when the iteration is over. It is
-// the end, not a failure.
+// ScanEOF is the result that a Scanner's future gets when the iteration is complete. It is
+// not a failure.
 var ScanEOF = errors.New("scan: end of iteration")
 
-// ScanOpts says what to iterate over.
+// ScanOpts are the options of an iteration.
 type ScanOpts struct {
 	// Cmd is SCAN (the default), HSCAN, SSCAN, ZSCAN, or CLUSTERSCAN for a cluster of
 	// servers that have it: see [Keys].
 	Cmd string
-	// Key is the key that HSCAN, SSCAN and ZSCAN walk; the others ignore it.
+	// Key is the key that HSCAN, SSCAN and ZSCAN iterate over; the others ignore it.
 	Key string
 	// Match is a glob pattern; empty matches all.
 	Match string
-	// Count is a hint of how many elements one step looks at; 0 leaves it to
-	// the server (10, see the Redis documentation of SCAN).
+	// Count is a hint of how many elements one step examines; 0 means the server's
+	// default (10, see the Redis documentation of SCAN).
 	Count int
 }
 
-// Request returns the request for the step after cursor it; nil begins.
+// Request returns the request for the step after cursor it; nil starts the iteration.
 func (s ScanOpts) Request(it []byte) Request {
 	if it == nil {
 		it = []byte("0")
@@ -86,11 +86,11 @@ func ScanResponse(res any) (it []byte, keys []string, err error) {
 	return it, keys, nil
 }
 
-// ScannerBase is the part of a [Scanner] that does not depend on where its requests go: embed it
+// ScannerBase is the part of a [Scanner] that is the same for all Senders: embed it
 // and call DoNext. It is not safe for concurrent use. A cursor is valid only in the server
-// process that has returned it: another server, or the same one after a restart, has its hash
-// tables in another order. So when another process answers a step, the walk begins anew; the
-// elements of that answer are delivered all the same. Only the cursor of CLUSTERSCAN leads from
+// process that has returned it, because another server, or the same one after a restart, has its
+// hash tables in another order. So when another process answers a step, the iteration delivers the
+// elements of that answer and starts again. Only the cursor of CLUSTERSCAN leads from
 // node to node.
 type ScannerBase struct {
 	ScanOpts
@@ -100,7 +100,7 @@ type ScannerBase struct {
 	Err error
 
 	cb Future
-	// at is what has answered the last step of the present walk.
+	// at is the server that answered the last step since the iteration last started.
 	at answerer
 }
 
@@ -110,7 +110,7 @@ func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	known(snd).Send(s.step(), &scanStep{Passed: wire.Passed{To: cb}, s: s}, 0)
 }
 
-// step is the request of the next step.
+// step returns the request of the next step.
 func (s *ScannerBase) step() Request { return s.ScanOpts.Request(s.Iter) }
 
 // stepOf returns the request of a Scanner's next step. It is empty for a Scanner without
@@ -165,7 +165,7 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 	s.Iter, s.at = it, at
 	switch {
 	case command.Lookup(s.Cmd).Named("CLUSTERSCAN"), begins && s.IterLast():
-	case begins && at.process != nil: // asked now, since a process that has ended can't be
+	case begins && at.process != nil: // asked now, because a process can't be asked after it has ended
 		at.process.AskRunID(func(error) {})
 	case begins, at == before:
 	case at.process == nil || before.process == nil || at.address != before.address:
@@ -182,14 +182,14 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 	wire.Resolve(cb, keys, 0)
 }
 
-// answerer is what has answered a step. It is empty if the sender does not tell.
+// answerer is the server that has answered a step. It is empty if the sender does not report it.
 type answerer struct {
 	address string
 	process wire.Process
 }
 
-// sameProcess reports whether two sockets lead to the same server process. If the server tells
-// that on neither of them, they count as leading to one.
+// sameProcess reports whether two sockets lead to the same server process. It returns true if the
+// server reports its process on neither of them.
 func sameProcess(a, b wire.Process) bool {
 	one, other := a.RunID(), b.RunID()
 	return one != nil && other != nil && *one == *other
@@ -204,8 +204,8 @@ type scanStep struct {
 	at answerer
 }
 
-// Caller is for wire.CallerOf. It returns nil, since no caller reads the reply to a step. So
-// senders ask the future itself whether it is cancelled, and do not send a step whose caller has
+// Caller is for wire.CallerOf. It returns nil, because no caller reads the reply to a step. So
+// senders ask the future itself whether it is cancelled, and do not send a step after its caller has
 // left.
 func (*scanStep) Caller() wire.Caller { return nil }
 

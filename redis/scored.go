@@ -7,7 +7,7 @@ import (
 )
 
 // Scored is a member of a sorted set with its score. [As] and DoInto read it, and
-// slices of it, from the replies to ZRANGE with WITHSCORES, ZPOPMIN and the like,
+// slices of it, from the replies to commands such as ZRANGE with WITHSCORES and ZPOPMIN,
 // whether these are flat (RESP2) or made of pairs (RESP3). As an argument (see [Args])
 // it is a score and a member.
 type Scored[T any] struct {
@@ -31,9 +31,9 @@ func (s Scored[T]) parts() (float64, reflect.Value) {
 	return s.Score, reflect.ValueOf(&s.Member).Elem()
 }
 
-// Entry is an ID with its value, as in the replies to XRANGE, XCLAIM and the like.
-// XREAD answers with a map[string][]Entry[T]. For the fields of a stream, T is a struct
-// or a map; it is a pointer to one if entries may have been deleted.
+// Entry is an ID with its value, as in the replies to XRANGE and XCLAIM.
+// The reply to XREAD is a map[string][]Entry[T]. For the fields of a stream, T is a struct
+// or a map; use a pointer to one if entries may have been deleted.
 type Entry[T any] struct {
 	ID    string
 	Value T

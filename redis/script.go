@@ -13,43 +13,43 @@ import (
 )
 
 // Script is a Lua script. A call sends the script's hash (EVALSHA). If the server does
-// not know the hash, as after SCRIPT FLUSH, a restart or a failover, the call sends the
-// body: NOSCRIPT never reaches the caller. If many calls meet NOSCRIPT at once, one of
-// them sends the body, for each node, and the others are sent again after it, in the
-// order in which they met NOSCRIPT.
+// not know the hash (after SCRIPT FLUSH, a restart or a failover), the call sends the
+// body, so the caller never sees NOSCRIPT. If many calls get NOSCRIPT at the same time, only one
+// of them sends the body to each node. The others are sent again after it, in the
+// order of their NOSCRIPT replies.
 //
-// Make a script once, usually in a package variable. It is safe for use by many
-// goroutines, with any number of Senders. In a cluster its keys decide where it runs.
+// Create a script once, usually in a package variable. It is safe for concurrent
+// use, with any number of Senders. In a cluster its keys decide where it runs.
 //
 //	var take = redis.NewScript(`return redis.call('DECRBY', KEYS[1], ARGV[1])`)
 //
 //	left, err := redis.As[int64](take.Do(ctx, sender, []string{"stock"}, 2))
 //
-// [SafeToRetry] says whether a retry is safe after an error, as with any request. If a
-// script fails half-way, what it did before stays done. It must not return the very error of a
-// server that lacks it, "NOSCRIPT No matching script", since it would run again.
+// After an error, [SafeToRetry] reports whether a retry is safe, as with any request. If a
+// script fails half-way, its earlier writes remain. A script must not return exactly the error of a
+// server that lacks it, "NOSCRIPT No matching script", because it would then run again.
 type Script struct {
 	src            string
 	byHash, byBody string // the commands
 	fromServer     bool
 
 	hash     atomic.Pointer[string]
-	loaded   atomic.Bool // a server ran it by its hash, and none has answered NOSCRIPT since
-	asking   atomic.Bool // SCRIPT LOAD is under way, or was refused
+	loaded   atomic.Bool // a server has run it by its hash, and none has replied NOSCRIPT since
+	asking   atomic.Bool // SCRIPT LOAD is in flight or was refused
 	disputed atomic.Bool
 
 	mu sync.Mutex // guards what follows
-	// bursts has the calls that wait for the answer to a body, by the address of the node
+	// bursts has the calls that wait for the answer to a body, keyed by the address of the node
 	// that lacks the script.
 	bursts map[string][]*scriptCall
 }
 
-// NewScript makes a script from its source.
+// NewScript returns a script with the given source.
 func NewScript(src string) *Script {
 	return &Script{src: src, byHash: "EVALSHA", byBody: "EVAL", bursts: map[string][]*scriptCall{}}
 }
 
-// NewReadOnlyScript makes a script that does not write. It is sent with EVALSHA_RO and
+// NewReadOnlyScript returns a script that does not write. Calls use EVALSHA_RO and
 // EVAL_RO, which Redis has from 7.0 on. In a cluster the policy of the Sender may send
 // it to replicas.
 func NewReadOnlyScript(src string) *Script {
@@ -60,8 +60,8 @@ func NewReadOnlyScript(src string) *Script {
 
 // ServerHash makes the script ask a server for its hash (SCRIPT LOAD) instead of
 // computing it, for builds that must not use SHA-1 (FIPS). Calls send the body until
-// the answer is there, and always if SCRIPT LOAD is refused. ServerHash returns s, and
-// has to be called before s is used.
+// the answer has arrived, and always if the server refuses SCRIPT LOAD. ServerHash returns s. Call
+// it before you use s.
 func (s *Script) ServerHash() *Script {
 	s.fromServer = true
 	return s
@@ -83,7 +83,7 @@ func (s *Script) DoInto(ctx context.Context, to Sender, dst any, keys []string, 
 	}))
 }
 
-// run has send run the script, and once more after the body if the server lacks it.
+// run runs the script with send, and once more after the body if the server lacks the script.
 func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, send func(Sender, Request) any) any {
 	if ctx == nil {
 		return errs.NilContext()
@@ -100,7 +100,7 @@ func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, 
 }
 
 // Request returns a request that runs the script, for batches and transactions. Send it
-// through [WithScripts]; the answer to another Sender may be ErrNoScript.
+// through [WithScripts]; through another Sender the result may be an ErrNoScript.
 func (s *Script) Request(keys []string, args ...any) Request {
 	hash := s.knownHash()
 	switch {
@@ -132,7 +132,7 @@ func callRequest(cmd, callee string, keys []string, args []any) Request {
 }
 
 // Load loads the script into every master, so that no call has to send the body. It is
-// optional, since a call loads the script where it is missing. The error is an
+// optional, because a call loads a missing script. The error is an
 // [ErrScriptHash] if a server's hash differs from the library's. Otherwise it joins
 // (errors.Join) one error for each master that failed; the others have the script.
 func (s *Script) Load(ctx context.Context, to Sender) error {
@@ -146,7 +146,7 @@ func (s *Script) Load(ctx context.Context, to Sender) error {
 }
 
 // onShards sends a request to one master after the other, and passes each result that is
-// not an error to done. It returns the errors of masters and of done.
+// not an error to done. It returns the errors of the masters and of done.
 func onShards(ctx context.Context, to Sender, req Request, done func(any) error) error {
 	if ctx == nil {
 		return errs.Err(errs.NilContext())
@@ -210,7 +210,7 @@ func (s *Script) ask(to Sender) {
 			if err == nil {
 				err = s.confirm(hash)
 			}
-			// A user who was refused would be refused again, with each call.
+			// If the server has refused the user, it would refuse again with each call.
 			s.asking.Store(err != nil && errs.OutcomeOf(res) == errs.Refused)
 		}), 0)
 		return false

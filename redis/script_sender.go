@@ -11,22 +11,22 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// WithScripts returns a Sender that sends through s and knows these scripts. Their
-// requests ([Script.Request]) can be sent through it one at a time, in batches and in
-// transactions. NOSCRIPT never reaches the caller.
+// WithScripts returns a Sender that sends through s and knows these scripts. It accepts their
+// requests ([Script.Request]) one at a time, in batches and in
+// transactions. The caller never sees NOSCRIPT.
 //
 // In a transaction the first request of each script has the body, and the later ones have
-// the hash. The same holds for a batch, until some server is known to have the script. If
-// a request of a batch is answered with NOSCRIPT because the script was flushed, it is
-// sent again after the body was answered. Then it runs after other requests of its batch,
-// but still in order among those that were answered with NOSCRIPT. If the order matters,
+// the hash. The same holds for a batch, until a server is known to have the script. If
+// a request of a batch gets NOSCRIPT because the script was flushed, it is
+// sent again after the body was answered. It then runs after other requests of its batch,
+// but in order among those that got NOSCRIPT. If the order matters,
 // use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
 	own := slices.DeleteFunc(slices.Clone(scripts), func(script *Script) bool { return script == nil })
 	return &scriptSender{known(s), own}
 }
 
-// scriptSender is what WithScripts returns.
+// scriptSender is the Sender that WithScripts returns.
 type scriptSender struct {
 	Sender
 	scripts []*Script
@@ -61,7 +61,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 }
 
 // batch returns the future of a batch, or nil if no request of it runs a script. The first request
-// of each script sends the body; if some server has the script, only with always set.
+// of each script sends the body, unless a server has the script and always is false.
 func (p *scriptSender) batch(reqs []Request, cb Future, start uint64, always bool) *scriptBatch {
 	m := &scriptBatch{Passed: wire.Passed{To: cb}, start: start}
 	var seen map[*Script]bool
@@ -142,8 +142,8 @@ func (m *scriptBatch) Resolve(res any, n uint64) {
 // scriptTransaction is the future of a transaction with scripts.
 type scriptTransaction struct{ *scriptBatch }
 
-// Resolve implements Future. If a body was refused, and so not loaded, later requests for
-// the script are answered with NOSCRIPT; they get the error of the body instead.
+// Resolve implements Future. If the server refused a body, and so did not load it, later requests
+// for the script get NOSCRIPT; Resolve gives them the error of the body instead.
 func (m scriptTransaction) Resolve(res any, n uint64) {
 	if results, ok := res.([]any); ok && len(results) == len(m.calls) {
 		refused := map[*Script]any{}
@@ -161,8 +161,8 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 	wire.Resolve(m.To, res, n)
 }
 
-// maxScriptRounds is how often a call waits for another call's body and is answered with
-// NOSCRIPT again. After that it sends the body itself, which can't be answered so. Each
+// maxScriptRounds is how often a call waits for another call's body and gets
+// NOSCRIPT again. After that it sends the body itself, which can't get NOSCRIPT. Each
 // round takes two round trips. A script that is flushed every 10 ms needs no third round.
 const maxScriptRounds = 3
 
@@ -181,8 +181,8 @@ type scriptCall struct {
 	node  string
 }
 
-// body returns the request that runs the script by its body. args are those of the request: of
-// c.args, those that can't be sent are nil.
+// body returns the request that runs the script by its body. args are the request's arguments; in
+// c.args, arguments that can't be sent are nil.
 func (c *scriptCall) body(args []any) Request {
 	c.bodied = true
 	return Request{Cmd: c.script.byBody, Args: append([]any{c.script.src}, args[1:]...)}
@@ -197,14 +197,14 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
-	defer wire.Resolve(c.To, res, c.n) // whatever the futures of those that have waited do
+	defer wire.Resolve(c.To, res, c.n) // even if the futures of waiting calls panic
 	if c.leads {
 		c.release()
 	}
 }
 
-// missed is called when a node has answered with NOSCRIPT: the call sends the body,
-// or waits for the one that another call has sent.
+// missed is called when a node has replied NOSCRIPT: the call sends the body,
+// or waits for the body that another call has sent.
 func (c *scriptCall) missed(node string) {
 	s := c.script
 	s.loaded.Store(false)
@@ -227,7 +227,7 @@ func (c *scriptCall) missed(node string) {
 	}
 	sent := false
 	defer func() {
-		if !sent { // the sender has panicked, or ended the goroutine
+		if !sent { // the sender has panicked or ended the goroutine
 			c.release()
 		}
 	}()
@@ -248,7 +248,7 @@ func (c *scriptCall) release() {
 	})
 }
 
-// afterMiss sends a call of the script that has met NOSCRIPT.
+// afterMiss sends a call that got NOSCRIPT.
 type afterMiss struct {
 	Sender
 	script *Script
@@ -260,8 +260,8 @@ func (p afterMiss) Send(r Request, cb Future, n uint64) {
 	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, Passed: wire.Passed{To: cb}, n: n}).missed(p.node)
 }
 
-// noScript returns res if it is a server's answer that it lacks a script. A script may return a
-// NOSCRIPT of its own, and has run then. What it raises ends with its name.
+// noScript returns res if it is a server's answer that it lacks a script. A script may return its own
+// NOSCRIPT error, and has run in that case. An error that it raises ends with its name.
 func noScript(res any) *errorx.Error {
 	if err := errs.AsErrorx(res); errs.Says(err, "NOSCRIPT No matching script") && !strings.Contains(err.Message(), " script: ") {
 		return err

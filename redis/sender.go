@@ -25,14 +25,14 @@ type Request struct {
 	//
 	// A [time.Duration] is sent in the unit that the command takes in its place: in seconds
 	// after EX and as the argument of EXPIRE, in milliseconds after PX and BLOCK, in
-	// seconds with a fraction as the timeout of BLPOP. It has to be a whole number of the
-	// unit. In other places it can't be sent: see [Seconds], [Milliseconds] and [Args].
+	// seconds with a fraction as the timeout of BLPOP. It must be a whole number of the
+	// unit. In other places it is an error: see [Seconds], [Milliseconds] and [Args].
 	//
-	// For slices, maps and structs, and types of your own, see [Args].
+	// For slices, maps, structs and your own types, see [Args].
 	Args []any
 }
 
-// Req makes a Request.
+// Req returns a Request.
 func Req(cmd string, args ...any) Request {
 	return Request{Cmd: cmd, Args: args}
 }
@@ -40,12 +40,12 @@ func Req(cmd string, args ...any) Request {
 // Future takes the result of a request.
 type Future interface {
 	// Resolve is called once, with the result and the n that was given with the
-	// request. It may be called in any goroutine, and before Send has returned. Mostly
-	// that is the goroutine that reads the socket: it must be quick, and must not wait
+	// request. It may be called in any goroutine, and before Send has returned. Usually the
+	// goroutine that reads the socket calls it, so it must return quickly, and must not wait
 	// for another reply of the same connection.
 	Resolve(res any, n uint64)
 	// Cancelled returns an error if nobody waits for the result any more; the request is
-	// then not sent. It is asked when the request is sent, and once more before a goroutine
+	// then not sent. It is called when the request is sent, and once more before a goroutine
 	// of the connection writes it. It must not block.
 	Cancelled() error
 }
@@ -60,8 +60,8 @@ func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
 func (f FuncFuture) Cancelled() error { return nil }
 
 // Sender sends requests whose futures are resolved later. Connections, clusters and
-// wrappers of them are Senders. Implementations are safe for use by many goroutines,
-// unless they say otherwise.
+// wrappers of them are Senders. Implementations are safe for concurrent use
+// unless they document otherwise.
 type Sender interface {
 	// Send sends a request; cb is resolved once, with n, perhaps before Send returns.
 	// Send never blocks, and the caller may change the arguments as soon as it returns. A
@@ -78,7 +78,7 @@ type Sender interface {
 	// EachShard calls f with a Sender for each master, until f returns false. For a
 	// master that is not connected, f gets a nil Sender and an error.
 	EachShard(f func(Sender, error) bool)
-	// Close ends the sender. Requests that are not written yet end as not sent, those in
+	// Close closes the sender. Requests that were not written yet fail as not sent, those in
 	// flight as unknown.
 	Close()
 }
@@ -127,7 +127,7 @@ func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
 // Close implements Sender.
 func (nobody) Close() {}
 
-// delegateOf returns the sender that s stands for, as a redispipe.Client does, or nil. It may
+// delegateOf returns the sender inside s, if s is a redispipe.Client or the like, or nil. That sender may
 // have hooks, so the wrappers send to it as if their user had passed it to them.
 func delegateOf(s Sender) Sender {
 	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
@@ -146,10 +146,10 @@ func memoryOf(s Sender) wire.Memory[Future] {
 	return nil
 }
 
-// Stream is an argument that is read while it is sent, for values that should not be
-// held in memory. Only methods that say so accept it.
+// Stream is an argument that is read while it is sent, for values that are too large to
+// hold in memory. Only methods that document it accept it.
 type Stream struct {
-	// R has to deliver Size bytes; what follows them is not read.
+	// R must deliver Size bytes; bytes after these are not read.
 	R io.Reader
 	// Size is the argument's length in bytes.
 	Size int64
@@ -181,7 +181,7 @@ func plural(n int, noun string) string {
 // some microseconds for each error. Set it before the first request. Default false.
 var CollectTrace = false
 
-// traced adds the caller's stack trace to errors, if that is asked for.
+// traced adds the caller's stack trace to errors if CollectTrace is set.
 func traced(res any) any {
 	if err, ok := res.(error); ok && CollectTrace {
 		return errorx.EnsureStackTrace(errs.Plain(err))
@@ -189,7 +189,7 @@ func traced(res any) any {
 	return res
 }
 
-// withRequest adds the request to an error that does not name one.
+// withRequest adds the request to an error that has none.
 func withRequest(err error, cmd string, args []any) error {
 	typed := errorx.Cast(errs.Plain(err))
 	if typed == nil {
@@ -201,7 +201,7 @@ func withRequest(err error, cmd string, args []any) error {
 	return typed.WithProperty(errs.EKRequest, Request{Cmd: cmd, Args: values.CloneArgs(args)})
 }
 
-// ofRequest adds the request to an error. Its reply did not come, or could not be read.
+// ofRequest adds the request to an error, if its reply did not arrive or could not be read.
 func ofRequest(err error, cmd string, args []any) error {
 	if err == nil {
 		return nil

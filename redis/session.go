@@ -13,18 +13,18 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Session is a connection that one goroutine has to itself: for WATCH, MULTI, EXEC and
-// DISCARD, SELECT, CLIENT commands and blocking ones. It refuses only commands that
+// Session is a connection for the use of one goroutine: for WATCH, MULTI, EXEC and
+// DISCARD, SELECT, CLIENT commands and blocking commands. It refuses only commands that
 // change the protocol (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
 //
 // It never reconnects. If its connection is lost, or its context ends during a call,
-// this call ends with [ErrIO] or [ErrRequestCancelled] and may have run; every further
-// call ends with [ErrSessionLost], not sent.
+// this call fails with [ErrIO] or [ErrRequestCancelled] and may have run; every further
+// call fails with [ErrSessionLost], not sent.
 //
-// In a cluster it follows redirects until a call was not redirected. After that a redirect is a
-// result ([ErrMoved], [ErrAsk]), since the state of the session is on its connection: open
-// another session, and begin again. After ASK the session sends ASKING for 50 ms, and for 50 ms
-// from each call on. Later the node answers with ErrMoved, until it owns the slot.
+// In a cluster it follows redirects until the first call that is not redirected. After that a
+// redirect is a result ([ErrMoved], [ErrAsk]), because the state of the session belongs to its
+// connection: open another session, and start over. After ASK the session sends ASKING with each call
+// that follows within 50 ms of the one before. A later call gets ErrMoved until the node owns the slot.
 type Session struct {
 	ctx   context.Context
 	conn  wire.Dedicated
@@ -34,23 +34,23 @@ type Session struct {
 
 // The states of a session.
 const (
-	sessionClosed = iota // and one that OpenSession has not made
+	sessionClosed = iota // also a Session that OpenSession has not returned
 	sessionIdle
 	sessionBusy
-	sessionClosing // a call is running, after which it is closed
+	sessionClosing // a call is running; it closes the session when it ends
 )
 
 // OpenSession opens a session on a connection of s; in a cluster, on one to the master
-// of key, or to any master if key is empty. On a connection to one server key means
-// nothing: leave it empty. If all of redisconn.Opts.DedicatedConns are
-// in use, it waits until ctx is done. ctx also bounds all calls of the session. Close
+// of key, or to any master if key is empty. With one server, key has no effect:
+// leave it empty. If all of redisconn.Opts.DedicatedConns are
+// in use, OpenSession waits until ctx is done. ctx also limits all calls of the session. Close
 // the session, or use [WithSession].
 //
 // In a cluster OpenSession waits for a node that is not connected as a request does: for
-// some 200 ms. Its errors have [ErrTraitNotSent]: a retry is safe. The error is an
-// [ErrSession] if s has no sessions. A user's type that embeds a sender has none, since a
-// session would bypass its methods: open the session on the embedded sender. Senders of
-// [WithHook] have sessions.
+// about 200 ms. Its errors have [ErrTraitNotSent]: a retry is safe. The error is an
+// [ErrSession] if s can't open sessions. Your own type that embeds a sender can't, because the
+// session would bypass your methods: open the session on the embedded sender. Senders from
+// [WithHook] can open sessions.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	var keys []string
 	if key != "" {
@@ -119,7 +119,7 @@ func (s *Session) Close() {
 	}
 }
 
-// enter begins a call.
+// enter starts a call.
 func (s *Session) enter() error {
 	if s.state.CompareAndSwap(sessionIdle, sessionBusy) {
 		return nil
@@ -158,8 +158,8 @@ func (s *Session) DoInto(dst any, cmd string, args ...any) error {
 	return readInto(v, s.Do(cmd, args...), cmd, args)
 }
 
-// SendMany sends requests at once and returns their results in order. If one of them
-// is malformed, none is sent. A blocking command has to be the only one.
+// SendMany sends the requests as one batch and returns their results in order. If one of them
+// is malformed, it sends nothing. A blocking command must be the only one.
 func (s *Session) SendMany(reqs []Request) []any {
 	var place wire.Place
 	o := s.begin(OperationMany, reqs)
@@ -186,7 +186,7 @@ func (s *Session) Transact(reqs []Request) ([]any, error) {
 	return transacted(s.SendTransaction(reqs))
 }
 
-// begin begins an operation for hooks, if there are any.
+// begin starts an operation for hooks, if there are any.
 func (s *Session) begin(kind OperationKind, reqs []Request) observations {
 	if len(s.hooks) == 0 {
 		return nil

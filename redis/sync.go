@@ -11,12 +11,12 @@ import (
 	"github.com/joomcode/redispipe/internal/wire"
 )
 
-// Sync wraps a Sender so that a call waits for its result. It is safe for use by many
-// goroutines; their requests share batches. A call waits while the queue is full, and
-// then for its answer, or until the connection fails, at the latest after its IOTimeout.
+// Sync wraps a Sender so that a call waits for its result. It is safe for concurrent
+// use; concurrent requests share batches. A call waits while the queue is full, and
+// then for its answer, or until the connection fails, which takes at most its IOTimeout.
 //
-// Of each error, [OutcomeOf] says what became of the request, and [SafeToRetry] whether it
-// can be sent again. If S is nil, also a nil pointer, each call ends with an error of [ErrOpts], not sent.
+// For any error, [OutcomeOf] tells what happened to the request, and [SafeToRetry] reports whether
+// you may send it again. If S is nil or a nil pointer, each call fails with an [ErrOpts], not sent.
 type Sync struct {
 	S Sender
 }
@@ -30,26 +30,26 @@ func (s Sync) Do(cmd string, args ...any) any {
 // Send sends a request and returns its result.
 func (s Sync) Send(r Request) any { return s.Do(r.Cmd, r.Args...) }
 
-// SendMany sends requests at once and returns their results in order. Check each result
+// SendMany sends the requests as one batch and returns their results in order. Check each result
 // for an error.
 func (s Sync) SendMany(reqs []Request) []any {
 	return sendMany(context.Background(), s.S, reqs, nil)
 }
 
 // SendTransaction sends requests between MULTI and EXEC and returns their
-// results, or the error for which there are none. After an error with
+// results, or the error that left it without results. After an error with
 // ErrTraitNotSent, or of type ErrExecAbort, nothing ran; after ErrIO the
 // transaction ran whole or not at all; after [ErrTransaction] its requests may have run one
 // by one.
 //
-// The error is nil if EXEC has answered: check each result for an error. [Sync.Transact]
+// The error is nil if EXEC returned results: check each result for an error. [Sync.Transact]
 // does that.
 func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
 	return sendTransaction(context.Background(), s.S, reqs, nil)
 }
 
-// Transact is [Sync.SendTransaction], but also returns an error if any of the requests failed:
-// a *[ResultError], which says which was the first, together with all results. The other
+// Transact is like [Sync.SendTransaction], but also returns an error if any of the requests failed:
+// a *[ResultError], which names the first of them, together with all results. The other
 // requests have run, so never send the transaction again after a *ResultError. With any other
 // error there are no results.
 func (s Sync) Transact(reqs []Request) ([]any, error) {
@@ -82,7 +82,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	if s == nil {
 		s = nobody{}
 	}
-	step := stepOf(s) // a step that is abandoned goes on
+	step := stepOf(s) // an abandoned step continues
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, errs.AsError(traced(ofStep(errs.Withdrawn(ctx), step)))
 	}
@@ -102,16 +102,16 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	}
 }
 
-// SyncCtx wraps a Sender so that a call waits for its result, or for the end
-// of its context. It is safe for use by many goroutines.
+// SyncCtx wraps a Sender so that a call waits for its result, or until its context
+// is done. It is safe for concurrent use.
 //
-// If the context ends first, the error is of type ErrRequestCancelled. With
-// ErrTraitNotSent the request was withdrawn before it was written; without, it may have
-// run. [SafeToRetry] tells them apart, and [DelayOf] says how the time was spent. With a
-// nil context the error is ErrContextIsNil, and nothing is sent. If S is nil, it is one of
+// If the context ends first, the error is of type ErrRequestCancelled. If it has the trait
+// ErrTraitNotSent, the request was withdrawn before it was written; otherwise it may have
+// run. [SafeToRetry] tells them apart, and [DelayOf] tells where the time was spent. With a
+// nil context the error is ErrContextIsNil, and nothing is sent. With a nil S it is an
 // [ErrOpts].
 //
-// A call returns at once when its deadline passes. A cancellation is noticed within two
+// A call returns at once when its deadline passes. It notices a cancellation within two
 // milliseconds, or under load within three times the time that requests take.
 type SyncCtx struct {
 	S Sender
@@ -120,16 +120,16 @@ type SyncCtx struct {
 // Do sends a command and returns its result, which is an *errorx.Error if the
 // request failed: see AsError. It does not retain arguments.
 func (s SyncCtx) Do(ctx context.Context, cmd string, args ...any) any {
-	// do refuses a nil context, so that this is small enough to be inlined: the stack of a
-	// caller that waits has a frame less.
+	// do checks for a nil context, so that Do is small enough to be inlined: the stack of a
+	// waiting caller then has one frame less.
 	return do(ctx, s.S, cmd, args, nil, nil)
 }
 
 // Send sends a request and returns its result.
 func (s SyncCtx) Send(ctx context.Context, r Request) any { return s.Do(ctx, r.Cmd, r.Args...) }
 
-// SendMany sends requests at once and returns their results in order. When the
-// context ends, those not yet answered get an ErrRequestCancelled each.
+// SendMany sends the requests as one batch and returns their results in order. When the
+// context ends, each unanswered request gets an ErrRequestCancelled.
 func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 	if ctx == nil {
 		return withRequests(slices.Repeat([]any{errs.NilContext()}, len(reqs)), reqs)
@@ -174,12 +174,12 @@ func (s SyncCtxIterator) Next() ([]string, error) {
 // DoInto sends a command and reads its reply into dst, a pointer to a variable of any
 // type that [As] accepts. A *[]byte (whose capacity is reused), *string, *int64,
 // *float64 or *bool is decoded straight from the read buffer. The reply to HMGET is
-// read by the names of the fields that were asked for.
+// read by the names of the requested fields.
 //
-// The error is that of the request, or one of As; for a type that no reply can be read
-// into it is an [ErrArgumentType], and nothing is sent. After an error dst is unchanged,
-// except a *[]byte, whose buffer the connection uses during the call: it is empty after
-// an error, and nil if the context ended.
+// The error is that of the request, or of As. If no reply can be read into the type of dst,
+// it is an [ErrArgumentType], and nothing is sent. After an error dst is unchanged, except that
+// a *[]byte, whose buffer the connection uses during the call, is empty, or nil if the context
+// ended.
 func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 	return doInto(context.Background(), s.S, dst, cmd, args)
 }
@@ -212,10 +212,10 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 }
 
 // target is a place for a single value. It belongs to the waiter until the caller takes it, so
-// a reply that comes too late can't touch the caller's memory.
+// a late reply can't touch the caller's memory.
 type target struct {
 	resp.Scalar      // its Bytes are the caller's
-	filled      bool // the value is here, and not in the result
+	filled      bool // the value is here instead of in the result
 }
 
 // recall returns the result of an encoded request, if m has it. If t is not nil and takes the
@@ -264,7 +264,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	}
 }
 
-// do is do with hooks. It is a function of its own, so that the stack of a caller that waits
+// do is do with hooks. It is a separate function, so that the stack of a waiting caller
 // stays small without hooks.
 func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
 	o := begin(ctx, &h.observer, requestOperation(cmd, args))
@@ -289,8 +289,8 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 
 // DoScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
 // retain dst, so the variable may be on its caller's stack; after an error the variable is
-// zero. For another type it returns false, and nothing is sent. It is for packages of this
-// module: nobody else can call it.
+// zero. For another type it returns false, and nothing is sent. It is internal: only this module
+// can make its second argument.
 func (s SyncCtx) DoScalar(ctx context.Context, _ wire.Ask, dst any, cmd string, args ...any) (scalar bool, err error) {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if t.Kind == resp.NoKind {
@@ -304,7 +304,7 @@ func (s SyncCtx) DoScalar(ctx context.Context, _ wire.Ask, dst any, cmd string, 
 	return true, err
 }
 
-// readScalar is a function of its own because its result escapes to the heap.
+// readScalar is a separate function because its result escapes to the heap.
 func readScalar(kind resp.Kind, res any, cmd string, args []any) (resp.Scalar, error) {
 	one := resp.Scalar{Kind: kind}
 	err := values.Assign(one.Place(), res)

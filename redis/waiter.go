@@ -13,8 +13,8 @@ import (
 )
 
 // waiter is the future of a caller that waits for one result. Waiters of encoded requests
-// are pooled. A user's own Sender gets one that is used only once: resolving it twice then
-// gives no other caller a wrong result.
+// are pooled. A Sender of a user's gets a waiter that is used only once, so resolving it twice
+// can't give another caller a wrong result.
 //
 // A pooled waiter is shared by its caller and its sender until it is resolved; then the
 // caller alone owns it, and recycles it. If the caller abandons it, the resolver owns and
@@ -43,15 +43,15 @@ var waiters = sync.Pool{New: func() any {
 	return &waiter{call: newCall(), pooled: true}
 }}
 
-// newWaiter makes a waiter for a request that s is to send.
+// newWaiter returns a waiter for a request that s will send.
 func newWaiter(s Sender) *waiter {
 	w := &waiter{call: newCall()}
 	w.of(s)
 	return w
 }
 
-// of prepares the call for requests that s is to send. A user's own Sender may do
-// anything before its Send returns, so until then the call is not given the right to
+// of prepares the call for requests that s will send. A Sender of a user's may do
+// anything before its Send returns, so until then the call does not get the right to
 // read.
 func (c *call) of(s Sender) {
 	if innerOf(s) == nil {
@@ -60,7 +60,7 @@ func (c *call) of(s Sender) {
 }
 
 // send calls send, which sends the call's requests. If that ends the goroutine, by a
-// panic or otherwise, the call leaves: it may have been given the right to read.
+// panic or otherwise, the call leaves, because it may have got the right to read.
 func (c *call) send(send func()) {
 	sent := false
 	defer func() {
@@ -241,8 +241,8 @@ func innerOf(s Sender) wire.Inner[Future] {
 	return nil
 }
 
-// encoded encodes a command. When an argument can't be encoded it returns the argument's index,
-// else -1. It keeps no reference to args.
+// encoded encodes a command. If an argument can't be encoded, it returns the argument's index as
+// bad, which is otherwise -1. It keeps no reference to args.
 func encoded(cmd string, args []any) (s *wire.Scratch, bad int) {
 	s = wire.GetScratch()
 	s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args)
@@ -292,8 +292,8 @@ func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire
 }
 
 // awaitCapacity waits, after the error of a full queue, until there is room for the
-// request. If again is true, the request has to be sent, even if the context has ended
-// meanwhile, since the room is reserved for it. Otherwise the error is the result of the
+// request. If again is true, the request must be sent, even if the context has since ended,
+// because the room is reserved for it. Otherwise the error is the result of the
 // request.
 func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	full := errs.AsErrorx(err)

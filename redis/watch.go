@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// watchMost is how many attempts [Watch] makes at the most: five times what the worst
-	// of 6,400 increments of one key by 64 goroutines needed.
+	// watchMost is the greatest number of attempts that [Watch] makes: five times the number that
+	// the worst of 6,400 increments of one key by 64 goroutines needed.
 	watchMost = 128
-	// The pause between two attempts is drawn from an interval that doubles from
-	// watchPauseFirst on, up to the time of watchRivals attempts: if so many callers pause for so
-	// long, most attempts meet no other. Attempts take long where the server, or this process, is
-	// slow. The interval's bound is between watchPauseLeast and watchPauseMost.
+	// The pause between two attempts is random, up to a bound that doubles from
+	// watchPauseFirst to the time of watchRivals attempts: if that many callers pause that
+	// long, most attempts meet no other. Attempts take long if the server or this process is
+	// slow. The last bound is between watchPauseLeast and watchPauseMost.
 	watchPauseFirst = time.Millisecond
 	watchRivals     = 64
 	watchPauseLeast = 64 * time.Millisecond
 	watchPauseMost  = 2 * time.Second
 	// Watch gives up when opening a session has failed at least watchUnopened times in a
-	// row, and for at least watchUnopenedFor. Where opening fails at once, a server has that
-	// time to come back; in a cluster each attempt lasts as long as a request is retried:
+	// row, and for at least watchUnopenedFor. If opening fails at once, a server has that
+	// time to come back. In a cluster each attempt lasts as long as the cluster retries a request:
 	// 0.2 s for a shard that is down, and 2 s for one that is frozen.
 	watchUnopened    = 3
 	watchUnopenedFor = time.Second
@@ -45,12 +45,12 @@ type Tx struct {
 // result: see [Session.Do].
 func (t *Tx) Do(cmd string, args ...any) any { return t.open().Do(cmd, args...) }
 
-// DoInto is Do, and reads the reply into dst: see [Sync.DoInto].
+// DoInto is like Do, but reads the reply into dst: see [Sync.DoInto].
 func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 	return t.open().DoInto(dst, cmd, args...)
 }
 
-// open returns the session: one that is closed for a Tx that Watch has not made.
+// open returns the session, which is closed if Watch did not create the Tx.
 func (t *Tx) open() *Session {
 	if t.session == nil {
 		return new(Session)
@@ -59,10 +59,10 @@ func (t *Tx) open() *Session {
 }
 
 // Queue adds a command to the transaction, which is sent after the function has returned. cmd
-// is the command's name, followed by its arguments, or a [Command] alone. The variable of a
-// [Reading] is not set: [Collect] reads what Watch returns. Arguments must not be changed before
-// the transaction is sent. If the command is one that a shared connection
-// refuses, such as EXEC, Watch returns that error, and the transaction is not sent.
+// is the command's name, followed by its arguments, or a [Command] alone. Queue does not set the
+// variable of a [Reading]: use [Collect] to read the results of Watch. Don't change arguments before
+// the transaction is sent. If a shared connection would refuse the command, such as EXEC,
+// Watch returns that error, and the transaction is not sent.
 func (t *Tx) Queue(cmd any, args ...any) {
 	req, err := RequestOf(cmd, args...)
 	if err == nil {
@@ -75,24 +75,24 @@ func (t *Tx) Queue(cmd any, args ...any) {
 }
 
 // Watch runs an optimistic transaction: it watches keys, calls f, sends the requests
-// that f has queued between MULTI and EXEC, and returns their results, as [Session.Transact]
-// does: with a *[ResultError] if any of them failed. If f returns an error, or queues nothing,
-// nothing is sent.
+// that f has queued between MULTI and EXEC, and returns their results. Like [Session.Transact], it
+// returns a *[ResultError] if any of them failed. If f returns an error, or queues nothing,
+// Watch sends no transaction.
 //
 // If a key was changed or moved to another node in the meantime, or the connection was lost
-// before EXEC was sent, Watch pauses and calls f again, at most 128 times, until ctx is done,
-// or until opening a session has failed for a second and at least three times. The error then
-// says how many attempts there were, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If
-// EXEC was sent and not answered, the error is [ErrIO] or [ErrRequestCancelled]: the
-// transaction ran whole or not at all, and f is not called again.
+// before EXEC was sent, Watch pauses and calls f again. It gives up after 128 attempts, when ctx is
+// done, or when no session could be opened for a second (and at least three tries). The error then
+// gives the number of attempts, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If
+// EXEC was sent but not answered, the error is [ErrIO] or [ErrRequestCancelled]: the
+// transaction ran whole or not at all, and Watch does not call f again.
 //
-// In a cluster all keys have to be of one slot, also those of the commands that f sends or
-// queues; otherwise the error is [ErrNoSlotKey]. Each Watch has a [Session].
+// In a cluster all keys must be in one slot, including those of the commands that f sends or
+// queues; otherwise the error is [ErrNoSlotKey]. Each Watch uses a [Session].
 func Watch(ctx context.Context, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
 	return WatchAtMost(ctx, watchMost, s, keys, f)
 }
 
-// WatchAtMost is [Watch], but calls f at most attempts times, instead of 128. If attempts
+// WatchAtMost is like [Watch], but makes at most attempts attempts instead of 128. If attempts
 // is less than 1, the error is an [ErrSession].
 func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f func(*Tx) error) ([]any, error) {
 	switch {
@@ -105,7 +105,7 @@ func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f f
 	}
 	w := watch{ctx: ctx, sender: s, keys: keys, f: f, most: attempts}
 	results, err := w.observed()
-	if w.failure == nil { // else err is what f has returned
+	if w.failure == nil { // otherwise err is the error that f returned
 		err = errs.Err(err)
 	}
 	return results, err
@@ -120,7 +120,7 @@ type watch struct {
 	most    int      // attempts
 	session *Session // nil between connections
 	last    error    // the error of the last attempt
-	again   bool     // the attempt did nothing, and another one may
+	again   bool     // the attempt ran nothing, and another may succeed
 	failure error    // the error of f, if that is the result
 	// unopened counts the attempts since a session was last opened; since is when the
 	// first of them failed.
@@ -180,7 +180,7 @@ func (w *watch) close() {
 	}
 }
 
-// attempt is one try. Its error is the caller's unless w.again is set.
+// attempt makes one attempt. Watch returns its error unless w.again is set.
 func (w *watch) attempt() (results []any, err error) {
 	w.again = false
 	if w.session == nil {
@@ -234,9 +234,9 @@ func (w *watch) call(tx *Tx) error {
 	return err
 }
 
-// failed gives up the session after an error, and decides whether to try again: not after
-// a redirect for another slot than that of the keys, which another attempt would meet
-// again.
+// failed gives up the session after an error, and decides whether to try again. It does not after
+// a redirect for a slot other than that of the keys, because another attempt would get the same
+// redirect.
 func (w *watch) failed(err error) error {
 	w.close()
 	w.last = err
@@ -245,12 +245,12 @@ func (w *watch) failed(err error) error {
 		return traced(errs.ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
 	}
 	lost := failure.HasTrait(errs.ErrTraitNotSent) && failure.HasTrait(errs.ErrTraitConnectivity)
-	// A refusal is no result if ctx has ended since: then run says so.
+	// If ctx has ended since, run returns its error instead of the refusal.
 	w.again = lost && w.ctx.Err() == nil || errs.Passes(failure)
 	return err
 }
 
-// unsent is the error of a request before EXEC: whatever became of that request, nothing
+// unsent returns the error of a request before EXEC: whatever happened to that request, no part
 // of the transaction was sent.
 func (w *watch) unsent(err error) error {
 	switch {
