@@ -114,7 +114,7 @@ func (s *Script) Request(keys []string, args ...any) Request {
 	return s.refused(errs.ErrScriptHash.New("this program must not compute SHA-1 (FIPS 140): use Script.ServerHash"), keys, args)
 }
 
-// refused returns a request that is not sent, and ends with an error.
+// refused returns a request that fails with why and is not sent.
 func (s *Script) refused(why error, keys []string, args []any) Request {
 	r := callRequest(s.byHash, "", keys, args)
 	r.Args[0] = values.NewBad(why)
@@ -170,8 +170,8 @@ func onShards(ctx context.Context, to Sender, req Request, done func(any) error)
 	return errors.Join(failed...)
 }
 
-// knownHash returns the hash, or "" if only a server can tell and none has yet, or if this program
-// must not compute it.
+// knownHash returns the hash, or "" if it must come from a server and none has answered yet, or if
+// this program must not compute it.
 func (s *Script) knownHash() string {
 	if hash := s.hash.Load(); hash != nil {
 		return *hash
@@ -194,7 +194,7 @@ func sha1Of(src string) (hash string) {
 	return hex.EncodeToString(sum[:])
 }
 
-// ask asks some master for the hash, unless one was asked already. It does not wait.
+// ask asks any master for the hash, unless it has already asked one. It does not wait.
 func (s *Script) ask(to Sender) {
 	if !s.asking.CompareAndSwap(false, true) {
 		return

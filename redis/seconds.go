@@ -7,7 +7,7 @@ import (
 )
 
 // Seconds is a time.Duration that is sent and read as a whole number of seconds, as in
-// EXPIRE and TTL. As an argument (see [Args]) it is never rounded: what is not a whole number of
+// EXPIRE and TTL. As an argument (see [Args]) it is never rounded: a value that is not a whole number of
 // seconds is an error. TTL's -1 and -2 are read as -1 and -2 seconds.
 type Seconds time.Duration
 
