@@ -5,12 +5,12 @@ GO ?= go
 # What a target is run on: the packages of the library and its programs, or PKG=./redisconn.
 PKG ?= ./...
 # Modules with requirements of their own.
-MODULES = ./internal/bench/... ./internal/virtualpeers/... ./contrib/...
+MODULES = ./internal/lab/bench/... ./internal/lab/virtualpeers/... ./contrib/...
 # How many packages are tested at once, and how many tests of each that can: most of them wait
 # for most of the time.
 PARALLEL = -p 4 -parallel 8
 # What takes longest begins first, if everything is tested.
-FIRST = $(if $(filter ./...,$(PKG)),./internal/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
+FIRST = $(if $(filter ./...,$(PKG)),./internal/lab/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
 	./redis ./testbed ./redisvirtual .)
 # Nobody debugs these binaries, and make lint vets: both take processor time of each package.
 LINK = -vet=off -ldflags='-s -w'
@@ -45,13 +45,13 @@ help: ## list the targets
 
 run: $(if $(CLUSTER)$(SENTINEL)$(CACHE)$(GOREDIS),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1, SENTINEL=1 or CACHE=1 on local ones; GOREDIS=1 asynq on one socket
 ifdef GOREDIS
-	@$(GO) -C internal/virtualpeers run ./show
+	@$(GO) -C internal/lab/virtualpeers run ./show
 else
-	@$(GO) -C internal/quickstart run . $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(if $(CACHE),-cache) $(RUN_FLAGS)
+	@$(GO) -C internal/lab/quickstart run . $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(if $(CACHE),-cache) $(RUN_FLAGS)
 endif
 
 watch: ## show the rates, batches and times of your own process; URL=http://host:port/debug/vars, or of its metrics
-	$(if $(URL),,$(error make watch needs URL=http://host:port/debug/vars))@$(GO) -C internal/quickstart run . -watch "$(URL)"
+	$(if $(URL),,$(error make watch needs URL=http://host:port/debug/vars))@$(GO) -C internal/lab/quickstart run . -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
 	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
@@ -66,16 +66,16 @@ servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions
 	@GO="$(GO)" SERVERS="$(SERVERS)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
 
 suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (wants the network, and ports such as 6379); SUITES='asynq|radix'
-	@GO="$(GO)" $(GO) -C internal/virtualpeers run ./suites -suites '$(SUITES)'
+	@GO="$(GO)" $(GO) -C internal/lab/virtualpeers run ./suites -suites '$(SUITES)'
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/modules.sh '$(PKG)' "$(CURDIR)/scripts/fuzz.sh" $(FUZZTIME)
 
 bench: redis-server ## compare with other clients on a local server; BENCH_FLAGS='…'
-	@$(GO) -C internal/bench run . $(BENCH_FLAGS)
+	@$(GO) -C internal/lab/bench run . $(BENCH_FLAGS)
 
 torture: redis-server ## inject faults for DURATION (10m) and check every outcome; CLUSTER=1 into a cluster, PUBSUB=1 under subscribers
-	$(GO) -C internal/torture run ./cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
+	$(GO) -C internal/lab/torture run ./cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
 
 nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME
 	@REDISPIPE_LONG=1 REDISPIPE_SOAK=30s scripts/modules.sh '$(PKG) $(MODULES)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
@@ -102,7 +102,7 @@ lint: lint-code platforms vuln ## check the code, import directions, the lists o
 lint-code: $(GOLANGCI) ## the first part of lint
 	@scripts/modules.sh '$(PKG)' sh -c '$(GO) mod tidy -diff && "$(CURDIR)/$(GOLANGCI)" run "$$@"' lint
 	@scripts/modules.sh '$(MODULES)' $(GO) vet
-	$(GO) run ./internal/api
+	$(GO) run ./internal/lab/api
 
 platforms: ## type-check code and tests for every platform
 	@GO="$(GO)" scripts/platforms.sh $(PLATFORMS)

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -158,7 +158,7 @@ func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Sc
 func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
 
 // Delegate is internal: only this module can make its argument.
-func (c *Client) Delegate(a wire.Ask) redis.Sender {
+func (c *Client) Delegate(a send.Key) redis.Sender {
 	if _, own := a.Held.(*Client); own && c != nil {
 		return c.sender
 	}

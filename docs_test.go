@@ -140,8 +140,8 @@ var (
 // an example, line by line, so that it is compiled.
 func TestDocs(t *testing.T) {
 	var code strings.Builder
-	for _, name := range slices.Concat(files(t, "docs/*_test.go"), files(t, "internal/bench/migration/*.go"),
-		files(t, "internal/virtualpeers/example_test.go"),
+	for _, name := range slices.Concat(files(t, "docs/*_test.go"), files(t, "internal/lab/bench/migration/*.go"),
+		files(t, "internal/lab/virtualpeers/example_test.go"),
 		files(t, "contrib/*/example_test.go"), []string{"example_test.go", "example_visits_test.go", "docs_test.go", "redisconn/example_security_test.go"}) {
 		code.WriteString(squeeze(read(t, name)))
 	}
@@ -179,7 +179,7 @@ func TestDocs(t *testing.T) {
 // the headings of pages.
 func TestDocLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
-	for _, name := range slices.Concat(files(t, "*.md"), files(t, "docs/*.md"), files(t, "docs/bench/*.md"), files(t, "internal/bench/*.md")) {
+	for _, name := range slices.Concat(files(t, "*.md"), files(t, "docs/*.md"), files(t, "docs/bench/*.md"), files(t, "internal/lab/bench/*.md")) {
 		for _, m := range link.FindAllStringSubmatch(prose(t, name), -1) {
 			target, anchor := filepath.Join(filepath.Dir(name), m[1]), m[2]
 			if m[1] == "" {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -39,7 +39,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 		return nil, redis.Err(errs.NilContext())
 	}
 	if ctx.Err() != nil {
-		return nil, redis.Err(redis.ErrContextClosed.Wrap(life.Reason(ctx), "the context has ended"))
+		return nil, redis.Err(redis.ErrContextClosed.Wrap(lifetime.Reason(ctx), "the context has ended"))
 	}
 	c, err := configOf(url)
 	if err != nil {
@@ -50,7 +50,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 			opt(c)
 		}
 	}
-	s, err := c.open(life.Making(ctx))
+	s, err := c.open(lifetime.Making(ctx))
 	if err != nil {
 		return nil, err
 	}

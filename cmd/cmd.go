@@ -3,7 +3,7 @@ package cmd
 import (
 	"context"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisreply"
 )
@@ -128,7 +128,7 @@ func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (d
 		}
 		return true, err
 	}
-	return redis.SyncCtx{S: s}.DoScalar(ctx, wire.Ask{}, dst, r.name, args...)
+	return redis.SyncCtx{S: s}.DoScalar(ctx, send.Key{}, dst, r.name, args...)
 }
 
 // doIn is do with a connection that has its context.

@@ -106,7 +106,7 @@ func TestMigrationParts(t *testing.T) {
 	lines := map[string]map[string]int{} // of each part, by client
 	clients := []string{"redispipe", "goredis", "rueidis", "radix", "redigo"}
 	for _, client := range clients {
-		lines[client] = linesOfParts(t, "../internal/bench/migration/"+client+".go")
+		lines[client] = linesOfParts(t, "../internal/lab/bench/migration/"+client+".go")
 	}
 	for i, part := range parts {
 		row := "| " + titles[i]

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // Arguments stay on their caller's stack: strings and slices made there, and
 // numbers that became interfaces.
 func TestArgumentsAreNotAllocated(t *testing.T) {
-	s := Sync{&ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve(any("OK"), n) }}}
+	s := Sync{&ownSender{encoded: func(_ *send.Request, cb Future, n uint64) { cb.Resolve(any("OK"), n) }}}
 	n := 1000
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		n++

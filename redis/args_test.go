@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 func TestArgs(t *testing.T) {
@@ -104,7 +104,7 @@ func TestBadArgs(t *testing.T) {
 		{own, []string{"a member", "redis.Scored"}},
 	} {
 		for name, s := range map[string]Sender{
-			"own":     &ownSender{encoded: func(*wire.Request, Future, uint64) { t.Error("sent") }},
+			"own":     &ownSender{encoded: func(*send.Request, Future, uint64) { t.Error("sent") }},
 			"foreign": &foreignSender{},
 		} {
 			err := AsErrorx(Sync{s}.Do("SET", Args("key", c.v)...))

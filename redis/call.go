@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // call is the wait of one caller for one result or several. Every wrapper waits here.
@@ -27,7 +27,7 @@ type call struct {
 	// the caller counts them. Their values mean nothing: a channel of bytes takes two cache
 	// lines, one of struct{} often three.
 	signals chan byte
-	right   wire.ReadRight
+	right   send.ReadRight
 }
 
 // The states of a call. The resolver finishes by setting callResolved, a caller that leaves
@@ -76,11 +76,11 @@ func (c *call) resolve() bool {
 	}
 }
 
-// Caller is for wire.CallerOf.
-func (c *call) Caller() wire.Caller { return c }
+// Caller is for send.CallerOf.
+func (c *call) Caller() send.Caller { return c }
 
-// GiveRead implements wire.Caller.
-func (c *call) GiveRead(r wire.ReadRight) bool {
+// GiveRead implements send.Caller.
+func (c *call) GiveRead(r send.ReadRight) bool {
 	if !c.state.CompareAndSwap(callPending, callGiven) && !c.state.CompareAndSwap(callDeaf, callGiven) {
 		return false
 	}
@@ -90,10 +90,10 @@ func (c *call) GiveRead(r wire.ReadRight) bool {
 	return true
 }
 
-// Touch implements wire.Caller.
+// Touch implements send.Caller.
 func (c *call) Touch() int { return int(c.state.Load()) + len(c.signals) }
 
-// Listen implements wire.Caller.
+// Listen implements send.Caller.
 func (c *call) Listen() bool {
 	if !c.state.CompareAndSwap(callDeaf, callTold) {
 		return false
@@ -120,8 +120,8 @@ func (c *call) listen() {
 }
 
 // wait waits until the call is resolved, or ctx ends. If ended is set, the caller has to
-// call leave with r. tells is as in [wire.Ticket]: without it, a deaf call listens at once.
-func (c *call) wait(ctx context.Context, tells bool) (r wire.ReadRight, ended bool) {
+// call leave with r. tells is as in [send.Ticket]: without it, a deaf call listens at once.
+func (c *call) wait(ctx context.Context, tells bool) (r send.ReadRight, ended bool) {
 	if !tells {
 		c.listen()
 	}
@@ -151,12 +151,12 @@ func (c *call) wait(ctx context.Context, tells bool) (r wire.ReadRight, ended bo
 			return r, true
 		}
 		c.state.CompareAndSwap(callReading, callPending)
-		r = wire.ReadRight{}
+		r = send.ReadRight{}
 	}
 }
 
 // taken returns the right to read, if the last signal brought it.
-func (c *call) taken() (r wire.ReadRight) {
+func (c *call) taken() (r send.ReadRight) {
 	if c.right.Reader != nil {
 		r, c.right = c.right, r
 	}
@@ -167,7 +167,7 @@ func (c *call) taken() (r wire.ReadRight) {
 // has one. If r is not empty, the caller has the right to read; a caller whose sender
 // watches its context never gets that. The call still belongs to the caller unless the
 // result is endAbandoned.
-func (c *call) leave(t wire.Ticket, r wire.ReadRight) ending {
+func (c *call) leave(t send.Ticket, r send.ReadRight) ending {
 	if t.Heeded {
 		<-c.signals
 		return endResolved

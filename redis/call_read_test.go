@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // readRight is one caller that waits, and the connection that gives it the right to read.
@@ -38,7 +38,7 @@ func (r *readRight) answer() {
 	}
 }
 
-// Withdraw implements wire.Withdrawer.
+// Withdraw implements send.Withdrawer.
 func (r *readRight) Withdraw(uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *readRight) Withdraw(uint64) bool {
 	return r.taken
 }
 
-// ReadUntil implements wire.Reader, as a connection does.
+// ReadUntil implements send.Reader, as a connection does.
 func (r *readRight) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
 	done, told := ctx.Done(), r.told
 	if deaf {
@@ -71,7 +71,7 @@ func (r *readRight) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
 	}
 }
 
-// PassRead implements wire.Reader.
+// PassRead implements send.Reader.
 func (r *readRight) PassRead() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ var readRightEvents = map[byte]func(r *readRight){
 	'g': func(r *readRight) { // the connection gives the right
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.given == r.passed && r.GiveRead(wire.ReadRight{Reader: r, Last: 1}) {
+		if r.given == r.passed && r.GiveRead(send.ReadRight{Reader: r, Last: 1}) {
 			r.given++
 		}
 	},
@@ -121,7 +121,7 @@ func (r *readRight) play(t *testing.T, events string, settled, heeded, deaf bool
 		r.state.Store(callDeaf)
 	}
 	go func() {
-		r.got = waitOrLeave(&r.call, ctx, wire.Ticket{Queue: r, Heeded: heeded})
+		r.got = waitOrLeave(&r.call, ctx, send.Ticket{Queue: r, Heeded: heeded})
 		r.ended = true
 	}()
 	for i := range events {
@@ -149,7 +149,7 @@ func (r *readRight) play(t *testing.T, events string, settled, heeded, deaf bool
 	require.Equal(t, want, r.got)
 	require.Equal(t, r.given, r.passed, "each right is passed on once")
 	require.Empty(t, r.signals)
-	require.False(t, r.GiveRead(wire.ReadRight{Reader: r}), "it has gone")
+	require.False(t, r.GiveRead(send.ReadRight{Reader: r}), "it has gone")
 }
 
 // Whatever happens to a caller in whatever order, one event after the other or

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // scriptedReader is a connection whose replies a caller reads.
@@ -33,7 +33,7 @@ func endedContext() context.Context {
 }
 
 // waitOrLeave waits as a caller does.
-func waitOrLeave(c *call, ctx context.Context, t wire.Ticket) ending {
+func waitOrLeave(c *call, ctx context.Context, t send.Ticket) ending {
 	if r, ended := c.wait(ctx, true); ended {
 		return c.leave(t, r)
 	}
@@ -45,14 +45,14 @@ func TestCallReads(t *testing.T) {
 	c := newCall()
 	r := &scriptedReader{read: func(_ context.Context, last uint64) bool {
 		assert.Equal(t, uint64(7), last)
-		assert.False(t, c.GiveRead(wire.ReadRight{}), "it reads already")
+		assert.False(t, c.GiveRead(send.ReadRight{}), "it reads already")
 		assert.True(t, c.resolve())
 		return true
 	}}
-	require.True(t, c.GiveRead(wire.ReadRight{Reader: r, Last: 7}))
-	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), wire.Ticket{}))
+	require.True(t, c.GiveRead(send.ReadRight{Reader: r, Last: 7}))
+	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), send.Ticket{}))
 	require.Zero(t, r.passed, "ReadUntil has passed it on")
-	require.False(t, c.GiveRead(wire.ReadRight{Reader: r}))
+	require.False(t, c.GiveRead(send.ReadRight{Reader: r}))
 	require.False(t, c.resolve(), "twice")
 }
 
@@ -61,13 +61,13 @@ func TestCallReadsElsewhere(t *testing.T) {
 	c := newCall()
 	there := &scriptedReader{read: func(context.Context, uint64) bool { return c.resolve() }}
 	here := &scriptedReader{read: func(context.Context, uint64) bool { return true }}
-	require.True(t, c.GiveRead(wire.ReadRight{Reader: here}))
+	require.True(t, c.GiveRead(send.ReadRight{Reader: here}))
 	go func() {
-		for !c.GiveRead(wire.ReadRight{Reader: there}) {
+		for !c.GiveRead(send.ReadRight{Reader: there}) {
 			runtime.Gosched() // until it has read here
 		}
 	}()
-	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), wire.Ticket{}))
+	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), send.Ticket{}))
 }
 
 // However the end of the context meets a result and the right to read, the right is
@@ -91,16 +91,16 @@ func TestCallLeaves(t *testing.T) {
 			call := newCall()
 			r := &scriptedReader{read: func(context.Context, uint64) bool { return false }}
 			if c.give {
-				require.True(t, call.GiveRead(wire.ReadRight{Reader: r}))
+				require.True(t, call.GiveRead(send.ReadRight{Reader: r}))
 			}
 			if c.resolve {
 				require.True(t, call.resolve())
 			}
-			ticket := wire.Ticket{Queue: withdrawal(c.withdrawn)}
+			ticket := send.Ticket{Queue: withdrawal(c.withdrawn)}
 			// As wait does when it finds ctx ended first.
-			require.Equal(t, c.want, call.leave(ticket, wire.ReadRight{}))
+			require.Equal(t, c.want, call.leave(ticket, send.ReadRight{}))
 			require.Empty(t, call.signals)
-			require.False(t, call.GiveRead(wire.ReadRight{Reader: r}))
+			require.False(t, call.GiveRead(send.ReadRight{Reader: r}))
 			want := 0
 			if c.give {
 				want = 1
@@ -121,13 +121,13 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 			}
 			return false
 		}
-		require.True(t, c.GiveRead(wire.ReadRight{Reader: r}))
-		got := waitOrLeave(&c, context.Background(), wire.Ticket{Queue: withdrawal(false)})
+		require.True(t, c.GiveRead(send.ReadRight{Reader: r}))
+		got := waitOrLeave(&c, context.Background(), send.Ticket{Queue: withdrawal(false)})
 		require.Equal(t, map[bool]ending{false: endAbandoned, true: endResolved}[resolved], got)
 		require.Equal(t, 1, r.passed)
 		require.Empty(t, c.signals)
 	}
-	require.Equal(t, endAbandoned, func() ending { c := newCall(); return waitOrLeave(&c, endedContext(), wire.Ticket{}) }())
+	require.Equal(t, endAbandoned, func() ending { c := newCall(); return waitOrLeave(&c, endedContext(), send.Ticket{}) }())
 }
 
 // A caller whose Sender is the user's is not given the right to read before that has
@@ -135,15 +135,15 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 func TestCallOfAUsersSender(t *testing.T) {
 	given := 0
 	send := func(cb Future) {
-		assert.NotNil(t, wire.CallerOf(cb))
-		assert.False(t, wire.CallerOf(cb).GiveRead(wire.ReadRight{}), "it does not wait yet")
+		assert.NotNil(t, send.CallerOf(cb))
+		assert.False(t, send.CallerOf(cb).GiveRead(send.ReadRight{}), "it does not wait yet")
 		r := &scriptedReader{read: func(context.Context, uint64) bool {
 			given++
 			cb.Resolve([]any{}, 0)
 			return true
 		}}
 		go func() {
-			for !wire.CallerOf(cb).GiveRead(wire.ReadRight{Reader: r}) {
+			for !send.CallerOf(cb).GiveRead(send.ReadRight{Reader: r}) {
 				runtime.Gosched() // until it waits
 			}
 		}()
@@ -176,13 +176,13 @@ func TestCallEndsWhileItSends(t *testing.T) {
 				defer close(done)
 				defer func() { _ = recover() }()
 				c.send(func() {
-					require.True(t, c.GiveRead(wire.ReadRight{Reader: r}))
+					require.True(t, c.GiveRead(send.ReadRight{Reader: r}))
 					end()
 				})
 			}()
 			<-done
 			require.Equal(t, 1, r.passed)
-			require.False(t, c.GiveRead(wire.ReadRight{Reader: r}))
+			require.False(t, c.GiveRead(send.ReadRight{Reader: r}))
 			require.False(t, c.resolve())
 		})
 	}
@@ -200,9 +200,9 @@ func TestCallIsResolvedWhileItIsGivenTheRight(t *testing.T) {
 		reads := 0
 		r := &scriptedReader{read: func(context.Context, uint64) bool { reads++; return true }}
 		given := make(chan bool)
-		go func() { given <- c.GiveRead(wire.ReadRight{Reader: r}) }()
+		go func() { given <- c.GiveRead(send.ReadRight{Reader: r}) }()
 		go c.resolve()
-		require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), wire.Ticket{}))
+		require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), send.Ticket{}))
 		require.Equal(t, <-given, reads == 1)
 		require.Empty(t, c.signals)
 	}

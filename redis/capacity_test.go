@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // fullQueue lets in whoever waits when it is opened.
@@ -33,7 +33,7 @@ func TestDoWaitsForRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	var sent atomic.Int32
 	refused := func() {}
-	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+	s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		assert.Equal(t, []string{"GET", "k"}, words(t, r.Buf))
 		if sent.Add(1) == 1 {
 			cb.Resolve(q.err(), n)
@@ -84,7 +84,7 @@ func TestLetInMeansSending(t *testing.T) {
 			cancel()
 			cb.Resolve(openedQueue{q}.err(), n)
 		}
-		s := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { answer(cb, n) }}
+		s := &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) { answer(cb, n) }}
 		s.sendMany = func(_ []Request, cb Future, n uint64) { answer(cb, n) }
 		s.transaction = func(_ []Request, cb Future, n uint64) { answer(cb, n) }
 		call(ctx, s)
@@ -180,7 +180,7 @@ func TestDoIntoWaitsForRoom(t *testing.T) {
 	close(q.open)
 	answer := answering("$3\r\nabc\r\n", Limits{})
 	full := true
-	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+	s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		if full {
 			full = false
 			cb.Resolve(q.err(), n)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/histogram"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // Delay tells where a failed request spent its time. The times are those of its batch.
@@ -101,13 +101,13 @@ func DelayOf(err error) (Delay, bool) {
 // to 1/8.
 type Histogram = histogram.Histogram
 
-// delayer is a wire.Withdrawer that knows the delay of what it has queued.
+// delayer is a send.Withdrawer that knows the delay of what it has queued.
 type delayer interface {
 	Delay(seq uint64) (Delay, bool)
 }
 
 // withDelay adds to an error the delay of the request that t names, if it is known.
-func withDelay(err *errorx.Error, t wire.Ticket) *errorx.Error {
+func withDelay(err *errorx.Error, t send.Ticket) *errorx.Error {
 	if queue, ok := t.Queue.(delayer); ok {
 		if d, known := queue.Delay(t.Seq); known {
 			return err.WithProperty(errs.EKDelay, d)

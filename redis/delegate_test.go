@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // handle stands for the sender that it has, as a client of the front package does.
 type handle struct{ Sender }
 
-func (h *handle) Delegate(a wire.Ask) Sender {
+func (h *handle) Delegate(a send.Key) Sender {
 	if _, own := a.Held.(*handle); own {
 		return h.Sender
 	}
@@ -56,7 +56,7 @@ func TestHandle(t *testing.T) {
 
 // A decorator that embeds a handle has methods of its own, which are called.
 func TestDecoratorOfHandle(t *testing.T) {
-	own := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
+	own := &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
 	var sent []string
 	h := &handle{own}
 	s := embedsHandle{h, &sent}

@@ -107,6 +107,6 @@ package redis
 // do, sendMany and sendTransaction look for the one type hooked, call the hook, and go on with
 // the sender inside, which thus keeps its fast path for encoded requests. Futures that are given
 // to a hooked sender are wrapped, and their hook is called in a goroutine of its own. A future
-// that is a wire.Observer is told which server answered, if the request has the flag Observed. A
+// that is a send.Observer is told which server answered, if the request has the flag Observed. A
 // Session keeps the hooks of the sender that it was opened on, and calls them itself. redis.Hooks
 // calls hooks around what is not a request: subscribing.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // argumentTexts is what is sent for an argument.
@@ -176,7 +176,7 @@ func FuzzAppendRequest(f *testing.F) {
 }
 
 func TestDurationsAreNumbers(t *testing.T) {
-	own := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) { cb.Resolve(words(t, r.Buf), n) }}
+	own := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) { cb.Resolve(words(t, r.Buf), n) }}
 	foreign := &foreignSender{send: func(r Request, cb Future, n uint64) { cb.Resolve(words(t, []byte(encode(t, r.Cmd, r.Args...))), n) }}
 	for _, s := range []Sender{own, foreign} {
 		assert.Equal(t, []string{"SET", "k", "v", "EX", "60"}, Sync{s}.Do("SET", "k", "v", "EX", time.Minute))

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // foreignSender is a Sender as a user may write one: it knows the public
@@ -39,11 +39,11 @@ func (f *foreignSender) Close() {}
 // ownSender takes requests that are encoded, as connections do.
 type ownSender struct {
 	foreignSender
-	encoded func(r *wire.Request, cb Future, n uint64)
+	encoded func(r *send.Request, cb Future, n uint64)
 	slots   bool
 }
 
-func (o *ownSender) Inner(a wire.Ask) wire.Inner[Future] {
+func (o *ownSender) Inner(a send.Key) send.Inner[Future] {
 	if _, own := a.Held.(*ownSender); own {
 		return ownInner{o}
 	}
@@ -52,15 +52,15 @@ func (o *ownSender) Inner(a wire.Ask) wire.Inner[Future] {
 
 type ownInner struct{ *ownSender }
 
-func (o ownInner) SendEncoded(r *wire.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
+func (o ownInner) SendEncoded(r *send.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
 func (o ownInner) WantsSlot() bool                                  { return o.slots }
-func (o ownInner) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+func (o ownInner) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
 	return nil, ErrSession.New("a fake has no sessions")
 }
 
 // answering is an ownSender that has each request answered with these bytes.
 func answering(reply string, limits Limits) *ownSender {
-	return &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+	return &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(reply), 32), limits)
 		var res any
 		var err error

@@ -3,28 +3,28 @@ package redis
 import (
 	"sync"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // queued is the part of a future that holds the ticket of its last request.
 type queued struct {
 	queueing sync.Mutex // guards what follows
-	ticket   wire.Ticket
+	ticket   send.Ticket
 	use      uint32 // that the ticket belongs to: see waiter.use
 }
 
-// Queued implements wire.Queuer.
-func (q *queued) Queued(t wire.Ticket) { q.queuedBy(0, t) }
+// Queued implements send.Queuer.
+func (q *queued) Queued(t send.Ticket) { q.queuedBy(0, t) }
 
 // queuedBy is Queued for one use of a future that is reused.
-func (q *queued) queuedBy(use uint32, t wire.Ticket) {
+func (q *queued) queuedBy(use uint32, t send.Ticket) {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
 	q.ticket, q.use = t, use
 }
 
 // lastQueued returns the ticket of the last request of a use, or known if there is none.
-func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
+func (q *queued) lastQueued(use uint32, known send.Ticket) send.Ticket {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
 	if q.use != use || q.ticket.Queue == nil {
@@ -35,30 +35,30 @@ func (q *queued) lastQueued(use uint32, known wire.Ticket) wire.Ticket {
 
 // heeded returns the ticket of a blocking request that was sent alone, if its sender
 // watches the context.
-func (q *queued) heeded() wire.Ticket {
+func (q *queued) heeded() send.Ticket {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
 	if q.ticket.Heeded {
 		return q.ticket
 	}
-	return wire.Ticket{}
+	return send.Ticket{}
 }
 
 // lastPlace is the part of a future that records which server gave the last answer.
 type lastPlace struct {
 	where sync.Mutex // guards place
-	place wire.Place
+	place send.Server
 }
 
-// AnsweredBy implements wire.Observer. When a connection is lost, a late reader may report
+// AnsweredBy implements send.Observer. When a connection is lost, a late reader may report
 // the answer to a transaction's first request after EXEC has been resolved.
-func (l *lastPlace) AnsweredBy(place wire.Place) {
+func (l *lastPlace) AnsweredBy(place send.Server) {
 	l.where.Lock()
 	defer l.where.Unlock()
 	l.place = place
 }
 
-func (l *lastPlace) last() wire.Place {
+func (l *lastPlace) last() send.Server {
 	l.where.Lock()
 	defer l.where.Unlock()
 	return l.place

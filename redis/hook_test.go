@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 type hookKey struct{}
@@ -60,13 +60,13 @@ func placing(res any) *ownSender {
 		if cb == nil {
 			return
 		}
-		if wire.Observes(cb) {
-			wire.AnsweredBy(cb, wire.Place{Address: "there", Peer: "127.0.0.1:1"})
+		if send.Observes(cb) {
+			send.AnsweredBy(cb, send.Server{Address: "there", Peer: "127.0.0.1:1"})
 		}
 		cb.Resolve(res, n)
 	}
 	s := &ownSender{}
-	s.encoded = func(_ *wire.Request, cb Future, n uint64) { answer(cb, n) }
+	s.encoded = func(_ *send.Request, cb Future, n uint64) { answer(cb, n) }
 	s.send = func(_ Request, cb Future, n uint64) { answer(cb, n) }
 	s.sendMany = func(r []Request, cb Future, start uint64) {
 		for i := range r {
@@ -74,7 +74,7 @@ func placing(res any) *ownSender {
 		}
 	}
 	s.transaction = func(r []Request, cb Future, start uint64) {
-		wire.AnsweredBy(cb, wire.Place{Address: "there"})
+		send.AnsweredBy(cb, send.Server{Address: "there"})
 		if _, failed := res.(error); failed {
 			cb.Resolve(res, start)
 			return
@@ -245,7 +245,7 @@ func TestHookCallsBack(t *testing.T) {
 	var sent atomic.Int64
 	inner := placing("fine")
 	encoded := inner.encoded
-	inner.encoded = func(r *wire.Request, cb Future, n uint64) { sent.Add(1); encoded(r, cb, n) }
+	inner.encoded = func(r *send.Request, cb Future, n uint64) { sent.Add(1); encoded(r, cb, n) }
 	hook := &recording{}
 	s := WithHook(inner, hook)
 	hook.before = func(ctx context.Context) { SyncCtx{s}.Do(ctx, "INCR", "calls") }
@@ -317,7 +317,7 @@ func TestHookOfALostTransaction(t *testing.T) {
 	s.transaction = func(_ []Request, cb Future, start uint64) {
 		go func() { // found by the race detector
 			defer close(told)
-			wire.AnsweredBy(cb, wire.Place{Address: "there"})
+			send.AnsweredBy(cb, send.Server{Address: "there"})
 		}()
 		cb.Resolve(ErrIO.New("connection lost"), start)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // WithHook returns a Sender that sends through s, and calls hook around each operation:
@@ -33,14 +33,14 @@ type hooked struct {
 
 // Unhook is for packages of this module: nobody else can call it. It returns the sender that h
 // hooks, and a function that hooks another sender in the same way.
-func (h *hooked) Unhook(wire.Ask) (inner Sender, hook func(Sender) Sender) {
+func (h *hooked) Unhook(send.Key) (inner Sender, hook func(Sender) Sender) {
 	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }
 }
 
 // Observe begins an operation of requests that are sent to the sender inside h. end tells the
 // hook how the operation ended; call it once. It does not wait for the hook. Observe is for
 // packages of this module: nobody else can call it.
-func (h *hooked) Observe(_ wire.Ask, kind OperationKind, reqs []Request) (end func(res any, at wire.Place)) {
+func (h *hooked) Observe(_ send.Key, kind OperationKind, reqs []Request) (end func(res any, at send.Server)) {
 	o := begin(context.Background(), &h.observer, operation(kind, reqs))
 	return o.endAside
 }
@@ -118,27 +118,27 @@ func (s *hookedScanner) Next(cb Future) {
 // hookedPart is the common part of the futures of a hook. It records which server answered, for the
 // hook and for the future behind it, and ends the operation.
 type hookedPart struct {
-	wire.Passed
+	send.Forward
 	lastPlace
 	o observation
 }
 
 func newHookedPart(cb Future, o observation) hookedPart {
-	return hookedPart{Passed: wire.Passed{To: cb}, o: o}
+	return hookedPart{Forward: send.Forward{To: cb}, o: o}
 }
 
-// Caller is for wire.CallerOf. It returns nil: somebody else's future must not block a caller
+// Caller is for send.CallerOf. It returns nil: somebody else's future must not block a caller
 // that reads its own reply.
-func (*hookedPart) Caller() wire.Caller { return nil }
+func (*hookedPart) Caller() send.Caller { return nil }
 
-// Observes implements wire.Observer.
+// Observes implements send.Observer.
 func (*hookedPart) Observes() bool { return true }
 
-// AnsweredBy implements wire.Observer.
-func (h *hookedPart) AnsweredBy(at wire.Place) {
+// AnsweredBy implements send.Observer.
+func (h *hookedPart) AnsweredBy(at send.Server) {
 	h.lastPlace.AnsweredBy(at)
-	if h.Passed.Observes() {
-		h.Passed.AnsweredBy(at)
+	if h.Forward.Observes() {
+		h.Forward.AnsweredBy(at)
 	}
 }
 
@@ -158,7 +158,7 @@ func newHookedFuture(cb Future, o observation) *hookedFuture {
 // Resolve implements Future.
 func (f *hookedFuture) Resolve(res any, n uint64) {
 	defer f.once.Do(func() { f.end(res) })
-	wire.Resolve(f.To, res, n)
+	send.Resolve(f.To, res, n)
 }
 
 // hookedMany is the future of several results.
@@ -178,10 +178,10 @@ func (f *hookedMany) Resolve(res any, n uint64) {
 	if last {
 		defer func() { f.end(f.all) }()
 	}
-	wire.Resolve(f.To, res, n)
+	send.Resolve(f.To, res, n)
 }
 
 var (
-	_ wire.Observer = (*hookedFuture)(nil)
-	_ wire.Observer = (*hookedMany)(nil)
+	_ send.Observer = (*hookedFuture)(nil)
+	_ send.Observer = (*hookedMany)(nil)
 )

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // manyWaiter is the future of a caller that waits for several results. It is used only once, so
@@ -14,7 +14,7 @@ import (
 type manyWaiter struct {
 	call
 	queued
-	observed  bool // as in wire.Request
+	observed  bool // as in send.Request
 	lastPlace      // if observed is set
 
 	mu sync.Mutex // guards what follows
@@ -31,10 +31,10 @@ func (m *manyWaiter) Resolve(res any, n uint64) {
 	}
 }
 
-// Observes implements wire.Observer.
+// Observes implements send.Observer.
 func (m *manyWaiter) Observes() bool { return m.observed }
 
-// NamesRequests implements wire.Namer: sendMany does it.
+// NamesRequests implements send.Namer: sendMany does it.
 func (m *manyWaiter) NamesRequests() {}
 
 // Cancelled implements Future.
@@ -57,7 +57,7 @@ func (m *manyWaiter) abandon(err error) {
 	}
 }
 
-func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
+func sendMany(ctx context.Context, s Sender, reqs []Request, seen *send.Server) []any {
 	if len(reqs) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) [
 	}
 	if h, ok := s.(*hooked); ok {
 		o := begin(ctx, &h.observer, operation(OperationMany, reqs))
-		var place wire.Place
+		var place send.Server
 		results := sendMany(ctx, h.s, reqs, &place)
 		o.end(results, place, seen)
 		return results
@@ -86,7 +86,7 @@ func withRequests(results []any, reqs []Request) []any {
 
 // exchangeMany sends requests and returns their results. If a full queue refuses some, it sends them
 // again when there is room.
-func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) []any {
+func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *send.Server) []any {
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
 	}
@@ -122,13 +122,13 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *wire.Plac
 
 // exchangeOnce sends requests and returns their results. left is set if ctx ended before all
 // results arrived.
-func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) (results []any, left bool) {
+func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *send.Server) (results []any, left bool) {
 	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), observed: seen != nil}
 	m.of(s)
 	m.send(func() { s.SendMany(reqs, m, 0) })
 	r, ended := m.wait(ctx, false)
-	if left = ended && m.leave(wire.Ticket{}, r) == endAbandoned; left {
-		m.abandon(withDelay(errs.Abandoned(ctx), m.lastQueued(0, wire.Ticket{})))
+	if left = ended && m.leave(send.Ticket{}, r) == endAbandoned; left {
+		m.abandon(withDelay(errs.Abandoned(ctx), m.lastQueued(0, send.Ticket{})))
 	}
 	if seen != nil {
 		*seen = m.last()
@@ -147,13 +147,13 @@ func fullOf(results []any) (full []int) {
 	return full
 }
 
-func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.Place) ([]any, error) {
+func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *send.Server) ([]any, error) {
 	if d := delegateOf(s); d != nil {
 		s = d
 	}
 	if h, ok := s.(*hooked); ok {
 		o := begin(ctx, &h.observer, operation(OperationTransaction, reqs))
-		var place wire.Place
+		var place send.Server
 		results, err := sendTransaction(ctx, h.s, reqs, &place)
 		o.end(resultOf(results, err), place, seen)
 		return results, err
@@ -166,7 +166,7 @@ func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *wire.P
 		w := newWaiter(s)
 		w.observed = seen != nil
 		w.send(func() { s.SendTransaction(reqs, w, 0) })
-		res := w.result(ctx, wire.Ticket{}, nil, seen)
+		res := w.result(ctx, send.Ticket{}, nil, seen)
 		if err, failed := res.(error); failed {
 			again, err := awaitCapacity(ctx, err)
 			if again {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // echoing answers each request with its first argument.
@@ -153,7 +153,7 @@ func TestSendTransactionWaitsForRoom(t *testing.T) {
 	assert.Equal(t, 2, times)
 }
 
-var _ wire.CapacityWaiter = fullQueue{}
+var _ send.CapacityWaiter = fullQueue{}
 
 func TestTransact(t *testing.T) {
 	refused := ErrResult.New("WRONGTYPE no")

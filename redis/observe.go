@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // observer calls a hook, and makes sure that the hook can harm only its own operation.
@@ -49,7 +49,7 @@ func begin(ctx context.Context, by *observer, op Operation) (o observation) {
 
 // end ends the operation of a caller that waits. If another hook's operation contains it, seen
 // gets its place.
-func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
+func (o *observation) end(res any, place send.Server, seen *send.Server) {
 	if o.by != nil {
 		o.after(o.completed(res, place))
 	}
@@ -60,7 +60,7 @@ func (o *observation) end(res any, place wire.Place, seen *wire.Place) {
 
 // endAside ends the operation of a future in a separate goroutine, because the hook must not delay the
 // goroutine that resolves the future. The goroutine starts as soon as enter allows it.
-func (o *observation) endAside(res any, place wire.Place) {
+func (o *observation) endAside(res any, place send.Server) {
 	if o.by != nil {
 		end := o.completed(res, place)
 		o.by.aside(func() { o.callAfter(end) })
@@ -88,7 +88,7 @@ func (b *observer) recovered() {
 }
 
 // completed describes the end of an operation.
-func (o *observation) completed(res any, place wire.Place) Completion {
+func (o *observation) completed(res any, place send.Server) Completion {
 	end := Completion{Result: res, Duration: time.Since(o.start), Address: place.Address, Peer: place.Peer, Cached: place.Cached}
 	results := []any{res}
 	if o.op.Kind == OperationMany {
@@ -119,7 +119,7 @@ func observe(ctx context.Context, hooks []*observer, op Operation) (os observati
 }
 
 // end ends the operation.
-func (os observations) end(res any, place wire.Place) {
+func (os observations) end(res any, place send.Server) {
 	for _, o := range slices.Backward(os) {
 		o.end(res, place, nil)
 	}
@@ -140,7 +140,7 @@ type Hooks struct{ all []*observer }
 
 // NewHooks returns Hooks, the outermost first. It is internal: only this module can make its
 // first argument.
-func NewHooks(_ wire.Ask, hooks ...Hook) Hooks {
+func NewHooks(_ send.Key, hooks ...Hook) Hooks {
 	all := make([]*observer, len(hooks))
 	for i, hook := range hooks {
 		all[i] = &observer{Hook: hook}

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // Scanner iterates in batches.
@@ -107,7 +107,7 @@ type ScannerBase struct {
 // DoNext sends the next step to snd; cb is resolved with its batch.
 func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	s.cb = cb
-	known(snd).Send(s.step(), &scanStep{Passed: wire.Passed{To: cb}, s: s}, 0)
+	known(snd).Send(s.step(), &scanStep{Forward: send.Forward{To: cb}, s: s}, 0)
 }
 
 // step returns the request of the next step.
@@ -157,7 +157,7 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 	}
 	s.Err = err
 	if err != nil {
-		wire.Resolve(cb, err, 0)
+		send.Resolve(cb, err, 0)
 		return
 	}
 	begins := s.Iter == nil
@@ -175,53 +175,53 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 			if !sameProcess(before.process, at.process) {
 				s.Iter = nil
 			}
-			wire.Resolve(cb, keys, 0)
+			send.Resolve(cb, keys, 0)
 		})
 		return
 	}
-	wire.Resolve(cb, keys, 0)
+	send.Resolve(cb, keys, 0)
 }
 
 // answerer is the server that has answered a step. It is empty if the sender does not report it.
 type answerer struct {
 	address string
-	process wire.Process
+	process send.Process
 }
 
 // sameProcess reports whether two sockets lead to the same server process. It returns true if the
 // server reports its process on neither of them.
-func sameProcess(a, b wire.Process) bool {
+func sameProcess(a, b send.Process) bool {
 	one, other := a.RunID(), b.RunID()
 	return one != nil && other != nil && *one == *other
 }
 
 // scanStep is the future of one step.
 type scanStep struct {
-	wire.Passed
+	send.Forward
 	s *ScannerBase
 
 	mu sync.Mutex // guards at
 	at answerer
 }
 
-// Caller is for wire.CallerOf. It returns nil, because no caller reads the reply to a step. So
+// Caller is for send.CallerOf. It returns nil, because no caller reads the reply to a step. So
 // senders ask the future itself whether it is cancelled, and do not send a step after its caller has
 // left.
-func (*scanStep) Caller() wire.Caller { return nil }
+func (*scanStep) Caller() send.Caller { return nil }
 
-// Observes implements wire.Observer.
+// Observes implements send.Observer.
 func (*scanStep) Observes() bool { return true }
 
-// AnsweredBy implements wire.Observer.
-func (s *scanStep) AnsweredBy(at wire.Place) {
+// AnsweredBy implements send.Observer.
+func (s *scanStep) AnsweredBy(at send.Server) {
 	s.mu.Lock()
 	s.at = answerer{address: at.Address}
 	s.mu.Unlock()
-	s.Passed.AnsweredBy(at)
+	s.Forward.AnsweredBy(at)
 }
 
-// AnsweredIn implements wire.Follower.
-func (s *scanStep) AnsweredIn(in wire.Process) {
+// AnsweredIn implements send.Follower.
+func (s *scanStep) AnsweredIn(in send.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at.process = in

@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // WithScripts returns a Sender that sends through s and knows these scripts. It accepts their
@@ -63,7 +63,7 @@ func (p *scriptSender) SendTransaction(reqs []Request, cb Future, start uint64) 
 // batch returns the future of a batch, or nil if no request of it runs a script. The first request
 // of each script sends the body, unless a server has the script and always is false.
 func (p *scriptSender) batch(reqs []Request, cb Future, start uint64, always bool) *scriptBatch {
-	m := &scriptBatch{Passed: wire.Passed{To: cb}, start: start}
+	m := &scriptBatch{Forward: send.Forward{To: cb}, start: start}
 	var seen map[*Script]bool
 	for i, r := range reqs {
 		s := p.find(r)
@@ -88,7 +88,7 @@ func (p *scriptSender) batch(reqs []Request, cb Future, start uint64, always boo
 
 // call returns the future of a request that runs a script.
 func (p *scriptSender) call(s *Script, r Request, cb Future, n uint64) *scriptCall {
-	return &scriptCall{script: s, to: p.Sender, args: values.CloneArgs(r.Args), Passed: wire.Passed{To: cb}, n: n}
+	return &scriptCall{script: s, to: p.Sender, args: values.CloneArgs(r.Args), Forward: send.Forward{To: cb}, n: n}
 }
 
 // EachShard implements Sender.
@@ -124,7 +124,7 @@ func (p *scriptSender) find(r Request) *Script {
 
 // scriptBatch is the future of a batch with scripts.
 type scriptBatch struct {
-	wire.Passed
+	send.Forward
 	start uint64
 	reqs  []Request
 	calls []*scriptCall // by index; nil for other requests
@@ -136,7 +136,7 @@ func (m *scriptBatch) Resolve(res any, n uint64) {
 		c.Resolve(res, 0)
 		return
 	}
-	wire.Resolve(m.To, res, m.start+n)
+	send.Resolve(m.To, res, m.start+n)
 }
 
 // scriptTransaction is the future of a transaction with scripts.
@@ -158,7 +158,7 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 			}
 		}
 	}
-	wire.Resolve(m.To, res, n)
+	send.Resolve(m.To, res, n)
 }
 
 // maxScriptRounds is how often a call waits for another call's body and gets
@@ -169,7 +169,7 @@ const maxScriptRounds = 3
 // scriptCall is the future of a request that runs a script by its hash. If it is
 // cancelled while others wait for it, one of them follows it.
 type scriptCall struct {
-	wire.Passed
+	send.Forward
 	script *Script
 	to     Sender
 	args   []any // of the request: see values.CloneArgs
@@ -197,7 +197,7 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
-	defer wire.Resolve(c.To, res, c.n) // even if the futures of waiting calls panic
+	defer send.Resolve(c.To, res, c.n) // even if the futures of waiting calls panic
 	if c.leads {
 		c.release()
 	}
@@ -242,7 +242,7 @@ func (c *scriptCall) release() {
 	waiting := s.bursts[c.node]
 	delete(s.bursts, c.node)
 	s.mu.Unlock()
-	wire.Each(0, len(waiting), func(i int) {
+	send.Each(0, len(waiting), func(i int) {
 		w := waiting[i]
 		w.to.Send(Request{Cmd: s.byHash, Args: w.args}, w, 0)
 	})
@@ -257,7 +257,7 @@ type afterMiss struct {
 
 // Send implements Sender.
 func (p afterMiss) Send(r Request, cb Future, n uint64) {
-	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, Passed: wire.Passed{To: cb}, n: n}).missed(p.node)
+	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, Forward: send.Forward{To: cb}, n: n}).missed(p.node)
 }
 
 // noScript returns res if it is a server's answer that it lacks a script. A script may return its own

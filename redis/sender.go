@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Request is a command with its arguments.
@@ -93,8 +93,8 @@ func known(s Sender) Sender {
 	case nil:
 		return nobody{}
 	case interface {
-		Inner(wire.Ask) wire.Inner[Future]
-	}, interface{ Delegate(wire.Ask) Sender }:
+		Inner(send.Key) send.Inner[Future]
+	}, interface{ Delegate(send.Key) Sender }:
 		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.IsNil() {
 			return nobody{}
 		}
@@ -103,23 +103,23 @@ func known(s Sender) Sender {
 }
 
 // Send implements Sender.
-func (nobody) Send(_ Request, cb Future, n uint64) { wire.Resolve(cb, errs.NoSender(), n) }
+func (nobody) Send(_ Request, cb Future, n uint64) { send.Resolve(cb, errs.NoSender(), n) }
 
 // SendMany implements Sender.
 func (nobody) SendMany(reqs []Request, cb Future, start uint64) {
-	wire.Each(0, len(reqs), func(i int) { wire.Resolve(cb, errs.NoSender(), start+uint64(i)) })
+	send.Each(0, len(reqs), func(i int) { send.Resolve(cb, errs.NoSender(), start+uint64(i)) })
 }
 
 // SendTransaction implements Sender.
 func (nobody) SendTransaction(_ []Request, cb Future, start uint64) {
-	wire.Resolve(cb, errs.NoSender(), start)
+	send.Resolve(cb, errs.NoSender(), start)
 }
 
 // Scanner implements Sender.
 func (n nobody) Scanner(ScanOpts) Scanner { return n }
 
 // Next implements Scanner.
-func (nobody) Next(cb Future) { wire.Resolve(cb, errs.NoSender(), 0) }
+func (nobody) Next(cb Future) { send.Resolve(cb, errs.NoSender(), 0) }
 
 // EachShard implements Sender.
 func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
@@ -130,18 +130,18 @@ func (nobody) Close() {}
 // delegateOf returns the sender inside s, if s is a redispipe.Client or the like, or nil. That sender may
 // have hooks, so the wrappers send to it as if their user had passed it to them.
 func delegateOf(s Sender) Sender {
-	if asked, ok := s.(interface{ Delegate(wire.Ask) Sender }); ok {
-		return asked.Delegate(wire.Ask{Held: s})
+	if asked, ok := s.(interface{ Delegate(send.Key) Sender }); ok {
+		return asked.Delegate(send.Key{Held: s})
 	}
 	return nil
 }
 
 // memoryOf returns the memory from which s answers requests, or nil.
-func memoryOf(s Sender) wire.Memory[Future] {
+func memoryOf(s Sender) send.Memory[Future] {
 	if asked, ok := s.(interface {
-		Memory(wire.Ask) wire.Memory[Future]
+		Memory(send.Key) send.Memory[Future]
 	}); ok {
-		return asked.Memory(wire.Ask{Held: s})
+		return asked.Memory(send.Key{Held: s})
 	}
 	return nil
 }

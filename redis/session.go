@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Session is a connection for the use of one goroutine: for WATCH, MULTI, EXEC and
@@ -27,7 +27,7 @@ import (
 // that follows within 50 ms of the one before. A later call gets ErrMoved until the node owns the slot.
 type Session struct {
 	ctx   context.Context
-	conn  wire.Dedicated
+	conn  send.Dedicated
 	hooks []*observer // the outermost first
 	state atomic.Uint32
 }
@@ -142,7 +142,7 @@ func (s *Session) exit() {
 // failed: see [AsError].
 func (s *Session) Do(cmd string, args ...any) any {
 	reqs := []Request{{Cmd: cmd, Args: args}}
-	var place wire.Place
+	var place send.Server
 	o := s.begin(OperationRequest, reqs)
 	res := s.sendMany(reqs, &place)[0]
 	o.end(res, place)
@@ -161,7 +161,7 @@ func (s *Session) DoInto(dst any, cmd string, args ...any) error {
 // SendMany sends the requests as one batch and returns their results in order. If one of them
 // is malformed, it sends nothing. A blocking command must be the only one.
 func (s *Session) SendMany(reqs []Request) []any {
-	var place wire.Place
+	var place send.Server
 	o := s.begin(OperationMany, reqs)
 	results := s.sendMany(reqs, &place)
 	o.end(results, place)
@@ -171,7 +171,7 @@ func (s *Session) SendMany(reqs []Request) []any {
 // SendTransaction sends requests between MULTI and EXEC: see [Sync.SendTransaction], and
 // [Session.Transact].
 func (s *Session) SendTransaction(reqs []Request) ([]any, error) {
-	var place wire.Place
+	var place send.Server
 	o := s.begin(OperationTransaction, reqs)
 	results, err := s.transaction(reqs, &place)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Session) begin(kind OperationKind, reqs []Request) observations {
 }
 
 // sendMany is SendMany without hooks. It sets seen to the server that got the requests.
-func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
+func (s *Session) sendMany(reqs []Request, seen *send.Server) []any {
 	results := make([]any, len(reqs))
 	encoded, bad, err := encodeAll(reqs)
 	answered := 0
@@ -215,7 +215,7 @@ func (s *Session) sendMany(reqs []Request, seen *wire.Place) []any {
 }
 
 // transaction is SendTransaction without hooks.
-func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
+func (s *Session) transaction(reqs []Request, seen *send.Server) ([]any, error) {
 	for _, req := range reqs {
 		if err := CheckRequest(req, !command.BoundsTransaction(req.Cmd)); err != nil {
 			return nil, err
@@ -251,7 +251,7 @@ func (s *Session) transaction(reqs []Request, seen *wire.Place) ([]any, error) {
 	return withRequests(results, reqs), err
 }
 
-func (s *Session) exchange(encoded []wire.Request, seen *wire.Place, each func(int, any)) error {
+func (s *Session) exchange(encoded []send.Request, seen *send.Server, each func(int, any)) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -261,15 +261,15 @@ func (s *Session) exchange(encoded []wire.Request, seen *wire.Place, each func(i
 	}
 	err := s.conn.Exchange(s.ctx, encoded, each)
 	if len(s.hooks) > 0 {
-		*seen = s.conn.Place()
+		*seen = s.conn.Server()
 	}
 	return err
 }
 
 // encodeAll encodes requests for a connection with one user. If a request is malformed,
 // bad is its index.
-func encodeAll(reqs []Request) (encoded []wire.Request, bad int, err error) {
-	encoded = make([]wire.Request, len(reqs))
+func encodeAll(reqs []Request) (encoded []send.Request, bad int, err error) {
+	encoded = make([]send.Request, len(reqs))
 	var buf []byte
 	for i, req := range reqs {
 		if err := CheckRequest(req, true); err != nil {

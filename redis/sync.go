@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // Sync wraps a Sender so that a call waits for its result. It is safe for concurrent
@@ -71,10 +71,10 @@ func (s SyncIterator) Next() ([]string, error) {
 	return scanNext(context.Background(), s.s, nil)
 }
 
-func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error) {
+func scanNext(ctx context.Context, s Scanner, seen *send.Server) ([]string, error) {
 	if h, ok := s.(*hookedScanner); ok {
 		o := h.begin(ctx)
-		var place wire.Place
+		var place send.Server
 		keys, err := scanNext(ctx, h.s, &place)
 		o.end(resultOf(keys, err), place, seen)
 		return keys, err
@@ -89,7 +89,7 @@ func scanNext(ctx context.Context, s Scanner, seen *wire.Place) ([]string, error
 	w := newWaiter(nil)
 	w.observed = seen != nil
 	s.Next(w)
-	switch res := w.result(ctx, wire.Ticket{}, nil, seen).(type) {
+	switch res := w.result(ctx, send.Ticket{}, nil, seen).(type) {
 	case []string:
 		return res, nil
 	case error:
@@ -220,13 +220,13 @@ type target struct {
 
 // recall returns the result of an encoded request, if m has it. If t is not nil and takes the
 // value, the value is in t.
-func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) (res any, ok bool) {
+func recall(m send.Memory[Future], request []byte, t *target, seen *send.Server) (res any, ok bool) {
 	got, ok := m.Recall(request)
 	switch {
 	case !ok:
 		return nil, false
 	case seen != nil:
-		*seen = wire.Place{Cached: true}
+		*seen = send.Server{Cached: true}
 	}
 	switch {
 	case !got.IsText:
@@ -241,7 +241,7 @@ func recall(m wire.Memory[Future], request []byte, t *target, seen *wire.Place) 
 // do sends one command and waits for its result. If t is not nil, the value may be in t
 // instead of the result. If seen is not nil, it is set to the place that the answer came
 // from. do keeps no reference to args.
-func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
+func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *send.Server) any {
 	if ctx == nil {
 		return traced(withRequest(errs.NilContext(), cmd, args))
 	}
@@ -266,9 +266,9 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 
 // do is do with hooks. It is a separate function, so that the stack of a waiting caller
 // stays small without hooks.
-func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *wire.Place) any {
+func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *send.Server) any {
 	o := begin(ctx, &h.observer, requestOperation(cmd, args))
-	var place wire.Place
+	var place send.Server
 	res := do(ctx, h.s, cmd, args, t, &place)
 	o.end(res, place, seen)
 	return res
@@ -279,7 +279,7 @@ func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen
 // bool it allocates nothing, for a string only the text.
 func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
 	var result T
-	if scalar, err := (SyncCtx{S: s}).DoScalar(ctx, wire.Ask{}, &result, cmd, args...); scalar {
+	if scalar, err := (SyncCtx{S: s}).DoScalar(ctx, send.Key{}, &result, cmd, args...); scalar {
 		return result, err
 	}
 	allocated := new(T)
@@ -291,7 +291,7 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 // retain dst, so the variable may be on its caller's stack; after an error the variable is
 // zero. For another type it returns false, and nothing is sent. It is internal: only this module
 // can make its second argument.
-func (s SyncCtx) DoScalar(ctx context.Context, _ wire.Ask, dst any, cmd string, args ...any) (scalar bool, err error) {
+func (s SyncCtx) DoScalar(ctx context.Context, _ send.Key, dst any, cmd string, args ...any) (scalar bool, err error) {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if t.Kind == resp.NoKind {
 		return false, nil

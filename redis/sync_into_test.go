@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 func TestDoIntoScalars(t *testing.T) {
@@ -65,7 +65,7 @@ func TestDoIntoScalars(t *testing.T) {
 
 // asForeign hides that the sender takes encoded requests.
 func (o *ownSender) asForeign() *foreignSender {
-	return &foreignSender{send: func(_ Request, cb Future, n uint64) { o.encoded(&wire.Request{}, cb, n) }}
+	return &foreignSender{send: func(_ Request, cb Future, n uint64) { o.encoded(&send.Request{}, cb, n) }}
 }
 
 // into is DoInto with a new variable of the type of like.
@@ -183,7 +183,7 @@ func TestDoIntoKeepsTheBuffer(t *testing.T) {
 func TestDoIntoAbandonedBuffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var late Future
-	s := &ownSender{encoded: func(_ *wire.Request, cb Future, _ uint64) {
+	s := &ownSender{encoded: func(_ *send.Request, cb Future, _ uint64) {
 		late = cb
 		cancel()
 	}}
@@ -197,8 +197,8 @@ func TestDoIntoAbandonedBuffer(t *testing.T) {
 // A buffer that was never used comes back with the request that was withdrawn.
 func TestDoIntoWithdrawnBuffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &ownSender{encoded: func(r *wire.Request, _ Future, _ uint64) {
-		r.Ticket = wire.Ticket{Queue: withdrawer(true)}
+	s := &ownSender{encoded: func(r *send.Request, _ Future, _ uint64) {
+		r.Ticket = send.Ticket{Queue: withdrawer(true)}
 		cancel()
 	}}
 	b := make([]byte, 5, 64)

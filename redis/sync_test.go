@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 func TestSync(t *testing.T) {
 	for name, s := range map[string]Sender{
-		"own":     &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) { cb.Resolve(string(r.Arg(1)), n) }},
+		"own":     &ownSender{encoded: func(r *send.Request, cb Future, n uint64) { cb.Resolve(string(r.Arg(1)), n) }},
 		"foreign": echoing(),
 	} {
 		assert.Equal(t, "a", Sync{s}.Do("ECHO", "a"), name)
@@ -83,7 +83,7 @@ type uncomparable struct {
 // A decorator's own Send is called, although it has the embedded sender's
 // optional methods.
 func TestDecoratorIsNotBypassed(t *testing.T) {
-	own := &ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
+	own := &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
 	var sent []string
 	d := decorator{own, &sent}
 	for name, s := range map[string]Sender{

@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // waiter is the future of a caller that waits for one result. Waiters of encoded requests
@@ -27,7 +27,7 @@ type waiter struct {
 	call
 	res             any
 	pooled          bool
-	typed, observed bool // as in wire.Request
+	typed, observed bool // as in send.Request
 	blocks          bool // ctx is set: the request may block
 	// use counts the uses of a pooled waiter, so that the ticket of an earlier use is
 	// recognized. It changes only while nobody else has the waiter.
@@ -59,18 +59,18 @@ func (c *call) of(s Sender) {
 	}
 }
 
-// send calls send, which sends the call's requests. If that ends the goroutine, by a
+// send calls enter, which sends the call's requests. If that ends the goroutine, by a
 // panic or otherwise, the call leaves, because it may have got the right to read.
-func (c *call) send(send func()) {
+func (c *call) send(enter func()) {
 	sent := false
 	defer func() {
 		if !sent {
 			c.state.CompareAndSwap(callSending, callPending)
 			c.listen()
-			c.leave(wire.Ticket{}, wire.ReadRight{})
+			c.leave(send.Ticket{}, send.ReadRight{})
 		}
 	}()
-	send()
+	enter()
 	sent = true
 }
 
@@ -90,7 +90,7 @@ func (w *waiter) reset() {
 	w.typed, w.target = false, target{}
 	if w.observed {
 		w.observed = false
-		w.AnsweredBy(wire.Place{})
+		w.AnsweredBy(send.Server{})
 	}
 	w.blocks, w.ctx = false, nil
 }
@@ -106,7 +106,7 @@ func (w *waiter) Resolve(res any, _ uint64) {
 	}
 }
 
-// ResolveText implements wire.TextTaker.
+// ResolveText implements send.TextTaker.
 func (w *waiter) ResolveText(text string, n uint64) {
 	if w.typed && w.target.SetText(text) {
 		w.target.filled = true
@@ -116,10 +116,10 @@ func (w *waiter) ResolveText(text string, n uint64) {
 	w.Resolve([]byte(text), n)
 }
 
-// Queued implements wire.Queuer. It is called before the waiter may be resolved.
-func (w *waiter) Queued(t wire.Ticket) { w.queuedBy(w.use, t) }
+// Queued implements send.Queuer. It is called before the waiter may be resolved.
+func (w *waiter) Queued(t send.Ticket) { w.queuedBy(w.use, t) }
 
-// Observes implements wire.Observer.
+// Observes implements send.Observer.
 func (w *waiter) Observes() bool { return w.observed }
 
 // Cancelled implements Future.
@@ -133,7 +133,7 @@ func (w *waiter) Cancelled() error {
 	return nil
 }
 
-// Context is for wire.ContextOf.
+// Context is for send.ContextOf.
 func (w *waiter) Context() context.Context {
 	if !w.blocks {
 		return context.Background()
@@ -144,7 +144,7 @@ func (w *waiter) Context() context.Context {
 // result waits until the request is resolved, or ctx ends. It ends the caller's use of
 // the waiter. ticket is the request's, if it is known. result moves the value in the
 // waiter's target to t, and the place that the answer came from to seen.
-func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen *wire.Place) any {
+func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen *send.Server) any {
 	if r, ended := w.wait(ctx, ticket.Tells); ended {
 		return w.left(ctx, ticket, r, t, seen)
 	}
@@ -152,7 +152,7 @@ func (w *waiter) result(ctx context.Context, ticket wire.Ticket, t *target, seen
 }
 
 // moved is result of a waiter that nobody will resolve any more.
-func (w *waiter) moved(t *target, seen *wire.Place) any {
+func (w *waiter) moved(t *target, seen *send.Server) any {
 	if w.typed {
 		*t = w.target
 	}
@@ -165,7 +165,7 @@ func (w *waiter) moved(t *target, seen *wire.Place) any {
 }
 
 // left is result of a caller whose context has ended; r is from wait.
-func (w *waiter) left(ctx context.Context, ticket wire.Ticket, r wire.ReadRight, t *target, seen *wire.Place) any {
+func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight, t *target, seen *send.Server) any {
 	last := w.lastQueued(w.use, ticket)
 	switch w.leave(ticket, r) {
 	case endAbandoned: // its resolver recycles the waiter
@@ -188,9 +188,9 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
-func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *wire.Place) any {
+func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *send.Server) any {
 	inner := innerOf(s)
-	var scratch *wire.Scratch
+	var scratch *send.Scratch
 	var bad int
 	if inner == nil {
 		memory := memoryOf(s)
@@ -202,7 +202,7 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 		}
 		if scratch, bad = encoded(cmd, args); bad < 0 {
 			if res, ok := recall(memory, scratch.Buf, t, seen); ok {
-				wire.PutScratch(scratch)
+				send.PutScratch(scratch)
 				return res
 			}
 		}
@@ -211,12 +211,12 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 		scratch, bad = encoded(cmd, args)
 	}
 	if bad >= 0 {
-		wire.PutScratch(scratch)
+		send.PutScratch(scratch)
 		return errArgument(cmd, args, bad)
 	}
 	r := &scratch.Request
 	r.Encoded(cmd, args, scratch.Buf, inner.WantsSlot())
-	r.Ticket = wire.Ticket{}
+	r.Ticket = send.Ticket{}
 	// While a blocking request runs, its sender watches the context.
 	r.Inline = r.Shared == command.WouldBlock
 	r.Done = nil
@@ -226,32 +226,32 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	w := pooledWaiter(ctx, r, t, seen)
 	w.send(func() { inner.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
-	wire.PutScratch(scratch)
+	send.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)
 }
 
 // innerOf returns the methods that s has for packages of this module, or nil. A user's
 // own Sender has none, and a decorator that embeds a connection must be called itself.
-func innerOf(s Sender) wire.Inner[Future] {
+func innerOf(s Sender) send.Inner[Future] {
 	if asked, ok := s.(interface {
-		Inner(wire.Ask) wire.Inner[Future]
+		Inner(send.Key) send.Inner[Future]
 	}); ok {
-		return asked.Inner(wire.Ask{Held: s})
+		return asked.Inner(send.Key{Held: s})
 	}
 	return nil
 }
 
 // encoded encodes a command. If an argument can't be encoded, it returns the argument's index as
 // bad, which is otherwise -1. It keeps no reference to args.
-func encoded(cmd string, args []any) (s *wire.Scratch, bad int) {
-	s = wire.GetScratch()
+func encoded(cmd string, args []any) (s *send.Scratch, bad int) {
+	s = send.GetScratch()
 	s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args)
 	return s, bad
 }
 
 // pooledWaiter takes a waiter for an encoded request, and prepares both for the kind of result that
 // the caller wants.
-func pooledWaiter(ctx context.Context, r *wire.Request, t *target, seen *wire.Place) *waiter {
+func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Server) *waiter {
 	w := waiters.Get().(*waiter)
 	w.use++
 	if w.deaf = r.Done != nil; w.deaf {
@@ -273,7 +273,7 @@ func pooledWaiter(ctx context.Context, r *wire.Request, t *target, seen *wire.Pl
 }
 
 // sendPlain is sendAndWait with a Sender that takes plain requests.
-func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *wire.Place) any {
+func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *send.Server) any {
 	call := command.Of(cmd, args)
 	for i := range args {
 		if !call.Sendable(i) {
@@ -305,7 +305,7 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 		return false, err
 	}
 	since := time.Now()
-	if queue.(wire.CapacityWaiter).AwaitCapacity(ctx) != nil {
+	if queue.(send.CapacityWaiter).AwaitCapacity(ctx) != nil {
 		return false, errs.Withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
 	}
 	return true, nil

@@ -21,15 +21,15 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // skipIfPoolsForget: the race detector has sync.Pool drop what is put into it.
 func skipIfPoolsForget(t *testing.T) {
 	if testing.AllocsPerRun(1, func() {
 		for range 100 {
-			pooledWaiter(context.Background(), &wire.Request{}, nil, nil).recycle()
+			pooledWaiter(context.Background(), &send.Request{}, nil, nil).recycle()
 		}
 	}) > 0 {
 		t.Skip("the race detector has pools drop what is put into them, so that calls allocate")
@@ -40,7 +40,7 @@ func skipIfPoolsForget(t *testing.T) {
 func TestDoAllocates(t *testing.T) {
 	skipIfPoolsForget(t)
 	var ok any = "OK"
-	own := &ownSender{slots: true, encoded: func(_ *wire.Request, cb Future, n uint64) { cb.Resolve(ok, n) }}
+	own := &ownSender{slots: true, encoded: func(_ *send.Request, cb Future, n uint64) { cb.Resolve(ok, n) }}
 	key, value, text := strings.Repeat("k", 40), []byte(strings.Repeat("v", 40)), strings.Repeat("v", 40)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -71,7 +71,7 @@ func TestDoIntoAllocates(t *testing.T) {
 	text := "$5\r\nhello\r\n"
 	source := strings.NewReader(text)
 	d := NewDecoder(bufio.NewReader(source), Limits{})
-	s := Sync{&ownSender{encoded: func(_ *wire.Request, cb Future, n uint64) {
+	s := Sync{&ownSender{encoded: func(_ *send.Request, cb Future, n uint64) {
 		source.Reset(text)
 		res, err := cb.(resp.ReplyDecoder).DecodeReply(d.codec(), n)
 		if err != nil {
@@ -105,22 +105,22 @@ func TestDescribe(t *testing.T) {
 		{"SET", []any{float32(123456789), "v"}, slotOf("123456790"), false, command.Allowed},
 		{"SET", []any{nil, "v"}, slotOf(""), false, command.Allowed},
 		{"MGET", []any{"{a}1", "{a}2"}, slotOf("a"), true, command.Allowed},
-		{"MGET", []any{"a", "b"}, wire.ManySlots, true, command.Allowed},
-		{"MSET", []any{"a", "b", "b", "a"}, wire.ManySlots, false, command.Allowed},
+		{"MGET", []any{"a", "b"}, send.ManySlots, true, command.Allowed},
+		{"MSET", []any{"a", "b", "b", "a"}, send.ManySlots, false, command.Allowed},
 		{"EVAL", []any{"return 1", 1, "foo", "arg"}, slotOf("foo"), false, command.Allowed},
 		{"OBJECT ENCODING", []any{"foo"}, slotOf("foo"), true, command.Allowed},
-		{"PING", nil, wire.NoSlot, false, command.Allowed},
+		{"PING", nil, send.NoSlot, false, command.Allowed},
 		{"BLPOP", []any{"foo", 0}, slotOf("foo"), false, command.WouldBlock},
-		{"SELECT", []any{1}, wire.NoSlot, false, command.ChangesSession},
-		{"", []any{"foo"}, wire.NoSlot, false, command.Malformed},
-		{"GET  foo", nil, wire.NoSlot, false, command.Malformed},
-		{" GET", []any{"foo"}, wire.NoSlot, false, command.Malformed},
+		{"SELECT", []any{1}, send.NoSlot, false, command.ChangesSession},
+		{"", []any{"foo"}, send.NoSlot, false, command.Malformed},
+		{"GET  foo", nil, send.NoSlot, false, command.Malformed},
+		{" GET", []any{"foo"}, send.NoSlot, false, command.Malformed},
 	} {
 		for _, slots := range []bool{true, false} {
-			Sync{&ownSender{slots: slots, encoded: func(r *wire.Request, cb Future, n uint64) {
+			Sync{&ownSender{slots: slots, encoded: func(r *send.Request, cb Future, n uint64) {
 				want := c.slot
 				if !slots {
-					want = wire.NoSlot
+					want = send.NoSlot
 				}
 				assert.Equal(t, want, r.Slot, "%s %v", c.cmd, c.args)
 				assert.Equal(t, c.replica, r.ReplicaSafe, "%s %v", c.cmd, c.args)
@@ -136,7 +136,7 @@ func TestDescribe(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
-	SyncCtx{&ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+	SyncCtx{&ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		assert.Equal(t, deadline, r.Deadline)
 		cb.Resolve(nil, n)
 	}}}.Do(ctx, "PING")
@@ -165,8 +165,8 @@ func TestDoContextEnds(t *testing.T) {
 	} {
 		var late Future
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &ownSender{encoded: func(r *wire.Request, cb Future, _ uint64) {
-			r.Ticket = wire.Ticket{Queue: withdrawer(c.withdraws)}
+		s := &ownSender{encoded: func(r *send.Request, cb Future, _ uint64) {
+			r.Ticket = send.Ticket{Queue: withdrawer(c.withdraws)}
 			late = cb
 			assert.NoError(t, cb.Cancelled())
 			cancel()
@@ -283,7 +283,7 @@ type racingQueue struct {
 	here map[uint64]bool
 }
 
-func (q *racingQueue) send(r *wire.Request, cb Future, n uint64) {
+func (q *racingQueue) send(r *send.Request, cb Future, n uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.here == nil {
@@ -292,7 +292,7 @@ func (q *racingQueue) send(r *wire.Request, cb Future, n uint64) {
 	q.seq++
 	seq := q.seq
 	q.here[seq] = true
-	r.Ticket = wire.Ticket{Queue: q, Seq: seq}
+	r.Ticket = send.Ticket{Queue: q, Seq: seq}
 	text := string(r.Arg(1))
 	go func() {
 		runtime.Gosched()
@@ -332,7 +332,7 @@ func TestWaiterInCacheLines(t *testing.T) {
 
 // A waiter must not keep what it waited for.
 func TestWaiterRecycles(t *testing.T) {
-	w := pooledWaiter(context.Background(), &wire.Request{}, nil, nil)
+	w := pooledWaiter(context.Background(), &send.Request{}, nil, nil)
 	w.res, w.target.Bytes = "result", []byte("lent")
 	w.typed, w.observed, w.place.Peer = true, true, "peer"
 	w.blocks, w.ctx = true, t.Context()
@@ -346,13 +346,13 @@ func TestWaiterRecycles(t *testing.T) {
 
 // Nothing of a request is left in the next one that is encoded in the same place.
 func TestScratchIsSetAnew(t *testing.T) {
-	var sent []wire.Request
-	s := &ownSender{encoded: func(r *wire.Request, cb Future, n uint64) {
+	var sent []send.Request
+	s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		sent = append(sent, *r)
-		*r = wire.Request{
+		*r = send.Request{
 			Cmd: "EVAL", Buf: r.Buf, Shared: 1, ReplicaSafe: true, ReadOnly: true, Typed: true,
 			Deadline: time.Now(), Slot: 7, Plain: true, Caller: new(call), Done: make(chan struct{}), Observed: true,
-			Inline: true, Ticket: wire.Ticket{Seq: 7, Heeded: true},
+			Inline: true, Ticket: send.Ticket{Seq: 7, Heeded: true},
 		}
 		cb.Resolve("OK", n)
 	}}
@@ -362,6 +362,6 @@ func TestScratchIsSetAnew(t *testing.T) {
 	for _, r := range sent {
 		require.NotNil(t, r.Caller)
 		r.Caller = nil
-		assert.Equal(t, wire.Request{Cmd: "SET", Buf: r.Buf, Slot: wire.NoSlot}, r)
+		assert.Equal(t, send.Request{Cmd: "SET", Buf: r.Buf, Slot: send.NoSlot}, r)
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/values"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 const (
@@ -126,7 +126,7 @@ type watch struct {
 	// first of them failed.
 	unopened int
 	since    time.Time
-	place    wire.Place
+	place    send.Server
 }
 
 // errNotReturned is the error of a function that panics, or ends its goroutine.
@@ -173,7 +173,7 @@ func (w *watch) run() ([]any, error) {
 func (w *watch) close() {
 	if w.session != nil {
 		if len(w.session.hooks) > 0 {
-			w.place = w.session.conn.Place()
+			w.place = w.session.conn.Server()
 		}
 		w.session.Close()
 		w.session = nil
@@ -263,4 +263,4 @@ func (w *watch) unsent(err error) error {
 }
 
 // check returns an error if the session's connection is lost.
-func (s *Session) check() error { return s.exchange(nil, new(wire.Place), nil) }
+func (s *Session) check() error { return s.exchange(nil, new(send.Server), nil) }

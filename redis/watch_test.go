@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // hardToReach lends no connection until a time, and takes some to say so.
@@ -21,21 +21,21 @@ type hardToReach struct {
 	opens int
 }
 
-func (h *hardToReach) SendEncoded(*wire.Request, Future, uint64) {}
+func (h *hardToReach) SendEncoded(*send.Request, Future, uint64) {}
 func (h *hardToReach) WantsSlot() bool                           { return false }
-func (h *hardToReach) Inner(wire.Ask) wire.Inner[Future]         { return h }
-func (h *hardToReach) Exchange(_ context.Context, reqs []wire.Request, each func(int, any)) error {
+func (h *hardToReach) Inner(send.Key) send.Inner[Future]         { return h }
+func (h *hardToReach) Exchange(_ context.Context, reqs []send.Request, each func(int, any)) error {
 	for i := range reqs {
 		each(i, "OK")
 	}
 	return nil
 }
-func (h *hardToReach) Place() wire.Place { return wire.Place{} }
-func (h *hardToReach) Release()          {}
+func (h *hardToReach) Server() send.Server { return send.Server{} }
+func (h *hardToReach) Release()            {}
 
 var errUnreachable = Errors.NewType("unreachable", ErrTraitNotSent, ErrTraitConnectivity)
 
-func (h *hardToReach) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+func (h *hardToReach) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
 	h.opens++
 	time.Sleep(h.takes)
 	if time.Now().Before(h.until) {
@@ -78,14 +78,14 @@ type late struct {
 	refusal *errorx.Error
 }
 
-func (l *late) Inner(wire.Ask) wire.Inner[Future] { return l }
+func (l *late) Inner(send.Key) send.Inner[Future] { return l }
 
-func (l *late) OpenDedicated(context.Context, []string, error) (wire.Dedicated, error) {
+func (l *late) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
 	l.opens++
 	return l, nil
 }
 
-func (l *late) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+func (l *late) Exchange(ctx context.Context, reqs []send.Request, each func(int, any)) error {
 	if reqs[0].Cmd == "WATCH" {
 		return l.hardToReach.Exchange(ctx, reqs, each)
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -39,7 +39,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	if !known || !ok {
 		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
 	}
-	switch all, isCluster := within.(inner.Cluster); conn := servers.(type) {
+	switch all, isCluster := within.(backend.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
 		c.nodes.one, c.masters = conn, conn
 	default:
@@ -75,17 +75,17 @@ func unwrapped(s redis.Sender) (servers redis.Sender, hooks []func(redis.Sender)
 	for {
 		switch known := s.(type) {
 		case interface {
-			Delegate(wire.Ask) redis.Sender
+			Delegate(send.Key) redis.Sender
 		}:
-			of := known.Delegate(wire.Ask{Held: s})
+			of := known.Delegate(send.Key{Held: s})
 			if of == nil {
 				return s, hooks
 			}
 			s = of
 		case interface {
-			Unhook(wire.Ask) (redis.Sender, func(redis.Sender) redis.Sender)
+			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
 		}:
-			inner, hook := known.Unhook(wire.Ask{Held: s})
+			inner, hook := known.Unhook(send.Key{Held: s})
 			s, hooks = inner, append(hooks, hook)
 		default:
 			return s, hooks
@@ -161,7 +161,7 @@ func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard
 func (c *Cache) Close() { c.sender.Close() }
 
 // Delegate is for packages of this module: nobody else can call it.
-func (c *Cache) Delegate(a wire.Ask) redis.Sender {
+func (c *Cache) Delegate(a send.Key) redis.Sender {
 	if _, own := a.Held.(*Cache); own && c != nil {
 		return c.sender
 	}
@@ -169,7 +169,7 @@ func (c *Cache) Delegate(a wire.Ask) redis.Sender {
 }
 
 // Memory is for packages of this module: nobody else can call it. With hooks it is nil.
-func (c *Cache) Memory(a wire.Ask) wire.Memory[redis.Future] {
+func (c *Cache) Memory(a send.Key) send.Memory[redis.Future] {
 	if _, own := a.Held.(*Cache); own && c != nil && len(c.hooks) == 0 {
 		return (*within)(c.plain)
 	}

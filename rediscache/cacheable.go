@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // keysAt says which words of a request are keys.
@@ -44,7 +44,7 @@ func keysOf(name string) keysAt {
 
 // appendKeysOfRead appends the keys of a request that is cacheable, none if it is not. isText is
 // set if its reply is a string, or null.
-func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte, isText bool) {
+func appendKeysOfRead(keys [][]byte, r *send.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd)
 	if info == nil { // an argument is in Cmd
 		return keys, false
@@ -65,7 +65,7 @@ func appendKeysOfRead(keys [][]byte, r *wire.Request, protocol int) (_ [][]byte,
 // asksForNumbers reports whether an option of a request asks for scores or coordinates. RESP2 has text
 // for them, which can't be made of what a tracker is answered. (Distances are text with RESP3, too.) An
 // argument that only looks like such an option counts as one.
-func asksForNumbers(r *wire.Request) bool {
+func asksForNumbers(r *send.Request) bool {
 	for i, word := range r.All {
 		if i < 3 || len(word) < len("WITHSCORE") || len(word) > len("WITHSCORES") {
 			continue
@@ -78,7 +78,7 @@ func asksForNumbers(r *wire.Request) bool {
 	return false
 }
 
-func appendArgs(words [][]byte, r *wire.Request) [][]byte {
+func appendArgs(words [][]byte, r *send.Request) [][]byte {
 	for i, word := range r.All {
 		if i > 0 {
 			words = append(words, word)

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
@@ -64,8 +64,8 @@ func (c *core) changed(w written) {
 
 // origin sends to the servers: it is that of a connection or a cluster.
 type origin interface {
-	wire.Inner[redis.Future]
-	inner.Reporter
+	send.Inner[redis.Future]
+	backend.Reporter
 }
 
 // recovered is deferred around futures of the user's, which may panic.
@@ -97,6 +97,6 @@ func (c *core) hasPrefix(key []byte) bool {
 // close ends the cache, and not the servers' sender. Nothing is answered out of memory when it has
 // returned.
 func (c *core) close() {
-	c.cancel(life.ErrClosed)
+	c.cancel(lifetime.ErrClosed)
 	c.nodes.each((*feed).close)
 }

@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // dedicated is the connection of a session: what its requests change is dropped with their
 // replies, and what those of a transaction change with that to EXEC, too.
 type dedicated struct {
-	wire.Dedicated
+	send.Dedicated
 	core *core
 	// multi: a transaction is open. queued is what its requests may change.
 	multi  bool
 	queued written
 }
 
-// Exchange implements wire.Dedicated.
-func (d *dedicated) Exchange(ctx context.Context, reqs []wire.Request, each func(i int, res any)) error {
+// Exchange implements send.Dedicated.
+func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func(i int, res any)) error {
 	changes := make([]written, len(reqs))
 	for i := range reqs {
 		if reqs[i].Is("SWAPDB") {

@@ -65,7 +65,7 @@ func neverStaleInCluster(t *testing.T, move moveSlot) {
 	j := newJudge(c, clusterOf(t, bed), 20)
 	j.runWhile(t, judgedReads(), func(round int) error {
 		for i := range 4 { // slots of keys that are judged
-			if err := moveSlotOf(bed, move, j.keys[(round+i)%len(j.keys)].lifetime.Load().key); err != nil {
+			if err := moveSlotOf(bed, move, j.keys[(round+i)%len(j.keys)].keyLife.Load().key); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 	j.loses = true
 	// Electing a master takes the most of the time.
 	j.runWhile(t, judgedReads()/10, func(round int) error {
-		s, err := bed.Slot(j.keys[round%len(j.keys)].lifetime.Load().key)
+		s, err := bed.Slot(j.keys[round%len(j.keys)].keyLife.Load().key)
 		if err != nil {
 			return err
 		}

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -19,7 +19,7 @@ import (
 // missing, and hears of changes. Both come in the order in which the server did them.
 type feed struct {
 	c        *core
-	conn     inner.Conn
+	conn     backend.Conn
 	addr     string
 	protocol int           // of the results that callers get, 2 or 3
 	term     time.Duration // of a lease
@@ -36,7 +36,7 @@ type feed struct {
 // tracker is a tracking connection, which has one socket.
 type tracker struct {
 	conn  *redisconn.Connection
-	inner inner.Conn
+	inner backend.Conn
 	local string // of the shared socket, before the tracker was made
 	lost  bool   // guarded by the feed's lock
 }
@@ -48,7 +48,7 @@ const (
 )
 
 func (c *core) newFeed(conn *redisconn.Connection) *feed {
-	within := inner.Of(conn)
+	within := backend.Of(conn)
 	f := &feed{c: c, conn: within, addr: conn.Addr(), protocol: within.Speaks(), term: within.Silence() / termsInTimeout}
 	f.ctx, f.cancel = context.WithCancel(c.ctx)
 	go f.run()
@@ -75,7 +75,7 @@ func (f *feed) serve() bool {
 	}
 	t.conn = made.(*redisconn.Connection)
 	defer t.conn.Close()
-	t.inner = inner.Of(t.conn)
+	t.inner = backend.Of(t.conn)
 	if !f.c.nodes.lead(f.ctx, t.conn) {
 		return false
 	}
@@ -140,7 +140,7 @@ func (f *feed) anew() {
 // was changed before it was asked.
 func (f *feed) ask(t *tracker) {
 	asked := memory.Now()
-	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), wire.Own(func(res any, _ uint64) {
+	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), send.Internal(func(res any, _ uint64) {
 		if err := redis.AsErrorx(res); err != nil && err.IsOfType(redis.ErrQueueFull) {
 			return // the server was not asked: the lease runs out, unless there is room the next time
 		}

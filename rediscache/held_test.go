@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -111,4 +111,4 @@ func TestUnknownWrite(t *testing.T) {
 	require.Equal(t, []byte("new"), get(t, p.cache, "key"))
 }
 
-func wireAsk(held any) wire.Ask { return wire.Ask{Held: held} }
+func wireAsk(held any) send.Key { return send.Key{Held: held} }

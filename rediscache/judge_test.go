@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -34,15 +34,15 @@ type judge struct {
 
 // judged is a key with its versions.
 type judged struct {
-	writing  sync.Mutex // is held while a version is written
-	lifetime atomic.Pointer[lifetime]
-	n        int // of the life; guarded by writing
-	of       int
+	writing sync.Mutex // is held while a version is written
+	keyLife atomic.Pointer[keyLife]
+	n       int // of the life; guarded by writing
+	of      int
 }
 
-// lifetime is the time of a key in which the outcome of every write is known. After a write of which
+// keyLife is the time of a key in which the outcome of every write is known. After a write of which
 // it is not, which may still run, the key is another one.
-type lifetime struct {
+type keyLife struct {
 	key     string
 	acked   atomic.Int64
 	version int64 // guarded by writing
@@ -60,14 +60,14 @@ func newJudge(c *Cache, uncached redis.Sender, keys int) *judge {
 
 func (k *judged) begin() {
 	k.n++
-	k.lifetime.Store(&lifetime{key: fmt.Sprintf("judged:%d:%d", k.of, k.n)})
+	k.keyLife.Store(&keyLife{key: fmt.Sprintf("judged:%d:%d", k.of, k.n)})
 }
 
 // write writes the next version of a key, in one of the ways.
 func (j *judge) write(ctx context.Context, k *judged, way int) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	l := k.lifetime.Load()
+	l := k.keyLife.Load()
 	l.version++
 	j.writes.Add(1)
 	var err error
@@ -97,7 +97,7 @@ func (j *judge) read(ctx context.Context, k *judged, way int) {
 		k.writing.Lock()
 		defer k.writing.Unlock()
 	}
-	l := k.lifetime.Load()
+	l := k.keyLife.Load()
 	acked := l.acked.Load()
 	var res any
 	switch way % 10 {

@@ -3,7 +3,7 @@ package rediscache
 import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
@@ -12,7 +12,7 @@ import (
 type many struct {
 	s     *sender
 	reqs  []redis.Request
-	wires []wire.Request
+	wires []send.Request
 	cb    redis.Future
 	start uint64
 	// changes is set if one of the requests may change something, from the first one on.
@@ -41,7 +41,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		m.refuse(bad)
 		return
 	}
-	wrong := bad >= 0 || cb != nil && wire.IsCancelled(cb)
+	wrong := bad >= 0 || cb != nil && send.IsCancelled(cb)
 	for i := range m.wires {
 		if wrong {
 			m.rest = append(m.rest, i) // the servers' sender says what is wrong, or sends them all the same
@@ -55,9 +55,9 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	m.send(s.masters, m.first)
 	m.send(s.to, m.rest)
 	if len(m.found) == len(reqs) {
-		waiter{To: cb}.answeredBy(wire.Place{Cached: true})
+		waiter{To: cb}.answeredBy(send.Server{Cached: true})
 	}
-	wire.Each(0, len(m.found), func(i int) {
+	send.Each(0, len(m.found), func(i int) {
 		f := &m.found[i]
 		s.given(waiter{cb, start + uint64(f.i)}, f.value)
 	})
@@ -66,7 +66,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 // encode encodes the requests, and returns the index of one that is not to be sent, or -1.
 func (m *many) encode() (bad int) {
 	var buf []byte
-	m.wires = make([]wire.Request, len(m.reqs))
+	m.wires = make([]send.Request, len(m.reqs))
 	m.changes = len(m.reqs)
 	wantsSlot := (*within)(m.s).WantsSlot()
 	bad = -1
@@ -114,7 +114,7 @@ func (m *many) place(i int) {
 		m.found = append(m.found, found{i, kept})
 	case memory.Asks:
 		b := m.batch(q.from)
-		r.Caller = wire.CallerOf(m.cb)
+		r.Caller = send.CallerOf(m.cb)
 		b.all, b.requests = append(b.all, q), append(b.requests, r)
 	}
 }
@@ -136,7 +136,7 @@ func (m *many) send(to redis.Sender, which []int) {
 		return
 	}
 	reqs := make([]redis.Request, len(which))
-	f := &restOfMany{Passed: wire.Passed{To: m.cb}, core: m.s.core, start: m.start, index: which}
+	f := &restOfMany{Forward: send.Forward{To: m.cb}, core: m.s.core, start: m.start, index: which}
 	f.changes = make([]written, len(which))
 	for at, i := range which {
 		reqs[at] = m.reqs[i]
@@ -149,7 +149,7 @@ func (m *many) send(to redis.Sender, which []int) {
 
 // refuse ends all requests because of one.
 func (m *many) refuse(bad int) {
-	wire.Each(0, len(m.reqs), func(i int) {
+	send.Each(0, len(m.reqs), func(i int) {
 		err := errSwap()
 		if i != bad {
 			err = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad)
@@ -160,7 +160,7 @@ func (m *many) refuse(bad int) {
 
 // restOfMany is the future of what the servers' sender answers of a SendMany.
 type restOfMany struct {
-	wire.Passed
+	send.Forward
 	core    *core
 	start   uint64
 	index   []int

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -15,13 +15,13 @@ import (
 // nodes are the masters, each with its feed.
 type nodes struct {
 	one    *redisconn.Connection // or nil, and there are
-	all    inner.Nodes
+	all    backend.Nodes
 	placed atomic.Pointer[placement]
 }
 
 // placement says which feed has which slot. It is replaced, and never changed.
 type placement struct {
-	feeds map[inner.Node]*feed
+	feeds map[backend.Node]*feed
 	of    [slot.Count]*feed // nil: nobody serves the slot
 }
 
@@ -39,7 +39,7 @@ func (n *nodes) lead(ctx context.Context, tracker redis.Sender) bool {
 	if n.one == nil {
 		return true
 	}
-	ask := func(s redis.Sender) string { return peer.RunID(redis.SyncCtx{S: s}.Do(ctx, "INFO", "server")) }
+	ask := func(s redis.Sender) string { return sock.RunID(redis.SyncCtx{S: s}.Do(ctx, "INFO", "server")) }
 	theirs, ours := ask(tracker), ask(n.one)
 	return theirs == ours || theirs == "" || ours == ""
 }
@@ -76,8 +76,8 @@ func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 // called by one goroutine at a time.
 func (c *core) place() {
 	before := c.nodes.placed.Load()
-	p := &placement{feeds: map[inner.Node]*feed{}}
-	of := func(n inner.Node) *feed {
+	p := &placement{feeds: map[backend.Node]*feed{}}
+	of := func(n backend.Node) *feed {
 		if n == nil {
 			return nil
 		}
@@ -108,7 +108,7 @@ func (c *core) place() {
 	}
 }
 
-func (n *nodes) master(slot int) inner.Node {
+func (n *nodes) master(slot int) backend.Node {
 	if n.one != nil {
 		return n.one
 	}

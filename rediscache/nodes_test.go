@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -17,14 +17,14 @@ import (
 
 // oneMaster is a cluster in which one node has all slots.
 type oneMaster struct {
-	inner.Nodes
-	node inner.Node
+	backend.Nodes
+	node backend.Node
 }
 
-func (m *oneMaster) Master(int) inner.Node { return m.node }
+func (m *oneMaster) Master(int) backend.Node { return m.node }
 
 // coreOf makes the core of a cache of all keys.
-func coreOf(t *testing.T, nodes inner.Nodes) *core {
+func coreOf(t *testing.T, nodes backend.Nodes) *core {
 	t.Helper()
 	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1), opts: Opts{Prefixes: []string{""}}}
 	c.nodes.all = nodes

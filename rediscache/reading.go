@@ -8,7 +8,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
@@ -103,7 +103,7 @@ func (r *reading) joined() (request, text string) {
 func (r *reading) answer(request string, v memory.Value) {
 	for _, asker := range r.core.store.Fill(&r.Read, request, v) {
 		w := waiter(asker)
-		w.answeredBy(wire.Place{Address: r.from.addr})
+		w.answeredBy(send.Server{Address: r.from.addr})
 		r.core.settle(w, v)
 	}
 	r.recycle()
@@ -112,7 +112,7 @@ func (r *reading) answer(request string, v memory.Value) {
 // elsewhere has the request answered by the servers as any other, for all that wait for it. The
 // reply is not kept.
 func (r *reading) elsewhere() {
-	again := &wire.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
+	again := &send.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared = command.Allowed
 	r.core.passed.Add(1)
 	waiting := &several{r.core, slices.Clone(r.core.store.GiveUp(&r.Read))}
@@ -129,7 +129,7 @@ const deafLeast = memory.Instant(10 * time.Millisecond)
 // send sends the request for the caller that has encoded it. Nothing of the caller's is asked of it
 // but that it reads the reply if it waits for that, and is told to listen: it may leave, and the
 // others stay.
-func (r *reading) send(q *wire.Request) {
+func (r *reading) send(q *send.Request) {
 	t := r.from.tracker.Load()
 	if t == nil {
 		r.elsewhere()
@@ -140,14 +140,14 @@ func (r *reading) send(q *wire.Request) {
 	}
 	q.Typed, q.Observed, q.Plain, q.Deadline = r.isText, false, false, time.Time{}
 	t.inner.SendEncoded(q, r, 0)
-	q.Ticket = wire.Ticket{Tells: q.Ticket.Tells}
+	q.Ticket = send.Ticket{Tells: q.Ticket.Tells}
 }
 
 // readings are the future of those that were sent to one tracker as a batch.
 type readings struct {
 	from     *feed
 	all      []*reading
-	requests []*wire.Request
+	requests []*send.Request
 }
 
 // Cancelled implements redis.Future.

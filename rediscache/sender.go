@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
@@ -13,7 +13,7 @@ import (
 type sender struct {
 	*core
 	to    redis.Sender
-	inner wire.Inner[redis.Future] // of to; nil if it has none
+	inner send.Inner[redis.Future] // of to; nil if it has none
 	// limits are those of what is served: with an Age of 0 nothing is, with All all keys are
 	// cached, and not only those with one of the prefixes.
 	limits memory.Limits
@@ -21,11 +21,11 @@ type sender struct {
 
 var (
 	_ redis.Sender              = (*sender)(nil)
-	_ wire.Memory[redis.Future] = (*within)(nil)
+	_ send.Memory[redis.Future] = (*within)(nil)
 )
 
 // Memory is for packages of this module: nobody else can call it.
-func (s *sender) Memory(a wire.Ask) wire.Memory[redis.Future] {
+func (s *sender) Memory(a send.Key) send.Memory[redis.Future] {
 	if _, own := a.Held.(*sender); own {
 		return (*within)(s)
 	}
@@ -35,8 +35,8 @@ func (s *sender) Memory(a wire.Ask) wire.Memory[redis.Future] {
 // within is a sender as package redis sees it.
 type within sender
 
-// Recall implements wire.Memory.
-func (w *within) Recall(request []byte) (got wire.Remembered, ok bool) {
+// Recall implements send.Memory.
+func (w *within) Recall(request []byte) (got send.Remembered, ok bool) {
 	var v memory.Value
 	if !(*sender)(w).find(request, &v) {
 		return got, false
@@ -48,7 +48,7 @@ func (w *within) Recall(request []byte) (got wire.Remembered, ok bool) {
 }
 
 // recall has a request answered out of memory, if it is there.
-func (s *sender) recall(r *wire.Request, w waiter) bool {
+func (s *sender) recall(r *send.Request, w waiter) bool {
 	if !r.ReplicaSafe {
 		return false
 	}
@@ -62,14 +62,14 @@ func (s *sender) recall(r *wire.Request, w waiter) bool {
 
 // find sets v to what answers a request, if that is in memory.
 func (s *sender) find(request []byte, v *memory.Value) (found bool) {
-	return s.limits.Age != 0 && s.store.Find(request, memory.HashOfBytes(wire.Word(request, 1)), &s.limits, v)
+	return s.limits.Age != 0 && s.store.Find(request, memory.HashOfBytes(send.Word(request, 1)), &s.limits, v)
 }
 
-// WantsSlot implements wire.Inner.
+// WantsSlot implements send.Inner.
 func (w *within) WantsSlot() bool { return w.inner != nil && w.inner.WantsSlot() }
 
-// OpenDedicated implements wire.Inner.
-func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
+// OpenDedicated implements send.Inner.
+func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
 	if w.inner == nil {
 		return nil, redis.ErrSession.New("a %T has no sessions", w.to)
 	}
@@ -80,8 +80,8 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 	return &dedicated{Dedicated: d, core: w.core}, nil
 }
 
-// SendEncoded implements wire.Inner.
-func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
+// SendEncoded implements send.Inner.
+func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	s := (*sender)(w)
 	if r.Is("SWAPDB") {
 		s.refused(waiter{cb, n}, errSwap())
@@ -112,7 +112,7 @@ const (
 )
 
 // read has a request answered, unless another sender is to do that.
-func (s *sender) read(r *wire.Request, w waiter) way {
+func (s *sender) read(r *send.Request, w waiter) way {
 	q, how := s.question(r)
 	if how != isAnswered {
 		return how
@@ -128,8 +128,8 @@ func (s *sender) read(r *wire.Request, w waiter) way {
 
 // question returns how a request that is not in memory is to be answered, and if that is by a tracking
 // socket, its reading.
-func (s *sender) question(r *wire.Request) (*reading, way) {
-	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == wire.ManySlots {
+func (s *sender) question(r *send.Request) (*reading, way) {
+	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == send.ManySlots {
 		return nil, isPassed
 	}
 	f, l := s.nodes.feed(r.Slot)
@@ -180,8 +180,8 @@ func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Join
 
 // Send implements redis.Sender.
 func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
-	scratch := wire.GetScratch()
-	defer wire.PutScratch(scratch)
+	scratch := send.GetScratch()
+	defer send.PutScratch(scratch)
 	var err error
 	scratch.Request, scratch.Buf, err = request.Encode(scratch.Buf, req, (*within)(s).WantsSlot())
 	r := &scratch.Request
@@ -190,7 +190,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 		s.to.Send(req, cb, n) // which says what is wrong
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
-	case cb != nil && wire.IsCancelled(cb):
+	case cb != nil && send.IsCancelled(cb):
 		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // which asks cb again
 	case s.recall(r, waiter{cb, n}):
 	default:
@@ -209,7 +209,7 @@ func (s *sender) watching(cb redis.Future, change written) redis.Future {
 	if change.nothing() {
 		return cb
 	}
-	return &write{Passed: wire.Passed{To: cb}, core: s.core, change: change}
+	return &write{Forward: send.Forward{To: cb}, core: s.core, change: change}
 }
 
 // SendTransaction implements redis.Sender. Nothing of a transaction is answered out of memory.
@@ -229,7 +229,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 	s.to.SendTransaction(reqs, s.watching(cb, change), start)
 }
 
-func encoded(req redis.Request) (*wire.Request, error) {
+func encoded(req redis.Request) (*send.Request, error) {
 	r, _, err := request.Encode(nil, req, false)
 	return &r, err
 }
@@ -254,11 +254,11 @@ func (s *sender) Close() {
 }
 
 // innerOf is that of package redis.
-func innerOf(s redis.Sender) wire.Inner[redis.Future] {
+func innerOf(s redis.Sender) send.Inner[redis.Future] {
 	if asked, ok := s.(interface {
-		Inner(wire.Ask) wire.Inner[redis.Future]
+		Inner(send.Key) send.Inner[redis.Future]
 	}); ok {
-		return asked.Inner(wire.Ask{Held: s})
+		return asked.Inner(send.Key{Held: s})
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package rediscache
 import (
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
@@ -19,7 +19,7 @@ func (w waiter) resolve(res any) {
 // resolveValue resolves with a value that stays what it is.
 func (w waiter) resolveValue(v memory.Value) {
 	if text, isText := v.Text(); isText {
-		if taker, ok := w.To.(wire.TextTaker); ok {
+		if taker, ok := w.To.(send.TextTaker); ok {
 			taker.ResolveText(text, w.N)
 			return
 		}
@@ -29,7 +29,7 @@ func (w waiter) resolveValue(v memory.Value) {
 
 // recalled resolves with what is in memory.
 func (c *core) recalled(w waiter, v memory.Value) {
-	w.answeredBy(wire.Place{Cached: true})
+	w.answeredBy(send.Server{Cached: true})
 	c.given(w, v)
 }
 
@@ -46,16 +46,16 @@ func (c *core) refused(w waiter, err *errorx.Error) {
 }
 
 // answeredBy tells where the answer comes from.
-func (w waiter) answeredBy(p wire.Place) {
-	if wire.Observes(w.To) {
-		wire.AnsweredBy(w.To, p)
+func (w waiter) answeredBy(p send.Server) {
+	if send.Observes(w.To) {
+		send.AnsweredBy(w.To, p)
 	}
 }
 
 // settle resolves in a goroutine that must not be held by it: a future of the user's is given one
 // of its own, which ends with it.
 func (c *core) settle(w waiter, v memory.Value) {
-	if w.To == nil || wire.CallerOf(w.To) != nil {
+	if w.To == nil || send.CallerOf(w.To) != nil {
 		w.resolveValue(v)
 		return
 	}
@@ -82,7 +82,7 @@ func (s *several) Cancelled() (why error) {
 		if w.To == nil {
 			continue
 		}
-		if why = wire.WhyCancelled(w.To); why == nil {
+		if why = send.WhyCancelled(w.To); why == nil {
 			return nil
 		}
 	}
@@ -92,7 +92,7 @@ func (s *several) Cancelled() (why error) {
 // listen has those that wait listen to their contexts: nobody tells them to any more.
 func (s *several) listen() {
 	for _, w := range s.all {
-		if caller := wire.CallerOf(w.To); caller != nil {
+		if caller := send.CallerOf(w.To); caller != nil {
 			caller.Listen()
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
@@ -43,7 +43,7 @@ var harmless = func() map[string]bool {
 
 // writtenBy returns what a request may change. A command that is not known may change
 // anything, and so may a script without KEYS.
-func writtenBy(r *wire.Request) (w written) {
+func writtenBy(r *send.Request) (w written) {
 	if onlyReads(r) {
 		return w
 	}
@@ -68,23 +68,23 @@ func writtenBy(r *wire.Request) (w written) {
 }
 
 // keyAt returns the key that package command has found at i.
-func keyAt(r *wire.Request, args []any, i int) string {
+func keyAt(r *send.Request, args []any, i int) string {
 	if i == command.InCmd {
 		_, key, _ := strings.Cut(r.Cmd, " ")
 		return key
 	}
-	return args[i].(string) // as wire.Request.Args makes them
+	return args[i].(string) // as send.Request.Args makes them
 }
 
 // onlyReads reports whether a request changes nothing. PFCOUNT does, though servers say that it only
 // reads: it writes the count that it has found into its key.
-func onlyReads(r *wire.Request) bool { return r.ReadOnly && !r.Is("PFCOUNT") }
+func onlyReads(r *send.Request) bool { return r.ReadOnly && !r.Is("PFCOUNT") }
 
 // write is the future of requests that may change keys. Whatever the result is, it drops what
 // is kept of the keys before anybody learns of it: so a read that begins when the result is
 // known finds nothing older, and joins no read that was sent before.
 type write struct {
-	wire.Passed
+	send.Forward
 	core   *core
 	change written
 }

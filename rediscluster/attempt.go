@@ -6,10 +6,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -20,9 +20,9 @@ import (
 // connection. It keeps the request encoded. It is recycled when the request is resolved.
 type attempt struct {
 	retrier
-	wire.Passed
+	send.Forward
 	n   uint64
-	req wire.Request
+	req send.Request
 	buf []byte // the attempt's own; req.Buf is in it
 	// again is when a request that may block was sent again last, zero before.
 	again time.Time
@@ -38,17 +38,17 @@ const attemptKeptBuffer = 16 << 10
 var attempts = sync.Pool{New: func() any { return &attempt{} }}
 
 // newAttempt makes an attempt of an encoded request, of which it keeps a copy.
-func (c *Cluster) newAttempt(r *wire.Request, cb redis.Future, n uint64) *attempt {
+func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attempt {
 	a := attempts.Get().(*attempt)
 	a.c, a.To, a.n, a.req = c, cb, n, *r
 	a.buf = append(a.buf[:0], r.Buf...)
-	a.req.Buf, a.req.Ticket, a.req.Inline, a.req.Done = a.buf, wire.Ticket{}, false, nil
+	a.req.Buf, a.req.Ticket, a.req.Inline, a.req.Done = a.buf, send.Ticket{}, false, nil
 	return a
 }
 
 // ofUser prepares a request that has not come from package redis.
 func (a *attempt) ofUser() {
-	a.named, a.req.Caller, a.req.Observed = true, wire.CallerOf(a.To), wire.Observes(a.To)
+	a.named, a.req.Caller, a.req.Observed = true, send.CallerOf(a.To), send.Observes(a.To)
 }
 
 // start sends the request for the first time, unless it can't be routed.
@@ -58,7 +58,7 @@ func (a *attempt) start(w *within) {
 		return
 	}
 	if a.spec.blocks {
-		wire.Queued(a.To, wire.Ticket{Heeded: true})
+		send.Queued(a.To, send.Ticket{Heeded: true})
 	}
 	a.dispatch(a)
 }
@@ -66,7 +66,7 @@ func (a *attempt) start(w *within) {
 // send is Send with a policy.
 func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
 	defer w.c.recovered() // of cb, if it is resolved at once
-	a := w.c.newAttempt(&wire.Request{}, cb, n)
+	a := w.c.newAttempt(&send.Request{}, cb, n)
 	if err := a.Cancelled(); err != nil {
 		a.fail(errCancelled(err).WithProperty(redis.EKRequest, req))
 		return
@@ -81,8 +81,8 @@ func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
 	a.start(w)
 }
 
-// SendEncoded implements wire.Inner. It is send for package redis.
-func (w *within) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
+// SendEncoded implements send.Inner. It is send for package redis.
+func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	a := w.c.newAttempt(r, cb, n)
 	if err := w.specOf(r, &a.spec); err != nil {
 		a.fail(err)
@@ -103,15 +103,15 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 	if a.spec.blocks && !a.failed.IsZero() {
 		a.again = time.Now()
 	}
-	queuer, ok := a.To.(wire.Queuer)
+	queuer, ok := a.To.(send.Queuer)
 	if !ok || a.spec.blocks {
-		inner.Of(conn).SendEncodedAsk(&a.req, a, 0, asking)
+		backend.Of(conn).SendEncodedAsk(&a.req, a, 0, asking)
 		return
 	}
 	again := new(route.Resent)
-	queuer.Queued(wire.Ticket{Queue: again}) // later the future may be another request's
+	queuer.Queued(send.Ticket{Queue: again}) // later the future may be another request's
 	req := a.req
-	inner.Of(conn).SendEncodedAsk(&req, a, 0, asking)
+	backend.Of(conn).SendEncodedAsk(&req, a, 0, asking)
 	again.Queued(req.Ticket)
 }
 
@@ -160,7 +160,7 @@ func (a *attempt) finish(res any) {
 	}
 	*a = attempt{buf: buf}
 	attempts.Put(a)
-	wire.Resolve(cb, res, n)
+	send.Resolve(cb, res, n)
 }
 
 var _ resp.ReplyDecoder = (*attempt)(nil)
@@ -172,6 +172,6 @@ func errCancelled(cause error) *errorx.Error {
 
 // decode makes a request, with strings for arguments, of an encoded one, so that
 // an error can name it.
-func decode(r *wire.Request) redis.Request {
+func decode(r *send.Request) redis.Request {
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -30,15 +30,15 @@ func TestEncodeDecode(t *testing.T) {
 		{redis.Req("OBJECT ENCODING", "foo"), redis.Req("OBJECT ENCODING", "foo"), foo, true},
 		{redis.Req("OBJECT", "ENCODING", "foo"), redis.Req("OBJECT", "ENCODING", "foo"), foo, true},
 		{redis.Req("GET foo"), redis.Req("GET foo"), foo, true},
-		{redis.Req("PING"), redis.Req("PING"), wire.NoSlot, false},
-		{redis.Req("KEYS", "*"), redis.Req("KEYS", "*"), wire.NoSlot, true},
-		{redis.Req("MGET", "foo", "bar"), redis.Req("MGET", "foo", "bar"), wire.ManySlots, true},
+		{redis.Req("PING"), redis.Req("PING"), send.NoSlot, false},
+		{redis.Req("KEYS", "*"), redis.Req("KEYS", "*"), send.NoSlot, true},
+		{redis.Req("MGET", "foo", "bar"), redis.Req("MGET", "foo", "bar"), send.ManySlots, true},
 		{redis.Req("EVAL", "return 1", 1, "foo"), redis.Req("EVAL", "return 1", "1", "foo"), foo, false},
 	}
 	buf := []byte("before")
-	var kept []wire.Request
+	var kept []send.Request
 	for _, c := range cases {
-		var r wire.Request
+		var r send.Request
 		var err error
 		r, buf, err = request.Encode(buf, c.in, true)
 		require.NoError(t, err)
@@ -58,5 +58,5 @@ func TestEncodeDecode(t *testing.T) {
 	r, _, err := request.Encode(nil, redis.Req(" GET", "foo"), true)
 	require.NoError(t, err)
 	assert.Equal(t, command.Malformed, r.Shared)
-	assert.Equal(t, wire.NoSlot, r.Slot)
+	assert.Equal(t, send.NoSlot, r.Slot)
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -94,7 +94,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
 	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
-	c.ctx, c.cancel = life.Begin(ctx)
+	c.ctx, c.cancel = lifetime.Begin(ctx)
 	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
@@ -105,7 +105,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 		return nil, err
 	}
 	context.AfterFunc(c.ctx, c.ended)
-	life.Made(c.ctx, ctx, func(why error) { c.report(LogContextOutlived{Error: why}) })
+	lifetime.Made(c.ctx, ctx, func(why error) { c.report(LogContextOutlived{Error: why}) })
 	go c.refresher.run()
 	return c, nil
 }
@@ -127,7 +127,7 @@ func checkAddrs(addrs []string) error {
 func (c *Cluster) Close() {
 	c.draining.Store(true)
 	c.closed.Store(true)
-	c.cancel(life.ErrClosed)
+	c.cancel(lifetime.ErrClosed)
 }
 
 // ended is called once, when the context has ended.
@@ -182,7 +182,7 @@ func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 // errClosed is what requests get after Close.
 func (c *Cluster) errClosed() *errorx.Error {
 	err := redis.ErrContextClosed.New("cluster is closed")
-	if why := life.EndedBy(c.ctx); why != nil {
+	if why := lifetime.EndedBy(c.ctx); why != nil {
 		err = errs.Because(err, why)
 	}
 	return c.withCluster(err)
@@ -191,13 +191,13 @@ func (c *Cluster) errClosed() *errorx.Error {
 // report passes an event to the logger. One that panics must not end the process,
 // nor the goroutine that reports.
 func (c *Cluster) report(event LogEvent) {
-	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }
 
 // call calls one of the user's functions, which may panic, or end its goroutine.
-func (c *Cluster) call(f func()) { aside.Call(f, c.panicked) }
+func (c *Cluster) call(f func()) { usercall.Call(f, c.panicked) }
 
 // recovered reports a panic of one of the user's functions in a goroutine of the cluster.
 func (c *Cluster) recovered() {

@@ -6,22 +6,22 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// OpenDedicated implements wire.Inner: it opens a connection for a user's session to the master
+// OpenDedicated implements send.Inner: it opens a connection for a user's session to the master
 // of keys. If that is not connected, it waits and tries again as a request does. last is the
 // error that ended the session's last connection. After such an error the topology is read
 // again, except after ASK, when the slot still has its master.
-func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (wire.Dedicated, error) {
-	reqs := make([]*wire.Request, len(keys))
+func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+	reqs := make([]*send.Request, len(keys))
 	for i, key := range keys {
-		reqs[i] = &wire.Request{Slot: int(slot.Of(key))}
+		reqs[i] = &send.Request{Slot: int(slot.Of(key))}
 	}
 	spec, refused := w.c.with(MasterOnly).specOfAll("the session", reqs)
 	if refused != nil {
@@ -46,7 +46,7 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 // any other.
 type sessionConn struct {
 	retrier
-	wire.Dedicated
+	send.Dedicated
 	ctx      context.Context // of the session
 	chosen   chan choice     // what the retrier has decided
 	hasState bool            // there was an answer that is no redirect
@@ -74,7 +74,7 @@ func (s *sessionConn) idempotent() bool { return true }
 // Cancelled implements retryable.
 func (s *sessionConn) Cancelled() error { return s.ctx.Err() }
 
-// Context is for wire.ContextOf.
+// Context is for send.ContextOf.
 func (s *sessionConn) Context() context.Context { return s.ctx }
 
 // open opens a connection to the node that was chosen or, after each failure, to the one that
@@ -82,7 +82,7 @@ func (s *sessionConn) Context() context.Context { return s.ctx }
 func (s *sessionConn) open(to choice) error {
 	defer s.leave()
 	for to.err == nil {
-		conn, err := inner.Of(to.node).OpenDedicatedAsk(s.ctx, to.asking)
+		conn, err := backend.Of(to.node).OpenDedicatedAsk(s.ctx, to.asking)
 		if err == nil {
 			s.Dedicated, s.failed, s.tries.Retries = conn, time.Time{}, 0
 			return nil
@@ -97,19 +97,19 @@ func (s *sessionConn) open(to choice) error {
 // noConn stands for a connection that could not be opened.
 type noConn struct{ why error }
 
-// Exchange implements wire.Dedicated.
-func (n noConn) Exchange(context.Context, []wire.Request, func(int, any)) error {
+// Exchange implements send.Dedicated.
+func (n noConn) Exchange(context.Context, []send.Request, func(int, any)) error {
 	return redis.ErrSessionLost.Wrap(n.why, "the session has no connection: open another one")
 }
 
-// Place implements wire.Dedicated.
-func (noConn) Place() wire.Place { return wire.Place{} }
+// Server implements send.Dedicated.
+func (noConn) Server() send.Server { return send.Server{} }
 
-// Release implements wire.Dedicated.
+// Release implements send.Dedicated.
 func (noConn) Release() {}
 
-// Exchange implements wire.Dedicated.
-func (s *sessionConn) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+// Exchange implements send.Dedicated.
+func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each func(int, any)) error {
 	told := func(i int, res any) {
 		s.heard(res)
 		each(i, res)
@@ -147,7 +147,7 @@ func (s *sessionConn) heard(res any) {
 
 // redirectOf returns the first redirect among the results, if no request has run or
 // changed the state of the connection. A transaction has not run if its EXEC failed.
-func redirectOf(reqs []wire.Request, results []any) (moved *errorx.Error) {
+func redirectOf(reqs []send.Request, results []any) (moved *errorx.Error) {
 	last := len(reqs) - 1
 	transaction := reqs[0].Is("MULTI") && reqs[last].Is("EXEC") &&
 		len(results) > 0 && redis.AsErrorx(results[0]) == nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -49,7 +49,7 @@ func TestSubscriberMovedToWhereItIs(t *testing.T) {
 	t.Parallel()
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
-	nodes := inner.NodesOf(c)
+	nodes := backend.NodesOf(c)
 	former := nodes.Master(0)
 	require.Nil(t, nodes.MovedTo(former, node.Addr()))
 	c.ForceReloading()

@@ -4,7 +4,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -40,7 +40,7 @@ func keylessHint(name string) string {
 }
 
 // checkKeyless refuses a keyless command that must not go to just any master.
-func checkKeyless(r *wire.Request) *errorx.Error {
+func checkKeyless(r *send.Request) *errorx.Error {
 	call := command.Of(r.Cmd, []any{r.Arg(1)})
 	if call.Info == nil {
 		return nil

@@ -1,7 +1,7 @@
 package rediscluster
 
 import (
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -33,7 +33,7 @@ func (m *masterOnly) ask(t *route.Snapshot, answers chan<- func() (good bool)) b
 	if l == nil {
 		return false
 	}
-	l.Conn.Send(readMasterOnly, wire.Own(func(res any, _ uint64) {
+	l.Conn.Send(readMasterOnly, send.Internal(func(res any, _ uint64) {
 		answers <- func() bool {
 			m.hear(s.Master, res)
 			return false

@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 
-	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -29,7 +29,7 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 		opts.Role = redisconn.RoleMaster
 	}
 	opts.TLSConfig = tlsFor(opts, hostname)
-	ctx := life.Within(c.ctx, func() bool { return c.ctx.Err() == nil && !c.draining.Load() })
+	ctx := lifetime.Within(c.ctx, func() bool { return c.ctx.Err() == nil && !c.draining.Load() })
 	for i := range c.opts.ConnsPerHost {
 		l := route.NewLink(n)
 		opts.Logger = hostLogger{c, l}
@@ -79,7 +79,7 @@ func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	if provider == nil || n.Addr == "" || ctx.Err() != nil {
 		return 1
 	}
-	weight, returned := aside.Until(ctx, func() uint64 {
+	weight, returned := usercall.Until(ctx, func() uint64 {
 		for _, host := range []string{n.Host(), n.Addr} {
 			if w, ok := provider.GetWeightByHost(host); ok {
 				return uint64(w)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
@@ -140,7 +140,7 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})
 	c, _ := connect(t, tb.Addrs(), calm)
-	nodes := inner.NodesOf(c)
+	nodes := backend.NodesOf(c)
 	changed := nodes.Changed()
 	masters, replicas, _ := nodes.All()
 	require.Len(t, masters, 2)
@@ -161,7 +161,7 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 		var since time.Time
 		changed = nodes.Changed()
 		masters, _, since = nodes.All()
-		if slices.ContainsFunc(masters, func(n inner.Node) bool { return n.Addr() == added.Addr() }) {
+		if slices.ContainsFunc(masters, func(n backend.Node) bool { return n.Addr() == added.Addr() }) {
 			assert.False(t, since.IsZero())
 			assert.WithinRange(t, since, before.Add(-time.Minute), time.Now())
 			break

@@ -10,8 +10,8 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -135,7 +135,7 @@ func askView(l *route.Link, answered func(topology.View, error)) {
 	var results [2]any
 	var left atomic.Int32
 	left.Store(int32(len(results)))
-	l.Conn.SendBatch(viewQuestions, wire.Own(func(res any, n uint64) {
+	l.Conn.SendBatch(viewQuestions, send.Internal(func(res any, n uint64) {
 		results[n] = res
 		if left.Add(-1) == 0 {
 			answered(topology.ParseView(l.Node.Addr, results[0], results[1]))
@@ -153,7 +153,7 @@ func (s *nodeSource) probe() (news bool) {
 		return false
 	}
 	answers := make(chan func() bool, 1)
-	l.Conn.Send(viewQuestions[0], wire.Own(func(res any, _ uint64) {
+	l.Conn.Send(viewQuestions[0], send.Internal(func(res any, _ uint64) {
 		answers <- func() bool {
 			v, err := topology.ParseView(l.Node.Addr, res, nil)
 			news = err == nil && v.Contradicts(&t.Layout)

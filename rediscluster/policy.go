@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
@@ -52,7 +52,7 @@ type routeSpec struct {
 // spec returns the routing, without the slot, of a request that is known to be safe on
 // replicas.
 func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
-	spec := routeSpec{policy: p, Spec: route.Spec{Slot: wire.NoSlot, Seed: seed, ReplicaShare: 1}}
+	spec := routeSpec{policy: p, Spec: route.Spec{Slot: send.NoSlot, Seed: seed, ReplicaShare: 1}}
 	switch p {
 	case MasterAndSlaves, PreferSlaves:
 		spec.Replicas = true
@@ -163,29 +163,29 @@ func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 	return &within{c, policy.spec(c.opts.RoundRobinSeed)}
 }
 
-// WantsSlot implements wire.Inner.
+// WantsSlot implements send.Inner.
 func (*within) WantsSlot() bool { return true }
 
 // specOf fills in spec, the routing of a request. It refuses a request that can't be routed by
 // its keys, which can't happen without a cluster. To copy what was just filled in would wait
 // until the processor has stored it.
-func (w *within) specOf(r *wire.Request, spec *routeSpec) *errorx.Error {
+func (w *within) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	c := w.c
 	*spec = w.spec
 	spec.Slot = r.Slot
 	spec.Replicas = spec.Forced || spec.Replicas && r.ReplicaSafe
 	spec.blocks = r.Shared == command.WouldBlock && !c.opts.HostOpts.ScriptMode
 	switch {
-	case !c.rules.Sharded && r.Slot == wire.NoSlot:
+	case !c.rules.Sharded && r.Slot == send.NoSlot:
 	case !c.rules.Sharded:
 		spec.Slot = 0 // as those of all keys
-	case r.Slot == wire.ManySlots:
+	case r.Slot == send.ManySlots:
 		return c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
-	case r.Slot == wire.NoSlot && r.Is("PUBLISH") && r.Words() > 1:
+	case r.Slot == send.NoSlot && r.Is("PUBLISH") && r.Words() > 1:
 		// Any node would accept it, but the bus keeps the order of messages only between
 		// two nodes.
 		spec.Slot, spec.Publishes = int(slot.Of(r.Arg(1))), true
-	case r.Slot == wire.NoSlot:
+	case r.Slot == send.NoSlot:
 		if err := checkKeyless(r); err != nil {
 			return c.withCluster(err)
 		}
@@ -197,22 +197,22 @@ func (w *within) specOf(r *wire.Request, spec *routeSpec) *errorx.Error {
 
 // specOfAll returns the common routing of requests that go to one node together. what names
 // them in the error for keys of several slots.
-func (w *within) specOfAll(what string, reqs []*wire.Request) (routeSpec, *errorx.Error) {
+func (w *within) specOfAll(what string, reqs []*send.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Replicas = spec.Forced
 	for _, r := range reqs {
 		switch {
-		case r.Slot == wire.NoSlot:
+		case r.Slot == send.NoSlot:
 		case !c.rules.Sharded:
 			spec.Slot = 0
-		case r.Slot == wire.ManySlots, spec.Slot != wire.NoSlot && r.Slot != spec.Slot:
+		case r.Slot == send.ManySlots, spec.Slot != send.NoSlot && r.Slot != spec.Slot:
 			return spec, c.withCluster(redis.ErrNoSlotKey.New("%s has keys of several slots: give them a common {hash tag}", what))
 		default:
 			spec.Slot = r.Slot
 		}
 	}
 	for _, r := range reqs {
-		if err := checkKeyless(r); c.rules.Sharded && spec.Slot == wire.NoSlot && err != nil {
+		if err := checkKeyless(r); c.rules.Sharded && spec.Slot == send.NoSlot && err != nil {
 			return spec, c.withCluster(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -26,7 +26,7 @@ func TestPolicyAllowsReplicas(t *testing.T) {
 	} {
 		for i, safe := range []bool{false, true} {
 			var spec routeSpec
-			err := (&within{&Cluster{}, policy.spec(nil)}).specOf(&wire.Request{ReplicaSafe: safe}, &spec)
+			err := (&within{&Cluster{}, policy.spec(nil)}).specOf(&send.Request{ReplicaSafe: safe}, &spec)
 			assert.Nil(t, err)
 			assert.Equal(t, want[i], spec.Replicas, "%s, safe: %t", policy, safe)
 		}

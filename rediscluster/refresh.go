@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -138,7 +138,7 @@ func (r *refresher) start(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(r.c.ctx, cancel)() // a logger may close the cluster
 	l, err := r.source.start(making)
-	if why := life.Reason(ctx); err != nil && why != nil {
+	if why := lifetime.Reason(ctx); err != nil && why != nil {
 		return redis.Err(errs.Because(redis.AsErrorx(err), why))
 	}
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -242,7 +242,7 @@ func (s *serverList) given(ctx context.Context) ([]string, error) {
 		}
 		return g.addrs, nil
 	case <-ctx.Done():
-		return nil, topology.ErrNoMaster.Wrap(life.Reason(ctx), "it has not returned")
+		return nil, topology.ErrNoMaster.Wrap(lifetime.Reason(ctx), "it has not returned")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -61,7 +61,7 @@ func lookUp(ctx context.Context, addr string) (host string, found []string, err 
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	switch {
 	case ctx.Err() != nil:
-		return host, nil, redis.ErrContextClosed.Wrap(life.Reason(ctx), "address is not resolved in time")
+		return host, nil, redis.ErrContextClosed.Wrap(lifetime.Reason(ctx), "address is not resolved in time")
 	case err != nil:
 		return host, nil, ErrAddressNotResolved.Wrap(err, "address is not resolved").WithProperty(redis.EKAddress, addr)
 	}

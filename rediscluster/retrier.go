@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -129,7 +129,7 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		k.giveUp(r, err)
 		return
 	}
-	if caller := wire.CallerOf(r); caller != nil {
+	if caller := send.CallerOf(r); caller != nil {
 		caller.Listen() // while r waits nobody tells it to, and later not every connection does
 	}
 	k.tries = k.tries.After(d)
@@ -251,11 +251,11 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 		k.resume(r, p)
 	}
 	if !k.spec.blocks && k.unknown == nil {
-		wire.Queued(r, wire.Ticket{Queue: p})
+		send.Queued(r, send.Ticket{Queue: p})
 	}
 	k.c.waiting.Add(1)
 	// From here on another goroutine may use r.
-	if ctx := wire.ContextOf(r); ctx.Done() != nil {
+	if ctx := send.ContextOf(r); ctx.Done() != nil {
 		resume, stop := wake, context.AfterFunc(ctx, wake)
 		wake = func() {
 			stop()
@@ -273,7 +273,7 @@ type pausing struct {
 	decided atomic.Bool
 }
 
-// Withdraw implements wire.Withdrawer.
+// Withdraw implements send.Withdrawer.
 func (*pausing) Withdraw(uint64) bool { return false }
 
 // Unsent tells package redis that the request will not run. Its caller asks once, after it has left.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -88,7 +88,7 @@ func (s *scanner) Next(cb redis.Future) {
 		if s.Iter == nil { // asked before the first step, so it is answered earlier
 			s.ask(l.Conn, func(h *topology.NodeSlots, _ error) { s.before.Store(h) })
 		}
-		s.DoNext(uncovered{wire.Passed{To: cb}, s}, l.Conn)
+		s.DoNext(uncovered{send.Forward{To: cb}, s}, l.Conn)
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *scanner) abandonWalk() {
 // nextRound says that the scan has ended, or begins another round when the topology was read.
 func (s *scanner) nextRound(cb redis.Future) {
 	if s.coverage.NewRound() {
-		wire.Resolve(cb, redis.ScanEOF, 0)
+		send.Resolve(cb, redis.ScanEOF, 0)
 		return
 	}
 	if s.idle++; s.idle > scanMostIdle {
@@ -128,7 +128,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 // ask asks the node that is walked which slots it has. On an error done gets nil.
 func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots, error)) {
 	n := s.node
-	conn.Send(redis.Req("CLUSTER NODES"), wire.Own(func(res any, _ uint64) {
+	conn.Send(redis.Req("CLUSTER NODES"), send.Internal(func(res any, _ uint64) {
 		nodes, err := redisclusterutil.ParseClusterNodes(res)
 		switch failure := redis.AsErrorx(err); {
 		case err == nil:
@@ -143,12 +143,12 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 
 func (s *scanner) fail(cb redis.Future, err error) {
 	s.Err = err
-	wire.Resolve(cb, err, 0)
+	send.Resolve(cb, err, 0)
 }
 
 // uncovered passes those keys of a batch on whose slots are not covered.
 type uncovered struct {
-	wire.Passed
+	send.Forward
 	s *scanner
 }
 
@@ -165,5 +165,5 @@ func (u uncovered) Resolve(res any, _ uint64) {
 			left = append(left, key)
 		}
 	}
-	wire.Resolve(u.To, left, 0)
+	send.Resolve(u.To, left, 0)
 }

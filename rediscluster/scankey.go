@@ -3,7 +3,7 @@ package rediscluster
 import (
 	"github.com/joomcode/redispipe/redis"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // keyScanner routes each step by its arguments: by the key of HSCAN and the like, or by
@@ -18,6 +18,6 @@ func (s *keyScanner) Next(cb redis.Future) {
 	if !s.IterLast() {
 		s.DoNext(cb, s.c)
 	} else {
-		wire.Resolve(cb, redis.ScanEOF, 0)
+		send.Resolve(cb, redis.ScanEOF, 0)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 

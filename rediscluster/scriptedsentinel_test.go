@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 )
 
 // scriptedSentinel is a server that plays a sentinel of one master.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -61,7 +61,7 @@ func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 }
 
 // Inner is for packages of this module: nobody else can call it.
-func (c *Cluster) Inner(a wire.Ask) wire.Inner[redis.Future] {
+func (c *Cluster) Inner(a send.Key) send.Inner[redis.Future] {
 	if c == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (c *Cluster) Inner(a wire.Ask) wire.Inner[redis.Future] {
 }
 
 // Inner is for packages of this module: nobody else can call it.
-func (p PolicyMan) Inner(a wire.Ask) wire.Inner[redis.Future] {
+func (p PolicyMan) Inner(a send.Key) send.Inner[redis.Future] {
 	if _, own := a.Held.(PolicyMan); p.Cluster != nil && (own || a.Embedded) {
 		return p.with(p.Policy)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
@@ -13,9 +13,9 @@ import (
 // many is one call of SendMany. It keeps the requests encoded, so that each can
 // be sent again.
 type many struct {
-	wire.Passed
+	send.Forward
 	w     *within
-	reqs  []wire.Request
+	reqs  []send.Request
 	start uint64
 }
 
@@ -33,7 +33,7 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		w.send(reqs[0], cb, start)
 		return
 	}
-	m := &many{Passed: wire.Passed{To: cb}, w: w, start: start}
+	m := &many{Forward: send.Forward{To: cb}, w: w, start: start}
 	if err := m.Cancelled(); err != nil {
 		m.reject(reqs, errCancelled(err), -1)
 		return
@@ -43,8 +43,8 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		return
 	}
 	parts, alone := m.parts()
-	defer func() { wire.Each(0, len(alone), func(i int) { m.sendAlone(alone[i]) }) }()
-	wire.Each(0, len(parts), func(i int) {
+	defer func() { send.Each(0, len(alone), func(i int) { m.sendAlone(alone[i]) }) }()
+	send.Each(0, len(parts), func(i int) {
 		p := parts[i]
 		w.c.accepted.Add(int64(len(p.index)))
 		if w.c.draining.Load() {
@@ -52,7 +52,7 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 			alone = append(alone, p.index...)
 			return
 		}
-		reqs := make([]*wire.Request, len(p.index))
+		reqs := make([]*send.Request, len(p.index))
 		for i, at := range p.index {
 			reqs[i] = &m.reqs[at]
 		}
@@ -70,7 +70,7 @@ func (m *many) sendAlone(i int) {
 // encode encodes the requests. If one is malformed, it returns its index.
 func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 	var buf []byte
-	m.reqs = make([]wire.Request, len(reqs))
+	m.reqs = make([]send.Request, len(reqs))
 	for i, req := range reqs {
 		r := &m.reqs[i]
 		var err error
@@ -95,7 +95,7 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 		others = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)
-	wire.Each(0, len(reqs), func(i int) {
+	send.Each(0, len(reqs), func(i int) {
 		of := others
 		if i == bad {
 			of = err
@@ -107,7 +107,7 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 // resolve resolves a request. The others are resolved even if its future panics.
 func (m *many) resolve(i int, res any) {
 	defer m.w.c.recovered()
-	wire.Resolve(m.To, res, m.start+uint64(i))
+	send.Resolve(m.To, res, m.start+uint64(i))
 }
 
 // parts assigns the requests to links, in order. Those that can't be sent at once, or at

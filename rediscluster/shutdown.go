@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
@@ -36,7 +36,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			return redis.Err(c.withCluster(ErrShutdown.Wrap(life.Reason(ctx),
+			return redis.Err(c.withCluster(ErrShutdown.Wrap(lifetime.Reason(ctx),
 				"requests that are not answered and may have run: %d; that wait for another attempt: %d", sent, waiting)))
 		}
 	}

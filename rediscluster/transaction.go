@@ -3,10 +3,10 @@ package rediscluster
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -15,19 +15,19 @@ import (
 // future it gets the result of EXEC.
 type transaction struct {
 	retrier
-	wire.Passed
+	send.Forward
 	n    uint64
-	reqs []*wire.Request
+	reqs []*send.Request
 }
 
 // sendTransaction is SendTransaction with a policy.
 func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
 	defer w.c.recovered() // as in send
 	if len(reqs) == 0 {
-		wire.ResolveEmpty(cb, n)
+		send.ResolveEmpty(cb, n)
 		return
 	}
-	t := &transaction{retrier: retrier{c: w.c}, Passed: wire.Passed{To: cb}, n: n}
+	t := &transaction{retrier: retrier{c: w.c}, Forward: send.Forward{To: cb}, n: n}
 	err := t.encode(reqs)
 	if err == nil { // the error of a malformed request comes before that of keys of several slots
 		t.spec, err = w.specOfAll("the transaction", t.reqs)
@@ -45,8 +45,8 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 		return errCancelled(err)
 	}
 	var buf []byte
-	encoded := make([]wire.Request, len(reqs))
-	t.reqs = make([]*wire.Request, len(reqs))
+	encoded := make([]send.Request, len(reqs))
+	t.reqs = make([]*send.Request, len(reqs))
 	for i, req := range reqs {
 		r := &encoded[i]
 		var err error
@@ -65,7 +65,7 @@ func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	if asking {
 		flags |= redisconn.DoAsking
 	}
-	inner.Of(conn).SendEncodedBatch(t.reqs, t, 0, flags)
+	backend.Of(conn).SendEncodedBatch(t.reqs, t, 0, flags)
 }
 
 // Resolve implements redis.Future. If nothing has run, the reason decides, and not what EXEC answered.
@@ -98,5 +98,5 @@ func (t *transaction) fail(err *errorx.Error) {
 
 func (t *transaction) finish(res any) {
 	t.leave()
-	wire.Resolve(t.To, res, t.n)
+	send.Resolve(t.To, res, t.n)
 }

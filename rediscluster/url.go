@@ -1,7 +1,7 @@
 package rediscluster
 
 import (
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -68,7 +68,7 @@ func errMaxRedirects() error {
 }
 
 // hostOpts returns what a URL says of each connection.
-func hostOpts(u *redisurl.URL) redisconn.Opts { return inner.OptsOfURL(u).(redisconn.Opts) }
+func hostOpts(u *redisurl.URL) redisconn.Opts { return backend.OptsOfURL(u).(redisconn.Opts) }
 
 // ParseSentinelURL converts a URL to the arguments of [NewSentinel]. It names one
 // sentinel or more, and the master:

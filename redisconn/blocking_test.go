@@ -60,7 +60,7 @@ func TestBlockingEachWay(t *testing.T) {
 		"Sync":    func() any { return client.Do("BLPOP", "list", 0) },
 		"SyncCtx": func() any { return redis.SyncCtx{S: conn}.Do(t.Context(), "blpop", "list", 10) },
 		"Chan":    func() any { return redis.ChanFutured{S: conn}.Send(redis.Req("BLPOP", "list", 0)).Value() },
-		"Send":    func() any { return send(conn, "BLPOP", "list", 0).wait(t) },
+		"Send":    func() any { return sendTo(conn, "BLPOP", "list", 0).wait(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			done := make(chan any, 1)
@@ -96,7 +96,7 @@ func TestBlockingBeyondIOTimeout(t *testing.T) {
 			return "*-1\r\n"
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
-		require.Nil(t, send(conn, "BLPOP", "list", 10).wait(t))
+		require.Nil(t, sendTo(conn, "BLPOP", "list", 10).wait(t))
 	})
 }
 
@@ -162,7 +162,7 @@ func TestBlockingUnblockedByOthers(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	client := redis.Sync{S: conn}
-	pop := send(conn, "BLPOP", "list", 0)
+	pop := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, client, 1)
 	for range 3 {
 		id := blockedID(t, client)
@@ -178,13 +178,13 @@ func TestBlockingBound(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
 	client := redis.Sync{S: conn}
-	first := send(conn, "BLPOP", "list", 0)
+	first := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, client, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan any, 1)
 	go func() { gone <- redis.SyncCtx{S: conn}.Do(ctx, "BLPOP", "list", 0) }()
 	eventually(t, "it waits", func() bool { return conn.Pending() == 2 })
-	second := send(conn, "BLPOP", "list", 0)
+	second := sendTo(conn, "BLPOP", "list", 0)
 	cancel()
 	delay, _ := redis.DelayOf(requireNotSent(t, <-gone, redis.ErrRequestWithdrawn))
 	require.Positive(t, delay.Queue)
@@ -199,12 +199,12 @@ func TestBlockingClose(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
-	blocks, waits := send(conn, "BLPOP", "list", 0), send(conn, "BLPOP", "list", 0)
+	blocks, waits := sendTo(conn, "BLPOP", "list", 0), sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, admin, 1)
 	conn.Close()
 	requireUnknown(t, blocks.wait(t), redis.ErrIO)
 	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
-	requireNotSent(t, send(conn, "BLPOP", "list", 0).wait(t), redis.ErrContextClosed)
+	requireNotSent(t, sendTo(conn, "BLPOP", "list", 0).wait(t), redis.ErrContextClosed)
 }
 
 // Shutdown unblocks what blocks: nothing is lost, and nothing is unknown.
@@ -212,7 +212,7 @@ func TestBlockingShutdown(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
-	blocks, waits := send(conn, "BLPOP", "list", 0), send(conn, "BLPOP", "list", 0)
+	blocks, waits := sendTo(conn, "BLPOP", "list", 0), sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, admin, 1)
 	require.NoError(t, conn.Shutdown(t.Context()))
 	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
@@ -224,7 +224,7 @@ func TestBlockingConnectionLost(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	client := redis.Sync{S: conn}
-	pop := send(conn, "BLPOP", "list", 0)
+	pop := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, client, 1)
 	require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", blockedID(t, client)))
 	requireUnknown(t, pop.wait(t), redis.ErrIO)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -212,19 +212,19 @@ func TestLoneCallerReadsTLS(t *testing.T) {
 // scriptedCaller is a caller that reads when the test says so.
 type scriptedCaller struct {
 	*outcome
-	right   chan wire.ReadRight
+	right   chan send.ReadRight
 	resolve func()
 }
 
 func newScriptedCaller() *scriptedCaller {
-	return &scriptedCaller{outcome: newOutcome(), right: make(chan wire.ReadRight, 1)}
+	return &scriptedCaller{outcome: newOutcome(), right: make(chan send.ReadRight, 1)}
 }
 
-func (c *scriptedCaller) Caller() wire.Caller { return c }
+func (c *scriptedCaller) Caller() send.Caller { return c }
 func (c *scriptedCaller) Listen() bool        { return false }
 func (c *scriptedCaller) Touch() int          { return 0 }
 
-func (c *scriptedCaller) GiveRead(r wire.ReadRight) bool {
+func (c *scriptedCaller) GiveRead(r send.ReadRight) bool {
 	select {
 	case c.right <- r:
 		return true
@@ -241,7 +241,7 @@ func (c *scriptedCaller) Resolve(res any, n uint64) {
 }
 
 // callReading sends a request whose caller is given both rights.
-func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, wire.ReadRight) {
+func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, send.ReadRight) {
 	t.Helper()
 	for range 1000 {
 		eventually(t, "nobody reads", func() bool {
@@ -258,7 +258,7 @@ func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, wir
 		c.wait(t) // the reader goroutine has come back just then
 	}
 	t.Fatal("it is never given the rights")
-	return nil, wire.ReadRight{}
+	return nil, send.ReadRight{}
 }
 
 // A caller that reads outlives what its reply runs, as a cluster's seed: the
@@ -338,7 +338,7 @@ func (f placedFuture) Resolve(any, uint64) {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	for {
-		frame, more := frames.Next()
+		frame, more := proto.Next()
 		if strings.HasSuffix(frame.Function, ".ReadUntil") {
 			f.inRead.Add(1)
 		}

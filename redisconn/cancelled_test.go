@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -22,7 +22,7 @@ import (
 func TestCancelledFuturesAreDropped(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
-	kept1, dropped, asked, kept2 := send(conn, "KEPT", 1), send(conn, "DROPPED"), newOutcome(), newOutcome()
+	kept1, dropped, asked, kept2 := sendTo(conn, "KEPT", 1), sendTo(conn, "DROPPED"), newOutcome(), newOutcome()
 	conn.SendAsk(redis.Req("DROPPED"), asked, 0, true)
 	many := newOutcomes(2)
 	conn.SendMany(requests(redis.Req("DROPPED"), redis.Req("DROPPED")), many, 0)
@@ -57,7 +57,7 @@ func TestCancelledAfterAsking(t *testing.T) {
 	one, many := newOutcome(), newOutcomes(2)
 	conn.SendAsk(redis.Req("ONE"), one, 0, true)
 	conn.SendBatchFlags(requests(redis.Req("TWO"), redis.Req("THREE")), many, 0, redisconn.DoAsking)
-	last := send(conn, "LAST")
+	last := sendTo(conn, "LAST")
 	one.cancelled.Store(true)
 	many.cancelled.Store(true)
 	ready()
@@ -87,15 +87,15 @@ func TestCancelledFuturesThatMisbehave(t *testing.T) {
 			s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 			conn, ready := slowDial(t, s, redisconn.Opts{})
 			bad := &misbehaving{f: f}
-			kept := send(conn, "KEPT")
+			kept := sendTo(conn, "KEPT")
 			conn.Send(redis.Req("DROPPED"), bad, 0)
 			bad.cancelled.Store(true)
 			ready()
 			require.Equal(t, "OK", kept.wait(t))
 			for range 100 {
-				require.Equal(t, "OK", send(conn, "MORE").wait(t))
+				require.Equal(t, "OK", sendTo(conn, "MORE").wait(t))
 			}
-			inFlight := send(conn, "MORE")
+			inFlight := sendTo(conn, "MORE")
 			conn.Close()
 			inFlight.wait(t)
 		})
@@ -144,7 +144,7 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 		began := time.Now()
 		conn.Send(redis.Req("DROPPED"), &turning{Future: redis.FuncFuture(func(any, uint64) { <-block }), what: func() {}}, 0)
 		synctest.Wait()
-		require.Equal(t, "OK", send(conn, "KEPT").wait(t))
+		require.Equal(t, "OK", sendTo(conn, "KEPT").wait(t))
 		require.Zero(t, time.Since(began))
 	})
 }
@@ -195,7 +195,7 @@ func TestCancelledThatExits(t *testing.T) {
 				exits := newOutcome()
 				go conn.Send(redis.Req("EXITS"), &turning{Future: exits, what: runtime.Goexit}, 0)
 				require.Equal(t, "OK", exits.wait(t), "it counts as not cancelled")
-				require.Equal(t, "OK", send(conn, "MORE").wait(t))
+				require.Equal(t, "OK", sendTo(conn, "MORE").wait(t))
 			}
 			require.Equal(t, 1, s.Accepted())
 			conn.Close()

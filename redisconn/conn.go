@@ -10,11 +10,11 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/push"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
@@ -33,10 +33,10 @@ type Connection struct {
 
 	queue   *engine.Queue
 	pipe    *engine.Pipe
-	stat    func(*wire.Request) *engine.Stat // nil if the logger wants no statistics
+	stat    func(*send.Request) *engine.Stat // nil if the logger wants no statistics
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
-	streams life.Running // calls of DoStream
+	streams lifetime.Running // calls of DoStream
 	// tracking is set if the connection tracks keys for another one: see trackers.
 	tracking *tracking
 	trackers trackers
@@ -99,7 +99,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	opts = given.withDefaults()
 	c := &Connection{addr: addr, opts: opts, tracking: t, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
 	c.sockets.Store(&socketAddrs{})
-	c.ctx, c.cancel = life.Begin(ctx)
+	c.ctx, c.cancel = lifetime.Begin(ctx)
 	dialing := opts.dialing(parsed, func(v any, stack []byte) {
 		c.report(LogFuturePanic{Value: v, Stack: stack})
 	})
@@ -118,13 +118,13 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	go c.run(making, result, corrections(given, opts))
 	if !opts.AsyncDial {
 		if err := <-result; err != nil {
-			if life.Reason(ctx) != nil {
+			if lifetime.Reason(ctx) != nil {
 				err = redis.Err(err)
 			}
 			return nil, err
 		}
 	}
-	life.Made(c.ctx, ctx, func(why error) { c.report(LogContextOutlived{Error: why}) })
+	lifetime.Made(c.ctx, ctx, func(why error) { c.report(LogContextOutlived{Error: why}) })
 	return c, nil
 }
 
@@ -134,7 +134,7 @@ func (c *Connection) makePipe() {
 	p := engine.Opts{
 		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes, Timeout: o.IOTimeout, Heartbeats: c.silence(),
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
-		WithConn: c.withConn, Place: c.place, Measured: c.measured,
+		WithConn: c.withConn, Server: c.place, Measured: c.measured,
 		Panicked: within{c}.Panicked,
 	}
 	if WantsReqStat(o.Logger) {
@@ -147,10 +147,10 @@ func (c *Connection) makePipe() {
 // Close ends the connection. Requests that are not written end with
 // [redis.ErrContextClosed], not sent; those in flight end with [redis.ErrIO], and may
 // have run. Close does not wait. It may be called more than once, and by a future.
-func (c *Connection) Close() { c.close(life.ErrClosed) }
+func (c *Connection) Close() { c.close(lifetime.ErrClosed) }
 
 // close ends the connection, unless it has ended.
-func (c *Connection) close(why life.Closed) {
+func (c *Connection) close(why lifetime.Closed) {
 	c.closed()
 	c.cancel(why)
 }
@@ -174,8 +174,8 @@ func (c *Connection) LocalAddr() string { return c.sockets.Load().local }
 func (c *Connection) RemoteAddr() string { return c.sockets.Load().remote }
 
 // place says where replies come from.
-func (c *Connection) place() wire.Place {
-	return wire.Place{Address: c.addr, Peer: c.RemoteAddr()}
+func (c *Connection) place() send.Server {
+	return send.Server{Address: c.addr, Peer: c.RemoteAddr()}
 }
 
 // String implements fmt.Stringer.
@@ -228,7 +228,7 @@ func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 }
 
 // errClosed is the error of what a connection that is closed does not take.
-func (c *Connection) errClosed() *errorx.Error { return c.withConn(peer.Refused(c.ctx)) }
+func (c *Connection) errClosed() *errorx.Error { return c.withConn(sock.Refused(c.ctx)) }
 
 // measured updates the smoothed latency and the shortest round trip.
 func (c *Connection) measured(trip time.Duration) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -55,7 +55,7 @@ func TestStrayWhileTheReaderRests(t *testing.T) {
 	dial := func() *redisconn.Connection { return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute}) }
 	for name, get := range map[string]func(*redisconn.Connection) any{
 		"leads":  func(conn *redisconn.Connection) any { return redis.Sync{S: conn}.Do("GET", "key") },
-		"writes": func(conn *redisconn.Connection) any { return send(conn, "GET", "key").wait(t) },
+		"writes": func(conn *redisconn.Connection) any { return sendTo(conn, "GET", "key").wait(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			whileItRests(20, dial, func(conn *redisconn.Connection) func() {

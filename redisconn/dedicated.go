@@ -5,7 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -72,4 +72,4 @@ type shared struct {
 }
 
 // Send implements dedicated.Shared.
-func (s shared) Send(req Request, answer wire.Own) { s.c.pipe.SendOwn(s.Session, req, answer) }
+func (s shared) Send(req Request, answer send.Internal) { s.c.pipe.SendOwn(s.Session, req, answer) }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -93,7 +93,7 @@ func TestDedicatedUnblockedDuringPause(t *testing.T) {
 	client := redis.Sync{S: conn}
 	require.Equal(t, int64(2), client.Do("RPUSH", "list", "over?", "next"))
 	require.Equal(t, "OK", client.Do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE"))
-	moved := send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
+	moved := sendTo(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
 	blocked(t, client, 1)
 	unblocked := client.Do("CLIENT", "UNBLOCK", blockedID(t, client), "ERROR")
 	require.Equal(t, "OK", client.Do("CLIENT", "UNPAUSE"))
@@ -113,7 +113,7 @@ func TestDedicatedUnblockedDuringAndAfterPause(t *testing.T) {
 	client := redis.Sync{S: conn}
 	for i := range 5 {
 		require.Equal(t, "OK", client.Do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE"))
-		moved := send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
+		moved := sendTo(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0)
 		blocked(t, client, 1)
 		id := blockedID(t, client)
 		unblocked := client.Do("CLIENT", "UNBLOCK", id, "ERROR")
@@ -149,7 +149,7 @@ func TestDedicatedEvents(t *testing.T) {
 	const workers = 4
 	var pops []*outcome
 	for range workers {
-		pops = append(pops, send(conn, "BLPOP", "list", 0))
+		pops = append(pops, sendTo(conn, "BLPOP", "list", 0))
 	}
 	blocked(t, client, workers)
 	made := event[redisconn.LogDedicatedConnected](log)
@@ -161,7 +161,7 @@ func TestDedicatedEvents(t *testing.T) {
 	}
 	requireUnknown(t, event[redisconn.LogDedicatedDisconnected](log).Error, redis.ErrIO)
 	for range workers {
-		requireNotSent(t, send(conn, "BLPOP", "list", 0).wait(t), redisconn.ErrDial)
+		requireNotSent(t, sendTo(conn, "BLPOP", "list", 0).wait(t), redisconn.ErrDial)
 	}
 	requireNotSent(t, event[redisconn.LogDedicatedFailed](log).Error, redisconn.ErrDial)
 	stats := conn.Stats().Dedicated
@@ -174,7 +174,7 @@ func TestDedicatedStats(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2})
 	client := redis.Sync{S: conn}
-	pop := send(conn, "BLPOP", "list", 0)
+	pop := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, client, 1)
 	session, err := redis.OpenSession(t.Context(), conn, "")
 	require.NoError(t, err)
@@ -233,7 +233,7 @@ func TestDedicatedShutdownIsPatient(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			return ""
 		}), redisconn.Opts{IOTimeout: time.Minute})
-		pop := send(conn, "BLPOP", "list", "0")
+		pop := sendTo(conn, "BLPOP", "list", "0")
 		synctest.Wait()
 		require.NoError(t, conn.Shutdown(background))
 		requireNotSent(t, pop.wait(t), redis.ErrContextClosed)
@@ -246,7 +246,7 @@ type leaver struct {
 	ctx context.Context
 }
 
-// Context is for wire.ContextOf.
+// Context is for send.ContextOf.
 func (l leaver) Context() context.Context { return l.ctx }
 
 // A caller returns soon after the end of its context, however long a heartbeat has taken:
@@ -351,7 +351,7 @@ func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
 			return "*-1\r\n"
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
-		require.Nil(t, send(conn, "BLPOP", "list", 1).wait(t))
+		require.Nil(t, sendTo(conn, "BLPOP", "list", 1).wait(t))
 		require.Zero(t, conn.PingLatency())
 	})
 }
@@ -399,7 +399,7 @@ func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 		pop := leaver{newOutcome(), ctx} // waiters are pooled across bubbles
 		conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
 		synctest.Wait()
-		get := send(conn, "GET", "key")
+		get := sendTo(conn, "GET", "key")
 		cancel()
 		requireNotSent(t, pop.wait(t), redis.ErrRequestWithdrawn)
 		require.Equal(t, "fine", get.wait(t))

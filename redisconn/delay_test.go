@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -47,7 +47,7 @@ const heldUp = time.Second
 const littleOf = heldUp / 2
 
 // The errors of requests tell what has held them up when the caller's context has ended. When
-// the connection has given up, a test of internal/virtualtime shows it.
+// the connection has given up, a test of internal/lab/virtualtime shows it.
 func TestDelayBlamesTheRightStage(t *testing.T) {
 	addr := stalling(t)
 	send := func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {

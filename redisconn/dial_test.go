@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -178,7 +178,7 @@ func TestTLSStall(t *testing.T) {
 	opts.Logger = log
 	conn, err := redisconn.Connect(background, l.Addr().String(), opts)
 	require.NoError(t, err)
-	queued := send(conn, "GET", "a")
+	queued := sendTo(conn, "GET", "a")
 	conn.Close()
 	requireNotSent(t, queued.wait(t), redis.ErrContextClosed)
 	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
@@ -298,7 +298,7 @@ func TestConnectionRefused(t *testing.T) {
 	conn, err := redisconn.Connect(background, addr, redisconn.Opts{ReconnectPause: time.Hour, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err, "it goes on dialing")
 	defer conn.Close()
-	e = requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+	e = requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
 	requireType(t, e.Cause(), redisconn.ErrDial)
 }
 

@@ -3,7 +3,7 @@ package redisconn
 import (
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 )
 
 // ErrTraitInitPermanent marks failures to connect that would happen again: a wrong
@@ -14,11 +14,11 @@ var ErrTraitInitPermanent = errs.ErrTraitInitPermanent
 var (
 	// ErrConnection is the namespace of failures to make or keep a connection. Requests
 	// that end with one of them were not sent: a retry is safe.
-	ErrConnection = peer.ErrConnection
+	ErrConnection = sock.ErrConnection
 	// ErrNotConnected: there was no connection when the request was sent, or it broke
 	// before anything of the request was written. Its cause is the error that ended the
 	// last connection, or the last attempt to connect.
-	ErrNotConnected = peer.ErrNotConnected
+	ErrNotConnected = sock.ErrNotConnected
 	// ErrDial: the server can't be reached.
 	ErrDial = dial.ErrDial
 	// ErrTLS: either side refused the TLS handshake.

@@ -72,8 +72,8 @@ func (o *outcome) wait(t testing.TB) any {
 	}
 }
 
-// send sends a request and returns its future.
-func send(conn *redisconn.Connection, cmd string, args ...any) *outcome {
+// sendTo sends a request and returns its future.
+func sendTo(conn *redisconn.Connection, cmd string, args ...any) *outcome {
 	o := newOutcome()
 	conn.Send(redis.Req(cmd, args...), o, 0)
 	return o

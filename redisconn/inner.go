@@ -7,28 +7,28 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/inner"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
 var (
-	_ inner.Conn     = within{}
-	_ inner.Reporter = within{}
+	_ backend.Conn     = within{}
+	_ backend.Reporter = within{}
 )
 
-// SharesCallers implements inner.Conn.
+// SharesCallers implements backend.Conn.
 func (w within) SharesCallers(several bool) { w.queue.Several(several) }
 
-// SendEncodedBatch implements inner.Conn.
-func (w within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, flags int) {
+// SendEncodedBatch implements backend.Conn.
+func (w within) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, flags int) {
 	if flags&DoTransaction != 0 {
 		cb, start = w.newTransaction(cb, start, len(reqs), true), 1
 	}
 	var err *errorx.Error
-	failed := slices.IndexFunc(reqs, func(r *wire.Request) bool {
+	failed := slices.IndexFunc(reqs, func(r *send.Request) bool {
 		err = w.checkEncoded(r, flags)
 		return err != nil
 	})
@@ -45,17 +45,17 @@ func (w within) SendEncodedBatch(reqs []*wire.Request, cb Future, start uint64, 
 	w.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
-// OpenDedicated implements wire.Inner. A connection has no slots, so it ignores keys, and if
+// OpenDedicated implements send.Inner. A connection has no slots, so it ignores keys, and if
 // last is a redirect it can't follow that.
-func (w within) OpenDedicated(ctx context.Context, _ []string, last error) (wire.Dedicated, error) {
+func (w within) OpenDedicated(ctx context.Context, _ []string, last error) (send.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return nil, err
 	}
 	return w.OpenDedicatedAsk(ctx, false)
 }
 
-// OpenDedicatedAsk implements inner.Conn.
-func (w within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicated, error) {
+// OpenDedicatedAsk implements backend.Conn.
+func (w within) OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicated, error) {
 	if w.opts.DedicatedConns < 0 {
 		return nil, w.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
 	}
@@ -66,18 +66,18 @@ func (w within) OpenDedicatedAsk(ctx context.Context, asking bool) (wire.Dedicat
 	return s, nil
 }
 
-// Panicked implements inner.Reporter.
+// Panicked implements backend.Reporter.
 func (w within) Panicked(v any, stack []byte) {
 	w.report(LogFuturePanic{Value: v, Stack: stack})
 }
 
-// Dialer implements inner.Conn.
+// Dialer implements backend.Conn.
 func (w within) Dialer() *dial.Dialer { return w.dialer }
 
-// DrainDedicated implements inner.Conn.
+// DrainDedicated implements backend.Conn.
 func (w within) DrainDedicated() { w.pool.Shut() }
 
-// StopWrites implements inner.Conn.
+// StopWrites implements backend.Conn.
 func (w within) StopWrites() (stopped <-chan struct{}) {
 	stop := w.pipe.StopWrites(w.errClosed())
 	done := make(chan struct{})
@@ -89,19 +89,19 @@ func (w within) StopWrites() (stopped <-chan struct{}) {
 	return done
 }
 
-// Queue implements inner.Conn.
-func (w within) Queue() inner.Queue { return w.queue }
+// Queue implements backend.Conn.
+func (w within) Queue() backend.Queue { return w.queue }
 
-// Scripted implements inner.Conn.
+// Scripted implements backend.Conn.
 func (w within) Scripted() bool { return w.opts.ScriptMode }
 
-// Speaks implements inner.Conn.
+// Speaks implements backend.Conn.
 func (w within) Speaks() int { return max(w.opts.Protocol, 2) }
 
-// Silence implements inner.Conn.
+// Silence implements backend.Conn.
 func (w within) Silence() time.Duration { return w.silence() }
 
-// OpenTracking implements inner.Conn.
+// OpenTracking implements backend.Conn.
 func (w within) OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error) {
 	opts := w.opts
 	opts.Protocol, opts.ReconnectPause, opts.ReconnectPauseMax = 3, -1, 0

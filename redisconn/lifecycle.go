@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -119,7 +119,7 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 	switch {
 	case err == nil:
 		return nil
-	case c.ctx.Err() != nil, life.Reason(making) != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
+	case c.ctx.Err() != nil, lifetime.Reason(making) != nil, c.opts.ReconnectPause < 0, err.HasTrait(ErrTraitInitPermanent):
 		return err
 	}
 	return nil
@@ -220,7 +220,7 @@ func (c *Connection) errLeft(ctx context.Context) error {
 	if unsent+unknown == 0 {
 		return nil
 	}
-	return redis.Err(ErrShutdown.Wrap(life.Reason(ctx), "requests are left").
+	return redis.Err(ErrShutdown.Wrap(lifetime.Reason(ctx), "requests are left").
 		WithProperty(EKUnsent, unsent).WithProperty(EKUnknown, unknown))
 }
 

@@ -167,7 +167,7 @@ func TestNoReconnect(t *testing.T) {
 		require.Error(t, conn.Ctx().Err())
 		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
 		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "it is not to dial again")
-		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrContextClosed)
+		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrContextClosed)
 	})
 }
 
@@ -230,7 +230,7 @@ func TestCloseWhileDialing(t *testing.T) {
 				synctest.Wait()
 				require.True(t, conn.MayBeConnected())
 				require.False(t, conn.ConnectedNow())
-				queued := send(conn, "GET", "a")
+				queued := sendTo(conn, "GET", "a")
 				synctest.Wait()
 				require.Empty(t, queued.result, "it waits for the connection")
 				began := time.Now()
@@ -282,10 +282,10 @@ func TestContextEndsTheConnection(t *testing.T) {
 		log := &recorder{}
 		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true})
 		require.NoError(t, err)
-		inFlight := send(conn, "GET", "a")
+		inFlight := sendTo(conn, "GET", "a")
 		synctest.Wait()
 		cancel()
-		refused := requireNotSent(t, send(conn, "GET", "b").wait(t), redis.ErrContextClosed)
+		refused := requireNotSent(t, sendTo(conn, "GET", "b").wait(t), redis.ErrContextClosed)
 		require.True(t, redis.CausedBy(refused, context.Canceled))
 		left := requireUnknown(t, inFlight.wait(t), redis.ErrIO)
 		require.True(t, redis.CausedBy(left, context.Canceled))
@@ -317,11 +317,11 @@ func TestContextWithDeadline(t *testing.T) {
 				end(cancel)
 				synctest.Wait()
 				require.NoError(t, conn.Ctx().Err())
-				require.Equal(t, "PONG", send(conn, "PING").wait(t))
+				require.Equal(t, "PONG", sendTo(conn, "PING").wait(t))
 				require.Equal(t, []string{"Connecting", "Connected", "ContextOutlived"}, log.names())
 				require.ErrorIs(t, event[redisconn.LogContextOutlived](log).Error, ctx.Err())
 				conn.Close()
-				closed := requireNotSent(t, send(conn, "PING").wait(t), redis.ErrContextClosed)
+				closed := requireNotSent(t, sendTo(conn, "PING").wait(t), redis.ErrContextClosed)
 				require.False(t, redis.CausedBy(closed, context.Canceled), "it was closed")
 				time.Sleep(time.Minute) // lets the server notice
 			})
@@ -356,7 +356,7 @@ func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
 		})
 		cancel()
 		require.NoError(t, err)
-		require.Equal(t, "PONG", send(conn, "PING").wait(t))
+		require.Equal(t, "PONG", sendTo(conn, "PING").wait(t))
 		conn.Close()
 		time.Sleep(time.Minute) // lets the server notice
 	})
@@ -367,12 +367,12 @@ func TestCloseDuringThePause(t *testing.T) {
 		p := &pipes{refuse: refuse}
 		conn, log := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: 100 * time.Hour})
 		require.False(t, conn.MayBeConnected())
-		requireNotSent(t, send(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
 		conn.Close()
 		synctest.Wait()
 		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.names())
 		require.Len(t, p.dialed(), 1)
-		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrContextClosed)
+		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrContextClosed)
 		conn.Close()
 	})
 }
@@ -391,7 +391,7 @@ func TestQueuedWhileConnecting(t *testing.T) {
 			return nil
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: time.Second})
-		doomed := send(conn, "GET", "a")
+		doomed := sendTo(conn, "GET", "a")
 		err := requireNotSent(t, doomed.wait(t), redisconn.ErrDial)
 		require.ErrorContains(t, err, errRefused.Error())
 		down.Store(false)

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -77,7 +77,7 @@ type Future = redis.Future
 // report passes an event to the logger. It is never called under a lock. A
 // logger that panics must not end the process, nor the goroutine that reports.
 func (c *Connection) report(event LogEvent) {
-	aside.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }
@@ -121,7 +121,7 @@ func (slogLogger) WantsReqStat() bool { return false }
 
 // newStat returns nil for AUTH, in any spelling, so that no logger gets a password.
 // HELLO, which may have one, is refused to users.
-func newStat(r *wire.Request) *engine.Stat {
+func newStat(r *send.Request) *engine.Stat {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
 		return nil
 	}

@@ -20,8 +20,8 @@ import (
 func TestReqStatThatPanics(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: &panickyLogger{}})
-	require.Equal(t, []byte("1"), send(conn, "ECHO", 1).wait(t))
-	require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+	require.Equal(t, []byte("1"), sendTo(conn, "ECHO", 1).wait(t))
+	require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).wait(t))
 }
 
 // A logger does not get passwords, however AUTH is spelled.
@@ -114,9 +114,9 @@ func TestReqStatThatExits(t *testing.T) {
 			_ = sync.Do("ECHO", 1) // ends here, or with the reader
 		}()
 		<-ended
-		eventually(t, "answers again", func() bool { return send(conn, "GET", "key").wait(t) == nil })
+		eventually(t, "answers again", func() bool { return sendTo(conn, "GET", "key").wait(t) == nil })
 	}
-	require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+	require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).wait(t))
 }
 
 type exitingLogger struct{ recorder }

@@ -74,7 +74,7 @@ func TestReqStat(t *testing.T) {
 			require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n"), st.out)
 			require.Equal(t, []any{"key", "value"}, st.req.Args)
 
-			require.Equal(t, []byte("value"), send(conn, "GET", "key").wait(t))
+			require.Equal(t, []byte("value"), sendTo(conn, "GET", "key").wait(t))
 			st = find("GET")
 			require.EqualValues(t, len("$5\r\nvalue\r\n"), st.in)
 			require.EqualValues(t, len("*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"), st.out)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -33,12 +33,12 @@ func TestServerErrorsNameTheRequest(t *testing.T) {
 		incr, get := redis.Req("INCR", "list"), redis.Req("GET", "free")
 
 		args := []any{[]byte("list"), "secret"}
-		raw := send(conn, "SETRANGE", args...)
+		raw := sendTo(conn, "SETRANGE", args...)
 		copy(args[0].([]byte), "else")
 		args[1] = "changed"
 		requireNames(t, raw.wait(t), "SETRANGE", "list", "secret")
 
-		requireNames(t, send(conn, "OBJECT", "secret", "list").wait(t), "OBJECT", "secret", "list")
+		requireNames(t, sendTo(conn, "OBJECT", "secret", "list").wait(t), "OBJECT", "secret", "list")
 
 		many := newOutcomes(3)
 		conn.SendMany(requests(get, incr, get), many, 0)
@@ -74,7 +74,7 @@ func TestConnectionErrorsNameTheRequest(t *testing.T) {
 		return nil // no answer
 	}})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
-	first, dropped, breaks := send(conn, "GET", "a", "secret"), send(conn, "GET", "b", "secret"), send(conn, "BREAK", "secret")
+	first, dropped, breaks := sendTo(conn, "GET", "a", "secret"), sendTo(conn, "GET", "b", "secret"), sendTo(conn, "BREAK", "secret")
 	dropped.cancelled.Store(true)
 	ready()
 	requireNames(t, dropped.wait(t), "GET", "b", "secret")
@@ -88,7 +88,7 @@ func TestConnectionErrorsNameTheRequest(t *testing.T) {
 	requireNames(t, results[1], "SET", "k", struct{}{})
 
 	conn.Close()
-	requireNames(t, send(conn, "GET", "secret").wait(t), "GET", "secret")
+	requireNames(t, sendTo(conn, "GET", "secret").wait(t), "GET", "secret")
 	closed := newOutcomes(2)
 	conn.SendMany(requests(redis.Req("GET", "a"), redis.Req("GET", "secret")), closed, 0)
 	requireNames(t, closed.wait(t)[1], "GET", "secret")

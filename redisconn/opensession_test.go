@@ -16,10 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -359,7 +359,7 @@ func TestSessionAskHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, took := askRecorder()
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
-		dedicated, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		dedicated, err := backend.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer dedicated.Release()
 		const within, beyond = 40 * time.Millisecond, 60 * time.Millisecond
@@ -378,7 +378,7 @@ func TestSessionAskHolds(t *testing.T) {
 			require.Equal(t, step.want, took())
 		}
 
-		watching, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		watching, err := backend.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer watching.Release()
 		exchange(t, watching, "GET") // which is not taken
@@ -393,7 +393,7 @@ func TestSessionAskHolds(t *testing.T) {
 		exchange(t, watching, "MULTI", "SET", "EXEC")
 		require.Equal(t, "ASKING GET ASKING WATCH SET ASKING GET ASKING MULTI SET EXEC WATCH MULTI SET EXEC", took())
 
-		inName, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		inName, err := backend.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer inName.Release()
 		exchange(t, inName, "watch key")
@@ -401,7 +401,7 @@ func TestSessionAskHolds(t *testing.T) {
 		exchange(t, inName, "MULTI", "SET", "EXEC")
 		require.Equal(t, "ASKING watch ASKING MULTI SET EXEC", took())
 
-		refused, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		refused, err := backend.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer refused.Release()
 		time.Sleep(within)
@@ -410,7 +410,7 @@ func TestSessionAskHolds(t *testing.T) {
 		exchange(t, refused, "GET")
 		require.Equal(t, "ASKING GET GET", took())
 
-		blocking, err := inner.Of(conn).OpenDedicatedAsk(background, true)
+		blocking, err := backend.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer blocking.Release()
 		for range 3 {
@@ -424,9 +424,9 @@ func TestSessionAskHolds(t *testing.T) {
 }
 
 // exchange sends commands, each with a key.
-func exchange(t *testing.T, d wire.Dedicated, cmds ...string) {
+func exchange(t *testing.T, d send.Dedicated, cmds ...string) {
 	t.Helper()
-	reqs := make([]wire.Request, len(cmds))
+	reqs := make([]send.Request, len(cmds))
 	for i, cmd := range cmds {
 		args := []any{"key"}
 		switch cmd {
@@ -453,7 +453,7 @@ func TestBlockingAskHolds(t *testing.T) {
 		require.Equal(t, "OK", at.wait(t))
 		require.Equal(t, "ASKING BLPOP", took())
 
-		held, err := inner.Of(conn).OpenDedicatedAsk(background, false)
+		held, err := backend.Of(conn).OpenDedicatedAsk(background, false)
 		require.NoError(t, err)
 		late := newOutcome()
 		conn.SendAsk(pop, late, 0, true)

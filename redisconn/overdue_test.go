@@ -54,7 +54,7 @@ func TestOverdueIsNotWaitedFor(t *testing.T) {
 				require.NoError(t, err)
 				synctest.Wait()
 				began = time.Now()
-				queued := send(conn, "GET", "a")
+				queued := sendTo(conn, "GET", "a")
 				conn.Close()
 				requireNotSent(t, queued.wait(t), redis.ErrContextClosed)
 				synctest.Wait()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -158,7 +158,7 @@ func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
 	}})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, NoClientInfo: true, IOTimeout: 8 * time.Second})
-	requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+	requireUnknown(t, sendTo(conn, "GET", "key").wait(t), redis.ErrIO)
 	eventually(t, "disconnected", func() bool { return log.count("Disconnected") == 1 })
 	requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrPing)
 }

@@ -53,7 +53,7 @@ func TestPoolDuringClose(t *testing.T) {
 			return &hooked{Conn: conn, closed: func() { closing <- struct{}{}; <-release }}
 		})})
 	client := redis.Sync{S: conn}
-	lost := send(conn, "BLPOP", "list", 0)
+	lost := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, client, 1)
 	require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", blockedID(t, client)))
 	await(t, "Close", closing)

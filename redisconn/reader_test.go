@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -72,7 +72,7 @@ func TestHostileReplies(t *testing.T) {
 			}})
 			log := &recorder{}
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, Protocol: 3})
-			require.Equal(t, "fine", send(conn, "GOOD").wait(t))
+			require.Equal(t, "fine", sendTo(conn, "GOOD").wait(t))
 			both := newOutcomes(2)
 			conn.SendMany([]redis.Request{redis.Req("BAD"), redis.Req("GOOD")}, both, 0)
 			results := both.wait(t)
@@ -92,7 +92,7 @@ func TestTruncatedReplies(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedThenClose(whole[:n])})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+			requireUnknown(t, sendTo(conn, "GET", "key").wait(t), redis.ErrIO)
 		})
 	}
 }
@@ -105,7 +105,7 @@ func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 		t.Run(reply[:1], func(t *testing.T) {
 			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(reply)})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-			requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrUnknownHeaderType)
+			requireUnknown(t, sendTo(conn, "GET", "key").wait(t), redis.ErrUnknownHeaderType)
 		})
 	}
 }
@@ -183,7 +183,7 @@ func TestServerClosesAndResets(t *testing.T) {
 			}})
 			log := &recorder{}
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
-			requireUnknown(t, send(conn, "END").wait(t), redis.ErrIO)
+			requireUnknown(t, sendTo(conn, "END").wait(t), redis.ErrIO)
 			eventually(t, "connected again", conn.ConnectedNow)
 			require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
 			eventually(t, "told", func() bool { return log.count("Disconnected") == 1 })
@@ -230,7 +230,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 	t.Run("panics last", func(t *testing.T) {
 		conn, log := start(t, time.Minute)
 		conn.Send(redis.Req("ECHO", 1), redis.FuncFuture(func(any, uint64) { panic("on purpose") }), 0)
-		require.Equal(t, []byte("2"), send(conn, "ECHO", 2).wait(t))
+		require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).wait(t))
 		require.Equal(t, []string{"Connecting", "Connected", "FuturePanic"}, log.names())
 	})
 	t.Run("panics on a refusal", func(t *testing.T) {
@@ -354,7 +354,7 @@ func TestReplyAfterClose(t *testing.T) {
 			return &hooked{Conn: socket, closed: func() { close(read) }}, err
 		},
 	})
-	o := send(conn, "GET", "key")
+	o := sendTo(conn, "GET", "key")
 	eventually(t, "it is in flight", func() bool { return len(s.Requests()) > 1 })
 	conn.Close()
 	close(reply)

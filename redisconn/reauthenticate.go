@@ -7,9 +7,9 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -119,9 +119,9 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	if err != nil {
 		return nil, c.withConn(redis.AsErrorx(err))
 	}
-	judge := wire.Own(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
+	judge := send.Internal(func(res any, _ uint64) { answer <- c.judgeAuth(cr, res) })
 	for {
-		one := [1]*wire.Request{&r}
+		one := [1]*send.Request{&r}
 		refused := c.pipe.Enter(one[:], &engine.Entry{Future: judge})
 		switch {
 		case refused == nil:
@@ -161,5 +161,5 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 }
 
 func (c *Connection) unconfirmed(ctx context.Context) *errorx.Error {
-	return c.withConn(redis.ErrRequestCancelled.Wrap(life.Reason(ctx), "new credentials are not confirmed"))
+	return c.withConn(redis.ErrRequestCancelled.Wrap(lifetime.Reason(ctx), "new credentials are not confirmed"))
 }

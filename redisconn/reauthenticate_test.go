@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -201,7 +201,7 @@ func TestReauthenticateBetweenBatches(t *testing.T) {
 func TestReauthenticateWaitsForRoom(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary, MaxRequests: 1})
-	full := send(conn, "GET", "a")
+	full := sendTo(conn, "GET", "a")
 	ctx, cancel := context.WithCancel(background)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Reauthenticate(ctx) }()
@@ -300,7 +300,7 @@ func TestReauthenticateDedicated(t *testing.T) {
 	}
 	open, err := redis.OpenSession(t.Context(), conn, "")
 	require.NoError(t, err)
-	pop := send(conn, "BLPOP", "list", 0)
+	pop := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, client, 1)
 	require.Equal(t, "alice", who())
 	eventually(t, "one is idle", func() bool { return conn.Stats().Dedicated.Idle == 1 })
@@ -339,7 +339,7 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	})
 	made := make(chan error, 1)
 	go func() {
-		_, err := inner.Of(conn).OpenTracking(t.Context(), func(*redis.Push) {}, func() {})
+		_, err := backend.Of(conn).OpenTracking(t.Context(), func(*redis.Push) {}, func() {})
 		made <- err
 	}()
 	await(t, "the tracker asks for its credentials", tracking)

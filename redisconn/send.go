@@ -5,7 +5,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -24,10 +24,10 @@ func (c *Connection) Send(req Request, cb Future, n uint64) {
 
 // SendAsk sends a request, with ASKING before it if asking is set.
 func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
-	scratch := wire.GetScratch()
-	defer wire.PutScratch(scratch)
+	scratch := send.GetScratch()
+	defer send.PutScratch(scratch)
 	r := &scratch.Request
-	*r = wire.Request{}
+	*r = send.Request{}
 	err := askFuture(r, cb)
 	if err == nil {
 		err = encodeTo(scratch, r, req)
@@ -39,11 +39,11 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 		c.refuse(cb, err.WithProperty(redis.EKRequest, req), n)
 		return
 	}
-	wire.Queued(cb, r.Ticket)
+	send.Queued(cb, r.Ticket)
 }
 
 // Inner is for packages of this module: nobody else can call it.
-func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
+func (c *Connection) Inner(a send.Key) send.Inner[redis.Future] {
 	if _, own := a.Held.(*Connection); own && c != nil {
 		return within{c}
 	}
@@ -53,36 +53,36 @@ func (c *Connection) Inner(a wire.Ask) wire.Inner[redis.Future] {
 // within is a Connection with the methods that are only for packages of this module.
 type within struct{ *Connection }
 
-// SendEncoded implements wire.Inner.
-func (w within) SendEncoded(r *wire.Request, cb Future, n uint64) {
+// SendEncoded implements send.Inner.
+func (w within) SendEncoded(r *send.Request, cb Future, n uint64) {
 	w.SendEncodedAsk(r, cb, n, false)
 }
 
-// SendEncodedAsk implements inner.Conn.
-func (w within) SendEncodedAsk(r *wire.Request, cb Future, n uint64, asking bool) {
+// SendEncodedAsk implements backend.Conn.
+func (w within) SendEncodedAsk(r *send.Request, cb Future, n uint64, asking bool) {
 	if err := w.sendOne(r, cb, n, asking); err != nil {
 		w.refuse(cb, err, n)
 	}
 }
 
-// WantsSlot implements wire.Inner: a connection has no slots.
+// WantsSlot implements send.Inner: a connection has no slots.
 func (within) WantsSlot() bool { return false }
 
 // sendOne sends one request: on the shared connection, or on a dedicated one if it may
 // block.
-func (c *Connection) sendOne(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
+func (c *Connection) sendOne(r *send.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	if r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0 {
 		return c.block(r, cb, n, asking)
 	}
 	if err := c.checkEncoded(r, 0); err != nil {
 		return err
 	}
-	one := [1]*wire.Request{r}
+	one := [1]*send.Request{r}
 	return c.pipe.Enter(one[:], &engine.Entry{Future: cb, N: n, Asking: asking})
 }
 
 // block sends a request that may block on a dedicated connection.
-func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *errorx.Error {
+func (c *Connection) block(r *send.Request, cb Future, n uint64, asking bool) *errorx.Error {
 	var st *engine.Stat
 	if c.stat != nil {
 		st = c.stat(r)
@@ -93,26 +93,26 @@ func (c *Connection) block(r *wire.Request, cb Future, n uint64, asking bool) *e
 
 // askFuture notes in r the abilities of its future. It refuses a request that nobody
 // waits for any more.
-func askFuture(r *wire.Request, cb Future) (refused *errorx.Error) {
+func askFuture(r *send.Request, cb Future) (refused *errorx.Error) {
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {
 			return redis.ErrRequestWithdrawn.Wrap(err, "cancelled before it was sent")
 		}
 	}
-	_, namer := cb.(wire.Namer)
-	r.Caller, r.Plain, r.Observed = wire.CallerOf(cb), cb != nil && !namer, wire.Observes(cb)
+	_, namer := cb.(send.Namer)
+	r.Caller, r.Plain, r.Observed = send.CallerOf(cb), cb != nil && !namer, send.Observes(cb)
 	return nil
 }
 
 // encodeTo encodes a request into s and describes it in r, which has no Buf yet.
-func encodeTo(s *wire.Scratch, r *wire.Request, req Request) *errorx.Error {
+func encodeTo(s *send.Scratch, r *send.Request, req Request) *errorx.Error {
 	var err error
 	s.Buf, err = request.EncodeTo(r, s.Buf, req, false)
 	return redis.AsErrorx(err)
 }
 
 // checkEncoded refuses a request that must not be sent with these flags.
-func (c *Connection) checkEncoded(r *wire.Request, flags int) *errorx.Error {
+func (c *Connection) checkEncoded(r *send.Request, flags int) *errorx.Error {
 	if r.Shared == command.Allowed {
 		return nil
 	}

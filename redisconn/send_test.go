@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -86,7 +86,7 @@ func TestMalformedBatches(t *testing.T) {
 			conn.SendBatchFlags(reqs, flags, 0, redisconn.DoTransaction|redisconn.DoAsking)
 			requireNotSent(t, flags.wait(t)[3], redis.ErrBatchFormat)
 		}
-		err := requireNotSent(t, send(conn, c.bad.Cmd, c.bad.Args...).wait(t), redis.AsErrorx(redis.CheckRequest(c.bad, false)).Type())
+		err := requireNotSent(t, sendTo(conn, c.bad.Cmd, c.bad.Args...).wait(t), redis.AsErrorx(redis.CheckRequest(c.bad, false)).Type())
 		request, ok := err.Property(redis.EKRequest)
 		require.True(t, ok)
 		require.Equal(t, c.bad, request)
@@ -99,13 +99,13 @@ func TestBadArgumentsSendNothing(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedEcho})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	for _, bad := range []any{struct{}{}, []int{1}, []any{1}, map[string]int{}, 1i, make(chan int), &struct{}{}, time.Now(), errors.New("x")} {
-		err := requireNotSent(t, send(conn, "SET", "key", bad, "x").wait(t), redis.ErrArgumentType)
+		err := requireNotSent(t, sendTo(conn, "SET", "key", bad, "x").wait(t), redis.ErrArgumentType)
 		position, _ := err.Property(redis.EKArgPos)
 		require.Equal(t, 1, position)
 		err = requireNotSent(t, redis.Sync{S: conn}.Do("SET", "key", "x", bad), redis.ErrArgumentType)
 		position, _ = err.Property(redis.EKArgPos)
 		require.Equal(t, 2, position)
-		require.Equal(t, []byte("ping"), send(conn, "ECHO", "ping").wait(t))
+		require.Equal(t, []byte("ping"), sendTo(conn, "ECHO", "ping").wait(t))
 	}
 	for _, r := range s.Requests() {
 		require.NotEqual(t, "SET", r.Cmd)
@@ -157,7 +157,7 @@ func TestSendBatchFlags(t *testing.T) {
 	conn.SendAsk(redis.Req("GET", "a"), one, 0, true)
 	one.wait(t)
 	conn.SendAsk(redis.Req("GET", "b"), nil, 0, false)
-	send(conn, "LAST").wait(t)
+	sendTo(conn, "LAST").wait(t)
 	var said []string
 	for _, r := range fake.Requests() {
 		if r.Cmd != "PING" {
@@ -209,7 +209,7 @@ func TestForbiddenCommands(t *testing.T) {
 			many := newOutcomes(1)
 			conn.SendMany(requests(redis.Req(c.cmd, c.args...)), many, 0)
 			for _, res := range []any{
-				send(conn, c.cmd, c.args...).wait(t),
+				sendTo(conn, c.cmd, c.args...).wait(t),
 				redis.Sync{S: conn}.Do(c.cmd, c.args...),
 				many.wait(t)[0],
 			} {
@@ -228,7 +228,7 @@ func TestScriptMode(t *testing.T) {
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ScriptMode: true, IOTimeout: -1})
 	sync := redis.Sync{S: conn}
 	other := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})}
-	blocked := send(conn, "BLPOP", "list", 0)
+	blocked := sendTo(conn, "BLPOP", "list", 0)
 	require.Equal(t, int64(1), other.Do("RPUSH", "list", "x"))
 	require.Equal(t, []any{[]byte("list"), []byte("x")}, blocked.wait(t))
 	require.Equal(t, "OK", sync.Do("WATCH", "a"))
@@ -317,14 +317,14 @@ func TestErrorsDoNotShowArguments(t *testing.T) {
 		requireSecret(t, res)
 	}
 	check(redis.Sync{S: conn}.Do("SET", "key", canary, struct{ S string }{canary}))
-	check(send(conn, "SELECT", canary).wait(t))
-	check(send(conn, "SE LECT "+canary).wait(t))
+	check(sendTo(conn, "SELECT", canary).wait(t))
+	check(sendTo(conn, "SE LECT "+canary).wait(t))
 	for _, res := range (redis.Sync{S: conn}).SendMany(secret) {
 		check(res)
 	}
 	_, err := redis.Sync{S: conn}.SendTransaction(secret)
 	check(err)
-	check(send(conn, "NOSUCHCOMMAND", canary).wait(t))
+	check(sendTo(conn, "NOSUCHCOMMAND", canary).wait(t))
 	require.NoError(t, s.Pause())
 	check(redis.Sync{S: conn}.Do("SET", "key", canary))
 	ctx, cancel := context.WithTimeout(background, time.Millisecond)
@@ -345,7 +345,7 @@ func TestEveryArgumentType(t *testing.T) {
 	args := []any{nil, []byte("b"), "s", 1, int8(-8), int16(16), int32(-32), int64(64), uint(1), uint8(8), uint16(16),
 		uint32(32), uint64(1 << 63), float32(0.1), 0.25, true, false}
 	want := []string{"", "b", "s", "1", "-8", "16", "-32", "64", "1", "8", "16", "32", "9223372036854775808", "0.1", "0.25", "1", "0"}
-	require.Equal(t, "OK", send(conn, "ONE two", args...).wait(t))
+	require.Equal(t, "OK", sendTo(conn, "ONE two", args...).wait(t))
 	require.Equal(t, "OK", redis.Sync{S: conn}.Do("ONE two", args...))
 	count := 0
 	for _, r := range s.Requests() {

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -37,8 +37,8 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 
 // sendBatch sends requests; with DoTransaction cb is a *transaction, and start is 1.
 func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags int) {
-	scratch := wire.GetScratch()
-	defer wire.PutScratch(scratch)
+	scratch := send.GetScratch()
+	defer send.PutScratch(scratch)
 	batch := scratch.Batch(len(reqs))
 	failed, err := c.encodeBatch(scratch, batch, reqs, cb, flags)
 	if err == nil {
@@ -51,8 +51,8 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 
 // enterBatch queues requests that are encoded: with flags after ASKING, or between MULTI,
 // whose number is start-1, and EXEC.
-func (c *Connection) enterBatch(batch []*wire.Request, cb Future, start uint64, flags int) *errorx.Error {
-	queuer, _ := cb.(wire.Queuer)
+func (c *Connection) enterBatch(batch []*send.Request, cb Future, start uint64, flags int) *errorx.Error {
+	queuer, _ := cb.(send.Queuer)
 	return c.pipe.Enter(batch, &engine.Entry{
 		Future: cb, N: start, Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0, Queuer: queuer,
 	})
@@ -60,7 +60,7 @@ func (c *Connection) enterBatch(batch []*wire.Request, cb Future, start uint64, 
 
 // encodeBatch encodes the requests of one future. If one of them is refused, failed is its
 // index, else -1.
-func (c *Connection) encodeBatch(s *wire.Scratch, batch []*wire.Request, reqs []Request, cb Future, flags int) (failed int, err *errorx.Error) {
+func (c *Connection) encodeBatch(s *send.Scratch, batch []*send.Request, reqs []Request, cb Future, flags int) (failed int, err *errorx.Error) {
 	for i, r := range batch {
 		if i == 0 {
 			err = askFuture(r, cb)
@@ -85,7 +85,7 @@ func (c *Connection) encodeBatch(s *wire.Scratch, batch []*wire.Request, reqs []
 // array.
 func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 	if len(reqs) == 0 {
-		wire.ResolveEmpty(cb, start)
+		send.ResolveEmpty(cb, start)
 		return
 	}
 	c.sendBatch(reqs, c.newTransaction(cb, start, len(reqs), true), 1, DoTransaction)
@@ -112,7 +112,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	if flags&DoTransaction != 0 {
 		results++
 	}
-	wire.Each(0, results, func(i int) {
+	send.Each(0, results, func(i int) {
 		switch n := start + uint64(i); {
 		case i == len(reqs) && i > 0: // a transaction counts as its requests
 			c.pipe.Resolve(cb, c.withConn(others), n)
@@ -130,7 +130,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 // of EXEC, which is last. What the answer to EXEC means depends on the answer to MULTI: see
 // judge.
 type transaction struct {
-	wire.Passed
+	send.Forward
 	c        *Connection
 	start    uint64 // the first number that To is resolved with
 	requests int
@@ -144,7 +144,7 @@ type transaction struct {
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
-	return &transaction{Passed: wire.Passed{To: cb}, c: c, start: start, requests: requests, whole: whole, multi: "OK"}
+	return &transaction{Forward: send.Forward{To: cb}, c: c, start: start, requests: requests, whole: whole, multi: "OK"}
 }
 
 // Resolve implements redis.Future.

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -226,9 +226,9 @@ func TestQueueBounds(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 3})
 		var queued []*outcome
 		for range 3 {
-			queued = append(queued, send(conn, "GET", "a"))
+			queued = append(queued, sendTo(conn, "GET", "a"))
 		}
-		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrQueueFull)
+		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrQueueFull)
 		ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
 		defer cancel()
 		err := requireType(t, redis.SyncCtx{S: conn}.Do(ctx, "GET", "a"), redis.ErrRequestWithdrawn)
@@ -243,14 +243,14 @@ func TestQueueBounds(t *testing.T) {
 	})
 	t.Run("bytes", func(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
-		first := send(conn, "SET", "a", make([]byte, 2000)) // larger than the bound, but alone
-		requireNotSent(t, send(conn, "GET", "a").wait(t), redis.ErrQueueFull)
+		first := sendTo(conn, "SET", "a", make([]byte, 2000)) // larger than the bound, but alone
+		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrQueueFull)
 		ready()
 		require.Equal(t, "OK", first.wait(t))
 	})
 	t.Run("a batch that does not fit waits, and does not spin", func(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 4})
-		queued := send(conn, "GET", "a")
+		queued := sendTo(conn, "GET", "a")
 		counter := &countingSender{Connection: conn}
 		ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
 		defer cancel()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -179,7 +179,7 @@ func TestWithdrawnCountsOnce(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer conn.Close()
-	stays := send(conn, "SET", "a", "b")
+	stays := sendTo(conn, "SET", "a", "b")
 	const withdrawn = 3
 	for range withdrawn {
 		ctx, cancel := context.WithCancel(background)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -97,10 +97,10 @@ func TestStopWritesOfAFrozenServer(t *testing.T) {
 					await(t, "the first", f.began)
 				}
 			}
-			await(t, "the last write", inner.Of(conn).StopWrites())
+			await(t, "the last write", backend.Of(conn).StopWrites())
 			close(f.thaw)
 			results := outcomes.wait(t)
-			requireNotSent(t, send(conn, "SET", "later", "1").wait(t), redis.ErrContextClosed)
+			requireNotSent(t, sendTo(conn, "SET", "later", "1").wait(t), redis.ErrContextClosed)
 			conn.Close()
 			eventually(t, "the first has run", func() bool { return slices.Contains(f.ran(), "0") })
 			ran := f.ran()
@@ -128,13 +128,13 @@ func TestStopWritesAwaitsReplies(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
-	blocks := send(conn, "BLPOP", "list", 0)
+	blocks := sendTo(conn, "BLPOP", "list", 0)
 	blocked(t, admin, 1)
 	require.Equal(t, "OK", admin.Do("CLIENT", "PAUSE", 60000, "WRITE"))
-	waits := send(conn, "SET", "a", "1")
+	waits := sendTo(conn, "SET", "a", "1")
 	eventually(t, "it is held back", func() bool { return strings.Contains(strings.Join(listed(t, admin), ""), "cmd=set") })
-	await(t, "the last write", inner.Of(conn).StopWrites())
-	requireNotSent(t, send(conn, "SET", "b", "1").wait(t), redis.ErrContextClosed)
+	await(t, "the last write", backend.Of(conn).StopWrites())
+	requireNotSent(t, sendTo(conn, "SET", "b", "1").wait(t), redis.ErrContextClosed)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(background) }()
 	require.Equal(t, "OK", admin.Do("CLIENT", "UNPAUSE"))
@@ -151,7 +151,7 @@ func TestStopWritesOfSessions(t *testing.T) {
 		conn := connect(t, s.Addr(), quiet)
 		session, err := redis.OpenSession(t.Context(), conn, "")
 		require.NoError(t, err)
-		await(t, "the last write", inner.Of(conn).StopWrites())
+		await(t, "the last write", backend.Of(conn).StopWrites())
 		requireNotSent(t, session.Do(req.Cmd, req.Args...), redisconn.ErrNotConnected)
 		session.Close()
 	}
@@ -168,7 +168,7 @@ func TestStopWritesOfSessions(t *testing.T) {
 		})[1]
 	}()
 	await(t, "the first", f.began)
-	await(t, "the last write", inner.Of(conn).StopWrites())
+	await(t, "the last write", backend.Of(conn).StopWrites())
 	requireUnknown(t, await(t, "the session", ended), redis.ErrIO)
 	close(f.thaw)
 	session.Close()
@@ -202,14 +202,14 @@ func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 		return faulty.ScriptedEcho(c, r)
 	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: -1, Logger: redisconn.NoopLogger{}})
-	waits := send(conn, "ECHO", "in flight")
+	waits := sendTo(conn, "ECHO", "in flight")
 	await(t, "it is in flight", arrived)
 	f := &blockingFuture{outcome: newOutcome(), asks: make(chan struct{}, 9), say: make(chan struct{})}
 	go conn.Send(redis.Req("SET", "a", "1"), f, 0)
 	await(t, "it is asked before it is queued", f.asks)
 	f.say <- struct{}{}
 	await(t, "it is asked before it is written", f.asks)
-	stopped := inner.Of(conn).StopWrites()
+	stopped := backend.Of(conn).StopWrites()
 	close(f.say)
 	await(t, "the last write", stopped)
 	close(release)
@@ -220,13 +220,13 @@ func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 // givenCaller is a caller that does not begin to read before it is told to.
 type givenCaller struct {
 	*outcome
-	given chan wire.ReadRight
+	given chan send.ReadRight
 }
 
-func (c *givenCaller) Caller() wire.Caller { return c }
+func (c *givenCaller) Caller() send.Caller { return c }
 func (c *givenCaller) Listen() bool        { return false }
 func (c *givenCaller) Touch() int          { return 0 }
-func (c *givenCaller) GiveRead(r wire.ReadRight) bool {
+func (c *givenCaller) GiveRead(r send.ReadRight) bool {
 	c.given <- r
 	return true
 }
@@ -235,9 +235,9 @@ func (c *givenCaller) GiveRead(r wire.ReadRight) bool {
 func TestStopWritesLetsACallerGo(t *testing.T) {
 	conn := lone(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: -1, ScriptMode: true})
 	var c *givenCaller
-	var right wire.ReadRight
+	var right send.ReadRight
 	eventually(t, "a caller is given the right to read", func() bool {
-		c = &givenCaller{newOutcome(), make(chan wire.ReadRight, 1)}
+		c = &givenCaller{newOutcome(), make(chan send.ReadRight, 1)}
 		conn.Send(redis.Req("SET", "a", "1"), c, 0)
 		select {
 		case right = <-c.given:
@@ -247,7 +247,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 			return false
 		}
 	})
-	stopped := inner.Of(conn).StopWrites()
+	stopped := backend.Of(conn).StopWrites()
 	requireNotSent(t, c.wait(t), redis.ErrContextClosed)
 	done := make(chan struct{})
 	go func() {
@@ -264,7 +264,7 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 	for done := 0; done < 100; {
 		conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: -1, DialTimeout: patience})
 		require.NoError(t, err)
-		waits := send(conn, "EVAL", "local n = 0 for i = 1, 300000 do n = n + i end return 'done'", 0)
+		waits := sendTo(conn, "EVAL", "local n = 0 for i = 1, 300000 do n = n + i end return 'done'", 0)
 		stop := make(chan struct{})
 		var senders sync.WaitGroup
 		senders.Go(func() {
@@ -280,11 +280,11 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 		})
 		own := newOutcomes(20)
 		for i := range 20 {
-			conn.Send(redis.Req("PING"), wire.Own(own.Resolve), uint64(i))
+			conn.Send(redis.Req("PING"), send.Internal(own.Resolve), uint64(i))
 		}
-		stopped := inner.Of(conn).StopWrites()
+		stopped := backend.Of(conn).StopWrites()
 		for range 20 {
-			conn.Send(redis.Req("PING"), wire.Own(func(any, uint64) {}), 0)
+			conn.Send(redis.Req("PING"), send.Internal(func(any, uint64) {}), 0)
 		}
 		await(t, "the last write", stopped)
 		if res := waits.wait(t); redis.OutcomeOf(res) == redis.OutcomeNotSent {
@@ -304,7 +304,7 @@ func TestStopWritesOfBlockingCommands(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("RPUSH", "list", "a")))
-	await(t, "the last write", inner.Of(conn).StopWrites())
-	requireNotSent(t, send(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0).wait(t), redis.ErrContextClosed)
+	await(t, "the last write", backend.Of(conn).StopWrites())
+	requireNotSent(t, sendTo(conn, "BLMOVE", "list", "other", "LEFT", "LEFT", 0).wait(t), redis.ErrContextClosed)
 	require.Equal(t, int64(1), s.Do("LLEN", "list"))
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -116,7 +116,7 @@ func (s *storm) judge(id, res any) {
 	}
 }
 
-// send sends one request or several, in one of many ways.
+// sendTo sends one request or several, in one of many ways.
 func (s *storm) send() {
 	ctx, cancel := context.WithTimeout(background, rand.N(4*time.Millisecond))
 	defer cancel()
@@ -217,7 +217,7 @@ func TestStormAddsUp(t *testing.T) {
 			for _, goroutines := range []int{1, 2, 5, 40, 3} {
 				var senders sync.WaitGroup
 				for range goroutines {
-					senders.Go(func() { wire.Each(0, 40, func(int) { s.send() }) }) // a future may end the goroutine
+					senders.Go(func() { send.Each(0, 40, func(int) { s.send() }) }) // a future may end the goroutine
 				}
 				senders.Wait()
 				s.pending.Wait()

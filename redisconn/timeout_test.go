@@ -62,7 +62,7 @@ func TestIOTimeout(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
 		began := time.Now()
-		err := requireUnknown(t, send(conn, "GET", "a").wait(t), redis.ErrIO)
+		err := requireUnknown(t, sendTo(conn, "GET", "a").wait(t), redis.ErrIO)
 		require.True(t, err.HasTrait(redis.ErrTraitConnectivity))
 		require.GreaterOrEqual(t, time.Since(began), 600*time.Millisecond)
 		require.LessOrEqual(t, time.Since(began), 800*time.Millisecond)
@@ -88,7 +88,7 @@ func TestNoIOTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: -1})
-		pending := send(conn, "GET", "a")
+		pending := sendTo(conn, "GET", "a")
 		time.Sleep(time.Hour)
 		require.Zero(t, log.count("Disconnected"))
 		require.Empty(t, pending.result)
@@ -130,7 +130,7 @@ func TestIOTimeoutIsAboutProgress(t *testing.T) {
 					return value
 				}
 				conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
-				future := send(conn, "GET", "a")
+				future := sendTo(conn, "GET", "a")
 				res := <-future.result
 				if c.lives {
 					require.Len(t, res, size)
@@ -167,13 +167,13 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 		})
 	}
 	test("blocks", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
-		require.Nil(t, send(conn, "BLPOP", "list", 10).wait(t))
+		require.Nil(t, sendTo(conn, "BLPOP", "list", 10).wait(t))
 		require.Zero(t, log.count("Disconnected"))
 	})
 	test("one after the other", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
 		var all []*outcome
 		for _, seconds := range []any{10, "0.5", 5.5} {
-			all = append(all, send(conn, "BLPOP", "list", seconds))
+			all = append(all, sendTo(conn, "BLPOP", "list", seconds))
 			synctest.Wait() // batches of their own
 		}
 		many := newOutcomes(3)
@@ -186,11 +186,11 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 	})
 	test("hangs", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
 		began := time.Now()
-		requireUnknown(t, send(conn, "BLPOP", "hangs", 10).wait(t), redis.ErrIO)
+		requireUnknown(t, sendTo(conn, "BLPOP", "hangs", 10).wait(t), redis.ErrIO)
 		require.InDelta(t, 10*time.Second+opts.IOTimeout+late/2, time.Since(began), float64(late/2))
 	})
 	test("for ever", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
-		o := send(conn, "BLPOP", "hangs", 0)
+		o := sendTo(conn, "BLPOP", "hangs", 0)
 		time.Sleep(time.Hour)
 		require.Zero(t, log.count("Disconnected"))
 		conn.Close()
@@ -198,7 +198,7 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 	})
 	test("does not block", func(t *testing.T, conn *redisconn.Connection, log *recorder) {
 		began := time.Now()
-		requireUnknown(t, send(conn, "GET", "key").wait(t), redis.ErrIO)
+		requireUnknown(t, sendTo(conn, "GET", "key").wait(t), redis.ErrIO)
 		require.InDelta(t, opts.IOTimeout+late/2, time.Since(began), float64(late/2))
 	})
 	test("streams", func(t *testing.T, conn *redisconn.Connection, log *recorder) {

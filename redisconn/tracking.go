@@ -11,7 +11,7 @@ import (
 )
 
 // tracking has the functions that a connection calls about keys that were read on it: see
-// inner.Conn.
+// backend.Conn.
 type tracking struct {
 	told  func(*resp.Push)
 	ended func()

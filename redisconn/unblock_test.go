@@ -37,7 +37,7 @@ func TestUnblockBehindBalancer(t *testing.T) {
 	a, b := testbed.NewServer(t), testbed.NewServer(t)
 	others := connect(t, a.Addr(), quiet)
 	for range 30 {
-		send(others, "BLPOP", "theirs", 0)
+		sendTo(others, "BLPOP", "theirs", 0)
 	}
 	atA := redis.Sync{S: others}
 	blocked(t, atA, 30)

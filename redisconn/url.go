@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -47,7 +47,7 @@ func ParseURL(url string) (addr string, opts Opts, err error) {
 	return u.Addrs[0], optsOfURL(u), nil
 }
 
-func init() { inner.OptsOfURL = func(u *redisurl.URL) any { return optsOfURL(u) } }
+func init() { backend.OptsOfURL = func(u *redisurl.URL) any { return optsOfURL(u) } }
 
 // optsOfURL returns the options for connections that a URL has.
 func optsOfURL(u *redisurl.URL) Opts {

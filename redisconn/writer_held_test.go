@@ -50,7 +50,7 @@ func TestWrittenThoughAFutureHoldsTheReader(t *testing.T) {
 			held.Resolve(res, n)
 		}), 0)
 		synctest.Wait()
-		released := send(conn, "RELEASE")
+		released := sendTo(conn, "RELEASE")
 		held.wait(t)
 		require.Equal(t, "OK", released.wait(t))
 		require.Zero(t, time.Since(began))

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -90,7 +90,7 @@ func TestNotSentIsExact(t *testing.T) {
 			}
 			got := newOutcomes(n)
 			conn.SendMany(reqs, got, 0)
-			behind := send(conn, "SET", "key", "behind")
+			behind := sendTo(conn, "SET", "key", "behind")
 			conn.Close()
 			results := got.wait(t)
 			requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
@@ -146,7 +146,7 @@ func TestNotSentOverTLS(t *testing.T) {
 	buffered := bufio.NewReaderSize(server, 1)
 	_, err = buffered.Peek(1)
 	require.NoError(t, err)
-	behind := send(conn, "SET", "key", "behind")
+	behind := sendTo(conn, "SET", "key", "behind")
 	conn.Close()
 	for _, res := range got.wait(t) {
 		requireUnknown(t, res, redis.ErrIO)
@@ -229,16 +229,16 @@ type signalling struct {
 }
 
 // Inner is what redis.SyncCtx sends by.
-func (s signalling) Inner(wire.Ask) wire.Inner[redis.Future] {
-	return signallingInner{inner.Of(s.Connection), s.sent}
+func (s signalling) Inner(send.Key) send.Inner[redis.Future] {
+	return signallingInner{backend.Of(s.Connection), s.sent}
 }
 
 type signallingInner struct {
-	inner.Conn
+	backend.Conn
 	sent chan struct{}
 }
 
-func (s signallingInner) SendEncoded(r *wire.Request, cb redis.Future, n uint64) {
+func (s signallingInner) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	s.Conn.SendEncoded(r, cb, n)
 	s.sent <- struct{}{}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -100,7 +100,7 @@ func (c *Conn) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 		cb.Resolve(err.WithProperty(redis.EKRequests, reqs), start)
 		return
 	}
-	wire.Resolve(cb, c.transaction(reqs), start)
+	send.Resolve(cb, c.transaction(reqs), start)
 }
 
 // EachShard implements redis.Sender: it calls f once, with c.
@@ -132,7 +132,7 @@ type scanner struct {
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
 	if s.IterLast() {
-		wire.Resolve(cb, redis.ScanEOF, 0)
+		send.Resolve(cb, redis.ScanEOF, 0)
 		return
 	}
 	s.DoNext(cb, s.c)
@@ -140,5 +140,5 @@ func (s *scanner) Next(cb redis.Future) {
 
 // resolveAll resolves the requests of a pipeline. The caller gets the panic of a future.
 func resolveAll(cb redis.Future, results []any, start uint64) {
-	wire.Each(0, len(results), func(i int) { wire.Resolve(cb, results[i], start+uint64(i)) })
+	send.Each(0, len(results), func(i int) { send.Resolve(cb, results[i], start+uint64(i)) })
 }

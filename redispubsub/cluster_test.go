@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -44,7 +44,7 @@ func TestWhatIsACluster(t *testing.T) {
 // nobody is a Nodes that has none.
 type nobody struct{ redispubsub.Nodes }
 
-func (nobody) Inner(wire.Ask) wire.Inner[redis.Future] { return nil }
+func (nobody) Inner(send.Key) send.Inner[redis.Future] { return nil }
 
 func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cluster {
 	t.Helper()

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -32,7 +32,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 		for {
 			select { // before an event is taken, which another loop may get
 			case <-done:
-				yield(nil, life.Reason(ctx))
+				yield(nil, lifetime.Reason(ctx))
 				return
 			case <-in.Discarded:
 				return

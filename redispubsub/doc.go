@@ -52,7 +52,7 @@ package redispubsub
 //	Event ← Inbox ← Intake ◄──────────────────── session                     (what comes)
 //
 // redispubsub has the goroutines, the lock and the sockets. It is a package of its own, since no
-// part of it is a request: it needs sockets (push.Socket) and the nodes (inner.Nodes, which a
+// part of it is a request: it needs sockets (push.Socket) and the nodes (backend.Nodes, which a
 // cluster implements), but no queue, batch or reader. Three packages below it do no I/O, and it
 // makes public types of theirs:
 //

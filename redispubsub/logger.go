@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/internal/usercall"
 )
 
 // Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
@@ -95,7 +95,7 @@ func (NoopLogger) Report(*Subscriber, LogEvent) {}
 // report passes an event to the logger. One that panics must not end the process,
 // nor the goroutine that reports.
 func (s *Subscriber) report(event LogEvent) {
-	aside.Call(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
+	usercall.Call(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: stack})
 	})
 }

@@ -3,7 +3,7 @@ package redispubsub
 import (
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
-	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
 // Opts are the options of a [Subscriber]. The zero value is fit for production. The
@@ -41,16 +41,16 @@ type SubscriptionOpts struct {
 // cluster: a new node is subscribed, too, with a gap that begins when the cluster was last asked
 // and did not have that node. Message.Node and Gap.Nodes say which node is meant. It can have no
 // sharded channels.
-type NodeSet = wanted.NodeSet
+type NodeSet = subscriptions.NodeSet
 
 const (
 	// OneNode is a node that has the topic.
-	OneNode NodeSet = wanted.OneNode
+	OneNode NodeSet = subscriptions.OneNode
 	// AllMasters are those that serve slots.
-	AllMasters NodeSet = wanted.AllMasters
+	AllMasters NodeSet = subscriptions.AllMasters
 	// AllNodes are the masters and their replicas. Replicas notify of what they replicate,
 	// so that most events come once from each.
-	AllNodes NodeSet = wanted.AllNodes
+	AllNodes NodeSet = subscriptions.AllNodes
 )
 
 // Policy is what happens when the buffer is full.

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -47,19 +47,19 @@ func (n *fakeNodes) change(masters ...*redisconn.Connection) {
 }
 
 // Inner implements redispubsub.Nodes.
-func (n *fakeNodes) Inner(wire.Ask) wire.Inner[redis.Future] { return within{nil, n} }
+func (n *fakeNodes) Inner(send.Key) send.Inner[redis.Future] { return within{nil, n} }
 
 func (n *fakeNodes) ForceReloading() { n.reloads.Add(1) }
 
 // within is fakeNodes as the package sees it.
 type within struct {
-	wire.Inner[redis.Future] // nil: nothing is sent
+	send.Inner[redis.Future] // nil: nothing is sent
 	*fakeNodes
 }
 
-var _ inner.Nodes = within{}
+var _ backend.Nodes = within{}
 
-func (n within) Master(int) inner.Node {
+func (n within) Master(int) backend.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.at == nil {
@@ -68,11 +68,11 @@ func (n within) Master(int) inner.Node {
 	return n.at
 }
 
-func (n within) Publisher(int) inner.Node { return n.Master(0) }
+func (n within) Publisher(int) backend.Node { return n.Master(0) }
 
-func (n within) MovedTo(inner.Node, string) inner.Node { return nil }
+func (n within) MovedTo(backend.Node, string) backend.Node { return nil }
 
-func (n within) All() (masters, replicas []inner.Node, since time.Time) {
+func (n within) All() (masters, replicas []backend.Node, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return asNodes(n.masters), asNodes(n.replicas), time.Time{}
@@ -84,7 +84,7 @@ func (n within) Changed() <-chan struct{} {
 	return n.changed
 }
 
-func asNodes(conns []*redisconn.Connection) (nodes []inner.Node) {
+func asNodes(conns []*redisconn.Connection) (nodes []backend.Node) {
 	for _, conn := range conns {
 		nodes = append(nodes, conn)
 	}

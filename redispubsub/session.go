@@ -9,13 +9,13 @@ import (
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
-	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
 // session is the life of a socket.
 type session struct {
 	s        *Subscriber
-	feed     *wanted.Feed
+	feed     *subscriptions.Feed
 	sock     *push.Socket
 	messages atomic.Int64
 
@@ -30,7 +30,7 @@ type session struct {
 // they may be: together 256 KiB.
 const namesMost, nameMost = 1024, 256
 
-func newSession(s *Subscriber, f *wanted.Feed, sock *push.Socket) *session {
+func newSession(s *Subscriber, f *subscriptions.Feed, sock *push.Socket) *session {
 	return &session{s: s, feed: f, sock: sock, names: map[string]string{}}
 }
 
@@ -111,7 +111,7 @@ func (s *session) message(said pubsub.Said, payload []byte) error {
 
 // deliver adds a message to the inbox of a member. It waits for room where the policy
 // is Block: the session has no other subscription then.
-func (s *session) deliver(m *wanted.Member, ev any, size int) {
+func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 	room := m.Set.Inbox.Room
 	for waited := false; ; waited = true {
 		switch m.Intake.Offer(s.sock, ev, size, s.now) {

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
-	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
 // Two sessions that wait for room both get some, though the message of one of them is not
@@ -25,12 +25,12 @@ import (
 func TestRoomIsPassedOn(t *testing.T) {
 	for range 50 { // for the order in which they come to wait
 		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, MessageOf: messageOf}, &inbox.Counts{})
-		sub := &Subscription{set: &wanted.Set{Inbox: in}}
+		sub := &Subscription{set: &subscriptions.Set{Inbox: in}}
 		var sessions []*session
-		var members []*wanted.Member
+		var members []*subscriptions.Member
 		for i := range 2 {
-			s := newSession(&Subscriber{}, &wanted.Feed{Ctx: t.Context()}, &push.Socket{})
-			m := &wanted.Member{Set: sub.set, Intake: in.NewIntake(inbox.Source{Topic: Channel(strconv.Itoa(i))}, time.Time{})}
+			s := newSession(&Subscriber{}, &subscriptions.Feed{Ctx: t.Context()}, &push.Socket{})
+			m := &subscriptions.Member{Set: sub.set, Intake: in.NewIntake(inbox.Source{Topic: Channel(strconv.Itoa(i))}, time.Time{})}
 			m.Intake.Restore(s.sock, time.Unix(0, 0))
 			sessions, members = append(sessions, s), append(members, m)
 		}
@@ -56,20 +56,20 @@ func TestRoomIsPassedOn(t *testing.T) {
 }
 
 // anyNode is all nodes, none of which can be dialed.
-type anyNode struct{ inner.Nodes }
+type anyNode struct{ backend.Nodes }
 
 func (anyNode) Addr() string                                       { return "node" }
 func (anyNode) OpenPush(ctx context.Context) (*push.Socket, error) { return nil, ctx.Err() }
-func (n anyNode) Publisher(int) inner.Node                         { return n }
+func (n anyNode) Publisher(int) backend.Node                       { return n }
 func (anyNode) Changed() <-chan struct{}                           { return nil }
-func (n anyNode) All() (masters, replicas []inner.Node, since time.Time) {
-	return []inner.Node{n}, nil, time.Time{}
+func (n anyNode) All() (masters, replicas []backend.Node, since time.Time) {
+	return []backend.Node{n}, nil, time.Time{}
 }
 
 // A message costs one allocation beside its payload, from the socket to the consumer.
 func TestAllocationsOfAMessage(t *testing.T) {
-	var feed *wanted.Feed
-	subscriber := &Subscriber{ctx: t.Context(), table: wanted.New(t.Context(), anyNode{}, false, make(chan struct{}, 1), func(f *wanted.Feed) { feed = f })}
+	var feed *subscriptions.Feed
+	subscriber := &Subscriber{ctx: t.Context(), table: subscriptions.New(t.Context(), anyNode{}, false, make(chan struct{}, 1), func(f *subscriptions.Feed) { feed = f })}
 	sub := subscriber.NewSubscription(SubscriptionOpts{})
 	_, err := sub.set.Add([]pubsub.Topic{Channel("c"), Pattern("p*")})
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
-	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
 // Stats is the state of a subscriber. As a variable of package expvar:
@@ -63,15 +63,15 @@ func (s SocketStats) MarshalJSON() ([]byte, error) {
 }
 
 // SocketState is the state of a socket.
-type SocketState = wanted.State
+type SocketState = subscriptions.State
 
 const (
 	// SocketConnecting: the socket is dialed, for the first time or since it has ended.
-	SocketConnecting SocketState = wanted.Connecting
+	SocketConnecting SocketState = subscriptions.Connecting
 	// SocketConnected: the server has answered the handshake.
-	SocketConnected SocketState = wanted.Connected
+	SocketConnected SocketState = subscriptions.Connected
 	// SocketDown: it could not be connected. It is dialed again and again.
-	SocketDown SocketState = wanted.Down
+	SocketDown SocketState = subscriptions.Down
 )
 
 // traffic is what sockets have received.

@@ -8,15 +8,15 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
-	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
 // Subscriber keeps subscriptions on one server, or on the nodes of a cluster. It has
@@ -25,7 +25,7 @@ import (
 type Subscriber struct {
 	logger Logger
 	hooks  redis.Hooks
-	nodes  inner.Nodes
+	nodes  backend.Nodes
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// toPlace has room for one: topics are to be placed.
@@ -36,9 +36,9 @@ type Subscriber struct {
 
 	// mu guards what is below. It is released by unlock, but where nothing has changed.
 	mu       sync.Mutex
-	table    *wanted.Table
-	sessions map[*wanted.Feed]*session // that receive
-	ended    traffic                   // of sessions that have ended
+	table    *subscriptions.Table
+	sessions map[*subscriptions.Feed]*session // that receive
+	ended    traffic                          // of sessions that have ended
 }
 
 // New makes a Subscriber on the server of a connection, with the connection's options.
@@ -59,27 +59,27 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	if nodes == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
 	}
-	within := inner.NodesOf(nodes)
+	within := backend.NodesOf(nodes)
 	if within == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("it is no cluster of package rediscluster")
 	}
 	return newSubscriber(nodes.Ctx(), within, true, opts), nil
 }
 
-func newSubscriber(ctx context.Context, nodes inner.Nodes, several bool, opts Opts) *Subscriber {
+func newSubscriber(ctx context.Context, nodes backend.Nodes, several bool, opts Opts) *Subscriber {
 	s := &Subscriber{
-		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(wire.Ask{}, opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
-		sessions: map[*wanted.Feed]*session{},
+		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(send.Key{}, opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
+		sessions: map[*subscriptions.Feed]*session{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.table = wanted.New(s.ctx, nodes, several, s.toPlace, func(f *wanted.Feed) { go s.attend(f) })
+	s.table = subscriptions.New(s.ctx, nodes, several, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })
 	go s.run(nodes.Changed()) // asked before a topic is placed: run may begin later
 	return s
 }
 
 // Close ends the subscriber and all of its subscriptions, with [ErrClosed]. It does not
 // wait.
-func (s *Subscriber) Close() { s.cancel(life.ErrClosed) }
+func (s *Subscriber) Close() { s.cancel(lifetime.ErrClosed) }
 
 // run is the subscriber's goroutine: it places topics anew when the nodes change, which closes
 // changed. New starts it; it ends with the context.
@@ -118,7 +118,7 @@ func (s *Subscriber) finish() {
 // errClosed is what a subscription gets that was closed, or whose subscriber has ended: an
 // error of that type.
 func (s *Subscriber) errClosed(as *errorx.Type) error {
-	if why := life.EndedBy(s.ctx); why != nil {
+	if why := lifetime.EndedBy(s.ctx); why != nil {
 		return as.Wrap(why, "the subscriber is closed")
 	}
 	if s.ctx.Err() != nil {
@@ -138,7 +138,7 @@ func (s *Subscriber) unlock() {
 
 // attend is the goroutine of a feed: it dials, receives, and dials again. It is started with
 // the first topic, and ends when none is left.
-func (s *Subscriber) attend(f *wanted.Feed) {
+func (s *Subscriber) attend(f *subscriptions.Feed) {
 	for redial := (pause.Redial{}); f.Ctx.Err() == nil; {
 		began := time.Now()
 		sock, err := f.Node.OpenPush(f.Ctx)
@@ -176,7 +176,7 @@ func (s *Subscriber) receive(sess *session) {
 }
 
 // failed notes that no socket could be made.
-func (s *Subscriber) failed(f *wanted.Feed, err error) {
+func (s *Subscriber) failed(f *subscriptions.Feed, err error) {
 	s.report(LogConnectFailed{Addr: f.Node.Addr(), Error: err})
 	s.mu.Lock()
 	defer s.unlock()
@@ -184,7 +184,7 @@ func (s *Subscriber) failed(f *wanted.Feed, err error) {
 }
 
 // closeSet removes the topics of a subscription.
-func (s *Subscriber) closeSet(set *wanted.Set) {
+func (s *Subscriber) closeSet(set *subscriptions.Set) {
 	s.mu.Lock()
 	defer s.unlock()
 	set.Close()
@@ -193,7 +193,7 @@ func (s *Subscriber) closeSet(set *wanted.Set) {
 // Nodes is a cluster: a *rediscluster.Cluster, or what embeds one.
 type Nodes interface {
 	// Inner is for packages of this module: nobody else can call it.
-	Inner(wire.Ask) wire.Inner[redis.Future]
+	Inner(send.Key) send.Inner[redis.Future]
 	// ForceReloading has the cluster asked for its nodes again soon.
 	ForceReloading()
 	// Ctx returns the context that the subscriber ends with.
@@ -202,15 +202,15 @@ type Nodes interface {
 
 // oneNode is the Nodes of a connection.
 type oneNode struct {
-	inner.Nodes // for what nobody asks of them: it is nil
-	conn        *redisconn.Connection
+	backend.Nodes // for what nobody asks of them: it is nil
+	conn          *redisconn.Connection
 }
 
-func (n oneNode) Master(int) inner.Node                 { return n.conn }
-func (n oneNode) Publisher(int) inner.Node              { return n.conn }
-func (n oneNode) MovedTo(inner.Node, string) inner.Node { return nil }
-func (n oneNode) ForceReloading()                       {}
-func (n oneNode) Changed() <-chan struct{}              { return nil }
-func (n oneNode) All() (masters, replicas []inner.Node, since time.Time) {
-	return []inner.Node{n.conn}, nil, time.Time{}
+func (n oneNode) Master(int) backend.Node                   { return n.conn }
+func (n oneNode) Publisher(int) backend.Node                { return n.conn }
+func (n oneNode) MovedTo(backend.Node, string) backend.Node { return nil }
+func (n oneNode) ForceReloading()                           {}
+func (n oneNode) Changed() <-chan struct{}                  { return nil }
+func (n oneNode) All() (masters, replicas []backend.Node, since time.Time) {
+	return []backend.Node{n.conn}, nil, time.Time{}
 }

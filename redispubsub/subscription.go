@@ -7,19 +7,19 @@ import (
 	"slices"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
-	"github.com/joomcode/redispipe/redispubsub/internal/wanted"
+	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
 // Subscription is a set of topics with a consumer, who gets the events of all of them
 // in order: see [Subscription.Events]. It is safe for use by many goroutines.
 type Subscription struct {
 	s       *Subscriber
-	set     *wanted.Set // guarded by Subscriber.mu, but for its exported fields
-	invalid error       // of the options
+	set     *subscriptions.Set // guarded by Subscriber.mu, but for its exported fields
+	invalid error              // of the options
 }
 
 // NewSubscription makes a subscription without topics. Close it when it is not needed
@@ -85,7 +85,7 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 		case <-ctx.Done():
 			s.s.mu.Lock()
 			defer s.s.unlock()
-			return s.set.GiveUp(answers), life.Reason(ctx)
+			return s.set.GiveUp(answers), lifetime.Reason(ctx)
 		}
 		addr = cmp.Or(a.Addr, addr)
 		if n := len(failed.Topics); a.Err != nil && (n == 0 || failed.Topics[n-1] != a.Topic) {
@@ -99,7 +99,7 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	return addr, nil
 }
 
-func (s *Subscription) add(topics []Topic) ([]*wanted.Answer, error) {
+func (s *Subscription) add(topics []Topic) ([]*subscriptions.Answer, error) {
 	s.s.mu.Lock()
 	defer s.s.unlock()
 	if s.set.Closed() || s.s.ctx.Err() != nil {
@@ -127,7 +127,7 @@ func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr st
 		select {
 		case <-left:
 		case <-ctx.Done():
-			return addr, life.Reason(ctx)
+			return addr, lifetime.Reason(ctx)
 		}
 	}
 	return addr, nil

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -33,14 +33,14 @@ func TestCluster(t *testing.T) {
 	v := over(t, cluster)
 	for i := range 50 {
 		v.say(words("SET", fmt.Sprint("key", i), "v"))
-		v.hear(frames.OK)
+		v.hear(proto.OK)
 	}
 	v.say(words("MGET", "a", "b"))
 	v.hear("-CROSSSLOT Keys in request don't hash to the same slot\r\n")
 	v.say(words("MULTI") + words("INCR", "{t}a") + words("INCR", "{t}b") + words("EXEC"))
-	v.hear(frames.OK + frames.Queued + frames.Queued + "*2\r\n:1\r\n:1\r\n")
+	v.hear(proto.OK + proto.Queued + proto.Queued + "*2\r\n:1\r\n:1\r\n")
 	v.say(words("WATCH", "{t}a") + words("SET", "{t}a", "7") + words("MULTI") + words("INCR", "{t}a") + words("EXEC") + words("GET", "{t}a"))
-	v.hear(frames.OK + frames.OK + frames.OK + frames.Queued + "*-1\r\n$1\r\n7\r\n")
+	v.hear(proto.OK + proto.OK + proto.OK + proto.Queued + "*-1\r\n$1\r\n7\r\n")
 	v.say(words("BLPOP", "none", "0.01"))
 	v.hear("*-1\r\n")
 
@@ -95,7 +95,7 @@ func TestReplica(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer cluster.Close()
-	_, replicas, _ := inner.NodesOf(cluster).All()
+	_, replicas, _ := backend.NodesOf(cluster).All()
 	require.NotEmpty(t, replicas)
 	virtual := func() *client {
 		conn, err := Dialer(cluster)(ctx, "tcp", replicas[0].Addr())
@@ -105,7 +105,7 @@ func TestReplica(t *testing.T) {
 
 	reads := virtual()
 	reads.say(words("READONLY"))
-	reads.hear(frames.OK)
+	reads.hear(proto.OK)
 	key := ""
 	for i := 0; key == ""; i++ { // the replica has a third of the keys
 		reads.say(words("GET", fmt.Sprint("none", i)))
@@ -115,20 +115,20 @@ func TestReplica(t *testing.T) {
 	}
 	require.Nil(t, reads.Conn.(*virtualConn).own)
 	reads.say(words("MULTI") + words("GET", key) + words("EXEC") + words("READWRITE") + words("PING") + words("GET", key))
-	reads.hear(frames.OK + frames.Queued + "*1\r\n$-1\r\n" + frames.OK + "+PONG\r\n")
+	reads.hear(proto.OK + proto.Queued + "*1\r\n$-1\r\n" + proto.OK + "+PONG\r\n")
 	require.True(t, strings.HasPrefix(reads.frame(), "-MOVED "))
 
 	for _, say := range []string{words("GET", key), words("WATCH", key), words("XREAD", "BLOCK", "1", "STREAMS", key, "0"), words("PING") + words("MULTI") + words("GET", key)} {
 		v := virtual()
 		v.say(say)
 		reply := v.frame()
-		for reply == "+PONG\r\n" || reply == frames.OK {
+		for reply == "+PONG\r\n" || reply == proto.OK {
 			reply = v.frame()
 		}
 		require.True(t, strings.HasPrefix(reply, "-MOVED "), "%s: %s", say, reply)
 		v.say(words("DISCARD") + words("READONLY") + words("GET", key))
 		v.frame()
-		v.hear(frames.OK + "$-1\r\n")
+		v.hear(proto.OK + "$-1\r\n")
 	}
 }
 
@@ -164,11 +164,11 @@ func TestClusterProtocol(t *testing.T) {
 	v.frame()
 	for i := range 50 {
 		v.say(words("SET", fmt.Sprint("key", i), "v"))
-		v.hear(frames.OK)
+		v.hear(proto.OK)
 	}
 	v.say(words("WATCH", "key1") + words("HELLO", "2") + words("GET", "key1") + words("MULTI") + words("GET", "key1") + words("EXEC"))
-	v.hear(frames.OK + "-ERR HELLO can't follow WATCH on a virtual connection\r\n$1\r\nv\r\n" +
-		frames.OK + frames.Queued + "*1\r\n$1\r\nv\r\n")
+	v.hear(proto.OK + "-ERR HELLO can't follow WATCH on a virtual connection\r\n$1\r\nv\r\n" +
+		proto.OK + proto.Queued + "*1\r\n$1\r\nv\r\n")
 	v.say(words("INCR", "count") + words("RESET") + words("GET", "key1"))
 	v.hear(":1\r\n+RESET\r\n")
 	_, err = v.r.ReadByte()
@@ -253,9 +253,9 @@ func TestAskingWatches(t *testing.T) {
 	t.Cleanup(func() { _ = move.Abort() })
 	v := over(t, connect(t, to.Addr(), defaults))
 	v.say(words("ASKING") + words("WATCH", "key"))
-	v.hear(frames.OK + frames.OK)
+	v.hear(proto.OK + proto.OK)
 	v.say(words("UNWATCH") + words("WATCH", "key"))
-	v.hear(frames.OK)
+	v.hear(proto.OK)
 	require.Contains(t, v.frame(), "-MOVED ")
 }
 

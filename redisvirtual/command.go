@@ -4,9 +4,8 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // command deals with a request. It returns false if only serve can.
@@ -30,7 +29,7 @@ func (c *conn) command(buf []byte) (done bool) {
 }
 
 // unusual deals with a request that does not just go to the server.
-func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
+func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	name := ""
 	if info != nil {
 		name = info.Name
@@ -40,18 +39,18 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	}
 	switch words := r.Words(); {
 	case name == "EXEC" && words > 1:
-		return c.discard(frames.AppendError(nil, "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command"))
+		return c.discard(proto.AppendError(nil, "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command"))
 	case misworded(name, words):
 		c.tell()
 		if c.tx != nil {
 			c.tx.refused = true
 		}
-		c.answer(frames.AppendError(nil, "ERR wrong number of arguments for '"+strings.ToLower(name)+"' command"))
+		c.answer(proto.AppendError(nil, "ERR wrong number of arguments for '"+strings.ToLower(name)+"' command"))
 		return true
 	}
 	switch name {
 	case "QUIT":
-		c.answer([]byte(frames.OK))
+		c.answer([]byte(proto.OK))
 		c.quit = true
 		c.stream.End()
 		return true
@@ -60,7 +59,7 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 	}
 	switch {
 	case c.nobody && name != "AUTH" && name != "HELLO":
-		c.answer(frames.AppendError(nil, noAuth))
+		c.answer(proto.AppendError(nil, noAuth))
 		return true
 	case c.tx != nil:
 		return c.within(name, r)
@@ -73,19 +72,19 @@ func (c *conn) unusual(info *command.Info, r *wire.Request) (done bool) {
 		return c.pass(r)
 	case c.protocol != c.to.Protocol:
 		return c.translated(r)
-	case c.wantsMaster() && len(keysOf([]wire.Request{*r})) > 0:
+	case c.wantsMaster() && len(keysOf([]send.Request{*r})) > 0:
 		return c.pass(r)
 	case c.to.OnShards(r) != "":
 		return c.onShards(r)
 	case name == "WATCH" || c.watching:
 		return c.inSession(name, r)
 	case name == "UNWATCH":
-		c.answer([]byte(frames.OK))
+		c.answer([]byte(proto.OK))
 		return true
 	case r.Shared == command.ChangesSession:
 		return c.pass(r)
 	case r.Shared == command.WouldBlock && countsWrites(name, r):
-		c.answer(frames.AppendError(nil, "ERR "+name+" counts the writes of its own connection, and those of a virtual connection are another's: use a socket"))
+		c.answer(proto.AppendError(nil, "ERR "+name+" counts the writes of its own connection, and those of a virtual connection are another's: use a socket"))
 		return true
 	case r.Shared == command.WouldBlock:
 		return c.block(r)
@@ -105,19 +104,19 @@ func misworded(name string, words int) bool {
 
 // countsWrites reports whether a request waits until as many servers as it says have what was written on
 // its own connection. On another one, servers may say at once that all have it.
-func countsWrites(name string, r *wire.Request) bool {
-	args := incoming.Words(r.Buf)
+func countsWrites(name string, r *send.Request) bool {
+	args := proto.Words(r.Buf)
 	switch {
 	case name == "WAIT" && len(args) == 2:
-		return incoming.Text(args[0]) != "0"
+		return proto.Text(args[0]) != "0"
 	case name == "WAITAOF" && len(args) == 3:
-		return incoming.Text(args[0]) != "0" || incoming.Text(args[1]) != "0"
+		return proto.Text(args[0]) != "0" || proto.Text(args[1]) != "0"
 	}
 	return false // of none, or malformed
 }
 
 // said deals with what a client says of its connection. Other requests are not ours.
-func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
+func (c *conn) said(name string, r *send.Request) (done, ours bool) {
 	switch name {
 	case "HELLO":
 		return c.hello(r), true
@@ -129,11 +128,11 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 		return c.client(r)
 	case "READONLY", "READWRITE":
 		c.readOnly = name == "READONLY"
-		c.answer([]byte(frames.OK))
+		c.answer([]byte(proto.OK))
 		return true, true
 	case "ASKING":
 		c.asking = true
-		c.answer([]byte(frames.OK))
+		c.answer([]byte(proto.OK))
 		return true, true
 	case "MULTI":
 		if c.protocol != c.to.Protocol {
@@ -145,14 +144,14 @@ func (c *conn) said(name string, r *wire.Request) (done, ours bool) {
 		c.tx = &transaction{}
 		return true, true
 	case "EXEC", "DISCARD":
-		c.answer(frames.AppendError(nil, "ERR "+name+" without MULTI"))
+		c.answer(proto.AppendError(nil, "ERR "+name+" without MULTI"))
 		return true, true
 	}
 	return false, false
 }
 
 // alone sends a request by itself.
-func (c *conn) alone(r *wire.Request, asking bool) (done bool) {
+func (c *conn) alone(r *send.Request, asking bool) (done bool) {
 	f := c.stream.NewFlight()
 	*f.Add() = *r
 	c.broken(c.launch(f, asking))
@@ -161,7 +160,7 @@ func (c *conn) alone(r *wire.Request, asking bool) (done bool) {
 
 // block sends a request that keeps its connection waiting. Nothing else is under way then, so
 // that it runs in its place among what the client has said.
-func (c *conn) block(r *wire.Request) (done bool) {
+func (c *conn) block(r *send.Request) (done bool) {
 	if !c.served {
 		return false
 	}

@@ -5,32 +5,32 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
 // conn is a virtual connection. It has no goroutine, but for serve while that runs.
 type conn struct {
 	to     *upstream.Servers
-	stream outgoing.Stream // what the client reads; it has a mutex of its own, which may be locked under mu
+	stream replies.Stream // what the client reads; it has a mutex of its own, which may be locked under mu
 
 	// writing is held by Write. What follows is the writer's: that of Write, or serve's while
 	// serving is set.
 	writing  sync.Mutex
-	scan     incoming.Scan
-	batch    *outgoing.Flight // requests that are not sent yet
-	state                     // what the client has said of its connection
-	served   bool             // serve is the writer, and nothing is unanswered
-	watching bool             // session is not nil
-	leaving  bool             // the next request gives the client a socket
-	own      net.Conn         // what everything goes through from here on; the stream closes it
+	scan     proto.Scan
+	batch    *replies.Flight // requests that are not sent yet
+	state                    // what the client has said of its connection
+	served   bool            // serve is the writer, and nothing is unanswered
+	watching bool            // session is not nil
+	leaving  bool            // the next request gives the client a socket
+	own      net.Conn        // what everything goes through from here on; the stream closes it
 
 	mu      sync.Mutex // guards the rest
 	in      []byte     // what is written, and not sent; who is the writer sets it, and may look
 	serving bool       // serve runs
-	session wire.Dedicated
+	session send.Dedicated
 }
 
 // state is what a client has said of its connection.
@@ -62,7 +62,7 @@ var _ net.Conn = (*conn)(nil)
 func (c *conn) Close() error {
 	err := c.stream.Close()
 	c.mu.Lock()
-	session := wire.Dedicated(nil)
+	session := send.Dedicated(nil)
 	if !c.serving {
 		session, c.session = c.session, nil
 	}

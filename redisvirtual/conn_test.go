@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // worded has what newer servers answer to a request in a transaction in the words of Redis 7.0, which
@@ -44,7 +44,7 @@ func TestConnAsSocket(t *testing.T) {
 	}
 	want := socketOf(t)
 	want.say(words("FLUSHALL"))
-	want.hear(frames.OK)
+	want.hear(proto.OK)
 	var replies []string
 	for _, say := range script {
 		want.say(say)
@@ -58,7 +58,7 @@ func TestConnAsSocket(t *testing.T) {
 	clean := func() {
 		c := socketOf(t)
 		c.say(words("FLUSHALL"))
-		c.hear(frames.OK)
+		c.hear(proto.OK)
 	}
 	t.Run("one by one", func(t *testing.T) {
 		clean()

@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
@@ -56,7 +56,7 @@ var errAddress = redis.ErrOpts.NewType("virtual_address", redis.ErrTraitNotSent)
 func Conn(s redis.Sender) net.Conn {
 	to, err := upstream.Of(s)
 	if err != nil {
-		c := newConn(&upstream.Servers{Terms: outgoing.Terms{Several: true}}) // of no address
+		c := newConn(&upstream.Servers{Terms: replies.Terms{Several: true}}) // of no address
 		c.stream.Fail(redis.AsErrorx(err))
 		return c
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // retried reports whether go-redis sends again what ended with err. It goes by these.
@@ -119,7 +119,7 @@ func TestCloseWithdraws(t *testing.T) {
 	stays.say(words("SET", "stays", "1"))
 	require.NoError(t, gone.Close())
 	close(dial)
-	stays.hear(frames.OK)
+	stays.hear(proto.OK)
 	stays.say(words("EXISTS", "withdrawn", "stays"))
 	stays.hear(":1\r\n")
 }

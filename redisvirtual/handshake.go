@@ -5,9 +5,8 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 const (
@@ -17,24 +16,24 @@ const (
 
 // hello deals with HELLO. What it answers is the server's answer to HELLO without arguments,
 // which says what the shared socket speaks.
-func (c *conn) hello(r *wire.Request) (done bool) {
-	args := incoming.Words(r.Buf)
+func (c *conn) hello(r *send.Request) (done bool) {
+	args := proto.Words(r.Buf)
 	protocol, name, cr, problem := helloArgs(args)
 	switch {
 	case problem != "":
-		c.answer(frames.AppendError(nil, problem))
+		c.answer(proto.AppendError(nil, problem))
 		return true
 	case protocol == 0:
 		protocol = c.protocol
 	}
 	if protocol > c.to.Protocol {
 		// As a server that knows of no other protocol: clients go on without it.
-		c.answer(frames.AppendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
+		c.answer(proto.AppendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
 		return true
 	}
 	if name != nil {
 		if !dial.ValidName(*name) {
-			c.answer(frames.AppendError(nil, invalidName))
+			c.answer(proto.AppendError(nil, invalidName))
 			return true
 		}
 		c.name = *name
@@ -50,7 +49,7 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		c.nobody = false
 	}
 	if c.nobody {
-		c.answer(frames.AppendError(nil, noAuth))
+		c.answer(proto.AppendError(nil, noAuth))
 		return true
 	}
 	if protocol != c.to.Protocol {
@@ -60,7 +59,7 @@ func (c *conn) hello(r *wire.Request) (done bool) {
 		return c.translated(r)
 	}
 	c.protocol = protocol
-	plain := wire.Request{}
+	plain := send.Request{}
 	c.to.Describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
 	plain.Shared = command.Allowed // it changes nothing
 	return c.alone(&plain, false)
@@ -71,7 +70,7 @@ func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, pr
 	if len(args) == 0 {
 		return 0, nil, nil, ""
 	}
-	protocol, err := strconv.Atoi(incoming.Text(args[0]))
+	protocol, err := strconv.Atoi(proto.Text(args[0]))
 	if err != nil {
 		return 0, nil, nil, "ERR Protocol version is not an integer or out of range"
 	}
@@ -79,30 +78,30 @@ func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, pr
 		return 0, nil, nil, "NOPROTO unsupported protocol version"
 	}
 	for i := 1; i < len(args); i++ {
-		switch word := incoming.Upper(args[i]); {
+		switch word := proto.Upper(args[i]); {
 		case word == "AUTH" && i+2 < len(args):
-			cr = &dial.Credentials{Username: incoming.Text(args[i+1]), Password: incoming.Text(args[i+2])}
+			cr = &dial.Credentials{Username: proto.Text(args[i+1]), Password: proto.Text(args[i+2])}
 			i += 2
 		case word == "SETNAME" && i+1 < len(args):
-			given := incoming.Text(args[i+1])
+			given := proto.Text(args[i+1])
 			name = &given
 			i++
 		default:
-			return 0, nil, nil, "ERR Syntax error in HELLO option '" + incoming.Text(args[i]) + "'"
+			return 0, nil, nil, "ERR Syntax error in HELLO option '" + proto.Text(args[i]) + "'"
 		}
 	}
 	return protocol, name, cr, ""
 }
 
 // auth deals with AUTH.
-func (c *conn) auth(r *wire.Request) (done bool) {
-	args := incoming.Words(r.Buf)
+func (c *conn) auth(r *send.Request) (done bool) {
+	args := proto.Words(r.Buf)
 	var cr dial.Credentials
 	switch len(args) {
 	case 1:
-		cr.Password = incoming.Text(args[0])
+		cr.Password = proto.Text(args[0])
 	case 2:
-		cr.Username, cr.Password = incoming.Text(args[0]), incoming.Text(args[1])
+		cr.Username, cr.Password = proto.Text(args[0]), proto.Text(args[1])
 	default:
 		return c.passAs("AUTH", r) // for the server's words
 	}
@@ -114,7 +113,7 @@ func (c *conn) auth(r *wire.Request) (done bool) {
 		return c.passAs("AUTH", r)
 	}
 	c.nobody = false
-	c.answer([]byte(frames.OK))
+	c.answer([]byte(proto.OK))
 	return true
 }
 
@@ -144,36 +143,36 @@ func plain(cr dial.Credentials) dial.Credentials {
 }
 
 // selectDB deals with SELECT.
-func (c *conn) selectDB(r *wire.Request) (done bool) {
-	if args := incoming.Words(r.Buf); len(args) == 1 && incoming.Text(args[0]) == strconv.Itoa(c.to.DB) {
-		c.answer([]byte(frames.OK))
+func (c *conn) selectDB(r *send.Request) (done bool) {
+	if args := proto.Words(r.Buf); len(args) == 1 && proto.Text(args[0]) == strconv.Itoa(c.to.DB) {
+		c.answer([]byte(proto.OK))
 		return true
 	}
 	return c.pass(r)
 }
 
 // client deals with those subcommands of CLIENT that are about the client's own connection.
-func (c *conn) client(r *wire.Request) (done, ours bool) {
-	args := incoming.Words(r.Buf)
+func (c *conn) client(r *send.Request) (done, ours bool) {
+	args := proto.Words(r.Buf)
 	if len(args) == 0 {
 		return false, false
 	}
-	switch sub := incoming.Upper(args[0]); {
+	switch sub := proto.Upper(args[0]); {
 	case sub == "SETNAME" && len(args) == 2:
-		if name := incoming.Text(args[1]); dial.ValidName(name) {
+		if name := proto.Text(args[1]); dial.ValidName(name) {
 			c.name = name
-			c.answer([]byte(frames.OK))
+			c.answer([]byte(proto.OK))
 		} else {
-			c.answer(frames.AppendError(nil, invalidName))
+			c.answer(proto.AppendError(nil, invalidName))
 		}
 	case sub == "GETNAME" && len(args) == 1 && c.name != "":
-		c.answer(frames.AppendWord(nil, c.name))
+		c.answer(proto.AppendWord(nil, c.name))
 	case sub == "GETNAME" && len(args) == 1:
-		c.answer(frames.AppendNull(nil, c.protocol))
+		c.answer(proto.AppendNull(nil, c.protocol))
 	case sub == "SETINFO" && len(args) == 3:
-		c.answer([]byte(frames.OK))
+		c.answer([]byte(proto.OK))
 	case command.Lookup("CLIENT "+sub) == nil: // it may change what others get, as pushes
-		c.answer(frames.AppendError(nil, "ERR unknown subcommand '"+incoming.Text(args[0])+"'. Try CLIENT HELP."))
+		c.answer(proto.AppendError(nil, "ERR unknown subcommand '"+proto.Text(args[0])+"'. Try CLIENT HELP."))
 	default:
 		return false, false
 	}
@@ -187,6 +186,6 @@ func (c *conn) reset() (done bool) {
 	}
 	c.leaveSession()
 	c.state = state{protocol: 2, nobody: c.nobody, sendFailed: c.sendFailed}
-	c.answer([]byte(frames.Reset))
+	c.answer([]byte(proto.Reset))
 	return true
 }

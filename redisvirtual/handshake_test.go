@@ -12,7 +12,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -67,7 +67,7 @@ func TestAuth(t *testing.T) {
 		conn := connect(t, server.Addr(), opts)
 		v := over(t, conn)
 		v.say(words("AUTH", "shared", "secret") + words("ACL", "WHOAMI"))
-		v.hear(frames.OK + "$6\r\nshared\r\n")
+		v.hear(proto.OK + "$6\r\nshared\r\n")
 		require.Nil(t, v.Conn.(*virtualConn).own)
 		v = over(t, conn)
 		v.say(words("HELLO", "2", "AUTH", "shared", "secret", "SETNAME", "me") + words("CLIENT", "GETNAME"))
@@ -76,12 +76,12 @@ func TestAuth(t *testing.T) {
 		require.Nil(t, v.Conn.(*virtualConn).own)
 		v = over(t, conn)
 		v.say(words("CLIENT", "SETNAME", "me") + words("AUTH", "other", "word") + words("ACL", "WHOAMI") + words("CLIENT", "GETNAME"))
-		v.hear(frames.OK + frames.OK + "$5\r\nother\r\n$2\r\nme\r\n")
+		v.hear(proto.OK + proto.OK + "$5\r\nother\r\n$2\r\nme\r\n")
 		v = over(t, conn)
 		v.say(words("AUTH", "shared", "wrong"))
 		require.True(t, strings.HasPrefix(v.frame(), "-WRONGPASS"))
 		v.say(words("RESET") + words("PING") + words("AUTH", "shared", "secret") + words("PING"))
-		v.hear(frames.Reset + "-NOAUTH Authentication required.\r\n" + frames.OK + "+PONG\r\n")
+		v.hear(proto.Reset + "-NOAUTH Authentication required.\r\n" + proto.OK + "+PONG\r\n")
 		require.Nil(t, v.Conn.(*virtualConn).own)
 	}
 }
@@ -105,7 +105,7 @@ func TestAuthAsOther(t *testing.T) {
 		require.Equal(t, "OK", admin.Do("SET", "mine", "two"))
 		shared := len(sockets)
 		for _, c := range []struct{ say, answer, then string }{
-			{words("AUTH", "other", "word"), frames.OK, "$5\r\nother\r\n"},
+			{words("AUTH", "other", "word"), proto.OK, "$5\r\nother\r\n"},
 			{words("AUTH", "other", "wrong"), "-WRONGPASS ", "-NOAUTH "},
 			{words("AUTH", "one", "two", "three"), "-ERR syntax error", "-NOAUTH "},
 			{words("HELLO", "2", "AUTH", "other", "word", "SETNAME", "b"), "*14", "$5\r\nother\r\n"},
@@ -113,14 +113,14 @@ func TestAuthAsOther(t *testing.T) {
 		} {
 			v := over(t, conn)
 			v.say(words("CLIENT", "SETNAME", "a"))
-			v.hear(frames.OK)
+			v.hear(proto.OK)
 			v.say(c.say + words("ACL", "WHOAMI") + words("GET", "mine"))
 			require.Contains(t, v.frame(), c.answer)
 			require.Contains(t, v.frame(), c.then)
 			if c.then[0] == '-' {
 				require.Contains(t, v.frame(), "-NOAUTH ")
 				v.say(words("CLIENT", "SETNAME", "b") + words("HELLO", "2") + words("AUTH", "other", "word") + words("GET", "mine"))
-				v.hear("-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n" + frames.OK)
+				v.hear("-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n" + proto.OK)
 			}
 			v.hear("$3\r\ntwo\r\n")
 			v.say(words("CLIENT", "GETNAME"))
@@ -161,10 +161,10 @@ func TestDatabase(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{DB: 3})
 	v := over(t, conn)
 	v.say(words("SELECT", "3") + words("SET", "db", "three") + words("SELECT", "4") + words("GET", "db") + words("SELECT", "3") + words("GET", "db"))
-	v.hear(frames.OK + frames.OK + frames.OK + "$-1\r\n" + frames.OK + "$5\r\nthree\r\n")
+	v.hear(proto.OK + proto.OK + proto.OK + "$-1\r\n" + proto.OK + "$5\r\nthree\r\n")
 	w := over(t, conn)
 	w.say(words("MULTI") + words("SELECT", "4") + words("SELECT", "3") + words("EXEC"))
-	w.hear(frames.OK + "-ERR Command not allowed inside a transaction\r\n" + frames.Queued + "-EXECABORT Transaction discarded because of previous errors.\r\n")
+	w.hear(proto.OK + "-ERR Command not allowed inside a transaction\r\n" + proto.Queued + "-EXECABORT Transaction discarded because of previous errors.\r\n")
 	w.say(words("GET", "db"))
 	w.hear("$5\r\nthree\r\n")
 }
@@ -174,16 +174,16 @@ func TestClient(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{ClientName: "shared"})
 	v, w := over(t, conn), over(t, conn)
 	v.say(words("CLIENT", "SETNAME", "mine") + words("CLIENT", "SETINFO", "LIB-NAME", "x") + words("CLIENT", "GETNAME"))
-	v.hear(frames.OK + frames.OK + "$4\r\nmine\r\n")
+	v.hear(proto.OK + proto.OK + "$4\r\nmine\r\n")
 	w.say(words("CLIENT", "GETNAME") + words("CLIENT", "MAINT_NOTIFICATIONS", "ON"))
 	w.hear("$-1\r\n-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP.\r\n")
 	w.say(words("MULTI") + words("CLIENT", "GETNAME") + words("DISCARD"))
-	w.hear(frames.OK + "-ERR Command not allowed inside a transaction\r\n" + frames.OK)
+	w.hear(proto.OK + "-ERR Command not allowed inside a transaction\r\n" + proto.OK)
 	require.Equal(t, []byte("shared"), redis.Sync{S: conn}.Do("CLIENT", "GETNAME"))
 	v.say(words("CLIENT", "REPLY", "OFF") + words("PING") + words("CLIENT", "REPLY", "ON"))
-	v.hear(frames.OK)
+	v.hear(proto.OK)
 	w.say(words("CLIENT", "TRACKING", "ON", "BCAST") + words("PING"))
-	w.hear(frames.OK + "+PONG\r\n")
+	w.hear(proto.OK + "+PONG\r\n")
 }
 
 // What a server sends unasked comes on a socket that is the client's own.
@@ -198,7 +198,7 @@ func TestSubscribe(t *testing.T) {
 	v.say(words("UNSUBSCRIBE") + words("GET", "none"))
 	v.hear("*3\r\n$11\r\nunsubscribe\r\n$4\r\nnews\r\n:0\r\n$-1\r\n")
 	w.say(words("MONITOR"))
-	w.hear(frames.OK)
+	w.hear(proto.OK)
 	require.NoError(t, w.SetReadDeadline(time.Now()))
 	for { // others' requests, and then the deadline
 		if _, err := w.r.ReadByte(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // What can't be read is answered as a server does, and ends the connection.
@@ -55,7 +55,7 @@ func TestHTTP(t *testing.T) {
 	}
 	v := over(t, conn)
 	v.say(words("MULTI") + words("POST", "x") + words("DISCARD"))
-	v.hear(frames.OK + "-ERR Command not allowed inside a transaction\r\n" + frames.OK)
+	v.hear(proto.OK + "-ERR Command not allowed inside a transaction\r\n" + proto.OK)
 	require.Zero(t, conn.Stats().Disconnects)
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -122,4 +122,4 @@ func (c *client) ends() {
 	require.ErrorIs(c.t, err, io.EOF)
 }
 
-func words(w ...string) string { return string(frames.AppendWords(nil, w)) }
+func words(w ...string) string { return string(proto.AppendWords(nil, w)) }

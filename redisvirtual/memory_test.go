@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // A connection that has answered a request under a deadline, and waits for the next, takes at most 1 KiB,
@@ -64,7 +63,7 @@ func TestInputBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return used(shared) == 1 }, 20*time.Second, time.Millisecond)
 	c.mu.Lock()
-	c.in = make([]byte, incoming.Most)
+	c.in = make([]byte, proto.Most)
 	c.mu.Unlock()
 	_, err = c.Write([]byte(words("PING")))
 	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "%v", err)
@@ -76,8 +75,8 @@ func TestInputBounded(t *testing.T) {
 func TestTransactionBounded(t *testing.T) {
 	v := virtual(t)
 	v.say(words("MULTI"))
-	v.hear(frames.OK)
-	v.Conn.(*conn).tx.buf = make([]byte, incoming.Most)
+	v.hear(proto.OK)
+	v.Conn.(*conn).tx.buf = make([]byte, proto.Most)
 	v.say(words("PING") + words("EXEC"))
 	v.hear("-ERR The transaction is larger than a server accepts\r\n")
 	require.Contains(t, v.frame(), "-EXECABORT ")

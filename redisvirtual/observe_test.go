@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -70,14 +70,14 @@ func TestHooks(t *testing.T) {
 	v := over(t, redis.WithHook(redis.WithHook(conn, inner), outer))
 	v.say(words("CLIENT", "SETNAME", "me") + words("SELECT", "0") + words("DEL", "hooks") + words("INCR", "hooks") + words("INCR", "hooks") +
 		words("NOSUCH", "secret") + words("client", "list") + words("LPUSH", "hooks", "x"))
-	v.hear(frames.OK + frames.OK + ":0\r\n:1\r\n:2\r\n")
+	v.hear(proto.OK + proto.OK + ":0\r\n:1\r\n:2\r\n")
 	for range 3 {
 		v.frame()
 	}
 	v.say(words("BLPOP", "hooks:none", "0.01") + words("MULTI") + words("INCR", "hooks") + words("INCR", "hooks") + words("EXEC"))
-	v.hear("*-1\r\n" + frames.OK + frames.Queued + frames.Queued + "*2\r\n:3\r\n:4\r\n")
+	v.hear("*-1\r\n" + proto.OK + proto.Queued + proto.Queued + "*2\r\n:3\r\n:4\r\n")
 	v.say(words("WATCH", "hooks") + words("INCR", "hooks") + words("MULTI") + words("GET", "hooks") + words("PING") + words("EXEC"))
-	v.hear(frames.OK + ":5\r\n" + frames.OK + frames.Queued + frames.Queued + "*-1\r\n")
+	v.hear(proto.OK + ":5\r\n" + proto.OK + proto.Queued + proto.Queued + "*-1\r\n")
 	v.say(words("SUBSCRIBE", "hooks"))
 	v.frame()
 	for _, h := range []*recorder{outer, inner} {
@@ -111,7 +111,7 @@ func TestHooksOfFailures(t *testing.T) {
 	v = over(t, redis.WithHook(cluster, h))
 	for i := range 50 {
 		v.say(words("SET", fmt.Sprint("key", i), "v"))
-		v.hear(frames.OK)
+		v.hear(proto.OK)
 	}
 	v.say(words("GET", "key1") + words("GET", "key2"))
 	v.hear("$1\r\nv\r\n$1\r\nv\r\n")

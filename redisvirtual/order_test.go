@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // What a client says in one go runs in its order, whichever connection it takes.
@@ -24,7 +24,7 @@ func TestOrder(t *testing.T) {
 	}
 	for round := range rounds {
 		k := fmt.Sprintf("order:%d", round)
-		v.hear(":1\r\n:1\r\n*-1\r\n:1\r\n" + words(k, "b") + frames.OK + frames.OK + ":2\r\n" + frames.OK + frames.Queued + "*-1\r\n$1\r\n2\r\n" + frames.OK)
+		v.hear(":1\r\n:1\r\n*-1\r\n:1\r\n" + words(k, "b") + proto.OK + proto.OK + ":2\r\n" + proto.OK + proto.Queued + "*-1\r\n$1\r\n2\r\n" + proto.OK)
 	}
 }
 
@@ -84,19 +84,19 @@ func TestAllocs(t *testing.T) {
 func TestQueueRefused(t *testing.T) {
 	v := virtual(t)
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
-	v.hear(frames.OK + "-ERR wrong number of arguments for 'get' command\r\n" + frames.Queued)
+	v.hear(proto.OK + "-ERR wrong number of arguments for 'get' command\r\n" + proto.Queued)
 	v.hear("-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
 	v.say(words("WATCH", "a"))
-	v.hear(frames.OK)
+	v.hear(proto.OK)
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))
-	v.hear(frames.OK + "-ERR wrong number of arguments for 'get' command\r\n" + frames.Queued)
+	v.hear(proto.OK + "-ERR wrong number of arguments for 'get' command\r\n" + proto.Queued)
 	v.hear("-EXECABORT Transaction discarded because of previous errors.\r\n+PONG\r\n")
 	for _, say := range []string{words("MULTI"), words("GET"), words("PING")} {
 		v.say(say)
 		v.frame()
 	}
 	v.say(words("PING") + words("EXEC") + words("PING"))
-	v.hear(frames.Queued + "-EXECABORT Transaction discarded because of: ERR wrong number of arguments for 'get' command\r\n+PONG\r\n")
+	v.hear(proto.Queued + "-EXECABORT Transaction discarded because of: ERR wrong number of arguments for 'get' command\r\n+PONG\r\n")
 	for _, say := range []string{words("WATCH", "a"), words("MULTI"), words("GET")} {
 		v.say(say)
 		v.frame()

@@ -2,7 +2,7 @@ package redisvirtual
 
 import (
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
 // answer answers a request here.
@@ -30,7 +30,7 @@ func (c *conn) broken(err error) {
 }
 
 // launch sends the requests of a flight, and waits while the queue is full.
-func (c *conn) launch(f *outgoing.Flight, asking bool) error {
+func (c *conn) launch(f *replies.Flight, asking bool) error {
 	if !f.Push() {
 		return nil
 	}

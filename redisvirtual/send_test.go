@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/faulty"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
@@ -58,11 +58,11 @@ func (noRoom) AwaitCapacity(ctx context.Context) error {
 }
 
 // halfFull is a cluster in which one node takes requests, and another has a queue that is full.
-type halfFull struct{ wire.Inner[redis.Future] }
+type halfFull struct{ send.Inner[redis.Future] }
 
 func (halfFull) WantsSlot() bool { return true }
 
-func (halfFull) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
+func (halfFull) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	if n > 0 {
 		cb.Resolve(redis.ErrQueueFull.New("full").WithProperty(errs.EKCapacity, noRoom{}), n)
 	}
@@ -71,7 +71,7 @@ func (halfFull) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
 // A Write for which there is no room in time does not say that nothing was sent, if the first of
 // its requests was.
 func TestQueueFullBehindSent(t *testing.T) {
-	c := newConn(&upstream.Servers{Terms: outgoing.Terms{Protocol: 2, Several: true}, Sender: halfFull{}})
+	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: halfFull{}})
 	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
 	_, err := c.Write([]byte(words("INCR", "a") + words("INCR", "b")))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -80,13 +80,13 @@ func TestQueueFullBehindSent(t *testing.T) {
 
 // filling is a cluster whose queue is full behind the first request and what blocks.
 type filling struct {
-	wire.Inner[redis.Future]
+	send.Inner[redis.Future]
 	sent int
 }
 
 func (*filling) WantsSlot() bool { return true }
 
-func (s *filling) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
+func (s *filling) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	if s.sent++; s.sent > 2 {
 		cb.Resolve(redis.ErrQueueFull.New("full").WithProperty(errs.EKCapacity, noRoom{}), n)
 		return
@@ -97,7 +97,7 @@ func (s *filling) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
 // If there is no room in time behind what blocks, no Write says so, but Read, and the next Write:
 // not that nothing has run, if something has.
 func TestQueueFullBehindBlocked(t *testing.T) {
-	c := newConn(&upstream.Servers{Terms: outgoing.Terms{Protocol: 2, Several: true}, Sender: &filling{}})
+	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: &filling{}})
 	require.NoError(t, c.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
 	_, err := c.Write([]byte(words("INCR", "a") + words("BLPOP", "none", "1") + words("INCR", "b")))
 	require.NoError(t, err)
@@ -111,13 +111,13 @@ func TestQueueFullBehindBlocked(t *testing.T) {
 // redirecting is a cluster whose first request goes on to a node whose queue is full, while the
 // second one is sent.
 type redirecting struct {
-	wire.Inner[redis.Future]
+	send.Inner[redis.Future]
 	sent map[uint64]int
 }
 
 func (*redirecting) WantsSlot() bool { return true }
 
-func (s *redirecting) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
+func (s *redirecting) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	if s.sent[n]++; n == 1 && s.sent[n] == 1 {
 		cb.Resolve(redis.ErrQueueFull.New("full").WithProperty(errs.EKCapacity, room{}), 0)
 	}
@@ -126,7 +126,7 @@ func (s *redirecting) SendEncoded(_ *wire.Request, cb redis.Future, n uint64) {
 // Only the request that is being sent is sent again when there is room in a queue.
 func TestQueueFullElsewhere(t *testing.T) {
 	s := &redirecting{sent: map[uint64]int{}}
-	c := newConn(&upstream.Servers{Terms: outgoing.Terms{Protocol: 2, Several: true}, Sender: s})
+	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: s})
 	_, err := c.Write([]byte(words("INCR", "a") + words("INCR", "b")))
 	require.NoError(t, err)
 	require.Equal(t, map[uint64]int{0: 1, 1: 1}, s.sent)

@@ -2,14 +2,14 @@ package redisvirtual
 
 import (
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
 // inSession deals with WATCH, and with what follows it: up to EXEC or UNWATCH, the client has a
 // dedicated connection.
-func (c *conn) inSession(name string, r *wire.Request) (done bool) {
+func (c *conn) inSession(name string, r *send.Request) (done bool) {
 	if !c.served {
 		return false
 	}
@@ -34,7 +34,7 @@ func (c *conn) inSession(name string, r *wire.Request) (done bool) {
 }
 
 // keysOf returns the keys of requests.
-func keysOf(reqs []wire.Request) (keys []string) {
+func keysOf(reqs []send.Request) (keys []string) {
 	for i := range reqs {
 		keys = append(keys, redis.Request{Cmd: reqs[i].Cmd, Args: reqs[i].Args()}.Keys()...)
 	}
@@ -43,7 +43,7 @@ func keysOf(reqs []wire.Request) (keys []string) {
 
 // openSession takes a dedicated connection for keys. If there is none, that ends the requests of
 // f.
-func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
+func (c *conn) openSession(keys []string, f *replies.Flight) bool {
 	session, err := c.lend(keys)
 	if err != nil {
 		if f.Push() {
@@ -58,7 +58,7 @@ func (c *conn) openSession(keys []string, f *outgoing.Flight) bool {
 }
 
 // lend returns a dedicated connection for keys, which has said ASKING if the client has.
-func (c *conn) lend(keys []string) (wire.Dedicated, error) {
+func (c *conn) lend(keys []string) (send.Dedicated, error) {
 	if c.to.Several {
 		return c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
 	}
@@ -66,14 +66,14 @@ func (c *conn) lend(keys []string) (wire.Dedicated, error) {
 }
 
 // exchange sends the requests of f in the session, and waits for the replies.
-func (c *conn) exchange(f *outgoing.Flight) {
+func (c *conn) exchange(f *replies.Flight) {
 	c.mu.Lock()
 	session := c.session
 	c.mu.Unlock()
 	if !f.Push() {
 		return
 	}
-	f.AnsweredBy(session.Place())
+	f.AnsweredBy(session.Server())
 	left := 0
 	err := session.Exchange(c.stream.Context(), f.Reqs, func(i int, res any) {
 		f.Resolve(res, uint64(i))

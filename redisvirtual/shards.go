@@ -1,16 +1,16 @@
 package redisvirtual
 
 import (
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // onShards sends a request that concerns every master of a cluster to all of them, and waits for the
 // answers. Nothing else is under way then, as with what blocks.
-func (c *conn) onShards(r *wire.Request) (done bool) {
+func (c *conn) onShards(r *send.Request) (done bool) {
 	switch {
 	case c.watching:
-		c.answer(frames.AppendError(nil, everyMaster(c.to.OnShards(r))))
+		c.answer(proto.AppendError(nil, everyMaster(c.to.OnShards(r))))
 		return true
 	case !c.served:
 		return false

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -69,7 +69,7 @@ func TestShards(t *testing.T) {
 		}
 		v := virtual()
 		v.say(words("FLUSHALL") + words("DBSIZE"))
-		v.hear(frames.OK + ":0\r\n")
+		v.hear(proto.OK + ":0\r\n")
 		var all, some []string
 		for i := range 300 {
 			key := fmt.Sprint("key", i)
@@ -78,7 +78,7 @@ func TestShards(t *testing.T) {
 		}
 		v.say(words("DBSIZE") + words("GET", "key1")) // in its place in a pipeline
 		for range all {
-			v.hear(frames.OK)
+			v.hear(proto.OK)
 		}
 		v.hear(":300\r\n$1\r\nv\r\n")
 		slices.Sort(all)
@@ -96,7 +96,7 @@ func TestShards(t *testing.T) {
 		require.Empty(t, scan(t, virtual, "TYPE", "list"))
 
 		v.say(words("SCRIPT", "FLUSH") + words("script", "exists", sha) + words("SCRIPT", "LOAD", "return 1") + words("SCRIPT", "EXISTS", sha, "none"))
-		v.hear(frames.OK + "*1\r\n:0\r\n$40\r\n" + sha + "\r\n*2\r\n:1\r\n:0\r\n")
+		v.hear(proto.OK + "*1\r\n:0\r\n$40\r\n" + sha + "\r\n*2\r\n:1\r\n:0\r\n")
 		for _, key := range all[:20] {
 			v.say(words("EVALSHA", sha, "1", key))
 			v.hear(":1\r\n")
@@ -107,7 +107,7 @@ func TestShards(t *testing.T) {
 			return false // one of them
 		})
 		v.say(words("SCRIPT", "EXISTS", sha) + words("FLUSHDB", "ASYNC") + words("DBSIZE"))
-		v.hear("*1\r\n:0\r\n" + frames.OK + ":0\r\n")
+		v.hear("*1\r\n:0\r\n" + proto.OK + ":0\r\n")
 	}
 }
 
@@ -129,9 +129,9 @@ func TestShardsRefuse(t *testing.T) {
 		v.hear("$4\r\nnext\r\n")
 	}
 	v.say(words("MULTI") + words("GET", "a") + words("FLUSHALL") + words("EXEC") + words("WATCH", "a") + words("DBSIZE") + words("UNWATCH"))
-	v.hear(frames.OK + frames.Queued + "-ERR FLUSHALL concerns every master, and a transaction runs on one\r\n")
+	v.hear(proto.OK + proto.Queued + "-ERR FLUSHALL concerns every master, and a transaction runs on one\r\n")
 	require.Contains(t, v.frame(), "-EXECABORT ")
-	v.hear(frames.OK + "-ERR DBSIZE concerns every master, and a transaction runs on one\r\n" + frames.OK)
+	v.hear(proto.OK + "-ERR DBSIZE concerns every master, and a transaction runs on one\r\n" + proto.OK)
 }
 
 // With keys of two slots a transaction is refused with EXEC, and what follows has its own replies.
@@ -141,14 +141,14 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 	parts := []string{words("MULTI"), words("INCR", "a"), words("INCR", "b"), words("EXEC"), words("ECHO", "next")}
 	for range 3 {
 		v.say(strings.Join(parts, ""))
-		v.hear(frames.OK + frames.Queued + frames.Queued + crossSlot + "$4\r\nnext\r\n")
+		v.hear(proto.OK + proto.Queued + proto.Queued + crossSlot + "$4\r\nnext\r\n")
 		for i, part := range parts {
 			v.say(part)
-			v.hear([]string{frames.OK, frames.Queued, frames.Queued, crossSlot, "$4\r\nnext\r\n"}[i])
+			v.hear([]string{proto.OK, proto.Queued, proto.Queued, crossSlot, "$4\r\nnext\r\n"}[i])
 		}
 	}
 	v.say(words("WATCH", "a") + strings.Join(parts, ""))
-	v.hear(frames.OK + frames.OK)
+	v.hear(proto.OK + proto.OK)
 	for range 2 { // one of the keys may be of another master
 		require.Regexp(t, `^(\+QUEUED|-MOVED .*)\r\n$`, v.frame())
 	}
@@ -168,7 +168,7 @@ func TestScanOfChangingCluster(t *testing.T) {
 	for i := range 300 {
 		all = append(all, fmt.Sprint("key", i))
 		v.say(words("SET", all[i], "v"))
-		v.hear(frames.OK)
+		v.hear(proto.OK)
 	}
 	masterOf := func(slot int) *testbed.Node {
 		owner, err := nodes.Owner(slot)
@@ -180,7 +180,7 @@ func TestScanOfChangingCluster(t *testing.T) {
 		addr := masterOf(slot).Addr()
 		require.Eventually(t, func() bool {
 			cluster.ForceReloading()
-			return inner.NodesOf(cluster).Master(slot).Addr() == addr
+			return backend.NodesOf(cluster).Master(slot).Addr() == addr
 		}, time.Minute, time.Millisecond)
 	}
 	failover := func(slot int) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // errProtocol: over several servers, a client has to speak what the shared sockets do.
@@ -20,7 +20,7 @@ var errProtocol = redis.ErrOpts.NewType("virtual_protocol", redis.ErrTraitNotSen
 
 // translated is pass of a client that speaks another protocol than the shared sockets: its server is what
 // knows the replies of both. Of several servers none does: a socket leads to one master, for good.
-func (c *conn) translated(r *wire.Request) (done bool) {
+func (c *conn) translated(r *send.Request) (done bool) {
 	if c.to.Several && !c.watching {
 		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections to several servers RESP%d: "+
 			"have it say HELLO %[2]d, or leave Opts.HostOpts.Protocol of rediscluster unset", c.protocol, c.to.Protocol))
@@ -31,21 +31,21 @@ func (c *conn) translated(r *wire.Request) (done bool) {
 
 // pass gives the client a socket of its own, for good, and sends the request there. What WATCH
 // has said can't be said again.
-func (c *conn) pass(r *wire.Request) (done bool) {
+func (c *conn) pass(r *send.Request) (done bool) {
 	return c.leave(r, c.dial, r.Buf)
 }
 
 // passAs is pass of AUTH or HELLO of a user that is not the shared connection's.
-func (c *conn) passAs(name string, r *wire.Request) (done bool) {
+func (c *conn) passAs(name string, r *send.Request) (done bool) {
 	return c.leave(r, func() (net.Conn, error) { return c.dialAs(name, r) }, nil)
 }
 
 // leave has everything go through the socket that open makes, if it makes one, beginning with out. Write
 // waits until that is done: what others do behind it comes after a SUBSCRIBE.
-func (c *conn) leave(r *wire.Request, open func() (net.Conn, error), out []byte) (done bool) {
+func (c *conn) leave(r *send.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.watching:
-		c.answer(frames.AppendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
+		c.answer(proto.AppendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
 		return true
 	case !c.served:
 		c.leaving = true
@@ -89,7 +89,7 @@ func (c *conn) dial() (net.Conn, error) {
 // dialAs dials a socket for the user that r, an AUTH or HELLO, names, and answers r. The
 // credentials of the shared connection are not sent there. If the server refuses the user, there is no
 // socket, and the client is nobody.
-func (c *conn) dialAs(name string, r *wire.Request) (net.Conn, error) {
+func (c *conn) dialAs(name string, r *send.Request) (net.Conn, error) {
 	var answer []byte
 	own, err := c.open((*dial.Dialer).OpenSilent, func(s *socket) (err error) {
 		if answer, err = s.exchange(r.Buf, 1); err == nil && answer[0] != '-' {
@@ -135,7 +135,7 @@ func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *err
 // know: greeted says by which request the client has greeted it, if it has.
 func (c *conn) history(greeted string) (out []byte, replies int) {
 	say := func(words ...string) {
-		out = frames.AppendWords(out, words)
+		out = proto.AppendWords(out, words)
 		replies++
 	}
 	spoken := c.to.Protocol

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/faulty"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // silentAbout answers all but what names a client, which a virtual connection says on a socket of
@@ -42,7 +42,7 @@ func TestSilentSocket(t *testing.T) {
 	for _, s := range []redis.Sender{conn, redis.WithHook(conn, h)} {
 		v := over(t, s)
 		v.say(words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x"))
-		v.hear(frames.OK)
+		v.hear(proto.OK)
 		_, err := v.r.ReadByte()
 		require.Error(t, err)
 	}

@@ -4,10 +4,9 @@ import (
 	"strconv"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
 const (
@@ -29,21 +28,21 @@ func (c *conn) tell() {
 	tx := c.tx
 	for ; tx != nil && tx.told <= len(tx.ends); tx.told++ {
 		if tx.told == 0 {
-			c.answer([]byte(frames.OK))
+			c.answer([]byte(proto.OK))
 		} else {
-			c.answer([]byte(frames.Queued))
+			c.answer([]byte(proto.Queued))
 		}
 	}
 }
 
 // within deals with a request behind MULTI.
-func (c *conn) within(name string, r *wire.Request) (done bool) {
+func (c *conn) within(name string, r *send.Request) (done bool) {
 	tx := c.tx
 	if name == "EXEC" {
 		return c.exec()
 	}
 	queues := c.mayQueue(name, r)
-	if queues && len(tx.buf)+len(r.Buf) <= incoming.Most {
+	if queues && len(tx.buf)+len(r.Buf) <= proto.Most {
 		tx.buf = append(tx.buf, r.Buf...)
 		tx.ends = append(tx.ends, len(tx.buf))
 		return true
@@ -51,13 +50,13 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 	c.tell()
 	switch name {
 	case "MULTI":
-		c.answer(frames.AppendError(nil, "ERR MULTI calls can not be nested"))
+		c.answer(proto.AppendError(nil, "ERR MULTI calls can not be nested"))
 		return true
 	case "WATCH":
-		c.answer(frames.AppendError(nil, "ERR WATCH inside MULTI is not allowed"))
+		c.answer(proto.AppendError(nil, "ERR WATCH inside MULTI is not allowed"))
 		return true
 	case "DISCARD":
-		return c.discard([]byte(frames.OK))
+		return c.discard([]byte(proto.OK))
 	}
 	tx.refused = true
 	why := "ERR Command not allowed inside a transaction"
@@ -67,22 +66,22 @@ func (c *conn) within(name string, r *wire.Request) (done bool) {
 	case queues:
 		why = "ERR The transaction is larger than a server accepts"
 	}
-	c.answer(frames.AppendError(nil, why))
+	c.answer(proto.AppendError(nil, why))
 	return true
 }
 
 // mayQueue reports whether a request may be part of a transaction on the shared connection.
-func (c *conn) mayQueue(name string, r *wire.Request) bool {
+func (c *conn) mayQueue(name string, r *send.Request) bool {
 	switch name {
 	case "SELECT":
-		args := incoming.Words(r.Buf)
-		return len(args) == 1 && incoming.Text(args[0]) == strconv.Itoa(c.to.DB)
+		args := proto.Words(r.Buf)
+		return len(args) == 1 && proto.Text(args[0]) == strconv.Itoa(c.to.DB)
 	case "CLIENT":
-		args := incoming.Words(r.Buf)
+		args := proto.Words(r.Buf)
 		if len(args) == 0 {
 			return true
 		}
-		sub := incoming.Upper(args[0])
+		sub := proto.Upper(args[0])
 		return r.Shared == command.Allowed && sub != "SETNAME" && sub != "GETNAME" && sub != "SETINFO" && command.Lookup("CLIENT "+sub) != nil
 	case "UNWATCH":
 		return true
@@ -95,7 +94,7 @@ func (c *conn) exec() (done bool) {
 	tx := c.tx
 	switch {
 	case tx.refused:
-		return c.discard(frames.AppendError(nil, "EXECABORT Transaction discarded because of previous errors."))
+		return c.discard(proto.AppendError(nil, "EXECABORT Transaction discarded because of previous errors."))
 	case (c.watching || c.to.Several) && !c.served:
 		return false
 	}
@@ -130,7 +129,7 @@ func (c *conn) discard(answer []byte) (done bool) {
 }
 
 // fill makes f the transaction, of whose replies the client gets those that it does not have.
-func (c *conn) fill(f *outgoing.Flight, tx *transaction) {
+func (c *conn) fill(f *replies.Flight, tx *transaction) {
 	add := func(buf []byte) {
 		r := f.Add()
 		c.to.Describe(r, buf)

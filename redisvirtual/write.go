@@ -2,8 +2,7 @@ package redisvirtual
 
 import (
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisvirtual/internal/frames"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // Write implements net.Conn. Requests that are complete go out together.
@@ -19,10 +18,10 @@ func (c *conn) Write(p []byte) (int, error) {
 	case err != nil:
 		c.mu.Unlock()
 		return 0, err
-	case c.serving && len(c.in)+len(p) > incoming.Most:
+	case c.serving && len(c.in)+len(p) > proto.Most:
 		c.mu.Unlock()
 		_ = c.Close() // as a server does
-		return 0, redis.ErrIO.New("%d bytes wait behind a request that takes its time", incoming.Most)
+		return 0, redis.ErrIO.New("%d bytes wait behind a request that takes its time", proto.Most)
 	case c.serving:
 		c.in = append(c.in, p...)
 		c.mu.Unlock()
@@ -82,9 +81,9 @@ func (c *conn) keep(rest []byte, later bool) (serves bool) {
 func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 	for len(buf) > 0 && c.own == nil {
 		end, request, problem := c.scan.Next(buf)
-		if problem != incoming.NoProblem {
+		if problem != proto.NoProblem {
 			c.tell()
-			c.answer(frames.AppendError(nil, "ERR "+string(problem)))
+			c.answer(proto.AppendError(nil, "ERR "+string(problem)))
 			c.stream.End()
 			buf = nil
 			break

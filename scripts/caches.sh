@@ -5,7 +5,7 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-scripts/servers.sh ./internal/bench/caching -timeout 10m -run '^$' -bench . -benchtime 1x >build/servers/caches || {
+scripts/servers.sh ./internal/lab/bench/caching -timeout 10m -run '^$' -bench . -benchtime 1x >build/servers/caches || {
 	cat build/servers/caches
 	exit 1
 }

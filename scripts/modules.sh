@@ -1,6 +1,6 @@
 #!/bin/sh
 # modules.sh PACKAGES COMMAND…: runs a command in each module that has some of the packages,
-# with these behind it, as modules.sh './redis ./internal/torture' go vet does.
+# with these behind it, as modules.sh './redis ./internal/lab/torture' go vet does.
 #
 # modules.sh -work PACKAGES COMMAND…: runs it once, with the packages of all these modules, in a
 # workspace of them: go test then compiles what they share once, and runs their tests side by side.
@@ -20,8 +20,8 @@ if [ "$1" = -work ]; then
 	grep '^go ' go.mod >"$work"
 	echo 'use ..' >>"$work"
 fi
-programs="internal/torture internal/oracle internal/quickstart"
-others="internal/bench internal/virtualpeers contrib/redisotel contrib/redisprom contrib/redistoken"
+programs="internal/lab/torture internal/lab/oracle internal/lab/quickstart"
+others="internal/lab/bench internal/lab/virtualpeers contrib/redisotel contrib/redisprom contrib/redistoken"
 patterns=$1
 code=0
 shift

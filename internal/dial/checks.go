@@ -5,7 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -65,7 +65,7 @@ func checkPing(pings bool) func(res any) *errorx.Error {
 		switch forbidden := strings.HasPrefix(err.Message(), "NOPERM"); {
 		case forbidden && pings:
 			return ErrInit.Wrap(err, "Opts.Integrity, and sockets for pushes, need a user that may PING")
-		case forbidden, peer.Misconf(err):
+		case forbidden, sock.Misconf(err):
 			return nil
 		}
 		return refused(err, ErrInit)

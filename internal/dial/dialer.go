@@ -14,10 +14,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/aside"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -64,7 +64,7 @@ func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
 
 func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	s, failure := d.attempt(given, greet)
-	if why := life.Reason(given); failure != nil && why != nil && !errs.CausedBy(failure, why) {
+	if why := lifetime.Reason(given); failure != nil && why != nil && !errs.CausedBy(failure, why) {
 		failure = errs.Because(failure, why)
 	}
 	return s, failure
@@ -241,7 +241,7 @@ func callUntil[T any](ctx context.Context, o *overdue, name string, f func() T, 
 		return v, fmt.Errorf("%d calls of functions such as %s have not returned", n, name)
 	}
 	var over atomic.Bool // either f has ended, or nobody waits for it any more
-	v, returned := aside.Until(ctx, func() T {
+	v, returned := usercall.Until(ctx, func() T {
 		defer func() {
 			if over.Swap(true) {
 				o.calls.Add(-1)

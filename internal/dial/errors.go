@@ -2,19 +2,19 @@ package dial
 
 import (
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // The errors of package redisconn, where they are described.
 var (
-	ErrDial        = peer.ErrConnection.NewType("dial")
-	ErrTLS         = peer.ErrConnection.NewType("tls", errs.ErrTraitInitPermanent)
-	ErrAuth        = peer.ErrConnection.NewType("auth", errs.ErrTraitInitPermanent)
-	ErrCredentials = peer.ErrConnection.NewType("credentials")
-	ErrInit        = peer.ErrConnection.NewType("init", errs.ErrTraitInitPermanent)
-	ErrConnSetup   = peer.ErrConnection.NewType("setup")
-	ErrRole        = peer.ErrConnection.NewType("role")
+	ErrDial        = sock.ErrConnection.NewType("dial")
+	ErrTLS         = sock.ErrConnection.NewType("tls", errs.ErrTraitInitPermanent)
+	ErrAuth        = sock.ErrConnection.NewType("auth", errs.ErrTraitInitPermanent)
+	ErrCredentials = sock.ErrConnection.NewType("credentials")
+	ErrInit        = sock.ErrConnection.NewType("init", errs.ErrTraitInitPermanent)
+	ErrConnSetup   = sock.ErrConnection.NewType("setup")
+	ErrRole        = sock.ErrConnection.NewType("role")
 	ErrClientName  = redis.ErrOpts.NewType("client_name", errs.ErrTraitInitPermanent)
 	ErrAddress     = redis.ErrOpts.NewType("address", errs.ErrTraitInitPermanent)
 

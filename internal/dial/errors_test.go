@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,7 +17,7 @@ func TestErrors(t *testing.T) {
 		of        *errorx.Type
 		permanent bool
 	}{
-		"redispipe.connection.not_connected": {peer.ErrNotConnected, false},
+		"redispipe.connection.not_connected": {sock.ErrNotConnected, false},
 		"redispipe.connection.dial":          {ErrDial, false},
 		"redispipe.connection.tls":           {ErrTLS, true},
 		"redispipe.connection.auth":          {ErrAuth, true},
@@ -31,7 +31,7 @@ func TestErrors(t *testing.T) {
 		require.Equal(t, name, e.of.FullName())
 		err := e.of.NewWithNoMessage()
 		require.Equal(t, e.permanent, err.HasTrait(errs.ErrTraitInitPermanent), name)
-		ofConnection := peer.ErrConnection.IsNamespaceOf(e.of)
+		ofConnection := sock.ErrConnection.IsNamespaceOf(e.of)
 		require.Equal(t, ofConnection, err.HasTrait(redis.ErrTraitNotSent), name)
 		require.Equal(t, ofConnection, err.HasTrait(redis.ErrTraitConnectivity), name)
 	}

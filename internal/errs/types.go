@@ -132,7 +132,7 @@ var (
 	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error), if none of them has
 	// run and the reason passes.
 	EKNotRun = NewProperty("not_run")
-	// EKCapacity is the wire.CapacityWaiter of an ErrQueueFull.
+	// EKCapacity is the send.CapacityWaiter of an ErrQueueFull.
 	EKCapacity = NewProperty("capacity")
 )
 

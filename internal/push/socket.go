@@ -11,7 +11,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
@@ -58,7 +57,7 @@ const (
 )
 
 // Close ends the socket. It does not wait.
-func (p *Socket) Close() { p.fail(peer.Closed(p.of.ctx)) }
+func (p *Socket) Close() { p.fail(sock.Closed(p.of.ctx)) }
 
 // Done returns a channel that is closed when the socket has ended.
 func (p *Socket) Done() <-chan struct{} { return p.done }
@@ -182,13 +181,13 @@ func (a *awaited) answeredBy(reply any) bool {
 		return true
 	case err == nil:
 		return false
-	case peer.PingAlone(err):
+	case sock.PingAlone(err):
 		return true
 	case a.others > 0:
 		a.others--
 		return false
 	}
-	return peer.PingRefused(err)
+	return sock.PingRefused(err)
 }
 
 // writeLoop is the goroutine that writes and watches. Sockets.Open starts it; it ends with the
@@ -238,7 +237,7 @@ func (p *Socket) unanswered() time.Time {
 // beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the
 // socket only.
 func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
-	n := peer.NewNonce()
+	n := sock.NewNonce()
 	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
 	await := []awaited{{nonce: string(n[:]), beat: now}}
 	if auth != nil {

@@ -7,19 +7,19 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // Encode appends the request to buf and returns what connections and clusters send, with
 // buf.
-func Encode(buf []byte, req redis.Request, wantsSlot bool) (r wire.Request, _ []byte, err error) {
+func Encode(buf []byte, req redis.Request, wantsSlot bool) (r send.Request, _ []byte, err error) {
 	buf, err = EncodeTo(&r, buf, req, wantsSlot)
 	return r, buf, err
 }
 
 // EncodeTo is Encode into r, which is zero.
-func EncodeTo(r *wire.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
+func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
 	out, err := redis.AppendRequest(buf, req)
 	if err != nil {
 		return buf, err

@@ -280,7 +280,7 @@ func (d *Decoder) measure(buf []byte, depth int) (size int) {
 }
 
 // ReplyDecoder is a future that reads its reply by itself, before it is resolved with what
-// it returns. Users' futures are none: they can't set wire.Request.Typed.
+// it returns. Users' futures are none: they can't set send.Request.Typed.
 type ReplyDecoder interface {
 	// DecodeReply reads one reply. An error ends the connection.
 	DecodeReply(d *Decoder, n uint64) (any, error)

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"syscall"
-
-	"github.com/joomcode/redispipe/internal/peer"
 )
 
 // Raw writes to a socket without ever waiting for it. It is used by the holder of the right
@@ -138,6 +136,6 @@ func (w *Raw) checkFD(fd uintptr) error {
 		case n == 0:
 			return io.EOF
 		}
-		return peer.ErrUnsolicited
+		return ErrUnsolicited
 	}
 }

@@ -3,19 +3,19 @@ package route
 import (
 	"sync/atomic"
 
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
 // Link is a connection of a node.
 type Link struct {
-	inner.Queue // of Conn, whose Withdraw is replaced
+	backend.Queue // of Conn, whose Withdraw is replaced
 
 	Node  *Node
 	Conn  *redisconn.Connection
-	Inner inner.Conn // of Conn
+	Inner backend.Conn // of Conn
 	// state follows the connection's events, so that choosing a link takes no lock.
 	state atomic.Int32
 	// server is the run_id of the server process that the connection leads to. It is asked of
@@ -39,7 +39,7 @@ func NewLink(n *Node) *Link {
 
 // Connect adds the link to its node, with its connection.
 func (l *Link) Connect(conn *redisconn.Connection) {
-	l.Conn, l.Inner = conn, inner.Of(conn)
+	l.Conn, l.Inner = conn, backend.Of(conn)
 	l.Queue = l.Inner.Queue()
 	l.Node.Links = append(l.Node.Links, l)
 }
@@ -78,13 +78,13 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 
 // TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So
 // the caller withdraws the request by the link, and the cluster can count that.
-func (l *Link) TakeTicket(r *wire.Request) {
+func (l *Link) TakeTicket(r *send.Request) {
 	if r.Ticket.Queue != nil {
 		r.Ticket.Queue = l
 	}
 }
 
-// Withdraw implements wire.Withdrawer.
+// Withdraw implements send.Withdrawer.
 func (l *Link) Withdraw(seq uint64) bool {
 	if !l.Queue.Withdraw(seq) {
 		return false
@@ -93,25 +93,25 @@ func (l *Link) Withdraw(seq uint64) bool {
 	return true
 }
 
-var _ inner.Queue = (*Link)(nil)
+var _ backend.Queue = (*Link)(nil)
 
 // Resent is the queue in the ticket of a request that the cluster may send again. The caller has
 // this ticket from the first attempt on, and Resent answers for the last one: it tells package
 // redis where the time of that attempt goes.
 type Resent struct {
-	ticket atomic.Pointer[wire.Ticket]
+	ticket atomic.Pointer[send.Ticket]
 }
 
 // Queued says where the last attempt is.
-func (s *Resent) Queued(t wire.Ticket) { s.ticket.Store(&t) }
+func (s *Resent) Queued(t send.Ticket) { s.ticket.Store(&t) }
 
-// Withdraw implements wire.Withdrawer. What was sent again is not taken back.
+// Withdraw implements send.Withdrawer. What was sent again is not taken back.
 func (*Resent) Withdraw(uint64) bool { return false }
 
 // Delay tells package redis where the time of the last attempt has gone.
 func (s *Resent) Delay(uint64) (redis.Delay, bool) {
 	if t := s.ticket.Load(); t != nil {
-		if queue, known := t.Queue.(inner.Queue); known {
+		if queue, known := t.Queue.(backend.Queue); known {
 			return queue.Delay(t.Seq)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -163,7 +163,7 @@ const (
 
 // askSync asks a replica how its replication goes. It does not wait for the answer.
 func (n *Node) askSync(conn *redisconn.Connection) {
-	conn.Send(redis.Req("INFO", "replication"), wire.Own(func(res any, _ uint64) {
+	conn.Send(redis.Req("INFO", "replication"), send.Internal(func(res any, _ uint64) {
 		n.sync.Store(syncState(res))
 	}), 0)
 }
@@ -220,7 +220,7 @@ func (l *Link) askServer(conn *redisconn.Connection) {
 	if !names && !rules.AsksZone {
 		return
 	}
-	conn.Send(redis.Req("INFO", "server"), wire.Own(func(res any, _ uint64) {
+	conn.Send(redis.Req("INFO", "server"), send.Internal(func(res any, _ uint64) {
 		info, err := redisclusterutil.ParseInfo(res)
 		if err != nil {
 			return

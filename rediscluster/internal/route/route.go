@@ -9,7 +9,7 @@ import (
 
 // Spec is what a request is routed by.
 type Spec struct {
-	Slot int // or wire.NoSlot
+	Slot int // or send.NoSlot
 	// Publishes: Slot is that of a channel that the request publishes to.
 	Publishes bool
 	// Replicas: replicas may answer.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -175,7 +175,7 @@ func TestRouteAvoids(t *testing.T) {
 	n.Links[0].state.Store(linkConnecting)
 	n.Links[1].state.Store(linkUp)
 	assert.Same(t, n.Links[1], top.Route(&Spec{Seed: seed}))
-	assert.Same(t, n.Links[1], top.Route(&Spec{Seed: seed, Slot: wire.NoSlot}))
+	assert.Same(t, n.Links[1], top.Route(&Spec{Seed: seed, Slot: send.NoSlot}))
 }
 
 func TestConnHostRoundRobin(t *testing.T) {
@@ -277,7 +277,7 @@ func TestAllConnectionsAreUsed(t *testing.T) {
 		spec Spec
 	}{
 		"reads":    {shard, even},
-		"keyless":  {cluster, Spec{Slot: wire.NoSlot}},
+		"keyless":  {cluster, Spec{Slot: send.NoSlot}},
 		"requests": {shard, Spec{}},
 	} {
 		tt.top.Nodes[0].rules.InTurn = true

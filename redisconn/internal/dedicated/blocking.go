@@ -9,10 +9,10 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -22,7 +22,7 @@ type blocking struct {
 	p      *Pool
 	cb     redis.Future
 	n      uint64
-	req    wire.Request // with a Buf of its own
+	req    send.Request // with a Buf of its own
 	out    []byte       // req, after ASKING if asked is set
 	asked  time.Time    // time of the ASK that led here
 	blocks time.Duration
@@ -41,14 +41,14 @@ type blocking struct {
 // Block sends a blocking command. Its future is resolved at the latest soon after its
 // caller's context has ended. If the caller would only wait, the command runs in the
 // caller's goroutine. stat is passed to [Owner.Resolve].
-func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, stat any) *errorx.Error {
-	b, err := p.newBlocking(wire.ContextOf(cb), r, askedNow(asking))
+func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, asking bool, stat any) *errorx.Error {
+	b, err := p.newBlocking(send.ContextOf(cb), r, askedNow(asking))
 	if err != nil {
 		return err
 	}
 	b.cb, b.n, b.stat = cb, n, stat
-	r.Ticket = wire.Ticket{Heeded: true}
-	wire.Queued(cb, r.Ticket)
+	r.Ticket = send.Ticket{Heeded: true}
+	send.Queued(cb, r.Ticket)
 	t, refused := p.enter()
 	switch {
 	case refused != nil: // this error can't be waited for, unlike that of a full queue
@@ -63,7 +63,7 @@ func (p *Pool) Block(r *wire.Request, cb redis.Future, n uint64, asking bool, st
 
 // newBlocking makes a blocking command from a request, which it copies. asked is the time of
 // the ASK that led here, or zero.
-func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time) (*blocking, *errorx.Error) {
+func (p *Pool) newBlocking(ctx context.Context, r *send.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
 	blocks := call.BlockTime()
 	if blocks == 0 {
@@ -75,7 +75,7 @@ func (p *Pool) newBlocking(ctx context.Context, r *wire.Request, asked time.Time
 	}
 	start := len(b.out)
 	b.out = append(b.out, r.Buf...)
-	b.req.Buf, b.req.Ticket = b.out[start:], wire.Ticket{}
+	b.req.Buf, b.req.Ticket = b.out[start:], send.Ticket{}
 	return b, nil
 }
 
@@ -94,7 +94,7 @@ func (b *blocking) serve(t turn) {
 			go b.serveOn(c)
 		}
 	}()
-	cancelled := b.ctx.Err() != nil || b.cb != nil && wire.IsCancelled(b.cb)
+	cancelled := b.ctx.Err() != nil || b.cb != nil && send.IsCancelled(b.cb)
 	asked = true
 	if cancelled {
 		b.p.release(c, true)
@@ -115,7 +115,7 @@ func (b *blocking) serveOn(c *Conn) {
 	res, alive := b.perform(c)
 	size := c.Dec.Size()
 	if b.req.Observed {
-		wire.AnsweredBy(b.cb, b.p.place(c))
+		send.AnsweredBy(b.cb, b.p.place(c))
 	}
 	b.p.release(c, alive) // first, so that the sender of the next command finds it idle
 	b.resolve(res, size)
@@ -126,7 +126,7 @@ func (b *blocking) serveOn(c *Conn) {
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	b.c = c
 	if b.p.ctx.Err() != nil || !b.p.blocking.Begin() {
-		return peer.Refused(b.p.ctx), true
+		return sock.Refused(b.p.ctx), true
 	}
 	defer b.p.blocking.End()
 	unblock := b.unblock
@@ -164,7 +164,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	for again := 0; ; again++ {
 		c.prepare(b.blocks)
 		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites is yet to come
-			return peer.Refused(b.p.ctx), true
+			return sock.Refused(b.p.ctx), true
 		}
 		out, asks := b.out, askHolds(b.asked)
 		if !asks {

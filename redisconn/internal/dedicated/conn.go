@@ -9,7 +9,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -45,8 +44,8 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	switch {
 	case err != nil:
 		return err
-	case !nonce.Is(res) && !peer.PingRefused(res):
-		return peer.ErrUnsolicited
+	case !nonce.Is(res) && !sock.PingRefused(res):
+		return sock.ErrUnsolicited
 	case !stop():
 		return ctx.Err()
 	}
@@ -57,11 +56,11 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 // comes, it closes the connection.
 func (c *Conn) quiet(ctx context.Context) error {
 	why := c.nothingCame()
-	if why != peer.ErrUnsolicited {
+	if why != sock.ErrUnsolicited {
 		return why
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-	for why == peer.ErrUnsolicited {
+	for why == sock.ErrUnsolicited {
 		if failure := c.skipPush(); failure != nil {
 			why = failure
 			break
@@ -83,7 +82,7 @@ func (c *Conn) skipPush() error {
 		}
 	}
 	if !c.Dec.AtPush() {
-		return peer.ErrUnsolicited
+		return sock.ErrUnsolicited
 	}
 	return c.Dec.SkipPush()
 }
@@ -92,7 +91,7 @@ func (c *Conn) skipPush() error {
 func (c *Conn) nothingCame() error {
 	switch {
 	case c.Dec.Buffered() > 0:
-		return peer.ErrUnsolicited
+		return sock.ErrUnsolicited
 	case c.raw != nil:
 		return c.raw.Check()
 	}
@@ -100,9 +99,9 @@ func (c *Conn) nothingCame() error {
 }
 
 // ping sends a PING with a nonce, by which its echo is recognized.
-func (c *Conn) ping() (peer.Nonce, *errorx.Error) {
+func (c *Conn) ping() (sock.Nonce, *errorx.Error) {
 	c.prepare(0)
-	n := peer.NewNonce()
+	n := sock.NewNonce()
 	out, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
 	_, err := c.send(out)
 	return n, err
@@ -124,7 +123,7 @@ func (c *Conn) send(out []byte) (sent bool, err *errorx.Error) {
 		return true, nil
 	}
 	if n == 0 && c.Interruptible() && !c.Secured() {
-		return false, peer.ErrNotConnected.Wrap(failure, "writing")
+		return false, sock.ErrNotConnected.Wrap(failure, "writing")
 	}
 	return true, redis.ErrIO.Wrap(failure, "writing")
 }
@@ -155,7 +154,7 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 			return later, ran, err
 		case nonce.Is(res):
 			return later, ran, nil
-		case peer.PingRefused(res):
+		case sock.PingRefused(res):
 			// Nothing ran. This may be the refusal of the command, with the answer to
 			// PING still to come, which no request may get.
 			_ = c.Close()

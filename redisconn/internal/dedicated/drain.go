@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/joomcode/redispipe/internal/life"
+	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
 // Shut admits no more users, refuses those that wait, and has blocking commands unblocked.
 // The channel is closed when no command blocks.
 func (p *Pool) Shut() <-chan struct{} {
-	p.drain(life.Closed("the pool is shut"))
+	p.drain(lifetime.Closed("the pool is shut"))
 	return p.blocking.Shut()
 }
 

@@ -17,7 +17,7 @@
 // shared connection only as its Owner.
 //
 // The ticket of such a request is marked as heeded, because the connection watches the
-// context, which it gets from wire.ContextOf: when the context ends, the caller does not
+// context, which it gets from send.ContextOf: when the context ends, the caller does not
 // leave, but waits for the future, which the connection resolves soon (call.leave). The
 // answer UNBLOCKED means that nothing ran. But a server whose clients are paused answers
 // UNBLOCKED, too, and runs the command later. Hence the PING that follows (confirm): a
@@ -45,8 +45,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/oplog"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -75,9 +75,9 @@ type Owner interface {
 
 // Shared is a socket of the shared connection.
 type Shared interface {
-	wire.Process
+	send.Process
 	// Send sends one of the library's own requests on this socket or not at all.
-	Send(req redis.Request, answer wire.Own)
+	Send(req redis.Request, answer send.Internal)
 }
 
 // Stats is redisconn.DedicatedStats.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -42,7 +42,7 @@ type Pool struct {
 	drain context.CancelCauseFunc
 	// users have entered, and have neither released a place nor learned that they get none;
 	// blocking are commands that block, or may block.
-	users, blocking life.Running
+	users, blocking lifetime.Running
 
 	mu      sync.Mutex // guards the rest
 	places  int        // granted: each has a connection, or makes one
@@ -80,7 +80,7 @@ func (p *Pool) enter() (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil || !p.users.Begin() {
-		return t, peer.Refused(p.ctx)
+		return t, sock.Refused(p.ctx)
 	}
 	switch {
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
@@ -107,7 +107,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	case <-ctx.Done():
 		refused = errs.Withdrawn(ctx)
 	case <-p.ctx.Done():
-		refused = peer.Refused(p.ctx)
+		refused = sock.Refused(p.ctx)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

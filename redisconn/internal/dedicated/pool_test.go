@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -113,7 +113,7 @@ func TestAskingIsAccepted(t *testing.T) {
 	asked := time.Now()
 	later := asked.Add(time.Millisecond)
 	for want, results := range map[time.Time][]any{
-		asked: {peer.Closed(t.Context()), redis.ErrIO.New("lost"), redis.ErrMoved.New("MOVED")},
+		asked: {sock.Closed(t.Context()), redis.ErrIO.New("lost"), redis.ErrMoved.New("MOVED")},
 		later: {int64(1), nil, redis.ErrTryAgain.New("TRYAGAIN")},
 	} {
 		for _, res := range results {

@@ -7,9 +7,8 @@ import (
 
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // ready returns a connection that can be used, for a place that the pool has granted: c
@@ -67,7 +66,7 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 	var err *errorx.Error
 	if c.Socket, err = p.dialer.Open(p.ctx, c.self.ask()...); err != nil {
 		if p.ctx.Err() != nil {
-			return nil, peer.Refused(p.ctx)
+			return nil, sock.Refused(p.ctx)
 		}
 		err = p.owner.WithConn(err)
 		p.noteFailed(err)
@@ -77,7 +76,7 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 	open := p.made(c)
 	if open == 0 {
 		_ = c.Close()
-		return nil, peer.Refused(p.ctx)
+		return nil, sock.Refused(p.ctx)
 	}
 	p.noteMade(c, open)
 	return c, nil
@@ -91,6 +90,6 @@ func (p *Pool) renew(c *Conn) bool {
 }
 
 // place says where answers on a connection come from.
-func (p *Pool) place(c *Conn) wire.Place {
-	return wire.Place{Address: p.dialer.Address.Text, Peer: sock.Text(c.RemoteAddr())}
+func (p *Pool) place(c *Conn) send.Server {
+	return send.Server{Address: p.dialer.Address.Text, Peer: sock.Text(c.RemoteAddr())}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Session is the connection of a redis.Session, as wire.Dedicated. One goroutine at a time
+// Session is the connection of a redis.Session, as send.Dedicated. One goroutine at a time
 // uses it.
 type Session struct {
 	p      *Pool
@@ -60,8 +60,8 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 	return s, nil
 }
 
-// Exchange implements wire.Dedicated.
-func (s *Session) Exchange(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+// Exchange implements send.Dedicated.
+func (s *Session) Exchange(ctx context.Context, reqs []send.Request, each func(int, any)) error {
 	left := len(reqs)
 	err := s.send(ctx, reqs, func(i int, res any) {
 		s.p.count(res, 1)
@@ -77,7 +77,7 @@ func (s *Session) Exchange(ctx context.Context, reqs []wire.Request, each func(i
 	return err
 }
 
-func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, any)) error {
+func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, any)) error {
 	if s.lost != nil {
 		return s.p.owner.WithConn(redis.ErrSessionLost.Wrap(s.lost, "the session's connection was lost: open another one"))
 	}
@@ -85,11 +85,11 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 		return nil
 	}
 	if why := s.c.quiet(ctx); why != nil {
-		return s.broken(lostError(ctx, peer.ErrNotConnected.Wrap(why, "connection lost"), false))
+		return s.broken(lostError(ctx, sock.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
 	s.c.prepare(0)
 	if s.p.owner.Withheld() { // otherwise EndWrites is yet to come
-		return s.lose(peer.ErrNotConnected.New("another server has taken this one's place"))
+		return s.lose(sock.ErrNotConnected.New("another server has taken this one's place"))
 	}
 	for i := range reqs {
 		s.altered = s.altered || alters(&reqs[i])
@@ -129,7 +129,7 @@ func (s *Session) send(ctx context.Context, reqs []wire.Request, each func(int, 
 }
 
 // encode returns the bytes for requests, and which of them come after ASKING.
-func (s *Session) encode(reqs []wire.Request) (out []byte, asked []bool) {
+func (s *Session) encode(reqs []send.Request) (out []byte, asked []bool) {
 	asked = make([]bool, len(reqs))
 	for i := range reqs {
 		if asked[i] = s.asksBefore(&reqs[i]); asked[i] {
@@ -143,7 +143,7 @@ func (s *Session) encode(reqs []wire.Request) (out []byte, asked []bool) {
 // asksBefore reports whether ASKING is sent before a request. Once the node has accepted
 // WATCH, EXEC runs only if the keys have not changed, so there is no time limit for reads
 // and for the transaction.
-func (s *Session) asksBefore(r *wire.Request) bool {
+func (s *Session) asksBefore(r *send.Request) bool {
 	asks := !s.multi && (askHolds(s.asked) || s.watches && (r.ReadOnly || r.Is("MULTI")))
 	switch {
 	case r.Is("WATCH"):
@@ -166,7 +166,7 @@ func (s *Session) accepted(at time.Time, res any) {
 	}
 }
 
-func (s *Session) block(ctx context.Context, r *wire.Request, each func(int, any)) error {
+func (s *Session) block(ctx context.Context, r *send.Request, each func(int, any)) error {
 	b, err := s.p.newBlocking(ctx, r, askedNow(s.asksBefore(r)))
 	if err != nil {
 		each(0, err)
@@ -200,15 +200,15 @@ func (s *Session) lose(err *errorx.Error) error {
 // alters reports whether RESET may not undo what a request does to its connection. That
 // is so for commands that the table lacks, and for CLIENT commands, since servers differ
 // in what they reset.
-func alters(r *wire.Request) bool {
+func alters(r *send.Request) bool {
 	call := command.Of(r.Cmd, r.Args())
 	return call.Info == nil || strings.HasPrefix(call.Name, "CLIENT")
 }
 
-// Place implements wire.Dedicated.
-func (s *Session) Place() wire.Place { return s.p.place(s.c) }
+// Server implements send.Dedicated.
+func (s *Session) Server() send.Server { return s.p.place(s.c) }
 
-// Release implements wire.Dedicated. A goroutine makes the connection as new, releases it
+// Release implements send.Dedicated. A goroutine makes the connection as new, releases it
 // to the pool, and ends.
 func (s *Session) Release() {
 	runtime.SetFinalizer(s, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -69,7 +69,7 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 			pause = min(2*pause, unblockLeast)
 		default:
 			_ = c.Close()
-			if failure != nil && (failure.IsOfType(errNotUnblocked) || peer.RefusedForGood(failure)) {
+			if failure != nil && (failure.IsOfType(errNotUnblocked) || sock.RefusedForGood(failure)) {
 				p.noteNotUnblocked(failure)
 			}
 			return false
@@ -100,7 +100,7 @@ func (p *Pool) askUnblock(client identity) <-chan any {
 	}
 	shared := p.owner.Shared()
 	if shared == nil {
-		reply <- peer.ErrNotConnected.New("not connected")
+		reply <- sock.ErrNotConnected.New("not connected")
 		return reply
 	}
 	switch server := shared.RunID(); {
@@ -140,7 +140,7 @@ func (id *identity) ask() []dial.Step {
 			return nil
 		}},
 		{Request: redis.Req("INFO", "server"), Check: func(res any) *errorx.Error {
-			if id.server = peer.RunID(res); id.server == "" {
+			if id.server = sock.RunID(res); id.server == "" {
 				id.err = unidentified("INFO", res)
 			}
 			return nil

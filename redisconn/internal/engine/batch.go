@@ -7,10 +7,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -33,7 +33,7 @@ type Batch struct {
 
 	timing.Stages
 	offset uint64     // bytes that were taken before
-	Fence  peer.Nonce // of the PING that ends it, if the queue is fenced
+	Fence  sock.Nonce // of the PING that ends it, if the queue is fenced
 	// Blocks is how long its requests may block, where that matters.
 	Blocks time.Duration
 	Next   *Batch // in flight
@@ -50,7 +50,7 @@ type Batch struct {
 // Item is one request of a batch.
 type Item struct {
 	Future redis.Future
-	Caller wire.Caller // the caller that waits for it, if any
+	Caller send.Caller // the caller that waits for it, if any
 	// done is that of the caller's context, until the caller is told to listen to that. It
 	// changes only under the queue's lock.
 	done <-chan struct{}
@@ -61,12 +61,12 @@ type Item struct {
 	Start, end int
 	Stat       *Stat // where the logger wants statistics
 	Typed      bool  // Future is a resp.ReplyDecoder
-	Observed   bool  // Future is a wire.Observer
+	Observed   bool  // Future is a send.Observer
 	// Plain requests are named by the connection in their errors: see [Batch.Request]. The
 	// others are named by what has sent them.
 	Plain bool
-	// Own items the library has sent for itself. ASKING and fences are those without a future.
-	Own bool
+	// Internal items the library has sent for itself. ASKING and fences are those without a future.
+	Internal bool
 	// Multi and Exec mark the first and the last item of a transaction. If MULTI is not
 	// answered, its future is not resolved: only that of EXEC is.
 	Multi, Exec bool
@@ -171,7 +171,7 @@ func (b *Batch) cancelled() (items []Cancelled) {
 		if it.withdrawn || it.pinned || it.Future == nil {
 			continue
 		}
-		if why := wire.WhyCancelled(it.Future); why != nil {
+		if why := send.WhyCancelled(it.Future); why != nil {
 			items = append(items, Cancelled{it, why, i})
 		}
 	}
@@ -195,7 +195,7 @@ func (b *Batch) Bytes(i int) []byte { return b.Buf[b.begin(i):b.Items[i].end] }
 
 // RequestOf makes a request of an encoded one.
 func RequestOf(encoded []byte) redis.Request {
-	r := wire.Request{Buf: encoded}
+	r := send.Request{Buf: encoded}
 	r.Cmd = string(r.Arg(0))
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
@@ -222,15 +222,15 @@ var (
 	exec   = envelope("EXEC")
 )
 
-func envelope(cmd string) *wire.Request {
+func envelope(cmd string) *send.Request {
 	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
 	return &r
 }
 
 // addEnvelope adds an envelope.
-func (b *Batch) addEnvelope(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+func (b *Batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
 	it := b.add(r, fut, n, seq, st)
-	it.Caller = wire.CallerOf(fut)
+	it.Caller = send.CallerOf(fut)
 	b.own++
 	return it
 }
@@ -240,12 +240,12 @@ const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
 // enclose ends the batch with a fence: a PING whose echo shows that replies and requests
 // are in step.
 func (b *Batch) enclose() {
-	b.Fence = peer.NewNonce()
+	b.Fence = sock.NewNonce()
 	start := len(b.Buf)
 	b.Buf = append(b.Buf, fencePrefix...)
 	b.Buf = append(b.Buf, b.Fence[:]...)
 	b.Buf = append(b.Buf, '\r', '\n')
-	b.Items = append(b.Items, Item{Seq: b.lastSeq(), Start: start, end: len(b.Buf), Own: true})
+	b.Items = append(b.Items, Item{Seq: b.lastSeq(), Start: start, end: len(b.Buf), Internal: true})
 	b.own++
 }
 

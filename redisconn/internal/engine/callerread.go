@@ -7,12 +7,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// ReadUntil implements wire.Reader. It reads and resolves what is in flight in the
+// ReadUntil implements send.Reader. It reads and resolves what is in flight in the
 // goroutine of a caller, up to the caller's own last request.
 func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool) {
 	r := s.reader
@@ -61,7 +60,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 	return true
 }
 
-// PassRead implements wire.Reader.
+// PassRead implements send.Reader.
 func (s *Session) PassRead() {
 	if s.Both { // the caller has not written yet
 		s.flushBoth()
@@ -232,7 +231,7 @@ func (s *Session) waitExchanged() error {
 	switch {
 	case s.exchanged == nil: // all of it was written
 		return err
-	case err == peer.ErrUnsolicited:
+	case err == sock.ErrUnsolicited:
 		s.failCheck(err)
 		return nil
 	case err != nil && n == 0:
@@ -269,7 +268,7 @@ func (r *reader) mayIdle() bool {
 	if !r.s.p.queue.Idle() {
 		return false // what was pending may have been taken back
 	}
-	err := peer.ErrUnsolicited
+	err := sock.ErrUnsolicited
 	if !buffered {
 		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
 	}

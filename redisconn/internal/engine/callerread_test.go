@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // breaking is a caller whose future breaks off what resolves it.
@@ -37,7 +37,7 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 			for {
 				p, s, there := lone(t)
 				p.opts.ReqStat = func(*Stat, any, int, int) { c.logger() }
-				p.queue.makeStat = func(*wire.Request) *Stat { return &Stat{} }
+				p.queue.makeStat = func(*send.Request) *Stat { return &Stat{} }
 				reqs := encoded("*1\r\n$4\r\nPING\r\n")
 				b := breaking{newCaller(), c.future}
 				reqs[0].Caller = b
@@ -59,7 +59,7 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 				require.Eventually(t, p.queue.Idle, 10*time.Second, time.Millisecond)
 
 				res := make(chan any, 1)
-				refused = p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &Entry{Future: wire.Own(func(r any, _ uint64) { res <- r })})
+				refused = p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &Entry{Future: send.Internal(func(r any, _ uint64) { res <- r })})
 				require.Nil(t, refused)
 				pong()
 				require.Equal(t, "PONG", <-res)

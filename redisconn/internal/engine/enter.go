@@ -10,9 +10,9 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -23,7 +23,7 @@ type Entry struct {
 	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
 	Asking, Transaction bool
 	// Queuer, if not nil, gets the ticket of the last request before any of them is resolved.
-	Queuer wire.Queuer
+	Queuer send.Queuer
 	// On, if not nil, is the only session on which the requests may be written: they are
 	// resolved when it fails.
 	On *Session
@@ -44,13 +44,13 @@ const (
 // Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
 // keeps neither reqs nor e. Nobody but their owner may read reqs after they have entered, since it
 // may use them again as soon as they are written.
-func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, refused *errorx.Error) {
+func (q *Queue) Enter(reqs []*send.Request, e *Entry) (s *Session, d Duty, refused *errorx.Error) {
 	if q.letsIn.Load() && q.letsIn.Swap(false) {
 		runtime.Gosched() // else a caller that was let in would find its room taken again and again
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, own := e.Future.(wire.Own) // one of the library's own
+	_, own := e.Future.(send.Internal) // one of the library's own
 	if refused = q.admit(reqs, e, own); refused != nil {
 		return nil, 0, refused
 	}
@@ -73,17 +73,17 @@ func (q *Queue) Enter(reqs []*wire.Request, e *Entry) (s *Session, d Duty, refus
 
 // admit returns nil if the requests may enter, and otherwise their error. If nothing is
 // pending, more of them than the bound may enter together.
-func (q *Queue) admit(reqs []*wire.Request, e *Entry, own bool) *errorx.Error {
+func (q *Queue) admit(reqs []*send.Request, e *Entry, own bool) *errorx.Error {
 	switch {
 	case q.ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
-		return peer.Refused(q.ctx)
+		return sock.Refused(q.ctx)
 	case q.state == Disconnected:
-		return peer.ErrNotConnected.Wrap(q.why, "not connected")
+		return sock.ErrNotConnected.Wrap(q.why, "not connected")
 	case q.pending > 0 && !q.fits(len(reqs)):
 		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes).
 			WithProperty(errs.EKCapacity, Room{q, len(reqs)})
 	case e.On != nil && e.On != q.session:
-		return peer.ErrNotConnected.New("the session has ended")
+		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
 		q.letIn() // the room may have been kept for this caller
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: requests ahead of this one: %d", q.pending).
@@ -113,23 +113,23 @@ func (q *Queue) clock() time.Duration {
 
 // append adds the requests to the open batch, which ends at m, and returns the ticket of the
 // last.
-func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last wire.Ticket) {
+func (q *Queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last send.Ticket) {
 	b := q.open
 	if e.Asking {
-		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).Own = true
+		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).Internal = true
 	}
 	if e.Transaction {
 		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), q.stat(multi)).Multi = true
 	}
 	for i, r := range reqs {
-		last = wire.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
+		last = send.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
 		r.Ticket = last
 		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, q.stat(r))
 		if last.Tells {
 			it.done = r.Done
 		}
 		if own {
-			it.Own = true
+			it.Internal = true
 			b.own++
 		}
 		if q.script {
@@ -139,7 +139,7 @@ func (q *Queue) append(m mark, reqs []*wire.Request, e *Entry, own bool) (last w
 	}
 	if e.Transaction {
 		it := b.addEnvelope(exec, e.Future, e.N+uint64(len(reqs)), q.nextSeq(), q.stat(exec))
-		it.Exec, it.Plain, it.Observed = true, e.Future != nil, wire.Observes(e.Future)
+		it.Exec, it.Plain, it.Observed = true, e.Future != nil, send.Observes(e.Future)
 		b.plain = b.plain || it.Plain
 		if len(reqs) == 0 { // the transaction counts as its requests
 			b.own--
@@ -164,7 +164,7 @@ func (f *flight) nextSeq() (seq uint64) {
 // tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
 // caller listens at once if its deadline may pass before it would be told (the clock may be
 // late), or if requests take so long that most callers would be told.
-func (q *Queue) tells(r *wire.Request) bool {
+func (q *Queue) tells(r *send.Request) bool {
 	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*ListenEvery)
 }
 
@@ -174,7 +174,7 @@ type mark struct{ bytes, items, own int }
 func (b *Batch) mark() mark { return mark{len(b.Buf), len(b.Items), b.own} }
 
 // add adds a request. seq is its number in its queue.
-func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+func (b *Batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
 	start := len(b.Buf)
 	b.Buf = append(b.Buf, r.Buf...)
 	it := b.nextItem()
@@ -189,7 +189,7 @@ func (b *Batch) add(r *wire.Request, fut redis.Future, n, seq uint64, st *Stat) 
 		return it // a caller that waits withdraws its request itself
 	}
 	switch fut.(type) {
-	case redis.FuncFuture, wire.Own: // never cancelled
+	case redis.FuncFuture, send.Internal: // never cancelled
 	default:
 		b.customFutures = true
 	}
@@ -227,7 +227,7 @@ func (q *Queue) duty() (s *Session, d Duty) {
 			q.fly(b, q.opened) // just now
 			s.first.Store(b)
 		}
-		if caller.GiveRead(wire.ReadRight{Reader: s, Last: seq}) {
+		if caller.GiveRead(send.ReadRight{Reader: s, Last: seq}) {
 			q.reading, q.read = readCaller, true
 			return nil, 0
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -25,7 +25,7 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 		q.usual = time.Millisecond
 		q.head.Taken = timing.Clock() - time.Minute
 		q.opened, q.called = q.head.Taken, q.head.Taken
-		_, _, refused := q.Enter([]*wire.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
+		_, _, refused := q.Enter([]*send.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
 		require.True(t, refused.IsOfType(redis.ErrOverloaded), "%v", open)
 	}
 }
@@ -33,16 +33,16 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 // ticketed is a future that is called when it gets its ticket.
 type ticketed struct {
 	redis.Future
-	queued func(wire.Ticket)
+	queued func(send.Ticket)
 }
 
-func (f ticketed) Queued(t wire.Ticket) { f.queued(t) }
+func (f ticketed) Queued(t send.Ticket) { f.queued(t) }
 
 // A future has its ticket before anybody can read the reply.
 func TestTicketComesBeforeTheReply(t *testing.T) {
 	q := newTestQueue(10, 1000)
-	var got wire.Ticket
-	fut := ticketed{queued: func(ticket wire.Ticket) {
+	var got send.Ticket
+	fut := ticketed{queued: func(ticket send.Ticket) {
 		require.False(t, q.mu.TryLock(), "the batch may be on its way")
 		got = ticket
 	}}

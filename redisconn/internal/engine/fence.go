@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -16,7 +16,7 @@ func (r *reader) answerFenced(b *Batch) bool {
 		}
 		r.fenced = append(r.fenced, reply{res, r.dec.Size()})
 	}
-	if echo := r.fenced[len(r.fenced)-1].res; !b.Fence.Is(echo) && !peer.PingRefused(echo) {
+	if echo := r.fenced[len(r.fenced)-1].res; !b.Fence.Is(echo) && !sock.PingRefused(echo) {
 		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}

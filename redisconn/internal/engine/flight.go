@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/histogram"
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -65,9 +65,9 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 	defer q.mu.Unlock()
 	switch {
 	case q.state == Closed: // the session is about to end
-		return nil, peer.Closed(q.ctx)
+		return nil, sock.Closed(q.ctx)
 	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch is not written
-		return nil, redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error())
+		return nil, redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error())
 	}
 	q.answerBegins(q.head)
 	return q.head, nil

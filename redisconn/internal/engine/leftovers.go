@@ -82,7 +82,7 @@ func (l *leftovers) collect(b *Batch, unsent, unknown *errorx.Error) {
 				it.Caller.Listen()
 			}
 			switch {
-			case it.Own:
+			case it.Internal:
 			case it.Exec && !b.Items[i-1].Multi: // for a transaction, its requests are counted
 			case err == unsent:
 				l.notSent++

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // listener is a caller that counts how often it is told to listen.
@@ -25,11 +25,11 @@ func (c *listener) Listen() bool {
 	return true
 }
 
-func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, ticket wire.Ticket) {
+func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, ticket send.Ticket) {
 	t.Helper()
 	c = &listener{done: make(chan struct{})}
-	r := wire.Request{Buf: []byte("x"), Caller: c, Done: c.done, Deadline: deadline}
-	_, d, refused := q.Enter([]*wire.Request{&r}, &Entry{Future: c})
+	r := send.Request{Buf: []byte("x"), Caller: c, Done: c.done, Deadline: deadline}
+	_, d, refused := q.Enter([]*send.Request{&r}, &Entry{Future: c})
 	require.Nil(t, refused)
 	return c, d & MustListen, r.Ticket
 }

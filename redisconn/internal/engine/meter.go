@@ -53,7 +53,7 @@ func (q *Queue) CountPart(b *Batch, answered uint64) {
 				within = 1
 			}
 			ended, within, transaction = ended+within, 0, false
-		case it.Own:
+		case it.Internal:
 		case transaction:
 			within++
 		default:

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -25,7 +24,7 @@ func (s *Session) Watch() {
 		case <-s.failed:
 			return
 		case <-o.Ctx.Done():
-			s.Fail(peer.Closed(o.Ctx))
+			s.Fail(sock.Closed(o.Ctx))
 			return
 		case <-ticker.C:
 			now := time.Now()
@@ -98,7 +97,7 @@ func (v *served) since(now time.Time, seq uint64) time.Time {
 type heartbeat struct {
 	s       *Session
 	waiting atomic.Bool // one at a time
-	nonce   peer.Nonce  // not changed while waiting
+	nonce   sock.Nonce  // not changed while waiting
 	sent    time.Time
 }
 
@@ -107,7 +106,7 @@ func (h *heartbeat) beat() {
 	if h.waiting.Load() {
 		return
 	}
-	h.nonce, h.sent = peer.NewNonce(), time.Now()
+	h.nonce, h.sent = sock.NewNonce(), time.Now()
 	h.waiting.Store(true)
 	h.s.p.SendOwn(h.s, redis.Req("PING", h.nonce[:]), h.answered)
 }
@@ -119,7 +118,7 @@ func (h *heartbeat) answered(res any, _ uint64) {
 		return
 	}
 	if err := redis.AsErrorx(res); err != nil {
-		if !err.IsOfType(redis.ErrResult) || peer.PingRefused(err) {
+		if !err.IsOfType(redis.ErrResult) || sock.PingRefused(err) {
 			return // not answered, or the server has no echo to give
 		}
 	}

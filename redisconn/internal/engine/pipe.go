@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/request"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -39,14 +39,14 @@ type Opts struct {
 
 	// WithConn adds the connection to an error.
 	WithConn func(*errorx.Error) *errorx.Error
-	// Place is where replies come from.
-	Place func() wire.Place
+	// Server is where replies come from.
+	Server func() send.Server
 	// Panicked is called when one of the user's functions has panicked.
 	Panicked func(v any, stack []byte)
 	// Measured is called with the round trip of each heartbeat.
 	Measured func(time.Duration)
 	// Stat, if not nil, makes the statistics of the library's own requests: see Entry.
-	Stat func(*wire.Request) *Stat
+	Stat func(*send.Request) *Stat
 	// ReqStat, if not nil, is called for each answered request that has a Stat. in and out
 	// are the sizes of reply and request in bytes.
 	ReqStat func(st *Stat, res any, in, out int)
@@ -75,7 +75,7 @@ func newPipe(q *Queue, o Opts) *Pipe {
 
 // Enter puts requests into the queue and writes them, or has them written. refused says why
 // they have not entered. As for [Queue.Enter], only their owner may read reqs after it.
-func (p *Pipe) Enter(reqs []*wire.Request, e *Entry) (refused *errorx.Error) {
+func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
 	to, duty, refused := p.queue.Enter(reqs, e)
 	if duty&MustListen != 0 {
 		p.listen.Reset(ListenEvery)
@@ -98,13 +98,13 @@ func (p *Pipe) tellCallers() {
 }
 
 // SendOwn sends one of the library's own requests on a certain session, or not at all.
-func (p *Pipe) SendOwn(on *Session, req redis.Request, answer wire.Own) {
+func (p *Pipe) SendOwn(on *Session, req redis.Request, answer send.Internal) {
 	r, _, err := request.Encode(nil, req, false)
 	if err != nil {
 		answer(err, 0)
 		return
 	}
-	one := [1]*wire.Request{&r}
+	one := [1]*send.Request{&r}
 	entry := Entry{Future: answer, On: on}
 	if refused := p.Enter(one[:], &entry); refused != nil {
 		answer(refused, 0)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // Queue is where requests enter.
@@ -22,7 +22,7 @@ type Queue struct {
 	fenced    bool
 	postpones bool
 	script    bool                      // requests may block, and it matters how long
-	makeStat  func(*wire.Request) *Stat // nil if nobody wants statistics
+	makeStat  func(*send.Request) *Stat // nil if nobody wants statistics
 
 	mu sync.Mutex // guards what follows, up to several
 	gate
@@ -48,7 +48,7 @@ func newQueue(o Opts) *Queue {
 }
 
 // stat makes the statistics of a request, or returns nil.
-func (q *Queue) stat(r *wire.Request) *Stat {
+func (q *Queue) stat(r *send.Request) *Stat {
 	if q.makeStat == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (q *Queue) lookAgain() {
 }
 
 // listening keeps track of callers that have not been told to listen to their contexts: see
-// wire.Caller. All of it is guarded by Queue.mu.
+// send.Caller. All of it is guarded by Queue.mu.
 type listening struct {
 	due    bool          // somebody calls Listen soon
 	told   uint64        // the callers of requests before it have been told
@@ -194,7 +194,7 @@ func (s State) String() string {
 //
 // The right to read goes to the oldest request that waits for its reply: its caller
 // reads, in its own goroutine, up to its own reply, and passes the right to the
-// oldest request that is left (see [wire.Reader]). So each caller decodes its
+// oldest request that is left (see [send.Reader]). So each caller decodes its
 // own reply, and at low concurrency nobody runs but callers.
 //
 //	              ┌── the oldest is a caller's ──► caller ──┐

@@ -10,8 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/peer"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -27,16 +26,16 @@ func testSession() *Session {
 
 // put adds a request of some bytes.
 func (q *Queue) put(size int, fut redis.Future) (seq uint64, ok bool) {
-	one := []*wire.Request{{Buf: make([]byte, size)}}
+	one := []*send.Request{{Buf: make([]byte, size)}}
 	_, _, refused := q.Enter(one, &Entry{Future: fut})
 	return one[0].Ticket.Seq, refused == nil
 }
 
 // requests returns requests of any kind.
-func requests(n int) []*wire.Request {
-	reqs := make([]*wire.Request, n)
+func requests(n int) []*send.Request {
+	reqs := make([]*send.Request, n)
 	for i := range reqs {
-		reqs[i] = &wire.Request{}
+		reqs[i] = &send.Request{}
 	}
 	return reqs
 }
@@ -87,7 +86,7 @@ func TestQueueAdmits(t *testing.T) {
 }
 
 func isFull(err any) bool         { return redis.AsErrorx(err).IsOfType(redis.ErrQueueFull) }
-func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(peer.ErrNotConnected) }
+func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(sock.ErrNotConnected) }
 func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) }
 
 // The right to write is one: whoever adds to an idle queue gets it, and it is
@@ -113,7 +112,7 @@ func TestQueueRightToWrite(t *testing.T) {
 
 // add adds a request, and returns the session if the caller is to write.
 func (q *Queue) add() *Session {
-	s, d, _ := q.Enter([]*wire.Request{{}}, &Entry{})
+	s, d, _ := q.Enter([]*send.Request{{}}, &Entry{})
 	if d&MustWrite != 0 {
 		return s
 	}
@@ -273,7 +272,7 @@ func waitUntil(t testing.TB, condition func() bool) {
 // when writes are stopped.
 func TestQueueOwnRequests(t *testing.T) {
 	q := newTestQueue(10, 100)
-	own := &Entry{Future: wire.Own(func(any, uint64) {})}
+	own := &Entry{Future: send.Internal(func(any, uint64) {})}
 	_, _, refused := q.Enter(requests(2), own)
 	require.Nil(t, refused)
 	notSent, unknown := q.Left()

@@ -7,10 +7,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -152,7 +152,7 @@ func (r *reader) current() (b *Batch, why *errorx.Error) {
 // about as long to fetch memory as to deal with a few replies.
 const touchAhead = 3
 
-// touch touches the caller of the item of index i, if there are both: see [wire.Caller].
+// touch touches the caller of the item of index i, if there are both: see [send.Caller].
 func touch(b *Batch, i int) {
 	if i < len(b.Items) && b.Items[i].Caller != nil {
 		b.Items[i].Caller.Touch()
@@ -190,7 +190,7 @@ func (r *reader) answer() bool {
 		r.s.failReply(unread(err, it))
 		return false
 	}
-	if h := &r.s.beats; h.waiting.Load() && (!it.Own || it.Future == nil) && h.nonce.Is(res) {
+	if h := &r.s.beats; h.waiting.Load() && (!it.Internal || it.Future == nil) && h.nonce.Is(res) {
 		r.s.Fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}
@@ -209,7 +209,7 @@ func (r *reader) answer() bool {
 // library's own requests: that may be AUTH, and the answer quote the password.
 func unread(err error, it *Item) *errorx.Error {
 	typed := redis.AsErrorx(err)
-	if _, quotes := typed.Property(redis.EKLine); it.Own && quotes {
+	if _, quotes := typed.Property(redis.EKLine); it.Internal && quotes {
 		return typed.Type().New("%s", typed.Message())
 	}
 	return typed
@@ -263,7 +263,7 @@ func (r *reader) resolve(b *Batch, i int, got reply) {
 func (r *reader) finish(b *Batch, i int, res any) {
 	it := &b.Items[i]
 	if err, failed := res.(*errorx.Error); failed {
-		if !it.Own {
+		if !it.Internal {
 			b.Refused++
 		}
 		err = r.s.p.opts.WithConn(err)
@@ -288,15 +288,15 @@ func (r *reader) finish(b *Batch, i int, res any) {
 	default:
 		r.cur = r.s.p.queue.Retire(b, more)
 		if more && r.cur == nil && r.canIdle { // nothing is in flight that it may answer, but may be once fut is resolved
-			r.s.failCheck(peer.ErrUnsolicited)
+			r.s.failCheck(sock.ErrUnsolicited)
 		}
 	}
 	if fut == nil {
 		return
 	}
 	if observed {
-		wire.AnsweredBy(fut, r.s.p.opts.Place())
-		wire.AnsweredIn(fut, r.s)
+		send.AnsweredBy(fut, r.s.p.opts.Server())
+		send.AnsweredIn(fut, r.s)
 	}
 	fut.Resolve(res, n)
 	if last && calls {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -18,7 +18,7 @@ func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 		close(held)
 		<-goOn
 	}
-	enter := func(stat func(*wire.Request) *Stat) <-chan any {
+	enter := func(stat func(*send.Request) *Stat) <-chan any {
 		p.queue.makeStat = stat
 		res := make(chan any, 1)
 		fut := redis.FuncFuture(func(r any, _ uint64) { res <- r })
@@ -27,7 +27,7 @@ func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 		return res
 	}
 	s, there := pipeSession(t, p)
-	first := enter(func(*wire.Request) *Stat { return &Stat{} })
+	first := enter(func(*send.Request) *Stat { return &Stat{} })
 	enter(nil)
 	_, err := there.Write([]byte("+first\r\n+second\r\n"))
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 
 // touched is a caller that counts how often it is touched.
 type touched struct {
-	wire.Caller
+	send.Caller
 	times int
 }
 

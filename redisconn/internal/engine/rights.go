@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 )
 
 // LoopReads gives the right to read from a caller to the loop, which has to be woken. It
@@ -44,7 +44,7 @@ func (q *Queue) nextReader(s *Session) readHolder {
 			}
 			postponed := b == q.open && !q.writing
 			s.Both = postponed
-			if it.Caller.GiveRead(wire.ReadRight{Reader: s, Last: b.lastOf(i)}) {
+			if it.Caller.GiveRead(send.ReadRight{Reader: s, Last: b.lastOf(i)}) {
 				q.writing = q.writing || postponed
 				return readCaller
 			}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -19,12 +19,12 @@ type modelCaller struct {
 	resolved bool
 }
 
-func (c *modelCaller) Caller() wire.Caller { return c }
+func (c *modelCaller) Caller() send.Caller { return c }
 func (c *modelCaller) Listen() bool        { return false }
 func (c *modelCaller) Touch() int          { return 0 }
 func (c *modelCaller) Resolve(any, uint64) { c.resolved = true }
 func (c *modelCaller) Cancelled() error    { return nil }
-func (c *modelCaller) GiveRead(r wire.ReadRight) bool {
+func (c *modelCaller) GiveRead(r send.ReadRight) bool {
 	if c.gone || c.resolved || c.reads {
 		return false
 	}
@@ -232,8 +232,8 @@ func (m *rightsModel) enter(fut redis.Future) {
 		buf = halfEnough
 	}
 	m.setAge()
-	r := &wire.Request{Buf: []byte(buf), Caller: wire.CallerOf(fut)}
-	_, d, _ := m.q.Enter([]*wire.Request{r}, &Entry{Future: fut})
+	r := &send.Request{Buf: []byte(buf), Caller: send.CallerOf(fut)}
+	_, d, _ := m.q.Enter([]*send.Request{r}, &Entry{Future: fut})
 	if c, ok := fut.(*modelCaller); ok {
 		c.seq = r.Ticket.Seq
 	}

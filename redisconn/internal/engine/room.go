@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/joomcode/redispipe/internal/life"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -14,9 +14,9 @@ type Room struct {
 	Requests int
 }
 
-var _ wire.CapacityWaiter = Room{}
+var _ send.CapacityWaiter = Room{}
 
-// AwaitCapacity implements wire.CapacityWaiter. It also returns when the connection is
+// AwaitCapacity implements send.CapacityWaiter. It also returns when the connection is
 // lost: sending again then returns that error.
 func (r Room) AwaitCapacity(ctx context.Context) error {
 	q := r.Queue
@@ -38,7 +38,7 @@ func (r Room) AwaitCapacity(ctx context.Context) error {
 		if len(woken) > 0 { // pass on the room that was meant for this caller
 			q.letIn()
 		}
-		return life.Reason(ctx)
+		return lifetime.Reason(ctx)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/peer"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -107,10 +106,10 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	return s
 }
 
-// RunID implements wire.Process.
+// RunID implements send.Process.
 func (s *Session) RunID() *string { return s.runID.Load() }
 
-// AskRunID implements wire.Process. If the user may not ask, the run ID is "". With Opts.Script
+// AskRunID implements send.Process. If the user may not ask, the run ID is "". With Opts.Script
 // nothing is asked, since the answer could become one of the user's transaction.
 func (s *Session) AskRunID(done func(error)) {
 	switch {
@@ -122,11 +121,11 @@ func (s *Session) AskRunID(done func(error)) {
 		return
 	}
 	s.p.SendOwn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
-		if err := redis.AsErrorx(res); err != nil && !peer.RefusedForGood(err) {
+		if err := redis.AsErrorx(res); err != nil && !sock.RefusedForGood(err) {
 			done(err)
 			return
 		}
-		id := peer.RunID(res)
+		id := sock.RunID(res)
 		s.runID.Store(&id)
 		done(nil)
 	})
@@ -180,7 +179,7 @@ func (s *Session) unknownError() *errorx.Error {
 // to write when the session ends.
 func (s *Session) connCheck() bool {
 	err := s.checker.Check()
-	if err == peer.ErrUnsolicited && s.raw == nil {
+	if err == sock.ErrUnsolicited && s.raw == nil {
 		err = s.readRecords(recordsWait)
 	}
 	if err != nil {
@@ -192,8 +191,8 @@ func (s *Session) connCheck() bool {
 
 // failCheck ends a session with the error that a check has found.
 func (s *Session) failCheck(err error) {
-	if err == peer.ErrUnsolicited {
-		s.Fail(redis.ErrResponseUnexpected.New("%s", peer.ErrUnsolicited.Error()))
+	if err == sock.ErrUnsolicited {
+		s.Fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
 	} else {
 		s.Fail(redis.ErrIO.Wrap(err, "reading"))
 	}
@@ -204,14 +203,14 @@ func (s *Session) failCheck(err error) {
 const recordsWait = time.Millisecond
 
 // readRecords reads TLS records for a time, or those that are buffered already if it is
-// negative. It returns peer.ErrUnsolicited if one of them has data.
+// negative. It returns sock.ErrUnsolicited if one of them has data.
 func (s *Session) readRecords(wait time.Duration) error {
 	_ = s.SetReadDeadline(time.Now().Add(wait))
 	err := s.Dec.AwaitMore()
 	_ = s.SetReadDeadline(time.Time{})
 	switch {
 	case err == nil:
-		return peer.ErrUnsolicited
+		return sock.ErrUnsolicited
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/peer"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/internal/wire"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -20,7 +19,7 @@ import (
 var forget = redis.FuncFuture(func(any, uint64) {})
 
 // encoded returns a request of some bytes.
-func encoded(bytes string) []*wire.Request { return []*wire.Request{{Buf: []byte(bytes)}} }
+func encoded(bytes string) []*send.Request { return []*send.Request{{Buf: []byte(bytes)}} }
 
 // testPipe returns a pipe to which no socket is there yet.
 func testPipe() *Pipe {
@@ -31,7 +30,7 @@ func testPipe() *Pipe {
 	return newPipe(q, Opts{
 		Ctx: context.Background(), Timeout: time.Minute, Heartbeats: time.Minute,
 		WithConn: func(err *errorx.Error) *errorx.Error { return err },
-		Place:    func() wire.Place { return wire.Place{} },
+		Server:   func() send.Server { return send.Server{} },
 		Measured: func(time.Duration) {},
 		Panicked: func(any, []byte) {},
 	})
@@ -99,7 +98,7 @@ func TestSessionThatFailsAtOnce(t *testing.T) {
 
 // caller is one that waits, until it is given the right to read.
 type caller struct {
-	given chan wire.ReadRight
+	given chan send.ReadRight
 	res   chan any
 	gone  atomic.Bool
 	done  chan struct{} // set if it is deaf
@@ -107,10 +106,10 @@ type caller struct {
 }
 
 func newCaller() *caller {
-	return &caller{given: make(chan wire.ReadRight, 1), res: make(chan any, 1), told: make(chan struct{}, 1)}
+	return &caller{given: make(chan send.ReadRight, 1), res: make(chan any, 1), told: make(chan struct{}, 1)}
 }
 
-func (c *caller) Caller() wire.Caller       { return c }
+func (c *caller) Caller() send.Caller       { return c }
 func (c *caller) Cancelled() error          { return nil }
 func (c *caller) Resolve(res any, _ uint64) { c.res <- res }
 func (c *caller) Touch() int                { return 0 }
@@ -121,7 +120,7 @@ func (c *caller) Listen() bool {
 	c.told <- struct{}{}
 	return true
 }
-func (c *caller) GiveRead(r wire.ReadRight) bool {
+func (c *caller) GiveRead(r send.ReadRight) bool {
 	if c.gone.Load() || len(c.given) > 0 {
 		return false
 	}
@@ -130,7 +129,7 @@ func (c *caller) GiveRead(r wire.ReadRight) bool {
 }
 
 // enter enters a request of a caller that waits.
-func (c *caller) enter(t *testing.T, p *Pipe) wire.Ticket {
+func (c *caller) enter(t *testing.T, p *Pipe) send.Ticket {
 	t.Helper()
 	reqs := encoded("*1\r\n$4\r\nPING\r\n")
 	reqs[0].Caller, reqs[0].Done = c, c.done
@@ -172,10 +171,10 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 // What a caller with both rights has not begun to write is taken back when it leaves, or when
 // writes stop; then nothing of it is written.
 func TestFirstIsTakenBack(t *testing.T) {
-	for name, back := range map[string]func(*Pipe, wire.Ticket) bool{
-		"withdrawn": func(_ *Pipe, ticket wire.Ticket) bool { return ticket.Withdraw() },
-		"stopped": func(p *Pipe, _ wire.Ticket) bool {
-			p.StopWrites(peer.Closed(t.Context()))
+	for name, back := range map[string]func(*Pipe, send.Ticket) bool{
+		"withdrawn": func(_ *Pipe, ticket send.Ticket) bool { return ticket.Withdraw() },
+		"stopped": func(p *Pipe, _ send.Ticket) bool {
+			p.StopWrites(sock.Closed(t.Context()))
 			return true
 		},
 	} {

@@ -1,10 +1,10 @@
 package engine
 
-import "github.com/joomcode/redispipe/internal/wire"
+import "github.com/joomcode/redispipe/internal/send"
 
-var _ wire.Withdrawer = (*Queue)(nil)
+var _ send.Withdrawer = (*Queue)(nil)
 
-// Withdraw implements wire.Withdrawer.
+// Withdraw implements send.Withdrawer.
 func (q *Queue) Withdraw(seq uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

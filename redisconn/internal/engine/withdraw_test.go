@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // enterFirst enters a request of a caller into a queue in which nobody has a right, so that it
@@ -15,8 +15,8 @@ func enterFirst(t *testing.T, c *modelCaller) (q *Queue, s *Session, seq uint64)
 	q, s = newTestQueue(100, 1000), testSession()
 	s.MayPass, s.MayExchange = true, true
 	q.state, q.session, q.reading = Connected, s, readNobody
-	r := &wire.Request{Buf: []byte("first"), Caller: c}
-	_, _, refused := q.Enter([]*wire.Request{r}, &Entry{Future: c})
+	r := &send.Request{Buf: []byte("first"), Caller: c}
+	_, _, refused := q.Enter([]*send.Request{r}, &Entry{Future: c})
 	require.Nil(t, refused)
 	require.NotNil(t, s.first.Load())
 	return q, s, r.Ticket.Seq

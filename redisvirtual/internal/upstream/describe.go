@@ -4,13 +4,13 @@ import (
 	"bytes"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
-	"github.com/joomcode/redispipe/redisvirtual/internal/incoming"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // Describe makes r the request that buf is, and returns what is known of its command.
-func (s *Servers) Describe(r *wire.Request, buf []byte) *command.Info {
-	name := incoming.Name(buf)
+func (s *Servers) Describe(r *send.Request, buf []byte) *command.Info {
+	name := proto.Name(buf)
 	info := lookup(name)
 	cmd, args := "?", []any(nil)
 	switch {
@@ -18,11 +18,11 @@ func (s *Servers) Describe(r *wire.Request, buf []byte) *command.Info {
 		if len(name) > 0 && len(name) <= 32 && bytes.IndexFunc(name, strange) < 0 {
 			cmd = string(name)
 		}
-		args = incoming.Words(buf)
-	case info.Class == command.Twice && !s.Several && (&wire.Request{Buf: buf}).Words() < command.TwiceWords:
+		args = proto.Words(buf)
+	case info.Class == command.Twice && !s.Several && (&send.Request{Buf: buf}).Words() < command.TwiceWords:
 		cmd = info.Name
 	case s.Several || info.Is(command.Container) || info.Class != command.Ordinary:
-		cmd, args = info.Name, incoming.Words(buf)
+		cmd, args = info.Name, proto.Words(buf)
 	default:
 		cmd = info.Name
 	}

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"strconv"
 
-	"github.com/joomcode/redispipe/internal/inner"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -98,13 +98,13 @@ func (s *Servers) served(from int) int {
 }
 
 // end returns the first slot behind this one that has another master.
-func (s *Servers) end(from int, master inner.Node) int {
+func (s *Servers) end(from int, master backend.Node) int {
 	for from++; from < slots && s.nodes.Master(from) == master; from++ {
 	}
 	return from
 }
 
 // part returns place.master of a master.
-func part(master inner.Node) uint64 {
+func part(master backend.Node) uint64 {
 	return uint64(crc32.ChecksumIEEE([]byte(master.Addr()))) % masters
 }

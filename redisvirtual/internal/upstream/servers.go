@@ -4,12 +4,12 @@ import (
 	"context"
 	"net"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/inner"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
-	"github.com/joomcode/redispipe/redisvirtual/internal/outgoing"
+	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
 // errSender: virtual connections need what only the senders of this library have.
@@ -17,9 +17,9 @@ var errSender = redis.ErrOpts.NewType("virtual_sender")
 
 // Servers is where the requests of virtual connections go. Nothing of it is changed.
 type Servers struct {
-	outgoing.Terms
-	Sender wire.Inner[redis.Future]
-	Shared inner.Conn // nil if there are several
+	replies.Terms
+	Sender send.Inner[redis.Future]
+	Shared backend.Conn // nil if there are several
 	Ctx    context.Context
 	DB     int  // of the shared sockets
 	TLS    bool // they use it
@@ -29,16 +29,16 @@ type Servers struct {
 	Sharded bool
 
 	conn  *redisconn.Connection // nil if there are several
-	nodes inner.Cluster
+	nodes backend.Cluster
 }
 
 // Of returns the servers of a sender.
 func Of(sender redis.Sender) (s *Servers, err error) {
 	inmost, hooks := inside(sender)
 	from, _ := inmost.(origin)
-	var within wire.Inner[redis.Future]
+	var within send.Inner[redis.Future]
 	if from != nil {
-		within = from.Inner(wire.Ask{Held: inmost})
+		within = from.Inner(send.Key{Held: inmost})
 	}
 	switch conn, single := inmost.(*redisconn.Connection); {
 	case within == nil: // also of a nil pointer
@@ -46,7 +46,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	case single:
 		s = one(conn)
 	default:
-		s, err = several(within, inner.NodesOf(from).(inner.Cluster), from.Ctx())
+		s, err = several(within, backend.NodesOf(from).(backend.Cluster), from.Ctx())
 	}
 	if err != nil {
 		return nil, err
@@ -57,22 +57,22 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 
 // origin is a connection or a cluster, or what embeds one.
 type origin interface {
-	Inner(wire.Ask) wire.Inner[redis.Future]
+	Inner(send.Key) send.Inner[redis.Future]
 	Ctx() context.Context
 }
 
 // inside returns the sender that handles stand for, and hooks are around.
-func inside(s redis.Sender) (_ redis.Sender, hooks []outgoing.Hook) {
+func inside(s redis.Sender) (_ redis.Sender, hooks []replies.Hook) {
 	for {
 		var within redis.Sender
 		switch asked := s.(type) {
-		case interface{ Delegate(wire.Ask) redis.Sender }:
-			within = asked.Delegate(wire.Ask{Held: s})
+		case interface{ Delegate(send.Key) redis.Sender }:
+			within = asked.Delegate(send.Key{Held: s})
 		case interface {
-			outgoing.Hook
-			Unhook(wire.Ask) (redis.Sender, func(redis.Sender) redis.Sender)
+			replies.Hook
+			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
 		}:
-			within, _ = asked.Unhook(wire.Ask{Held: s})
+			within, _ = asked.Unhook(send.Key{Held: s})
 			hooks = append(hooks, asked)
 		}
 		if within == nil {
@@ -83,14 +83,14 @@ func inside(s redis.Sender) (_ redis.Sender, hooks []outgoing.Hook) {
 }
 
 func one(conn *redisconn.Connection) *Servers {
-	shared := inner.Of(conn)
+	shared := backend.Of(conn)
 	s := &Servers{Sender: shared, Shared: shared, Ctx: conn.Ctx(), conn: conn}
 	s.greeting(shared.Dialer())
 	return s
 }
 
-func several(sender wire.Inner[redis.Future], nodes inner.Cluster, ctx context.Context) (*Servers, error) {
-	s := &Servers{Terms: outgoing.Terms{Several: true}, Sender: sender, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
+func several(sender send.Inner[redis.Future], nodes backend.Cluster, ctx context.Context) (*Servers, error) {
+	s := &Servers{Terms: replies.Terms{Several: true}, Sender: sender, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
 	dialer, err := s.Dialer()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Servers) At(addr string) *Servers {
 		return s
 	}
 	masters, replicas, _ := s.nodes.All()
-	for _, nodes := range [][]inner.Node{masters, replicas} {
+	for _, nodes := range [][]backend.Node{masters, replicas} {
 		for _, node := range nodes {
 			if node.Addr() == addr {
 				to := one(node.(*redisconn.Connection))
@@ -129,7 +129,7 @@ func (s *Servers) Dialer() (*dial.Dialer, error) {
 	if len(masters) == 0 {
 		return nil, errSender.New("no master is known")
 	}
-	return inner.Of(masters[0].(*redisconn.Connection)).Dialer(), nil
+	return backend.Of(masters[0].(*redisconn.Connection)).Dialer(), nil
 }
 
 // Addrs returns the addresses of the shared socket, empty ones if there is none.

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/wire"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 )
@@ -25,8 +25,8 @@ var onShards = map[string]shared{
 
 // OnShards returns the name of the command that a request is, if it concerns every master of a
 // cluster, and is one that DoOnShards knows; else "".
-func (s *Servers) OnShards(r *wire.Request) (name string) {
-	if !s.Sharded || r.Slot != wire.NoSlot {
+func (s *Servers) OnShards(r *send.Request) (name string) {
+	if !s.Sharded || r.Slot != send.NoSlot {
 		return ""
 	}
 	call := command.Of(r.Cmd, []any{r.Arg(1)})
@@ -38,7 +38,7 @@ func (s *Servers) OnShards(r *wire.Request) (name string) {
 
 // DoOnShards sends a request for which OnShards has returned a name to all masters, or a SCAN to the one
 // that its cursor names, and returns the result: a value, or an error.
-func (s *Servers) DoOnShards(ctx context.Context, r *wire.Request) any {
+func (s *Servers) DoOnShards(ctx context.Context, r *send.Request) any {
 	name, req := s.OnShards(r), redis.Request{Cmd: r.Cmd, Args: r.Args()}
 	if name == "SCAN" {
 		return s.scan(ctx, req)

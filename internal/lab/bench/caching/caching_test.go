@@ -1,0 +1,140 @@
+package caching
+
+import (
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/bench/hist"
+	"github.com/joomcode/redispipe/internal/lab/bench/lab"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// version reads the version that key has for the client.
+func version(b *testing.B, c cached, key string) int {
+	text, err := c.get(key)
+	require.NoError(b, err)
+	n, err := strconv.Atoi(text)
+	require.NoError(b, err)
+	return n
+}
+
+// uncached sends to a server as another client does.
+func uncached(b *testing.B, server *testbed.Server) redis.Sync {
+	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
+	return redis.Sync{S: conn}
+}
+
+// Each benchmark is one run of so much, whatever b.N is.
+const (
+	ownWrites   = 20_000
+	otherWrites = 2_000
+	boundKeys   = 200_000
+	// patient is how long a value that is not true any more is waited for at the most.
+	patient = 15 * time.Second
+)
+
+// BenchmarkOwnWrites writes a key that is in memory, and reads it when that is acknowledged: in the
+// same goroutine, and in another one.
+func BenchmarkOwnWrites(b *testing.B) {
+	server := testbed.NewServer(b)
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.connect(b, server.Addr())
+			written, read := make(chan int), make(chan int)
+			go func() { // ends with written
+				for range written {
+					read <- version(b, client, "own")
+				}
+			}()
+			defer close(written)
+			stale := 0
+			require.NoError(b, client.set("own", "0"))
+			for n := range ownWrites {
+				version(b, client, "own")
+				version(b, client, "own")
+				require.NoError(b, client.set("own", strconv.Itoa(n)))
+				if n%2 == 0 {
+					if version(b, client, "own") < n {
+						stale++
+					}
+					continue
+				}
+				if written <- n; <-read < n {
+					stale++
+				}
+			}
+			b.ReportMetric(float64(stale), "stale")
+		})
+	}
+}
+
+// BenchmarkOthersWrites measures the time from when another client's write is acknowledged until
+// it is seen, by a goroutine that reads every 20 µs.
+func BenchmarkOthersWrites(b *testing.B) {
+	server := testbed.NewServer(b)
+	other := uncached(b, server)
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.connect(b, server.Addr())
+			require.NoError(b, redis.Err(other.Do("SET", "others", 0)))
+			var took hist.Hist
+			sleep := lab.PreciseSleeper()
+			for n := range otherWrites {
+				version(b, client, "others")
+				require.NoError(b, redis.Err(other.Do("SET", "others", n)))
+				acked := time.Now()
+				for version(b, client, "others") < n {
+					sleep(20 * time.Microsecond)
+				}
+				took.Record(time.Since(acked))
+			}
+			b.ReportMetric(float64(took.Quantile(0.5))/1e6, "p50-ms")
+			b.ReportMetric(float64(took.Quantile(0.999))/1e6, "p99.9-ms")
+		})
+	}
+}
+
+// BenchmarkBound reads more than the bound holds, and reports the bytes of the heap that are held
+// then.
+func BenchmarkBound(b *testing.B) {
+	server := testbed.NewServer(b)
+	other := uncached(b, server)
+	value := strings.Repeat("x", 100)
+	for at := 0; at < boundKeys; at += 1000 {
+		var args []any
+		for i := range 1000 {
+			args = append(args, "bound:"+strconv.Itoa(at+i), value)
+		}
+		require.NoError(b, redis.Err(other.Do("MSET", args...)))
+	}
+	heap := func() float64 {
+		var m runtime.MemStats
+		for range 3 {
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.connect(b, server.Addr())
+			before := heap()
+			for i := range boundKeys {
+				_, err := client.get("bound:" + strconv.Itoa(i))
+				require.NoError(b, err)
+			}
+			b.ReportMetric((heap()-before)/(1<<20), "MiB")
+			_, err := client.get("bound:0")
+			require.NoError(b, err)
+		})
+	}
+}

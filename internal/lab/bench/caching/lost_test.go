@@ -1,0 +1,91 @@
+package caching
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// servedFor reads a key every millisecond, and returns how long what was read before is still
+// returned, patient at the most. An error, and no answer for a second, end that.
+func servedFor(c cached, key, before string) (served time.Duration) {
+	began := time.Now()
+	for served < patient {
+		answer := make(chan string, 1)
+		go func() { // ends with the client
+			if text, err := c.get(key); err == nil {
+				answer <- text
+				return
+			}
+			answer <- "an error"
+		}()
+		select {
+		case text := <-answer:
+			if text != before {
+				return served
+			}
+			served = time.Since(began)
+		case <-time.After(time.Second):
+			return served
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return served
+}
+
+// BenchmarkBlackHole swallows what the server sends on the connections that a client has, and writes
+// a key as another client does that is in memory. It reports how long the old value is served.
+func BenchmarkBlackHole(b *testing.B) {
+	server := testbed.NewServer(b)
+	other := uncached(b, server)
+	for _, c := range clients {
+		b.Run(c.name, func(b *testing.B) {
+			proxy := faulty.NewProxy(b, server.Addr(), faulty.ProxyOpts{LogLimit: -1})
+			client := c.connect(b, proxy.Addr())
+			require.NoError(b, redis.Err(other.Do("SET", "lost", "old")))
+			for range 2 {
+				text, err := client.get("lost")
+				require.NoError(b, err)
+				require.Equal(b, "old", text)
+			}
+			proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow()})
+			require.NoError(b, redis.Err(other.Do("SET", "lost", "new")))
+			b.ReportMetric(servedFor(client, "lost", "old").Seconds(), "old-s")
+		})
+	}
+}
+
+// BenchmarkMovedNull has a slot move of which a client has null in memory, and writes the key as
+// another client does. It reports how long null is served.
+func BenchmarkMovedNull(b *testing.B) {
+	bed := testbed.NewCluster(b, testbed.ClusterOptions{Masters: 2, Replicas: -1})
+	for _, c := range clients {
+		if c.cluster == nil {
+			continue
+		}
+		b.Run(c.name, func(b *testing.B) {
+			client, key := c.cluster(b, bed.Addrs()), "null:"+c.name
+			for range 2 {
+				text, err := client.get(key)
+				require.NoError(b, err)
+				require.Empty(b, text)
+			}
+			s := int(slot.Of(key))
+			from, err := bed.Owner(s)
+			require.NoError(b, err)
+			to := bed.Node(0)
+			if from == to {
+				to = bed.Node(1)
+			}
+			require.NoError(b, bed.MoveSlot(s, to))
+			require.NoError(b, redis.Err(uncached(b, to.Server).Do("SET", key, "new")))
+			b.ReportMetric(servedFor(client, key, "").Seconds(), "null-s")
+		})
+	}
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/bench/hist"
+	"github.com/joomcode/redispipe/internal/lab/bench/peer"
+)
+
+// sampleAbove callers, only one request in sampleEvery is timed: reading the
+// clock twice costs a tenth of a request at the best rates, and that tenth would
+// hide differences between clients.
+const (
+	sampleAbove = 8
+	sampleEvery = 8
+)
+
+// warmUp is the share of the measured time that runs before it.
+const warmUp = 4
+
+// outcome is what a loop did.
+type outcome struct {
+	ops    float64
+	errors float64
+	first  error
+	hist   *hist.Hist
+	// elapsed is set by the open loop.
+	elapsed time.Duration
+}
+
+// failed tells that a measurement is worthless.
+func (o outcome) failed() error {
+	if o.ops == 0 || o.errors > 0.01*o.ops {
+		return fmt.Errorf("%v of %v requests failed, the first with: %w", o.errors, o.ops+o.errors, o.first)
+	}
+	return nil
+}
+
+func (b *bed) measureClosed(c peer.Client) (values, error) {
+	l := b.loop(c, b.Case.callersOf(b.driver))
+	l.run(b.Duration / warmUp)
+	m := b.meter()
+	if err := m.start(); err != nil {
+		return nil, err
+	}
+	done := l.run(b.Duration)
+	if err := done.failed(); err != nil {
+		return nil, err
+	}
+	v, err := m.stop(done.ops)
+	if err != nil {
+		return nil, err
+	}
+	v.latencies(done.hist)
+	v[failures] = done.errors
+	return v, nil
+}
+
+// measurePhases is the same loop with one caller, many, and one again.
+func (b *bed) measurePhases(c peer.Client) (values, error) {
+	one, many := b.loop(c, 1), b.loop(c, b.Case.Callers)
+	one.run(b.Duration / warmUp)
+	v := values{}
+	for _, phase := range []struct {
+		l *loop
+		m metric
+	}{{one, firstPhase}, {many, middlePhase}, {one, lastPhase}} {
+		begin := time.Now()
+		done := phase.l.run(b.Duration)
+		if err := done.failed(); err != nil {
+			return nil, err
+		}
+		v[phase.m] = float64(time.Since(begin)) / done.ops
+		v[failures] += done.errors
+	}
+	return v, nil
+}
+
+// step sends one request of a caller. first is true every other time.
+type step func(ctx context.Context, w *caller, first bool) error
+
+// loop runs callers, each sending a SET and a GET of its own keys in turn, or what a task
+// says.
+type loop struct {
+	client  peer.Client
+	step    step
+	fill    peer.Filler // nil for most clients
+	batch   int
+	value   []byte
+	callers []*caller
+}
+
+// caller is one goroutine's state, kept from run to run.
+type caller struct {
+	keys   []string
+	buf    []byte
+	hist   hist.Hist
+	ops    int
+	errors int
+	first  error
+}
+
+func (b *bed) loop(c peer.Client, callers int) *loop {
+	l := &loop{
+		client: c, batch: b.Case.Batch, value: bytes.Repeat([]byte{'v'}, b.Case.Size),
+	}
+	l.fill, _ = c.(peer.Filler)
+	l.step = l.one
+	prefix := "bench"
+	if b.Case.Task != "" {
+		l.step = l.taskStep(b.Case.Task, c.(peer.Service))
+		prefix = "bench:" + string(b.Case.Task) // others are of another type
+	}
+	for i := range callers {
+		w := &caller{}
+		for k := range max(1, l.batch/2) {
+			w.keys = append(w.keys, fmt.Sprintf("%s:%d:%d", prefix, i, k))
+		}
+		l.callers = append(l.callers, w)
+	}
+	return l
+}
+
+// run ends when all callers have had their last answer. Each sends at least once, however
+// busy the machine is.
+func (l *loop) run(d time.Duration) outcome {
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for _, w := range l.callers {
+		w.hist, w.ops, w.errors, w.first = hist.Hist{}, 0, 0, nil
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), d+time.Minute)
+			defer cancel()
+			if l.batch > 0 {
+				l.batches(ctx, w, &stop)
+			} else {
+				l.singles(ctx, w, &stop)
+			}
+		})
+	}
+	time.Sleep(d)
+	stop.Store(true)
+	wg.Wait()
+	return l.sum()
+}
+
+// sum adds up what the callers did.
+func (l *loop) sum() outcome {
+	total := outcome{hist: &hist.Hist{}}
+	for _, w := range l.callers {
+		total.ops += float64(w.ops)
+		total.errors += float64(w.errors)
+		total.hist.Merge(&w.hist)
+		if total.first == nil {
+			total.first = w.first
+		}
+	}
+	return total
+}
+
+func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
+	every := 1
+	if len(l.callers) > sampleAbove {
+		every = sampleEvery
+	}
+	for i := 0; i == 0 || !stop.Load(); i++ {
+		// i/2 counts pairs, so that SET and GET are timed alike.
+		timed := i/2%every == 0
+		var begin time.Time
+		if timed {
+			begin = time.Now()
+		}
+		if err := l.step(ctx, w, i%2 == 0); err != nil {
+			w.failed(err, 1)
+			continue
+		}
+		if timed {
+			w.hist.Record(time.Since(begin))
+		}
+		w.ops++
+	}
+}
+
+func (l *loop) one(ctx context.Context, w *caller, set bool) error {
+	if set {
+		return l.client.Set(ctx, w.keys[0], l.value)
+	}
+	var err error
+	if l.fill != nil {
+		err = l.fill.GetInto(ctx, w.keys[0], &w.buf)
+	} else {
+		w.buf, err = l.client.Get(ctx, w.keys[0])
+	}
+	if err == nil && len(w.buf) != len(l.value) {
+		err = peer.ErrWrong
+	}
+	return err
+}
+
+func (l *loop) batches(ctx context.Context, w *caller, stop *atomic.Bool) {
+	p := l.client.(peer.Pipeliner)
+	for first := true; first || !stop.Load(); first = false {
+		begin := time.Now()
+		right, err := p.Pipeline(ctx, w.keys, l.value)
+		if wrong := 2*len(w.keys) - right; wrong > 0 || err != nil {
+			w.failed(err, wrong)
+		}
+		w.hist.Record(time.Since(begin))
+		w.ops += right
+	}
+}
+
+// failed counts errors. It pauses, so that a client without a server does not spin.
+func (w *caller) failed(err error, n int) {
+	w.errors += n
+	if w.first == nil {
+		w.first = err
+	}
+	time.Sleep(time.Millisecond)
+}

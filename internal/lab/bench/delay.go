@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/bench/lab"
+)
+
+// delayProcess is a delay proxy in a process of its own: the processor time
+// that it uses is not the client's.
+type delayProcess struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	addr  string
+}
+
+// delay returns the proxy of a round trip, started when first asked for.
+func (r *runner) delay(roundTrip time.Duration) (*delayProcess, error) {
+	if p := r.delays[roundTrip]; p != nil {
+		return p, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &delayProcess{cmd: exec.Command(self, "-delay", r.lab.Server()+"/"+roundTrip.String())}
+	p.cmd.Stderr = os.Stderr
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("delay proxy: %w", err)
+	}
+	p.addr = strings.TrimSpace(line)
+	r.delays[roundTrip] = p
+	return p, nil
+}
+
+func (p *delayProcess) close() {
+	_ = p.stdin.Close()
+	_ = p.cmd.Wait()
+}
+
+// runDelay is the whole of the proxy's process: it ends with its standard
+// input, and so with the parent.
+func runDelay(spec string) error {
+	target, text, _ := strings.Cut(spec, "/")
+	roundTrip, err := time.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	d, err := lab.ListenDelay(target, roundTrip)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	fmt.Println(d.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}

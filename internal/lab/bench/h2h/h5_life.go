@@ -1,0 +1,222 @@
+package h2h
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+var closeColumns = []string{"Close returned after", "callers left 1 s later", "callers that got a value"}
+
+var closeInFlight = closing("H5a", 100, "Close while 100 goroutines wait for a frozen server, with deadlines of 30 s.")
+
+var closeFullQueue = closing("H5b", 20_000, "The same with 20,000 goroutines.")
+
+func closing(id string, callers int, text string) scenario {
+	return scenario{
+		id: id, text: text, columns: closeColumns,
+		stage: func() (*stage, error) {
+			server, err := testbed.Start(testbed.Options{})
+			if err != nil {
+				return nil, err
+			}
+			return &stage{
+				addr: server.Addr(), direct: server.Addr(), close: server.Close,
+				fault: func(<-chan struct{}) { _ = server.Pause() },
+			}, nil
+		},
+		act: func(a *act) error { return closeUnder(a, callers) },
+	}
+}
+
+func closeUnder(a *act, callers int) error {
+	s, err := a.open()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := deadline(30 * time.Second)
+	defer cancel()
+	if _, err := s.Do(ctx, "PING"); err != nil {
+		return err
+	}
+	if err := a.ready(); err != nil {
+		return err
+	}
+	time.Sleep(100 * time.Millisecond) // frozen by now
+	var left, values atomic.Int64
+	left.Store(int64(callers))
+	for i := range callers {
+		go func() {
+			_, err := s.Do(ctx, "SET", fmt.Sprint("key:", i), "value")
+			if err == nil {
+				values.Add(1)
+			}
+			left.Add(-1)
+		}()
+	}
+	time.Sleep(300 * time.Millisecond)
+	took, ended := within(patience, s.Close)
+	result := short(took)
+	if !ended {
+		result = "never (5 s)"
+	}
+	time.Sleep(time.Second)
+	return a.found(finding{Values: map[string]string{
+		closeColumns[0]: result, closeColumns[1]: fmt.Sprint(left.Load()), closeColumns[2]: fmt.Sprint(values.Load()),
+	}})
+}
+
+var callback = scenario{
+	id: "H5c",
+	text: "1000 callbacks that each send one more request, while the connection is killed under them. " +
+		"No peer has callbacks.",
+	columns:  []string{"first requests answered", "second requests answered", "missing"},
+	oursOnly: true,
+	stage: func() (*stage, error) {
+		server, err := testbed.Start(testbed.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return &stage{addr: server.Addr(), direct: server.Addr(), close: server.Close}, nil
+	},
+	act: sendFromCallbacks,
+}
+
+func sendFromCallbacks(a *act) error {
+	conn, err := redisconn.Connect(context.Background(), a.Target.Addr, redisconn.Opts{
+		Logger: redisconn.NoopLogger{}, Integrity: a.Target.Safest,
+	})
+	if err != nil {
+		return err
+	}
+	const n = 1000
+	var first, second atomic.Int64
+	var wg sync.WaitGroup
+	wg.Add(2 * n)
+	for i := range n {
+		if i == n/2 {
+			if err := redis.AsError(redisdumb.Do(a.Direct, "CLIENT", "KILL", "TYPE", "normal")); err != nil {
+				return err
+			}
+		}
+		conn.Send(redis.Req("PING"), redis.FuncFuture(func(any, uint64) {
+			first.Add(1)
+			wg.Done()
+			conn.Send(redis.Req("PING"), redis.FuncFuture(func(any, uint64) {
+				second.Add(1)
+				wg.Done()
+			}), 0)
+		}), 0)
+	}
+	within(patience, wg.Wait)
+	conn.Close()
+	return a.found(finding{Values: map[string]string{
+		"first requests answered": fmt.Sprint(first.Load()), "second requests answered": fmt.Sprint(second.Load()),
+		"missing": fmt.Sprint(2*n - first.Load() - second.Load()),
+	}})
+}
+
+var redirectColumns = []string{"a call with a deadline of 2 s", "after", "requests at the server"}
+
+var movedToItself = redirecting("H5d",
+	"The only node of a cluster answers every GET with MOVED to itself.",
+	func(self string) string { return "-MOVED 12182 " + self + "\r\n" })
+
+var askNonsense = redirecting("H5e", "It answers with `-ASK foo`.", func(string) string { return "-ASK foo\r\n" })
+
+var movedNowhere = redirecting("H5f", "It answers with `-MOVED`, without anything.",
+	func(string) string { return "-MOVED\r\n" })
+
+// redirecting plays a cluster of one node that redirects.
+func redirecting(id, text string, reply func(self string) string) scenario {
+	return scenario{
+		id: id, text: text, cluster: true, columns: redirectColumns,
+		stage: func() (*stage, error) {
+			var server *faulty.ScriptedServer
+			var self atomic.Value
+			self.Store("")
+			server, err := faulty.ListenScripted(faulty.ScriptedOpts{
+				Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+					return oneNode(c, r, self.Load().(string), reply)
+				},
+			})
+			if err != nil {
+				return nil, err
+			}
+			self.Store(server.Addr())
+			return &stage{
+				addr: server.Addr(), direct: server.Addr(), close: server.Close,
+				score: func(f *finding) {
+					n := 0
+					for _, r := range server.Requests() {
+						if r.Cmd == "GET" {
+							n++
+						}
+					}
+					f.Values[redirectColumns[2]] = fmt.Sprint(n)
+				},
+			}, nil
+		},
+		act: followRedirects,
+	}
+}
+
+// oneNode answers as a node that has all slots.
+func oneNode(c *faulty.ScriptedConn, r faulty.ScriptedRequest, self string, reply func(string) string) error {
+	host, port, err := net.SplitHostPort(self)
+	if err != nil {
+		return err
+	}
+	answer := "+OK\r\n"
+	switch {
+	case r.Cmd == "CLUSTER" && len(r.Args) > 0 && strings.EqualFold(r.Args[0], "SLOTS"):
+		answer = fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$40\r\n%s\r\n",
+			len(host), host, port, strings.Repeat("a", 40))
+	case r.Cmd == "CLUSTER":
+		answer = "-ERR unknown subcommand\r\n"
+	case r.Cmd == "COMMAND":
+		answer = "*0\r\n"
+	case r.Cmd == "INFO":
+		answer = "$15\r\nredis_version:7\r\n"
+	case r.Cmd == "GET":
+		answer = reply(self)
+	}
+	_, err = c.Write([]byte(answer))
+	return err
+}
+
+func followRedirects(a *act) error {
+	s, err := a.open()
+	if err != nil {
+		return a.found(finding{Values: map[string]string{redirectColumns[0]: "no connection"}})
+	}
+	result := "hangs"
+	took, ended := within(patience, func() {
+		ctx, cancel := deadline(2 * time.Second)
+		defer cancel()
+		_, err := s.Do(ctx, "GET", "foo")
+		switch {
+		case err == nil:
+			result = "a value"
+		case errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+			result = "the deadline's error"
+		default:
+			result = "an error"
+		}
+	})
+	if !ended {
+		result = "hangs"
+	}
+	return a.found(finding{Values: map[string]string{redirectColumns[0]: result, redirectColumns[1]: short(took)}})
+}

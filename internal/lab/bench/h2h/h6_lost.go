@@ -1,0 +1,178 @@
+package h2h
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/torture"
+	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// witness watches what all servers of a group write, and whom its sentinels name.
+type witness struct {
+	group *testbed.Group
+	done  chan struct{}
+	all   sync.WaitGroup
+
+	mu       sync.Mutex // guards the rest
+	monitors map[string][]*torture.Monitor
+	reigns   []reign
+}
+
+// reign is since when a sentinel has named the master of a greater epoch.
+type reign struct {
+	since  time.Time
+	epoch  uint64
+	master string
+}
+
+// witnessEvery is how often servers that are down are dialed, and sentinels asked.
+const witnessEvery = 2 * time.Millisecond
+
+// watchGroup watches until ran.
+func watchGroup(group *testbed.Group) *witness {
+	w := &witness{group: group, done: make(chan struct{}), monitors: make(map[string][]*torture.Monitor)}
+	for _, s := range group.Servers() {
+		w.all.Go(func() { w.again(func() { w.monitor(s) }) })
+	}
+	for _, addr := range group.SentinelAddrs() {
+		conn := &redisdumb.Conn{Addr: addr, Timeout: time.Second}
+		w.all.Go(func() {
+			defer conn.Close()
+			w.again(func() { w.ask(conn) })
+		})
+	}
+	return w
+}
+
+func (w *witness) again(f func()) {
+	ticker := time.NewTicker(witnessEvery)
+	defer ticker.Stop()
+	for {
+		f()
+		select {
+		case <-ticker.C:
+		case <-w.done:
+			return
+		}
+	}
+}
+
+// monitor watches a server until that closes the connection, as one does that is killed or
+// promoted.
+func (w *witness) monitor(s *testbed.Server) {
+	m, err := torture.StartMonitor(s)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	w.monitors[s.Addr()] = append(w.monitors[s.Addr()], m)
+	w.mu.Unlock()
+	select {
+	case <-m.Ended():
+	case <-w.done:
+	}
+}
+
+// ask asks a sentinel for its master, before and after the epoch, which changes first.
+func (w *witness) ask(conn *redisdumb.Conn) {
+	name := w.group.MasterName()
+	before := fmt.Sprintf("%s", conn.Do("SENTINEL GET-MASTER-ADDR-BY-NAME", name))
+	fields, _ := conn.Do("SENTINEL MASTER", name).([]any)
+	named, _ := conn.Do("SENTINEL GET-MASTER-ADDR-BY-NAME", name).([]any)
+	if len(named) != 2 || fmt.Sprintf("%s", named) != before {
+		return
+	}
+	master := fmt.Sprintf("%s:%s", named...)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fmt.Sprintf("%s", fields[i]) == "config-epoch" {
+			epoch, _ := strconv.ParseUint(fmt.Sprintf("%s", fields[i+1]), 10, 64)
+			w.names(reign{time.Now(), epoch, master})
+		}
+	}
+}
+
+func (w *witness) names(r reign) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.reigns); n == 0 || r.epoch > w.reigns[n-1].epoch {
+		w.reigns = append(w.reigns, r)
+	}
+}
+
+// standing is what a server was when it ran a write.
+type standing uint8
+
+const (
+	standingMaster   standing = 1 << iota // of the greatest epoch that a sentinel told
+	standingReplaced                      // another one was
+)
+
+// ran stops watching. It returns by ids what the servers were that ran them for a client,
+// and how many writes servers ran that had been replaced.
+func (w *witness) ran() (by map[string]standing, late int) {
+	close(w.done)
+	w.all.Wait()
+	by = make(map[string]standing)
+	for addr, monitors := range w.monitors {
+		for _, m := range monitors {
+			for _, write := range m.Stop() {
+				if len(write.Args) < 3 || slices.Contains(w.group.Addrs(), write.From) {
+					continue // its master's
+				}
+				as := w.standing(addr, write.At)
+				by[write.Args[2]] |= as
+				if as == standingReplaced {
+					late++
+				}
+			}
+		}
+	}
+	return by, late
+}
+
+func (w *witness) standing(addr string, when time.Time) standing {
+	as := standingMaster
+	for _, r := range w.reigns {
+		switch {
+		case r.since.After(when):
+			return as
+		case r.master == addr:
+			as = standingMaster
+		default:
+			as = standingReplaced
+		}
+	}
+	return as
+}
+
+// lostWrites counts writes that were acknowledged and lost.
+type lostWrites struct {
+	// unreplicated were run by the master of the greatest epoch, and had not reached the
+	// replica that was promoted: nobody could have known.
+	unreplicated int
+	// late were run by a master that had been replaced.
+	late int
+	// unexplained were run by nobody, as far as was watched.
+	unexplained int
+}
+
+func (l *lostWrites) add(ran standing) {
+	switch {
+	case ran&standingReplaced != 0:
+		l.late++
+	case ran&standingMaster != 0:
+		l.unreplicated++
+	default:
+		l.unexplained++
+	}
+}
+
+// String implements fmt.Stringer.
+func (l lostWrites) String() string {
+	return fmt.Sprintf("%d / %d / %d", l.unreplicated, l.late, l.unexplained)
+}

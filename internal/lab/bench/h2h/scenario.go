@@ -1,0 +1,159 @@
+package h2h
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/torture"
+)
+
+// scenario is one fault, or one family of them.
+type scenario struct {
+	id, text string
+	// columns are the keys of finding.Values that the table shows, in order.
+	columns []string
+	// cluster asks for clients that are clients for clusters, sentinel for those that
+	// ask sentinels for their master.
+	cluster, sentinel bool
+	// oursOnly is for what no peer's API has.
+	oursOnly bool
+	// lasts is how many times Config.Duration it takes; 0 is once.
+	lasts int
+	// stage sets up the parent's part.
+	stage func() (*stage, error)
+	// act is the child's part. Subjects and what they started may be left
+	// behind: the process ends.
+	act func(*act) error
+}
+
+// scenarios are all, in the order of the report.
+func scenarios() []scenario {
+	list := []scenario{resetAfterExecution, frozen, trickling, hostile}
+	list = append(list, poisoned()...)
+	list = append(list, closeInFlight, closeFullQueue, callback, movedToItself, askNonsense, movedNowhere)
+	return append(list, failovers()...)
+}
+
+// duration is how long the scenario takes.
+func (s scenario) duration(c Config) time.Duration {
+	return time.Duration(max(s.lasts, 1)) * c.Duration
+}
+
+// stage is the parent's part of a scenario, for one client.
+type stage struct {
+	// addr is what the client dials; direct is the real server, past any proxy.
+	addr, direct string
+	// sentinels are what clients dial that ask sentinels for their master.
+	sentinels []string
+	// fault runs once, when the child has said that it is ready; nil for none.
+	fault func(done <-chan struct{})
+	// score completes the finding when the child has ended; nil for none.
+	score func(*finding)
+	close func()
+}
+
+// finding is what a child found out.
+type finding struct {
+	Values map[string]string
+	// Refused are the ids of requests that ended with an error.
+	Refused []refusal
+	// Issued is how many requests each caller has issued, and Gaps are the times without
+	// one that succeeded.
+	Issued []int
+	Gaps   []torture.Gap
+}
+
+// refusal is a request that failed, and whether its error promised that it had
+// not been sent.
+type refusal struct {
+	ID      string
+	NotSent bool
+}
+
+// job is what a child is told by its standard input.
+type job struct {
+	Scenario, Subject string
+	Target            target
+	Direct            string
+	Duration          time.Duration
+	// From is where a list of cases is to be taken up again, after a process
+	// that died of the one before.
+	From int
+}
+
+// event is a line of a child's standard output.
+type event struct {
+	Ready   bool     `json:",omitempty"`
+	Case    *outcome `json:",omitempty"` // one of a list of cases
+	Begin   *int     `json:",omitempty"` // the case that begins
+	Finding *finding `json:",omitempty"`
+}
+
+// outcome is how one case of a list ended.
+type outcome struct {
+	Index  int
+	Result string
+}
+
+// act is the child's side of a job.
+type act struct {
+	job
+	entry entry
+	out   *json.Encoder
+}
+
+func (a *act) open() (Subject, error) { return a.entry.open(a.Target) }
+
+// ready has the parent begin its fault.
+func (a *act) ready() error { return a.out.Encode(event{Ready: true}) }
+
+func (a *act) found(f finding) error { return a.out.Encode(event{Finding: &f}) }
+
+// promised reports whether an error promises that nothing was sent.
+func (a *act) promised(err error) bool { return a.entry.notSent != nil && a.entry.notSent(err) }
+
+const (
+	// openTimeout bounds the first connection.
+	openTimeout = 5 * time.Second
+	// patience is when something that should have ended counts as hanging.
+	patience = 5 * time.Second
+)
+
+// RunChild is the whole of a child process.
+func RunChild(in io.Reader, out io.Writer) error {
+	a := &act{out: json.NewEncoder(out)}
+	if err := json.NewDecoder(in).Decode(&a.job); err != nil {
+		return err
+	}
+	limitMemory()
+	a.entry, _ = entryByName(a.Subject)
+	for _, s := range scenarios() {
+		if s.id == a.Scenario {
+			return s.act(a)
+		}
+	}
+	return nil
+}
+
+// within runs f and tells how long it took; false if it still runs after d.
+func within(d time.Duration, f func()) (time.Duration, bool) {
+	begin := time.Now()
+	done := make(chan struct{})
+	go func() {
+		f()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return time.Since(begin), true
+	case <-time.After(d):
+		return d, false
+	}
+}
+
+// deadline is a context that ends soon.
+func deadline(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), d)
+}

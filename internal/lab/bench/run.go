@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/bench/lab"
+	"github.com/joomcode/redispipe/internal/lab/bench/peer"
+)
+
+// overhead is what a run takes besides measuring: a process, connections, the
+// counters.
+const overhead = 350 * time.Millisecond
+
+// runner runs every client in every case, in rounds, and keeps the results.
+type runner struct {
+	cases    []Case
+	drivers  []peer.Driver
+	rounds   int
+	duration time.Duration
+	results  *Results
+	log      io.Writer
+	// interrupted ends the rounds early; what was measured is reported.
+	interrupted chan os.Signal
+
+	lab          *lab.Lab
+	delays       map[time.Duration]*delayProcess
+	redisVersion string
+	loadBefore   string
+}
+
+// run repeats all cases. Inside a case the clients take turns at short
+// distance, and each round begins with another one, so that the drift of a
+// machine hits all alike.
+func (r *runner) run() error {
+	r.loadBefore = loadAverage()
+	var err error
+	if r.lab, err = lab.Start(r.needs(false), r.needs(true)); err != nil {
+		return err
+	}
+	defer r.lab.Close()
+	r.delays = map[time.Duration]*delayProcess{}
+	defer func() {
+		for _, d := range r.delays {
+			d.close()
+		}
+	}()
+	if err := r.askVersion(); err != nil {
+		return err
+	}
+	for round := range r.rounds {
+		for _, c := range r.cases {
+			if done := r.runCase(c, round); done {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// runCase reports whether to stop.
+func (r *runner) runCase(c Case, round int) bool {
+	if c.Kind == limit {
+		v, err := r.redisBenchmark(c)
+		r.keep(key{c.ID, limitName}, v, err, round)
+		return false
+	}
+	for i := range r.drivers {
+		d := r.drivers[(i+round)%len(r.drivers)]
+		if !c.fits(d) {
+			continue
+		}
+		select {
+		case <-r.interrupted:
+			fmt.Fprintln(r.log, "interrupted: the report has what was measured so far")
+			return true
+		default:
+		}
+		v, err := r.spawn(c, d)
+		r.keep(key{c.ID, d.Name}, v, err, round)
+	}
+	return false
+}
+
+// keep notes a run and shows progress.
+func (r *runner) keep(k key, v values, err error, round int) {
+	if err != nil {
+		r.results.failed[k] = err
+		fmt.Fprintf(r.log, "round %d  %-13s %-16s FAILED: %v\n", round+1, k.Case, k.Client, err)
+		return
+	}
+	r.results.add(k, v)
+	var line strings.Builder
+	for _, m := range allMetrics {
+		if x, ok := v[m]; ok && (m != failures || x > 0) {
+			fmt.Fprintf(&line, "  %s %s", number(x), m)
+		}
+	}
+	fmt.Fprintf(r.log, "round %d  %-13s %-16s%s\n", round+1, k.Case, k.Client, line.String())
+}
+
+// spawn measures in a process of its own, so that clients share neither heap
+// nor scheduler.
+func (r *runner) spawn(c Case, d peer.Driver) (values, error) {
+	j := job{Client: d.Name, Case: c, Servers: r.servers(c), CA: r.lab.CA(), Duration: r.duration}
+	switch {
+	case c.TLS:
+		j.Addrs = []string{r.lab.ServerTLS()}
+	case c.Delay > 0:
+		p, err := r.delay(c.Delay)
+		if err != nil {
+			return nil, err
+		}
+		j.Addrs = []string{p.addr}
+	default:
+		j.Addrs = j.Servers
+	}
+	input, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	// A hung client must not hang the rest: a minute more than it can need.
+	ctx, cancel := context.WithTimeout(context.Background(), 4*r.duration+time.Minute)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-child")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
+	if c.Procs > 0 {
+		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", c.Procs))
+	}
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, lastLines(stderr.String()))
+	}
+	var v values
+	err = json.Unmarshal(stdout.Bytes(), &v)
+	return v, err
+}
+
+// lastLines shortens what a dying process said.
+func lastLines(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[:min(len(lines), 3)], "; ")
+}
+
+// servers are those that a case runs on.
+func (r *runner) servers(c Case) []string {
+	if c.Cluster {
+		return r.lab.Cluster()
+	}
+	return []string{r.lab.Server()}
+}
+
+// needs reports whether any case runs on a cluster, or on the single server.
+func (r *runner) needs(cluster bool) bool {
+	return slices.ContainsFunc(r.cases, func(c Case) bool { return c.Cluster == cluster })
+}
+
+// durationWithin is the longest duration of a measurement that lets one round
+// end within a budget.
+func (r *runner) durationWithin(budget time.Duration) time.Duration {
+	var runs, weight float64
+	for _, c := range r.cases {
+		for _, d := range r.drivers {
+			if c.fits(d) {
+				runs++
+				weight += c.weight()
+			}
+		}
+		if c.Kind == limit {
+			runs, weight = runs+1, weight+c.weight()
+		}
+	}
+	left := budget.Seconds() - runs*overhead.Seconds()
+	return max(time.Duration(left/max(weight, 1)*float64(time.Second)), 200*time.Millisecond)
+}
+
+// weight is how many durations a run of the case takes.
+func (c Case) weight() float64 {
+	switch c.Kind {
+	case phases:
+		return 3 + 1.0/warmUp
+	case idleConns:
+		return 1 // a second in all, however long the others take
+	case waiting:
+		return 2
+	case limit:
+		return 4
+	default:
+		return 1 + 1.0/warmUp
+	}
+}

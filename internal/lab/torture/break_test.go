@@ -1,0 +1,160 @@
+package torture
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// T4: connections are reset at full speed, half of them after execution and
+// before the reply.
+func TestT4ResetUnderLoad(t *testing.T) {
+	r := newRig(t, RigOpts{Conn: fast()})
+	for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
+		r.Proxy.Arm(faulty.ProxyFault{
+			Do: faulty.ProxyReset, On: on, At: faulty.ProxyAtChance(0.001), Times: -1,
+		})
+	}
+	load := r.Load(16, long(5000, 1000))
+	load.Window = 32
+	resets := func() int { return r.Proxy.Stats().Faults[faulty.ProxyReset] }
+	begin := time.Now()
+	for resets() < 6 || r.Ledger.Report.Outcomes(oracle.Unknown) == 0 {
+		load.Run(context.Background())
+	}
+	took := time.Since(begin)
+	r.Proxy.Heal()
+	report, precision := judge(t, r)
+	t.Logf("%d resets, %.0f requests/s", resets(), float64(report.Requests())/took.Seconds())
+	require.GreaterOrEqual(t, precision.Share(), 0.99)
+}
+
+// exchange sends a few requests at once, and waits until all are resolved.
+func exchange(t *testing.T, r *Rig) {
+	var wg sync.WaitGroup
+	done := func(res any, id uint64) {
+		r.Ledger.Resolve(res, id)
+		wg.Done()
+	}
+	var reqs []redis.Request
+	var ids []uint64
+	req, id := r.Log.Issue("log")
+	reqs, ids = append(reqs, req), append(ids, id)
+	id = r.Ledger.IssueTagged(oracle.IsBulk)
+	reqs, ids = append(reqs, redis.Req("ECHO", r.Ledger.Tag(id))), append(ids, id)
+	req, id = r.Log.Issue("log")
+	reqs, ids = append(reqs, req), append(ids, id)
+	wg.Add(len(reqs))
+	for i, req := range reqs {
+		r.Conn.Send(req, redis.FuncFuture(done), ids[i])
+	}
+	finished := make(chan struct{})
+	go func() { wg.Wait(); close(finished) }()
+	select {
+	case <-finished:
+	case <-time.After(patience):
+		t.Fatalf("seed %d: not resolved: %v", seed, r.Ledger.Finish(0))
+	}
+}
+
+// T5: the connection is cut at every byte of an exchange, in both directions.
+func TestT5CutAtEveryByte(t *testing.T) {
+	beside(t)
+	for _, tt := range []struct {
+		name string
+		do   faulty.ProxyAction
+		on   faulty.ProxyDirection
+	}{
+		{"cut requests", faulty.ProxyCut, faulty.ProxyRequests},
+		{"cut replies", faulty.ProxyCut, faulty.ProxyReplies},
+		{"reset requests", faulty.ProxyReset, faulty.ProxyRequests},
+		{"reset replies", faulty.ProxyReset, faulty.ProxyReplies},
+		{"half-close requests", faulty.ProxyHalfClose, faulty.ProxyRequests},
+		{"half-close replies", faulty.ProxyHalfClose, faulty.ProxyReplies},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			beside(t)
+			opts := fast()
+			opts.AsyncDial = true // so that the handshake is cut too
+			r := newRig(t, RigOpts{Conn: opts})
+			at, beyond := int64(0), 0
+			for ; beyond < 3 || at <= 100; at += int64(long(1, 3)) {
+				// The old connection may be dialing, and then what it dials counts.
+				r.Conn.Close()
+				require.Eventually(t, func() bool { return r.Proxy.Stats().Open == 0 }, patience, 100*time.Microsecond)
+				conn := r.Proxy.Stats().Accepted + 1
+				fault := r.Proxy.Arm(faulty.ProxyFault{Do: tt.do, On: tt.on, At: faulty.ProxyAtByte(at), Conn: conn})
+				require.NoError(t, r.Connect(opts))
+				for range 3 { // queued while connecting, or sent on the next connection
+					exchange(t, r)
+				}
+				fault.Disarm()
+				if beyond++; fault.Fired() > 0 {
+					beyond = 0
+				} // else the stream is shorter than that
+			}
+			report, _ := judge(t, r)
+			require.Positive(t, report.Outcomes(oracle.Unknown))
+			t.Logf("%d places", at)
+		})
+	}
+}
+
+// T6: a black hole is noticed, whether the connection is busy or idle.
+func TestT6BlackHole(t *testing.T) {
+	beside(t)
+	r := newRig(t, RigOpts{Conn: blackHoleOpts()})
+	for _, busy := range []bool{false, true} {
+		for _, dirs := range [][]faulty.ProxyDirection{
+			{faulty.ProxyRequests}, {faulty.ProxyReplies}, {faulty.ProxyRequests, faulty.ProxyReplies},
+		} {
+			t.Logf("busy %v, %v", busy, dirs)
+			noticesBlackHole(t, r, busy, func() {
+				for _, on := range dirs {
+					r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: on, At: faulty.ProxyNow(), Times: -1})
+				}
+			}, r.Proxy.Heal)
+		}
+	}
+	judge(t, r)
+}
+
+func blackHoleOpts() redisconn.Opts {
+	opts := fast()
+	opts.IOTimeout, opts.DialTimeout = 400*time.Millisecond, 400*time.Millisecond
+	return opts
+}
+
+// noticesBlackHole requires that the rig's connection, under load or idle,
+// breaks soon after open, and comes back after mend.
+func noticesBlackHole(t *testing.T, r *Rig, busy bool, open, mend func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var wg sync.WaitGroup
+	load := r.Load(8, 0)
+	load.Window, load.Pause = 8, time.Millisecond
+	if busy {
+		before := r.Ledger.Issued()
+		wg.Go(func() { load.Run(ctx) })
+		require.Eventually(t, func() bool { return r.Ledger.Issued() > before+1000 }, patience, time.Millisecond)
+	}
+	begin := time.Now()
+	open()
+	require.Eventually(t, func() bool { return !r.Conn.ConnectedNow() }, patience, time.Millisecond)
+	t.Logf("noticed after %v", time.Since(begin))
+	mend()
+	_, err := r.WaitConnected(patience)
+	require.NoError(t, err)
+	stop()
+	wg.Wait()
+	require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, patience, time.Millisecond)
+}

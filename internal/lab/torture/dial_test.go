@@ -1,0 +1,136 @@
+package torture
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// downServer is a server at the other end of net.Pipe, which is down at times.
+type downServer struct {
+	mu    sync.Mutex // guards the rest
+	down  bool
+	dials []time.Time
+	conns []net.Conn
+}
+
+// dial is for redisconn.Opts.
+func (s *downServer) dial(context.Context, string, string) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dials = append(s.dials, time.Now())
+	if s.down {
+		return nil, errors.New("the server is down")
+	}
+	here, there := net.Pipe()
+	s.conns = append(s.conns, there)
+	go answerPings(there) // ends with the pipe
+	return here, nil
+}
+
+func answerPings(conn net.Conn) {
+	in := bufio.NewReader(conn)
+	for {
+		res, _ := redis.ReadResponse(in)
+		args, ok := res.([]any)
+		if !ok {
+			return
+		}
+		if _, err := io.WriteString(conn, pipeReply(args)); err != nil {
+			return
+		}
+	}
+}
+
+// pipeReply is the reply to PING or ECHO.
+func pipeReply(args []any) string {
+	if len(args) > 1 {
+		return faulty.ScriptedBulk(string(args[1].([]byte)))
+	}
+	return "+PONG\r\n"
+}
+
+// goDown loses all connections, or takes new ones again.
+func (s *downServer) goDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+	s.conns = nil
+}
+
+// T19: two hundred clients whose server goes down and comes back do not dial it
+// all at once. The one dial that each makes at the moment of the loss is not
+// counted: it is what brings a client back from a loss that was its own. The clock is
+// not the machine's, which would gather the dials that it holds up.
+func TestT19DialsAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const clients = 200
+		s := &downServer{}
+		opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true, Dialer: s.dial}
+		conns := make([]*redisconn.Connection, clients)
+		for i := range conns {
+			var err error
+			conns[i], err = redisconn.Connect(t.Context(), "pipe:1", opts)
+			require.NoError(t, err)
+		}
+		time.Sleep(2 * time.Second) // some heartbeats
+		down := time.Now()
+		s.goDown(true)
+		time.Sleep(3 * time.Second)
+		s.goDown(false)
+		time.Sleep(time.Second)
+		for _, conn := range conns {
+			require.True(t, conn.ConnectedNow())
+			conn.Close()
+		}
+		time.Sleep(time.Minute) // lets servers notice
+
+		dials := slices.DeleteFunc(s.dials, func(at time.Time) bool { return !at.After(down) })
+		most, when := 0, time.Duration(0)
+		for i := range dials {
+			n := 0
+			for _, other := range dials[i:] {
+				if other.Sub(dials[i]) < 100*time.Millisecond {
+					n++
+				}
+			}
+			if n > most {
+				most, when = n, dials[i].Sub(down)
+			}
+		}
+		t.Logf("%d dials, at most %d within 100 ms, at %v", len(dials), most, when)
+		require.GreaterOrEqual(t, len(dials), clients)
+		require.LessOrEqual(t, most, len(dials)/10+len(dials)/50) // and a little for chance
+	})
+}
+
+// T19: a server that hangs up right after the handshake is not dialed in a spin.
+func TestT19HangUpAfterHandshake(t *testing.T) {
+	beside(t)
+	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedThenClose("+PONG\r\n")})
+	opts := fast()
+	opts.AsyncDial, opts.Logger, opts.NoClientInfo = true, redisconn.NoopLogger{}, true
+	opts.ReconnectPause, opts.ReconnectPauseMax = 100*time.Millisecond, 200*time.Millisecond
+	conn, err := redisconn.Connect(context.Background(), s.Addr(), opts)
+	require.NoError(t, err)
+	defer conn.Close()
+	time.Sleep(time.Second)
+	require.Positive(t, s.Accepted())
+	require.Less(t, s.Accepted(), 100)
+}

@@ -1,0 +1,120 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// slack is what a loaded machine may add to a bound on time.
+const slack = 5 * time.Second
+
+// T2: the server is frozen, and thousands of callers have 50 ms each.
+func TestT2FrozenServer(t *testing.T) {
+	beside(t)
+	const deadline, bound, callers = 50 * time.Millisecond, 1000, 2000
+	opts := fast()
+	opts.MaxRequests = bound
+	r := newRig(t, RigOpts{Conn: opts})
+	require.NoError(t, r.Server.Pause())
+
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	stop := time.Now().Add(700 * time.Millisecond)
+	for i := range callers {
+		wg.Go(func() {
+			for time.Now().Before(stop) {
+				req, id := r.Log.Issue(fmt.Sprintf("log:%d", i))
+				ctx, cancel := context.WithTimeout(context.Background(), deadline)
+				begin := time.Now()
+				res := redis.SyncCtx{S: r.Conn}.Send(ctx, req)
+				d := time.Since(begin)
+				cancel()
+				r.Ledger.Resolve(res, id)
+				mu.Lock()
+				took = append(took, d)
+				mu.Unlock()
+				time.Sleep(2*deadline + time.Duration(i)*10*time.Microsecond)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	p999 := took[len(took)*999/1000]
+	t.Logf("%d calls, p50 %v, p99.9 %v, longest %v", len(took), took[len(took)/2], p999, took[len(took)-1])
+	require.Less(t, p999, 70*time.Millisecond+slack)
+	require.Positive(t, r.Ledger.Report.Outcomes(oracle.NotSent))
+
+	overflow(t, r, 6*bound) // the connection may be lost meanwhile, and the queue fill again
+	require.NoError(t, r.Server.Resume())
+	recovery, err := r.WaitConnected(patience)
+	require.NoError(t, err)
+	t.Logf("recovered after %v", recovery)
+	require.Less(t, recovery, time.Second+slack)
+	r.Load(100, 20).Run(context.Background())
+	judge(t, r)
+}
+
+// overflow sends without waiting: what does not fit into the queue ends at
+// once, not sent.
+func overflow(t *testing.T, r *Rig, n int) {
+	refused := 0
+	var mu sync.Mutex
+	for i := range n {
+		req, id := r.Log.Issue(fmt.Sprintf("overflow:%d", i%10))
+		r.Conn.Send(req, redis.FuncFuture(func(res any, id uint64) {
+			r.Ledger.Resolve(res, id)
+			if e := redis.AsErrorx(res); e != nil && e.HasTrait(redis.ErrTraitNotSent) {
+				mu.Lock()
+				refused++
+				mu.Unlock()
+			}
+		}), id)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	require.Greater(t, refused, n/2, "refused at once")
+}
+
+// T3: the server dies and comes back, loading its data.
+func TestT3KilledServer(t *testing.T) {
+	beside(t)
+	config := []string{"key-load-delay 20"}
+	// Before 7.0 a server that loads answers every 2 MiB: not at all, here.
+	saysLoading, err := testbed.Has(testbed.Version(7, 0))
+	require.NoError(t, err)
+	if saysLoading {
+		config = append(config, "loading-process-events-interval-bytes 1024")
+	}
+	r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true, Config: config}})
+	ctx, stop := context.WithCancel(context.Background())
+	load := r.Load(16, 0)
+	load.Window, load.Pause = 4, time.Millisecond
+	var wg sync.WaitGroup
+	wg.Go(func() { load.Run(ctx) })
+	for range long(4, 2) {
+		before := r.Ledger.Report.Outcomes(oracle.Value)
+		require.Eventually(t, func() bool { return r.Ledger.Report.Outcomes(oracle.Value) > before+200 },
+			patience, time.Millisecond)
+		require.NoError(t, r.Server.Kill())
+		require.Eventually(t, func() bool { return !r.Conn.ConnectedNow() }, patience, time.Millisecond)
+		require.NoError(t, r.Server.Restart())
+		recovery, err := r.WaitConnected(patience)
+		require.NoError(t, err)
+		t.Logf("recovered after %v", recovery)
+		require.Less(t, recovery, time.Second+slack)
+	}
+	stop()
+	wg.Wait()
+	judge(t, r)
+}

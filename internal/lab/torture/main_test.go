@@ -1,0 +1,122 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// seed of all random choices. TORTURE_SEED sets it; the default is the time.
+var seed = time.Now().UnixNano()
+
+func TestMain(m *testing.M) {
+	testbed.RequireRedis()
+	if s, err := strconv.ParseInt(os.Getenv("TORTURE_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	fmt.Println("TORTURE_SEED =", seed)
+	code := m.Run()
+	for _, stack := range (oracle.Goroutines{}).Left(endWithin, engines...) {
+		fmt.Println("outlives all tests:", stack)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// inFull says that each test runs in full, and alone: REDISPIPE_LONG is set.
+var inFull = os.Getenv("REDISPIPE_LONG") != ""
+
+// beside has a test run beside others, unless they run in full. Those that judge what the
+// process holds or how fast it is run alone.
+func beside(t *testing.T) {
+	if !inFull {
+		t.Parallel()
+	}
+}
+
+// again is the calling test in a process of its own, which has the variable set.
+func again(t *testing.T, variable string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=3m")
+	cmd.Env = append(os.Environ(), variable+"=1")
+	return cmd
+}
+
+// patience bounds every wait that nothing is timed by.
+const patience = time.Minute
+
+// fast are options with time-outs that suit a test.
+func fast() redisconn.Opts {
+	return redisconn.Opts{
+		IOTimeout: 300 * time.Millisecond, DialTimeout: 2 * time.Second,
+		ReconnectPause: 10 * time.Millisecond, ReconnectPauseMax: 50 * time.Millisecond,
+	}
+}
+
+// untimed are fast without the time-outs: what waits for one is noticed by patience.
+func untimed() redisconn.Opts {
+	opts := fast()
+	opts.IOTimeout, opts.DialTimeout = 3*patience, 3*patience
+	return opts
+}
+
+// newRig makes a Rig for a test, and closes it at its end. What the oracle
+// finds then still fails the test.
+func newRig(t *testing.T, o RigOpts) *Rig {
+	t.Helper()
+	if o.Name == "" {
+		o.Name = t.Name()
+	}
+	if o.Seed == 0 {
+		o.Seed = seed
+	}
+	r, err := NewRig(o)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		r.Close()
+		passes(t, r.Ledger.Report)
+	})
+	return r
+}
+
+// judge is Rig.Judge with the universal pass required.
+func judge(t *testing.T, r *Rig) (*oracle.Report, Precision) {
+	t.Helper()
+	report, precision, err := r.Judge(patience)
+	require.NoError(t, err)
+	passes(t, report)
+	t.Logf("%v; %+v", report, precision)
+	return report, precision
+}
+
+// passes requires the universal pass.
+func passes(t *testing.T, r *oracle.Report) {
+	t.Helper()
+	if r.Failed() {
+		t.Fatalf("seed %d: promise broken: %v", seed, r)
+	}
+}
+
+// runFor returns a context that ends by itself.
+func runFor(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// long is how much a test does in full, short what make test has time for.
+func long(n, short int) int {
+	if inFull {
+		return n
+	}
+	return short
+}

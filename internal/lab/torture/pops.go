@@ -1,0 +1,166 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Pops are blocking pops whose contexts end at random, and pushes that race them. They
+// are judged by Queue.
+type Pops struct {
+	// Sender is the client under test.
+	Sender redis.Sender
+	// Ledger and Queue judge the results.
+	Ledger *oracle.Ledger
+	Queue  *oracle.Queue
+	// Name begins all keys.
+	Name string
+	// Seed of the goroutines' choices.
+	Seed int64
+	// Lists is how many there are, Poppers and Pushers how many goroutines each has.
+	Lists, Poppers, Pushers int
+	// Patience is the longest time after which the context of a pop ends. Default 10 ms,
+	// in which a connection can be made even under the race detector.
+	Patience time.Duration
+
+	// Cancelled counts the pops whose contexts ended before they were answered, Delivered those
+	// that had an element, Late those of them whose contexts had ended, and Unknown those of
+	// unknown outcome.
+	Cancelled, Delivered, Late, Unknown atomic.Int64
+}
+
+const (
+	// enoughLeft elements in a list have its pushers wait for its poppers.
+	enoughLeft = 16
+	// pushTimeout bounds a push.
+	pushTimeout = 100 * time.Millisecond
+)
+
+// Run runs the goroutines until ctx ends, or until so many pops were cancelled, if that
+// is not 0. It returns when all have their last answer.
+func (p *Pops) Run(ctx context.Context, cancels int64) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	for l := range p.Lists {
+		race := make([]atomic.Pointer[context.CancelFunc], p.Poppers)
+		for i := range p.Poppers {
+			wg.Go(func() {
+				popper{Pops: p, key: p.key(l), num: i, rnd: p.random(l, i), cancel: &race[i]}.run(ctx)
+			})
+		}
+		for i := range p.Pushers {
+			wg.Go(func() { p.push(ctx, l, i, race) })
+		}
+	}
+	for ctx.Err() == nil && (cancels == 0 || p.Cancelled.Load() < cancels) {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	wg.Wait()
+}
+
+// key is a list's; it has the slot of Load's worker of that number.
+func (p *Pops) key(list int) string { return fmt.Sprintf("{%s-%d}queue", p.Name, list) }
+
+func (p *Pops) random(list, i int) *rand.Rand {
+	return rand.New(rand.NewSource(p.Seed*6007 + int64(list)*1009 + int64(i)))
+}
+
+// push pushes until ctx ends. With every other push it ends the context of one who pops.
+func (p *Pops) push(ctx context.Context, list, num int, race []atomic.Pointer[context.CancelFunc]) {
+	rnd := p.random(list, ^num)
+	for ctx.Err() == nil {
+		req, id := p.Queue.Push(p.key(list), num)
+		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTimeout)
+		pushed := make(chan any, 1)
+		go func() { pushed <- redis.SyncCtx{S: p.Sender}.Send(one, req) }()
+		if victim := race[rnd.Intn(len(race))].Load(); victim != nil && rnd.Intn(2) == 0 {
+			(*victim)()
+		}
+		res := <-pushed
+		cancel()
+		p.Ledger.Resolve(res, id)
+		if n, ok := res.(int64); !ok || n >= enoughLeft {
+			time.Sleep(refusedPause)
+		}
+	}
+}
+
+// popper is a goroutine that pops.
+type popper struct {
+	*Pops
+	key    string
+	num    int
+	rnd    *rand.Rand
+	cancel *atomic.Pointer[context.CancelFunc] // of the pop that is under way
+}
+
+func (p popper) run(ctx context.Context) {
+	patience := p.Patience
+	if patience == 0 {
+		patience = 10 * time.Millisecond
+	}
+	for ctx.Err() == nil {
+		// Not ctx: its end stops the load, and leaves in peace what is under way.
+		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(p.rnd.Int63n(int64(patience))))
+		p.cancel.Store(&cancel)
+		pop := p.Queue.Pop(p.key, p.num)
+		res := p.pop(one)
+		switch ended := one.Err() != nil; {
+		case redis.AsError(res) != nil:
+			if ended {
+				p.Cancelled.Add(1)
+			}
+		case res != nil:
+			p.Delivered.Add(1)
+			if ended {
+				p.Late.Add(1)
+			}
+		}
+		cancel()
+		pop.Resolve(res)
+		switch outcome, _ := oracle.Classify(res); outcome {
+		case oracle.NotSent:
+			time.Sleep(time.Duration(p.rnd.Intn(100)) * time.Microsecond)
+		case oracle.Unknown:
+			p.Unknown.Add(1)
+		}
+	}
+}
+
+// pop pops in one of the ways in which a pop can be sent, and returns a reply of BLPOP.
+func (p popper) pop(ctx context.Context) (res any) {
+	client := redis.SyncCtx{S: p.Sender}
+	switch way := p.rnd.Intn(32); {
+	case way == 0:
+		for {
+			err := redis.WithSession(ctx, p.Sender, p.key, func(s *redis.Session) error {
+				res = s.Do("BLPOP", p.key, 0)
+				return redis.AsError(res)
+			})
+			if failure := redis.AsErrorx(err); failure == nil {
+				return res
+			} else if !failure.HasTrait(redis.ErrTraitClusterMove) { // a session stays with its node
+				return err
+			}
+		}
+	case way < 8:
+		return client.Do(ctx, "BLPOP", p.key, 0.001)
+	case way < 16:
+		var element []byte
+		if err := client.DoInto(ctx, &element, "BLMOVE", p.key, p.key+":moved", "LEFT", "RIGHT", 0); err != nil {
+			return err
+		}
+		return []any{[]byte(p.key), element}
+	default:
+		return client.Do(ctx, "BLPOP", p.key, 0)
+	}
+}

@@ -1,0 +1,144 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// RigOpts are the options of a Rig.
+type RigOpts struct {
+	// Name is unique among the rigs of a process. Required.
+	Name string
+	// Seed of the proxy and the loads.
+	Seed int64
+	// Server, if set, is used instead of one of the rig's own.
+	Server *testbed.Server
+	// ServerOpts are for the rig's own server.
+	ServerOpts testbed.Options
+	// Conn are the options of the connection; its Logger is the rig's Events.
+	Conn redisconn.Opts
+	// LogLimit is the proxy's; a Rig scores all requests of the log.
+	LogLimit int
+}
+
+// Rig is a connection under test with all that judges it: server, proxy,
+// ledger.
+type Rig struct {
+	Witnesses
+	Server *testbed.Server
+	Proxy  *faulty.Proxy
+	Conn   *redisconn.Connection
+	Events *Events
+
+	opts   RigOpts
+	family oracle.Family // of the connection
+}
+
+// NewRig starts a server (if none is given), a proxy before it, and a
+// connection through the proxy. Close it.
+func NewRig(o RigOpts) (*Rig, error) {
+	if o.LogLimit == 0 {
+		o.LogLimit = 4 << 20
+	}
+	r := &Rig{Witnesses: Witnesses{seed: o.Seed}, opts: o, Server: o.Server, Events: NewEvents()}
+	r.NewLedger(o.Name)
+	var err error
+	if r.Server == nil {
+		if r.Server, err = testbed.Start(o.ServerOpts); err != nil {
+			return nil, err
+		}
+	}
+	r.Proxy, err = faulty.ListenProxy(r.Server.Addr(), faulty.ProxyOpts{Seed: o.Seed, LogLimit: o.LogLimit})
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.family = oracle.NewFamily()
+	if err := r.Connect(o.Conn); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Connect makes the rig's connection, instead of the one it has.
+func (r *Rig) Connect(opts redisconn.Opts) error {
+	if r.Conn != nil {
+		r.Conn.Close()
+	}
+	opts.Logger = r.Events
+	conn, err := setUp(func() (*redisconn.Connection, error) {
+		return redisconn.Connect(context.Background(), r.Proxy.Addr(), opts)
+	})
+	if err != nil {
+		return err
+	}
+	r.Conn = conn
+	return nil
+}
+
+// setUpWithin is how long what servers that are well are asked for may fail: a client gives
+// up after IOTimeout, and the machine may stand still for longer.
+const setUpWithin = time.Minute
+
+// setUp returns what once does when it succeeds. It may do it more than once.
+func setUp[T any](once func() (T, error)) (T, error) {
+	for end := time.Now().Add(setUpWithin); ; time.Sleep(5 * time.Millisecond) {
+		res, err := once()
+		if err == nil || time.Now().After(end) {
+			return res, err
+		}
+	}
+}
+
+// Load returns a load on the rig's connection, judged by its ledger.
+func (r *Rig) Load(workers, requests int) *Load { return r.load(r.Conn, workers, requests) }
+
+// Judge waits for all requests, at most so long, compares with what the server
+// executed and the proxy saw, and returns the report. The server has to answer.
+func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
+	report, err := r.verify(r.Server.Do, within)
+	if err != nil {
+		return report, Precision{}, err
+	}
+	return report, scoreNotSent(r.Ledger, r.Name, r.Proxy.Log()), nil
+}
+
+// endWithin is when goroutines of a connection that was closed count as leaked: they end
+// at once, but for what a busy machine adds.
+const endWithin = time.Minute
+
+// engines are what leaked goroutines are looked for in.
+var engines = []string{"redispipe/redisconn.", "redispipe/rediscluster."}
+
+// Close closes everything, and notes goroutines that outlive the connection.
+func (r *Rig) Close() {
+	if r.Conn != nil {
+		r.Conn.Close()
+		r.family.Settle(r.Ledger.Report, endWithin, engines...)
+	}
+	if r.Proxy != nil {
+		r.Proxy.Close()
+	}
+	if r.opts.Server == nil && r.Server != nil {
+		r.Server.Close()
+	}
+}
+
+// WaitConnected waits until the connection is up, and returns how long it took.
+func (r *Rig) WaitConnected(within time.Duration) (time.Duration, error) {
+	begin := time.Now()
+	for time.Since(begin) < within {
+		if r.Conn.Ping() == nil {
+			return time.Since(begin), nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 0, fmt.Errorf("torture: not connected after %v; last: %s", within, r.Events.Last())
+}

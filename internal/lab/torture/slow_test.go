@@ -1,0 +1,133 @@
+package torture
+
+import (
+	"context"
+	"crypto/tls"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T7: trickling and delayed streams; a caller's deadline stays absolute.
+func TestT7SlowStreams(t *testing.T) {
+	beside(t)
+	const deadline = 60 * time.Millisecond
+	both := []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies}
+	for _, tt := range []struct {
+		name  string
+		fault faulty.ProxyFault
+	}{
+		{"byte per 10 ms", faulty.ProxyFault{Do: faulty.ProxyTrickle, Interval: 10 * time.Millisecond}},
+		{"byte per 900 ms", faulty.ProxyFault{Do: faulty.ProxyTrickle, Interval: 900 * time.Millisecond}},
+		{"delay", faulty.ProxyFault{Do: faulty.ProxyDelay, Interval: 100 * time.Millisecond}},
+	} {
+		for _, on := range both {
+			t.Run(tt.name+" of "+on.String(), func(t *testing.T) {
+				beside(t)
+				opts := fast()
+				r := newRig(t, RigOpts{Conn: opts})
+				fault := tt.fault
+				fault.On, fault.At, fault.Times = on, faulty.ProxyNow(), -1
+				r.Proxy.Arm(fault)
+				var wg sync.WaitGroup
+				var mu sync.Mutex
+				longest := time.Duration(0)
+				for range 20 {
+					wg.Go(func() {
+						for range long(8, 3) {
+							id := r.Ledger.IssueTagged(oracle.IsBulk)
+							ctx, cancel := context.WithTimeout(context.Background(), deadline)
+							begin := time.Now()
+							res := redis.SyncCtx{S: r.Conn}.Do(ctx, "ECHO", r.Ledger.Tag(id))
+							took := time.Since(begin)
+							cancel()
+							r.Ledger.Resolve(res, id)
+							mu.Lock()
+							longest = max(longest, took)
+							mu.Unlock()
+						}
+					})
+				}
+				wg.Wait()
+				t.Logf("longest %v with a deadline of %v", longest, deadline)
+				require.Less(t, longest, deadline+slack)
+				r.Proxy.Heal()
+				_, err := r.WaitConnected(patience)
+				require.NoError(t, err)
+				judge(t, r)
+			})
+		}
+	}
+}
+
+// T7: slices of 1 to 1460 bytes change nothing.
+func TestT7Slices(t *testing.T) {
+	r := newRig(t, RigOpts{Conn: untimed()})
+	for _, n := range []int{1, 7, 1460} {
+		r.Proxy.Heal()
+		for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
+			r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySlice, On: on, At: faulty.ProxyNow(), Times: -1, N: n})
+		}
+		load := r.Load(8, long(30, 10))
+		load.Window, load.MaxValue = 8, n*20
+		load.Run(context.Background())
+		require.Eventually(t, func() bool { return r.Ledger.Open() == 0 }, patience, time.Millisecond)
+	}
+	report, _ := judge(t, r)
+	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
+}
+
+// T8: whatever stalls the handshake, Close ends it at once.
+func TestT8StalledHandshake(t *testing.T) {
+	silent := faulty.ScriptedReplies("")
+	tarPit := faulty.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
+	for name, tt := range map[string]struct {
+		handler faulty.ScriptedHandler
+		opts    redisconn.Opts
+	}{
+		"silent":   {silent, redisconn.Opts{}},
+		"AUTH":     {silent, redisconn.Opts{Password: "p"}},
+		"SELECT":   {silent, redisconn.Opts{DB: 3}},
+		"HELLO":    {silent, redisconn.Opts{Protocol: 3}},
+		"TLS":      {silent, redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}},
+		"tar pit":  {tarPit, redisconn.Opts{}},
+		"trickles": {faulty.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			family := oracle.NewFamily()
+			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: tt.handler})
+			tt.opts.AsyncDial, tt.opts.IOTimeout, tt.opts.Logger = true, 3*patience, redisconn.NoopLogger{}
+			tt.opts.DialTimeout = 3 * patience
+			conn, err := redisconn.Connect(context.Background(), s.Addr(), tt.opts)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return s.Accepted() > 0 }, patience, time.Millisecond)
+			ledger := oracle.NewLedger(t.Name())
+			for range 100 {
+				conn.Send(redis.Req("GET", "a"), ledger, ledger.Issue(nil))
+			}
+			conn.Close()
+			report := ledger.Finish(patience)
+			family.Settle(report, patience, engines...)
+			passes(t, report)
+			require.EqualValues(t, 100, report.Outcomes(oracle.NotSent), "%v", report)
+		})
+	}
+}
+
+// T8: a wrong password is permanent: told at once, and not tried again.
+func TestT8WrongPassword(t *testing.T) {
+	s := testbed.NewServer(t, testbed.Options{Password: "right"})
+	opts := untimed()
+	opts.Password, opts.Logger = "wrong", redisconn.NoopLogger{}
+	_, err := redisconn.Connect(context.Background(), s.Addr(), opts)
+	require.Error(t, err)
+	require.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent), "%+v", err)
+}

@@ -1,0 +1,61 @@
+package torture
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+)
+
+// T22: a soak, here of a few seconds; TORTURE_DURATION or cmd/torture make it
+// as long as you like.
+func TestT22Soak(t *testing.T) {
+	totals := soakFor(t, SoakOpts{
+		Duration: time.Duration(long(12, 4)) * time.Second,
+		Round:    time.Duration(long(2000, 1000)) * time.Millisecond, FaultEvery: 200 * time.Millisecond,
+	})
+	staysFlat(t, totals)
+	require.Positive(t, totals.Report.Outcomes(oracle.Unknown))
+}
+
+// T22 on a cluster: a round in which nothing acknowledged may be missing, and
+// one with masters killed.
+func TestT22SoakCluster(t *testing.T) {
+	beside(t)
+	totals := soakFor(t, SoakOpts{
+		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,
+		Round: time.Duration(long(4, 3)) * time.Second, FaultEvery: 200 * time.Millisecond,
+	})
+	if inFull { // else others have goroutines, too
+		staysFlat(t, totals)
+	}
+	require.Less(t, totals.Lossy, totals.Rounds)
+	require.NotEmpty(t, totals.Faults)
+}
+
+func soakFor(t *testing.T, o SoakOpts) *Totals {
+	t.Helper()
+	o.Seed, o.Logf = seed, t.Logf
+	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
+		o.Duration, o.Round, o.FaultEvery = d, 0, 0
+	}
+	totals, err := Soak(context.Background(), o)
+	require.NoError(t, err, "seed %d", seed)
+	t.Logf("\n%v", totals)
+	passes(t, &totals.Report)
+	require.Positive(t, totals.Report.Outcomes(oracle.Value))
+	return totals
+}
+
+// staysFlat requires that the process holds no more at the end of a soak than in its middle.
+func staysFlat(t *testing.T, totals *Totals) {
+	t.Helper()
+	first, last := totals.Samples[len(totals.Samples)/2], totals.Samples[len(totals.Samples)-1]
+	idle := 3 * soakPoppers // in the proxy, for the connections that pops have left idle
+	require.LessOrEqual(t, last.Goroutines, first.Goroutines+idle+5)
+	require.Less(t, last.HeapInuse, first.HeapInuse+32<<20)
+}

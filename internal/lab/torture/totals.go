@@ -1,0 +1,58 @@
+package torture
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+)
+
+// Totals are what a Soak did and found.
+type Totals struct {
+	Report    oracle.Report
+	Precision Precision
+	// Faults counts those that happened, by kind.
+	Faults map[string]int
+	// Pops are what became of the elements of blocking pops.
+	Pops oracle.Tally
+	// Rounds counts the judgements; in Lossy of them the servers might have lost
+	// writes that they had acknowledged.
+	Rounds, Lossy int
+	Took          time.Duration
+	// Samples are taken after a garbage collection, at the end of each round,
+	// when nothing is in flight.
+	Samples []oracle.Sample
+}
+
+// Slopes are the growth of the heap, in bytes, and of goroutines and file
+// descriptors per hour, in the second half of the samples: the first half fills
+// pools and caches.
+func (t *Totals) Slopes() (heap, goroutines, fds float64) {
+	late := t.Samples[len(t.Samples)/2:]
+	return oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.HeapInuse) }),
+		oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.Goroutines) }),
+		oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.FDs) })
+}
+
+// String prints the totals.
+func (t *Totals) String() string {
+	var b strings.Builder
+	requests := t.Report.Requests()
+	fmt.Fprintf(&b, "time          %.3f h, %d rounds", t.Took.Hours(), t.Rounds)
+	if t.Lossy > 0 {
+		fmt.Fprintf(&b, ", of which %d let servers lose acknowledged writes", t.Lossy)
+	}
+	fmt.Fprintf(&b, "\nrequests      %d (%.0f/s)\n", requests, float64(requests)/t.Took.Seconds())
+	fmt.Fprintf(&b, "outcomes      %v\n", &t.Report)
+	if t.Precision != (Precision{}) {
+		fmt.Fprintf(&b, "not sent      precision %.4f%%: %d told by the proxy's log, %d false\n",
+			100*t.Precision.Share(), t.Precision.NotSent, t.Precision.False)
+	}
+	heap, goroutines, fds := t.Slopes()
+	fmt.Fprintf(&b, "pops          %+v\n", t.Pops)
+	fmt.Fprintf(&b, "faults        %v\n", t.Faults)
+	fmt.Fprintf(&b, "slopes        heap %+.1f KiB/h, goroutines %+.2f/h, descriptors %+.2f/h (%d samples)",
+		heap/1024, goroutines, fds, len(t.Samples)-len(t.Samples)/2)
+	return b.String()
+}

@@ -1,0 +1,96 @@
+package torture
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// adders is how many goroutines increment one key.
+const adders = 64
+
+// increments has goroutines increment the counter by optimistic transactions until ctx
+// ends, and tells what servers refuse.
+func (w *Witnesses) increments(ctx context.Context, t *testing.T, sender redis.Sender) {
+	var wg sync.WaitGroup
+	for range adders {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, id := w.Counter.Issue()
+				res := increment(context.WithoutCancel(ctx), sender, w.counter)
+				if outcome, _ := oracle.Classify(res); outcome == oracle.ServerError {
+					t.Log(res)
+				}
+				w.Ledger.Resolve(res, id)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// increment returns what a key was set to, or an error.
+func increment(ctx context.Context, sender redis.Sender, key string) any {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var n int64
+	_, err := redis.Watch(ctx, sender, []string{key}, func(tx *redis.Tx) error {
+		n = 0
+		err := tx.DoInto(&n, "GET", key)
+		if failure := redis.AsErrorx(err); failure != nil && !failure.IsOfType(redis.ErrResponseNil) {
+			return err
+		}
+		n++
+		tx.Queue("SET", key, n)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return n
+}
+
+// answersOf counts the requests that have an answer.
+func answersOf(l *oracle.Ledger) func() int64 {
+	return func() int64 { return l.Report.Outcomes(oracle.Value) }
+}
+
+// always is a condition.
+func always() bool { return true }
+
+// T25: a counter is incremented by what was read, while connections are lost and its
+// server is: it is at least what was acknowledged, and at most that and what is unknown.
+func TestT25IncrementsUnderFaults(t *testing.T) {
+	beside(t)
+	for name, fault := range singleFaults {
+		t.Run(name, func(t *testing.T) {
+			beside(t)
+			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
+			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
+				func(ctx context.Context) { r.increments(ctx, t, r.Conn) }, answersOf(r.Ledger), always)
+			_, err := r.WaitConnected(patience)
+			require.NoError(t, err)
+			report, _ := judge(t, r)
+			require.Positive(t, report.Outcomes(oracle.Value))
+		})
+	}
+}
+
+// T25 on a cluster: the counter's slot moves.
+func TestT25IncrementsInCluster(t *testing.T) {
+	beside(t)
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
+	r := newClusterRig(t, nodes, 3*patience)
+	const pause = 60 * time.Millisecond
+	playFaults(t, pause, func(context.Context) error { return moveSlowly(r, r.counter) },
+		func(ctx context.Context) { r.increments(ctx, t, r.Client) }, answersOf(r.Ledger), always)
+	report := judgeCluster(t, r)
+	require.Positive(t, report.Outcomes(oracle.Value))
+	require.Zero(t, report.Outcomes(oracle.ServerError))
+}

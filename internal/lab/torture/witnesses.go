@@ -1,0 +1,78 @@
+package torture
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/internal/lab/oracle"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Witnesses tell what became of the requests of a client: what it reported,
+// and what its servers executed.
+type Witnesses struct {
+	// Name begins all keys and tags.
+	Name    string
+	Ledger  *oracle.Ledger
+	Log     *oracle.ExecLog
+	Counter *oracle.Counter
+	Queue   *oracle.Queue
+
+	seed    int64
+	counter string
+}
+
+// NewLedger begins a new ledger, with its own log and counter. The name is one
+// that no other ledger of the same servers has.
+func (w *Witnesses) NewLedger(name string) {
+	w.Name, w.counter = name, "counter:"+name
+	w.Ledger = oracle.NewLedger(name)
+	w.Log = oracle.NewExecLog(w.Ledger)
+	w.Counter = oracle.NewCounter(w.Ledger, w.counter)
+	w.Queue = oracle.NewQueue(w.Ledger)
+}
+
+// AllowLoss is for faults that lose what a server has acknowledged.
+func (w *Witnesses) AllowLoss() { w.Log.Lossy, w.Counter.Lossy, w.Queue.Lossy = true, true, true }
+
+// load returns a load on a client.
+func (w *Witnesses) load(client redis.Sender, workers, requests int) *Load {
+	return &Load{
+		Sender: client, Ledger: w.Ledger, Log: w.Log, Counter: w.Counter,
+		Name: w.Name, Seed: w.seed, Workers: workers, Requests: requests,
+	}
+}
+
+// pops returns blocking pops of a client, of lists with so many goroutines each.
+func (w *Witnesses) pops(client redis.Sender, lists, poppers, pushers int) *Pops {
+	return &Pops{
+		Sender: client, Ledger: w.Ledger, Queue: w.Queue, Name: w.Name, Seed: w.seed,
+		Lists: lists, Poppers: poppers, Pushers: pushers,
+	}
+}
+
+// soakPops returns as many pops of a client as run beside a load.
+func (w *Witnesses) soakPops(client redis.Sender) *Pops {
+	return w.pops(client, 2, soakPoppers/2, 1)
+}
+
+// soakPoppers is how many goroutines of a soak pop, and how many dedicated connections to
+// a server a round may leave idle.
+const soakPoppers = 8
+
+// verify waits for all requests, at most so long, and compares with what the
+// servers executed. do asks them past the client.
+func (w *Witnesses) verify(do func(cmd string, args ...any) any, within time.Duration) (*oracle.Report, error) {
+	report := w.Ledger.Finish(within)
+	if err := w.Log.Verify(readList(do)); err != nil {
+		return report, err
+	}
+	if err := w.Queue.Verify(readList(do)); err != nil {
+		return report, err
+	}
+	value, err := readCounter(do, w.counter)
+	if err != nil {
+		return report, err
+	}
+	w.Counter.Verify(value)
+	return report, nil
+}

@@ -1,0 +1,224 @@
+// Package virtualtime has tests in which only waits take time, so that bounds are exact and
+// the speed of the machine does not count. They are a process of their own: what is pooled
+// must not come from outside of their bubble.
+package virtualtime
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// pipeGroup plays a sentinel and the servers of a group, over pipes, for tests with a
+// clock of their own.
+type pipeGroup struct {
+	mu          sync.Mutex // guards the rest
+	master      string
+	epoch       int
+	silent      string // a server that answers nothing
+	dead        string // a server that is gone
+	refuses     int    // how many connections the next master still refuses
+	conns       map[string][]net.Conn
+	subscribers []net.Conn
+	written     time.Time // when the old master got a write last
+}
+
+// dial is for Opts.Dialer.
+func (g *pipeGroup) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if addr == next && g.refuses > 0 {
+		g.refuses--
+		addr = g.dead
+	}
+	if addr == g.dead {
+		return nil, errors.New("connection refused")
+	}
+	client, server := net.Pipe()
+	g.conns[addr] = append(g.conns[addr], server)
+	go g.serve(addr, server) // ends with the pipe
+	return client, nil
+}
+
+func (g *pipeGroup) serve(addr string, conn net.Conn) {
+	defer conn.Close()
+	for in := bufio.NewReader(conn); ; {
+		res, _ := redis.ReadResponse(in)
+		words, ok := res.([]any)
+		if !ok {
+			return
+		}
+		args := make([]string, len(words))
+		for i, w := range words {
+			args[i] = string(w.([]byte))
+		}
+		if _, err := io.WriteString(conn, g.answer(addr, conn, args)); err != nil {
+			return
+		}
+	}
+}
+
+func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	host, port := splitAddr(g.master)
+	switch words := strings.ToUpper(strings.Join(args[:min(2, len(args))], " ")); {
+	case addr == g.silent:
+		g.written = time.Now()
+		return ""
+	case args[0] == "SET" && addr == old:
+		g.written = time.Now()
+		return "+OK\r\n"
+	case strings.HasPrefix(words, "PING") && len(args) > 1:
+		return faulty.ScriptedBulk(args[1])
+	case words == "PING":
+		return "+PONG\r\n"
+	case args[0] == "SUBSCRIBE":
+		g.subscribers = append(g.subscribers, conn)
+		for i, channel := range args[1:] {
+			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", faulty.ScriptedBulk("subscribe"), faulty.ScriptedBulk(channel), i+1)
+		}
+		return reply
+	case words == "SENTINEL GET-MASTER-ADDR-BY-NAME":
+		return stringsReply(host, port)
+	case words == "SENTINEL MASTER":
+		return stringsReply("ip", host, "port", port, "config-epoch", fmt.Sprint(g.epoch))
+	case args[0] == "SENTINEL":
+		return "*0\r\n"
+	case args[0] == "ROLE":
+		return "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n"
+	case args[0] == "INFO":
+		return faulty.ScriptedBulk("role:master\r\n")
+	}
+	return "+OK\r\n"
+}
+
+// promote has the sentinel announce another master.
+func (g *pipeGroup) promote(addr string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.master = addr
+	g.epoch++
+	for _, conn := range g.subscribers {
+		_, _ = io.WriteString(conn, stringsReply("message", "+switch-master", ""))
+	}
+}
+
+// kill kills the old master.
+func (g *pipeGroup) kill() {
+	g.dead = old
+	for _, conn := range g.conns[old] {
+		conn.Close()
+	}
+}
+
+// killAndRefuse kills it, and has the next one refuse the first two connections.
+func (g *pipeGroup) killAndRefuse() {
+	g.kill()
+	g.refuses = 2
+}
+
+func splitAddr(addr string) (host, port string) {
+	host, port, _ = net.SplitHostPort(addr)
+	return host, port
+}
+
+func stringsReply(list ...string) string {
+	reply := fmt.Sprintf("*%d\r\n", len(list))
+	for _, s := range list {
+		reply += faulty.ScriptedBulk(s)
+	}
+	return reply
+}
+
+const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
+
+// Writes go on soon after the announcement, whatever became of the old master and however
+// long before. One that owes replies is given 50 ms. It gets nothing more once the client
+// has asked, which it does no sooner than 5 ms after it has asked last. If the next master
+// refuses both first connections, they are made again within half of ReconnectPause, which is
+// 250 ms, and a request that has been refused for long waits longer than that.
+func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
+	runtime.GC() // twice empties the pools of what an earlier run has left in them
+	runtime.GC()
+	synctest.Test(t, func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			fault  func(*pipeGroup)
+			within time.Duration
+		}{
+			"the old master lives": {func(*pipeGroup) {}, 20 * time.Millisecond},
+			"it is frozen":         {func(g *pipeGroup) { g.silent = old }, 70 * time.Millisecond},
+			"it is dead":           {(*pipeGroup).kill, 20 * time.Millisecond},
+			"it is dead, and the next one takes no connection at first": {(*pipeGroup).killAndRefuse, 400 * time.Millisecond},
+		} {
+			for _, before := range []time.Duration{0, 3 * time.Millisecond, 70 * time.Millisecond, 700 * time.Millisecond, 7 * time.Second} {
+				last := writesResume(t, tt.fault, before)
+				t.Logf("%s for %v: writes go on after %v", name, before, last)
+				require.LessOrEqual(t, last, tt.within, "%s for %v", name, before)
+			}
+		}
+	})
+}
+
+// writesResume returns how long after the announcement the last of several callers has
+// written again. The fault comes some time before.
+func writesResume(t *testing.T, fault func(*pipeGroup), before time.Duration) (last time.Duration) {
+	g := &pipeGroup{master: old, conns: make(map[string][]net.Conn)}
+	opts := redisconn.Opts{Dialer: g.dial}
+	c, err := rediscluster.NewSentinel(t.Context(), []string{"10.0.0.9:26379"}, "main", rediscluster.Opts{
+		HostOpts: opts, SentinelOpts: opts, Logger: rediscluster.NoopLogger{},
+	})
+	require.NoError(t, err)
+	defer c.Close()
+	db := redis.Sync{S: c}
+	require.Equal(t, "OK", db.Do("SET", "a", "1"))
+	time.Sleep(time.Second) // it listens
+	g.mu.Lock()
+	fault(g)
+	g.mu.Unlock()
+	var announced atomic.Int64
+	began := time.Now()
+	resumed := make(chan time.Duration, 16)
+	var callers sync.WaitGroup
+	for range cap(resumed) {
+		callers.Go(func() {
+			for {
+				asked := announced.Load()
+				if db.Do("SET", "a", "1") == "OK" && asked != 0 {
+					resumed <- time.Since(began) - time.Duration(asked)
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	time.Sleep(before + 1)
+	g.promote(next)
+	announced.Store(int64(time.Since(began)))
+	callers.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	late := g.written.Sub(began) - time.Duration(announced.Load())
+	require.LessOrEqual(t, late, 6*time.Millisecond, "a write on the old master after the announcement")
+	for range cap(resumed) {
+		last = max(last, <-resumed)
+	}
+	return last
+}

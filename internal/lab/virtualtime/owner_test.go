@@ -1,0 +1,246 @@
+package virtualtime
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// pipes is a listener that is dialed by pipes.
+type pipes struct {
+	addr   string
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once // closes closed
+}
+
+func newPipes(addr string) *pipes {
+	return &pipes{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// dial is for Opts.Dialer.
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.conns <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr  { return p }
+func (p *pipes) Network() string { return "tcp" }
+func (p *pipes) String() string  { return p.addr }
+
+// eachProtocol runs a test with RESP2 and RESP3, each with a clock of its own.
+func eachProtocol(t *testing.T, test func(t *testing.T, protocol int)) {
+	for _, protocol := range []int{2, 3} {
+		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
+			runtime.GC() // twice empties the pools of what an earlier run has left in them
+			runtime.GC()
+			synctest.Test(t, func(t *testing.T) { test(t, protocol) })
+		})
+	}
+}
+
+// owner is a node that takes sharded channels, and gives them up, when a test says so.
+type owner struct {
+	t       testing.TB
+	head    string // of a push
+	server  *faulty.ScriptedServer
+	conn    *redisconn.Connection
+	asked   chan string // commands, each of which waits for an answer
+	answers chan string
+	sock    chan *faulty.ScriptedConn // that the last command came by
+	last    *faulty.ScriptedConn
+}
+
+func newOwner(t testing.TB, protocol int, timeout time.Duration) *owner {
+	l := newPipes(fmt.Sprintf("10.0.0.%d:6379", owners.Add(1)))
+	o := &owner{
+		t: t, head: map[int]string{2: "*", 3: ">"}[protocol],
+		asked: make(chan string), answers: make(chan string), sock: make(chan *faulty.ScriptedConn, 1),
+	}
+	o.server = faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		select {
+		case o.asked <- r.Cmd:
+		case <-c.Done():
+			return nil
+		}
+		select {
+		case answer := <-o.answers:
+			_, err := c.Write([]byte(answer))
+			o.sock <- c
+			return err
+		case <-c.Done():
+			return nil
+		}
+	}})
+	conn, err := redisconn.Connect(t.Context(), o.server.Addr(), redisconn.Opts{
+		Dialer: l.dial, Protocol: protocol, IOTimeout: timeout, Logger: redisconn.NoopLogger{},
+	})
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	o.conn = conn
+	return o
+}
+
+// owners is how many there have been: each has an address of its own.
+var owners atomic.Int64
+
+// expects waits for a command.
+func (o *owner) expects(cmd string) {
+	o.t.Helper()
+	require.Equal(o.t, cmd, <-o.asked)
+}
+
+// answer answers the command that waits.
+func (o *owner) answer(answer string) {
+	o.answers <- answer
+	o.last = <-o.sock
+}
+
+// takes confirms the next subscription.
+func (o *owner) takes() {
+	o.t.Helper()
+	o.expects("SSUBSCRIBE")
+	o.answer(o.push("ssubscribe", ":1\r\n"))
+}
+
+// givesUp unsubscribes the channel, as a master does that hears of a new owner.
+func (o *owner) givesUp() { o.sends(o.push("sunsubscribe", ":0\r\n")) }
+
+func (o *owner) publishes(payload string) { o.sends(o.push("smessage", faulty.ScriptedBulk(payload))) }
+
+func (o *owner) sends(push string) {
+	o.t.Helper()
+	_, err := o.last.Write([]byte(push))
+	require.NoError(o.t, err)
+}
+
+func (o *owner) push(kind, rest string) string {
+	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, faulty.ScriptedBulk(kind), faulty.ScriptedBulk("a"), rest)
+}
+
+// movingNodes has all topics on one of its masters, the one that a test says.
+type movingNodes struct {
+	*redisconn.Connection // for Ctx
+
+	mu      sync.Mutex // guards the rest
+	masters []backend.Node
+	changed chan struct{}
+	reloads int
+}
+
+func newMovingNodes(first, second *owner) *movingNodes {
+	n := &movingNodes{Connection: first.conn, changed: make(chan struct{})}
+	n.change(first, second)
+	return n
+}
+
+// change has all topics on the first master.
+func (n *movingNodes) change(first, second *owner) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.masters = []backend.Node{first.conn, second.conn}
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// Inner implements redispubsub.Nodes.
+func (n *movingNodes) Inner(send.Key) send.Inner[redis.Future] { return movingWithin{nil, n} }
+
+func (n *movingNodes) ForceReloading() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reloads++
+}
+
+// movingWithin is movingNodes as package redispubsub sees it.
+type movingWithin struct {
+	send.Inner[redis.Future] // nil: nothing is sent
+	*movingNodes
+}
+
+var _ backend.Nodes = movingWithin{}
+
+func (n movingWithin) Master(int) backend.Node {
+	masters, _, _ := n.All()
+	return masters[0]
+}
+
+func (n movingWithin) Publisher(int) backend.Node                { return n.Master(0) }
+func (n movingWithin) MovedTo(backend.Node, string) backend.Node { return nil }
+
+func (n movingWithin) All() (masters, replicas []backend.Node, since time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.masters), nil, time.Time{}
+}
+
+func (n movingWithin) Changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changed
+}
+
+func newMovingSubscriber(t testing.TB, nodes *movingNodes) *redispubsub.Subscriber {
+	t.Helper()
+	s, err := redispubsub.NewCluster(nodes, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// take returns the next event.
+func take(t testing.TB, sub *redispubsub.Subscription) redispubsub.Event {
+	t.Helper()
+	for ev, err := range sub.Events(t.Context()) {
+		require.NoError(t, err)
+		return ev
+	}
+	require.Fail(t, "no event")
+	return nil
+}
+
+// payload takes a message.
+func payload(t testing.TB, sub *redispubsub.Subscription) string {
+	t.Helper()
+	ev := take(t, sub)
+	msg, ok := ev.(redispubsub.Message)
+	require.True(t, ok, "%T", ev)
+	return string(msg.Payload)
+}

@@ -1,0 +1,52 @@
+package lifetime
+
+import "sync"
+
+// Running counts calls that are under way, so that a shutdown can wait for them. The zero value
+// is ready.
+type Running struct {
+	mu    sync.Mutex // guards the rest
+	calls int
+	ended chan struct{} // set when no more may begin; closed when none is under way
+}
+
+// Begin counts a call, which then has to call End. It returns false, and counts nothing, if no
+// more may begin.
+func (r *Running) Begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return false
+	}
+	r.calls++
+	return true
+}
+
+// End ends a call.
+func (r *Running) End() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls--; r.calls == 0 && r.ended != nil {
+		close(r.ended)
+	}
+}
+
+// Shut lets no more calls begin. The channel is closed when none is under way.
+func (r *Running) Shut() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == nil {
+		r.ended = make(chan struct{})
+		if r.calls == 0 {
+			close(r.ended)
+		}
+	}
+	return r.ended
+}
+
+// Calls returns how many calls are under way.
+func (r *Running) Calls() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls
+}

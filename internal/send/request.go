@@ -1,0 +1,227 @@
+package send
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
+)
+
+// Request is an encoded request. A sender must retain neither it nor Buf.
+type Request struct {
+	Cmd string // as in redis.Request
+	Buf []byte // RESP
+	// Shared is whether the request may be sent on a connection that is shared. If it may, it
+	// may be sent on any.
+	Shared command.Verdict
+	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if it
+	// changes nothing.
+	ReplicaSafe, ReadOnly bool
+	// Typed is set if the future is a resp.ReplyDecoder.
+	Typed bool
+	// Deadline is when the caller goes away, if it is known.
+	Deadline time.Time
+	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
+	// for senders that want it.
+	Slot int
+	// Plain is set if the connection is to name the request in errors, because its
+	// sender does not.
+	Plain bool
+	// Caller is whoever waits for the request, nil if nobody does.
+	Caller Caller
+	// Done is that of the Caller's context, if the Caller may be told to listen: see [Caller].
+	Done <-chan struct{}
+	// Observed is set if the future is an Observer.
+	Observed bool
+	// Inline is set if a request that blocks may be run in the goroutine that sends it,
+	// which would only wait for it. It means nothing for others.
+	Inline bool
+	// Ticket is set by the sender that has queued the request.
+	Ticket Ticket
+}
+
+const (
+	// NoSlot is the Slot of a request without keys.
+	NoSlot = -1
+	// ManySlots is the Slot of a request whose keys are of several slots.
+	ManySlots = -2
+)
+
+// Encoded makes r the request that buf encodes, and describes it: Shared, ReplicaSafe, ReadOnly,
+// and Slot if the sender wants that. It keeps no reference to args. Other fields stay as they are.
+func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
+	r.Cmd, r.Buf = cmd, buf
+	call := command.Of(cmd, args)
+	r.Shared, r.ReplicaSafe, r.ReadOnly = call.Describe()
+	r.Slot = NoSlot
+	if wantsSlot {
+		r.Slot = r.keysSlot(&call)
+	}
+}
+
+// Is reports whether the request is the command of that name, which is of one word. Cmd may be in any
+// case, and hold the first argument.
+func (r *Request) Is(name string) bool {
+	return len(r.Cmd) >= len(name) && (len(r.Cmd) == len(name) || r.Cmd[len(name)] == ' ') && strings.EqualFold(r.Cmd[:len(name)], name)
+}
+
+// keysSlot returns the slot that all keys share. Keys come in the order of the
+// words, but for a few commands', so that one walk over the words finds all.
+func (r *Request) keysSlot(call *command.Call) int {
+	if i, fixed := call.FixedKey(); fixed {
+		if i == command.NoKey {
+			return NoSlot
+		}
+		return int(slot.Of(r.Arg(r.keyWord(i))))
+	}
+	common := NoSlot
+	var word []byte
+	rest, next := skipLine(r.Buf), 0
+	for i := range call.Keys {
+		at := r.keyWord(i)
+		if at < next {
+			rest, next = skipLine(r.Buf), 0
+		}
+		for ; next <= at; next++ {
+			word, rest = cutWord(rest)
+		}
+		s := int(slot.Of(word))
+		if common != NoSlot && common != s {
+			return ManySlots
+		}
+		common = s
+	}
+	return common
+}
+
+// keyWord turns an index of package command, of a key, into that of a word.
+func (r *Request) keyWord(i int) int {
+	if i == command.InCmd {
+		return 1
+	}
+	return 1 + SubcommandWords(r.Cmd) + i
+}
+
+// All goes over the words of the request, the command's name being word 0. Buf
+// has to be what the encoder made.
+func (r *Request) All(yield func(i int, word []byte) bool) {
+	var word []byte
+	for i, rest := 0, skipLine(r.Buf); len(rest) > 0; i++ {
+		if word, rest = cutWord(rest); !yield(i, word) {
+			return
+		}
+	}
+}
+
+// Arg returns the word of index i, nil if there is none.
+func (r *Request) Arg(i int) []byte { return Word(r.Buf, i) }
+
+// Word returns the word of index i of an encoded request, nil if there is none.
+func Word(request []byte, i int) (word []byte) {
+	for rest := skipLine(request); i >= 0; i-- {
+		if len(rest) == 0 {
+			return nil
+		}
+		word, rest = cutWord(rest)
+	}
+	return word
+}
+
+// Args returns the arguments, as strings.
+func (r *Request) Args() []any {
+	first := 1 + SubcommandWords(r.Cmd)
+	args := make([]any, 0, r.Words()-first)
+	for i, word := range r.All {
+		if i >= first {
+			args = append(args, string(word))
+		}
+	}
+	return args
+}
+
+// Words returns how many words the request has, the command's name included.
+func (r *Request) Words() int {
+	n := 0
+	for _, c := range r.Buf[1:] {
+		if c == '\r' {
+			break
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// SubcommandWords returns how many words of a request the command's name takes
+// beyond the first.
+func SubcommandWords(cmd string) int {
+	if strings.IndexByte(cmd, ' ') >= 0 {
+		return 1
+	}
+	return 0
+}
+
+// cutWord takes the first word off buf.
+func cutWord(buf []byte) (word, rest []byte) {
+	n, i := 0, 1
+	for ; buf[i] != '\r'; i++ {
+		n = n*10 + int(buf[i]-'0')
+	}
+	buf = buf[i+2:]
+	return buf[:n], buf[n+2:]
+}
+
+func skipLine(buf []byte) []byte {
+	for i, c := range buf {
+		if c == '\n' {
+			return buf[i+1:]
+		}
+	}
+	return nil
+}
+
+// Scratch is what it takes to encode requests: room for their bytes, and for the Requests that
+// describe them. It is its user's between GetScratch and PutScratch. Senders retain nothing of
+// it, so a few are enough for all callers, and stay in the processor's caches. Request is as its
+// last user has left it: set all of it.
+type Scratch struct {
+	Buf     []byte
+	Request Request
+	batch   []Request
+	refs    []*Request
+}
+
+var scratches = sync.Pool{New: func() any { return new(Scratch) }}
+
+// A buffer over this size, or a batch of more requests, is left to the garbage collector: a
+// large one must not pin its size forever.
+const (
+	bufferKept = 64 << 10
+	batchKept  = 256
+)
+
+// GetScratch returns a Scratch whose Buf is empty.
+func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
+
+// Batch returns n Requests that are zero.
+func (s *Scratch) Batch(n int) []*Request {
+	if n > cap(s.batch) {
+		s.batch, s.refs = make([]Request, n), make([]*Request, n)
+		for i := range s.batch {
+			s.refs[i] = &s.batch[i]
+		}
+	}
+	s.batch = s.batch[:n]
+	return s.refs[:n]
+}
+
+// PutScratch takes a Scratch back.
+func PutScratch(s *Scratch) {
+	if cap(s.Buf) > bufferKept || cap(s.batch) > batchKept {
+		return
+	}
+	clear(s.batch)
+	s.Buf, s.Request.Caller, s.batch = s.Buf[:0], nil, s.batch[:0]
+	scratches.Put(s)
+}

@@ -1,0 +1,32 @@
+package sock
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+func TestNonce(t *testing.T) {
+	n, other := NewNonce(), NewNonce()
+	require.True(t, n.Is(append([]byte(nil), n[:]...)))
+	for _, res := range []any{nil, "PONG", string(n[:]), other[:], n[:15], redis.ErrResult.New("%s", n[:])} {
+		require.False(t, n.Is(res), "%v", res)
+	}
+}
+
+func TestPingRefused(t *testing.T) {
+	loading, _ := redis.ReadResponse(bufio.NewReader(strings.NewReader("-LOADING Redis is loading the dataset in memory\r\n")))
+	for _, res := range []any{
+		redis.ErrResult.New("NOPERM no permissions"), redis.ErrResult.New("NOAUTH Authentication required."),
+		redis.ErrResult.New("MISCONF Redis is configured to save RDB snapshots"), loading,
+	} {
+		require.True(t, PingRefused(res), "%v", res)
+	}
+	for _, res := range []any{nil, "PONG", []byte("x"), redis.ErrResult.New("ERR unknown command"), redis.ErrIO.New("MISCONF")} {
+		require.False(t, PingRefused(res), "%v", res)
+	}
+}

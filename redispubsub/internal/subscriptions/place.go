@@ -1,0 +1,210 @@
+package subscriptions
+
+import (
+	"slices"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
+)
+
+const (
+	// A topic that no node takes now is placed again after a pause that doubles, from
+	// the first to the most.
+	delayFirst = 10 * time.Millisecond
+	delayMost  = 500 * time.Millisecond
+	// hopsMost bounds how often in a row a topic follows MOVED at once: two nodes may
+	// each name the other for a while.
+	hopsMost = 3
+)
+
+// Place moves topics to the nodes that have them: all, or only those of which the pause is
+// over. It leaves nodes that have been waited for long enough. It returns how long the next
+// topic has to wait.
+func (t *Table) Place(all bool) (wait time.Duration) {
+	if all {
+		t.look()
+		for s := range t.sets {
+			if s.On != OneNode {
+				s.follow()
+			}
+		}
+		for _, top := range t.topics {
+			if _, delayed := t.delayed[top]; !delayed {
+				top.place()
+			}
+		}
+	}
+	now := time.Now()
+	wait = time.Hour
+	for top, due := range t.delayed {
+		if due.After(now) {
+			wait = min(wait, due.Sub(now))
+			continue
+		}
+		delete(t.delayed, top)
+		top.place()
+	}
+	return t.leaveOverdue(now, wait)
+}
+
+// Unplaced returns how many topics have to wait for a node.
+func (t *Table) Unplaced() int { return len(t.delayed) }
+
+// look notes when there are other nodes, or other slots of theirs, than before.
+func (t *Table) look() {
+	if changed := t.nodes.Changed(); changed != t.seen {
+		t.seen, t.moved = changed, time.Now()
+	}
+}
+
+// place puts a topic on the feed of the node that has it. If none is known it is tried again
+// later.
+func (t *topic) place() {
+	node := t.key.node
+	switch {
+	case node != nil:
+	case t.key.Kind == pubsub.Sharded:
+		node = t.t.nodes.Master(pubsub.SlotOf(t.key.Topic))
+	default:
+		node = t.anyNode()
+	}
+	switch {
+	case len(t.members) == 0: // it is to be unsubscribed where it is
+		t.settle()
+	case node == nil && t.feed == nil:
+		t.t.nodes.ForceReloading()
+		t.delay()
+	case node != nil && (t.feed == nil || t.feed.Node != node):
+		t.move(node)
+	default: // the one it is on may come back, if no other is known
+		t.settle()
+	}
+}
+
+// delay places a topic again later.
+func (t *topic) delay() {
+	t.pause = min(max(2*t.pause, delayFirst), delayMost)
+	t.placeIn(t.pause)
+}
+
+func (t *topic) placeIn(d time.Duration) {
+	t.t.delayed[t] = time.Now().Add(d)
+	pause.Wake(t.t.toPlace)
+}
+
+// anyNode chooses the node of a topic that all nodes have: the one where it is, unless that
+// can't be reached; for a channel the one where it is published, so that messages do not
+// depend on the bus, nor on its order; for a pattern one that has a socket already, or any.
+func (t *topic) anyNode() backend.Node {
+	masters, _, _ := t.t.nodes.All()
+	if f := t.feed; f != nil && (f.State != Down || time.Since(f.Changed) < busLag) && slices.Contains(masters, f.Node) {
+		return f.Node
+	}
+	if t.key.Kind == pubsub.Pattern {
+		for _, node := range masters {
+			if f := t.t.feeds[feedKey{node, t.key.owner}]; f != nil && f.State == Connected {
+				return node
+			}
+		}
+	}
+	return t.t.nodes.Publisher(int(slot.Of(t.key.Name)))
+}
+
+// move puts a topic on the feed of a node, off that of another. What is left there of it is
+// unsubscribed, and nobody gets what still comes by it.
+//
+// The new node is asked after a while. Until then others may not know it, and pass on to the old
+// one what they take: a replica takes SPUBLISH, too. For the same reason a new sharded channel is
+// asked for only a while after any change of the nodes.
+//
+// Nor may the new node deliver again what the old one has delivered. It may get that by the bus,
+// so it is asked twice: a node that was stopped confirms at once, and reads the bus then. And the
+// topic may still be subscribed there from an earlier time, with older messages on the way, so a
+// confirmation is waited for in any case.
+func (t *topic) move(node backend.Node) {
+	to := t.t.feed(feedKey{node, t.key.owner})
+	there := to.topics[t.key.Topic] // that is being unsubscribed
+	if there == nil {
+		there = &topic{t: t.t, key: t.key, feed: to}
+		to.topics[t.key.Topic] = there
+	}
+	there.endWait()
+	there.members, there.hops, there.pause, there.alone, there.heard = t.members, t.hops, t.pause, t.alone, t.heard
+	t.t.topics[t.key] = there
+	delete(t.t.delayed, t)
+	there.fences, there.givenUp = 1, false
+	if there.asked != nil && there.asked.Subscribe {
+		there.fences++ // what is on its way may confirm an earlier wish
+	}
+	there.hasLeft() // it has come back
+	if t.feed != nil {
+		why := t.whyMoved("")
+		t.openGaps(why, nil)
+		t.members = nil
+		t.beginLeaving(why)
+		t.settle()
+		if t.heard && (t.key.Kind != pubsub.Sharded || why == inbox.Failover) {
+			there.fences++
+		}
+		t.t.moved = time.Now()
+	}
+	if t.feed != nil && t.heard || t.key.Kind == pubsub.Sharded && time.Since(t.t.moved) < t.t.lag {
+		there.doubted = true
+		there.placeIn(busLag)
+	}
+	there.settle()
+}
+
+// whyMoved returns why a topic leaves its node. addr is that of the node to be asked
+// instead, if it is known by its address only.
+func (t *topic) whyMoved(addr string) inbox.Reason {
+	masters, replicas, _ := t.t.nodes.All()
+	named := func(node backend.Node) bool { return node.Addr() == addr }
+	if t.replaced() || slices.ContainsFunc(replicas, named) && !slices.ContainsFunc(masters, named) {
+		return inbox.Failover
+	}
+	return inbox.SlotMoved
+}
+
+// replaced reports whether the node of a topic that may move is no master any more.
+func (t *topic) replaced() bool {
+	masters, _, _ := t.t.nodes.All()
+	return t.key.node == nil && len(masters) > 0 && !slices.Contains(masters, t.feed.Node)
+}
+
+// refused deals with a topic that the server did not subscribe.
+func (t *topic) refused(err error) {
+	switch {
+	case len(t.members) == 0:
+		t.settle()
+		return
+	case !errs.Passes(redis.AsErrorx(err)):
+		refused := pubsub.ErrRefused.Wrap(err, "subscribing %v", t.key.Topic)
+		for _, m := range t.members {
+			m.refuse(t.feed.Node, refused)
+		}
+		return
+	}
+	t.t.nodes.ForceReloading()
+	to, _ := redis.AsErrorx(err).Property(redis.EKMovedTo)
+	addr, _ := to.(string)
+	if addr != "" { // that another node has it is no error
+		err = nil
+	}
+	t.openGaps(t.whyMoved(addr), err)
+	if addr != "" && t.hops < hopsMost {
+		if other := t.t.nodes.MovedTo(t.feed.Node, addr); other != nil {
+			t.hops++
+			t.move(other)
+			return
+		}
+	}
+	t.delay()
+	t.settle()
+}

@@ -1,0 +1,103 @@
+package subscriptions
+
+import (
+	"time"
+
+	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
+)
+
+func (k key) source() inbox.Source {
+	if k.node == nil {
+		return inbox.Source{Topic: k.Topic}
+	}
+	return inbox.Source{Topic: k.Topic, Node: k.node.Addr()}
+}
+
+// isOnFeed reports whether a topic is on its feed: it may have been taken off.
+func (t *topic) isOnFeed() bool { return t.feed != nil && t.feed.topics[t.key.Topic] == t }
+
+// left returns a channel that is closed when the topic is not on its feed any more.
+func (t *topic) left() <-chan struct{} {
+	if t.away == nil {
+		t.away = make(chan struct{})
+	}
+	return t.away
+}
+
+// endWait ends the wait of those who wait by left.
+func (t *topic) endWait() {
+	if t.away != nil {
+		close(t.away)
+		t.away = nil
+	}
+}
+
+// settle notes what is to be done about a topic, if anything, once its part in the batch in
+// flight is over.
+func (t *topic) settle() {
+	if t.asked != nil || !t.isOnFeed() {
+		return
+	}
+	f, wanted := t.feed, len(t.members) > 0
+	_, delayed := t.t.delayed[t]
+	delete(f.dirty, t)
+	switch {
+	case !t.leaving.IsZero() && t.live:
+	case wanted && t.live && t.fences == 0:
+		t.restore(time.Now())
+	case delayed && (wanted || t.live):
+	case wanted, t.live:
+		f.dirty[t] = struct{}{}
+		t.t.touched[f] = struct{}{}
+	default:
+		t.takeOff()
+	}
+}
+
+// takeOff takes a topic off its feed, which ends with its last one.
+func (t *topic) takeOff() {
+	f := t.feed
+	delete(f.topics, t.key.Topic)
+	t.hasLeft()
+	t.endWait()
+	if len(f.topics) == 0 {
+		delete(t.t.feeds, f.key)
+		f.cancel()
+	}
+}
+
+// restore makes the members of a topic take its messages, once no other node may take messages
+// for it.
+func (t *topic) restore(now time.Time) {
+	if t.t.leaving[t.key] != nil {
+		return
+	}
+	for _, m := range t.members {
+		m.Intake.Restore(t.feed.sock, now)
+		m.answered(t.feed.Node, nil)
+	}
+	if t.doubted {
+		t.doubted = false
+		t.t.nodes.ForceReloading()
+	}
+}
+
+// openGaps opens the gaps of a topic's members: from now on they miss messages that the user
+// still wants. If another node has the topic now, messages may have gone there for as long as
+// this node did not know of it; otherwise nothing was lost before the server's last sign of life.
+func (t *topic) openGaps(reason inbox.Reason, err error) {
+	if t.feed.sock == nil {
+		return // they are open
+	}
+	from := t.feed.sock.Confirmed()
+	if t.since.After(from) {
+		from = t.since
+	}
+	from = from.Add(-t.t.lag)
+	if unaware := time.Now().Add(-leavingMost); reason != inbox.ConnectionLost && t.t.lag > 0 && unaware.Before(from) {
+		from = unaware
+	}
+	for _, m := range t.members {
+		m.Intake.Lose(t.feed.sock, from, reason, err)
+	}
+}

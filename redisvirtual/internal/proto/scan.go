@@ -1,0 +1,142 @@
+package proto
+
+import (
+	"bytes"
+	"math"
+)
+
+// Bounds of what a client writes, which are those of Redis.
+const (
+	// Most bounds what a client has written and is not sent: client-query-buffer-limit.
+	Most = 1 << 30
+
+	lineMost  = 64 << 10  // PROTO_INLINE_MAX_SIZE
+	bulkMost  = 512 << 20 // proto-max-bulk-len
+	wordsMost = math.MaxInt32
+)
+
+// Scan finds the requests in what a client writes. It keeps how far it has come, so that one which
+// arrives in pieces is gone over once. It does not keep what it is given.
+type Scan struct {
+	at    int // what is known of the request
+	words int // that are still to come
+	begun bool
+}
+
+// Problem is what Redis says of requests that can't be read, before it closes the connection.
+type Problem string
+
+// NoProblem: so far all can be read.
+const NoProblem Problem = ""
+
+const (
+	tooManyWords     Problem = "Protocol error: invalid multibulk length"
+	tooLong          Problem = "Protocol error: invalid bulk length"
+	longCount        Problem = "Protocol error: too big mbulk count string"
+	longLength       Problem = "Protocol error: too big bulk count string"
+	longInline       Problem = "Protocol error: too big inline request"
+	unbalanced       Problem = "Protocol error: unbalanced quotes in request"
+	longInput        Problem = "Protocol error: the request is larger than a server accepts"
+	expectedBulk     Problem = "Protocol error: expected '$', got '"
+	withoutEnd       Problem = "Protocol error: a string is not followed by CRLF"
+	lengthWithoutEnd Problem = "Protocol error: a length is not followed by CRLF"
+)
+
+// Next returns where the first request of buf ends, 0 if it is not complete, and the request in the
+// form of an array: nil if it has no words, and needs no answer.
+func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
+	if len(buf) == 0 {
+		return 0, nil, NoProblem
+	}
+	if !s.begun && buf[0] != '*' {
+		return inline(buf)
+	}
+	end, empty, p := s.array(buf)
+	switch {
+	case p == NoProblem && end == 0 && len(buf) > Most:
+		p = longInput
+	case end > 0 && !empty:
+		request = buf[:end:end]
+	}
+	return end, request, p
+}
+
+// array is Next of a request that is an array. empty is set if it has no words.
+func (s *Scan) array(buf []byte) (end int, empty bool, p Problem) {
+	if !s.begun {
+		n, at, p := number(buf, 0, tooManyWords, longCount)
+		switch {
+		case at == 0 || p != NoProblem:
+			return 0, false, p
+		case n > wordsMost:
+			return 0, false, tooManyWords
+		case n <= 0:
+			return at, true, NoProblem
+		}
+		*s = Scan{at: at, words: n, begun: true}
+	}
+	for ; s.words > 0; s.words-- {
+		if len(buf) <= s.at {
+			return 0, false, NoProblem
+		}
+		if buf[s.at] != '$' {
+			return 0, false, expectedBulk + Problem(shown(buf[s.at])) + "'"
+		}
+		n, at, p := number(buf, s.at, tooLong, longLength)
+		switch {
+		case at == 0 || p != NoProblem:
+			return 0, false, p
+		case n < 0 || n > bulkMost:
+			return 0, false, tooLong
+		case len(buf)-at < n+2:
+			return 0, false, NoProblem
+		case buf[at+n] != '\r' || buf[at+n+1] != '\n':
+			return 0, false, withoutEnd
+		}
+		s.at = at + n + 2
+	}
+	end = s.at
+	*s = Scan{}
+	return end, false, NoProblem
+}
+
+// shown is a byte as an error reply can have it, which is a line.
+func shown(b byte) string {
+	if b < ' ' || b > '~' {
+		return "?"
+	}
+	return string(rune(b))
+}
+
+// number reads the length that stands behind the type at a place, and returns where its line
+// ends: 0 if that has not come. Lengths are plain decimals, as the library writes them.
+func number(buf []byte, at int, bad, long Problem) (n, end int, p Problem) {
+	line := buf[at+1:]
+	i := bytes.IndexByte(line[:min(len(line), lineMost)], '\n')
+	switch {
+	case i < 0 && len(line) >= lineMost:
+		return 0, 0, long
+	case i < 0:
+		return 0, 0, NoProblem
+	case i == 0 || line[i-1] != '\r':
+		return 0, 0, lengthWithoutEnd
+	}
+	digits := line[:i-1]
+	negative := len(digits) > 0 && digits[0] == '-'
+	if negative {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 10 || digits[0] == '0' && (negative || len(digits) > 1) {
+		return 0, 0, bad
+	}
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, 0, bad
+		}
+		n = n*10 + int(d-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, at + 1 + i + 1, NoProblem
+}

@@ -1,0 +1,180 @@
+package replies
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
+)
+
+// Flight is requests that are sent together, and the future of them: the replies in their order.
+// What is answered without a server is a flight, too, of one reply.
+//
+// It is the writer's up to Push, which makes it the stream's; from then on the sender has it, too,
+// until End, or until Send has sent the last request. The stream gives it back to the pool when all
+// replies are read and no sender has it. A flight whose stream is closed meanwhile does not go back.
+type Flight struct {
+	// Reqs are the writer's, and the sender's until they are sent.
+	Reqs []send.Request
+	// Blocks: the context of the stream ends the request. Set before Push.
+	Blocks bool
+
+	to      *Stream
+	next    *Flight
+	replies []reply
+	read    int // replies that are read, and of the next one so many bytes
+	off     int
+	refs    []*send.Request
+	// whole: the requests are a transaction, of which none is taken out.
+	whole bool
+	// told is how many replies to MULTI, and to the requests behind it, the client had before.
+	told     int
+	observed *observed // nil without hooks
+
+	// Guarded by Stream.mu.
+	sending bool                // the sender has it still
+	gone    bool                // it is read, and goes back to the pool when it is sent
+	from    uint64              // the request that is being sent, or the first of those that are
+	room    send.CapacityWaiter // the queue was full, and what is being sent is to be sent again
+}
+
+// reply is what a request was answered with. It belongs to whoever resolves it until done is
+// set, and then to the stream.
+type reply struct {
+	frame []byte
+	// framed: frame has the last reply that was read; else the result has it.
+	framed bool
+	done   bool          // guarded by Stream.mu
+	lost   *errorx.Error // there is no reply
+}
+
+var flights = sync.Pool{New: func() any { return new(Flight) }}
+
+// A flight keeps frames of up to so many bytes, and up to so many replies, for its next use: one
+// large reply must not pin its size forever.
+const (
+	framesKept  = 16 << 10
+	repliesKept = 1 << 10
+)
+
+// NewFlight returns a flight without requests.
+func (s *Stream) NewFlight() *Flight {
+	f := flights.Get().(*Flight)
+	f.to = s
+	return f
+}
+
+// put gives a flight back.
+func (f *Flight) put() {
+	replies, reqs, refs := f.replies, f.Reqs, f.refs
+	if cap(replies) > repliesKept {
+		replies, reqs, refs = nil, nil, nil
+	}
+	kept := 0
+	for i := range replies {
+		frame := replies[i].frame
+		if kept += cap(frame); kept > framesKept {
+			frame = nil
+		}
+		replies[i] = reply{frame: frame[:0]}
+	}
+	clear(reqs)
+	clear(refs) // of arrays that are no longer used, if Reqs has grown
+	*f = Flight{replies: replies[:0], Reqs: reqs[:0], refs: refs[:0]}
+	flights.Put(f)
+}
+
+// Add adds a request, and returns it to be described.
+func (f *Flight) Add() *send.Request {
+	n := len(f.Reqs)
+	if n < cap(f.Reqs) {
+		f.Reqs = f.Reqs[:n+1]
+	} else {
+		f.Reqs = append(f.Reqs, send.Request{})
+	}
+	f.AddReply()
+	return &f.Reqs[n]
+}
+
+// Cut takes the request back that was added last.
+func (f *Flight) Cut() {
+	f.Reqs[len(f.Reqs)-1] = send.Request{} // it lies beyond what put clears
+	f.Reqs, f.replies = f.Reqs[:len(f.Reqs)-1], f.replies[:len(f.replies)-1]
+}
+
+// AddReply adds a reply to what is not sent. It has the frame of an earlier one to write into.
+func (f *Flight) AddReply() *reply {
+	n := len(f.replies)
+	if n < cap(f.replies) {
+		f.replies = f.replies[:n+1]
+	} else {
+		f.replies = append(f.replies, reply{})
+	}
+	return &f.replies[n]
+}
+
+// inFrame is the result of a reply that is in its frame, and says nothing to a sender.
+var inFrame any = new(Flight)
+
+// DecodeReply implements resp.ReplyDecoder. It may be called again, for a request that was sent
+// again.
+func (f *Flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
+	r := &f.replies[n]
+	frame, refused, err := d.AppendFrame(r.frame[:0])
+	r.frame = frame
+	if refused != nil && refused.IsOfType(redis.ErrResult) {
+		return refused, err
+	}
+	return inFrame, err // also a redirect that is malformed, as a script can answer
+}
+
+// Resolve implements redis.Future.
+func (f *Flight) Resolve(res any, n uint64) {
+	r := &f.replies[n]
+	failure := redis.AsErrorx(res)
+	if failure != nil && failure.IsOfType(redis.ErrQueueFull) && f.awaitsRoom(n, failure) {
+		return
+	}
+	r.framed = res == inFrame
+	switch {
+	case r.framed:
+	case failure != nil && !failure.IsOfType(redis.ErrResult):
+		r.frame, r.lost = f.refusedHere(int(n), failure)
+	default:
+		r.frame = proto.AppendResult(r.frame[:0], res, f.to.terms.Protocol)
+	}
+	if f.whole && int(n) == len(f.replies)-1 {
+		f.judge(r, res)
+	}
+	if f.observed != nil {
+		f.observed.end(int(n), r, failure)
+	}
+	f.to.resolved(f, r, int(n))
+}
+
+// Cancelled implements redis.Future.
+func (f *Flight) Cancelled() error {
+	if !f.whole && f.to.Closed() {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// Context is for send.ContextOf.
+func (f *Flight) Context() context.Context {
+	if f.Blocks {
+		return f.to.Context()
+	}
+	return context.Background()
+}
+
+// NamesRequests implements send.Namer: a client knows what it has asked.
+func (*Flight) NamesRequests() {}
+
+var _ resp.ReplyDecoder = (*Flight)(nil)

@@ -1,0 +1,31 @@
+package replies
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a flight was sent with is garbage when the flight goes back to the pool, even what was
+// taken out of it before.
+func TestFlightKeepsNothing(t *testing.T) {
+	var s Stream
+	s.Init(new(Terms))
+	f := s.NewFlight()
+	for range 3 {
+		f.Add().Buf = []byte("request")
+	}
+	f.Refs()
+	for range 20 { // of another array
+		f.Add().Buf = []byte("request")
+	}
+	f.Cut()
+	reqs, refs := f.Reqs, f.refs
+	f.put()
+	for _, r := range reqs[:cap(reqs)] {
+		require.Nil(t, r.Buf)
+	}
+	for _, r := range refs {
+		require.Nil(t, r)
+	}
+}

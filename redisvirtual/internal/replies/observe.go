@@ -1,0 +1,81 @@
+package replies
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// observed is what hooks are told of the requests of a flight, whose future asks for the place.
+type observed struct {
+	ends  [][]func(res any, at send.Server) // by request, and by hook, the innermost first
+	where sync.Mutex                        // guards at
+	at    send.Server
+}
+
+// Hook is a hook around the sender.
+type Hook interface {
+	Observe(a send.Key, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at send.Server))
+}
+
+// observe begins the operations that the requests of f are: one for each, or a transaction.
+func (f *Flight) observe(hooks []Hook) {
+	f.observed = &observed{ends: make([][]func(any, send.Server), len(f.Reqs))}
+	reqs := make([]redis.Request, len(f.Reqs))
+	for i := range f.Reqs {
+		f.Reqs[i].Observed = f.Observes()
+		reqs[i] = redis.Request{Cmd: f.Reqs[i].Cmd, Args: f.Reqs[i].Args()}
+	}
+	for _, h := range hooks {
+		if f.whole {
+			f.observed.add(len(reqs)-1, h.Observe(send.Key{}, redis.OperationTransaction, reqs[1:len(reqs)-1]))
+			continue
+		}
+		for i := range reqs {
+			f.observed.add(i, h.Observe(send.Key{}, redis.OperationRequest, reqs[i:i+1]))
+		}
+	}
+}
+
+func (o *observed) add(i int, end func(any, send.Server)) {
+	o.ends[i] = slices.Insert(o.ends[i], 0, end)
+}
+
+// end tells the hooks what the request of index n has ended with: an error, or a value, which
+// nobody decodes.
+func (o *observed) end(n int, r *reply, refused *errorx.Error) {
+	o.where.Lock()
+	at := o.at
+	o.where.Unlock()
+	var res any
+	switch {
+	case r.lost != nil:
+		res = r.lost
+	case refused != nil:
+		res = refused
+	}
+	for _, end := range o.ends[n] {
+		end(res, at)
+	}
+}
+
+// Observes implements send.Observer. Where the requests of a flight go to different servers, it is
+// not known which has answered which.
+func (f *Flight) Observes() bool {
+	return f.observed != nil && (!f.to.terms.Several || len(f.Reqs) == 1)
+}
+
+// AnsweredBy implements send.Observer.
+func (f *Flight) AnsweredBy(at send.Server) {
+	if o := f.observed; o != nil {
+		o.where.Lock()
+		defer o.where.Unlock()
+		o.at = at
+	}
+}
+
+var _ send.Observer = (*Flight)(nil)

@@ -1,0 +1,232 @@
+package replies
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Terms is what holds of the replies of all virtual connections to the same servers.
+type Terms struct {
+	Protocol int    // of the replies, 2 or 3
+	Several  bool   // requests are routed by their keys
+	Hooks    []Hook // around the sender, the outermost first
+}
+
+// Stream is what one client reads. Of its methods Read and those that set deadlines are the
+// client's, Close and Closed anybody's, and all others the writer's, who sends the client's requests.
+type Stream struct {
+	terms *Terms
+
+	mu         sync.Mutex // guards the rest, and what flights say of it
+	head, tail *Flight    // what is not read, in order
+	unresolved int        // replies that are to come
+	settling   chan struct{}
+	failed     *errorx.Error // there is a reply that does not come
+	// ran: of what was written since all was read, something was answered or may have run.
+	ran     bool
+	serving bool        // the writer has requests of the client's that it is yet to send
+	ended   bool        // behind the replies is the end
+	closed  atomic.Bool // set under mu
+	own     net.Conn    // what is read behind the replies
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	readers         int // that wait for wake
+	wake            chan struct{}
+	readBy, writeBy time.Time
+	alarm           *time.Timer
+	alarmed         time.Time   // when alarm rings, zero if it is not set
+	waits           int         // calls of await under way
+	overdue         *time.Timer // closes the stream at writeBy, nil if nothing waits or there is no deadline
+	late            bool        // it has
+}
+
+// Init begins a stream.
+func (s *Stream) Init(terms *Terms) { s.terms, s.wake = terms, make(chan struct{}, 1) }
+
+// Close ends who reads, and what waits for the writer, with the socket that it goes on with.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	return s.closeAndUnlock(false)
+}
+
+func (s *Stream) closeAndUnlock(late bool) error {
+	if s.closed.Swap(true) {
+		s.mu.Unlock()
+		return net.ErrClosed
+	}
+	s.late = late
+	s.settledLocked()
+	if s.alarm != nil {
+		s.alarm.Stop()
+	}
+	own, cancel := s.own, s.cancel
+	s.head, s.tail = nil, nil
+	s.wakeReaderLocked()
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	if own != nil {
+		return own.Close()
+	}
+	return nil
+}
+
+// Closed reports whether nobody waits for replies any more.
+func (s *Stream) Closed() bool { return s.closed.Load() }
+
+// Context returns a context that Close ends.
+func (s *Stream) Context() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx == nil {
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		if s.closed.Load() {
+			s.cancel()
+		}
+	}
+	return s.ctx
+}
+
+// Writable returns why nothing can be written. A request that is not wanted is not to be sent: the
+// client is told how the connection ends when all replies are known that come.
+func (s *Stream) Writable() (wanted bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed.Load():
+		err = s.closedLocked(s.mayHaveRunLocked())
+	case s.ended:
+		err = net.ErrClosed
+	case s.failed != nil && s.unresolved == 0:
+		err = s.failureLocked()
+	case s.passedLocked(s.writeBy):
+		err = expired{sent: s.unresolved > 0 || s.serving || s.head != nil && s.ran}
+	}
+	return s.failed == nil, err
+}
+
+// Serving notes whether the writer has requests that the client has written, and is yet to send them:
+// at a deadline the client can't know that they did not run.
+func (s *Stream) Serving(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serving = yes
+}
+
+// Answer has the client read a reply that no server gives.
+func (s *Stream) Answer(frame []byte) {
+	f := s.NewFlight()
+	r := f.AddReply()
+	r.frame, r.done = append(r.frame[:0], frame...), true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pushLocked(f)
+	s.wakeReaderLocked()
+}
+
+func (s *Stream) pushLocked(f *Flight) {
+	switch {
+	case s.closed.Load():
+		return
+	case s.head == nil:
+		s.head = f
+		if s.unresolved == len(f.replies) {
+			s.ran = false
+		}
+	default:
+		s.tail.next = f
+	}
+	s.tail = f
+}
+
+// resolved takes a reply, the n-th of a flight, or knows that it does not come.
+func (s *Stream) resolved(f *Flight, r *reply, n int) {
+	s.mu.Lock()
+	r.done = true
+	s.unresolved--
+	lost := r.lost != nil
+	if !lost || !r.lost.HasTrait(redis.ErrTraitNotSent) {
+		s.ran = true
+	}
+	if lost && (s.failed == nil || s.failed.HasTrait(redis.ErrTraitNotSent)) {
+		s.failed = r.lost
+	}
+	if s.unresolved == 0 {
+		s.settledLocked()
+	}
+	wakes := s.readers > 0 && (f == s.head && n == f.read || s.unresolved == 0 && s.failed != nil)
+	s.mu.Unlock()
+	if wakes { // who reads wants the lock
+		s.wakeReader()
+	}
+}
+
+// settledLocked tells Settle that nothing is unanswered.
+func (s *Stream) settledLocked() {
+	if s.settling != nil {
+		close(s.settling)
+		s.settling = nil
+	}
+}
+
+// Settle waits until nothing is unanswered. It returns false if the connection has ended.
+func (s *Stream) Settle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.unresolved > 0 && !s.closed.Load() {
+		settling := make(chan struct{})
+		s.settling = settling
+		s.mu.Unlock()
+		<-settling
+		s.mu.Lock()
+	}
+	return !s.closed.Load() && s.failed == nil && !s.ended
+}
+
+// failureLocked is how the connection ends when all replies are known that come.
+func (s *Stream) failureLocked() error {
+	if s.ran {
+		return unknown(s.failed)
+	}
+	return notSent{s.failed}
+}
+
+// End has the client read the end of the connection behind the replies, unless that ends already.
+func (s *Stream) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.ended = true
+		s.wakeReaderLocked()
+	}
+}
+
+// Fail ends a connection on which nothing was sent.
+func (s *Stream) Fail(err *errorx.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err
+}
+
+// Continue has the client read from a socket behind the replies. The stream closes it from here on.
+func (s *Stream) Continue(own net.Conn) {
+	s.mu.Lock()
+	s.own = own
+	closed := s.closed.Load()
+	_ = own.SetReadDeadline(s.readBy)
+	_ = own.SetWriteDeadline(s.writeBy)
+	s.wakeReaderLocked()
+	s.mu.Unlock()
+	if closed {
+		_ = own.Close()
+	}
+}
