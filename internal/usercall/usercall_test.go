@@ -22,7 +22,7 @@ func TestCall(t *testing.T) {
 			Call(c.f, func(v any, s []byte) { value, stack = v, string(s) })
 			assert.Equal(t, c.value, value)
 			if c.value != nil {
-				assert.Contains(t, stack, "aside_test.go")
+				assert.Contains(t, stack, "usercall_test.go")
 			}
 		})
 	}
