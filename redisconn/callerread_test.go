@@ -338,7 +338,7 @@ func (f placedFuture) Resolve(any, uint64) {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	for {
-		frame, more := proto.Next()
+		frame, more := frames.Next()
 		if strings.HasSuffix(frame.Function, ".ReadUntil") {
 			f.inRead.Add(1)
 		}
