@@ -20,8 +20,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
-// Connection is a connection to one server, shared by all of its users. It implements
-// [redis.Sender] and is safe for use by many goroutines.
+// Connection is a connection to one server, which all of its users share. It implements
+// [redis.Sender] and is safe for concurrent use.
 type Connection struct {
 	addr   string // as given
 	opts   Opts
@@ -40,14 +40,14 @@ type Connection struct {
 	// tracking is set if the connection tracks keys for another one: see trackers.
 	tracking *tracking
 	trackers trackers
-	reauth   chan struct{} // holds the Reauthenticate that is under way
+	reauth   chan struct{} // holds the running call of Reauthenticate
 	latency  atomic.Int64  // see PingLatency
 	// shortest follows the shortest recent round trip in nanoseconds: downwards at once,
-	// upwards by an eighth per trip. So it shows how far away the server is, even if the
+	// upwards by an eighth per trip. So it estimates the distance of the server, even if the
 	// server stalls now and then.
 	shortest atomic.Int64
 	sockets  atomic.Pointer[socketAddrs] // never nil: without a socket it is zero
-	// announced bounds how often maintenance is reported.
+	// announced limits how often maintenance is reported.
 	announced oplog.Limit
 }
 
@@ -59,16 +59,16 @@ type socketAddrs struct {
 
 var _ redis.Sender = (*Connection)(nil)
 
-// Connect makes a Connection to addr, which is host:port, tcp://host:port, unix://path,
-// or a path that begins with '.' or '/'.
+// Connect returns a Connection to addr, which is host:port, tcp://host:port, unix://path,
+// or a path that starts with '.' or '/'.
 //
-// If ctx has a deadline, ctx bounds only Connect, and the connection lives until Close,
-// even if ctx is cancelled. If ctx has no deadline, the connection lives until Close, or
+// If ctx has a deadline, ctx limits only the call to Connect, and the connection lives until Close,
+// even if ctx is cancelled. If ctx has no deadline, the connection lives until Close or
 // until ctx is cancelled.
 //
-// Connect dials once, unless AsyncDial is set. If that fails for good (trait
-// [ErrTraitInitPermanent]), or ReconnectPause is negative, it returns the error;
-// otherwise the connection goes on dialing in the background.
+// Connect dials once, unless AsyncDial is set. It returns an error if retrying cannot fix the failure
+// (trait [ErrTraitInitPermanent]), or if ReconnectPause is negative. Otherwise the connection keeps
+// dialing in the background.
 func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	return connect(ctx, addr, opts, nil)
 }
@@ -128,7 +128,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	return c, nil
 }
 
-// makePipe makes the queue and the pipe that requests go through.
+// makePipe creates the queue and the pipe for requests.
 func (c *Connection) makePipe() {
 	o := &c.opts
 	p := engine.Opts{
@@ -144,8 +144,8 @@ func (c *Connection) makePipe() {
 	c.queue = c.pipe.Queue()
 }
 
-// Close ends the connection. Requests that are not written end with
-// [redis.ErrContextClosed], not sent; those in flight end with [redis.ErrIO], and may
+// Close closes the connection. Requests that were not written fail with
+// [redis.ErrContextClosed], not sent; those in flight fail with [redis.ErrIO], and may
 // have run. Close does not wait. It may be called more than once, and by a future.
 func (c *Connection) Close() { c.close(lifetime.ErrClosed) }
 
@@ -186,11 +186,11 @@ func (c *Connection) String() string {
 // GoString implements fmt.GoStringer, so that %#v does not show the password.
 func (c *Connection) GoString() string { return c.String() }
 
-// ConnectedNow reports whether there is a connection.
+// ConnectedNow reports whether the connection has a socket.
 func (c *Connection) ConnectedNow() bool { return c.queue.State() == engine.Connected }
 
-// MayBeConnected reports whether there is a connection or one is being made, so
-// that requests are accepted.
+// MayBeConnected reports whether the connection has a socket or is dialing one, so
+// that it accepts requests.
 func (c *Connection) MayBeConnected() bool { return c.queue.State().Accepts() }
 
 // EachShard implements redis.Sender: it calls f with the connection.
@@ -210,7 +210,7 @@ func (c *Connection) Ping() error {
 }
 
 const (
-	// PingLatencyGranularity is what PingLatency is rounded to.
+	// PingLatencyGranularity is the unit to which PingLatency is rounded.
 	PingLatencyGranularity = 10 * time.Microsecond
 	// PingMaxLatency is the greatest PingLatency.
 	PingMaxLatency = 160 * time.Second

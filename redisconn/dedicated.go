@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
-// newPool makes the pool of dedicated connections.
+// newPool returns the pool of dedicated connections.
 func (c *Connection) newPool() *dedicated.Pool {
 	return dedicated.New(c.ctx, c.dialer, owner{c}, dedicated.Config{
 		Most: c.opts.DedicatedConns, Queue: c.opts.MaxRequests,
@@ -18,7 +18,7 @@ func (c *Connection) newPool() *dedicated.Pool {
 	})
 }
 
-// owner is a Connection as the owner of dedicated ones.
+// owner is a Connection as the owner of dedicated connections.
 type owner struct{ c *Connection }
 
 // Withheld implements dedicated.Owner.

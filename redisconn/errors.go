@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/internal/sock"
 )
 
-// ErrTraitInitPermanent marks failures to connect that would happen again: a wrong
+// ErrTraitInitPermanent marks failures to connect that retrying cannot fix: a wrong
 // password, a database that does not exist, a certificate that does not verify, a server
 // that does not speak the Redis protocol.
 var ErrTraitInitPermanent = errs.ErrTraitInitPermanent
@@ -16,7 +16,7 @@ var (
 	// that end with one of them were not sent: a retry is safe.
 	ErrConnection = sock.ErrConnection
 	// ErrNotConnected: there was no connection when the request was sent, or it broke
-	// before anything of the request was written. Its cause is the error that ended the
+	// before any byte of the request was written. Its cause is the error that ended the
 	// last connection, or the last attempt to connect.
 	ErrNotConnected = sock.ErrNotConnected
 	// ErrDial: the server can't be reached.
@@ -26,15 +26,15 @@ var (
 	// ErrAuth: the server refuses the user or the password.
 	ErrAuth = dial.ErrAuth
 	// ErrCredentials: Opts.CredentialsProvider failed. Its error is in
-	// [EKCredentialsCause] and is not printed, since it may contain a secret.
+	// [EKCredentialsCause] and is not printed, because it may contain a secret.
 	ErrCredentials = dial.ErrCredentials
 	// ErrInit: the server refused the handshake, and would refuse it again.
 	ErrInit = dial.ErrInit
-	// ErrConnSetup: the handshake failed for a reason that may pass: an I/O error, or a
+	// ErrConnSetup: the handshake failed for a reason that may be temporary: an I/O error, or a
 	// server that is loading or has too many clients.
 	ErrConnSetup = dial.ErrConnSetup
 	// ErrRole: the server's role is not Opts.Role. That may change, so the connection
-	// goes on dialing.
+	// keeps dialing.
 	ErrRole = dial.ErrRole
 	// ErrClientName: Opts.ClientName has a space, or a character that is not printable
 	// ASCII.
@@ -49,6 +49,6 @@ var (
 	// EKDb is the database that could not be selected (int).
 	EKDb = dial.EKDb
 	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or the
-	// reason for not waiting for it any longer (error).
+	// reason why the connection stopped waiting for it (error).
 	EKCredentialsCause = dial.EKCredentialsCause
 )

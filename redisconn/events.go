@@ -16,14 +16,14 @@ type LogEvent interface {
 	logEvent() oplog.Line
 }
 
-// LogOptCorrected: an option was out of its bounds, and another value is used. It is
+// LogOptCorrected: an option was out of its bounds, and the connection uses another value. It is
 // reported before all other events, once for each such option.
 type LogOptCorrected struct {
 	Option      string // the field's name in Opts
 	Given, Used any
 }
 
-// LogConnecting: dialing begins.
+// LogConnecting: dialing starts.
 type LogConnecting struct{}
 
 // LogConnected: the handshake is done.
@@ -53,43 +53,43 @@ type LogAuthFailed struct {
 
 // LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3.
 // The library only reports it; if the socket ends, the connection dials again as always. It may
-// be reported at the same time as other events. Of more than ten announcements at once, one a
-// second is reported.
+// be reported at the same time as other events. The first ten announcements are reported at once,
+// and then one a second.
 type LogMaintenance struct {
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
-	In       time.Duration // time until it begins, at most a day; zero if the server does not say
-	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
+	In       time.Duration // time until it starts, at most a day; zero if the server does not give it
+	Endpoint string        // for MOVING, the address to use instead; empty if the address stays the same
 }
 
-// LogContextClosed: the connection ended, by Close or with its context. The error says which;
-// errors.Is finds context.Canceled in it after Close, too.
+// LogContextClosed: the connection was closed, by Close or because its context ended, as the error
+// says. errors.Is finds context.Canceled in it even after Close.
 type LogContextClosed struct {
 	Error error
 }
 
 // LogContextOutlived: the context of Connect, which has a deadline, has ended. The
-// connection lives on until Close, since such a context bounds only Connect.
+// connection lives until Close, because a context with a deadline limits only Connect.
 type LogContextOutlived struct {
-	Error error // why the context has ended
+	Error error // why the context ended
 }
 
 // LogFuturePanic: a future or another of the user's functions, such as Logger.ReqStat or
 // Opts.Dialer, panicked. At most one result, or one attempt to connect, is lost.
 type LogFuturePanic struct {
-	Value any    // what it panicked with
+	Value any    // the value of the panic
 	Stack []byte // as by debug.Stack
 }
 
 // loggerPanic: Logger.Report panicked. DefaultLogger gets it.
 type loggerPanic LogFuturePanic
 
-// LogDedicatedConnected: a dedicated connection was made: see Opts.DedicatedConns. This
+// LogDedicatedConnected: a dedicated connection was opened: see Opts.DedicatedConns. This
 // event, [LogDedicatedDisconnected] and [LogDedicatedFailed] are each reported ten times at
-// once and then once a second; More is how many were left out since the last report.
+// once and then once a second; More is the number left out since the last report.
 type LogDedicatedConnected struct {
 	LocalAddr  string
 	RemoteAddr string
-	Open       int // how many there are
+	Open       int // the number of open dedicated connections
 	More       int
 }
 
@@ -108,25 +108,25 @@ type LogDedicatedFailed struct {
 	More  int
 }
 
-// LogNotUnblocked: the context of a blocking command has ended, and the server could not be
-// asked to unblock the command. Its connection is closed, its outcome is unknown, and an
-// element that it has popped may be lost. Either the ACL user may not call CLIENT ID, INFO
-// or CLIENT UNBLOCK (the error says so), or the dedicated connection leads to another
-// server process than the shared one, as behind a load balancer. It is reported once for
+// LogNotUnblocked: the context of a blocking command ended, and the connection could not ask the
+// server to unblock the command. It closes the command's connection; the outcome is unknown, and a
+// popped element may be lost. Either the ACL user has no permission for CLIENT ID, INFO
+// or CLIENT UNBLOCK (then the error names it), or the dedicated connection leads to a different
+// server process than the shared one, for example behind a load balancer. It is reported once for
 // each [Connection]; DedicatedStats.NotUnblocked counts all.
 type LogNotUnblocked struct {
 	Error error
 }
 
 // LogTrackingFailed: dialing the tracking connection of a cache, or its handshake, failed, for
-// example because the user may not call CLIENT TRACKING. It is dialed again after at most half
-// a second. Until it is connected, nothing is read from the cache. See package rediscache.
+// example because the user has no permission for CLIENT TRACKING. The client dials again after at most
+// half a second. Until it is connected, no read is answered from the cache. See package rediscache.
 type LogTrackingFailed struct {
 	Error error
 }
 
-// LogSessionLeaked: a redis.Session was garbage-collected without having been closed.
-// Its connection is closed.
+// LogSessionLeaked: a redis.Session was garbage-collected before it was closed.
+// The connection of the session is closed.
 type LogSessionLeaked struct {
 	// Opened is the stack of the goroutine that opened it, with Opts.TraceSessions.
 	Opened string
@@ -215,7 +215,7 @@ func (e LogSessionLeaked) logEvent() oplog.Line {
 		Slog(slog.LevelWarn, "redis session was never closed", slog.String("opened", e.Opened))
 }
 
-// failedLevel is the level for a failure to connect.
+// failedLevel returns the log level of a failure to connect.
 func failedLevel(err error) slog.Level {
 	if failure := redis.AsErrorx(err); failure != nil && failure.HasTrait(ErrTraitInitPermanent) {
 		return slog.LevelError

@@ -17,8 +17,8 @@ import (
 )
 
 // run is the lifecycle goroutine: it dials, watches the session, and dials again, until the
-// connection is closed. It is started by Connect and ends with the connection's context.
-// making bounds the first attempt, whose outcome is sent to result; if that is an error, the
+// connection is closed. Connect starts it, and it ends with the connection's context.
+// making limits the first attempt, whose outcome is sent to result; if that is an error, the
 // connection is closed.
 func (c *Connection) run(making context.Context, result chan<- error, corrected []LogOptCorrected) {
 	defer close(c.ended)
@@ -61,7 +61,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 			c.pause(min(broken-brokenGrace-1, 0), began)
 		}
 		if c.queue.Draining() {
-			<-c.ctx.Done() // what Shutdown still waits for has sockets of its own
+			<-c.ctx.Done() // Shutdown may still wait for work on other sockets
 		}
 		if c.ctx.Err() != nil {
 			c.finish(err)
@@ -71,23 +71,23 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 	}
 }
 
-// A session that breaks is replaced at once, to lose as little time as possible. If
-// several in a row were not useful, there are pauses, which grow up to ReconnectPause: the
+// The connection replaces a broken session at once, to lose as little time as possible. After
+// several sessions in a row that were not useful, it pauses. Pauses grow up to ReconnectPause; the
 // eighth is half of that.
 const brokenGrace = 8
 
-// usefulLeast is how long a useful session lives at least. It bounds how often a server
-// is dialed that answers something and then closes the connection.
+// usefulLeast is the shortest life of a useful session. It limits how often the connection dials a
+// server that answers something and then closes the socket.
 const usefulLeast = 10 * time.Millisecond
 
-// wasOfUse reports whether the session was useful: it has answered something after the
-// handshake, and did not break as soon as it began.
+// wasOfUse reports whether the session was useful: the server has answered something after the
+// handshake, and the session did not break as soon as it started.
 func (c *Connection) wasOfUse(s *engine.Session, life time.Duration) bool {
 	answered := s.Socket.Received() > c.sockets.Load().greeting
 	return answered && life >= usefulLeast || life >= c.opts.ReconnectPause
 }
 
-// attempt makes a session and starts its goroutines.
+// attempt opens a session and starts its goroutines.
 func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Error) {
 	greeted, err := c.dialer.Open(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 	return s, nil
 }
 
-// connectResult is what Connect returns after the first attempt.
+// connectResult returns the result of Connect after the first attempt.
 func (c *Connection) connectResult(making context.Context, err *errorx.Error) error {
 	switch {
 	case err == nil:
@@ -125,7 +125,7 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 	return nil
 }
 
-// end resolves the requests that a failed session has left, and ends its writer. The
+// end resolves the unanswered requests of a failed session, and ends its writer. The
 // reader ends by itself, once no future blocks it.
 func (c *Connection) end(s *engine.Session) *errorx.Error {
 	if c.tracking != nil {
@@ -142,7 +142,7 @@ func (c *Connection) end(s *engine.Session) *errorx.Error {
 	return err
 }
 
-// unsentError is the error of requests that were not written when the session failed.
+// unsentError returns the error of requests that were not written when the session failed.
 func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	if c.ctx.Err() != nil {
 		return c.errClosed()
@@ -160,8 +160,8 @@ func (c *Connection) finish(err *errorx.Error) {
 }
 
 // pause waits before the next attempt, counted from the start of the last. The wait is
-// drawn at random from zero up to a bound, so that the clients of a server that comes
-// back do not all dial at once. The bound is ReconnectPause, doubled so many times, or
+// random, between zero and a bound, so that the clients of a server that comes
+// back do not all dial at once. The bound is ReconnectPause, doubled as often as doubled says, or
 // halved if doubled is negative.
 func (c *Connection) pause(doubled int, began time.Time) {
 	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
@@ -181,26 +181,26 @@ func (c *Connection) closed() { c.queue.Change(engine.Closed, nil, nil) }
 var ErrShutdown = redis.Errors.NewType("shutdown")
 
 var (
-	// EKUnsent is how many requests were not sent (int).
+	// EKUnsent is the number of requests that were not sent (int).
 	EKUnsent = errs.NewPrintableProperty("unsent")
-	// EKUnknown is how many requests were sent and not answered (int).
+	// EKUnknown is the number of requests that were sent and not answered (int).
 	EKUnknown = errs.NewPrintableProperty("unknown")
 )
 
-// Shutdown accepts no more requests, waits until those that were accepted are answered or
-// ctx is done, and closes the connection. It waits for calls of DoStream, and for open
-// sessions, which may go on sending all but blocking commands. Blocking commands are
-// unblocked: they end with what the server has given them, or with
-// [redis.ErrContextClosed], not sent. If requests are left when ctx is done, they are
-// resolved as by Close, and an [ErrShutdown] says how many there were; each open session
+// Shutdown refuses new requests, waits until the accepted ones are answered or
+// ctx is done, and closes the connection. It also waits for calls of DoStream and for open
+// sessions, which may still send any command that does not block. It unblocks blocking
+// commands: they return the element that the server has given them, or fail with
+// [redis.ErrContextClosed], not sent. If requests are left when ctx is done, Shutdown
+// resolves them like Close, and returns an [ErrShutdown] with their number; each open session
 // counts as one.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
-	c.streams.Shut() // at once, and waited for below
-	// Blocking commands are unblocked through the shared connection, so that is drained
+	c.streams.Shut() // now; the loop below waits for them
+	// The shared connection unblocks blocking commands, so it is drained
 	// after them.
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.pool.Drained} {
 		select {
@@ -214,7 +214,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// errLeft says how many requests are left, if there are any.
+// errLeft returns an error with the number of requests left, or nil if there are none.
 func (c *Connection) errLeft(ctx context.Context) error {
 	unsent, unknown := c.left()
 	if unsent+unknown == 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // Logger gets the events of a connection. Its methods run in the connection's
-// goroutines, so they should be quick. They may call the connection, but must not wait
+// goroutines, so they should return quickly. They may call the connection, but must not wait
 // for one of its results.
 type Logger interface {
 	// Report is called for each event. [LogOptCorrected], [LogConnecting], [LogConnected],
@@ -26,8 +26,8 @@ type Logger interface {
 	// ReqStat is called for each answered request except AUTH, with its result, the
 	// nanoseconds from Send to the answer, and the size in bytes of the answer (in) and
 	// the request (out). The request's arguments may be strings instead of their original
-	// types. If the logger has a method WantsReqStat() bool, it is called once, and
-	// statistics are collected only if it returns true.
+	// types. If the logger has a method WantsReqStat() bool, the connection calls it once, and
+	// collects statistics only if it returns true.
 	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
 }
 
@@ -55,8 +55,8 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
-// WantsReqStat reports whether a logger uses statistics. A logger with a method
-// WantsReqStat() bool is asked; nil and the loggers of this package do not.
+// WantsReqStat reports whether a logger uses statistics. It calls the logger's method
+// WantsReqStat() bool, if there is one. nil and the loggers of this package don't use statistics.
 func WantsReqStat(l Logger) bool {
 	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
 		return chooser.WantsReqStat()
@@ -74,15 +74,15 @@ type Request = redis.Request
 // Future is redis.Future.
 type Future = redis.Future
 
-// report passes an event to the logger. It is never called under a lock. A
-// logger that panics must not end the process, nor the goroutine that reports.
+// report passes an event to the logger. It must not be called under a lock. If the logger
+// panics, the process and the reporting goroutine survive.
 func (c *Connection) report(event LogEvent) {
 	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }
 
-// heard gets each push that comes on the shared socket, and reports announcements of
+// heard gets each push that arrives on the shared socket, and reports announcements of
 // maintenance.
 func (c *Connection) heard(push []any) {
 	if len(push) == 0 {
@@ -99,10 +99,10 @@ func (c *Connection) heard(push []any) {
 }
 
 // NewSlogLogger returns a Logger that writes events to l, in a group "redis"; with a nil
-// l it is silent. The levels debug and info need no action; a warning may pass by itself;
-// an error will not. Messages are constant, and lines show neither arguments nor secrets.
-// Of each message it writes ten lines at once and then one a second, which says how many
-// were left out ("suppressed"). Connections that share a Logger share this limit.
+// l it is silent. Events at the levels debug and info need no action; the condition of a warning may
+// pass by itself, that of an error will not. Messages are constant, and lines show neither arguments
+// nor secrets. The Logger writes the first ten lines of each message at once and then one a second,
+// with the number of lines left out ("suppressed"). Connections that share a Logger share this limit.
 func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{log: oplog.New(l)} }
 
 // slogLogger is a Logger that writes to a slog.Logger.
@@ -116,7 +116,7 @@ func (s slogLogger) Report(conn *Connection, event LogEvent) {
 	s.log.WriteLine(context.WithoutCancel(conn.Ctx()), event.logEvent(), slog.String("address", conn.Addr()))
 }
 
-// WantsReqStat returns false: no statistics are collected.
+// WantsReqStat returns false, so the connection collects no statistics.
 func (slogLogger) WantsReqStat() bool { return false }
 
 // newStat returns nil for AUTH, in any spelling, so that no logger gets a password.

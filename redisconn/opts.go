@@ -14,8 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Opts are the options of a Connection. The zero value is fit for production. A duration
-// or a number of requests or bytes that is out of its bounds is corrected, and reported by a
+// Opts are the options of a Connection. The zero value is fit for production. If a duration
+// or a number of requests or bytes is out of its bounds, Connect corrects it and reports a
 // LogOptCorrected. [Connect] refuses an invalid ClientName, Protocol or Role.
 type Opts struct {
 	// DB is the database to select. Default 0.
@@ -44,14 +44,14 @@ type Opts struct {
 	// answers reads. Default false.
 	ReadOnly bool
 	// Role makes every handshake send ROLE. If the server has another role, the attempt
-	// to connect fails with [ErrRole] before any request is sent, and the server is
-	// dialed again. If the user may not call ROLE, any server is accepted. Another role than
-	// those below is refused. Default RoleAny: do not ask.
+	// to connect fails with [ErrRole] before any request is sent, and the connection
+	// dials again. If the user has no permission for ROLE, it accepts any server. Only the roles
+	// below are valid. Default RoleAny: do not ask.
 	Role Role
 
-	// IOTimeout is how long the oldest request in flight may wait while less than 64 KiB
-	// are received; after that the connection fails. In ScriptMode the timeout of a
-	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 it
+	// IOTimeout is the time after which the connection fails if the oldest request in flight
+	// has waited that long and less than 64 KiB have arrived. In ScriptMode the timeout of a
+	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 the command
 	// may block forever. Default 1 s; negative: no time-out.
 	IOTimeout time.Duration
 	// DialTimeout bounds each attempt to connect: dialing and the handshake together.
@@ -59,7 +59,7 @@ type Opts struct {
 	// default is 5 s.
 	DialTimeout time.Duration
 	// ReconnectPause is the longest pause between two attempts to connect. Each pause is
-	// drawn at random between zero and a bound, which is half of ReconnectPause after the
+	// random, between zero and a bound. The bound is half of ReconnectPause after the
 	// first failure and doubles with each further one, up to ReconnectPause. Default 2 ×
 	// DialTimeout, but at most 500 ms, so that a server that comes back is soon in use.
 	// Negative: never reconnect.
@@ -71,23 +71,22 @@ type Opts struct {
 	// negative: none.
 	TCPKeepAlive time.Duration
 
-	// WritePause is used for its sign only. With 0, the default, or a positive value,
-	// batches form by themselves. With a negative value a request never waits for those
-	// of other goroutines.
+	// WritePause is kept for compatibility; only its sign matters. Negative: a request never waits
+	// for those of other goroutines. Zero, the default, or positive: batching is automatic.
 	WritePause time.Duration
 	// MaxRequests bounds the number of requests that are queued or in flight. At the
-	// bound, further requests end with [redis.ErrQueueFull], not sent, but callers of
+	// bound, further requests fail with [redis.ErrQueueFull], not sent, but callers of
 	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
 	MaxRequests int
 	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same
 	// way. Default 256 MiB.
 	MaxBytes int
-	// DedicatedConns bounds the number of dedicated connections. They are made in
-	// addition to the shared one when a blocking command or a session needs a connection
-	// of its own. When all are in use, blocking commands and sessions wait, first come,
-	// first served, until their contexts end. A connection that is idle for a minute is
-	// closed. Each has a read buffer of 32 KiB, and counts for the server's maxclients; of
-	// a cluster, a node may get ConnsPerHost times as many.
+	// DedicatedConns bounds the number of dedicated connections, which are opened in
+	// addition to the shared one when a blocking command or a session needs its own
+	// connection. When all are in use, blocking commands and sessions wait in order
+	// until their contexts end. Connections that were idle for a minute are
+	// closed. Each has a read buffer of 32 KiB, and counts towards the server's maxclients. In
+	// a cluster, each of the ConnsPerHost connections to a node may open this many.
 	// Default 256; negative: none, so blocking commands and sessions are refused. Not
 	// used in ScriptMode.
 	DedicatedConns int
@@ -95,12 +94,12 @@ type Opts struct {
 	// LogSessionLeaked. It takes some microseconds for each session. Default false.
 	TraceSessions bool
 	// Integrity ends each written batch with a PING of a nonce, and releases the
-	// replies of the batch only after the nonce has come back: a reply that was lost or
-	// inserted on the way is detected before another request gets its reply. It has no
+	// replies of the batch only after the nonce has come back. So if the network loses or
+	// inserts a reply, the connection notices before another request gets a wrong reply. It has no
 	// effect in ScriptMode, and none on dedicated connections and streams. Default false:
 	// the heartbeat detects the same, but later.
 	Integrity bool
-	// Limits bound what is accepted from the server: see [redis.Limits] for units and
+	// Limits bound the replies that the connection accepts: see [redis.Limits] for units and
 	// defaults.
 	Limits redis.Limits
 
@@ -111,21 +110,21 @@ type Opts struct {
 	// commands, redis.Watch and sessions do not need it: see DedicatedConns. It has no
 	// heartbeat: while a command blocks forever, only TCPKeepAlive can detect that the
 	// server is gone. If a context ends during a blocking command, close the connection:
-	// the server goes on with the command, and later requests would wait for it. Default
+	// the server continues the command, and later requests would wait for it. Default
 	// false.
 	ScriptMode bool
 
 	// TLSEnabled connects with TLS. The certificate is verified. Default false.
 	TLSEnabled bool
 	// TLSConfig refines TLS, if TLSEnabled is set. It is copied for each connect; an empty
-	// ServerName means the host of the address. Default: the system's roots, TLS 1.2 at
-	// the least.
+	// ServerName means the host of the address. Default: the system's roots, and at least TLS
+	// 1.2.
 	TLSConfig *tls.Config
 	// Dialer, if set, dials addresses; network is "tcp" or "unix". Its context ends after
-	// DialTimeout; a connection that it returns later is closed. While 16 calls are late,
-	// further attempts to connect fail. Close of a connection that it returns must not block,
-	// and must end reads and writes that are waiting; of a *tls.Conn the socket below is
-	// closed. If it panics, a [LogFuturePanic] is reported, and the attempt to connect fails.
+	// DialTimeout; the client closes a connection that it returns later. While 16 calls are late,
+	// further attempts to connect fail. Close of a returned connection must not block,
+	// and must end waiting reads and writes; for a *tls.Conn the client closes the socket
+	// below it. If it panics, a [LogFuturePanic] is reported, and the attempt to connect fails.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Handle is any value; [Connection.Handle] returns it.
@@ -148,13 +147,13 @@ func (o Opts) GoString() string { return o.String() }
 
 const (
 	defaultIOTimeout = time.Second
-	// noTimeoutDial bounds dialing where IOTimeout does not.
+	// noTimeoutDial bounds dialing if IOTimeout is negative.
 	noTimeoutDial = 5 * time.Second
-	// With defaultLongestPause 95 of 100 clients use a server within 0.4 s after it has
+	// With defaultLongestPause, 95 of 100 clients are connected within 0.4 s after the server has
 	// come back. Until then 200 clients dial it 800 times a second.
 	defaultLongestPause = 500 * time.Millisecond
-	// Enough for all that is sent to a frozen server within one IOTimeout: 2^18 requests
-	// are what 1,000 goroutines with deadlines of 4 ms send in 1 s.
+	// Enough for all requests to a frozen server within one IOTimeout: 1,000 goroutines with
+	// deadlines of 4 ms send 2^18 requests in 1 s.
 	defaultMaxRequests = 1 << 18
 	defaultMaxBytes    = 256 << 20
 	// Enough for 128 queue workers with a session each; 8 MiB of read buffers.
@@ -230,11 +229,11 @@ type Role = dial.Role
 const (
 	// RoleAny accepts either role.
 	RoleAny Role = dial.RoleAny
-	// RoleMaster is a server that takes writes.
+	// RoleMaster is a server that accepts writes.
 	RoleMaster Role = dial.RoleMaster
 	// RoleReplica is a server that follows another.
 	RoleReplica Role = dial.RoleReplica
 )
 
-// ParseRole returns the role in the answer to ROLE.
+// ParseRole returns the role in a reply to ROLE.
 func ParseRole(res any) (Role, error) { return dial.ParseRole(res) }

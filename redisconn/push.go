@@ -11,13 +11,13 @@ import (
 // PushSocket is a socket to the server of a [Connection] for messages that a server sends
 // without a request, such as those of Pub/Sub. Any goroutine may Send; only one may
 // Receive. It ends with its first error, with Close, or with the connection. It does not
-// dial again, since only its owner can find out what was missed in between.
+// dial again, because only its owner can find out which messages were missed in between.
 //
 // It has a heartbeat: a server that does not answer ends the socket within IOTimeout.
 type PushSocket = push.Socket
 
 // OpenPush dials a [PushSocket], with the options of the connection. ctx and DialTimeout
-// bound only the dialing. The ACL user must be allowed to call PING.
+// limit only the dialing. The ACL user needs permission for PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -39,7 +39,7 @@ func (c *Connection) newPushes() *push.Sockets {
 	})
 }
 
-// silence is how long a server may be silent: IOTimeout, or its default without one.
+// silence returns how long a server may be silent: IOTimeout, or the default if that is negative.
 func (c *Connection) silence() time.Duration {
 	if c.opts.IOTimeout <= 0 {
 		return defaultIOTimeout

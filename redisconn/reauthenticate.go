@@ -15,22 +15,22 @@ import (
 )
 
 // Reauthenticate gets new credentials from Opts.CredentialsProvider, and sends them
-// with AUTH on the open socket. Requests go on in the meantime, as the old user until
+// with AUTH on the open socket. Requests continue in the meantime, as the old user until
 // the server confirms the new one. AUTH is never sent within a transaction.
 //
 // It returns nil when the server has confirmed the new credentials and all handshakes
-// that may have begun with the old ones are over. After that only sessions and blocking
-// commands that are still running depend on the old credentials. Idle dedicated
-// connections are closed; those in use are closed when they are released, or get a new
+// that may have used the old ones have ended. After that only sessions and blocking
+// commands that are still running depend on the old credentials. Reauthenticate closes idle
+// dedicated connections; those in use are closed when they are released, or get a new
 // handshake with the new credentials. With Protocol 3, AUTH is also sent on the sockets
 // of subscribers; with Protocol 2 a server does not accept it there.
 //
 // If there is no socket, or it is lost before the server has confirmed, the error is
 // [ErrNotConnected] or [redis.ErrIO]. The next socket asks the provider, so the old
-// credentials are not needed any more, but it is not known whether the server accepts the
+// credentials are not needed any more, but the server may still refuse the
 // new ones.
 //
-// If the provider fails or has no credentials ([ErrCredentials]), or the server refuses
+// If the provider fails or returns no credentials ([ErrCredentials]), or the server refuses
 // them ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the connection
 // keeps its user. If ctx ends first, it returns [redis.ErrRequestCancelled], and AUTH may
 // still be sent. A retry is always safe.
@@ -44,7 +44,7 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if c.opts.ScriptMode {
 		return redis.Err(c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH")))
 	}
-	// One at a time, so that AUTH is sent in the order in which the provider was asked.
+	// One call at a time, so that AUTH is sent in the order in which the provider was asked.
 	select {
 	case c.reauth <- struct{}{}:
 		defer func() { <-c.reauth }()
@@ -94,7 +94,7 @@ func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.E
 	return cr, err
 }
 
-// spread makes all sockets but the shared one use the new credentials, and waits for
+// spread makes all sockets except the shared one use the new credentials, and waits for
 // handshakes that may still use older ones.
 func (c *Connection) spread(ctx context.Context, cr Credentials) error {
 	c.pool.Outdate(cr)
@@ -104,8 +104,8 @@ func (c *Connection) spread(ctx context.Context, cr Credentials) error {
 	return err
 }
 
-// isLost reports whether a request was not answered because its socket was lost, or
-// because there was none.
+// isLost reports whether a request was not answered because its socket was lost or
+// did not exist.
 func isLost(err *errorx.Error) bool {
 	return err.IsOfType(ErrNotConnected) || err.IsOfType(redis.ErrIO)
 }
@@ -144,7 +144,7 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 		case err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil:
 			return c.errClosed()
 		case isLost(err):
-		case err.HasTrait(redis.ErrTraitNotSent): // it waited for an attempt to connect
+		case err.HasTrait(redis.ErrTraitNotSent): // it was waiting for an attempt to connect
 			err = ErrNotConnected.Wrap(err, "not connected")
 		default: // the reply does not parse
 			err = redis.ErrIO.Wrap(err, "connection lost")

@@ -11,14 +11,14 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
-// SendMany implements redis.Sender. The requests go out as one batch; if one
-// of them is malformed, none is sent.
+// SendMany implements redis.Sender. It sends the requests as one batch; if one
+// of them is malformed, it sends none.
 func (c *Connection) SendMany(reqs []Request, cb Future, start uint64) {
 	c.SendBatch(reqs, cb, start)
 }
 
-// SendBatch sends requests in order, as one batch. If one of them is malformed, none is
-// sent: it ends with its own error, the others with redis.ErrBatchFormat.
+// SendBatch sends requests in order, as one batch. If one of them is malformed, it sends
+// none: the malformed request fails with its own error, the others with redis.ErrBatchFormat.
 func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
 	c.SendBatchFlags(reqs, cb, start, 0)
 }
@@ -81,7 +81,7 @@ func (c *Connection) encodeBatch(s *send.Scratch, batch []*send.Request, reqs []
 }
 
 // SendTransaction implements redis.Sender: cb is resolved with the array that EXEC
-// answers. Without requests nothing is sent, and cb is resolved at once with an empty
+// returns. Without requests it sends nothing, and resolves cb at once with an empty
 // array.
 func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 	if len(reqs) == 0 {
@@ -98,7 +98,7 @@ func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 }
 
 // refuseBatch resolves the requests of a batch that was not queued. The request of index
-// failed gets err; if it is malformed, the others get an error that says so.
+// failed gets err; if it is malformed, the others get an error that names its index.
 func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags int, err *errorx.Error, failed int) {
 	others := err
 	if failed >= 0 {
@@ -127,7 +127,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 }
 
 // transaction is the future of MULTI, which has the number 0, of the requests after it, and
-// of EXEC, which is last. What the answer to EXEC means depends on the answer to MULTI: see
+// of EXEC, which is last. The meaning of the answer to EXEC depends on the answer to MULTI: see
 // judge.
 type transaction struct {
 	send.Forward
@@ -137,10 +137,10 @@ type transaction struct {
 	whole    bool // To is resolved only once, with the result of EXEC
 
 	mu      sync.Mutex    // guards the rest: leftovers are resolved in any order
-	multi   any           // the answer to MULTI; "OK" before it comes
-	refused *errorx.Error // the first error of a request that was to be queued, if there is one
+	multi   any           // the answer to MULTI; "OK" before it arrives
+	refused *errorx.Error // the first error of a request that the server should have queued, or nil
 	which   int           // the index of that request
-	ran     bool          // a request was not refused for a reason that passes, so it has run if MULTI was refused
+	ran     bool          // a request was not refused for a temporary reason, so it has run if MULTI was refused
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
@@ -168,7 +168,7 @@ func (t *transaction) Resolve(res any, n uint64) {
 	}
 }
 
-// note notes the error of the request of index i, nil if it has none.
+// note records the error of the request with index i, nil if it has none.
 func (t *transaction) note(err *errorx.Error, i int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

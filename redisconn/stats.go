@@ -7,9 +7,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Stats says what a connection has done since it was made, and what it is doing. It is
-// a consistent snapshot. It counts only users' requests, unless a field says otherwise.
-// As a variable of package expvar:
+// Stats are the statistics of a connection since it was created. They are
+// a consistent snapshot. They count only users' requests, unless a field says otherwise.
+// To publish them with package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return conn.Stats() }))
 type Stats struct {
@@ -21,8 +21,8 @@ type Stats struct {
 
 	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as
 	// the connection saw them: a request whose caller has left counts by its answer, and
-	// a request that is sent again counts again. Requests that were refused because they
-	// are malformed, or because the queue was full, count as not sent. Requests on
+	// a request that is sent again counts again. Requests that the connection refused, because they
+	// are malformed or the queue was full, count as not sent. Requests on
 	// dedicated connections count only in Dedicated.
 	Values, Refused, NotSent, Unknown uint64
 
@@ -32,30 +32,30 @@ type Stats struct {
 	// ReadBytes counts the bytes that were read.
 	ReadBytes uint64
 
-	// InFlight is the number of requests that wait for their answers, Queued the number
-	// of those that wait to be written, including the library's own. A request counts as
+	// InFlight is the number of requests that wait for their answers, and Queued the number
+	// of requests that wait to be written, including the library's own. A request counts as
 	// in flight until its whole batch is answered. QueuedBytes is the size of the queued
 	// requests in bytes.
 	InFlight, Queued, QueuedBytes int
 	// WaitingForRoom is the number of callers that wait for room in the queue.
 	WaitingForRoom int
 
-	// Connects counts sockets that were connected, Disconnects those that were lost,
-	// FailedDials attempts that failed.
+	// Connects counts connected sockets, Disconnects lost sockets, and
+	// FailedDials failed attempts to connect.
 	Connects, Disconnects, FailedDials uint64
 	// PingLatency is Connection.PingLatency.
 	PingLatency time.Duration
 
-	// Queue, Wire, Reading and Callback say how the time of answered requests was spent:
+	// Queue, Wire, Reading and Callback show where answered requests spent their time:
 	// see [redis.Delay].
 	Queue, Wire, Reading, Callback *redis.Histogram
 
-	// Dedicated has the statistics of the dedicated connections, from a snapshot of its
-	// own.
+	// Dedicated has the statistics of the dedicated connections, from a separate
+	// snapshot.
 	Dedicated DedicatedStats
 }
 
-// Requests returns how many requests have ended, without those of Dedicated.
+// Requests returns the number of requests that have ended, without those of Dedicated.
 func (s Stats) Requests() uint64 { return s.Values + s.Refused + s.NotSent + s.Unknown }
 
 // Stage returns the histogram of a stage, or nil if there is no such stage.
@@ -69,8 +69,8 @@ func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
 	return nil
 }
 
-// Stats returns a snapshot. It takes a few microseconds (BenchmarkStats), for a part of
-// which it holds the connection's lock.
+// Stats returns a snapshot. It takes a few microseconds (BenchmarkStats), and holds the
+// connection's lock for part of that time.
 func (c *Connection) Stats() Stats {
 	q := c.queue.Stats()
 	stages := &q.Stages
@@ -90,8 +90,8 @@ func (c *Connection) Stats() Stats {
 // as they are.
 func (s *Stats) Merge(o Stats) { addUp(reflect.ValueOf(s).Elem(), reflect.ValueOf(o)) }
 
-// addUp adds to each counter and histogram of a struct that of another. What is no counter,
-// such as an address or a latency, it leaves as it is.
+// addUp adds the counters and histograms of one struct to those of another. It leaves other
+// fields, such as addresses and latencies, unchanged.
 func addUp(to, from reflect.Value) {
 	for i := range to.NumField() {
 		switch sum, more := to.Field(i), from.Field(i); sum.Kind() {
@@ -111,21 +111,21 @@ func addUp(to, from reflect.Value) {
 }
 
 // DedicatedStats are the statistics of the connections that blocking commands and
-// sessions have in addition to the shared one: see Opts.DedicatedConns.
+// sessions use in addition to the shared one: see Opts.DedicatedConns.
 type DedicatedStats struct {
-	// Open is the number of these connections, Idle the number of those that are not in
+	// Open is the number of these connections, and Idle the number of those that are not in
 	// use. Waiting is the number of callers that wait for one, to send a blocking command
 	// or to open a session.
 	Open, Idle, Waiting int
 	// Values, Refused, NotSent and Unknown count their requests by [redis.Outcome],
 	// including MULTI and EXEC of sessions.
 	Values, Refused, NotSent, Unknown uint64
-	// Connects counts connections that were made, Disconnects those that were lost,
-	// FailedDials attempts that failed. A connection that is closed because it is no
+	// Connects counts opened connections, Disconnects lost connections, and
+	// FailedDials failed attempts. A connection that is closed because it is no
 	// longer needed, or can't be reset after a session, does not count as lost.
 	Connects, Disconnects, FailedDials uint64
-	// NotUnblocked counts cancelled blocking commands that the server could not be asked
-	// to unblock: see [LogNotUnblocked]. For each of them its connection was closed, and
-	// the outcome is unknown.
+	// NotUnblocked counts cancelled blocking commands that the client could not ask the server
+	// to unblock: see [LogNotUnblocked]. Each of them cost its connection, and
+	// its outcome is unknown.
 	NotUnblocked uint64
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// DoStream sends one request on a socket of its own, so that a large value delays no
+// DoStream sends one request on a separate socket, so that a large value delays no
 // other request. Arguments may be of type [redis.Stream]. If w is not nil and the reply
-// is a bulk string, it is written to w as it arrives, and the result is its length in
-// bytes (int64). Any other result is that of an ordinary request.
+// is a bulk string, DoStream writes it to w as it arrives, and returns its length in
+// bytes (int64). Otherwise it returns the same result as for an ordinary request.
 //
-// It needs at most a few times 64 KiB of memory. Each read and write of the socket has to
-// make progress within IOTimeout, to which the timeout of a blocking command is added;
+// It needs at most a few times 64 KiB of memory. Each read and write of the socket must
+// make progress within IOTimeout, plus the timeout of a blocking command;
 // the user's reader and writer may take any time. Each request dials, which takes some
-// round trips: use it for large values.
+// round trips: use DoStream for large values.
 //
 // If connecting fails, the error has [redis.ErrTraitNotSent]: a retry is safe. If only a
 // part of the request was written, it did not run, but the error is [redis.ErrIO], as for
-// one that may have run.
+// a request that may have run.
 func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args ...any) any {
 	if ctx == nil {
 		return errs.NilContext()
@@ -42,8 +42,8 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	return res
 }
 
-// doStream is DoStream of a request that may be sent. plain is req without its streams. Errors
-// don't name it.
+// doStream is DoStream for a valid request. plain is req without its streams. Its errors
+// don't name the request.
 func (c *Connection) doStream(ctx context.Context, w io.Writer, req, plain redis.Request) any {
 	if c.ctx.Err() != nil || !c.streams.Begin() {
 		return c.errClosed()
@@ -100,7 +100,7 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 	return s.Dec.DecodeTo(timed(w.Write, calls))
 }
 
-// transfer is Read of a user's reader, or Write of a writer.
+// transfer is the Read method of a user's reader, or the Write method of a writer.
 type transfer func(p []byte) (int, error)
 
 // timed measures the time that f takes.

@@ -45,8 +45,8 @@ func (t *trackers) remove(c *Connection) {
 	delete(t.open, c)
 }
 
-// authenticate sends AUTH on connections of the same user, and closes the others: values that
-// were read as one user must not be given to another. It does not wait for the replies.
+// authenticate sends AUTH on connections of the same user, and closes the others, because values that
+// were read as one user must not go to another. It does not wait for the replies.
 func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	t.mu.Lock()
 	t.user = userOf(cr)
@@ -54,7 +54,7 @@ func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	t.mu.Unlock()
 	for _, c := range open {
 		if c.sockets.Load().user == userOf(cr) {
-			_, _ = c.sendAuth(ctx, cr) // a refusal shows on the shared socket, too
+			_, _ = c.sendAuth(ctx, cr) // a refusal also shows on the shared socket
 			continue
 		}
 		c.tracking.ended()
@@ -62,5 +62,5 @@ func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	}
 }
 
-// userOf is the server's name for the user.
+// userOf returns the server's name for the user.
 func userOf(cr Credentials) string { return cmp.Or(cr.Username, "default") }

@@ -26,9 +26,9 @@ import (
 // timeout, which needs a unit. A time-out without a unit is in seconds; zero or less
 // turns it off; an empty value means the default.
 //
-// Any other parameter, a second address, and an invalid value are a [redis.ErrURL].
+// Any other parameter, a second address or an invalid value is a [redis.ErrURL].
 // Neither the error nor the printed options show a password, so the error names an
-// unknown parameter only if nothing in the URL may be a part of one.
+// unknown parameter only if no text in the URL may be part of a password.
 func ParseURL(url string) (addr string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {
@@ -49,7 +49,7 @@ func ParseURL(url string) (addr string, opts Opts, err error) {
 
 func init() { backend.OptsOfURL = func(u *redisurl.URL) any { return optsOfURL(u) } }
 
-// optsOfURL returns the options for connections that a URL has.
+// optsOfURL returns the connection options in a URL.
 func optsOfURL(u *redisurl.URL) Opts {
 	opts := Opts{
 		DB:          u.DB,
