@@ -24,15 +24,15 @@ type attempt struct {
 	n   uint64
 	req send.Request
 	buf []byte // the attempt's own; req.Buf is in it
-	// again is when a request that may block was sent again last, zero before.
+	// again is the time of the last retry of a request that may block; zero before the first.
 	again time.Time
-	// named is set if the attempt has to add the request to errors. For its own requests
-	// package redis does that.
+	// named is set if the attempt must add the request to errors. Package redis does that for
+	// its own requests.
 	named bool
 }
 
-// An attempt's buffer over this size is left to the garbage collector: one
-// large request must not pin its size forever.
+// A larger buffer of an attempt is left to the garbage collector, so that one
+// large request does not pin its memory forever.
 const attemptKeptBuffer = 16 << 10
 
 var attempts = sync.Pool{New: func() any { return &attempt{} }}
@@ -46,7 +46,7 @@ func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attemp
 	return a
 }
 
-// ofUser prepares a request that has not come from package redis.
+// ofUser prepares a request that does not come from package redis.
 func (a *attempt) ofUser() {
 	a.named, a.req.Caller, a.req.Observed = true, send.CallerOf(a.To), send.Observes(a.To)
 }
@@ -128,8 +128,8 @@ func (a *attempt) Resolve(res any, _ uint64) {
 	a.finish(res)
 }
 
-// blocked reports whether a request that was sent again has blocked before the server refused it.
-// No server takes as long to refuse it at once.
+// blocked reports whether a retried request has blocked before the server refused it. It goes by the
+// time: a server that refuses at once does not take that long.
 func (a *attempt) blocked(refusal *errorx.Error) bool {
 	return a.spec.blocks && !a.again.IsZero() && refusal.IsOfType(redis.ErrResult) && time.Since(a.again) >= topology.MaxElapsed
 }
@@ -165,12 +165,12 @@ func (a *attempt) finish(res any) {
 
 var _ resp.ReplyDecoder = (*attempt)(nil)
 
-// errCancelled is what a request gets whose future is cancelled before it is sent.
+// errCancelled returns the error of a request whose future is cancelled before it is sent.
 func errCancelled(cause error) *errorx.Error {
 	return redis.ErrRequestWithdrawn.Wrap(cause, "cancelled before it was sent")
 }
 
-// decode makes a request, with strings for arguments, of an encoded one, so that
+// decode returns an encoded request as a request with string arguments, so that
 // an error can name it.
 func decode(r *send.Request) redis.Request {
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}

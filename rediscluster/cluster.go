@@ -36,7 +36,7 @@ type Cluster struct {
 
 	latencyOriented atomic.Bool
 
-	// corrected are the options of connections that were reported as corrected.
+	// corrected are the connection options that were reported as corrected.
 	corrected sync.Map
 
 	refreshes atomic.Uint64
@@ -45,8 +45,8 @@ type Cluster struct {
 	closed    atomic.Bool                     // no attempts
 	waiting   atomic.Int64                    // requests that wait for their next attempt
 
-	// accepted counts the requests that are not resolved. Each request changes it, so what is
-	// only read is on other cache lines.
+	// accepted counts the unresolved requests. Each request changes it, so fields that are
+	// only read are on other cache lines.
 	_        [64]byte
 	accepted atomic.Int64
 }
@@ -57,17 +57,17 @@ type Request = redis.Request
 // Future is redis.Future.
 type Future = redis.Future
 
-// ClusterHandle is what Handle of a cluster's connections returns.
+// ClusterHandle is the value that Handle of a cluster's connections returns.
 type ClusterHandle struct {
 	// Handle is Opts.Handle.
 	Handle any
-	// Address is the node's.
+	// Address is the node's address.
 	Address string
-	// N is the number of the connection among those of the node.
+	// N is the index of the connection among those of the node.
 	N int
 }
 
-// newCluster makes a Cluster with the source of its topology.
+// newCluster returns a Cluster with the given source of its topology.
 func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Cluster) source) (*Cluster, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -110,8 +110,8 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	return c, nil
 }
 
-// checkAddrs returns the error of addresses that may hold a password. Addresses are
-// passed on, and shown, only after it.
+// checkAddrs returns an error if an address may hold a password. It must run before addresses are
+// passed on or shown.
 func checkAddrs(addrs []string) error {
 	for i, addr := range addrs {
 		if redisurl.MayHoldSecret(addr) {
@@ -121,8 +121,8 @@ func checkAddrs(addrs []string) error {
 	return nil
 }
 
-// Close ends the cluster. Requests that are not written end with
-// [redis.ErrContextClosed], not sent; those in flight end with [redis.ErrIO], and may
+// Close closes the cluster. Requests that were not written fail with
+// [redis.ErrContextClosed], not sent; those in flight fail with [redis.ErrIO], and may
 // have run. It does not wait.
 func (c *Cluster) Close() {
 	c.draining.Store(true)
@@ -152,10 +152,10 @@ func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{na
 // options.
 func (c *Cluster) GoString() string { return c.String() }
 
-// ForceReloading asks for the topology to be read again soon. It does not wait.
+// ForceReloading makes the cluster read the topology again soon. It does not wait.
 func (c *Cluster) ForceReloading() { c.refresher.force() }
 
-// SetLatencyOrientedRR changes Opts.LatencyOrientedRR, with the next refresh.
+// SetLatencyOrientedRR changes Opts.LatencyOrientedRR. It takes effect with the next refresh.
 func (c *Cluster) SetLatencyOrientedRR(v bool) {
 	c.latencyOriented.Store(v)
 	c.refresher.force()
@@ -164,7 +164,7 @@ func (c *Cluster) SetLatencyOrientedRR(v bool) {
 // SetForceMinLatencyReplica changes Opts.ForceMinLatencyReplica.
 func (c *Cluster) SetForceMinLatencyReplica(v bool) { c.rules.Soonest.Store(v) }
 
-// askTimeout bounds how long the cluster waits for nodes that it has asked for slots.
+// askTimeout returns how long the cluster waits for nodes that it has asked for slots.
 func (c *Cluster) askTimeout() time.Duration {
 	// The default of redisconn.Opts.IOTimeout.
 	const ioTimeout = time.Second
@@ -179,7 +179,7 @@ func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKCluster, c).WithProperty(EKClusterName, c.opts.Name)
 }
 
-// errClosed is what requests get after Close.
+// errClosed returns the error of requests after Close.
 func (c *Cluster) errClosed() *errorx.Error {
 	err := redis.ErrContextClosed.New("cluster is closed")
 	if why := lifetime.EndedBy(c.ctx); why != nil {
@@ -188,8 +188,8 @@ func (c *Cluster) errClosed() *errorx.Error {
 	return c.withCluster(err)
 }
 
-// report passes an event to the logger. One that panics must not end the process,
-// nor the goroutine that reports.
+// report passes an event to the logger. If the logger panics, the process and the reporting
+// goroutine survive.
 func (c *Cluster) report(event LogEvent) {
 	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
@@ -199,7 +199,7 @@ func (c *Cluster) report(event LogEvent) {
 // call calls one of the user's functions, which may panic, or end its goroutine.
 func (c *Cluster) call(f func()) { usercall.Call(f, c.panicked) }
 
-// recovered reports a panic of one of the user's functions in a goroutine of the cluster.
+// recovered reports a panic of a user's function in a goroutine of the cluster.
 func (c *Cluster) recovered() {
 	if v := recover(); v != nil {
 		c.panicked(v, debug.Stack())
@@ -210,13 +210,13 @@ func (c *Cluster) panicked(v any, stack []byte) {
 	c.report(LogFuturePanic{Value: v, Stack: stack})
 }
 
-// userSeed is a user's seed. If it panics, that is reported, and the number is 0.
+// userSeed is a user's seed. If it panics, userSeed reports that and returns 0.
 type userSeed struct {
 	c *Cluster
 	RoundRobinSeed
 }
 
-// seedOf returns the seed that a cluster is to use for a given one.
+// seedOf returns the seed to use for a given one.
 func (c *Cluster) seedOf(given RoundRobinSeed) RoundRobinSeed {
 	switch given.(type) {
 	case *FairRoundRobinSeed, *TimedRoundRobinSeed:

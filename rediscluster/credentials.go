@@ -10,12 +10,12 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Reauthenticate calls [redisconn.Connection.Reauthenticate] of all connections to all
-// nodes at once; each calls HostOpts.CredentialsProvider for itself. It returns nil when
-// all connected ones have confirmed, and there was at least one; the others ask the
-// provider when they connect. Otherwise it returns one of the errors, while connections
+// Reauthenticate calls [redisconn.Connection.Reauthenticate] on all connections to all
+// nodes at once; each calls HostOpts.CredentialsProvider itself. It returns nil when
+// all connected connections (at least one) have confirmed; the others ask the
+// provider when they connect. Otherwise it returns one of the errors, and the connections
 // that have confirmed use the new credentials. A retry is safe. Each failure is reported
-// by a [LogHostEvent] with a [redisconn.LogAuthFailed].
+// as a [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())

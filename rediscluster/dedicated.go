@@ -40,19 +40,18 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 }
 
 // sessionConn is the connection of a user's session. Its retrier chooses the node, and after a
-// failure another one, as it does for requests; but instead of sending anything, it reports the
-// choice. sessionConn follows redirects until the session has had another answer: until then the
-// connection has no state, such as WATCH, that would be lost. Later redirects are results like
-// any other.
+// failure another one, as for requests; but instead of sending anything, it reports the
+// choice. sessionConn follows redirects until the session gets another answer: until then the
+// connection has no state, such as WATCH, to lose. Later redirects are ordinary results.
 type sessionConn struct {
 	retrier
 	send.Dedicated
 	ctx      context.Context // of the session
-	chosen   chan choice     // what the retrier has decided
-	hasState bool            // there was an answer that is no redirect
+	chosen   chan choice     // the choices of the retrier
+	hasState bool            // an answer was not a redirect
 }
 
-// choice is the shared connection to the node on which a dedicated one is to be opened, or
+// choice is the shared connection to the node for a dedicated connection, or
 // the reason why there is none.
 type choice struct {
 	node   *redisconn.Connection
@@ -68,7 +67,7 @@ func (s *sessionConn) sendTo(conn *redisconn.Connection, asking bool) {
 // fail implements retryable.
 func (s *sessionConn) fail(err *errorx.Error) { s.chosen <- choice{err: err} }
 
-// idempotent implements retryable: nothing of the user's is sent.
+// idempotent implements retryable: the retrier sends no request of the user's.
 func (s *sessionConn) idempotent() bool { return true }
 
 // Cancelled implements retryable.
@@ -77,7 +76,7 @@ func (s *sessionConn) Cancelled() error { return s.ctx.Err() }
 // Context is for send.ContextOf.
 func (s *sessionConn) Context() context.Context { return s.ctx }
 
-// open opens a connection to the node that was chosen or, after each failure, to the one that
+// open opens a connection to the chosen node or, after each failure, to the node that
 // the retrier chooses next.
 func (s *sessionConn) open(to choice) error {
 	defer s.leave()
@@ -94,7 +93,7 @@ func (s *sessionConn) open(to choice) error {
 	return to.err
 }
 
-// noConn stands for a connection that could not be opened.
+// noConn replaces a connection that could not be opened.
 type noConn struct{ why error }
 
 // Exchange implements send.Dedicated.
@@ -121,13 +120,13 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 		if moved != nil && err == nil {
 			s.handleError(s, moved)
 			if to := <-s.chosen; to.err == nil {
-				s.Dedicated.Release() // first, since sessions that keep a connection while they wait for another may block each other forever
+				s.Dedicated.Release() // first, because sessions that hold a connection while they wait for another may block each other forever
 				if err := s.open(to); err != nil {
 					return err
 				}
 				continue
 			}
-			s.leave() // it is not followed: it is the result
+			s.leave() // the redirect is not followed: it is the result
 		}
 		s.hasState = moved == nil
 		for i, res := range results {
@@ -138,7 +137,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 	return s.Dedicated.Exchange(ctx, reqs, told)
 }
 
-// heard asks for a refresh if a result says that the topology has changed.
+// heard asks for a refresh if a result shows that the topology has changed.
 func (s *sessionConn) heard(res any) {
 	if err, failed := res.(*errorx.Error); failed {
 		s.learn(err, topology.Redirect(err, topology.Tries{}, false, s.c.limits))

@@ -1,4 +1,4 @@
-// Package rediscluster sends requests to a Redis Cluster: each to the node
+// Package rediscluster sends requests to a Redis Cluster: each request goes to the node
 // that serves the slot of its keys, over connections of package redisconn that
 // all callers share.
 //
@@ -15,43 +15,43 @@
 //	                  ▲                           └► redirect ► decision
 //	                  └──────────────── retrier ◄──────────────────┘
 //
-// An attempt keeps the request encoded, so that it can be sent again. Routing reads the
+// An attempt keeps the encoded request, so that it can be sent again. Routing reads the
 // topology, an immutable snapshot behind an atomic pointer, without a lock or a map.
 // After an error a pure function (redirect) decides what to do, and the retrier does it,
-// for single requests and transactions alike. The refresher is the only goroutine that
-// replaces the topology: every Opts.CheckInterval, and soon after a redirect or a lost
-// connection, it asks the nodes. If their answers contradict each other, the one with the
-// greater configuration epoch counts.
+// for single requests and for transactions. The refresher is the only goroutine that
+// replaces the topology: it asks the nodes every Opts.CheckInterval, and soon after a redirect or
+// a lost connection. If their answers contradict each other, the one with the
+// greater configuration epoch wins.
 //
-// # What is sent again
+// # Retries
 //
-//   - MOVED and ASK are followed, up to Opts.MovedRetries times, to nodes that
-//     the topology has. A redirect alone does not make an address a node.
-//   - After TRYAGAIN, when keys are on both sides of a migration, the request is
-//     repeated after Opts.WaitToMigrate, up to 50 times.
-//   - A request is sent again if it was not sent (trait [redis.ErrTraitNotSent]),
-//     or if the server refused it for a reason that passes (LOADING, READONLY on a
-//     replica, MASTERDOWN): up to 8 times within 1 s, after pauses that grow, some
-//     200 ms in all. After CLUSTERDOWN it is sent again until 1 s has passed: when
-//     masters hand over, a node may not know the new owner of a slot for that long.
-//   - A read that may have run ([redis.ErrIO]) is sent again in the same way. A
-//     write is not, and neither is a transaction.
-//   - Up to 65,536 requests of a cluster wait at a time to be sent again. The next one
-//     ends with its error instead.
+//   - The cluster follows MOVED and ASK up to Opts.MovedRetries times, and only to nodes
+//     in the topology. A redirect alone does not make an address a node.
+//   - After TRYAGAIN, which means that keys are on both sides of a migration, the cluster retries
+//     after Opts.WaitToMigrate, up to 50 times.
+//   - The cluster retries a request that was not sent (trait [redis.ErrTraitNotSent]),
+//     or that the server refused for a temporary reason (LOADING, READONLY on a
+//     replica, MASTERDOWN): up to 8 times within 1 s, after pauses that grow, about
+//     200 ms in all. After CLUSTERDOWN it retries until 1 s has passed, because
+//     a node may not know the new owner of a slot for that long when masters hand over.
+//   - It retries a read that may have run ([redis.ErrIO]) in the same way. It never retries
+//     a write or a transaction that may have run.
+//   - At most 65,536 requests of a cluster wait for a retry at the same time. The next one
+//     fails with its error instead.
 //
 // # Without a cluster
 //
-// [NewSentinel] and [NewReplicated] make a [Cluster] of a master with replicas: one
-// that sentinels watch, or whose addresses are given. It has one shard, and the rules
-// about slots below do not apply. The topology comes from the sentinels, of which the
-// one with the greatest config-epoch counts, or from the servers' own answers to ROLE.
-// Nothing is sent to a server before it has confirmed its role, nor to a former
-// master once another master is known.
+// [NewSentinel] and [NewReplicated] return a [Cluster] for a master with replicas that sentinels
+// watch, or whose addresses you give. It has one shard, and the rules
+// about slots below do not apply. The topology comes from the sentinel with the greatest
+// config-epoch, or from the servers' own answers to ROLE.
+// The client sends no request to a server before it has confirmed its role, nor to a former
+// master once it knows another master.
 //
 // # Keys
 //
-// All keys of a request, and of a transaction, have to be of one slot; give
-// them a common {hash tag}. Otherwise nothing is sent, and the result is
+// All keys of a request, and of a transaction, must be in one slot; give
+// them a common {hash tag}. Otherwise the cluster sends nothing, and the result is
 // [redis.ErrNoSlotKey]. [SendSplit] splits MGET, MSET, DEL, UNLINK, EXISTS and
 // TOUCH. Requests without keys go to any master. For commands that concern every
 // shard, see [DoEachShard], [Cluster.EachShard] and [Cluster.Scanner].
@@ -62,9 +62,9 @@
 //
 //	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 //
-// A replica is read from while its link to its master is up. If the link is down,
-// it is read from only if the client is not connected to the master either. A replica
-// that has never synced is not read from. Slots in the set [redisclusterutil.MasterOnlyKey] are
+// The cluster reads from a replica while the replica's link to its master is up. If the link is
+// down, it reads from the replica only if the client is not connected to the master either. It never
+// reads from a replica that has not synced yet. Slots in the set [redisclusterutil.MasterOnlyKey] are
 // read from their masters, and so are slots on the move, from when a request has met ASK or TRYAGAIN
 // or the topology has shown it. With Opts.Zone, reads go to nodes of the caller's availability zone
 // as long as there are any.
@@ -74,63 +74,63 @@ package rediscluster
 
 // For maintainers: how a cluster works.
 //
-// Requests are routed by an immutable snapshot (internal/route), which they read through
+// Requests find their way with an immutable snapshot (internal/route), which they read through
 // an atomic pointer: slot → shard → node → link, by array indexes, without a lock or a
-// map. One goroutine (refresh.go) makes new snapshots: it polls up to 16 nodes, masters
+// map. One goroutine (refresh.go) creates new snapshots: it polls up to 16 nodes, masters
 // first (nodesource.go), and merges their answers (topology.Merge). When claims on a slot
 // contradict each other, the greater configuration epoch wins. A master and a replica at
 // the same address are two nodes, because READONLY belongs to the connection.
 //
-// What is decided, and not done, is in internal/topology, which imports no connection:
-// layouts (who serves what, by addresses) and what they follow from, and what becomes of a
-// request after an error. What a node and its connections are, and which of them a request
-// gets, is in internal/route. A snapshot is a layout with connections: its nodes stand at
-// the places that they have in the layout.
+// Package topology makes the decisions and imports no connection: it computes layouts (the
+// addresses that serve each slot) from the servers' answers, and decides what to do with a
+// request after an error. Package route has the nodes with their connections, and chooses one
+// for each request. A snapshot is a layout with connections: its nodes have the same indexes
+// as in the layout.
 //
 // One function decides what to do after an error (topology.Redirect: error, tries so far,
-// whether it is idempotent, limits → decision). One place does it (retrier.go) for
+// whether the request is idempotent, limits → decision). One file does it (retrier.go) for
 // everything that can be sent again: single requests (attempt), parts of SendMany,
 // transactions. All of them stay encoded. retrier.enter counts each of them, until it is
-// resolved, before it checks whether Shutdown has begun. If one attempt ended as unknown,
+// resolved, before it checks whether Shutdown has started. If one attempt was unknown,
 // the request does not end as not sent, even if a later attempt does. Credentials go to
 // nodes that the topology names, and never to an address that only a redirect named.
 //
 // Layouts come from a source (source.go): the nodes of a cluster (nodesource.go),
 // sentinels (sentinel.go), or the servers of a list (replicated.go). The refresher asks
-// the source and makes topologies of its answers; nothing else knows the source. Without a
+// the source and builds topologies from its answers; nothing else knows the source. Without a
 // cluster the layout has one shard for all slots, and route.Rules.Sharded is false. Then
-// all keys count as of one slot, and every handshake asks ROLE. A node that has left may
-// go on as a master, so nothing is sent to it from that moment on (closeSoon).
+// all keys count as one slot, and every handshake sends ROLE. A node that has left may
+// continue as a master, so the client sends nothing to it from that moment on (closeSoon).
 //
 // Each sentinel has two goroutines: one listens to its events, and the other asks it after
-// each event. topology.Reports makes a layout of the last answers of all sentinels. A
+// each event. topology.Reports builds a layout from the last answers of all sentinels. A
 // sentinel that leads a failover announces +promoted-slave as soon as there is a new
-// master, and +switch-master only when the other replicas follow it, so any event is just
-// a reason to ask. The address is asked for before and after the epoch, since it changes
-// after the epoch does.
+// master, and +switch-master only when the other replicas follow it, so every event is only
+// a reason to ask. The client asks for the address before and after the epoch, because the address
+// changes after the epoch.
 //
-// topology.ServerInfos hold what the servers of a list say of themselves. The layout that they
-// make says which of several masters counts. From Redis 7.0 on, a master that was restarted from
-// a dump has a master_replid2, too, as if it had been promoted. So a history is trusted only if
+// topology.ServerInfos hold the servers' reports about themselves. The layout built from them
+// names the master among several. From Redis 7.0 on, a master that was restarted from
+// a dump also has a master_replid2, as if it had been promoted. So the client trusts a history only if
 // nothing was written outside of it, and if the server is not known to have been restarted. The
 // layout also has the id of the master's run. If a connection leads to another run, or has
-// refused a write, the master's node is replaced by one with new connections (Node.Outdated), and
-// the old ones end like those of a node that has left.
+// refused a write, a node with new connections replaces the master's node (Node.Outdated), and
+// the old connections end like those of a node that has left.
 //
-// The links of a node that has left are closed when their requests are answered
-// (shutdown.go), 100 ms later at the earliest, so that callers who have read the old
-// snapshot can still send. Without a cluster they take nothing more (closeSoon): what is
-// not written is taken back (StopWrites of internal/pipe) and goes to the new master, and
-// so does what those callers send.
+// When a node has left, its links are closed once their requests are answered
+// (shutdown.go), but not within 100 ms, so that callers which have read the old
+// snapshot can still send. Without a cluster these links accept nothing more (closeSoon): unwritten
+// requests are withdrawn (StopWrites) and go to the new master, and
+// so do the requests of those callers.
 //
-// A scan walks the masters, and notes which slots it has covered (topology.Coverage). Each master
-// is asked for its slots before and after its walk. Slots that it did not have all the time are
-// walked again, on the node that has them then, and only their keys are returned.
+// A scan walks the masters, and records which slots it has covered (topology.Coverage). It asks
+// each master for its slots before and after the walk. It walks slots that the master did not have
+// all the time again, on the node that has them then, and returns only their keys.
 //
 // In a cluster the connection of a user's session is a sessionConn, whose node the
 // retrier chooses, so sessions wait for a node as requests do. It follows redirects until
-// a request gets another answer, since until then the connection has no state that could
-// be lost. After a later redirect Watch begins again.
+// a request gets another answer, because until then the connection has no state to lose.
+// After a later redirect Watch starts again.
 //
-// Nodes are asked CLUSTER SLOTS and CLUSTER NODES, not CLUSTER SHARDS, which has neither
+// The client asks nodes CLUSTER SLOTS and CLUSTER NODES, not CLUSTER SHARDS, which has neither
 // epochs nor migrations.

@@ -10,7 +10,7 @@ var (
 	// ErrCluster is the namespace of the cluster's own errors, in addition to those of
 	// redis and redisconn.
 	ErrCluster = topology.ErrCluster
-	// ErrClusterSlots: no node told the slots.
+	// ErrClusterSlots: no node returned its slots.
 	ErrClusterSlots = ErrCluster.NewType("retrieve_slots")
 	// ErrAddressNotResolved: the host of an address has no IP.
 	ErrAddressNotResolved = ErrCluster.NewType("resolve_address")
@@ -21,10 +21,10 @@ var (
 	// ErrNoAliveConnection: no node that could take the request is connected. Not sent:
 	// a retry is safe.
 	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
-	// ErrSplit: some parts of what SendSplit has sent have run, and others, as the cause says,
-	// have not. Sent again, it runs twice for some keys.
+	// ErrSplit: SendSplit was only partly executed; the cause says why. A retry would run twice
+	// for some keys.
 	ErrSplit = ErrCluster.NewType("split")
-	// ErrNoSentinel: no sentinel named a master. The error says what each has answered.
+	// ErrNoSentinel: no sentinel named a master. The error has the answer of each.
 	ErrNoSentinel = topology.ErrNoSentinel
 	// ErrNotSentinel: the server at the address is not a sentinel.
 	ErrNotSentinel = topology.ErrNotSentinel
@@ -34,8 +34,8 @@ var (
 	ErrSentinelsDisagree = topology.ErrSentinelsDisagree
 	// ErrNoMaster: none of the servers of NewReplicated is a master.
 	ErrNoMaster = topology.ErrNoMaster
-	// ErrManyMasters: several of the servers are masters, and nothing tells which of them
-	// counts.
+	// ErrManyMasters: several of the servers are masters, and the client can't decide between
+	// them.
 	ErrManyMasters = topology.ErrManyMasters
 	// ErrShutdown: the context of Shutdown ended before all requests were answered.
 	ErrShutdown = ErrCluster.NewType("shutdown")

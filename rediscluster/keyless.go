@@ -8,16 +8,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Why some commands without keys are not sent to just any master: the answer, or effect,
-// of a single master would be only a part of what the user wants.
+// The reasons why some commands without keys must not go to any single master: its answer or
+// effect would be only a part of what the user wants.
 const (
 	hintEach = "it concerns every shard: use DoEachShard, or EachShard"
 	hintScan = "use Scanner, which walks every shard"
 	hintNode = "it concerns one node: use a connection to that node"
 )
 
-// keylessHint returns why a keyless command of that name is not sent to just
-// any master, or "" if it is.
+// keylessHint returns why a keyless command of that name must not go to any single
+// master, or "" if it may.
 func keylessHint(name string) string {
 	switch name {
 	case "FLUSHALL", "FLUSHDB", "DBSIZE", "KEYS",

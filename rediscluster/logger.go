@@ -10,76 +10,76 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Logger gets what happens to a cluster. Its methods may call the cluster; they
-// should be quick, since they run in goroutines of the cluster and its connections.
+// Logger gets the events of a cluster. Its methods may call the cluster; they
+// should return quickly, because they run in goroutines of the cluster and its connections.
 type Logger interface {
 	// Report is called with each event.
 	Report(cluster *Cluster, event LogEvent)
 	// ReqStat is called with each answered request, by a connection: see
 	// redisconn.Logger. A request that is redirected is answered several times.
-	// A logger may have a method WantsReqStat() bool, too, which is asked once
-	// for each connection: statistics that nobody wants are not collected.
+	// If a logger has a method WantsReqStat() bool, each connection calls it once, and
+	// collects statistics only if it returns true.
 	ReqStat(cluster *Cluster, conn *redisconn.Connection, req Request, res any, nanos, in, out int64)
 }
 
 // LogEvent is one of the Log… types.
 type LogEvent interface {
-	// logEvent is how DefaultLogger and NewSlogLogger write it.
+	// logEvent returns the line that DefaultLogger and NewSlogLogger write.
 	logEvent() oplog.Line
 }
 
 // LogOptCorrected: an option was out of its bounds, or is one that the cluster sets
-// itself, and another value is used. It is reported before all other events, once for
+// itself, and the cluster uses another value. It is reported before all other events, once for
 // each such option.
 type LogOptCorrected struct {
 	Option      string // the field's name in Opts
 	Given, Used any
 }
 
-// LogHostEvent: something happened to a connection.
+// LogHostEvent: a connection reported an event.
 type LogHostEvent struct {
 	Conn  *redisconn.Connection
 	Event redisconn.LogEvent
 }
 
-// LogClusterSlotsError: a node did not tell the slots.
+// LogClusterSlotsError: a node did not return the slots.
 type LogClusterSlotsError struct {
 	Conn  *redisconn.Connection
 	Error error
 }
 
-// LogSlotRangeError: no node told the slots; the last ones known stay in use.
+// LogSlotRangeError: no node returned the slots; the last known slots stay in use.
 type LogSlotRangeError struct{}
 
-// LogInitialNodeSkipped: an address that was given can't be used.
+// LogInitialNodeSkipped: a given address can't be used.
 type LogInitialNodeSkipped struct {
 	Address string
 	Error   error
 }
 
-// LogSentinelFailed: a sentinel can't be asked any more (reported once, until it answers
-// again), or sentinels have begun to disagree. The last known topology stays in use.
+// LogSentinelFailed: a sentinel does not answer any more (reported once, until it answers
+// again), or sentinels have started to disagree. The last known topology stays in use.
 type LogSentinelFailed struct {
 	Address string
 	Error   error
 }
 
-// LogContextClosed: the cluster ended, by Close or with its context. The error says which;
-// errors.Is finds context.Canceled in it after Close, too.
+// LogContextClosed: the cluster was closed, by Close or because its context ended, as the error
+// says. errors.Is finds context.Canceled in it even after Close.
 type LogContextClosed struct {
 	Error error
 }
 
 // LogContextOutlived: the context of the constructor, which has a deadline, has ended. The
-// cluster lives on until Close, since such a context bounds only the constructor.
+// cluster lives until Close, because a context with a deadline limits only the constructor.
 type LogContextOutlived struct {
-	Error error // why the context has ended
+	Error error // why the context ended
 }
 
 // LogFuturePanic: a future or another of the user's functions, such as Logger.ReqStat or the
 // WeightProvider, panicked. At most one request, or one refresh, is affected.
 type LogFuturePanic struct {
-	Value any    // what it panicked with
+	Value any    // the value of the panic
 	Stack []byte // as by debug.Stack
 }
 
@@ -88,7 +88,7 @@ type loggerPanic LogFuturePanic
 
 // LogTopologyChanged: slots, nodes or roles have changed.
 type LogTopologyChanged struct {
-	// Masters are the addresses of those that serve slots.
+	// Masters are the addresses of the nodes that serve slots.
 	Masters []string
 }
 
@@ -161,8 +161,8 @@ func (NoopLogger) Report(*Cluster, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Cluster, *redisconn.Connection, Request, any, int64, int64, int64) {}
 
-// NewSlogLogger returns a Logger that writes events to l, those of the connections
-// included; a nil l is silent. See redisconn.NewSlogLogger for levels and limits.
+// NewSlogLogger returns a Logger that writes events to l, including the events of the
+// connections; with a nil l it is silent. See redisconn.NewSlogLogger for levels and limits.
 func NewSlogLogger(l *slog.Logger) Logger {
 	return slogLogger{log: oplog.New(l), conns: redisconn.NewSlogLogger(l)}
 }
@@ -174,7 +174,7 @@ type slogLogger struct {
 	conns redisconn.Logger
 }
 
-// WantsReqStat tells that statistics are not collected.
+// WantsReqStat returns false, so connections collect no statistics.
 func (slogLogger) WantsReqStat() bool { return false }
 
 // Report implements Logger.

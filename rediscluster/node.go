@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// newNode makes a node and begins to dial its connections.
+// newNode returns a node and starts to dial its connections.
 func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	if addr == "" { // stands for a master that does not exist
 		return c.rules.NewNode(addr, replica, "")
@@ -45,8 +45,8 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	return n
 }
 
-// dialOnce connects to a server of that role, without another attempt. host is its hostname,
-// for TLS, if it is known.
+// dialOnce connects to a server with that role, in a single attempt. host is its hostname
+// for TLS, if known.
 func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role redisconn.Role) (*redisconn.Connection, error) {
 	opts := c.opts.HostOpts
 	opts.ReconnectPause, opts.Role, opts.Logger = -1, role, redisconn.NoopLogger{}
@@ -54,8 +54,8 @@ func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role rediscon
 	return redisconn.Connect(ctx, addr, opts)
 }
 
-// tlsFor returns a configuration that verifies the hostname, where one is known
-// and the user names no other.
+// tlsFor returns a configuration that verifies the hostname, if one is known
+// and the user sets no other.
 func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	if !opts.TLSEnabled || hostname == "" {
 		return opts.TLSConfig
@@ -63,7 +63,7 @@ func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	return dial.TLSConfig(opts.TLSConfig, hostname)
 }
 
-// userZone returns the result of Opts.ZoneOf; empty if that is not set, or panics.
+// userZone returns the result of Opts.ZoneOf, or "" if that is not set or panics.
 func (c *Cluster) userZone(addr string) (zone string) {
 	if c.opts.ZoneOf == nil || c.opts.Zone == "" {
 		return ""
@@ -72,7 +72,7 @@ func (c *Cluster) userZone(addr string) (zone string) {
 	return zone
 }
 
-// userWeight returns the weight of the WeightProvider; 1 if that has none, panics, or has not
+// userWeight returns the weight from the WeightProvider, or 1 if that has none, panics, or has not
 // returned when ctx is done.
 func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	provider := c.opts.WeightProvider
@@ -93,8 +93,8 @@ func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	return weight
 }
 
-// hostLogger passes what a connection reports to the cluster's logger, and
-// keeps the state of its link.
+// hostLogger passes the events of a connection to the cluster's logger, and
+// updates the state of its link.
 type hostLogger struct {
 	c    *Cluster
 	link *route.Link
@@ -108,7 +108,7 @@ func (h hostLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent)
 			return // all connections have the same options
 		}
 	}
-	if h.link.Note(conn, event) { // first, so that whoever gets the event also sees its effect
+	if h.link.Note(conn, event) { // first, so that a logger that gets the event also sees its effect
 		c.ForceReloading()
 	}
 	c.report(LogHostEvent{Conn: conn, Event: event})

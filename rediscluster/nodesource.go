@@ -18,24 +18,24 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// nodeSource is the source whose topology comes from the nodes of a cluster.
+// nodeSource is the source that reads the topology from the nodes of a cluster.
 type nodeSource struct {
 	c          *Cluster
 	seeds      []string
 	masterOnly masterOnly
 }
 
-// NewCluster makes a Cluster. It asks all of addrs (host:port) for the slots; one
+// NewCluster returns a Cluster. It asks all of addrs (host:port) for the slots; one
 // answer is enough.
 //
-// If ctx has a deadline, ctx bounds only NewCluster, and the cluster lives until Close, even if
-// ctx is cancelled. If ctx has no deadline, the cluster lives until Close, or until ctx is
+// If ctx has a deadline, ctx limits only the call to NewCluster, and the cluster lives until Close,
+// even if ctx is cancelled. If ctx has no deadline, the cluster lives until Close or until ctx is
 // cancelled.
 //
-// If none answers, the error is that of the last one or, if there is one, an error that
-// will not pass by itself (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS
-// failure). Addresses that can't be used are reported by [LogInitialNodeSkipped]. One
-// that may be a URL, with a password, is an [ErrAddressHostname], which does not show it.
+// If no server answers, NewCluster returns an error that retrying cannot fix, if there is one
+// (trait [redisconn.ErrTraitInitPermanent]: wrong password, TLS failure), and otherwise the last
+// error. It reports addresses that can't be used as [LogInitialNodeSkipped]. If an address
+// may be a URL with a password, it returns an [ErrAddressHostname], which does not show it.
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	opts.Addrs = nil // it is for NewReplicated
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
@@ -44,7 +44,7 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 	})
 }
 
-// start implements source: it asks all addresses that the user gave, over connections of its own.
+// start implements source: it asks all addresses that the user gave, over separate connections.
 func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 	var views []topology.View
 	var failure error = ErrClusterSlots.New("no answer in time")
@@ -76,8 +76,8 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 	return l, nil
 }
 
-// read implements source: it asks nodes that are connected or, if none of them knows who
-// serves a slot, the seeds.
+// read implements source: it asks connected nodes. If none of them knows an owner of any slot, it
+// asks the seeds.
 func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 	l := topology.Merge(s.askNodes(ctx))
 	if l == nil {
@@ -90,7 +90,7 @@ func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 }
 
 // askAtMost bounds how many nodes are asked at once. It is large enough to ask all nodes
-// of most clusters, since only the two masters of a migration know of it.
+// of most clusters, because only the two masters of a migration know about it.
 const askAtMost = 16
 
 // askNodes asks connected nodes, and returns the views of those that answer in time.
@@ -98,9 +98,9 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 	t := s.c.topology.Load()
 	nodes := slices.Clone(t.Nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
-	// Masters know their own slots best, and first.
+	// Masters know their own slots best and first.
 	sort.SliceStable(nodes, func(i, j int) bool { return !nodes[i].Replica && nodes[j].Replica })
-	// Room for all, so that answers which come too late block nobody.
+	// Room for all, so that late answers block no goroutine.
 	answers := make(chan func() bool, 1+askAtMost)
 	asked := 0
 	for _, n := range nodes {
@@ -127,7 +127,7 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 	return views
 }
 
-// viewQuestions are what a node is asked.
+// viewQuestions are the requests that ask a node for its view.
 var viewQuestions = []redis.Request{redis.Req("CLUSTER SLOTS"), redis.Req("CLUSTER NODES")}
 
 // askView asks a node for the topology.
@@ -143,9 +143,9 @@ func askView(l *route.Link, answered func(topology.View, error)) {
 	}), 0)
 }
 
-// probe implements source: it asks one master, and reports whether that knows other masters
-// than the topology has. One is enough, since masters learn of a new one within milliseconds,
-// by the cluster's bus.
+// probe implements source: it asks one master, and reports whether its masters differ from
+// those of the topology. One is enough, because masters learn of a new one within milliseconds
+// over the cluster bus.
 func (s *nodeSource) probe() (news bool) {
 	t := s.c.topology.Load()
 	l := t.AnyMaster(&route.Spec{Seed: route.FixedSeed(rand.Uint32())})
@@ -164,8 +164,8 @@ func (s *nodeSource) probe() (news bool) {
 	return news
 }
 
-// preferPermanent returns the error that tells the user more: one that would happen
-// again, or else the latest.
+// preferPermanent returns the more useful of two errors: one that retrying cannot fix, or
+// otherwise the latest.
 func preferPermanent(old, latest error) error {
 	if old != nil && redis.AsErrorx(old).HasTrait(redisconn.ErrTraitInitPermanent) {
 		return old
@@ -173,9 +173,9 @@ func preferPermanent(old, latest error) error {
 	return latest
 }
 
-// askSeed resolves one address and asks the server there. If the name has several addresses, the
-// next one is asked as well when one has failed, or has not answered within askGrace; the first
-// that answers counts.
+// askSeed resolves one address and asks the server there. If the name has several addresses, it also
+// asks the next one when one has failed or has not answered within askGrace. It returns the first
+// answer.
 func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, failure error) {
 	host, addrs, err := lookUp(ctx, seed)
 	if err != nil {
@@ -224,8 +224,8 @@ func (c *Cluster) askAddr(ctx context.Context, addr, host string) (topology.View
 	return v, nil
 }
 
-// hosts implements source: the hosts of the seeds, by the addresses that they resolve to in
-// time.
+// hosts implements source: it returns the hosts of the seeds, keyed by the addresses to which they
+// resolve in time.
 func (s *nodeSource) hosts() map[string]string {
 	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
