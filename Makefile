@@ -38,7 +38,7 @@ GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run watch test test-modules race servers fuzz suites bench torture nightly cover fmt lint lint-code platforms vuln generate clean redis-server
+.PHONY: help run watch test test-modules race servers fuzz suites bench torture stops nightly cover fmt lint lint-code platforms vuln generate clean redis-server
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -77,12 +77,16 @@ bench: redis-server ## compare with other clients on a local server; BENCH_FLAGS
 torture: redis-server ## inject faults for DURATION (10m) and check every outcome; CLUSTER=1 into a cluster, PUBSUB=1 under subscribers
 	$(GO) -C internal/lab/torture run ./cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
 
+stops: redis-server ## judge requests in a copy of the tree in which a goroutine may stop before every statement, for DURATION; STOPS=400 stops it oftener
+	@GO="$(GO)" scripts/stops.sh $(DURATION)
+
 nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME
 	@REDISPIPE_LONG=1 REDISPIPE_SOAK=30s scripts/modules.sh '$(PKG) $(MODULES)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
 	@$(MAKE) torture
 	@$(MAKE) torture CLUSTER=1
 	@$(MAKE) torture PUBSUB=1
 	@$(MAKE) torture PUBSUB=1 CLUSTER=1
+	@$(MAKE) stops
 	@$(MAKE) fuzz
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover of what users import
