@@ -85,9 +85,11 @@ func joinedIn(err error) []error {
 // writes, because it did not run and may succeed next time: it was not sent
 // ([ErrTraitNotSent]), or the server refused it for a temporary reason
 // ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a
-// closed connection or cluster, for a [ResultError], and for nil. For a [BatchError], or errors of
-// this library that [errors.Join] has joined, it returns true only if all requests failed and you
-// may send each of them again.
+// closed connection or cluster, for a [ResultError], and for nil. It also returns false if there is no
+// connection for a reason that a retry can't change, such as a wrong password, an untrusted certificate
+// or a server that is not a Redis, and if a replica has refused a write on a connection to one server.
+// For a [BatchError], or errors of this library that [errors.Join] has joined, it returns true only if
+// all requests failed and you may send each of them again.
 //
 // If the context has ended, use a new one. Pause between attempts, and limit
 // their number.
@@ -97,7 +99,7 @@ func SafeToRetry(err error) bool {
 	}
 	failure := errs.AsErrorx(err)
 	switch {
-	case failure == nil, failure.IsOfType(errs.ErrContextClosed), isOfResult(err):
+	case failure == nil, failure.IsOfType(errs.ErrContextClosed), isOfResult(err), errs.Stays(failure):
 		return false
 	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
 		return true
@@ -108,7 +110,7 @@ func SafeToRetry(err error) bool {
 		failure.IsOfType(errs.ErrGroupOpts), failure.IsOfType(errs.ErrGroupEntryID):
 		return false
 	}
-	return failure.HasTrait(errs.ErrTraitNotSent)
+	return failure.HasTrait(errs.ErrTraitNotSent) && errs.PermanentCause(failure) == nil
 }
 
 // CausedBy reports whether target is err or among its causes, as errors.Is does for errors that

@@ -19,6 +19,7 @@ import (
 func TestOutcomeOf(t *testing.T) {
 	_, unexpected := As[int64]([]byte("x"))
 	_, null := As[int64](nil)
+	permanent := errs.Errors.NewType("test_permanent", errs.ErrTraitInitPermanent)
 	_, _, noScan := ScanResponse("x")
 	for i, c := range []struct {
 		res  any
@@ -54,6 +55,12 @@ func TestOutcomeOf(t *testing.T) {
 		{ErrGroupOpts.New("no stream"), OutcomeNotSent, false},
 		{ErrGroupEntryID.New("no ID"), OutcomeNotSent, false},
 		{ErrGroupBusy.New("for now"), OutcomeNotSent, true},
+
+		{ErrQueueFull.Wrap(errs.ErrTopic.New("passes"), "full"), OutcomeNotSent, true},
+		{ErrQueueFull.Wrap(ErrIO.Wrap(permanent.New("for good"), "lost"), "full"), OutcomeNotSent, false},
+		{ErrQueueFull.Wrap(fmt.Errorf("%w: %w", io.EOF, permanent.New("for good")), "full"), OutcomeNotSent, false},
+		{resp.ErrorReply("READONLY x").WithProperty(errs.EKStays, true), OutcomeRefused, false},
+		{errs.Aborted(ErrExecAbort.New("EXECABORT"), ErrReadOnly.New("READONLY x").WithProperty(errs.EKStays, true), 1), OutcomeRefused, false},
 
 		{ErrIO.New("broken"), OutcomeUnknown, false},
 		{ErrIO.Wrap(ErrQueueFull.New("full"), "a cause says nothing of what it caused"), OutcomeUnknown, false},

@@ -58,6 +58,7 @@ func TestWrongPassword(t *testing.T) {
 	_, err := NewCluster(context.Background(), tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{Password: canary}})
 	isType(t, redisconn.ErrAuth, err)
 	assert.True(t, redis.AsErrorx(err).HasTrait(redisconn.ErrTraitInitPermanent))
+	assert.False(t, redis.SafeToRetry(err))
 	assert.NotContains(t, err.Error(), canary)
 	noLeaks(t)
 

@@ -119,7 +119,7 @@ func TestReplicatedRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Password: "secret"}, Replicas: 1})
 	opts := rediscluster.Opts{HostOpts: redisconn.Opts{Password: "wrong"}}
-	replicatedError(t, redisconn.ErrAuth, "WRONGPASS", g.Addrs(), opts)
+	require.False(t, redis.SafeToRetry(replicatedError(t, redisconn.ErrAuth, "WRONGPASS", g.Addrs(), opts)))
 
 	opts.HostOpts.Password = "secret"
 	replicatedError(t, rediscluster.ErrNoMaster, g.Addrs()[1]+": it is a replica", g.Addrs()[1:], opts)

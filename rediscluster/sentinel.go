@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -100,7 +101,7 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 		conn, err := s.c.dialOnce(ctx, master, "", redisconn.RoleMaster)
 		if err != nil {
 			failure := errorx.Decorate(redis.AsErrorx(err), "sentinels name %s as the master %q", master, s.name)
-			return nil, failure, topology.PermanentCause(failure) != nil
+			return nil, failure, errs.PermanentCause(failure) != nil
 		}
 		conn.Close()
 		return l, nil, true

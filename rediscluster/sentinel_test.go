@@ -125,6 +125,7 @@ func TestSentinelCredentialsAreSeparate(t *testing.T) {
 	opts.SentinelOpts.Password, opts.HostOpts.Password = "sentinel", "wrong"
 	err := sentinelError(t, redisconn.ErrAuth, g.SentinelAddrs(), g.MasterName(), opts)
 	require.Contains(t, err.Error(), g.Addrs()[0])
+	require.False(t, redis.SafeToRetry(err))
 }
 
 // sentinelError returns the error of NewSentinel, which has to be of a type.

@@ -29,6 +29,7 @@ type Connection struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	alone  bool          // it is no part of a cluster, which would go on to another server
 	ended  chan struct{} // closed when the lifecycle has ended
 
 	queue   *engine.Queue
@@ -100,6 +101,10 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	c := &Connection{addr: addr, opts: opts, tracking: t, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
 	c.sockets.Store(&socketAddrs{})
 	c.ctx, c.cancel = lifetime.Begin(ctx)
+	c.alone = !lifetime.IsPart(c.ctx)
+	if t != nil {
+		c.alone = t.alone
+	}
 	dialing := opts.dialing(parsed, func(v any, stack []byte) {
 		c.report(LogFuturePanic{Value: v, Stack: stack})
 	})
@@ -224,6 +229,9 @@ func (c *Connection) PingLatency() time.Duration {
 
 // withConn adds the connection to an error.
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
+	if c.alone {
+		err = misdirected(err)
+	}
 	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 

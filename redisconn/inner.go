@@ -108,7 +108,7 @@ func (w within) OpenTracking(ctx context.Context, told func(*redis.Push), ended 
 	opts.AsyncDial, opts.ScriptMode, opts.DedicatedConns = false, false, -1
 	opts.Logger = NoopLogger{}
 	defer w.dialer.Begin()() // until it is there to be authenticated again
-	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended}
+	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, w.alone}
 	made, err := connect(ctx, w.addr, opts, tracking)
 	if err != nil {
 		if ctx.Err() == nil {

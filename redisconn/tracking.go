@@ -15,6 +15,7 @@ import (
 type tracking struct {
 	told  func(*resp.Push)
 	ended func()
+	alone bool // as the connection that it tracks keys for
 }
 
 // trackers are the connections that track keys, in addition to the shared one.

@@ -44,6 +44,16 @@ func TestSubscribeRefusesBadTopics(t *testing.T) {
 	assert.Error(t, err)
 }
 
+// Where no socket can be made for good, subscribing again can't help.
+func TestSubscribeWithAWrongPassword(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret &* +@all"}})
+	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
+	require.Equal(t, "OK", server.Do("ACL", "SETUSER", "some", "resetpass", ">other"))
+	err := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{}).Subscribe(withPatience(t), redispubsub.Channel("a"))
+	require.ErrorContains(t, err, "WRONGPASS")
+	assert.False(t, redis.SafeToRetry(err))
+}
+
 // A topic that the server refuses takes no other with it, and stays off.
 func TestARefusedTopicTakesNoOtherWithIt(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}})

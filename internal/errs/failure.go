@@ -45,8 +45,8 @@ func AsErrorx(res any) *errorx.Error {
 
 // typedIn returns err or, if that is no *errorx.Error, the one that it wraps.
 func typedIn(err error) (typed *errorx.Error, found bool) {
-	if typed, found = err.(*errorx.Error); found {
-		return typed, true
+	if typed, found = err.(*errorx.Error); found || err == nil {
+		return typed, found
 	}
 	var wrapped *errorx.Error // not typed, which would be allocated
 	found = errors.As(err, &wrapped)
@@ -235,7 +235,25 @@ func AddressOf(err *errorx.Error) (addr string) {
 // Passes reports whether a server refused a request for a reason that passes, or that another
 // node does not have.
 func Passes(err *errorx.Error) bool {
-	return err != nil && (err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient))
+	return err != nil && (err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)) && !Stays(err)
+}
+
+// Stays reports whether the reason of an error does not pass for the sender, though its type says so.
+func Stays(err *errorx.Error) bool {
+	_, stays := err.Property(EKStays)
+	return stays
+}
+
+// PermanentCause returns the first of an error and its causes that connecting again will
+// not mend, nil if there is none.
+func PermanentCause(err *errorx.Error) *errorx.Error {
+	for err != nil {
+		if err.HasTrait(ErrTraitInitPermanent) {
+			return err
+		}
+		err, _ = typedIn(err.Cause())
+	}
+	return nil
 }
 
 // Says reports whether res is an error that a server answered with, in words that begin so.

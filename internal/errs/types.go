@@ -132,6 +132,9 @@ var (
 	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error), if none of them has
 	// run and the reason passes.
 	EKNotRun = NewProperty("not_run")
+	// EKStays is set in an error of a type with ErrTraitTransient or ErrTraitClusterMove whose sender
+	// can do nothing about the reason (bool).
+	EKStays = NewProperty("stays")
 	// EKCapacity is the send.CapacityWaiter of an ErrQueueFull.
 	EKCapacity = NewProperty("capacity")
 )

@@ -86,6 +86,12 @@ func WholeGoesOn(ctx context.Context) bool {
 	return goesOn != nil && goesOn()
 }
 
+// IsPart reports whether ctx, which comes from [Begin], is of a part of a whole.
+func IsPart(ctx context.Context) bool {
+	goesOn, _ := ctx.Value(wholeKey{}).(func() bool)
+	return goesOn != nil
+}
+
 // Reason returns why a context has ended, so that errors.Is finds both its Err and its Cause;
 // nil if it has not ended. It has ended at its deadline, even if its timer is late: package
 // net heeds the clock.

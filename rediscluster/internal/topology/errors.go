@@ -1,10 +1,6 @@
 package topology
 
 import (
-	"errors"
-
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -20,19 +16,3 @@ var (
 	ErrNoMaster          = ErrCluster.NewType("no_master")
 	ErrManyMasters       = ErrNoMaster.NewSubtype("many")
 )
-
-// PermanentCause returns the first of an error and its causes that connecting again will
-// not mend, nil if there is none.
-func PermanentCause(err *errorx.Error) *errorx.Error {
-	for err != nil {
-		if err.HasTrait(errs.ErrTraitInitPermanent) {
-			return err
-		}
-		var cause *errorx.Error
-		if !errors.As(err.Cause(), &cause) {
-			return nil
-		}
-		err = cause
-	}
-	return nil
-}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
 )
 
 // Reports are what sentinels said last, and what follows from that.
@@ -86,7 +88,7 @@ func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final
 		if r.err != nil && r.err.IsOfType(ErrMasterUnknown) {
 			kind = ErrMasterUnknown
 		}
-		if p := PermanentCause(r.err); p == nil || r.tilt {
+		if p := errs.PermanentCause(r.err); p == nil || r.tilt {
 			final = false
 		} else if kind == ErrNoSentinel {
 			kind = p.Type()

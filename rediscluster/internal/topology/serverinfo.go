@@ -11,6 +11,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
@@ -137,7 +138,7 @@ func (s ServerInfos) Layout(present string, stop bool) *Layout {
 // Refusal returns why all servers refuse the client for good, nil if some do not.
 func (s ServerInfos) Refusal() (kind *errorx.Type) {
 	for _, st := range s {
-		cause := PermanentCause(st.Err)
+		cause := errs.PermanentCause(st.Err)
 		if cause == nil {
 			return nil
 		}
