@@ -78,6 +78,38 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// What servers are known to say is shown as it is, though a password may be a part of it.
+func TestRefusalsAreShown(t *testing.T) {
+	t.Parallel()
+	for _, password := range []string{"p", "password", "pair"} {
+		locked := testbed.NewServer(t, testbed.Options{
+			Password: password + "!", ACL: []string{"app on >" + password + " ~* +@all -ping -select"},
+		})
+		open := testbed.NewServer(t)
+		for _, protocol := range []int{2, 3} {
+			for name, c := range map[string]struct {
+				addr string
+				opts redisconn.Opts
+			}{
+				"WRONGPASS invalid username-password pair or user is disabled.": {locked.Addr(), redisconn.Opts{Password: password}},
+				"NOPERM":                       {locked.Addr(), redisconn.Opts{Username: "app", Password: password, Integrity: true}},
+				"NOPERM ":                      {locked.Addr(), redisconn.Opts{Username: "app", Password: password, DB: 1}},
+				"ERR DB index is out of range": {locked.Addr(), redisconn.Opts{Password: password + "!", DB: 99}},
+				"called without any password configured for the default user.": {open.Addr(), redisconn.Opts{Password: password, Protocol: 2}},
+			} {
+				c.opts.Protocol = max(protocol, c.opts.Protocol)
+				c.opts.Logger, c.opts.ReconnectPause = redisconn.NoopLogger{}, -1
+				_, err := redisconn.Connect(background, c.addr, c.opts)
+				if c.addr == open.Addr() && protocol == 3 { // HELLO takes it
+					continue
+				}
+				require.ErrorContains(t, err, name)
+				require.NotContains(t, err.Error(), "hidden")
+			}
+		}
+	}
+}
+
 // A server that lacks the command quotes its arguments.
 func TestPasswordIsNotQuoted(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{Config: []string{`rename-command AUTH ""`, `rename-command HELLO ""`}})
@@ -107,7 +139,7 @@ func TestPasswordIsNotEchoed(t *testing.T) {
 			_, err := redisconn.Connect(background, s.Addr(),
 				redisconn.Opts{Password: canary, Protocol: protocol, ReconnectPause: -1, Logger: log})
 			requireSecret(t, err)
-			require.ErrorContains(t, err, "(hidden)")
+			require.ErrorContains(t, err, "(hidden: ")
 			eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
 			for _, event := range log.events {
 				requireSecret(t, event)

@@ -3,9 +3,6 @@ package dial
 import (
 	"fmt"
 	"log/slog"
-	"strings"
-
-	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -40,22 +37,4 @@ func Auth(cr Credentials) (req redis.Request, needed bool) {
 		return redis.Req("AUTH", cr.Password), true
 	}
 	return req, false
-}
-
-// Redact takes the password out of an error, and its properties, that the server has put it into.
-func Redact(cr Credentials, res any) any {
-	err := redis.AsErrorx(res)
-	if err == nil || cr.Password == "" {
-		return res
-	}
-	told := err.Message()
-	for _, key := range []errorx.Property{redis.EKText, redis.EKLine} {
-		if of, ok := err.Property(key); ok {
-			told += fmt.Sprintf("\n%s", of)
-		}
-	}
-	if !strings.Contains(told, cr.Password) {
-		return res
-	}
-	return err.Type().New("%s", strings.ReplaceAll(err.Message(), cr.Password, "(hidden)"))
 }
