@@ -30,6 +30,7 @@ type Session struct {
 	conn  send.Dedicated
 	hooks []*observer // the outermost first
 	state atomic.Uint32
+	multi bool // a MULTI of the user's is open; of the call that is running
 }
 
 // The states of a session.
@@ -259,11 +260,33 @@ func (s *Session) exchange(encoded []send.Request, seen *send.Server, each func(
 	if s.ctx.Err() != nil {
 		return errs.Withdrawn(s.ctx)
 	}
-	err := s.conn.Exchange(s.ctx, encoded, each)
+	if s.multi && isTransaction(encoded) {
+		return errs.ErrSession.New("the session has sent MULTI: send EXEC or DISCARD before another transaction")
+	}
+	err := s.conn.Exchange(s.ctx, encoded, func(i int, res any) {
+		s.note(&encoded[i], res)
+		each(i, res)
+	})
 	if len(s.hooks) > 0 {
 		*seen = s.conn.Server()
 	}
 	return err
+}
+
+// isTransaction reports whether requests are a whole transaction.
+func isTransaction(encoded []send.Request) bool {
+	last := len(encoded) - 1
+	return last > 0 && encoded[0].Is("MULTI") && encoded[last].Is("EXEC")
+}
+
+// note notes whether a transaction is open after a request that was answered with res.
+func (s *Session) note(r *send.Request, res any) {
+	switch {
+	case r.Is("MULTI"):
+		s.multi = s.multi || errs.AsErrorx(res) == nil
+	case r.Is("EXEC"), r.Is("DISCARD"):
+		s.multi = false
+	}
 }
 
 // encodeAll encodes requests for a connection with one user. If a request is malformed,

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/send"
@@ -42,12 +43,41 @@ type Tx struct {
 }
 
 // Do sends a command at once, usually one that reads a watched key, and returns its
-// result: see [Session.Do].
-func (t *Tx) Do(cmd string, args ...any) any { return t.open().Do(cmd, args...) }
+// result: see [Session.Do]. A command that would undo what Watch relies on, such as MULTI,
+// UNWATCH or SELECT, is refused with [ErrCommandForbidden]; Watch then returns that error,
+// and the transaction is not sent.
+func (t *Tx) Do(cmd string, args ...any) any {
+	if err := t.check(Request{Cmd: cmd, Args: args}); err != nil {
+		return t.refuse(err)
+	}
+	return t.open().Do(cmd, args...)
+}
 
 // DoInto is like Do, but reads the reply into dst: see [Sync.DoInto].
 func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
+	if err := t.check(Request{Cmd: cmd, Args: args}); err != nil {
+		return errs.Err(t.refuse(err))
+	}
 	return t.open().DoInto(dst, cmd, args...)
+}
+
+// check refuses a command that changes the state of the session, except WATCH, which adds keys.
+func (t *Tx) check(req Request) error {
+	call := command.Of(req.Cmd, req.Args)
+	if call.Verdict(false) != command.ChangesSession || call.Name == "WATCH" {
+		return nil
+	}
+	return errs.ErrCommandForbidden.New("%s can't be sent within Watch, which sends WATCH, MULTI and EXEC itself: use Tx.Queue", call.Name).
+		WithProperty(errs.EKRequest, req)
+}
+
+// refuse notes the first error with which the transaction is not sent.
+func (t *Tx) refuse(err error) any {
+	res := traced(err)
+	if t.refused == nil {
+		t.refused = res.(error)
+	}
+	return res
 }
 
 // open returns the session, which is closed if Watch did not create the Tx.
@@ -68,8 +98,8 @@ func (t *Tx) Queue(cmd any, args ...any) {
 	if err == nil {
 		err = CheckRequest(req, false)
 	}
-	if err != nil && t.refused == nil {
-		t.refused = traced(err).(error)
+	if err != nil {
+		t.refuse(err)
 	}
 	t.queued = append(t.queued, req)
 }

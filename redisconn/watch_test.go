@@ -216,3 +216,63 @@ func TestWatchContextEndsWithinAttempt(t *testing.T) {
 		require.Nil(t, s.Do("GET", "other"), name)
 	}
 }
+
+// What would undo the transaction that Watch is about to send is refused, and nothing is sent.
+func TestWatchRefusesWhatUndoesIt(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
+	client := redis.Sync{S: conn}
+	for _, undo := range [][]any{{"MULTI"}, {"multi"}, {"EXEC"}, {"DISCARD"}, {"UNWATCH"}, {"SELECT", 1}, {"AUTH", "secret"}} {
+		for way, send := range map[string]func(*redis.Tx) error{
+			"Do":     func(tx *redis.Tx) error { return redis.Err(tx.Do(undo[0].(string), undo[1:]...)) },
+			"DoInto": func(tx *redis.Tx) error { return tx.DoInto(new(any), undo[0].(string), undo[1:]...) },
+		} {
+			for _, ignored := range []bool{true, false} {
+				results, err := redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+					err := send(tx)
+					requireType(t, err, redis.ErrCommandForbidden)
+					tx.Queue("SET", "n", "never")
+					if ignored {
+						return nil
+					}
+					return err
+				})
+				requireType(t, err, redis.ErrCommandForbidden)
+				require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%v %s", undo, way)
+				require.False(t, redis.SafeToRetry(err))
+				require.NotContains(t, err.Error(), "secret")
+				require.Nil(t, results)
+				require.Nil(t, client.Do("GET", "n"))
+			}
+		}
+	}
+	results, err := redis.Watch(t.Context(), conn, []string{"n"}, func(tx *redis.Tx) error {
+		require.Equal(t, "OK", tx.Do("WATCH", "other"))
+		tx.Queue("SET", "n", "1")
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []any{"OK"}, results)
+}
+
+// A session with a MULTI of its own sends no other transaction into that.
+func TestTransactionWithinMulti(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
+	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(s *redis.Session) error {
+		for _, end := range []string{"EXEC", "DISCARD"} {
+			require.Equal(t, "OK", s.Do("MULTI"))
+			require.Error(t, redis.Err(s.Do("MULTI")), "the server's answer")
+			_, err := s.Transact([]redis.Request{redis.Req("SET", "n", "never")})
+			requireType(t, err, redis.ErrSession)
+			require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+			require.Equal(t, "QUEUED", s.Do("SET", end, "1"))
+			s.Do(end)
+			results, err := s.Transact([]redis.Request{redis.Req("GET", "n"), redis.Req("DEL", "EXEC")})
+			require.NoError(t, err)
+			require.Nil(t, results[0])
+			require.Equal(t, int64(map[string]int{"EXEC": 1}[end]), results[1])
+		}
+		return nil
+	}))
+}
