@@ -95,7 +95,7 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *send.Serv
 		var again bool
 		var err error
 		if left {
-			err = errs.Withdrawn(ctx)
+			err = errWithdrawnFull(ctx, errs.AsErrorx(results[full[0]]))
 		} else {
 			again, err = awaitCapacity(ctx, errs.Of(results[full[0]]))
 		}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -306,7 +308,12 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	}
 	since := time.Now()
 	if queue.(send.CapacityWaiter).AwaitCapacity(ctx) != nil {
-		return false, errs.Withdrawn(ctx).WithProperty(errs.EKDelay, delayOutside(queue, since))
+		return false, errWithdrawnFull(ctx, full).WithProperty(errs.EKDelay, delayOutside(queue, since))
 	}
 	return true, nil
+}
+
+// errWithdrawnFull is the error of a request that was not sent since a queue was full until ctx ended.
+func errWithdrawnFull(ctx context.Context, full *errorx.Error) *errorx.Error {
+	return errs.Within(errs.Withdrawn(ctx), "%s", full.Message())
 }

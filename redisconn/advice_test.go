@@ -1,10 +1,14 @@
 package redisconn_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,31 +51,49 @@ func everyRequest(t *testing.T, conn *redisconn.Connection, cmd string, args ...
 // A connection that is refused for good says so in every request, and that a retry can't help.
 func TestRetryIsOfNoUseWhileRefused(t *testing.T) {
 	t.Parallel()
-	s := testbed.NewServer(t, testbed.Options{Password: canary, TLS: true})
+	good := testbed.NewServer(t, testbed.Options{Password: canary, TLS: true})
+	changed := testbed.NewServer(t, testbed.Options{Password: canary + "!"})
+	small := testbed.NewServer(t, testbed.Options{Password: canary, Config: []string{"databases 1"}})
+	other := testbed.NewServer(t, testbed.Options{Password: canary, TLS: true})
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
+	trusting, err := good.ClientTLS()
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		addr string
-		opts redisconn.Opts
+		good, bad string
+		tls       bool
 	}{
-		"password": {s.Addr(), redisconn.Opts{Password: canary + "!"}},
-		"user":     {s.Addr(), redisconn.Opts{Username: "nobody", Password: canary}},
-		"database": {s.Addr(), redisconn.Opts{Password: canary, DB: 99}},
-		"TLS":      {s.TLSAddr(), redisconn.Opts{Password: canary, TLSEnabled: true}},
-		"web":      {web.Listener.Addr().String(), redisconn.Opts{}},
+		"password":    {good.Addr(), changed.Addr(), false},
+		"database":    {good.Addr(), small.Addr(), false},
+		"web":         {good.Addr(), web.Listener.Addr().String(), false},
+		"certificate": {good.TLSAddr(), other.TLSAddr(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.opts.Logger = redisconn.NoopLogger{}
-			_, err := redisconn.Connect(background, c.addr, c.opts)
+			var at atomic.Value // where the address leads
+			at.Store(c.good)
+			opts := redisconn.Opts{
+				Password: canary, DB: 5, IOTimeout: patience, TLSEnabled: c.tls, TLSConfig: trusting, Logger: redisconn.NoopLogger{},
+				Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, network, at.Load().(string))
+				},
+			}
+			conn := connect(t, c.good, opts)
+			at.Store(c.bad)
+			_, err := redisconn.Connect(background, c.good, opts)
 			requireHopeless(t, err, "")
-			c.opts.AsyncDial, c.opts.IOTimeout = true, patience
-			conn := connect(t, c.addr, c.opts)
+			requireHopeless(t, redis.Err(redis.Sync{S: conn}.Do("BLPOP", "a", 1)), "")
+			requireHopeless(t, redis.WithSession(background, conn, "", func(*redis.Session) error { return nil }), "")
+
+			redis.Sync{S: conn}.Do("CLIENT KILL", "SKIPME", "no", "ADDR", conn.LocalAddr())
+			eventually(t, "the refusal", func() bool {
+				err := redis.Err(redis.Sync{S: conn}.Do("SET", "a", 1))
+				return redis.AsErrorx(err).IsOfType(redisconn.ErrNotConnected) && !redis.SafeToRetry(err)
+			})
 			for way, err := range everyRequest(t, conn, "SET", "a", "1") {
 				require.Error(t, err, way)
 				requireHopeless(t, err, "")
 			}
-			requireHopeless(t, redis.Err(redis.Sync{S: conn}.Do("BLPOP", "a", 1)), "")
 		})
 	}
 }
@@ -111,4 +133,62 @@ func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
 		requireHopeless(t, err, "MOVED")
 		require.ErrorContains(t, err, "redis-cluster://", way)
 	}
+}
+
+// What ends a request says which option or setting is meant.
+func TestErrorsNameTheOption(t *testing.T) {
+	t.Parallel()
+	s := testbed.NewServer(t, testbed.Options{Config: []string{"proto-max-bulk-len 1mb"}})
+	conn := connect(t, s.Addr(), redisconn.Opts{DedicatedConns: 1, MaxRequests: 1, IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
+	c := redis.SyncCtx{S: conn}
+	soon := func() context.Context {
+		ctx, cancel := context.WithTimeout(background, 50*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	require.NoError(t, redis.WithSession(background, conn, "", func(*redis.Session) error {
+		for _, err := range []error{
+			redis.Err(c.Do(soon(), "BLPOP", "k", 0)),
+			redis.WithSession(soon(), conn, "", func(*redis.Session) error { return nil }),
+		} {
+			require.ErrorContains(t, err, "all 1 dedicated connections (Opts.DedicatedConns) are in use")
+			require.ErrorIs(t, err, redis.ErrNotSent)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		return nil
+	}))
+
+	for cmd, says := range map[string]string{
+		"GET some key": `as in Do(ctx, "GET", key)`,
+		"":             `as in Do(ctx, "GET", key)`,
+	} {
+		require.ErrorContains(t, redis.Err(c.Do(background, cmd)), says)
+	}
+	for script, says := range map[string]string{
+		"return nothing.here":                "nonexistent global variable 'nothing'",
+		"local x = nil return x.y":           "attempt to index local 'x' (a nil value)",
+		"return redis.call('GET', 'a'":       "')' expected near '<eof>'",
+		"error('no stock of ' .. KEYS[1])":   "no stock of milk",
+		"return redis.error_reply('MINE a')": "MINE a",
+	} {
+		require.ErrorContains(t, redis.Err(c.Do(background, "EVAL", script, 1, "milk")), says)
+	}
+
+	require.NoError(t, s.Pause())
+	first := make(chan any, 1)
+	go func() { first <- c.Do(background, "GET", "k") }()
+	eventually(t, "a request in flight", func() bool { return conn.Pending() == 1 })
+	err := redis.Err(c.Do(soon(), "GET", "k"))
+	require.ErrorContains(t, err, "1 requests are not answered yet, and Opts.MaxRequests is 1: withdrawn before it was sent")
+	_, err = redisconn.Connect(background, s.Addr(), redisconn.Opts{IOTimeout: 50 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{}})
+	require.ErrorContains(t, err, "the server has answered nothing: it may be busy")
+	require.NoError(t, s.Resume())
+	require.NoError(t, redis.Err(<-first))
+
+	// The server closes the connection, and its error may be lost.
+	eventually(t, "the server's error", func() bool {
+		err := redis.Err(c.Do(background, "SET", "k", strings.Repeat("x", 1<<20+1)))
+		require.Error(t, err)
+		return strings.Contains(err.Error(), "ERR Protocol error: invalid bulk length: an argument is longer than the server's proto-max-bulk-len")
+	})
 }

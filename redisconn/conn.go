@@ -229,10 +229,7 @@ func (c *Connection) PingLatency() time.Duration {
 
 // withConn adds the connection to an error.
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
-	if c.alone {
-		err = misdirected(err)
-	}
-	return err.WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
+	return advised(err, c.alone).WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
 // errClosed is the error of what a connection that is closed does not take.

@@ -109,7 +109,7 @@ func TestTLS(t *testing.T) {
 	})
 	t.Run("plain client", func(t *testing.T) {
 		_, err := redisconn.Connect(background, s.TLSAddr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
-		require.ErrorContains(t, err, "the server, which may be one with TLS")
+		require.ErrorContains(t, err, "or be one with TLS")
 	})
 	t.Run("unix socket without a name", func(t *testing.T) {
 		unix := testbed.NewServer(t, testbed.Options{Unix: true})

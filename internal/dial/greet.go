@@ -85,7 +85,8 @@ func (s *Socket) unread(err error) *errorx.Error {
 	}
 	if errorx.IsOfType(err, redis.ErrIO) {
 		if !s.Secured() && s.Received() == 0 {
-			return ErrConnSetup.Wrap(err, "reading the handshake: the server, which may be one with TLS, has answered nothing")
+			return ErrConnSetup.Wrap(err, "reading the handshake: the server has answered nothing: "+
+				"it may be busy, as with a script, be a proxy that queues, or be one with TLS")
 		}
 		return ErrConnSetup.Wrap(err, "reading the handshake")
 	}

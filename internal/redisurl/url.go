@@ -66,6 +66,9 @@ const (
 
 // Parse parses a URL. Errors are of type redis.ErrURL.
 func Parse(text string) (*URL, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errs.ErrURL.New("it is empty")
+	}
 	name, rest, found := strings.Cut(text, "://")
 	u, known := schemes[strings.ToLower(name)]
 	if !found || !known {

@@ -11,13 +11,16 @@ import (
 // errors end up in logs. Servers quote arguments behind the codes ERR and NOGROUP,
 // as a quotation, after a colon, or as a number, behind a phrase that is fixed.
 // Other codes come with fixed texts, or are those of a user's script or module,
-// whose author has chosen what they say.
+// whose author has chosen what they say. So it is with what Lua says of a script.
 func withoutArguments(code, text string) string {
 	if !quotes(code) {
 		return text
 	}
 	if isRaised(text) {
-		return withoutSource(withoutCalled(text))
+		return withoutCalled(text)
+	}
+	if shown, known := ofProtocol(text); known {
+		return shown
 	}
 	return quotingNothing(code, text)
 }
@@ -56,8 +59,11 @@ func quotingNothing(code, text string) string {
 	return text
 }
 
-// raisedErrors are how errors begin that a script or a function raises.
-var raisedErrors = []string{"ERR user_script:", "ERR user_function:", "ERR @user_", "ERR Error running script"}
+// raisedErrors are how errors begin that a script or a function raises, or that Lua finds in it.
+var raisedErrors = []string{
+	"ERR user_script:", "ERR user_function:", "ERR @user_", "ERR Error running script",
+	"ERR Error compiling script", "ERR Error compiling function:", "ERR Error registering functions:",
+}
 
 // withoutCalled returns what a script raised, without the arguments in the error of
 // a command that it called. Servers before Redis 7 put that error at the end:
@@ -77,20 +83,23 @@ func withoutCalled(text string) string {
 	}
 }
 
-// luaPhrases come before parts of a script's source, which Lua quotes.
-var luaPhrases = []string{"attempt to ", "attempted to access ", "bad argument "}
+// protocolErrors follow "ERR Protocol error: ", behind which servers may quote what was sent.
+var protocolErrors = []string{
+	"invalid bulk length", "invalid multibulk length", "unauthenticated bulk length", "unauthenticated multibulk length",
+	"too big bulk count string", "too big mbulk count string", "too big inline request", "unbalanced quotes in request",
+	"expected '$'",
+}
 
-// withoutSource returns what a script raised, without the source that Lua quotes
-// in an error of its own.
-func withoutSource(text string) string {
-	for _, phrase := range luaPhrases {
-		if at := strings.Index(text, phrase); at >= 0 {
-			if quote := strings.IndexAny(text[at:], `'"`+"`"); quote >= 0 {
-				return strings.TrimRight(text[:at+quote], " ")
-			}
+// ofProtocol returns what may be shown of an error of the protocol.
+func ofProtocol(text string) (shown string, known bool) {
+	const protocol = "ERR Protocol error: "
+	what, is := strings.CutPrefix(text, protocol)
+	for _, phrase := range protocolErrors {
+		if is && strings.HasPrefix(what, phrase) {
+			return protocol + phrase, true
 		}
 	}
-	return text
+	return "", false
 }
 
 // bareArguments are phrases that an argument follows as it is.

@@ -88,7 +88,8 @@ func (p *Pool) enter() (t turn, refused *errorx.Error) {
 		return turn{conn: p.lastIdleLocked()}, nil
 	case p.waiting.Len() >= p.config.Queue:
 		p.users.End()
-		return t, redis.ErrQueueFull.New("%d requests wait for a dedicated connection", p.config.Queue)
+		return t, redis.ErrQueueFull.New("all %d dedicated connections (Opts.DedicatedConns) are in use, and %d requests wait for one (Opts.MaxRequests)",
+			p.config.Most, p.config.Queue)
 	}
 	t.granted = make(chan *Conn, 1)
 	t.waiting = p.waiting.PushBack(t.granted)
@@ -105,7 +106,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	case c = <-t.granted:
 		return c, nil
 	case <-ctx.Done():
-		refused = errs.Withdrawn(ctx)
+		refused = errs.Within(errs.Withdrawn(ctx), "all %d dedicated connections (Opts.DedicatedConns) are in use", p.config.Most)
 	case <-p.ctx.Done():
 		refused = sock.Refused(p.ctx)
 	}

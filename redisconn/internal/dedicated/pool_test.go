@@ -44,7 +44,7 @@ func TestPoolPlaces(t *testing.T) {
 	first, second := entered(t, p), entered(t, p)
 	_, refused := p.enter()
 	require.True(t, refused.IsOfType(redis.ErrQueueFull))
-	require.Equal(t, "2 requests wait for a dedicated connection", refused.Message())
+	require.Equal(t, "all 2 dedicated connections (Opts.DedicatedConns) are in use, and 2 requests wait for one (Opts.MaxRequests)", refused.Message())
 	places, waiting := p.Left()
 	require.Equal(t, []int{2, 2}, []int{places, waiting})
 
@@ -52,6 +52,8 @@ func TestPoolPlaces(t *testing.T) {
 	cancel()
 	_, refused = p.await(gone, first)
 	require.True(t, refused.IsOfType(redis.ErrRequestWithdrawn))
+	require.ErrorIs(t, redis.Err(refused), context.Canceled)
+	require.Equal(t, "all 2 dedicated connections (Opts.DedicatedConns) are in use: withdrawn before it was sent", refused.Message())
 	p.users.End()
 	p.release(nil, false)
 	require.Empty(t, first.granted)

@@ -56,7 +56,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		}
 		return m.c, m.err
 	case <-ctx.Done():
-		return nil, errs.Withdrawn(ctx)
+		return nil, errs.Within(errs.Withdrawn(ctx), "while a dedicated connection was made")
 	}
 }
 

@@ -80,8 +80,7 @@ func (q *Queue) admit(reqs []*send.Request, e *Entry, own bool) *errorx.Error {
 	case q.state == Disconnected:
 		return sock.ErrNotConnected.Wrap(q.why, "not connected")
 	case q.pending > 0 && !q.fits(len(reqs)):
-		return redis.ErrQueueFull.New("queue is full: %d requests, %d bytes not written", q.pending, q.bytes).
-			WithProperty(errs.EKCapacity, Room{q, len(reqs)})
+		return q.errFull().WithProperty(errs.EKCapacity, Room{q, len(reqs)})
 	case e.On != nil && e.On != q.session:
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):

@@ -56,6 +56,10 @@ func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 // leftoverPatience bounds how long the lifecycle waits for a future that blocks.
 const leftoverPatience = 20 * time.Millisecond
 
+// bulkMost is the length of the longest argument that servers accept by default. They close the
+// connection at a longer one, often before their error can be read.
+const bulkMost = 512 << 20
+
 // collect claims the items of a list of batches that nobody has claimed. An item gets
 // unknown if any of its bytes were written, otherwise unsent.
 func (l *leftovers) collect(b *Batch, unsent, unknown *errorx.Error) {
@@ -73,6 +77,8 @@ func (l *leftovers) collect(b *Batch, unsent, unknown *errorx.Error) {
 				err = unknown
 				if l.badReply != nil {
 					err, l.badReply = l.badReply, nil
+				} else if b.Size(i) > bulkMost {
+					err = errs.Like(err, err.Cause(), err.Message()+": the request has over 512 MiB, and servers refuse longer arguments (proto-max-bulk-len)")
 				}
 			}
 			if it.Multi || it.Withdrawn() {

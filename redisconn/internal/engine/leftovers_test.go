@@ -54,6 +54,19 @@ func TestLeftoversByTheByte(t *testing.T) {
 	}
 }
 
+// A request that is longer than what servers accept says so: their error is mostly lost.
+func TestLeftoverThatIsTooLong(t *testing.T) {
+	p := testPipe()
+	b := taken(t, p)
+	b.Sent = 1
+	b.Items[0].end = bulkMost + 1
+	l := &leftovers{p: p}
+	l.collect(b, redis.ErrContextClosed.New("unsent"), redis.ErrIO.New("unknown"))
+	require.Contains(t, l.items[0].err.Error(), "proto-max-bulk-len")
+	require.True(t, l.items[0].err.IsOfType(redis.ErrIO))
+	require.NotContains(t, l.items[1].err.Error(), "proto-max-bulk-len")
+}
+
 func TestLeftoversTakeWhatNobodyHasClaimed(t *testing.T) {
 	p := testPipe()
 	first, second := taken(t, p), taken(t, p)

@@ -14,6 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Queue is where requests enter.
@@ -96,6 +97,14 @@ type waiter struct {
 
 func (g *gate) fits(requests int) bool {
 	return g.pending+g.lingering+requests <= g.maxRequests && g.bytes < g.maxBytes
+}
+
+// errFull says which bound keeps requests out.
+func (g *gate) errFull() *errorx.Error {
+	if g.bytes >= g.maxBytes {
+		return redis.ErrQueueFull.New("the queue is full: %d bytes are not written yet, and Opts.MaxBytes is %d", g.bytes, g.maxBytes)
+	}
+	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering, g.maxRequests)
 }
 
 // letIn lets in as many of the callers that wait for room as there is room for; all of
