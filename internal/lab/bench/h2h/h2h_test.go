@@ -85,32 +85,6 @@ func TestPoisonFindsWrongAnswers(t *testing.T) {
 	assert.NotEqual(t, "0", got[2][3], "radix shares its connections: %v", got[2])
 }
 
-func TestRedirects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the same machinery as the others")
-	}
-	for _, id := range []string{"H5d", "H5e", "H5f"} {
-		for _, row := range rowsOf(t, id, "redispipe", time.Second) {
-			assert.Equal(t, "an error", row[2], "%s %v", id, row)
-		}
-	}
-	assert.Equal(t, "died: panic", rowsOf(t, "H5e", "rueidis", time.Second)[0][2], "a death is told from an error")
-}
-
-func TestTallyOfAProcessThatDies(t *testing.T) {
-	var sum tally
-	for _, o := range []outcome{{0, asError}, {1, asError}, {1, "died: panic"}, {2, asValue}, {3, asHang}} {
-		sum.add(o)
-	}
-	names := hostileReplies()
-	assert.Equal(t, map[string]string{
-		"replies": "4", "refused": "1",
-		"process died":    "1 (" + names[1].name + ")",
-		"taken as value":  "1 (" + names[2].name + ")",
-		"hung past 2.5 s": "1 (" + names[3].name + ")",
-	}, sum.finding().Values)
-}
-
 func TestDeath(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"goroutine 1\npanic: boo":             "died: panic",
@@ -159,13 +133,5 @@ func TestScenariosAreNamedOnce(t *testing.T) {
 		assert.False(t, seen[s.id], s.id)
 		seen[s.id] = true
 		assert.NotEmpty(t, s.columns)
-	}
-}
-
-func TestHostileRepliesAreFoundByKey(t *testing.T) {
-	n := len(hostileReplies())
-	assert.Equal(t, n-1, indexOf([]string{fmt.Sprint(hostileKey, n-1)}))
-	for _, bad := range [][]string{nil, {"key"}, {fmt.Sprint(hostileKey, n)}, {hostileKey + "/"}} {
-		assert.Equal(t, -1, indexOf(bad), "%v", bad)
 	}
 }

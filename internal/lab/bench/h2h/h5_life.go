@@ -2,15 +2,11 @@ package h2h
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisdumb"
@@ -125,98 +121,4 @@ func sendFromCallbacks(a *act) error {
 		"first requests answered": fmt.Sprint(first.Load()), "second requests answered": fmt.Sprint(second.Load()),
 		"missing": fmt.Sprint(2*n - first.Load() - second.Load()),
 	}})
-}
-
-var redirectColumns = []string{"a call with a deadline of 2 s", "after", "requests at the server"}
-
-var movedToItself = redirecting("H5d",
-	"The only node of a cluster answers every GET with MOVED to itself.",
-	func(self string) string { return "-MOVED 12182 " + self + "\r\n" })
-
-var askNonsense = redirecting("H5e", "It answers with `-ASK foo`.", func(string) string { return "-ASK foo\r\n" })
-
-var movedNowhere = redirecting("H5f", "It answers with `-MOVED`, without anything.",
-	func(string) string { return "-MOVED\r\n" })
-
-// redirecting plays a cluster of one node that redirects.
-func redirecting(id, text string, reply func(self string) string) scenario {
-	return scenario{
-		id: id, text: text, cluster: true, columns: redirectColumns,
-		stage: func() (*stage, error) {
-			var server *faulty.ScriptedServer
-			var self atomic.Value
-			self.Store("")
-			server, err := faulty.ListenScripted(faulty.ScriptedOpts{
-				Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-					return oneNode(c, r, self.Load().(string), reply)
-				},
-			})
-			if err != nil {
-				return nil, err
-			}
-			self.Store(server.Addr())
-			return &stage{
-				addr: server.Addr(), direct: server.Addr(), close: server.Close,
-				score: func(f *finding) {
-					n := 0
-					for _, r := range server.Requests() {
-						if r.Cmd == "GET" {
-							n++
-						}
-					}
-					f.Values[redirectColumns[2]] = fmt.Sprint(n)
-				},
-			}, nil
-		},
-		act: followRedirects,
-	}
-}
-
-// oneNode answers as a node that has all slots.
-func oneNode(c *faulty.ScriptedConn, r faulty.ScriptedRequest, self string, reply func(string) string) error {
-	host, port, err := net.SplitHostPort(self)
-	if err != nil {
-		return err
-	}
-	answer := "+OK\r\n"
-	switch {
-	case r.Cmd == "CLUSTER" && len(r.Args) > 0 && strings.EqualFold(r.Args[0], "SLOTS"):
-		answer = fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$40\r\n%s\r\n",
-			len(host), host, port, strings.Repeat("a", 40))
-	case r.Cmd == "CLUSTER":
-		answer = "-ERR unknown subcommand\r\n"
-	case r.Cmd == "COMMAND":
-		answer = "*0\r\n"
-	case r.Cmd == "INFO":
-		answer = "$15\r\nredis_version:7\r\n"
-	case r.Cmd == "GET":
-		answer = reply(self)
-	}
-	_, err = c.Write([]byte(answer))
-	return err
-}
-
-func followRedirects(a *act) error {
-	s, err := a.open()
-	if err != nil {
-		return a.found(finding{Values: map[string]string{redirectColumns[0]: "no connection"}})
-	}
-	result := "hangs"
-	took, ended := within(patience, func() {
-		ctx, cancel := deadline(2 * time.Second)
-		defer cancel()
-		_, err := s.Do(ctx, "GET", "foo")
-		switch {
-		case err == nil:
-			result = "a value"
-		case errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
-			result = "the deadline's error"
-		default:
-			result = "an error"
-		}
-	})
-	if !ended {
-		result = "hangs"
-	}
-	return a.found(finding{Values: map[string]string{redirectColumns[0]: result, redirectColumns[1]: short(took)}})
 }

@@ -43,7 +43,7 @@ func Run(c Config) (string, error) {
 		head := append([]string{"client", "settings"}, s.columns...)
 		b.WriteString("| " + strings.Join(head, " | ") + " |\n|---|---" + strings.Repeat("|---:", len(s.columns)) + "|\n")
 		for _, e := range entries() {
-			if s.cluster && !e.cluster || s.sentinel && !e.sentinel || s.oursOnly && e.name != redispipe.name || !c.wants(e.name) {
+			if s.sentinel && !e.sentinel || s.oursOnly && e.name != redispipe.name || !c.wants(e.name) {
 				continue
 			}
 			for _, safest := range []bool{false, true} {
@@ -106,23 +106,10 @@ func (c Config) play(s scenario, e entry, safest bool) (string, error) {
 	defer st.close()
 	j := job{
 		Scenario: s.id, Subject: e.name, Direct: st.direct, Duration: s.duration(c),
-		Target: target{Addr: st.addr, Cluster: s.cluster, Sentinels: st.sentinels, Safest: safest},
+		Target: target{Addr: st.addr, Sentinels: st.sentinels, Safest: safest},
 	}
-	sum := tally{}
-	for {
-		died, begun := c.child(j, st, &sum)
-		if died == "" {
-			break
-		}
-		if begun < 0 { // not a list of cases: nothing to take up again
-			sum.death = died
-			break
-		}
-		sum.add(outcome{begun, died})
-		j.From = begun + 1
-	}
-	f := sum.finding()
-	if st.score != nil && sum.death == "" {
+	f, died := c.child(j, st)
+	if st.score != nil && died == "" {
 		st.score(&f)
 	}
 	settings := "defaults"
@@ -134,8 +121,8 @@ func (c Config) play(s scenario, e entry, safest bool) (string, error) {
 		switch v, ok := f.Values[col]; {
 		case ok:
 			row = append(row, v)
-		case i == 0 && sum.death != "":
-			row = append(row, sum.death)
+		case i == 0 && died != "":
+			row = append(row, died)
 		default:
 			row = append(row, "–")
 		}
@@ -143,28 +130,27 @@ func (c Config) play(s scenario, e entry, safest bool) (string, error) {
 	return "| " + strings.Join(row, " | ") + " |\n", nil
 }
 
-// child runs one process. It returns how it died, if it did, and the case that
-// it died of, or -1.
-func (c Config) child(j job, st *stage, sum *tally) (died string, begun int) {
+// child runs one process. It returns what that has found, and how it died, if it did.
+func (c Config) child(j job, st *stage) (f finding, died string) {
+	f.Values = map[string]string{}
 	input, err := json.Marshal(j)
 	if err != nil {
-		return err.Error(), -1
+		return f, err.Error()
 	}
 	cmd := exec.Command(c.Child[0], c.Child[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		return err.Error(), -1
+		return f, err.Error()
 	}
 	if err := cmd.Start(); err != nil {
-		return err.Error(), -1
+		return f, err.Error()
 	}
 	// A hung process is killed: it gets a minute more than it can need.
 	watchdog := time.AfterFunc(j.Duration+time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	done := make(chan struct{})
-	begun = -1
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
@@ -175,20 +161,16 @@ func (c Config) child(j job, st *stage, sum *tally) (died string, begun int) {
 		switch {
 		case ev.Ready && st.fault != nil:
 			go st.fault(done)
-		case ev.Begin != nil:
-			begun = *ev.Begin
-		case ev.Case != nil:
-			sum.add(*ev.Case)
 		case ev.Finding != nil:
-			sum.last = ev.Finding
+			f = *ev.Finding
 		}
 	}
 	err = cmd.Wait()
 	close(done)
 	if err == nil {
-		return "", -1
+		return f, ""
 	}
-	return death(err, stderr.String()), begun
+	return f, death(err, stderr.String())
 }
 
 // death names the way a process ended.

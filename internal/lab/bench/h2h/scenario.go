@@ -14,9 +14,8 @@ type scenario struct {
 	id, text string
 	// columns are the keys of finding.Values that the table shows, in order.
 	columns []string
-	// cluster asks for clients that are clients for clusters, sentinel for those that
-	// ask sentinels for their master.
-	cluster, sentinel bool
+	// sentinel asks for clients that ask sentinels for their master.
+	sentinel bool
 	// oursOnly is for what no peer's API has.
 	oursOnly bool
 	// lasts is how many times Config.Duration it takes; 0 is once.
@@ -30,9 +29,9 @@ type scenario struct {
 
 // scenarios are all, in the order of the report.
 func scenarios() []scenario {
-	list := []scenario{resetAfterExecution, frozen, trickling, hostile}
+	list := []scenario{resetAfterExecution, frozen, trickling}
 	list = append(list, poisoned()...)
-	list = append(list, closeInFlight, closeFullQueue, callback, movedToItself, askNonsense, movedNowhere)
+	list = append(list, closeInFlight, closeFullQueue, callback)
 	return append(list, failovers()...)
 }
 
@@ -78,23 +77,12 @@ type job struct {
 	Target            target
 	Direct            string
 	Duration          time.Duration
-	// From is where a list of cases is to be taken up again, after a process
-	// that died of the one before.
-	From int
 }
 
 // event is a line of a child's standard output.
 type event struct {
 	Ready   bool     `json:",omitempty"`
-	Case    *outcome `json:",omitempty"` // one of a list of cases
-	Begin   *int     `json:",omitempty"` // the case that begins
 	Finding *finding `json:",omitempty"`
-}
-
-// outcome is how one case of a list ended.
-type outcome struct {
-	Index  int
-	Result string
 }
 
 // act is the child's side of a job.
@@ -127,7 +115,6 @@ func RunChild(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&a.job); err != nil {
 		return err
 	}
-	limitMemory()
 	a.entry, _ = entryByName(a.Subject)
 	for _, s := range scenarios() {
 		if s.id == a.Scenario {

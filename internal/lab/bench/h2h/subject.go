@@ -28,15 +28,13 @@ type entry struct {
 	// notSent reports whether an error promises that nothing was sent; nil if the
 	// client makes no such promise.
 	notSent func(error) bool
-	// cluster is set if it is a client for clusters too, and sentinel if it asks
-	// sentinels for their master.
-	cluster, sentinel bool
+	// sentinel is set if it asks sentinels for their master.
+	sentinel bool
 }
 
 // target is what to connect to, and how.
 type target struct {
-	Addr    string
-	Cluster bool
+	Addr string
 	// Sentinels, if there are any, are asked for the master that they call masterName.
 	Sentinels []string
 	Safest    bool

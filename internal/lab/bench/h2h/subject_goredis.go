@@ -15,7 +15,7 @@ const (
 )
 
 var goRedisPool = entry{
-	name: "go-redis", module: goRedisModule, safest: goRedisSafest, cluster: true, sentinel: true,
+	name: "go-redis", module: goRedisModule, safest: goRedisSafest, sentinel: true,
 	open: func(t target) (Subject, error) {
 		c := goRedis(t)
 		return goRedisSubject{c, []io.Closer{c}}, nil
@@ -23,14 +23,14 @@ var goRedisPool = entry{
 }
 
 var goRedisAuto = entry{
-	name: "go-redis auto", module: goRedisModule, safest: goRedisSafest, cluster: true,
+	name: "go-redis auto", module: goRedisModule, safest: goRedisSafest,
 	open: func(t target) (Subject, error) {
 		return goRedisPipelined(t, redis.DefaultBlockingAutoPipelineOptions())
 	},
 }
 
 var goRedisDuplex = entry{
-	name: "go-redis duplex", module: goRedisModule, safest: goRedisSafest, cluster: true,
+	name: "go-redis duplex", module: goRedisModule, safest: goRedisSafest,
 	open: func(t target) (Subject, error) {
 		opts := redis.DefaultBlockingAutoPipelineOptions()
 		opts.FullDuplex = true
@@ -46,14 +46,6 @@ func goRedis(t target) redis.UniversalClient {
 			opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = time.Second, time.Second, time.Second
 		}
 		return redis.NewFailoverClient(opts)
-	}
-	if t.Cluster {
-		opts := &redis.ClusterOptions{Addrs: []string{t.Addr}}
-		if t.Safest {
-			opts.ContextTimeoutEnabled = true
-			opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = time.Second, time.Second, time.Second
-		}
-		return redis.NewClusterClient(opts)
 	}
 	opts := &redis.Options{Addr: t.Addr}
 	if t.Safest {

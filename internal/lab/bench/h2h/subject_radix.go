@@ -7,18 +7,11 @@ import (
 )
 
 var radixPool = entry{
-	name: "radix", module: "github.com/mediocregopher/radix/v4", cluster: true,
+	name: "radix", module: "github.com/mediocregopher/radix/v4",
 	open: func(t target) (Subject, error) {
 		// A client that never connects is an error here, not a hang.
 		ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 		defer cancel()
-		if t.Cluster {
-			c, err := radix.ClusterConfig{}.New(ctx, []string{t.Addr})
-			if err != nil {
-				return nil, err
-			}
-			return radixSubject{c, c.Close}, nil
-		}
 		c, err := radix.PoolConfig{}.New(ctx, "tcp", t.Addr)
 		if err != nil {
 			return nil, err

@@ -9,19 +9,16 @@ import (
 )
 
 var redispipe = entry{
-	name: "redispipe", module: "github.com/joomcode/redispipe", safest: "Integrity", cluster: true, sentinel: true,
+	name: "redispipe", module: "github.com/joomcode/redispipe", safest: "Integrity", sentinel: true,
 	open: func(t target) (Subject, error) {
 		opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, Integrity: t.Safest}
 		ctx := context.Background()
 		var s redis.Sender
 		var err error
-		clusterOpts := rediscluster.Opts{HostOpts: opts, Logger: rediscluster.NoopLogger{}}
-		switch {
-		case len(t.Sentinels) > 0:
-			s, err = rediscluster.NewSentinel(ctx, t.Sentinels, masterName, clusterOpts)
-		case t.Cluster:
-			s, err = rediscluster.NewCluster(ctx, []string{t.Addr}, clusterOpts)
-		default:
+		if len(t.Sentinels) > 0 {
+			s, err = rediscluster.NewSentinel(ctx, t.Sentinels, masterName,
+				rediscluster.Opts{HostOpts: opts, Logger: rediscluster.NoopLogger{}})
+		} else {
 			s, err = redisconn.Connect(ctx, t.Addr, opts)
 		}
 		return redispipeSubject{redis.SyncCtx{S: s}}, err

@@ -8,38 +8,29 @@ import (
 )
 
 var rueidisDefault = entry{
-	name: "rueidis", module: "github.com/redis/rueidis", cluster: true, sentinel: true,
-	safest: "DisableRetry, ConnWriteTimeout 1 s, MaxMovedRedirections 3",
+	name: "rueidis", module: "github.com/redis/rueidis", sentinel: true,
+	safest: "DisableRetry, ConnWriteTimeout 1 s",
 	open: func(t target) (Subject, error) {
-		opts := rueidis.ClientOption{InitAddress: []string{t.Addr}, ForceSingleClient: !t.Cluster}
+		opts := rueidis.ClientOption{InitAddress: []string{t.Addr}, ForceSingleClient: true}
 		if len(t.Sentinels) > 0 {
 			opts.InitAddress, opts.ForceSingleClient = t.Sentinels, false
 			opts.Sentinel = rueidis.SentinelOption{MasterSet: masterName}
 		}
 		if t.Safest {
 			opts.DisableRetry, opts.ConnWriteTimeout = true, time.Second
-			opts.ClusterOption.MaxMovedRedirections = 3
 		}
 		c, err := rueidis.NewClient(opts)
 		if err != nil {
 			return nil, err
 		}
-		return rueidisSubject{c, t.Cluster}, nil
+		return rueidisSubject{c}, nil
 	},
 }
 
-type rueidisSubject struct {
-	c       rueidis.Client
-	cluster bool
-}
+type rueidisSubject struct{ c rueidis.Client }
 
 func (s rueidisSubject) Do(ctx context.Context, args ...string) (any, error) {
-	cmd := s.c.B().Arbitrary(args[0])
-	rest := args[1:]
-	if s.cluster && len(rest) > 0 {
-		cmd, rest = cmd.Keys(rest[0]), rest[1:]
-	}
-	res := s.c.Do(ctx, cmd.Args(rest...).Build())
+	res := s.c.Do(ctx, s.c.B().Arbitrary(args[0]).Args(args[1:]...).Build())
 	v, err := res.ToAny()
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
