@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// shape is a result as a program sees it.
+// shape is a result as a program sees it, without the advice that a connection adds to a redirect.
 func shape(res any) string {
 	switch res := res.(type) {
 	case []any:
@@ -29,8 +29,12 @@ func shape(res any) string {
 		return fmt.Sprintf("%q", all)
 	case *errorx.Error:
 		text := fmt.Sprintf("%v, %v, safe %v: %s", res.Type(), redis.OutcomeOf(res), redis.SafeToRetry(res), res.Message())
+		redirect := res.IsOfType(redis.ErrMoved) || res.IsOfType(redis.ErrAsk)
+		if redirect {
+			text, _, _ = strings.Cut(text, ": this server is one of a cluster")
+		}
 		for _, key := range []errorx.Property{redis.EKRequest, redis.EKText, redis.EKArgPos, redis.EKMovedTo, redis.EKSlot} {
-			if value, ok := res.Property(key); ok {
+			if value, ok := res.Property(key); ok && !(redirect && key == redis.EKText) {
 				text += fmt.Sprintf(" (%v)", value)
 			}
 		}

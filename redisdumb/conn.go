@@ -3,6 +3,8 @@ package redisdumb
 import (
 	"context"
 	"crypto/tls"
+	"log"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -97,10 +99,10 @@ func (c *Conn) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 // an error before SendTransaction returns.
 func (c *Conn) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	if err := cancelled(cb); err != nil {
-		cb.Resolve(err.WithProperty(redis.EKRequests, reqs), start)
+		resolve(cb, err.WithProperty(redis.EKRequests, reqs), start)
 		return
 	}
-	send.Resolve(cb, c.transaction(reqs), start)
+	resolve(cb, c.transaction(reqs), start)
 }
 
 // EachShard implements redis.Sender: it calls f once, with c.
@@ -132,13 +134,23 @@ type scanner struct {
 // Next implements redis.Scanner.
 func (s *scanner) Next(cb redis.Future) {
 	if s.IterLast() {
-		send.Resolve(cb, redis.ScanEOF, 0)
+		resolve(cb, redis.ScanEOF, 0)
 		return
 	}
 	s.DoNext(cb, s.c)
 }
 
-// resolveAll resolves the requests of a pipeline. The caller gets the panic of a future.
+// resolveAll resolves the requests of a pipeline.
 func resolveAll(cb redis.Future, results []any, start uint64) {
-	send.Each(0, len(results), func(i int) { send.Resolve(cb, results[i], start+uint64(i)) })
+	send.Each(0, len(results), func(i int) { resolve(cb, results[i], start+uint64(i)) })
+}
+
+// resolve resolves a request. If its future panics, it logs that, since a Conn has no logger.
+func resolve(cb redis.Future, res any, n uint64) {
+	defer func() {
+		if v := recover(); v != nil {
+			log.Printf("redispipe: a future panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	send.Resolve(cb, res, n)
 }
