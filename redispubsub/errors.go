@@ -33,7 +33,8 @@ var (
 	ErrStream = pubsub.ErrStream
 )
 
-// SubscribeError tells which topics could not be subscribed. All others were.
+// SubscribeError tells which topics could not be subscribed. All others were. Its text names none
+// of them.
 type SubscribeError struct {
 	Topics []Topic
 	Errors []error // in the order of Topics
@@ -46,8 +47,8 @@ func (e *SubscribeError) Error() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "redispubsub: not subscribed (%d)", len(e.Topics))
-	for i, t := range e.Topics[:min(len(e.Topics), len(e.Errors), 3)] {
-		fmt.Fprintf(&b, "; %v: %v", t, e.Errors[i])
+	for _, err := range e.Errors[:min(len(e.Topics), len(e.Errors), 3)] {
+		fmt.Fprintf(&b, "; %v", err)
 	}
 	return b.String()
 }

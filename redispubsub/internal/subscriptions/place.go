@@ -185,7 +185,7 @@ func (t *topic) refused(err error) {
 		t.settle()
 		return
 	case !errs.Passes(redis.AsErrorx(err)):
-		refused := pubsub.ErrRefused.Wrap(err, "subscribing %v", t.key.Topic)
+		refused := pubsub.ErrRefused.Wrap(err, "subscribing a %v of %d bytes", t.key.Topic.Kind, len(t.key.Topic.Name))
 		for _, m := range t.members {
 			m.refuse(t.feed.Node, refused)
 		}
