@@ -3,6 +3,7 @@ package redis
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/joomcode/errorx"
 
@@ -179,6 +180,27 @@ type scriptCall struct {
 	// leads is set if other calls wait until this call's body is on node.
 	leads bool
 	node  string
+	ended atomic.Bool
+}
+
+// send sends the call once more. If the sender panics, or ends the goroutine, nobody knows what it has
+// sent, nor whether it resolves the call.
+func (c *scriptCall) send(r Request) {
+	sent := false
+	defer func() {
+		if !sent {
+			c.end(errs.ErrIO.New("the sender has panicked or ended its goroutine: the script may have run"))
+		}
+	}()
+	c.to.Send(r, c, 0)
+	sent = true
+}
+
+// end resolves the call, unless that is done.
+func (c *scriptCall) end(res any) {
+	if !c.ended.Swap(true) {
+		send.Resolve(c.To, res, c.n)
+	}
 }
 
 // body returns the request that runs the script by its body. args are the request's arguments; in
@@ -197,7 +219,7 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
 	}
-	defer send.Resolve(c.To, res, c.n) // even if the futures of waiting calls panic
+	defer c.end(res) // even if the futures of waiting calls panic
 	if c.leads {
 		c.release()
 	}
@@ -210,7 +232,7 @@ func (c *scriptCall) missed(node string) {
 	s.loaded.Store(false)
 	if c.rounds++; c.rounds > maxScriptRounds {
 		s.ask(c.to) // the server may compute another hash
-		c.to.Send(c.body(c.args), c, 0)
+		c.send(c.body(c.args))
 		return
 	}
 	s.mu.Lock()
@@ -231,7 +253,7 @@ func (c *scriptCall) missed(node string) {
 			c.release()
 		}
 	}()
-	c.to.Send(c.body(c.args), c, 0)
+	c.send(c.body(c.args))
 	sent = true
 }
 
@@ -244,7 +266,7 @@ func (c *scriptCall) release() {
 	s.mu.Unlock()
 	send.Each(0, len(waiting), func(i int) {
 		w := waiting[i]
-		w.to.Send(Request{Cmd: s.byHash, Args: w.args}, w, 0)
+		w.send(Request{Cmd: s.byHash, Args: w.args})
 	})
 }
 

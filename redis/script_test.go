@@ -164,8 +164,53 @@ func TestScriptSenderEnds(t *testing.T) {
 		require.Equal(t, "EVALSHA 1, EVALSHA 2", node.pending(), name)
 		node.answer("OK")
 		node.answer("OK")
-		assert.Equal(t, gotten{1: "OK", 2: "OK"}, got, name)
+		err := Err(got[0])
+		assert.ErrorIs(t, err, ErrUnknown, name)
+		assert.Equal(t, gotten{0: got[0], 1: "OK", 2: "OK"}, got, name)
 		assert.Empty(t, s.bursts, name)
+	}
+}
+
+// Nor does one that panics when it is given a call that has waited: each call ends, and once.
+func TestScriptSenderEndsForACallThatHasWaited(t *testing.T) {
+	for name, end := range map[string]func(){"panics": func() { panic("sender") }, "exits": runtime.Goexit} {
+		for _, answers := range []bool{false, true} {
+			node, got := newScriptNode(), gotten{}
+			s := NewScript("x")
+			db := WithScripts(node, s)
+			for i := range 3 {
+				db.Send(s.Request(nil, i), got, uint64(i))
+			}
+			missed := node.sent
+			node.sent = nil
+			for _, m := range missed {
+				m.cb.Resolve(missOf("a"), m.n)
+			}
+			require.Equal(t, "EVAL 0", node.pending(), name)
+			send := node.send
+			node.send = func(_ Request, cb Future, n uint64) {
+				node.send = send
+				if answers {
+					cb.Resolve("OK", n)
+				}
+				end()
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				defer func() { _ = recover() }()
+				node.answer("OK")
+			}()
+			<-ended
+			require.Len(t, got, 2, name)
+			if answers {
+				assert.Equal(t, "OK", got[1], name)
+			} else {
+				assert.ErrorIs(t, Err(got[1]), ErrUnknown, name)
+			}
+			node.answer("OK")
+			assert.Equal(t, gotten{0: "OK", 1: got[1], 2: "OK"}, got, name)
+		}
 	}
 }
 
