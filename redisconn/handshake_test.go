@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -274,6 +275,42 @@ func TestDiskFailure(t *testing.T) {
 	eventually(t, "the second heartbeat", func() bool { return conn.Stats().WrittenRequests >= before+2 })
 	require.Equal(t, []byte("1"), redis.Sync{S: conn}.Do("GET", "a"), "it is answered behind the heartbeat")
 	require.Zero(t, log.count("Disconnected"))
+
+	err := redis.Err(redis.Sync{S: conn}.Do("SET", "a", 2))
+	require.ErrorContains(t, err, "MISCONF")
+	require.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(err))
+	require.False(t, redis.SafeToRetry(err), "somebody has to mend the disk")
+	another := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.Equal(t, []byte("1"), redis.Sync{S: another}.Do("GET", "a"), "the handshake accepts it")
+}
+
+// A replica that loads its data set refuses requests, and handshakes, for as long as that takes.
+func TestLoading(t *testing.T) {
+	t.Parallel()
+	master, replica := testbed.NewServer(t), testbed.NewServer(t)
+	require.NoError(t, redis.Err(master.Do("EVAL", "for i = 1, 20000 do redis.call('SET', 'key:' .. i, string.rep('x', 100)) end", 0)))
+	for option, value := range map[string]any{"key-load-delay": 500, "loading-process-events-interval-bytes": 1024} {
+		require.Equal(t, "OK", replica.Do("CONFIG SET", option, value))
+	}
+	conn := connect(t, replica.Addr(), redisconn.Opts{IOTimeout: patience, Logger: redisconn.NoopLogger{}})
+	host, port, err := net.SplitHostPort(master.Addr())
+	require.NoError(t, err)
+	require.Equal(t, "OK", replica.Do("REPLICAOF", host, port))
+	eventually(t, "the refusal", func() bool {
+		err = redis.Err(redis.Sync{S: conn}.Do("GET", "key:1"))
+		return err != nil
+	})
+	requireType(t, err, redis.ErrLoading)
+	require.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(err))
+	require.True(t, redis.SafeToRetry(err))
+
+	_, err = redisconn.Connect(background, replica.Addr(), redisconn.Opts{IOTimeout: patience, ReconnectPause: -1, Logger: redisconn.NoopLogger{}})
+	requireNotSent(t, err, redisconn.ErrConnSetup)
+	require.ErrorContains(t, err, "LOADING")
+	require.True(t, redis.SafeToRetry(err))
+
+	require.Equal(t, "OK", replica.Do("CONFIG SET", "key-load-delay", 0))
+	eventually(t, "the value", func() bool { return redis.Err(redis.Sync{S: conn}.Do("GET", "key:1")) == nil })
 }
 
 // A server without HELLO quotes its arguments, and one that is none may answer with anything. No
