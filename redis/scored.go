@@ -33,7 +33,8 @@ func (s Scored[T]) parts() (float64, reflect.Value) {
 
 // Entry is an ID with its value, as in the replies to XRANGE and XCLAIM.
 // The reply to XREAD is a map[string][]Entry[T]. For the fields of a stream, T is a struct
-// or a map; use a pointer to one if entries may have been deleted.
+// or a map; use a pointer to one if entries may have been deleted. XREADGROUP
+// with CLAIM adds how often an entry was delivered, which an Entry leaves out: see redisreply.Delivery.
 type Entry[T any] struct {
 	ID    string
 	Value T
@@ -41,5 +42,8 @@ type Entry[T any] struct {
 
 // UnmarshalRedis implements ResultUnmarshaler.
 func (e *Entry[T]) UnmarshalRedis(res any) error {
+	if list, ok := res.([]any); ok && len(list) == 4 {
+		res = list[:2]
+	}
 	return values.ReadTuple(reflect.TypeOf(e).Elem(), res, []string{"an ID", "an entry"}, &e.ID, &e.Value)
 }

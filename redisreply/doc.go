@@ -36,6 +36,8 @@
 //	BLPOP, LMPOP, BZPOPMIN… *Popped
 //	ZRANK with WITHSCORE    *Ranked
 //	XAUTOCLAIM              Claimed
+//	XREADGROUP with CLAIM   map[string][]Delivery
+//	INCREX                  Incremented
 //
 // What a server tells beyond the fields of these types is ignored; what an older one does
 // not tell is zero, as the fields say. A reply of another shape is a

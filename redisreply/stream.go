@@ -27,7 +27,7 @@ type PendingEntry struct {
 	ID       string
 	Consumer string
 	// Idle is how long ago the entry was delivered last.
-	Idle       time.Duration `redis:",ms"`
+	Idle       time.Duration `redis:",ms,omitempty"`
 	Deliveries int64
 }
 
@@ -35,6 +35,22 @@ type PendingEntry struct {
 func (p *PendingEntry) UnmarshalRedis(res any) error {
 	type plain PendingEntry
 	return inOrder((*plain)(p), res)
+}
+
+// Delivery is an entry as XREADGROUP answers with CLAIM: with a map[string][]Delivery[T].
+type Delivery[T any] struct {
+	ID    string
+	Value T
+	// Idle is how long ago the entry was delivered before, and Deliveries how often; both are 0
+	// for a new entry.
+	Idle       time.Duration `redis:",ms,omitempty"`
+	Deliveries int64         `redis:",omitempty"`
+}
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (d *Delivery[T]) UnmarshalRedis(res any) error {
+	type plain Delivery[T]
+	return inOrder((*plain)(d), res)
 }
 
 // Stream is the reply to XINFO STREAM without FULL. Redis has MaxDeletedID, EntriesAdded and
