@@ -10,18 +10,18 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Opts are the options of a Cluster. The zero value is fit for production. An option
-// that is out of its bounds is corrected, and reported by a LogOptCorrected.
+// Opts are the options of a Cluster. The zero value is fit for production. The cluster corrects
+// an option that is out of its bounds, and reports a LogOptCorrected.
 type Opts struct {
 	// HostOpts are the options of each connection. The cluster itself sets AsyncDial,
-	// ReadOnly, Handle and Logger. A DB other than 0 needs, in a cluster, servers that have
-	// more than one there: Valkey 9 with cluster-databases. Others refuse SELECT, and then
+	// ReadOnly, Handle and Logger. In a cluster, a DB other than 0 needs servers that have
+	// several databases there: Valkey 9 with cluster-databases. Others refuse SELECT, and then
 	// [NewCluster] fails. ReconnectPause defaults to 200 ms and ReconnectPauseMax to
-	// 500 ms here, so that a node that is back is soon in use.
+	// 500 ms here, so that a node that comes back is soon in use.
 	HostOpts redisconn.Opts
-	// ConnsPerHost is the number of connections to each node, 1 at the least. Default 2.
+	// ConnsPerHost is the number of connections to each node, at least 1. Default 2.
 	ConnsPerHost int
-	// ConnHostPolicy says which connection of a node a request goes to. Default
+	// ConnHostPolicy chooses the connection to a node for a request. Default
 	// ConnHostPreferFirst.
 	ConnHostPolicy ConnHostPolicyEnum
 
@@ -32,33 +32,33 @@ type Opts struct {
 	// Logger gets events and statistics. Default DefaultLogger.
 	Logger Logger
 
-	// CheckInterval is how often the topology is read, in addition to after failures
+	// CheckInterval is how often the cluster reads the topology, in addition to after failures
 	// and redirects. Default 5 s, from 100 ms to 10 min.
 	CheckInterval time.Duration
-	// MovedRetries is how many redirects (MOVED and ASK) a request follows; the next
+	// MovedRetries is the number of redirects (MOVED and ASK) that a request follows; the next
 	// one is its result. Default 3, from 1 to 10.
 	MovedRetries int
-	// WaitToMigrate is the pause before a request is repeated after TRYAGAIN, when its
-	// keys are on both sides of a migration. It is repeated up to 50 times. Default 20
+	// WaitToMigrate is the pause before the cluster retries a request after TRYAGAIN, which means
+	// that its keys are on both sides of a migration. It retries up to 50 times. Default 20
 	// ms, from 100 µs to 1 s.
 	WaitToMigrate time.Duration
 
 	// SentinelOpts are the options of connections to sentinels, for [NewSentinel],
-	// which itself sets Protocol, DB and Logger. User, password and TLS are not those
-	// of HostOpts: sentinels have their own. IOTimeout defaults to that of HostOpts.
+	// which itself sets Protocol, DB and Logger. User, password and TLS are separate from
+	// those of HostOpts. IOTimeout defaults to that of HostOpts.
 	SentinelOpts redisconn.Opts
 	// Addrs, for [NewReplicated], returns the addresses (host:port) of the servers, and
-	// replaces the list that NewReplicated got. It is called each time the servers are
-	// asked, with a context that ends after IOTimeout, and not again before it has
+	// replaces the list that NewReplicated got. The client calls it each time before it asks the
+	// servers, with a context that ends after IOTimeout, and not again before it has
 	// returned. If it fails, panics, does not return in time, or returns no address or a
 	// URL, the last addresses stay in use.
 	Addrs func(ctx context.Context) ([]string, error)
 	// StopOnManyMasters, for [NewReplicated], stops writes while several servers are
-	// masters, and neither their replicas nor their histories show which of them counts:
-	// requests that need a master end with [ErrNoAliveConnection], not sent. Default
-	// false: the present master stays in use while it answers; if another one has been
-	// promoted, that one lacks what is written. A master that does not answer within
-	// HostOpts.IOTimeout counts as none in both cases.
+	// masters and neither their replicas nor their histories decide between them:
+	// requests that need a master fail with [ErrNoAliveConnection], not sent. Default
+	// false: the present master stays in use while it answers, but if another server has been
+	// promoted, that server lacks these writes. In both cases a server that does not answer within
+	// HostOpts.IOTimeout does not count as a master.
 	StopOnManyMasters bool
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
@@ -68,21 +68,21 @@ type Opts struct {
 	// false.
 	LatencyOrientedRR bool
 	// ForceMinLatencyReplica sends the reads that a replica may answer to the node that
-	// answers soonest; weights then mean nothing. Default false.
+	// answers soonest; weights then have no effect. Default false.
 	ForceMinLatencyReplica bool
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and
 	// in sync, and otherwise to all nodes. Policy, weights and latency decide the share
-	// of each. A node of weight zero does not count while a node of any zone has a weight,
+	// of each. A node of weight zero is not used while a node of any zone has a weight above zero,
 	// unless ForceMinLatencyReplica is set. Default none.
 	Zone string
 	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
 	// not know their zone. It is called once for each node, and must not block. Default:
-	// the zone that the server tells when a connection to it is made (availability_zone in
-	// INFO server, from Valkey 8.1 on), or that CLUSTER SLOTS tells (from Valkey 9.1 on).
+	// the zone that the server reports to a new connection (availability_zone in
+	// INFO server, from Valkey 8.1 on), or in CLUSTER SLOTS (from Valkey 9.1 on).
 	ZoneOf func(addr string) string
-	// WeightProvider sets the shares of nodes in reads. A node of weight zero is left out, in
-	// the caller's zone, too, while another node has a weight. Default equal weights.
+	// WeightProvider sets the nodes' shares of reads. A node of weight zero is not used, even in
+	// the caller's zone, while another node has a weight above zero. Default equal weights.
 	WeightProvider WeightProvider
 
 	// TLSEnabled and TLSConfig override those of HostOpts if they are set. An empty
@@ -108,12 +108,11 @@ const (
 	maxWaitToMigrate = time.Second
 
 	defaultReconnectPause = 200 * time.Millisecond
-	// Dials are spread over this time, and a node that comes back is connected within it.
+	// Dials are spread over this time, and the cluster connects to a node that comes back within it.
 	defaultReconnectPauseMax = 500 * time.Millisecond
 )
 
-// withDefaults returns the options with every default filled in and every
-// bound kept.
+// withDefaults returns the options with defaults filled in and bounds enforced.
 func (o Opts) withDefaults() Opts {
 	if o.ConnsPerHost < 1 {
 		o.ConnsPerHost = defaultConnsPerHost
@@ -136,7 +135,7 @@ func (o Opts) withDefaults() Opts {
 	return o
 }
 
-// corrections lists what withDefaults has changed of the options that were given.
+// corrections lists the given options that withDefaults has changed.
 func corrections(given, used Opts) (list []LogOptCorrected) {
 	for _, c := range []LogOptCorrected{
 		{"ConnsPerHost", given.ConnsPerHost, used.ConnsPerHost},
@@ -155,7 +154,7 @@ func corrections(given, used Opts) (list []LogOptCorrected) {
 	return list
 }
 
-// bounded returns v within its bounds, and the default for zero and less.
+// bounded returns v limited to its bounds, or the default if v is zero or less.
 func bounded[T int | time.Duration](v, def, least, most T) T {
 	if v <= 0 {
 		return def

@@ -13,21 +13,21 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
-// ReplicaPolicyEnum says which nodes of a shard a request may go to.
+// ReplicaPolicyEnum is the policy for the nodes of a shard to which a request may go.
 type ReplicaPolicyEnum int8
 
 const (
-	// MasterOnly sends all to the master.
+	// MasterOnly sends all requests to the master.
 	MasterOnly ReplicaPolicyEnum = iota
 	// MasterAndSlaves sends reads to the master and its replicas, in even shares.
 	MasterAndSlaves
 	// PreferSlaves sends reads to the master and its replicas; each replica gets
 	// three times the master's share.
 	PreferSlaves
-	// ForceMasterAndSlaves is MasterAndSlaves for all requests, including those that
-	// are not known to be reads, such as a script that only reads.
+	// ForceMasterAndSlaves is MasterAndSlaves for all requests, including requests that the
+	// library does not know as reads, such as a script that only reads.
 	ForceMasterAndSlaves
-	// ForcePreferSlaves is PreferSlaves for all requests, in the same way.
+	// ForcePreferSlaves is PreferSlaves for all requests, like ForceMasterAndSlaves.
 	ForcePreferSlaves
 )
 
@@ -40,17 +40,16 @@ func (p ReplicaPolicyEnum) String() string {
 	return names[p]
 }
 
-// routeSpec is what a request is routed by, with its policy.
+// routeSpec is the input to the routing of a request, with its policy.
 type routeSpec struct {
 	route.Spec
 	policy ReplicaPolicyEnum
-	// blocks: the request may block. No attempt of it begins after Shutdown has begun,
-	// which would have to wait for it.
+	// blocks: the request may block. No attempt starts after Shutdown has started, because
+	// Shutdown would have to wait for it.
 	blocks bool
 }
 
-// spec returns the routing, without the slot, of a request that is known to be safe on
-// replicas.
+// spec returns the routing, without the slot, of a request that is safe on replicas.
 func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
 	spec := routeSpec{policy: p, Spec: route.Spec{Slot: send.NoSlot, Seed: seed, ReplicaShare: 1}}
 	switch p {
@@ -65,36 +64,36 @@ func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
 	return spec
 }
 
-// ConnHostPolicyEnum says which connection of a node a request goes to.
+// ConnHostPolicyEnum is the policy for the choice among the connections to a node.
 type ConnHostPolicyEnum int8
 
 const (
-	// ConnHostPreferFirst uses the first connection that is up, so that batches are as large
-	// as can be. The others are used while it is not.
+	// ConnHostPreferFirst uses the first connection that is up, which makes batches as large
+	// as possible.
 	ConnHostPreferFirst ConnHostPolicyEnum = iota
 	// ConnHostRoundRobin uses all connections in turn.
 	ConnHostRoundRobin
 )
 
-// WeightProvider sets the shares of nodes in reads.
+// WeightProvider sets the nodes' shares of reads.
 type WeightProvider interface {
 	// GetWeightByHost returns the weight of a host, or false if it has none, which
-	// means 1. It is called with the host first, and then with host:port, for all nodes
+	// means 1. It is called first with the host and then with host:port, for all nodes
 	// every CheckInterval, and must not block. A node of weight zero is read from only if no
-	// node with a weight is there, in whatever zone.
+	// node of any zone has a weight above zero.
 	GetWeightByHost(host string) (uint32, bool)
 }
 
-// RoundRobinSeed provides the numbers by which nodes and connections are chosen. It is
-// called for each request that has a choice, by many goroutines.
+// RoundRobinSeed provides the numbers that choose nodes and connections. It is
+// called for each request that has a choice, and must be safe for concurrent use.
 type RoundRobinSeed interface {
-	// Current returns the current number. Consecutive numbers give the nodes exactly
+	// Current returns the current number. With consecutive numbers the nodes get exactly
 	// their shares.
 	Current() uint32
 }
 
-// FairRoundRobinSeed changes with each request: requests are spread evenly, and
-// batches are smaller. The zero value is ready.
+// FairRoundRobinSeed changes with each request: requests are spread evenly, but
+// batches are smaller. The zero value is ready to use.
 type FairRoundRobinSeed struct {
 	n atomic.Uint32
 }
@@ -107,7 +106,7 @@ func (s *FairRoundRobinSeed) Current() uint32 { return s.n.Add(1) }
 type TimedRoundRobinSeed struct {
 	start    time.Time
 	interval time.Duration
-	// stopped is the last number plus one, once Stop was called.
+	// stopped is the last number plus one after Stop, and zero before.
 	stopped atomic.Uint64
 }
 
@@ -115,7 +114,7 @@ type TimedRoundRobinSeed struct {
 // short enough for shares to be even over any second.
 const defaultSeedInterval = 45 * time.Millisecond
 
-// NewTimedRoundRobinSeed makes a seed that changes every interval, which is at least 1
+// NewTimedRoundRobinSeed returns a seed that changes every interval, which is at least 1
 // ms.
 func NewTimedRoundRobinSeed(interval time.Duration) *TimedRoundRobinSeed {
 	return &TimedRoundRobinSeed{start: time.Now(), interval: max(interval, time.Millisecond)}
@@ -154,7 +153,7 @@ type within struct {
 	spec routeSpec // of the policy: see ReplicaPolicyEnum.spec
 }
 
-// with returns the cluster with a policy. Those of the known policies are made once, in
+// with returns the cluster with a policy. Those with the known policies are created once, in
 // Cluster.within, since each request needs one.
 func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 	if i := int(policy); i >= 0 && i < len(c.within) {
@@ -167,8 +166,8 @@ func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 func (*within) WantsSlot() bool { return true }
 
 // specOf fills in spec, the routing of a request. It refuses a request that can't be routed by
-// its keys, which can't happen without a cluster. To copy what was just filled in would wait
-// until the processor has stored it.
+// its keys, which can't happen without a cluster. specOf fills in spec instead of returning it,
+// because a copy right after the stores would make the processor wait for them.
 func (w *within) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	c := w.c
 	*spec = w.spec
@@ -182,8 +181,8 @@ func (w *within) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	case r.Slot == send.ManySlots:
 		return c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
 	case r.Slot == send.NoSlot && r.Is("PUBLISH") && r.Words() > 1:
-		// Any node would accept it, but the bus keeps the order of messages only between
-		// two nodes.
+		// Any node would accept the message, but the cluster bus keeps the order of messages only
+		// between two nodes.
 		spec.Slot, spec.Publishes = int(slot.Of(r.Arg(1))), true
 	case r.Slot == send.NoSlot:
 		if err := checkKeyless(r); err != nil {

@@ -18,12 +18,12 @@ import (
 
 const (
 	// forcedFirst is the pause after a refresh that found something new. It doubles up to
-	// forcedMost with each refresh that was asked for and found nothing new, so that
-	// requests that fail again and again are no load for the nodes.
+	// forcedMost with each requested refresh that finds nothing new, so that
+	// requests that fail again and again do not load the nodes.
 	forcedFirst = 50 * time.Millisecond
 	forcedMost  = 2 * time.Second
-	// probePause is how often one node is probed during a longer pause, while failing
-	// requests go on asking for a refresh. A failover may take so long that the pause has
+	// probePause is how often the cluster probes one node during a longer pause, while failing
+	// requests keep asking for a refresh. A failover may take so long that the pause has
 	// grown to forcedMost; with probes, the client still notices the new master soon.
 	probePause = 150 * time.Millisecond
 )
@@ -32,18 +32,18 @@ const (
 type refresher struct {
 	c      *Cluster
 	source source
-	forced chan struct{} // has room for one: it is only a mark
-	// news has room for one, too: the source has something new to tell at once.
+	forced chan struct{} // has room for one: it is only a flag
+	// news also has room for one: it signals that the source has a new layout.
 	news  chan struct{}
 	done  chan struct{} // closed when the goroutine has ended
-	turns *pause.Turns  // each ends with a refresh, or with the cluster
+	turns *pause.Turns  // each ends with a refresh or with the cluster
 
-	// agreed is when the source last confirmed the layout that is in use. Only the
+	// agreed is the time when the source last confirmed the layout in use. Only the
 	// goroutine uses it.
 	agreed time.Time
 
 	mu     sync.Mutex               // guards what follows
-	open   map[*route.Link]struct{} // from when they are made until they are closed
+	open   map[*route.Link]struct{} // from their creation until they are closed
 	closed redisconn.Stats          // the sum of links that are closed
 }
 
@@ -62,8 +62,8 @@ func newRefresher(c *Cluster, from source) *refresher {
 // force asks for a refresh soon. It never waits.
 func (r *refresher) force() { pause.Wake(r.forced) }
 
-// afterRefresh has f called, in a goroutine of its own, when the topology was read
-// again, or the cluster is closed.
+// afterRefresh calls f, in a separate goroutine, after the topology was read
+// again or the cluster was closed.
 func (r *refresher) afterRefresh(f func()) {
 	r.turns.After(f)
 	r.force()
@@ -100,7 +100,7 @@ func (r *refresher) run() {
 	}
 }
 
-// interval is CheckInterval with jitter, so that clients started together do
+// interval returns CheckInterval with jitter, so that clients that start together do
 // not ask together.
 func (r *refresher) interval() time.Duration {
 	return r.c.opts.CheckInterval - rand.N(r.c.opts.CheckInterval/10)
@@ -120,8 +120,8 @@ func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 	return false
 }
 
-// sleep waits, at most until the cluster is closed. News of the source is published
-// meanwhile, at once.
+// sleep waits, at most until the cluster is closed. While it waits, it publishes news of the
+// source at once.
 func (r *refresher) sleep(d time.Duration) {
 	until := time.Now().Add(d)
 	for news := true; news; {
@@ -132,7 +132,7 @@ func (r *refresher) sleep(d time.Duration) {
 	}
 }
 
-// start makes the first topology, while ctx is not done.
+// start builds the first topology, until ctx is done.
 func (r *refresher) start(ctx context.Context) error {
 	making, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,7 +145,7 @@ func (r *refresher) start(ctx context.Context) error {
 		return err
 	}
 	r.publish(l)
-	// Once more, from all nodes, so that the first requests use the present topology.
+	// Refresh once more, from all nodes, so that the first requests use the present topology.
 	r.refresh(making, true)
 	return nil
 }
@@ -183,7 +183,7 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	return changed
 }
 
-// publish replaces the topology by one made from l, and closes the nodes that the new
+// publish replaces the topology by one built from l, and closes the nodes that the new
 // one lacks or has replaced.
 func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	before := r.c.topology.Load()
@@ -220,8 +220,8 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	return true
 }
 
-// verified returns the hostname that TLS has to verify for addr, as far as the layout knows it; empty
-// without TLS.
+// verified returns the hostname that TLS must verify for addr, if the layout knows it, and "" without
+// TLS.
 func (c *Cluster) verified(l *topology.Layout, addr string) string {
 	if !c.opts.HostOpts.TLSEnabled {
 		return ""
@@ -229,8 +229,8 @@ func (c *Cluster) verified(l *topology.Layout, addr string) string {
 	return l.Hostnames[addr]
 }
 
-// hostname returns the name that TLS has to verify for addr, from the layout or else from
-// the source; empty if it is the host of addr.
+// hostname returns the name that TLS must verify for addr, from the layout or otherwise from
+// the source, or "" if it is the host of addr.
 func (r *refresher) hostname(l *topology.Layout, addr string, hosts func() map[string]string) string {
 	if hostname := l.Hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
 		return hostname

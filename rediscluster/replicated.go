@@ -11,38 +11,38 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// NewReplicated makes a client of a master with replicas that are not watched by
-// sentinels, such as the primary and the reader endpoint of a managed Redis. addrs
-// (host:port) are their addresses; with Opts.Addrs there may be none. The servers are
-// asked for their roles (ROLE) every CheckInterval, after each failure, and in each
-// handshake. Host names are resolved as often, to all of their IPs.
+// NewReplicated returns a client of a master with replicas that no sentinels watch,
+// such as the primary and the reader endpoint of a managed Redis. addrs
+// (host:port) are their addresses; with Opts.Addrs, addrs may be empty. The client asks the servers
+// for their roles (ROLE) every CheckInterval, after each failure, and in each
+// handshake. Each time, it resolves host names to all of their IPs.
 //
-// If ctx has a deadline, ctx bounds only NewReplicated, and the client lives until Close,
-// even if ctx is cancelled. If ctx has no deadline, the client lives until Close, or until
+// If ctx has a deadline, ctx limits only the call to NewReplicated, and the client lives until
+// Close, even if ctx is cancelled. If ctx has no deadline, the client lives until Close or until
 // ctx is cancelled.
 //
-// It is a Cluster with one shard: a request may have keys of any slots, and commands
+// The client is a Cluster with one shard: the keys of a request may be in any slots, and commands
 // without keys go to the master.
 //
-// If several servers are masters, one that can't be reached, or has not answered within
-// HostOpts.IOTimeout, does not count while another one answers. Of those that are left, the first
-// of these rules decides that can:
+// If several servers report that they are masters, the client ignores those that are unreachable, or
+// silent for HostOpts.IOTimeout, while another one answers. The first of these rules that applies
+// picks the master among the rest:
 //
 //   - The master is the one that most of the listed replicas follow.
-//   - It is the one that was promoted, and has all data of the others, according to their
+//   - It is the one that was promoted and has all data of the others, according to their
 //     histories (INFO replication).
 //   - It is the present one, unless Opts.StopOnManyMasters is set.
 //
-// If none does, requests that need a master end with [ErrNoAliveConnection], not sent; the error
-// names the masters. Reads from replicas go on.
+// If no rule applies, requests that need a master fail with [ErrNoAliveConnection], not sent; the
+// error names the masters. Reads from replicas continue.
 //
-// If the master's connections lead to another server than its address, or refuse writes
-// (READONLY), they are replaced by new ones.
+// If the master's connections lead to a different server than its address, or refuse writes
+// (READONLY), the client replaces them.
 //
 // If servers answer and none is the master yet, as during a failover, NewReplicated waits for
-// one until ctx is done, or for 5 s if ctx has no deadline. Errors: [ErrNoMaster] and
-// [ErrManyMasters], each with the servers' answers; at once ErrNoMaster if no connection can be
-// made to any of addrs, and [redisconn.ErrAuth] or [redisconn.ErrTLS] if every server refuses
+// one until ctx is done, or for 5 s if ctx has no deadline. It returns [ErrNoMaster] or
+// [ErrManyMasters], each with the servers' answers. It returns ErrNoMaster at once if it can connect
+// to none of addrs, and [redisconn.ErrAuth] or [redisconn.ErrTLS] at once if every server refuses
 // the client.
 func NewReplicated(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
 	if len(addrs) == 0 && opts.Addrs != nil && opts.Name == "" {
@@ -53,24 +53,24 @@ func NewReplicated(ctx context.Context, addrs []string, opts Opts) (*Cluster, er
 	})
 }
 
-// serverList is the source of a topology that servers of a list tell, each of itself.
+// serverList is the source that builds the topology from the servers' reports about themselves.
 type serverList struct {
 	c     *Cluster
 	addrs []string
-	// last is what each server last said.
+	// last has the last report of each server.
 	last topology.ServerInfos
-	// open are the addresses of servers that have not answered yet, or not been heard, and
-	// answers brings what they say. Each call notes one, as gather wants it, and only ask may
-	// make it.
+	// open are the addresses of servers whose answers have not arrived or not been recorded yet.
+	// answers delivers them as functions, as gather expects. Each function records one answer, and
+	// only ask may call it.
 	open    map[string]bool
 	answers chan func() (good bool)
 	// patient is set while a server is asked for the first time.
 	patient bool
 	// names are hostnames of addresses.
 	names map[string]string
-	// asked is where Opts.Addrs answers that has been called; nil if it has returned.
+	// asked delivers the result of the running call of Opts.Addrs; nil if none is running.
 	asked chan given
-	// failure is why Opts.Addrs gave no addresses last.
+	// failure is the reason why the last call of Opts.Addrs gave no addresses.
 	failure error
 }
 
@@ -78,7 +78,7 @@ func newServerList(c *Cluster, addrs []string) *serverList {
 	return &serverList{c: c, addrs: addrs, open: make(map[string]bool), answers: make(chan func() bool)}
 }
 
-// given is what Opts.Addrs has returned.
+// given is a result of Opts.Addrs.
 type given struct {
 	addrs []string
 	err   error
@@ -102,8 +102,8 @@ func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
 	return l, nil
 }
 
-// down reports whether no connection can be made to any of the servers, as far as that is known:
-// what Opts.Addrs gives next may be others.
+// down reports whether no server is known to accept connections. Opts.Addrs may return other
+// servers next.
 func (s *serverList) down() bool {
 	for _, info := range s.last {
 		if info.Err == nil || !info.Err.IsOfType(redisconn.ErrDial) {
@@ -128,7 +128,7 @@ func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
 	return l
 }
 
-// probe implements source. To ask all is the only way.
+// probe implements source. It must ask all servers.
 func (s *serverList) probe() bool {
 	master := s.c.topology.Load().Shards[0].Master
 	l := s.read(s.c.ctx, true)
@@ -138,9 +138,9 @@ func (s *serverList) probe() bool {
 // hosts implements source: layouts have them.
 func (s *serverList) hosts() map[string]string { return nil }
 
-// ask asks all servers. The first time it waits until each has answered or failed; later no
-// longer than gather does. A server that is late stays what it was, and is not asked again, until
-// it answers or has not within askTimeout. For one that fails, its last role counts, with the error.
+// ask asks all servers. The first time it waits until each has answered or failed; later it waits no
+// longer than gather. A late server keeps its last role, and ask does not ask it again until
+// it answers or askTimeout has passed. A server that fails keeps its last role, with the error.
 func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
 	last := make(topology.ServerInfos, len(names))
@@ -164,7 +164,7 @@ func (s *serverList) ask(ctx context.Context) {
 	gather(ctx, s.answers, len(s.open), timing.Times(s.c.askTimeout(), 2), nil) // they end before
 }
 
-// hearLate hears what servers have answered since the last round.
+// hearLate records the answers that have arrived since the last round.
 func (s *serverList) hearLate() {
 	for {
 		select {
@@ -188,7 +188,7 @@ func (s *serverList) askServer(addr, host string) {
 	}
 }
 
-// hear notes what a server says, if that is still listed.
+// hear records the report of a server, if the server is still listed.
 func (s *serverList) hear(addr string, info topology.ServerInfo) (good bool) {
 	delete(s.open, addr)
 	was, listed := s.last[addr]
@@ -202,8 +202,8 @@ func (s *serverList) hear(addr string, info topology.ServerInfo) (good bool) {
 	return info.Err == nil && !s.patient
 }
 
-// addresses returns the addresses to be asked, with the hostnames that they come from: the
-// last ones if there are none.
+// addresses returns the addresses to ask, with the hostnames that they come from. If there are none,
+// it returns the last ones.
 func (s *serverList) addresses(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
@@ -220,8 +220,8 @@ func (s *serverList) addresses(ctx context.Context) map[string]string {
 	return s.names
 }
 
-// given asks Opts.Addrs, and waits for it until ctx is done. It is not called again before
-// it has returned.
+// given calls Opts.Addrs, and waits for it until ctx is done. It does not call Opts.Addrs again before
+// that has returned.
 func (s *serverList) given(ctx context.Context) ([]string, error) {
 	if s.asked == nil {
 		s.asked = make(chan given, 1)

@@ -11,9 +11,9 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// resolveHosts resolves addresses (host:port). It returns the IPs with their ports, and for each
-// the host that it comes from. For a name that can't be resolved before ctx is done, it returns
-// the IPs that known has.
+// resolveHosts resolves addresses (host:port). It returns the IPs with their ports, each mapped to
+// the host that it comes from. If it can't resolve a name before ctx is done, it uses
+// the IPs in known.
 func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[string]string) map[string]string {
 	found := make([][]string, len(addrs))
 	var all sync.WaitGroup
@@ -48,8 +48,8 @@ func (c *Cluster) resolveHost(ctx context.Context, addr string, known map[string
 	return found
 }
 
-// lookUp returns the host of an address (host:port), and the IPs that it stands for with the
-// port, one at the least. Those of IPv4 come first.
+// lookUp returns the host of an address (host:port), and at least one IP of the host, with the
+// port. IPv4 addresses come first.
 func lookUp(ctx context.Context, addr string) (host string, found []string, err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

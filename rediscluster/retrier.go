@@ -17,17 +17,17 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// retryable is what can be sent several times: an attempt, a transaction, or a sessionConn, for
-// which sending means to choose a node. Nobody may touch it after it was sent or resolved:
-// another goroutine may be using it, or it may have been recycled.
+// retryable can be sent several times: it is an attempt, a transaction, or a sessionConn, for
+// which sending means choosing a node. No code may touch it after it was sent or resolved,
+// because another goroutine may be using it, or it may have been recycled.
 type retryable interface {
-	// sendTo sends it over the connection, after ASKING if so asked.
+	// sendTo sends it over the connection, after ASKING if asking is set.
 	sendTo(conn *redisconn.Connection, asking bool)
 	// fail resolves it with an error.
 	fail(err *errorx.Error)
-	// idempotent reports whether it does no harm if it runs twice.
+	// idempotent reports whether it may run twice.
 	idempotent() bool
-	// Cancelled returns why nobody waits for the result any more.
+	// Cancelled returns an error if nobody waits for the result any more.
 	Cancelled() error
 }
 
@@ -37,21 +37,21 @@ type retrier struct {
 	c     *Cluster
 	spec  routeSpec
 	tries topology.Tries
-	// link is where the request is, or was last.
+	// link is the link on which the request is or last was.
 	link *route.Link
 	// accepted is set while Cluster.accepted counts the request.
 	accepted bool
-	// holds counts how often it was held back: see maxHolds.
+	// holds counts how often the request was held back: see maxHolds.
 	holds uint8
-	// failed is when it failed first.
+	// failed is the time of the first failure.
 	failed time.Time
 	// unknown is the first error after which the request may have run.
 	unknown *errorx.Error
 }
 
-// enter reports whether the cluster accepts the retryable. If l is not nil, enter notes that the
-// retryable is to be sent on l. The first time, it counts the retryable before it reads draining,
-// so that Shutdown either waits for the retryable or has it refused.
+// enter reports whether the cluster accepts the retryable. If l is not nil, enter records that the
+// retryable will be sent on l. The first time, it counts the retryable before it reads draining,
+// so that either Shutdown waits for the retryable or enter refuses it.
 func (k *retrier) enter(l *route.Link) (open bool) {
 	first := !k.accepted
 	if first {
@@ -64,7 +64,7 @@ func (k *retrier) enter(l *route.Link) (open bool) {
 	return !k.c.closed.Load() && !((first || k.spec.blocks) && k.c.draining.Load())
 }
 
-// leave ends the count of a retryable that is resolved.
+// leave stops counting a retryable, which is resolved.
 func (k *retrier) leave() {
 	if k.accepted {
 		k.accepted = false
@@ -72,15 +72,14 @@ func (k *retrier) leave() {
 	}
 }
 
-// dispatch sends r to the node that the topology says.
+// dispatch sends r to the node that the topology names.
 func (k *retrier) dispatch(r retryable) {
 	l := k.c.topology.Load().Route(&k.spec.Spec)
 	k.follow(r, l, k.enter(l), false)
 }
 
-// follow does what enter has decided: it sends r on l, refuses r if the cluster is not open, or,
-// without a link, treats that as an error. A message that must not be published yet waits until
-// it may be.
+// follow carries out the decision of enter: it sends r on l, or refuses r if the cluster is not open.
+// A missing link is an error. If a message must not be published yet, it waits.
 func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 	switch {
 	case !open:
@@ -99,11 +98,10 @@ func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 }
 
 // maxHolds bounds how often a message is held back because the master of its slot has changed
-// once more, so that it does not wait for ever where masters change again and again. Then it ends
-// as if no node were connected.
+// again. After that the message fails as if no node were connected.
 const maxHolds = 10
 
-// handleError decides and does what follows an error.
+// handleError decides what to do after an error, and does it.
 func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	if k.c.closed.Load() {
 		k.giveUp(r, err)
@@ -121,7 +119,7 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	k.act(r, err, topology.Redirect(err, k.tries, lost && r.idempotent(), k.c.limits))
 }
 
-// act does what was decided after an error.
+// act carries out the decision after an error.
 func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	k.learn(err, d)
 	k.c.decisions[d.Action].Add(1)
@@ -130,7 +128,7 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		return
 	}
 	if caller := send.CallerOf(r); caller != nil {
-		caller.Listen() // while r waits nobody tells it to, and later not every connection does
+		caller.Listen() // while r waits nothing else tells it to listen, and later not every connection does
 	}
 	k.tries = k.tries.After(d)
 	k.spec.Avoid = nil
@@ -150,7 +148,7 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learn notes that the slot is on the move, if the error says so, and asks for a refresh if it
+// learn records that the slot is moving, if the error shows it, and asks for a refresh if the error
 // shows that the topology, or a connection, may be out of date.
 func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
 	k.c.learnMove(k.spec.Slot, err)
@@ -162,8 +160,8 @@ func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learnMove notes that a slot is on the move, if a request to it ended with an error that says so. A
-// session may be of no slot: then the error names it, unless it is TRYAGAIN.
+// learnMove records that a slot is moving, if a request to it failed with an error that shows it. A
+// session may have no slot: then the error names the slot, unless it is TRYAGAIN.
 func (c *Cluster) learnMove(slot int, err *errorx.Error) {
 	if !err.IsOfType(redis.ErrAsk) && !err.IsOfType(redis.ErrTryAgain) {
 		return
@@ -176,7 +174,7 @@ func (c *Cluster) learnMove(slot int, err *errorx.Error) {
 	}
 }
 
-// giveUp resolves r with an error, which is not "not sent" if r may have run in an
+// giveUp resolves r with an error, which is unknown instead of "not sent" if r may have run in an
 // earlier attempt.
 func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 	if k.unknown != nil && err.HasTrait(redis.ErrTraitNotSent) {
@@ -186,10 +184,11 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) {
 }
 
 // sendToTarget sends r to the node that a redirect names. If the topology lacks the address, r
-// is sent by the topology after a refresh: nothing, and no password, is ever sent to a host that
-// only a redirect named. The same happens if it is the node that has answered, whose connections
-// lead to another server than its address by now: the refresh replaces them. If the node is not
-// connected, r is sent by the topology later, when the redirect may no longer be valid.
+// goes through the topology after a refresh: the cluster never sends anything, and no password, to a
+// host that only a redirect named. The same happens if the redirect names the node that has answered,
+// because its connections now lead to a different server than its address: the refresh replaces
+// them. If the node is not connected, r goes through the topology later, because the redirect may
+// then no longer be valid.
 func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
 	if d.Host == "" {
 		d.Host = k.link.Node.Host()
@@ -213,7 +212,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 }
 
 // maxWaiting bounds the requests that wait for another attempt, so that callers that keep
-// sending to a shard that is down do not fill the memory. With small arguments they take
+// sending to a shard that is down do not fill the memory. With small arguments this many take
 // 16 MB.
 const maxWaiting = 1 << 16
 
@@ -234,8 +233,8 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration)
 	})
 }
 
-// pause resumes r once: when wake, which begin gets, is called, or when r's context ends.
-// If too many requests wait, it ends r with err instead.
+// pause resumes r once: when something calls wake, which begin gets, or when r's context ends.
+// If too many requests wait, it fails r with err instead.
 func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func())) {
 	if k.c.waiting.Load() >= maxWaiting {
 		k.giveUp(r, err)
@@ -265,11 +264,11 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 	begin(wake)
 }
 
-// pausing is the queue in the ticket of a request of which no attempt has run, during a pause. A
-// caller that leaves before the next attempt is begun knows that the request will not run.
+// pausing is the queue in the ticket of a request during a pause, if no attempt has run. A
+// caller that leaves before the next attempt starts knows that the request will not run.
 type pausing struct {
 	over atomic.Bool
-	// decided is set by the side that decides: the caller, that there is no other attempt, or resume.
+	// decided is set by the first to decide: the caller, against another attempt, or resume, for it.
 	decided atomic.Bool
 }
 
@@ -279,7 +278,7 @@ func (*pausing) Withdraw(uint64) bool { return false }
 // Unsent tells package redis that the request will not run. Its caller asks once, after it has left.
 func (p *pausing) Unsent() bool { return !p.decided.Swap(true) }
 
-// resume dispatches r after a pause, unless its caller has left meanwhile.
+// resume dispatches r after a pause, unless its caller has left.
 func (k *retrier) resume(r retryable, p *pausing) {
 	err := k.whyCancelled(r)
 	if err == nil && p.decided.Swap(true) {
@@ -289,14 +288,14 @@ func (k *retrier) resume(r retryable, p *pausing) {
 	case err == nil:
 		k.dispatch(r)
 	case k.unknown != nil:
-		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts, of which one may have run"))
-	default: // it was refused, or not sent at all
-		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
+		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
+	default: // it was refused or not sent
+		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
 	}
 }
 
-// whyCancelled returns why nobody waits for r any more, or nil. If the future panics when it
-// is asked, somebody still counts as waiting.
+// whyCancelled returns the reason why nobody waits for r any more, or nil. If Cancelled of the
+// future panics, whyCancelled returns nil.
 func (k *retrier) whyCancelled(r retryable) (why error) {
 	k.c.call(func() { why = r.Cancelled() })
 	return why

@@ -12,14 +12,14 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Scanner implements redis.Sender. SCAN walks every master, one after the other. A key
-// that exists throughout is returned at least once, even if its slot moves in the
-// meantime: slots that a walk has not covered are walked again, on the node that has
-// them then, and only their keys are returned. A key whose slot moves more than once
-// during a single walk may be missed. After an error Next may be called again: it
-// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. All of these begin anew when
-// another node, or another process of the same one, answers: see [redis.ScannerBase].
-// CLUSTERSCAN goes where its cursor says: see [redis.Keys] for what is different.
+// Scanner implements redis.Sender. SCAN walks every master, one after the other. It returns a key
+// that exists throughout at least once, even if its slot moves in the
+// meantime: if a walk has not covered a slot, the scanner walks that slot again, on the node that then
+// has it, and returns only its keys. It may miss a key whose slot moves more than once
+// during a single walk. After an error you may call Next again: it
+// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. All of these start again when
+// another node, or another process of the same node, answers: see [redis.ScannerBase].
+// CLUSTERSCAN follows its cursor: see [redis.Keys] for the differences.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
@@ -28,25 +28,25 @@ func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
 	return &scanner{ScannerBase: base, c: c, coverage: topology.NewCoverage(&c.topology.Load().Layout)}
 }
 
-// scanMostIdle is how many rounds in a row may cover no slot before Next fails. The topology
-// is read before each of them.
+// scanMostIdle is the number of rounds in a row that may cover no slot before Next fails. The
+// cluster reads the topology before each of them.
 const scanMostIdle = 10
 
-// scanner walks master after master, until the coverage is complete.
+// scanner walks one master after the other until the coverage is complete.
 type scanner struct {
 	redis.ScannerBase
 	c        *Cluster
 	coverage *topology.Coverage
 
-	node *route.Node // being walked, nil between two walks
+	node *route.Node // the walked node; nil between two walks
 	slot int         // for which it is
-	// before are the node's slots when the walk began, nil if it did not tell them.
+	// before are the node's slots at the start of the walk, nil if it did not report them.
 	before atomic.Pointer[topology.NodeSlots]
 	idle   int // rounds since the last walk that has covered a slot
 }
 
-// Next implements redis.Scanner. It calls itself again when a node has said which
-// slots it has, and when the topology was read.
+// Next implements redis.Scanner. It calls itself again when a node has reported
+// its slots, and when the topology was read.
 func (s *scanner) Next(cb redis.Future) {
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {
@@ -56,7 +56,7 @@ func (s *scanner) Next(cb redis.Future) {
 	}
 	t := s.c.topology.Load()
 	if s.node != nil && t.Find(s.node.Addr) != s.node {
-		s.abandonWalk() // it is no master any more, so its cursor is useless
+		s.abandonWalk() // it is no longer a master, so its cursor is useless
 	}
 	switch {
 	case s.c.draining.Load():
@@ -92,7 +92,7 @@ func (s *scanner) Next(cb redis.Future) {
 	}
 }
 
-// choose begins a walk of the next node, or returns false at the end of a round.
+// choose starts a walk of the next node, or returns false at the end of a round.
 func (s *scanner) choose(t *route.Snapshot) bool {
 	s.node, s.Iter = nil, nil
 	if slot, addr := s.coverage.Target(&t.Layout); slot >= 0 {
@@ -102,13 +102,13 @@ func (s *scanner) choose(t *route.Snapshot) bool {
 	return s.node != nil
 }
 
-// abandonWalk ends a walk that has covered nothing. Its slot is chosen again.
+// abandonWalk ends a walk that has covered nothing. The scanner will choose its slot again.
 func (s *scanner) abandonWalk() {
 	s.node = nil
 	s.coverage.Abandon(s.slot)
 }
 
-// nextRound says that the scan has ended, or begins another round when the topology was read.
+// nextRound ends the scan, or starts another round after the topology was read.
 func (s *scanner) nextRound(cb redis.Future) {
 	if s.coverage.NewRound() {
 		send.Resolve(cb, redis.ScanEOF, 0)
@@ -125,7 +125,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 	})
 }
 
-// ask asks the node that is walked which slots it has. On an error done gets nil.
+// ask asks the walked node for its slots. On an error done gets nil.
 func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots, error)) {
 	n := s.node
 	conn.Send(redis.Req("CLUSTER NODES"), send.Internal(func(res any, _ uint64) {
@@ -133,7 +133,7 @@ func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots,
 		switch failure := redis.AsErrorx(err); {
 		case err == nil:
 			done(topology.NodeSlotsOf(nodes), nil)
-		case failure.IsOfType(redis.ErrResult): // the user may not ask, so the slots in the topology count
+		case failure.IsOfType(redis.ErrResult): // the user may not ask, so the scanner uses the slots in the topology
 			done(s.c.topology.Load().Layout.NodeSlots(n.Addr), nil)
 		default:
 			done(nil, err)
@@ -146,7 +146,7 @@ func (s *scanner) fail(cb redis.Future, err error) {
 	send.Resolve(cb, err, 0)
 }
 
-// uncovered passes those keys of a batch on whose slots are not covered.
+// uncovered passes on the keys of a batch whose slots are not covered yet.
 type uncovered struct {
 	send.Forward
 	s *scanner

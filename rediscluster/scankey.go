@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// keyScanner routes each step by its arguments: by the key of HSCAN and the like, or by
-// CLUSTERSCAN's cursor.
+// keyScanner routes each step by its arguments: the key of HSCAN, SSCAN or ZSCAN, or the cursor of
+// CLUSTERSCAN.
 type keyScanner struct {
 	redis.ScannerBase
 	c *Cluster

@@ -19,21 +19,21 @@ func (c *Cluster) SendWithPolicy(policy ReplicaPolicyEnum, req Request, cb Futur
 	c.with(policy).send(req, cb, n)
 }
 
-// SendMany implements redis.Sender. The requests to one shard go out as one batch. They
-// keep their order, except for those that have to be sent again while slots or masters
-// change; between shards there is no order. If one of the requests is malformed, none
-// is sent.
+// SendMany implements redis.Sender. It sends the requests to one shard as one batch. They
+// keep their order, except for requests that are retried while slots or masters
+// change; between shards there is no order. If one of the requests is malformed, it sends
+// none.
 func (c *Cluster) SendMany(reqs []Request, cb Future, start uint64) {
 	c.with(MasterOnly).sendMany(reqs, cb, start)
 }
 
-// SendTransaction implements redis.Sender. All keys have to be of one slot. Without
-// requests nothing is sent, and cb is resolved at once with an empty array.
+// SendTransaction implements redis.Sender. All keys must be in one slot. Without
+// requests it sends nothing, and resolves cb at once with an empty array.
 func (c *Cluster) SendTransaction(reqs []Request, cb Future, start uint64) {
 	c.with(MasterOnly).sendTransaction(reqs, cb, start)
 }
 
-// WithPolicy returns a Sender with a policy of its own.
+// WithPolicy returns a Sender that uses the given policy.
 func (c *Cluster) WithPolicy(policy ReplicaPolicyEnum) PolicyMan {
 	return PolicyMan{Cluster: c, Policy: policy}
 }
@@ -104,7 +104,7 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 
 // DoEachShard sends a request to every master of a cluster at once, for commands such
 // as FLUSHALL, SCRIPT LOAD or FUNCTION LOAD, and returns their results in no particular
-// order; each may be an error. It works on a single connection, too. When ctx is done
+// order; each may be an error. It also works on a single connection. When ctx is done
 // it stops waiting, but requests that were sent may run.
 func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
 	if s == nil {

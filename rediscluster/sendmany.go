@@ -60,8 +60,8 @@ func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	})
 }
 
-// sendAlone sends a request by itself. If it is refused, and its future panics, the other requests
-// are sent all the same.
+// sendAlone sends a single request. If the request is refused and its future panics, the other
+// requests are still sent.
 func (m *many) sendAlone(i int) {
 	defer m.w.c.recovered()
 	m.attemptOf(i).start(m.w)
@@ -88,7 +88,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 }
 
 // reject resolves all requests with err. If one of them is malformed, bad is its
-// index, and the others get an error that says so.
+// index, and the others get an error that names it.
 func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 	others := err
 	if bad >= 0 {
@@ -104,14 +104,14 @@ func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 	})
 }
 
-// resolve resolves a request. The others are resolved even if its future panics.
+// resolve resolves a request. If its future panics, the others are still resolved.
 func (m *many) resolve(i int, res any) {
 	defer m.w.c.recovered()
 	send.Resolve(m.To, res, m.start+uint64(i))
 }
 
-// parts assigns the requests to links, in order. Those that can't be sent at once, or at
-// all, go on alone.
+// parts assigns the requests to links, in order. Requests that can't be sent at once, or at
+// all, are returned in alone.
 func (m *many) parts() (parts []*part, alone []int) {
 	seed := route.FixedSeed(m.w.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.w.c.topology.Load()
@@ -136,7 +136,7 @@ func (m *many) parts() (parts []*part, alone []int) {
 	return parts, alone
 }
 
-// attemptOf makes an attempt of the request of index i.
+// attemptOf returns an attempt for the request with index i.
 func (m *many) attemptOf(i int) *attempt {
 	a := m.w.c.newAttempt(&m.reqs[i], m.To, m.start+uint64(i))
 	a.ofUser()
@@ -144,7 +144,7 @@ func (m *many) attemptOf(i int) *attempt {
 }
 
 // findPart returns the part that a request for l joins, or nil. The part may go to another
-// connection of the same node, which was chosen before l came up: so requests to one node keep
+// connection to the same node, which was chosen before l came up; so requests to one node keep
 // their order.
 func findPart(parts []*part, l *route.Link) *part {
 	for _, p := range parts {
@@ -155,7 +155,7 @@ func findPart(parts []*part, l *route.Link) *part {
 	return nil
 }
 
-// Resolve implements redis.Future. After an error the request goes on alone.
+// Resolve implements redis.Future. After an error the request continues alone.
 func (p *part) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {

@@ -16,35 +16,35 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// maxSentinels bounds how many are watched: each costs two sockets.
+// maxSentinels bounds the number of watched sentinels: each costs two sockets.
 const maxSentinels = 32
 
-// NewSentinel makes a client of a master with replicas that sentinels watch. addrs
+// NewSentinel returns a client of a master with replicas that sentinels watch. addrs
 // (host:port) are some of the sentinels: the client learns of the others from them, and
 // subscribes to all that it can reach. name is the sentinels' name for the master.
 //
-// If ctx has a deadline, ctx bounds only NewSentinel, and the client lives until Close,
-// even if ctx is cancelled. If ctx has no deadline, the client lives until Close, or until
+// If ctx has a deadline, ctx limits only the call to NewSentinel, and the client lives until Close,
+// even if ctx is cancelled. If ctx has no deadline, the client lives until Close or until
 // ctx is cancelled.
 //
-// It is a Cluster with one shard: a request may have keys of any slots, and commands
+// The client is a Cluster with one shard: the keys of a request may be in any slots, and commands
 // without keys go to the master. Opts.SentinelOpts are the options of connections to
-// sentinels, which get no user and password of HostOpts.
+// sentinels, which never get the user and password of HostOpts.
 //
-// Of the sentinels' answers, the one with the greatest config-epoch counts. As soon as a
-// sentinel reports a greater epoch, nothing more is written to the old master. Requests
-// in flight there are answered if their replies come within 50 ms; otherwise they end as
-// unknown ([redis.ErrIO]). A server is asked for its role before anything else is sent to
-// it. The last answer of a sentinel counts even while it does not answer, until a
-// majority has agreed on something else for 10 s; without that limit, newly installed
-// sentinels, which begin with epoch 0, would never count.
+// The client trusts the sentinel with the greatest config-epoch. As soon as a
+// sentinel reports a greater epoch, the client writes nothing more to the old master. It accepts
+// outstanding replies of the old master for 50 ms; the other requests in flight fail as
+// unknown ([redis.ErrIO]). It asks a server for its role before it sends anything else to
+// it. The last answer of a silent sentinel counts until a
+// majority has agreed on another for 10 s; without that limit, newly installed
+// sentinels, which start with epoch 0, would never count.
 //
 // If no sentinel knows a master yet, or the master can't be reached, NewSentinel waits
-// until ctx is done, or for 5 s if ctx has no deadline. Errors: [ErrNoSentinel],
-// [ErrMasterUnknown] and [ErrSentinelsDisagree], each with the answer of every sentinel;
+// until ctx is done, or for 5 s if ctx has no deadline. It returns [ErrNoSentinel],
+// [ErrMasterUnknown] or [ErrSentinelsDisagree], each with the answer of every sentinel;
 // at once [ErrNotSentinel], [redisconn.ErrAuth] or [redisconn.ErrTLS] if every sentinel
 // or the master refuses the client; [redisconn.ErrRole] if the server named as master is
-// not one; other errors of connecting to it.
+// not one; or another error of the connection to it.
 func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*Cluster, error) {
 	if name == "" {
 		return nil, topology.ErrMasterUnknown.New("the name of the master is empty")
@@ -56,7 +56,7 @@ func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source { return newSentinels(c, addrs, name) })
 }
 
-// sentinels is the source of a topology that sentinels tell.
+// sentinels is the source that builds the topology from the sentinels' answers.
 type sentinels struct {
 	c     *Cluster
 	name  string
@@ -74,7 +74,7 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 		watched: make(map[string]*sentinel),
 		reports: topology.NewReports(),
 	}
-	// They are dialed and asked without end, in RESP2 and the one database that they have.
+	// The client dials and asks sentinels forever, in RESP2 and their only database.
 	s.opts.AsyncDial, s.opts.ReadOnly, s.opts.ScriptMode, s.opts.Integrity = true, false, false, false
 	s.opts.DB, s.opts.Protocol, s.opts.Role, s.opts.Logger = 0, 2, redisconn.RoleAny, redisconn.NoopLogger{}
 	if s.opts.IOTimeout <= 0 {
@@ -108,8 +108,8 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	})
 }
 
-// read implements source: it has all sentinels asked, and waits for those that answer
-// in time.
+// read implements source: it makes the watchers ask all sentinels, and waits for the answers that
+// arrive in time.
 func (s *sentinels) read(ctx context.Context, ask bool) *topology.Layout {
 	if ask {
 		s.askAll(ctx)
@@ -119,9 +119,9 @@ func (s *sentinels) read(ctx context.Context, ask bool) *topology.Layout {
 	return s.reports.Layout()
 }
 
-// askAll returns when all have answered, or askGrace after the first one. Once there is a
-// topology, it returns as soon as a sentinel reports another, so that a frozen sentinel
-// delays no failover. Before that it waits for the others, since several may disagree.
+// askAll returns when all sentinels have answered, or askGrace after the first answer. Once there is a
+// topology, it returns as soon as a sentinel reports a different one, so that a frozen sentinel
+// delays no failover. Before that it waits for the others, because they may disagree.
 func (s *sentinels) askAll(ctx context.Context) {
 	var news <-chan struct{}
 	if len(s.c.topology.Load().Shards) > 0 {
@@ -138,13 +138,13 @@ func (s *sentinels) askAll(ctx context.Context) {
 	gather(ctx, answers, len(watched), s.opts.IOTimeout, news)
 }
 
-// probe implements source: sentinels tell by themselves.
+// probe implements source: it does nothing, because sentinels announce changes.
 func (s *sentinels) probe() bool { return false }
 
-// hosts implements source: sentinels tell names, if they are told to.
+// hosts implements source: sentinels report names if they are configured to.
 func (s *sentinels) hosts() map[string]string { return nil }
 
-// hear notes a sentinel's answer, or why there is none.
+// hear records a sentinel's answer, or the reason why there is none.
 func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) {
 	if s.c.ctx.Err() != nil {
 		return
@@ -174,7 +174,7 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 	}
 }
 
-// watchLocked begins with those of the sentinels that are not watched.
+// watchLocked starts to watch those of the sentinels that are not watched yet.
 func (s *sentinels) watchLocked(addrs []string) {
 	for _, addr := range addrs {
 		if s.watched[addr] == nil && len(s.watched) < maxSentinels && s.c.ctx.Err() == nil {

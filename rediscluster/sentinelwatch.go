@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// sentinelEvents are the channels that are subscribed to: after each event the sentinel
-// is asked for what holds. One that leads a failover announces +promoted-slave long
+// sentinelEvents are the channels that the client subscribes to; after each event it asks the
+// sentinel for the present state. A sentinel that leads a failover announces +promoted-slave long
 // before +switch-master, which waits until the other replicas follow.
 var sentinelEvents = []any{
 	"+switch-master", "+promoted-slave", "+config-update-from", "+new-epoch", "+failover-end",
@@ -21,10 +21,10 @@ var sentinelEvents = []any{
 }
 
 const (
-	// askPause is the least pause between two questions, so that many events at once do not
-	// become as many questions. It delays a failover by as much.
+	// askPause is the least pause between two questions, so that many events at once cause few
+	// questions. It delays a failover by as much.
 	askPause = 5 * time.Millisecond
-	// listenPause is about how long the pause is before subscribing again.
+	// listenPause is the approximate pause before subscribing again.
 	listenPause = 200 * time.Millisecond
 )
 
@@ -34,13 +34,13 @@ type sentinel struct {
 	addr string
 	ctx  context.Context
 	stop context.CancelFunc
-	due  chan struct{} // has room for one: it is only a mark
+	due  chan struct{} // has room for one: it is only a flag
 	// turns end with answers, each with that to the first question after it has begun, or else
 	// with the watch.
 	turns *pause.Turns
 }
 
-// startSentinel begins to watch a sentinel. The watch ends with stop, or with the cluster.
+// startSentinel starts to watch a sentinel. The watch ends with stop or with the cluster.
 func startSentinel(s *sentinels, addr string) *sentinel {
 	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1)}
 	w.ctx, w.stop = context.WithCancel(s.c.ctx)
@@ -49,11 +49,11 @@ func startSentinel(s *sentinels, addr string) *sentinel {
 	return w
 }
 
-// askSoon has the sentinel asked soon.
+// askSoon makes run ask the sentinel soon.
 func (w *sentinel) askSoon() { pause.Wake(w.due) }
 
-// run is a goroutine that asks the sentinel, when it is due and each CheckInterval. It
-// ends with the watch, and has another one that listens.
+// run is the goroutine that asks the sentinel, when askSoon was called and every CheckInterval. It
+// ends with the watch. It starts the goroutine listen.
 func (w *sentinel) run() {
 	defer w.s.c.recovered()
 	conn, err := redisconn.Connect(w.ctx, w.addr, w.s.opts)
@@ -67,8 +67,8 @@ func (w *sentinel) run() {
 	}
 }
 
-// ask asks once, and up to twice more after a torn answer. Without a connection the answer is
-// why there is none.
+// ask asks once, and up to twice more after an inconsistent answer. Without a connection, the answer
+// is the reason why there is none.
 func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
 	defer w.turns.Next()()
 	report, failure := topology.Report{}, redis.AsErrorx(refused)
@@ -91,9 +91,9 @@ func (w *sentinel) listen(conn *redisconn.Connection) {
 	}
 }
 
-// listenOnce subscribes, and has the sentinel asked when it confirms that and after each event,
-// until the socket ends. Errors are dropped: if the sentinel is unreachable, the next question
-// fails, too.
+// listenOnce subscribes, and calls askSoon when the sentinel has confirmed and after each event,
+// until the socket ends. It drops errors: if the sentinel is unreachable, the next question
+// also fails.
 func (w *sentinel) listenOnce(conn *redisconn.Connection) {
 	sock, err := conn.OpenPush(w.ctx)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Shutdown accepts no more requests (they end with [redis.ErrContextClosed], not sent),
-// waits until those that it has accepted are answered or ctx is done, and closes the
-// cluster. If requests are left when ctx is done, they end as by Close, and an
-// [ErrShutdown] says how many there were: those on a connection may have run, those
+// Shutdown refuses new requests (with [redis.ErrContextClosed], not sent),
+// waits until the accepted ones are answered or ctx is done, and closes the
+// cluster. If requests are left when ctx is done, they fail as with Close, and Shutdown returns an
+// [ErrShutdown] with their number: those on a connection may have run, those
 // between two attempts have not.
 func (c *Cluster) Shutdown(ctx context.Context) error {
 	if ctx == nil {
@@ -43,8 +43,8 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// unanswered counts the requests on connections, be they of the cluster, of a scanner or of
-// somebody who got the connection from EachShard, and those that wait for another attempt.
+// unanswered counts the requests on connections (from the cluster, a scanner, or a user
+// who got the connection from EachShard) and the requests that wait for another attempt.
 func (c *Cluster) unanswered() (sent, waiting int64) {
 	waiting = c.waiting.Load()
 	for l := range c.refresher.links() {
@@ -53,12 +53,12 @@ func (c *Cluster) unanswered() (sent, waiting int64) {
 	return max(sent, c.accepted.Load()-waiting), waiting
 }
 
-// shutdownPoll is how often Shutdown looks whether all is answered: it is
-// called once, and a request takes longer than this to notice the difference.
+// shutdownPoll is how often Shutdown checks whether all requests are answered. Polling is good enough
+// for a method that is called once.
 const shutdownPoll = 2 * time.Millisecond
 
-// closeLinks closes the connections, of which users may have got some from
-// EachShard: each answers what it has taken.
+// closeLinks shuts the connections down, so that each answers the requests that it has accepted.
+// Users may have got some of them from EachShard.
 func (c *Cluster) closeLinks(ctx context.Context) error {
 	for l := range c.refresher.links() {
 		if err := l.Conn.Shutdown(ctx); err != nil {
@@ -69,8 +69,8 @@ func (c *Cluster) closeLinks(ctx context.Context) error {
 }
 
 const (
-	// leftDelay is how long a node that has left a cluster still accepts requests, from
-	// callers that have read the topology before it changed.
+	// leftDelay is how long a node that has left a cluster still accepts requests from
+	// callers that read the topology before it changed.
 	leftDelay = 100 * time.Millisecond
 	// answerDelay is how long, without a cluster, a replaced server may take to answer
 	// its last requests. It is short, because all callers may be waiting for a master
@@ -78,16 +78,16 @@ const (
 	answerDelay = 50 * time.Millisecond
 )
 
-// made notes a link that was made, before the topology has it: what is done to all links is done
-// to those of nodes that are about to come, or have left, too.
+// made records a new link before the topology has it, so that operations on all links also cover the
+// links of nodes that are about to join or have left.
 func (r *refresher) made(l *route.Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[l] = struct{}{}
 }
 
-// closeLeft closes links that the topology does not have any more, once their requests
-// are answered. It returns at once; its goroutines end with the last answer, or with the
+// closeLeft closes links that the topology no longer has, once their requests
+// are answered. It returns at once; its goroutines end with the last answer or with the
 // cluster.
 func (r *refresher) closeLeft(links map[*route.Link]struct{}) {
 	for l := range links {
@@ -100,9 +100,9 @@ func (r *refresher) closeLeft(links map[*route.Link]struct{}) {
 	}
 }
 
-// closeSoon closes a link to a server that may go on as a master beside the one that has
-// replaced it: nothing more is written to it, and it has answerDelay to answer. It is a
-// goroutine that lasts as long.
+// closeSoon closes a link to a server that was replaced as master but may continue as one:
+// the client writes nothing more to it, and accepts its answers for answerDelay. closeSoon is a
+// goroutine that lasts that long.
 func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(r.c.ctx, answerDelay)
 	defer cancel()
@@ -133,12 +133,12 @@ func (r *refresher) links() map[*route.Link]struct{} {
 	return links
 }
 
-// linksAndClosed returns the links, and the sum of the statistics of those that were closed
-// before: of each link either the one or the other.
+// linksAndClosed returns the open links, and the sum of the statistics of the closed ones. Each link
+// is in exactly one of the two.
 func (r *refresher) linksAndClosed() (map[*route.Link]struct{}, redisconn.Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var closed redisconn.Stats // with histograms of its own
+	var closed redisconn.Stats // with its own histograms
 	closed.Merge(r.closed)
 	return maps.Clone(r.open), closed
 }

@@ -8,27 +8,27 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// source is where a topology comes from: the nodes of a cluster (nodeSource), the servers
+// source provides the topology: from the nodes of a cluster (nodeSource), the servers
 // of a list (serverList), or sentinels. Only the refresher calls its methods.
 type source interface {
-	// start returns the first layout, while ctx is not done.
+	// start returns the first layout. It gives up when ctx is done.
 	start(ctx context.Context) (*topology.Layout, error)
-	// read returns the present layout, nil if nobody answers. If ask is set, it asks the
+	// read returns the present layout, or nil if no server answers. If ask is set, it asks the
 	// servers again, until ctx is done.
 	read(ctx context.Context, ask bool) *topology.Layout
-	// probe reports whether somebody tells other masters than the topology has. It
-	// asks less than read.
+	// probe reports whether a server reports masters that differ from those of the topology. It
+	// asks fewer servers than read.
 	probe() bool
-	// hosts returns hostnames by addresses, for TLS, where a layout has none.
+	// hosts returns hostnames by address, for TLS, if a layout has none.
 	hosts() map[string]string
 }
 
-// askGrace is how long the others are waited for after the first has answered.
+// askGrace is how long to wait for the other answers after the first.
 const askGrace = 100 * time.Millisecond
 
-// gather waits for n answers. Each comes as a function, which gather calls: it notes the answer,
-// and reports whether that is good. gather waits at most atMost for the first good answer, and
-// at most askGrace longer for the others. It returns early when wake is signalled, or ctx is done.
+// gather waits for n answers. Each arrives as a function, which gather calls; the function records the
+// answer and reports whether it is good. gather waits at most atMost for the first good answer, and
+// at most askGrace longer for the others. It returns early when wake is signalled or ctx is done.
 func gather(ctx context.Context, answers <-chan func() (good bool), n int, atMost time.Duration, wake <-chan struct{}) {
 	late := time.NewTimer(atMost)
 	defer late.Stop()
@@ -50,17 +50,17 @@ func gather(ctx context.Context, answers <-chan func() (good bool), n int, atMos
 }
 
 const (
-	// startTimeout is how long a constructor waits for a master that nobody knows yet, if
-	// its context has no deadline: long enough for most failovers, and no longer than a
+	// startTimeout is how long a constructor waits for a master to become known, if
+	// its context has no deadline: long enough for most failovers, and not longer than a
 	// caller expects of a constructor.
 	startTimeout = 5 * time.Second
-	// startFirst is the pause between two rounds of questions meanwhile. It doubles up
-	// to startMost, so that a long wait is no load.
+	// startFirst is the first pause between two rounds of questions. The pause doubles up
+	// to startMost, so that a long wait does not load the servers.
 	startFirst = 50 * time.Millisecond
 	startMost  = time.Second
 )
 
-// startContext is done with ctx, or after startTimeout if that has no deadline.
+// startContext returns a context that is done with ctx, or after startTimeout if ctx has no deadline.
 func startContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, bounded := ctx.Deadline(); bounded {
 		return context.WithCancel(ctx)
@@ -68,8 +68,8 @@ func startContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, startTimeout)
 }
 
-// firstLayout calls try until it returns a layout, or an error that is final, or until the
-// end of startContext. wake ends the pauses between the rounds.
+// firstLayout calls try until it returns a layout or a final error, or until the
+// startContext is done. wake ends the pauses between the rounds.
 func firstLayout(ctx context.Context, wake <-chan struct{}, try func(context.Context) (l *topology.Layout, err error, final bool)) (*topology.Layout, error) {
 	ctx, cancel := startContext(ctx)
 	defer cancel()

@@ -12,12 +12,12 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// splitting says how a command is taken apart by the slots of its keys.
+// splitting describes how to split a command by the slots of its keys.
 type splitting struct {
 	step   int  // arguments for a key
-	writes bool // a part that has run can't be repeated without notice
-	// join makes one result of those of the parts. where says which keys each
-	// part had.
+	writes bool // a part that has run must not be repeated silently
+	// join joins the results of the parts. where has the indexes of the keys of each
+	// part.
 	join func(keys int, results []any, where [][]int) any
 }
 
@@ -32,12 +32,12 @@ var splittings = map[string]splitting{
 
 // SendSplit sends MGET, MSET, DEL, UNLINK, EXISTS or TOUCH with keys of any slots: one
 // part for each slot, all at once. It joins their results as if the command had run as
-// a whole. It works with any Sender. Other commands are refused with
+// a whole. It works with any Sender. It refuses other commands with
 // [redis.ErrNoSlotKey].
 //
-// The parts are not atomic: others may see one without the rest. If a part fails, its error is
-// the result, of unknown outcome if there is one. If parts of MSET, DEL or UNLINK have run and
-// others have not, the result is an [ErrSplit]. So [redis.OutcomeOf] and [redis.SafeToRetry]
+// The parts are not atomic: other clients may see one without the rest. If parts fail, the result is
+// the error of one of them, preferably one with an unknown outcome. If parts of MSET, DEL or UNLINK
+// ran and others did not, the result is an [ErrSplit]. So [redis.OutcomeOf] and [redis.SafeToRetry]
 // are right about the command as a whole.
 func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 	how, ok := splittings[strings.ToUpper(req.Cmd)]
@@ -46,7 +46,7 @@ func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 			WithProperty(redis.EKRequest, req)
 	}
 	if len(req.Args) == 0 || len(req.Args)%how.step != 0 {
-		return redis.SyncCtx{S: s}.Send(ctx, req) // the server says what is wrong
+		return redis.SyncCtx{S: s}.Send(ctx, req) // the server reports the mistake
 	}
 	parts, where, err := split(req, how.step)
 	if err != nil {
@@ -66,7 +66,7 @@ func SendSplit(ctx context.Context, s redis.Sender, req redis.Request) any {
 	return joined
 }
 
-// splitError returns the error of a command with parts that ended so, or nil.
+// splitError returns the error of a command whose parts have these results, or nil.
 func splitError(results []any, writes bool) *errorx.Error {
 	var first [redis.OutcomeUnknown + 1]any // of each outcome
 	for _, res := range results {
@@ -83,8 +83,8 @@ func splitError(results []any, writes bool) *errorx.Error {
 	return failed
 }
 
-// split makes a request for each slot, in the order in which slots come, and
-// tells which keys each of them has.
+// split returns a request for each slot, in the order in which slots first appear, and the indexes of
+// the keys of each.
 func split(req redis.Request, step int) (parts []redis.Request, where [][]int, err error) {
 	part := make(map[uint16]int)
 	for i := 0; i < len(req.Args); i += step {
@@ -122,7 +122,7 @@ func joinValues(keys int, results []any, where [][]int) any {
 	return joined
 }
 
-// joinCounts adds up.
+// joinCounts adds up counts.
 func joinCounts(_ int, results []any, _ [][]int) any {
 	total := int64(0)
 	for _, res := range results {
@@ -135,7 +135,7 @@ func joinCounts(_ int, results []any, _ [][]int) any {
 	return total
 }
 
-// joinOK is for commands that answer OK or an error.
+// joinOK is for commands whose reply is OK or an error.
 func joinOK(_ int, results []any, _ [][]int) any {
 	return results[0]
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Stats says what a cluster has done since it was made, and what it is doing. The
+// Stats are the statistics of a cluster since it was created. The
 // statistics of each connection are consistent, but they are taken one after the other.
 type Stats struct {
 	// Total is the sum of all connections, including closed ones. A request that is
@@ -18,11 +18,10 @@ type Stats struct {
 	// Nodes are the nodes of the topology, sorted by address.
 	Nodes []NodeStats
 
-	// Moved and Asked count the redirects that were followed; Migrating counts requests
-	// that were repeated because their keys were on the move, and Retries those that
-	// were sent again for another reason.
+	// Moved and Asked count the redirects that the cluster followed; Migrating counts retries
+	// because keys were moving, and Retries counts retries for other reasons.
 	Moved, Asked, Migrating, Retries uint64
-	// Refreshes counts how often the topology was read.
+	// Refreshes counts how often the cluster has read the topology.
 	Refreshes uint64
 	// Waiting is the number of requests that wait for their next attempt.
 	Waiting int
@@ -36,8 +35,8 @@ type NodeStats struct {
 	Conns []redisconn.Stats
 }
 
-// Stats returns a snapshot. It takes a few microseconds for each connection. As a
-// variable of package expvar:
+// Stats returns a snapshot. It takes a few microseconds for each connection. To publish it with
+// package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 func (c *Cluster) Stats() Stats {

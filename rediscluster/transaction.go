@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// transaction is MULTI, encoded requests and EXEC, which are always sent together. As a
-// future it gets the result of EXEC.
+// transaction is MULTI, encoded requests and EXEC, which are always sent together. It is the future
+// of the result of EXEC.
 type transaction struct {
 	retrier
 	send.Forward
@@ -29,7 +29,7 @@ func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64
 	}
 	t := &transaction{retrier: retrier{c: w.c}, Forward: send.Forward{To: cb}, n: n}
 	err := t.encode(reqs)
-	if err == nil { // the error of a malformed request comes before that of keys of several slots
+	if err == nil { // the error of a malformed request has priority over that of keys in several slots
 		t.spec, err = w.specOfAll("the transaction", t.reqs)
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	backend.Of(conn).SendEncodedBatch(t.reqs, t, 0, flags)
 }
 
-// Resolve implements redis.Future. If nothing has run, the reason decides, and not what EXEC answered.
+// Resolve implements redis.Future. If nothing has run, the reason decides, not the reply to EXEC.
 func (t *transaction) Resolve(res any, _ uint64) {
 	err := redis.AsErrorx(res)
 	if err == nil {

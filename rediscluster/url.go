@@ -14,9 +14,9 @@ import (
 //	redis-cluster://node1:7000/1                  rediss-cluster:// with TLS
 //
 // See [redisconn.ParseURL] for the other parameters. max_redirects is
-// Opts.MovedRetries. A database other than 0 needs servers that have some in a cluster:
-// see Opts.HostOpts. The parameter read_only, for which there is [Cluster.WithPolicy], is
-// a [redis.ErrURL].
+// Opts.MovedRetries. A database other than 0 needs servers that have several in a cluster:
+// see Opts.HostOpts. The parameter read_only is a [redis.ErrURL]: use [Cluster.WithPolicy]
+// instead.
 func ParseURL(url string) (addrs []string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {
@@ -67,7 +67,7 @@ func errMaxRedirects() error {
 	return redis.ErrURL.New("the parameter max_redirects is for clusters: see ParseURL")
 }
 
-// hostOpts returns what a URL says of each connection.
+// hostOpts returns the connection options in a URL.
 func hostOpts(u *redisurl.URL) redisconn.Opts { return backend.OptsOfURL(u).(redisconn.Opts) }
 
 // ParseSentinelURL converts a URL to the arguments of [NewSentinel]. It names one
@@ -77,14 +77,14 @@ func hostOpts(u *redisurl.URL) redisconn.Opts { return backend.OptsOfURL(u).(red
 //	redis-sentinel://sentinel1?master_name=mymaster&sentinel_password=secret
 //	redis://sentinel1:26379?master_name=mymaster&addr=sentinel2:26379&password=secret
 //
-// The last one is how go-redis writes it, and is read as go-redis does: redis:// or rediss:// with
-// the parameter master_name, where the user and password in front of the host are those of the
-// sentinels, those of the servers are the parameters username and password, and the default port
-// is 6379. Reads go to the master, unless [Cluster.WithPolicy] says otherwise.
+// The last form is that of go-redis, with the same meaning: redis:// or rediss:// with
+// the parameter master_name. There the user and password before the host are for the
+// sentinels, the parameters username and password are for the servers, and the default port
+// is 6379. Reads go to the master unless you use [Cluster.WithPolicy].
 //
-// redis+sentinel:// is the same; rediss-sentinel:// means TLS, to sentinels and servers
-// alike. The default port is 26379. User and password are those of the servers; for the
-// sentinels there are the parameters sentinel_username and sentinel_password. The
+// redis+sentinel:// is the same as redis-sentinel://; rediss-sentinel:// uses TLS to sentinels and
+// servers. The default port is 26379. User and password are for the servers; for the
+// sentinels, use the parameters sentinel_username and sentinel_password. The
 // number after the name is the database. See [redisconn.ParseURL] for the other
 // parameters. Bad input is a [redis.ErrURL], which does not show the password.
 func ParseSentinelURL(url string) (addrs []string, master string, opts Opts, err error) {
