@@ -11,11 +11,11 @@ import (
 
 // Events returns the events in order. They end without an error when the subscription is
 // closed, and with an error when ctx is done, when the buffer was full ([ErrBufferFull]),
-// or when the subscriber has ended ([ErrClosed]). Events that came before that are
+// or when the subscriber was closed ([ErrClosed]). Events that arrived before that are
 // returned first, unless ctx is done.
 //
-// One goroutine at a time may iterate: another one gets [ErrConsumed]. After the loop was
-// left, another loop goes on with the next event.
+// Only one goroutine may iterate at a time: another gets [ErrConsumed]. If you leave the loop,
+// the next loop continues with the next event.
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if ctx == nil {
@@ -58,10 +58,10 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// Chan returns a channel of the events, for a select. It is closed when they end, or ctx
+// Chan returns a channel of the events, for a select. The channel is closed when the events end or ctx
 // is done, and at once if ctx is nil or another goroutine is reading the events. If the
-// subscription has ended, Err has the error. An event that is not received when ctx ends is
-// left to the next loop.
+// subscription has ended, Err returns the error. An event that was not received when ctx ends
+// goes to the next loop.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events
@@ -83,5 +83,5 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	return events
 }
 
-// Err returns the error that has ended the subscription: nil before, and after Close.
+// Err returns the error that ended the subscription. It returns nil before that, and after Close.
 func (s *Subscription) Err() error { return redis.Err(s.set.Inbox.Err()) }

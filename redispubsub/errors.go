@@ -14,7 +14,7 @@ var (
 	ErrPubSub = pubsub.Errors
 	// ErrTopic: a topic has no name or an unknown kind, or there is no topic at all. Not sent.
 	ErrTopic = errs.ErrTopic
-	// ErrRefused: the server refuses the topic, and will refuse it again: the user
+	// ErrRefused: the server refuses the topic, and would refuse it again: the user
 	// lacks the permission, or the server has no sharded channels. The server's error
 	// is the cause.
 	ErrRefused = pubsub.ErrRefused
@@ -23,17 +23,17 @@ var (
 	ErrClosed = pubsub.ErrClosed
 	// ErrBufferFull ends a subscription with the policy EndWithError.
 	ErrBufferFull = pubsub.ErrFull
-	// ErrNoNodes: no node is known that a subscription on several nodes could be on. Not
+	// ErrNoNodes: no node is known for a subscription on several nodes. Not
 	// sent.
 	ErrNoNodes = pubsub.ErrNoNodes
 	// ErrConsumed: another goroutine is iterating over the events of the subscription.
 	ErrConsumed = ErrPubSub.NewType("consumed")
 	// ErrStream: the server sent something invalid, such as the confirmation of a topic
-	// that was not asked for. The socket is replaced, and the gap has this error.
+	// that was not requested. The client replaces the socket, and the gap has this error.
 	ErrStream = pubsub.ErrStream
 )
 
-// SubscribeError tells which topics could not be subscribed. All others were. Its text names none
+// SubscribeError lists the topics that could not be subscribed. All others were subscribed. Its text names none
 // of them.
 type SubscribeError struct {
 	Topics []Topic
@@ -53,7 +53,7 @@ func (e *SubscribeError) Error() string {
 	return b.String()
 }
 
-// Unwrap has errors.Is and errors.As look at each of the errors.
+// Unwrap returns the errors, so that errors.Is and errors.As look at each of them.
 func (e *SubscribeError) Unwrap() []error {
 	if e == nil {
 		return nil

@@ -11,63 +11,63 @@ import (
 // [Unsubscribed].
 type Event interface{ event() }
 
-// Message is what somebody has published.
+// Message is a published message.
 type Message struct {
 	Channel string
-	// Pattern is the pattern that the channel matches, if that was subscribed.
+	// Pattern is the subscribed pattern that the channel matches, or empty.
 	Pattern string
-	// Payload must not be changed: all subscriptions of a topic get the same.
+	// Payload must not be changed: all subscriptions of a topic share it.
 	Payload []byte
-	// Sharded is whether it came by SPUBLISH.
+	// Sharded reports whether the message was published with SPUBLISH.
 	Sharded bool
-	// Node is the address of the node that sent it, for a subscription on several.
+	// Node is the address of the node that sent the message, for a subscription on several nodes.
 	Node string
-	// Time is when it was read from the socket.
+	// Time is the time when the message was read from the socket.
 	Time time.Time
 }
 
-// Gap means that messages may be missing. It comes between the last message before the
+// Gap means that messages may be missing. It is delivered between the last message before the
 // loss and the first one after it. A gap is delivered twice: with an open end when the
-// loss is noticed, and with both times when the topics are subscribed again. A slow
-// consumer gets only the second one. Gaps that are not consumed yet are merged if there
+// client notices the loss, and with both times when it has subscribed to the topics again. A slow
+// consumer may get only the second one. Gaps that were not consumed yet are merged if there
 // is no message between them.
 type Gap struct {
-	// Topics are the topics of which messages may be missing.
+	// Topics are the topics with possibly missing messages.
 	Topics []Topic
-	// Nodes are the addresses of the nodes that messages may be missing from, for a
-	// subscription on several.
+	// Nodes are the addresses of the nodes whose messages may be missing, for a
+	// subscription on several nodes.
 	Nodes []string
 	// From is the time before which nothing was lost.
 	From time.Time
-	// To is when the topics were subscribed again, and no other node took messages for
+	// To is the time when the topics were subscribed again and no other node accepted messages for
 	// them, or when the last message was dropped. It is zero while the gap is open. When
 	// a subscription ends, its gaps end.
 	To time.Time
-	// Reason says why.
+	// Reason is the reason for the gap.
 	Reason Reason
-	// Dropped is how many messages did not fit into the buffer, with the reason
+	// Dropped is the number of messages that did not fit into the buffer, if the reason is
 	// BufferFull. The number of messages lost for other reasons is not known.
 	Dropped int
-	// Err is what happened to the connection, or what the server said.
+	// Err is the error of the connection or of the server.
 	Err error
 }
 
-// Open reports whether messages are still being missed.
+// Open reports whether messages may still be getting lost.
 func (g Gap) Open() bool { return g.To.IsZero() }
 
-// Reason is why messages may be missing.
+// Reason is the reason why messages may be missing.
 type Reason = inbox.Reason
 
 const (
 	// ConnectionLost: the socket broke, or the server was silent for too long.
 	ConnectionLost Reason = inbox.ConnectionLost
-	// SlotMoved: the topic goes to another node, since its slot has moved, or the server
+	// SlotMoved: the topic goes to another node, because its slot has moved or the server
 	// has unsubscribed it.
 	SlotMoved Reason = inbox.SlotMoved
 	// BufferFull: the consumer was slower than the publishers.
 	BufferFull Reason = inbox.BufferFull
-	// Failover: the topic goes to another node, since its node is no longer a master. If
-	// that node was found unreachable before, the reason is ConnectionLost.
+	// Failover: the topic goes to another node, because its node is no longer a master. If
+	// the client could not reach that node before, the reason is ConnectionLost.
 	Failover Reason = inbox.Failover
 )
 
@@ -75,18 +75,18 @@ const (
 // from then on are delivered.
 type Subscribed struct {
 	Topic Topic
-	// Node is the address of the node, for a subscription on several.
+	// Node is the address of the node, for a subscription on several nodes.
 	Node string
 	Time time.Time
 }
 
 // Unsubscribed means that a topic is no longer subscribed. Err is nil if Unsubscribe
-// was called, and if another node has the topic. If the server refuses a topic for good
+// was called, and if the topic goes to another node. If the server permanently refuses a topic
 // ([ErrRefused]) after it was subscribed, Unsubscribed is delivered even without
-// SubscriptionOpts.Status, and the subscription goes on without the topic.
+// SubscriptionOpts.Status, and the subscription continues without the topic.
 type Unsubscribed struct {
 	Topic Topic
-	// Node is the address of the node, for a subscription on several: the topic may still be
+	// Node is the address of the node, for a subscription on several nodes: the topic may still be
 	// subscribed on others.
 	Node string
 	Time time.Time
@@ -104,7 +104,7 @@ func messageOf(ev any) (m inbox.Message, ok bool) {
 	return inbox.Message(msg), ok
 }
 
-// publicEvent makes an event of what an inbox holds.
+// publicEvent converts an item of an inbox to an event.
 func publicEvent(ev any) Event {
 	switch ev := ev.(type) {
 	case *inbox.Gap:
@@ -122,13 +122,13 @@ func publicEvent(ev any) Event {
 	return ev.(Event)
 }
 
-// Kind is what a topic is.
+// Kind is the kind of a topic.
 type Kind = pubsub.Kind
 
 const (
-	// KindChannel is a channel by its name.
+	// KindChannel is a channel with the given name.
 	KindChannel Kind = pubsub.Channel
-	// KindPattern stands for all channels with a name that matches.
+	// KindPattern is all channels whose names match.
 	KindPattern Kind = pubsub.Pattern
 	// KindSharded is a sharded channel (Redis 7.0), which belongs to a slot.
 	KindSharded Kind = pubsub.Sharded

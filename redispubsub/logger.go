@@ -12,18 +12,18 @@ import (
 )
 
 // Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
-// should be quick.
+// should return quickly.
 type Logger interface {
 	Report(s *Subscriber, event LogEvent)
 }
 
 // LogEvent is one of the Log… types.
 type LogEvent interface {
-	// logEvent is how DefaultLogger and NewSlogLogger write it.
+	// logEvent returns the line that DefaultLogger and NewSlogLogger write.
 	logEvent() oplog.Line
 }
 
-// LogConnected: a socket is connected, and subscribing begins.
+// LogConnected: a socket is connected, and subscribing starts.
 type LogConnected struct{ Addr string }
 
 // LogConnectFailed: dialing or the handshake failed.
@@ -40,18 +40,18 @@ type LogDisconnected struct {
 }
 
 // LogMaintenance: the server announces maintenance, as managed servers do. The library only
-// reports it; if the socket ends, it dials again as always. Of more than ten announcements at
-// once, one a second is reported.
+// reports it; if the socket ends, it dials again as always. The first ten announcements are
+// reported at once, and then one a second.
 type LogMaintenance struct {
 	Addr     string
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
-	In       time.Duration // time until it begins, at most a day; zero if the server does not say
-	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
+	In       time.Duration // time until it starts, at most a day; zero if the server does not give it
+	Endpoint string        // for MOVING, the address to use instead; empty if the address stays the same
 }
 
 // LogPanic: the logger panicked.
 type LogPanic struct {
-	Value any    // what it panicked with
+	Value any    // the value of the panic
 	Stack []byte // as by debug.Stack
 }
 
@@ -92,15 +92,15 @@ type NoopLogger struct{}
 // Report implements Logger.
 func (NoopLogger) Report(*Subscriber, LogEvent) {}
 
-// report passes an event to the logger. One that panics must not end the process,
-// nor the goroutine that reports.
+// report passes an event to the logger. If the logger panics, the process and the reporting
+// goroutine survive.
 func (s *Subscriber) report(event LogEvent) {
 	usercall.Call(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: stack})
 	})
 }
 
-// NewSlogLogger returns a Logger that writes events to l; a nil l is silent. See
+// NewSlogLogger returns a Logger that writes events to l; with a nil l it is silent. See
 // redisconn.NewSlogLogger for levels and limits.
 func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{oplog.New(l)} }
 

@@ -19,22 +19,22 @@ type session struct {
 	sock     *push.Socket
 	messages atomic.Int64
 
-	// Of the goroutine that receives: when, and how many bytes, were read last; names of
-	// channels that came by patterns.
+	// Used only by the goroutine that receives: the time and the size of the last read; names of
+	// channels that matched patterns.
 	now      time.Time
 	received int64
 	names    map[string]string
 }
 
-// namesMost bounds how many names of channels are kept, to be used again, and nameMost how long
-// they may be: together 256 KiB.
+// namesMost bounds the number of channel names that are kept for reuse, and nameMost their length:
+// together 256 KiB.
 const namesMost, nameMost = 1024, 256
 
 func newSession(s *Subscriber, f *subscriptions.Feed, sock *push.Socket) *session {
 	return &session{s: s, feed: f, sock: sock, names: map[string]string{}}
 }
 
-// receive takes what comes until the socket ends, and returns why it did.
+// receive handles messages until the socket ends, and returns the reason.
 func (s *session) receive() error {
 	var push redis.Push
 	for {
@@ -47,7 +47,7 @@ func (s *session) receive() error {
 		}
 		if pushed {
 			err = s.take(&push)
-			clear(push.Words) // the next push may be long in coming
+			clear(push.Words) // the next push may take long to arrive
 			push.Body, push.Rest = nil, nil
 		} else {
 			err = s.answer(reply)
@@ -58,7 +58,7 @@ func (s *session) receive() error {
 	}
 }
 
-// take takes a push.
+// take handles a push.
 func (s *session) take(push *redis.Push) error {
 	said, err := pubsub.Parse(push)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *session) take(push *redis.Push) error {
 	return s.feed.Confirmed(said, s.now)
 }
 
-// answer takes a reply.
+// answer handles a reply.
 func (s *session) answer(reply any) error {
 	s.s.mu.Lock()
 	defer s.s.unlock()
@@ -109,8 +109,8 @@ func (s *session) message(said pubsub.Said, payload []byte) error {
 	return nil
 }
 
-// deliver adds a message to the inbox of a member. It waits for room where the policy
-// is Block: the session has no other subscription then.
+// deliver adds a message to the inbox of a member. With the policy Block it waits for room; the
+// session then has no other subscription.
 func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 	room := m.Set.Inbox.Room
 	for waited := false; ; waited = true {
@@ -121,7 +121,7 @@ func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 		case inbox.Full:
 		default:
 			if waited {
-				pause.Wake(room) // for another session, if there is room for its message, too
+				pause.Wake(room) // for another session, if there is also room for its message
 			}
 			return
 		}

@@ -10,24 +10,24 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
-// Stats is the state of a subscriber. As a variable of package expvar:
+// Stats is the state of a subscriber. To publish it with package expvar:
 //
 //	expvar.Publish("pubsub", expvar.Func(func() any { return subscriber.Stats() }))
 type Stats struct {
 	// Sockets are in the order of their addresses.
 	Sockets []SocketStats
-	// Subscriptions are those that are not closed.
+	// Subscriptions is the number of open subscriptions.
 	Subscriptions int
 	// Unplaced is the number of topics for which there is no node at present.
 	Unplaced int
-	// ConnectionLost, SlotMoved and Failover are how many gaps have begun for each Reason,
-	// counted for each topic of each subscription; OpenGaps are those that have not ended.
+	// ConnectionLost, SlotMoved and Failover count the gaps that have started, by Reason,
+	// for each topic of each subscription; OpenGaps counts those that have not ended.
 	ConnectionLost, SlotMoved, Failover uint64
 	OpenGaps                            int
-	// Messages and Bytes count what all sockets have received, those that have ended
-	// included.
+	// Messages and Bytes count the messages and bytes that all sockets have received, including
+	// closed ones.
 	Messages, Bytes uint64
-	// Dropped is how many messages did not fit into buffers.
+	// Dropped counts the messages that did not fit into buffers.
 	Dropped uint64
 }
 
@@ -36,13 +36,13 @@ type SocketStats struct {
 	Addr  string
 	State SocketState
 	Since time.Time // of the state
-	// Err is the error that ended the last socket, or for which none could be
-	// connected. It is nil while there is one.
+	// Err is the error that ended the last socket or the last attempt to connect. It is nil while
+	// there is a socket.
 	Err error
-	// Topics is the number of topics that are wanted from the node, Live of those that
-	// are subscribed. If both are the same, and no gap is open, all is well.
+	// Topics is the number of requested topics of the node, and Live the number of subscribed
+	// ones. If both are equal, and no gap is open, no messages are missing.
 	Topics, Live int
-	// Messages and Bytes count what the current socket has received.
+	// Messages and Bytes count the messages and bytes that the current socket has received.
 	Messages, Bytes int64
 	// Confirmed is a time before which nothing was lost. While the server answers
 	// heartbeats, it is less than redisconn.Opts.IOTimeout ago.
@@ -66,15 +66,15 @@ func (s SocketStats) MarshalJSON() ([]byte, error) {
 type SocketState = subscriptions.State
 
 const (
-	// SocketConnecting: the socket is dialed, for the first time or since it has ended.
+	// SocketConnecting: the client is dialing, for the first time or after the socket has ended.
 	SocketConnecting SocketState = subscriptions.Connecting
 	// SocketConnected: the server has answered the handshake.
 	SocketConnected SocketState = subscriptions.Connected
-	// SocketDown: it could not be connected. It is dialed again and again.
+	// SocketDown: the client could not connect. It keeps dialing.
 	SocketDown SocketState = subscriptions.Down
 )
 
-// traffic is what sockets have received.
+// traffic counts the messages and bytes that sockets have received.
 type traffic struct{ messages, bytes uint64 }
 
 func (t *traffic) add(s *session) {

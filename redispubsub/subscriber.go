@@ -21,29 +21,29 @@ import (
 
 // Subscriber keeps subscriptions on one server, or on the nodes of a cluster. It has
 // one socket for each node that has subscriptions, and one more for each subscription
-// with the policy Block. It is safe for use by many goroutines.
+// with the policy Block. It is safe for concurrent use.
 type Subscriber struct {
 	logger Logger
 	hooks  redis.Hooks
 	nodes  backend.Nodes
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// toPlace has room for one: topics are to be placed.
+	// toPlace signals that topics need a node. It has room for one.
 	toPlace chan struct{}
 	counts  inbox.Counts
-	// announced bounds how often maintenance is reported.
+	// announced limits how often maintenance is reported.
 	announced oplog.Limit
 
-	// mu guards what is below. It is released by unlock, but where nothing has changed.
+	// mu guards the fields below. After a change, release it with unlock.
 	mu       sync.Mutex
 	table    *subscriptions.Table
 	sessions map[*subscriptions.Feed]*session // that receive
 	ended    traffic                          // of sessions that have ended
 }
 
-// New makes a Subscriber on the server of a connection, with the connection's options.
-// It dials when a topic is subscribed. It lives until Close, or until the connection
-// ends.
+// New returns a Subscriber on the server of a connection, with the connection's options.
+// It dials when it subscribes to a topic. It lives until Close, or until the connection
+// is closed.
 func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 	if conn == nil {
 		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
@@ -51,10 +51,10 @@ func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 	return newSubscriber(conn.Ctx(), oneNode{conn: conn}, false, opts), nil
 }
 
-// NewCluster makes a Subscriber on the nodes of a cluster. Sharded channels are
-// subscribed on the master of their slot, and follow it. Channels are subscribed on the
-// master that the cluster sends their PUBLISH to, patterns on any one master, and both stay
-// there as long as it is a master. It lives until Close, or until the cluster ends.
+// NewCluster returns a Subscriber on the nodes of a cluster. It subscribes to sharded channels
+// on the master of their slot, and follows the slot. It subscribes to channels on the
+// master to which the cluster sends their PUBLISH, and to patterns on any one master; both stay
+// there as long as it is a master. The Subscriber lives until Close, or until the cluster is closed.
 func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	if nodes == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
@@ -73,11 +73,11 @@ func newSubscriber(ctx context.Context, nodes backend.Nodes, several bool, opts 
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.table = subscriptions.New(s.ctx, nodes, several, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })
-	go s.run(nodes.Changed()) // asked before a topic is placed: run may begin later
+	go s.run(nodes.Changed()) // read before a topic is placed, because run may start later
 	return s
 }
 
-// Close ends the subscriber and all of its subscriptions, with [ErrClosed]. It does not
+// Close closes the subscriber and ends all of its subscriptions with [ErrClosed]. It does not
 // wait.
 func (s *Subscriber) Close() { s.cancel(lifetime.ErrClosed) }
 
@@ -93,7 +93,7 @@ func (s *Subscriber) run(changed <-chan struct{}) {
 			s.finish()
 			return
 		case <-changed:
-			changed = s.nodes.Changed() // before looking at them
+			changed = s.nodes.Changed() // before it reads the nodes
 		case <-s.toPlace:
 		case <-timer.C:
 			all = false
@@ -115,8 +115,8 @@ func (s *Subscriber) finish() {
 	s.table.End(s.errClosed(ErrClosed))
 }
 
-// errClosed is what a subscription gets that was closed, or whose subscriber has ended: an
-// error of that type.
+// errClosed returns the error, of the given type, of a closed subscription or a subscription
+// of a closed subscriber.
 func (s *Subscriber) errClosed(as *errorx.Type) error {
 	if why := lifetime.EndedBy(s.ctx); why != nil {
 		return as.Wrap(why, "the subscriber is closed")
@@ -127,7 +127,7 @@ func (s *Subscriber) errClosed(as *errorx.Type) error {
 	return as.New("the subscription is closed")
 }
 
-// unlock ends a change of the table, and sends what is to be asked for because of it.
+// unlock ends a change of the table, and sends the commands that follow from it.
 func (s *Subscriber) unlock() {
 	asks := s.table.Asks()
 	s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Subscriber) unlock() {
 	}
 }
 
-// attend is the goroutine of a feed: it dials, receives, and dials again. It is started with
+// attend is the goroutine of a feed: it dials, receives, and dials again. It starts with
 // the first topic, and ends when none is left.
 func (s *Subscriber) attend(f *subscriptions.Feed) {
 	for redial := (pause.Redial{}); f.Ctx.Err() == nil; {
@@ -151,12 +151,12 @@ func (s *Subscriber) attend(f *subscriptions.Feed) {
 			return
 		}
 		s.nodes.ForceReloading()
-		pause.Wake(s.toPlace) // another node may have to be asked
+		pause.Wake(s.toPlace) // the topics may need another node
 		redial.Wait(f.Ctx, began, err == nil)
 	}
 }
 
-// receive takes what comes by a socket, until it ends.
+// receive handles the messages of a socket until it ends.
 func (s *Subscriber) receive(sess *session) {
 	f, sock := sess.feed, sess.sock
 	defer context.AfterFunc(f.Ctx, sock.Close)()
@@ -175,7 +175,7 @@ func (s *Subscriber) receive(sess *session) {
 	s.report(LogDisconnected{Addr: sock.Addr(), Error: err})
 }
 
-// failed notes that no socket could be made.
+// failed records that dialing failed.
 func (s *Subscriber) failed(f *subscriptions.Feed, err error) {
 	s.report(LogConnectFailed{Addr: f.Node.Addr(), Error: err})
 	s.mu.Lock()
@@ -190,13 +190,13 @@ func (s *Subscriber) closeSet(set *subscriptions.Set) {
 	set.Close()
 }
 
-// Nodes is a cluster: a *rediscluster.Cluster, or what embeds one.
+// Nodes is a cluster: a *rediscluster.Cluster, or a type that embeds one.
 type Nodes interface {
 	// Inner is for packages of this module: nobody else can call it.
 	Inner(send.Key) send.Inner[redis.Future]
-	// ForceReloading has the cluster asked for its nodes again soon.
+	// ForceReloading makes the cluster read its topology again soon.
 	ForceReloading()
-	// Ctx returns the context that the subscriber ends with.
+	// Ctx returns the context of the cluster; the subscriber ends with it.
 	Ctx() context.Context
 }
 

@@ -14,16 +14,16 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
-// Subscription is a set of topics with a consumer, who gets the events of all of them
-// in order: see [Subscription.Events]. It is safe for use by many goroutines.
+// Subscription is a set of topics with one consumer, which gets the events of all of them
+// in order: see [Subscription.Events]. It is safe for concurrent use.
 type Subscription struct {
 	s       *Subscriber
-	set     *subscriptions.Set // guarded by Subscriber.mu, but for its exported fields
+	set     *subscriptions.Set // guarded by Subscriber.mu, except for its exported fields
 	invalid error              // of the options
 }
 
-// NewSubscription makes a subscription without topics. Close it when it is not needed
-// any more.
+// NewSubscription returns a subscription without topics. Close it when you no longer need
+// it.
 func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
 	in := inbox.New(inbox.Opts{
@@ -39,18 +39,18 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	return sub
 }
 
-// Subscribe adds topics, and returns when the server has confirmed all of them. If it
-// refuses some, the error is a *[SubscribeError], and the others are subscribed. If the
-// server can't be reached, or does not answer, it is dialed until ctx is done. Topics that
-// are not confirmed by then are removed again, unless another call waits for them; a topic
+// Subscribe adds topics, and returns when the server has confirmed all of them. If the server
+// refuses some, Subscribe returns a *[SubscribeError], and the others are subscribed. If the
+// server can't be reached, or does not answer, Subscribe keeps dialing until ctx is done. It then
+// removes the unconfirmed topics, unless another call waits for them; a topic
 // that was subscribed before stays. A retry is safe. For a sharded channel whose slot is
-// moving, Subscribe also waits until the old owner has given the channel up, and all nodes
-// know the new one.
+// moving, Subscribe also waits until the old owner has ended its subscription and all nodes
+// know the new owner.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
 	return s.observed(ctx, redis.OperationSubscribe, topics, s.subscribe)
 }
 
-// observed calls f with the topics, in hooks.
+// observed calls f with the topics, within the hooks.
 func (s *Subscription) observed(ctx context.Context, kind redis.OperationKind, topics []Topic, f func(context.Context, []Topic) (addr string, err error)) (err error) {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
@@ -108,9 +108,9 @@ func (s *Subscription) add(topics []Topic) ([]*subscriptions.Answer, error) {
 	return s.set.Add(topics)
 }
 
-// Unsubscribe removes topics. Messages that have come before are still delivered; none
-// comes into the buffer after Unsubscribe has returned. It returns when the server has
-// confirmed, or ctx is done. Topics that are not subscribed are ignored.
+// Unsubscribe removes topics. Messages that have already arrived are still delivered; no message
+// enters the buffer after Unsubscribe has returned. It returns when the server has
+// confirmed or ctx is done. It ignores topics that are not subscribed.
 func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
 	return s.observed(ctx, redis.OperationUnsubscribe, topics, s.unsubscribe)
 }
@@ -140,13 +140,13 @@ func (s *Subscription) Topics() []Topic {
 	return s.set.Topics()
 }
 
-// Close removes all topics and drops the events that nobody has taken. It does not wait.
+// Close removes all topics and drops the events that were not consumed. It does not wait.
 func (s *Subscription) Close() {
 	s.set.Inbox.Discard()
 	s.s.closeSet(s.set)
 }
 
-// operation is what hooks are told of a call of Subscribe or Unsubscribe.
+// operation describes a call of Subscribe or Unsubscribe for hooks.
 func operation(kind redis.OperationKind, topics []Topic) redis.Operation {
 	op := redis.Operation{Kind: kind, Requests: len(topics)}
 	for i, t := range topics {
@@ -159,8 +159,8 @@ func operation(kind redis.OperationKind, topics []Topic) redis.Operation {
 	return op
 }
 
-// completed is what hooks are told of the end of a call: of several topics, the first
-// error with the worst outcome. The errors of servers are as servers gave them, without
+// completed describes the end of a call for hooks. For several topics it has the first
+// error with the worst outcome. Errors from servers are unchanged, without
 // the name of a topic.
 func completed(err error, addr string) redis.Completion {
 	end := redis.Completion{Address: addr}
