@@ -29,7 +29,9 @@ type Cluster struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	topology  atomic.Pointer[route.Snapshot]
+	topology atomic.Pointer[route.Snapshot]
+	// members are the IDs of the nodes of the cluster: nil if there is none, empty if they are not known.
+	members   atomic.Pointer[map[string]bool]
 	refresher *refresher
 
 	within [ForcePreferSlaves + 1]within // by policy; see with

@@ -77,9 +77,13 @@ package rediscluster
 // Requests find their way with an immutable snapshot (internal/route), which they read through
 // an atomic pointer: slot → shard → node → link, by array indexes, without a lock or a
 // map. One goroutine (refresh.go) creates new snapshots: it polls up to 16 nodes, masters
-// first (nodesource.go), and merges their answers (topology.Merge). When claims on a slot
+// first (nodesource.go), and merges the answers of those that belong to the cluster. When claims on a slot
 // contradict each other, the greater configuration epoch wins. A master and a replica at
 // the same address are two nodes, because READONLY belongs to the connection.
+//
+// Addresses change hands, so the client remembers who was at them: node IDs (topology.Kin), IDs of
+// sentinels (topology.Reports), histories of the servers in a list (topology.Lineage). Strangers do
+// not count while anyone known is left.
 //
 // Package topology makes the decisions and imports no connection: it computes layouts (the
 // addresses that serve each slot) from the servers' answers, and decides what to do with a

@@ -23,11 +23,15 @@ func newEndpoints(t *testing.T, servers map[string]*testbed.Server, opts rediscl
 	return newReplicated(t, []string{"primary.test:6379", "reader.test:6379"}, opts)
 }
 
-// dialer dials the servers that IPs stand for.
+// dialer dials the servers that IPs stand for, and looks up names by itself.
 func dialer(servers map[string]*testbed.Server) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(addr)
-		return (&net.Dialer{}).DialContext(ctx, network, servers[host].Addr())
+		ips, err := net.DefaultResolver.LookupHost(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, servers[ips[0]].Addr())
 	}
 }
 
@@ -53,6 +57,8 @@ func TestReplicatedFollowsNames(t *testing.T) {
 		info, _ := old.Do("INFO", "clients").([]byte)
 		return infoLine(string(info), "connected_clients") == "1" // who asks
 	}, patience, time.Millisecond)
+	// New connections to the reader lead to where its name does.
+	require.NoError(t, redis.AsError(next.Do("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes")))
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return string(asBytes(replicas.Do("GET", "a"))) == "1" && calls(fresh) != ""

@@ -19,7 +19,8 @@ var (
 	// ErrClusterConfigEmpty: nodes answer, but none of them has a slot.
 	ErrClusterConfigEmpty = ErrCluster.NewType("config_empty")
 	// ErrNoAliveConnection: no node that could take the request is connected. Not sent:
-	// a retry is safe.
+	// a retry is safe. Its cause is the latest failure to connect, if there was one, and redis.EKAddress
+	// is the node's.
 	ErrNoAliveConnection = ErrCluster.NewType("no_alive_connection", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
 	// ErrSplit: SendSplit was only partly executed; the cause says why. A retry would run twice
 	// for some keys.
@@ -30,7 +31,8 @@ var (
 	ErrNotSentinel = topology.ErrNotSentinel
 	// ErrMasterUnknown: sentinels answer, but know no master of that name.
 	ErrMasterUnknown = topology.ErrMasterUnknown
-	// ErrSentinelsDisagree: sentinels name several masters with the same epoch.
+	// ErrSentinelsDisagree: sentinels name several masters with the same epoch, or one that answers is
+	// none of those that the client knows.
 	ErrSentinelsDisagree = topology.ErrSentinelsDisagree
 	// ErrNoMaster: none of the servers of NewReplicated is a master.
 	ErrNoMaster = topology.ErrNoMaster

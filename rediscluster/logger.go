@@ -64,6 +64,14 @@ type LogSentinelFailed struct {
 	Error   error
 }
 
+// LogFollowsStrangers: none of the servers that the client knew is left, and those that answer share nothing
+// with them: no node ID, no sentinel, no history. The client follows them. They may be the same service, set
+// up again, or another service that now has its addresses. See Opts.RefuseStrangers.
+type LogFollowsStrangers struct {
+	// Masters are the addresses of the masters that the client follows.
+	Masters []string
+}
+
 // LogContextClosed: the cluster was closed, by Close or because its context ended, as the error
 // says. errors.Is finds context.Canceled in it even after Close.
 type LogContextClosed struct {
@@ -117,6 +125,11 @@ func (e LogInitialNodeSkipped) logEvent() oplog.Line {
 func (e LogSentinelFailed) logEvent() oplog.Line {
 	return oplog.Text("sentinel %s: %v", e.Address, e.Error).
 		Slog(slog.LevelWarn, "redis sentinel failed", slog.String("address", e.Address), slog.Any("error", e.Error))
+}
+
+func (e LogFollowsStrangers) logEvent() oplog.Line {
+	return oplog.Text("follows servers that it does not know, masters: %v", e.Masters).
+		Slog(slog.LevelWarn, "redis cluster follows servers that it does not know", slog.Any("masters", e.Masters))
 }
 
 func (e LogContextClosed) logEvent() oplog.Line {

@@ -237,6 +237,7 @@ func TestSlogLogger(t *testing.T) {
 		LogInitialNodeSkipped{Address: "there", Error: errors.New("no")},
 		LogSentinelFailed{Address: "sentinel", Error: errors.New("no")},
 		LogTopologyChanged{Masters: []string{"here"}},
+		LogFollowsStrangers{Masters: []string{"there"}},
 		LogFuturePanic{Value: "canary"},
 		LogContextClosed{},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/usercall"
@@ -34,15 +35,23 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 		l := route.NewLink(n)
 		opts.Logger = hostLogger{c, l}
 		opts.Handle = ClusterHandle{Handle: c.opts.Handle, Address: addr, N: i}
-		conn, err := redisconn.Connect(ctx, addr, opts)
+		conn, err := backend.ConnectNode(ctx, addr, opts, c.knownMembers)
 		if err != nil { // the address is malformed, or the cluster closed
 			c.report(LogInitialNodeSkipped{Address: addr, Error: err})
 			continue
 		}
-		l.Connect(conn)
+		l.Connect(conn.(*redisconn.Connection))
 		c.refresher.made(l)
 	}
 	return n
+}
+
+// knownMembers returns the IDs of the nodes of the cluster, none if they are not known.
+func (c *Cluster) knownMembers() map[string]bool {
+	if members := c.members.Load(); members != nil {
+		return *members
+	}
+	return nil
 }
 
 // dialOnce connects to a server with that role, in a single attempt. host is its hostname

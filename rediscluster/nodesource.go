@@ -23,6 +23,9 @@ type nodeSource struct {
 	c          *Cluster
 	seeds      []string
 	masterOnly masterOnly
+	kin        topology.Kin
+	// silent is since when no node of the cluster tells the slots; zero if one does.
+	silent time.Time
 }
 
 // NewCluster returns a Cluster. It asks all of addrs (host:port) for the slots; one
@@ -44,57 +47,104 @@ func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error
 	})
 }
 
-// start implements source: it asks all addresses that the user gave, over separate connections.
+// start implements source.
 func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
-	var views []topology.View
-	var failure error = ErrClusterSlots.New("no answer in time")
-	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
+	l, err := s.askSeeds(ctx, nil)
+	if l != nil {
+		s.learn()
+	}
+	return l, err
+}
+
+// read implements source: it asks nodes that are connected and, if those that belong to the cluster do
+// not know who serves a slot, the seeds. Until all slots were served once, it asks the seeds, too.
+func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
+	nodes := s.askNodes(ctx)
+	l := s.kin.OfNodes(nodes)
+	if l == nil && s.silent.IsZero() {
+		s.silent = time.Now()
+	}
+	if l == nil || !s.kin.Whole() {
+		if better, _ := s.askSeeds(ctx, nodes); better != nil {
+			l = better
+		}
+	}
+	if l != nil {
+		s.learn()
+		s.masterOnly.mark(l)
+	}
+	return l
+}
+
+// learn notes of whom a layout is that was just made.
+func (s *nodeSource) learn() {
+	s.silent = time.Time{}
+	members := s.kin.Members()
+	s.c.members.Store(&members)
+}
+
+// strangersAfter is how long a client that hears nothing of the servers that it knows stays with them,
+// although its seeds lead to others. A restart, or a freeze, is mostly shorter.
+const strangersAfter = 10 * time.Second
+
+// mayLeave reports whether the cluster that the seeds lead to counts, though it is another one: nothing was
+// heard of the present one for long enough, or all its masters' addresses have other servers.
+func (s *nodeSource) mayLeave() bool {
+	if s.c.opts.RefuseStrangers {
+		return false
+	}
+	replaced := func(shard *route.Shard) bool {
+		failure := shard.Master.Failure()
+		return failure != nil && redis.AsErrorx(failure.Err).IsOfType(redisconn.ErrStranger)
+	}
+	return !s.silent.IsZero() && time.Since(s.silent) >= strangersAfter ||
+		!slices.ContainsFunc(s.c.topology.Load().Shards, func(shard *route.Shard) bool { return !replaced(shard) })
+}
+
+// askSeeds asks all addresses that the user gave, over connections of its own. nodes are the views of
+// nodes that were asked before.
+func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topology.Layout, error) {
+	told := make([][]topology.View, len(s.seeds))
+	var failure error
+	asking, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
 	answers := make(chan func() bool, len(s.seeds))
-	for _, seed := range s.seeds {
-		go func() { // ends with ctx
-			v, err := s.c.askSeed(ctx, seed)
+	for i, seed := range s.seeds {
+		go func() { // ends with asking
+			views, err := s.c.askSeed(asking, seed)
 			answers <- func() bool {
 				if err != nil {
 					s.c.report(LogInitialNodeSkipped{Address: seed, Error: err})
 					failure = preferPermanent(failure, err)
-					return false
 				}
-				views = append(views, v)
-				return true
+				told[i] = views
+				return len(nodes) > 0 && err == nil || slices.ContainsFunc(views, topology.View.Whole)
 			}
 		}()
 	}
-	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // ctx ends them before
-	if len(views) == 0 {
+	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // asking ends them before
+	seeds := slices.Concat(told...)
+	l, left := s.kin.OfSeeds(nodes, seeds, s.mayLeave())
+	switch {
+	case left:
+		s.c.report(LogFollowsStrangers{Masters: l.Masters()})
+	case l == nil && failure == nil && len(seeds) == 0:
+		failure = ErrClusterSlots.New("no answer in time")
+	case l == nil && failure == nil:
+		failure = s.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
+	}
+	if l == nil {
 		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of the given addresses tells the slots of a cluster")
 	}
-	l := topology.Merge(views)
-	if l == nil {
-		return nil, s.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
-	}
 	return l, nil
-}
-
-// read implements source: it asks connected nodes. If none of them knows an owner of any slot, it
-// asks the seeds.
-func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
-	l := topology.Merge(s.askNodes(ctx))
-	if l == nil {
-		l, _ = s.start(ctx)
-	}
-	if l != nil {
-		s.masterOnly.mark(l)
-	}
-	return l
 }
 
 // askAtMost bounds how many nodes are asked at once. It is large enough to ask all nodes
 // of most clusters, because only the two masters of a migration know about it.
 const askAtMost = 16
 
-// askNodes asks connected nodes, and returns the views of those that answer in time.
-func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
+// askNodes asks connected nodes, and returns the views of those that answer in time, masters first.
+func (s *nodeSource) askNodes(ctx context.Context) []topology.View {
 	t := s.c.topology.Load()
 	nodes := slices.Clone(t.Nodes)
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
@@ -102,12 +152,14 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 	sort.SliceStable(nodes, func(i, j int) bool { return !nodes[i].Replica && nodes[j].Replica })
 	// Room for all, so that late answers block no goroutine.
 	answers := make(chan func() bool, 1+askAtMost)
+	var told [askAtMost][]topology.View // one each, in the order of nodes
 	asked := 0
 	for _, n := range nodes {
 		l := n.Pick(s.c.opts.RoundRobinSeed, nil)
 		if l == nil || asked == askAtMost {
 			continue
 		}
+		view := &told[asked]
 		asked++
 		askView(l, func(v topology.View, err error) {
 			answers <- func() bool {
@@ -115,7 +167,7 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 					s.c.report(LogClusterSlotsError{Conn: l.Conn, Error: err})
 					return false
 				}
-				views = append(views, v)
+				*view = []topology.View{v}
 				return true
 			}
 		})
@@ -124,7 +176,7 @@ func (s *nodeSource) askNodes(ctx context.Context) (views []topology.View) {
 		asked++
 	}
 	gather(ctx, answers, asked, s.c.askTimeout(), nil)
-	return views
+	return slices.Concat(told[:]...)
 }
 
 // viewQuestions are the requests that ask a node for its view.
@@ -173,17 +225,17 @@ func preferPermanent(old, latest error) error {
 	return latest
 }
 
-// askSeed resolves one address and asks the server there. If the name has several addresses, it also
-// asks the next one when one has failed or has not answered within askGrace. It returns the first
-// answer.
-func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, failure error) {
-	host, addrs, err := lookUp(ctx, seed)
+// askSeed resolves one address and asks the server there. If the name has several addresses, the
+// next one is asked as well when one has failed, knows some slots only, or has not answered within
+// askGrace; the first that knows all slots is the last that counts.
+func (c *Cluster) askSeed(ctx context.Context, seed string) (views []topology.View, failure error) {
+	host, addrs, err := c.lookUp(ctx, seed)
 	if err != nil {
-		return v, err
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers := make(chan func() (good bool), len(addrs))
+	answers := make(chan func() (whole bool), len(addrs))
 	for asked, heard := 0, 0; heard < len(addrs); {
 		var late <-chan time.Time
 		if asked < len(addrs) {
@@ -192,8 +244,12 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, fa
 			go func() { // ends with ctx
 				view, err := c.askAddr(ctx, addr, host)
 				answers <- func() bool {
-					v, failure = view, preferPermanent(failure, err)
-					return err == nil
+					if err != nil {
+						failure = preferPermanent(failure, err)
+						return false
+					}
+					views = append(views, view)
+					return view.Whole()
 				}
 			}()
 			late = time.After(askGrace)
@@ -201,12 +257,15 @@ func (c *Cluster) askSeed(ctx context.Context, seed string) (v topology.View, fa
 		select {
 		case hear := <-answers:
 			if heard++; hear() {
-				return v, nil
+				return views, nil
 			}
 		case <-late:
 		}
 	}
-	return v, failure
+	if len(views) > 0 {
+		failure = nil
+	}
+	return views, failure
 }
 
 // askAddr asks the server at one address of a seed.
@@ -229,5 +288,6 @@ func (c *Cluster) askAddr(ctx context.Context, addr, host string) (topology.View
 func (s *nodeSource) hosts() map[string]string {
 	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
 	defer cancel()
-	return s.c.resolveHosts(ctx, s.seeds, nil)
+	hosts, _ := s.c.resolveHosts(ctx, s.seeds, nil)
+	return hosts
 }

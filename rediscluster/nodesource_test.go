@@ -133,6 +133,25 @@ func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
 	})
 }
 
+// A node may announce a hostname for which it has no certificate, and be dialed by its IP, for which it has one.
+func TestTLSOfCertificatesForIPsOnly(t *testing.T) {
+	t.Parallel()
+	testbed.Needs(t, testbed.TLS, testbed.Version(7, 0))
+	ca, err := testbed.NewCA()
+	require.NoError(t, err)
+	cert, err := ca.Issue(testbed.CertSpec{Hosts: []string{"127.0.0.1"}})
+	require.NoError(t, err)
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{
+		TLS: true, CA: ca, Certificate: &cert, Config: []string{"cluster-announce-hostname localhost"},
+	}})
+	config, err := tb.Node(0).ClientTLS()
+	require.NoError(t, err)
+	c, _ := connect(t, tb.TLSAddrs()[:1], Opts{TLSEnabled: true, TLSConfig: config, CheckInterval: maxCheckInterval})
+	for _, key := range strings.Split("abcdefgh", "") {
+		assert.Equal(t, "OK", redis.Sync{S: c}.Do("SET", key, key))
+	}
+}
+
 func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
 	t.Parallel()
 	watchLeaks(t)

@@ -61,6 +61,13 @@ type Opts struct {
 	// HostOpts.IOTimeout does not count as a master.
 	StopOnManyMasters bool
 
+	// RefuseStrangers keeps the client with the servers that it knows, when none of them
+	// answers and the addresses that it was given lead to servers that share nothing with
+	// them: no node ID, no sentinel, no history. Requests end with [ErrNoAliveConnection], not
+	// sent, until a server answers that the client knows. Default false: after 10 s without
+	// an answer the client follows the strangers, and reports [LogFollowsStrangers].
+	RefuseStrangers bool
+
 	// RoundRobinSeed drives the choice among replicas and connections. Default
 	// [DefaultRoundRobinSeed].
 	RoundRobinSeed RoundRobinSeed

@@ -222,14 +222,21 @@ func (w *within) specOfAll(what string, reqs []*send.Request) (routeSpec, *error
 func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 	err := ErrNoAliveConnection.New("no node that could take the request is connected")
 	t := c.topology.Load()
-	if t.Layout.Reason != nil {
+	failure := t.Failure(&spec.Spec)
+	switch {
+	case t.Layout.Reason != nil:
 		err = ErrNoAliveConnection.Wrap(t.Layout.Reason, "there is no master")
+	case failure != nil:
+		err = ErrNoAliveConnection.Wrap(failure.Err, "no node that could take the request is connected")
 	}
 	err = err.WithProperty(EKPolicy, spec.policy)
-	if spec.Slot >= 0 {
-		if c.rules.Sharded { // else it is that of all keys
-			err = err.WithProperty(redis.EKSlot, int64(spec.Slot))
-		}
+	if spec.Slot >= 0 && c.rules.Sharded { // else it is that of all keys
+		err = err.WithProperty(redis.EKSlot, int64(spec.Slot))
+	}
+	switch {
+	case failure != nil:
+		err = err.WithProperty(redis.EKAddress, failure.Addr)
+	case spec.Slot >= 0:
 		if s := t.Shard(spec.Slot); s != nil && s.Master.Addr != "" {
 			err = err.WithProperty(redis.EKAddress, s.Master.Addr)
 		}

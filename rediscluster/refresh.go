@@ -195,7 +195,13 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	t := route.New(l, func(key topology.Node) *route.Node {
 		n := nodes[key]
 		if old := n; n == nil || n.Outdated(l.Server, r.c.verified(l, key.Addr)) {
-			n = r.c.newNode(key.Addr, r.hostname(l, key.Addr, hosts), key.Replica)
+			hostname := r.hostname(l, key.Addr, hosts)
+			byAddr := old != nil && hostname == old.Hostname && old.Misnamed()
+			if byAddr {
+				hostname = ""
+			}
+			n = r.c.newNode(key.Addr, hostname, key.Replica)
+			n.ByAddr = byAddr
 			nodes[key] = n
 			if old != nil {
 				n.Renewed = time.Now()
@@ -216,14 +222,15 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 	r.c.topology.Store(t)
 	before.ReplacedBy(t)
 	r.closeLeft(left)
-	r.c.report(LogTopologyChanged{Masters: t.Masters()})
+	r.c.report(LogTopologyChanged{Masters: t.Layout.Masters()})
 	return true
 }
 
 // verified returns the hostname that TLS must verify for addr, if the layout knows it, and "" without
-// TLS.
+// TLS, or if the user has named another one.
 func (c *Cluster) verified(l *topology.Layout, addr string) string {
-	if !c.opts.HostOpts.TLSEnabled {
+	opts := c.opts.HostOpts
+	if !opts.TLSEnabled || opts.TLSConfig != nil && opts.TLSConfig.ServerName != "" {
 		return ""
 	}
 	return l.Hostnames[addr]

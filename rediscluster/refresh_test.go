@@ -149,11 +149,11 @@ func TestReleaseAfterTheEnd(t *testing.T) {
 func TestResolveEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _, err := lookUp(ctx, "localhost:1")
+	_, _, err := new(Cluster).lookUp(ctx, "localhost:1")
 	if err != nil { // it may have been quicker
 		isType(t, redis.ErrContextClosed, err)
 	}
-	_, got, err := lookUp(context.Background(), "127.0.0.1:1")
+	_, got, err := new(Cluster).lookUp(context.Background(), "127.0.0.1:1")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"127.0.0.1:1"}, got)
 }

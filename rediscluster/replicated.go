@@ -1,8 +1,10 @@
 package rediscluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -15,7 +17,8 @@ import (
 // such as the primary and the reader endpoint of a managed Redis. addrs
 // (host:port) are their addresses; with Opts.Addrs, addrs may be empty. The client asks the servers
 // for their roles (ROLE) every CheckInterval, after each failure, and in each
-// handshake. Each time, it resolves host names to all of their IPs.
+// handshake. Each time, it resolves host names to all of their IPs, unless there is a HostOpts.Dialer,
+// which gets the names.
 //
 // If ctx has a deadline, ctx limits only the call to NewReplicated, and the client lives until
 // Close, even if ctx is cancelled. If ctx has no deadline, the client lives until Close or until
@@ -35,6 +38,9 @@ import (
 //
 // If no rule applies, requests that need a master fail with [ErrNoAliveConnection], not sent; the
 // error names the masters. Reads from replicas continue.
+//
+// A server at another address that shares neither run nor history with the last master replaces it only
+// after that was silent for 10 s, and never with Opts.RefuseStrangers.
 //
 // If the master's connections lead to a different server than its address, or refuse writes
 // (READONLY), the client replaces them.
@@ -70,7 +76,11 @@ type serverList struct {
 	names map[string]string
 	// asked delivers the result of the running call of Opts.Addrs; nil if none is running.
 	asked chan given
-	// failure is the reason why the last call of Opts.Addrs gave no addresses.
+	// lineage is what is known of the master's history, and silent since when the master does not
+	// answer that it is one; zero if it does.
+	lineage topology.Lineage
+	silent  time.Time
+	// failure is why Opts.Addrs gave no addresses last, or else why one of them has no IP.
 	failure error
 }
 
@@ -120,11 +130,35 @@ func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
 	if t := s.c.topology.Load(); len(t.Shards) > 0 {
 		present = t.Shards[0].Master.Addr
 	}
-	l := s.last.Layout(present, s.c.opts.StopOnManyMasters)
+	l := s.layout(present)
 	l.Hostnames = s.names
-	if len(s.last) == 0 && s.failure != nil {
-		l.Reason = topology.ErrNoMaster.Wrap(s.failure, "Opts.Addrs gave no addresses")
+	if l.Reason != nil && l.Reason.Type() == topology.ErrNoMaster && s.failure != nil {
+		l.Reason = topology.ErrNoMaster.Wrap(s.failure, "%s", l.Reason.Message())
 	}
+	return l
+}
+
+// layout makes a layout of what servers said last. Masters that share nothing with the present one do not take its
+// place while that is listed, unless it has been silent for strangersAfter and there is no other one.
+func (s *serverList) layout(present string) *topology.Layout {
+	switch {
+	case s.last.Leads(present):
+		s.silent = time.Time{}
+	case s.silent.IsZero():
+		s.silent = time.Now()
+	}
+	stop := s.c.opts.StopOnManyMasters
+	l := s.last.Layout(present, stop)
+	strangers := s.lineage.Strangers(s.last, present)
+	if len(strangers) > 0 && (slices.Contains(strangers, l.Shards[0].Master) || !s.last.Leads(present)) {
+		known := s.last.Without(strangers).Layout(present, stop)
+		if s.last.Leads(known.Shards[0].Master) || s.c.opts.RefuseStrangers || time.Since(s.silent) < strangersAfter {
+			l = known
+		} else {
+			s.c.report(LogFollowsStrangers{Masters: l.Masters()})
+		}
+	}
+	s.lineage.Learn(s.last, l)
 	return l
 }
 
@@ -207,14 +241,16 @@ func (s *serverList) hear(addr string, info topology.ServerInfo) (good bool) {
 func (s *serverList) addresses(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
-	addrs := s.addrs
+	addrs, failure := s.addrs, error(nil)
 	if s.c.opts.Addrs != nil {
-		addrs, s.failure = s.given(ctx)
-		if s.failure != nil {
-			s.c.report(LogInitialNodeSkipped{Address: "Opts.Addrs", Error: s.failure})
+		if addrs, failure = s.given(ctx); failure != nil {
+			s.c.report(LogInitialNodeSkipped{Address: "Opts.Addrs", Error: failure})
+			failure = topology.ErrNoMaster.Wrap(failure, "Opts.Addrs gave no addresses")
 		}
 	}
-	if names := s.c.resolveHosts(ctx, addrs, s.names); len(names) > 0 {
+	names, unresolved := s.c.resolveHosts(ctx, addrs, s.names)
+	s.failure = cmp.Or(failure, unresolved)
+	if len(names) > 0 {
 		return names
 	}
 	return s.names

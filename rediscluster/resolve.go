@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"sort"
@@ -13,15 +14,15 @@ import (
 
 // resolveHosts resolves addresses (host:port). It returns the IPs with their ports, each mapped to
 // the host that it comes from. If it can't resolve a name before ctx is done, it uses
-// the IPs in known.
-func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[string]string) map[string]string {
-	found := make([][]string, len(addrs))
+// the IPs in known, and returns the error of the first such name.
+func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[string]string) (hosts map[string]string, failure error) {
+	found, failures := make([][]string, len(addrs)), make([]error, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
-		all.Go(func() { found[i] = c.resolveHost(ctx, addr, known) })
+		all.Go(func() { found[i], failures[i] = c.resolveHost(ctx, addr, known) })
 	}
 	all.Wait()
-	hosts := make(map[string]string)
+	hosts = make(map[string]string)
 	for i, addr := range addrs {
 		host, _, _ := net.SplitHostPort(addr)
 		for _, ip := range found[i] {
@@ -30,13 +31,16 @@ func (c *Cluster) resolveHosts(ctx context.Context, addrs []string, known map[st
 			}
 		}
 	}
-	return hosts
+	for _, err := range failures {
+		failure = cmp.Or(failure, err)
+	}
+	return hosts, failure
 }
 
-func (c *Cluster) resolveHost(ctx context.Context, addr string, known map[string]string) (found []string) {
-	host, found, err := lookUp(ctx, addr)
+func (c *Cluster) resolveHost(ctx context.Context, addr string, known map[string]string) (found []string, failure error) {
+	host, found, err := c.lookUp(ctx, addr)
 	if err == nil {
-		return found
+		return found, nil
 	}
 	c.report(LogInitialNodeSkipped{addr, err})
 	_, port, _ := net.SplitHostPort(addr)
@@ -45,17 +49,17 @@ func (c *Cluster) resolveHost(ctx context.Context, addr string, known map[string
 			found = append(found, ip)
 		}
 	}
-	return found
+	return found, err
 }
 
 // lookUp returns the host of an address (host:port), and at least one IP of the host, with the
-// port. IPv4 addresses come first.
-func lookUp(ctx context.Context, addr string) (host string, found []string, err error) {
+// port. IPv4 addresses come first. With a HostOpts.Dialer it resolves nothing: the Dialer gets the address.
+func (c *Cluster) lookUp(ctx context.Context, addr string) (host string, found []string, err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "", nil, ErrAddressHostname.Wrap(err, "address is not host:port").WithProperty(redis.EKAddress, addr)
 	}
-	if redisclusterutil.IsIPAddress(host) {
+	if c.opts.HostOpts.Dialer != nil || redisclusterutil.IsIPAddress(host) {
 		return host, []string{addr}, nil
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)

@@ -90,7 +90,11 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 	for _, s := range t.Shards {
 		l := s.Master.Pick(c.opts.RoundRobinSeed, nil)
 		if l == nil {
-			err := ErrNoAliveConnection.New("the master is not connected").WithProperty(redis.EKAddress, s.Master.Addr)
+			err := ErrNoAliveConnection.New("the master is not connected")
+			if failure := s.Master.Failure(); failure != nil {
+				err = ErrNoAliveConnection.Wrap(failure.Err, "the master is not connected")
+			}
+			err = err.WithProperty(redis.EKAddress, s.Master.Addr)
 			if !f(nil, c.withCluster(err)) {
 				return
 			}

@@ -71,11 +71,12 @@ var _ redis.Sender = (*Connection)(nil)
 // (trait [ErrTraitInitPermanent]), or if ReconnectPause is negative. Otherwise the connection keeps
 // dialing in the background.
 func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
-	return connect(ctx, addr, opts, nil)
+	return connect(ctx, addr, opts, nil, nil)
 }
 
-// connect is Connect. If t is not nil, the connection tracks keys.
-func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connection, error) {
+// connect is Connect. If t is not nil, the connection tracks keys. If members is not nil, it is to a node of a
+// cluster: see dial.Config.
+func connect(ctx context.Context, addr string, opts Opts, t *tracking, members func() map[string]bool) (*Connection, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
 	}
@@ -108,7 +109,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking) (*Connect
 	dialing := opts.dialing(parsed, func(v any, stack []byte) {
 		c.report(LogFuturePanic{Value: v, Stack: stack})
 	})
-	dialing.Tracking = t != nil
+	dialing.Tracking, dialing.Members = t != nil, members
 	c.dialer = dial.New(c.ctx, dialing)
 	c.makePipe()
 	c.pool = c.newPool()

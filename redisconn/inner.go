@@ -19,6 +19,12 @@ var (
 	_ backend.Reporter = within{}
 )
 
+func init() {
+	backend.ConnectNode = func(ctx context.Context, addr string, opts any, members func() map[string]bool) (any, error) {
+		return connect(ctx, addr, opts.(Opts), nil, members)
+	}
+}
+
 // SharesCallers implements backend.Conn.
 func (w within) SharesCallers(several bool) { w.queue.Several(several) }
 
@@ -109,7 +115,7 @@ func (w within) OpenTracking(ctx context.Context, told func(*redis.Push), ended 
 	opts.Logger = NoopLogger{}
 	defer w.dialer.Begin()() // until it is there to be authenticated again
 	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, w.alone}
-	made, err := connect(ctx, w.addr, opts, tracking)
+	made, err := connect(ctx, w.addr, opts, tracking, w.dialer.Members)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.report(LogTrackingFailed{err})

@@ -120,7 +120,8 @@ type Opts struct {
 	// ServerName means the host of the address. Default: the system's roots, and at least TLS
 	// 1.2.
 	TLSConfig *tls.Config
-	// Dialer, if set, dials addresses; network is "tcp" or "unix". Its context ends after
+	// Dialer, if set, dials addresses; network is "tcp" or "unix". It gets host
+	// names unresolved, also those of the seeds of clusters and of lists of servers. Its context ends after
 	// DialTimeout; the client closes a connection that it returns later. While 16 calls are late,
 	// further attempts to connect fail. Close of a returned connection must not block,
 	// and must end waiting reads and writes; for a *tls.Conn the client closes the socket

@@ -17,6 +17,11 @@ import (
 // initialization.
 var OptsOfURL func(u *redisurl.URL) any
 
+// ConnectNode is redisconn.Connect of a server that has to be a node of a cluster: members returns the
+// IDs of those, none if they are not known. opts are redisconn.Opts. Package redisconn sets it, in its
+// initialization.
+var ConnectNode func(ctx context.Context, addr string, opts any, members func() map[string]bool) (conn any, err error)
+
 // Conn is the [send.Inner] of a redisconn.Connection.
 type Conn interface {
 	send.Inner[redis.Future]

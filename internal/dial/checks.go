@@ -105,6 +105,26 @@ func (c *Config) checkRole(res any) *errorx.Error {
 	}
 }
 
+// checkMember refuses the nodes of other clusters, and servers without one. It accepts any server that
+// does not say, since the user may not ask, or a proxy does not know.
+func checkMember(members map[string]bool) func(res any) *errorx.Error {
+	return func(res any) *errorx.Error {
+		err := redis.AsErrorx(res)
+		id, _ := redis.ArgToString(res)
+		switch {
+		case err == nil && !members[id]:
+			return ErrStranger.New("the server is a node of another cluster")
+		case err == nil:
+			return nil
+		case err.HasTrait(redis.ErrTraitTransient):
+			return refused(err, ErrInit)
+		case strings.HasPrefix(err.Message(), "ERR This instance has cluster support disabled"):
+			return ErrStranger.Wrap(err, "the server is not a node of the cluster")
+		}
+		return nil
+	}
+}
+
 // reset is the first step of a new handshake on a socket that had one before.
 var reset = Step{redis.Req("RESET"), func(res any) *errorx.Error { return expect("RESET", res, "RESET") }}
 

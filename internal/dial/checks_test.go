@@ -3,6 +3,7 @@ package dial
 import (
 	"testing"
 
+	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
@@ -21,4 +22,31 @@ func TestParseRole(t *testing.T) {
 		_, err := ParseRole(res)
 		require.Error(t, err, "%v", res)
 	}
+}
+
+// A node of another cluster, and a server without one, are refused; one that does not say is accepted.
+func TestCheckMember(t *testing.T) {
+	members := map[string]bool{"aa": true, "bb": true}
+	for name, tt := range map[string]struct {
+		res  any
+		want *errorx.Type // nil: accepted
+	}{
+		"a member":             {[]byte("bb"), nil},
+		"another":              {[]byte("cc"), ErrStranger},
+		"no cluster":           {redis.ErrResult.New("ERR This instance has cluster support disabled"), ErrStranger},
+		"no right to ask":      {redis.ErrResult.New("NOPERM no"), nil},
+		"a proxy":              {redis.ErrResult.New("ERR unknown command 'CLUSTER'"), nil},
+		"nothing":              {nil, ErrStranger},
+		"it is loading":        {redis.ErrLoading.New("LOADING"), ErrConnSetup},
+		"what is no ID of any": {int64(1), ErrStranger},
+	} {
+		err := checkMember(members)(tt.res)
+		if tt.want == nil {
+			require.Nil(t, err, name)
+			continue
+		}
+		require.NotNil(t, err, name)
+		require.True(t, err.IsOfType(tt.want), "%s: %v", name, err)
+	}
+	require.Empty(t, (&Config{}).members())
 }

@@ -211,7 +211,10 @@ type Config struct {
 	Protocol, DB int
 	ReadOnly     bool
 	Role         Role
-	Integrity    bool
+	// Members, if not nil, returns the IDs of the nodes of a cluster that the server has to be
+	// one of; none if they are not known.
+	Members   func() map[string]bool
+	Integrity bool
 	// Tracking makes the server report changes of the keys that are read on the socket.
 	Tracking     bool
 	ClientName   string

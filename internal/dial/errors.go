@@ -15,6 +15,7 @@ var (
 	ErrInit        = sock.ErrConnection.NewType("init", errs.ErrTraitInitPermanent)
 	ErrConnSetup   = sock.ErrConnection.NewType("setup")
 	ErrRole        = sock.ErrConnection.NewType("role")
+	ErrStranger    = sock.ErrConnection.NewType("stranger")
 	ErrClientName  = redis.ErrOpts.NewType("client_name", errs.ErrTraitInitPermanent)
 	ErrAddress     = redis.ErrOpts.NewType("address", errs.ErrTraitInitPermanent)
 

@@ -40,6 +40,9 @@ func (c *Config) steps(cr Credentials, pings bool) []Step {
 	if c.Role != RoleAny {
 		add(c.checkRole, redis.Req("ROLE"))
 	}
+	if members := c.members(); len(members) > 0 {
+		add(checkMember(members), redis.Req("CLUSTER MYID"))
+	}
 	add(checkPing(pings), redis.Req("PING"))
 	if c.Tracking {
 		add(saysOK("CLIENT TRACKING", ErrInit), redis.Req("CLIENT TRACKING", "ON"))
@@ -53,6 +56,14 @@ func (c *Config) steps(cr Credentials, pings bool) []Step {
 		add(checkName, redis.Req("CLIENT SETINFO", "LIB-VER", libVersion()))
 	}
 	return list
+}
+
+// members returns the IDs of the nodes that the server has to be one of.
+func (c *Config) members() map[string]bool {
+	if c.Members == nil {
+		return nil
+	}
+	return c.Members()
 }
 
 const (

@@ -2,6 +2,7 @@ package route
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
@@ -21,6 +22,15 @@ type Link struct {
 	// server is the run_id of the server process that the connection leads to. It is asked of
 	// masters only, and only where there is no cluster; nil while it is not known.
 	server atomic.Pointer[string]
+	// failure is why the link is not connected, nil if it is, or has not failed yet.
+	failure atomic.Pointer[Failure]
+}
+
+// Failure is why a node is not connected.
+type Failure struct {
+	Addr string
+	Err  error
+	at   time.Time
 }
 
 // States of a link.
@@ -53,27 +63,37 @@ func (l *Link) Connecting() bool { return l.state.Load() == linkConnecting }
 // Note keeps the link's state up to date with its connection's events, which come one after
 // the other. It reports whether the connection was lost, or can't be made.
 func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost bool) {
-	switch event.(type) {
+	switch e := event.(type) {
 	case redisconn.LogConnecting:
 		l.state.Store(linkConnecting)
 		l.server.Store(nil)
 	case redisconn.LogConnected:
 		l.state.Store(linkUp)
+		l.failure.Store(nil)
 		l.askServer(conn)
 		if l.Node.Replica {
 			l.Node.askSync(conn)
 		}
-	case redisconn.LogConnectFailed, redisconn.LogDisconnected:
-		l.state.Store(linkDown)
-		l.server.Store(nil)
-		if l.Node.Replica {
-			l.Node.sync.Store(syncNever)
-		}
+	case redisconn.LogConnectFailed:
+		l.lost(e.Error)
+		return true
+	case redisconn.LogDisconnected:
+		l.lost(e.Error)
 		return true
 	case redisconn.LogContextClosed:
 		l.state.Store(linkDown)
 	}
 	return false
+}
+
+// lost notes why the link is not connected.
+func (l *Link) lost(why error) {
+	l.state.Store(linkDown)
+	l.failure.Store(&Failure{Addr: l.Node.Addr, Err: why, at: time.Now()})
+	l.server.Store(nil)
+	if l.Node.Replica {
+		l.Node.sync.Store(syncNever)
+	}
 }
 
 // TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So

@@ -1,11 +1,15 @@
 package route
 
 import (
+	"crypto/x509"
+	"errors"
 	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -43,7 +47,10 @@ type Node struct {
 	// Hostname is what TLS verifies instead of the host of Addr; empty if it was not known when the
 	// connections were made.
 	Hostname string
-	Links    []*Link
+	// ByAddr is set if the node announces a hostname, and TLS verifies the host of Addr all the same: the
+	// certificate is not for the hostname.
+	ByAddr bool
+	Links  []*Link
 	// Renewed is when the node took the place of another of its address and role; zero if it did
 	// not. Only the refresher uses it.
 	Renewed time.Time
@@ -110,6 +117,47 @@ func (n *Node) upLink() *Link {
 
 // Up reports whether the node has a connection.
 func (n *Node) Up() bool { return n.upLink() != nil }
+
+// Failure returns why the node is not connected: the latest failure of its links, nil if it is connected, or
+// none of them has failed.
+func (n *Node) Failure() (latest *Failure) {
+	for _, l := range n.Links {
+		if l.Up() {
+			return nil
+		}
+		latest = later(latest, l.failure.Load())
+	}
+	return latest
+}
+
+// Misnamed reports whether the node is not connected since its certificate is not for the name that was
+// verified.
+func (n *Node) Misnamed() bool {
+	failure := n.Failure()
+	if failure == nil {
+		return false
+	}
+	for err := failure.Err; err != nil; {
+		var name x509.HostnameError
+		if errors.As(err, &name) {
+			return true
+		}
+		wrapped := errorx.Cast(err) // which errors.As does not look into
+		if wrapped == nil {
+			return false
+		}
+		err = wrapped.Cause()
+	}
+	return false
+}
+
+// later returns the later one of two failures, which may be nil.
+func later(a, b *Failure) *Failure {
+	if a == nil || b != nil && b.at.After(a.at) {
+		return b
+	}
+	return a
+}
 
 // connecting reports whether one of the node's connections is being made.
 func (n *Node) connecting() bool {
@@ -193,7 +241,8 @@ func NotPermitted(err error) bool {
 
 // Outdated reports whether the node's connections are to be replaced by new ones, for either of two
 // reasons. None of them is up, and hostname, which TLS is to verify, is not the one that they were
-// made for; it is empty if it is not known, or there is no TLS. Or, to a master, new ones would lead
+// made for, or the certificate is not for the name that they were made for; hostname is empty if it is not
+// known, or there is no TLS. Or, to a master, new ones would lead
 // to another server: a request was refused on one of them, or it leads to another run of the server
 // than the one that the layout names without a cluster. New connections are kept for RenewPause at the
 // least, so that an address which leads to different servers in turn costs one dial in each pause.
@@ -201,7 +250,7 @@ func (n *Node) Outdated(server, hostname string) bool {
 	switch {
 	case time.Since(n.Renewed) < n.rules.RenewPause:
 		return false
-	case hostname != "" && hostname != n.Hostname && !n.Up():
+	case hostname != "" && !n.Up() && (hostname != n.Hostname && !n.ByAddr || n.Misnamed()):
 		return true
 	case n.Replica:
 		return false

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"crypto/x509"
 	"testing"
 	"time"
 
@@ -56,6 +57,48 @@ func TestLostLinkIsNotOutdated(t *testing.T) {
 	assert.True(t, n.Outdated("", "node.example"))
 	l.state.Store(linkUp)
 	assert.False(t, n.Outdated("", "node.example"), "what is connected was verified")
+}
+
+// The certificate may be for the address only, or for the hostname only: one after the other is verified.
+func TestMisnamedNodeIsOutdated(t *testing.T) {
+	failed := redisconn.LogConnectFailed{Error: redisconn.ErrTLS.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}, Host: "node.example"}, "TLS handshake")}
+	n := &Node{rules: &Rules{Sharded: true}, Hostname: "node.example"}
+	n.Links = []*Link{NewLink(n)}
+	assert.False(t, n.Outdated("", "node.example"))
+	n.Links[0].Note(nil, failed)
+	assert.True(t, n.Misnamed())
+	assert.True(t, n.Outdated("", "node.example"))
+	assert.False(t, n.Outdated("", ""), "there is no other name")
+
+	n = &Node{rules: &Rules{Sharded: true}, ByAddr: true}
+	n.Links = []*Link{NewLink(n)}
+	assert.False(t, n.Outdated("", "node.example"), "its certificate is not for that")
+	n.Links[0].Note(nil, redisconn.LogConnectFailed{Error: redisconn.ErrDial.New("down")})
+	assert.False(t, n.Outdated("", "node.example"))
+	n.Links[0].Note(nil, failed)
+	assert.True(t, n.Outdated("", "node.example"), "nor for the address")
+}
+
+// The latest failure of the nodes that could take a request is why there is none.
+func TestFailure(t *testing.T) {
+	top := oneShard(1)
+	spec := Spec{Slot: 1}
+	assert.Nil(t, top.Failure(&spec))
+	fail := func(n *Node, text string) {
+		for _, l := range n.Links {
+			l.Note(nil, redisconn.LogConnectFailed{Error: redisconn.ErrDial.New("%s", text)})
+		}
+	}
+	fail(top.Nodes[1], "of the replica")
+	assert.Nil(t, top.Failure(&spec), "it could not take it")
+	spec.Replicas = true
+	assert.Equal(t, top.Nodes[1].Addr, top.Failure(&spec).Addr)
+	fail(top.Nodes[0], "of the master")
+	assert.ErrorContains(t, top.Failure(&spec).Err, "of the master")
+	spec.Slot = -1
+	assert.Equal(t, top.Nodes[0].Addr, top.Failure(&spec).Addr)
+	top.Nodes[0].Links[0].state.Store(linkUp)
+	assert.Nil(t, top.Failure(&spec))
 }
 
 func TestSyncState(t *testing.T) {

@@ -67,6 +67,28 @@ func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 	return waiting
 }
 
+// Failure returns the latest reason why a node that could take a request is not connected, nil if there
+// is none.
+func (t *Snapshot) Failure(spec *Spec) (latest *Failure) {
+	var s *Shard
+	if spec.Slot >= 0 {
+		s = t.Shard(spec.Slot)
+	}
+	switch {
+	case s == nil:
+		for _, s := range t.Shards {
+			latest = later(latest, s.Master.Failure())
+		}
+	case spec.Replicas:
+		for _, n := range s.Nodes {
+			latest = later(latest, n.Failure())
+		}
+	default:
+		latest = s.Master.Failure()
+	}
+	return latest
+}
+
 // HoldsBack returns for how long nothing is to be published to the channels of a slot, because
 // its master has changed. Subscribers on the new master would get such a message before those
 // that the old one has not passed on yet. The nodes themselves refuse nothing: a master that

@@ -125,16 +125,6 @@ func (t *Snapshot) Links() map[*Link]struct{} {
 	return links
 }
 
-// Masters are the addresses of those that serve slots.
-func (t *Snapshot) Masters() (addrs []string) {
-	for _, s := range t.Shards {
-		if s.Master.Addr != "" {
-			addrs = append(addrs, s.Master.Addr)
-		}
-	}
-	return addrs
-}
-
 // Find returns the node of an address, or nil if the topology does not have it.
 // A master is preferred to a replica of the same address.
 func (t *Snapshot) Find(addr string) *Node {

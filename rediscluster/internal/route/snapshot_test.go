@@ -29,7 +29,7 @@ func twoShards(t *testing.T) *topology.Layout {
 		[]any{int64(100), int64(199), at("c")},
 	}, "dd d:1@2 master - 0 0 1 connected\n")
 	require.NoError(t, err)
-	l := topology.Merge([]topology.View{v})
+	l := new(topology.Kin).OfNodes([]topology.View{v})
 	require.NotNil(t, l)
 	return l
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"iter"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/joomcode/errorx"
@@ -122,6 +123,19 @@ func (l *Layout) SameMaster(o *Layout, slot int) bool {
 	return served == also && addr == other
 }
 
+// Masters are the addresses of those that serve slots.
+func (l *Layout) Masters() (addrs []string) {
+	for _, s := range l.Shards {
+		if s.Master != "" {
+			addrs = append(addrs, s.Master)
+		}
+	}
+	return addrs
+}
+
+// whole reports whether all slots are served.
+func (l *Layout) whole() bool { return !slices.Contains(l.Slots[:], NoShard) }
+
 // Equal reports whether there is nothing in the other layout that a request would notice.
 func (l *Layout) Equal(o *Layout) bool {
 	return (l.Reason == nil) == (o.Reason == nil) &&
@@ -136,6 +150,13 @@ type SlotSet [slot.Count / 64]uint64
 func (s *SlotSet) Add(slot uint16) { s[slot/64] |= 1 << (slot % 64) }
 
 func (s *SlotSet) remove(slot uint16) { s[slot/64] &^= 1 << (slot % 64) }
+
+func (s *SlotSet) len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
 
 // Has reports whether a slot is in the set.
 func (s *SlotSet) Has(slot int) bool { return s[slot/64]>>(slot%64)&1 != 0 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestLayout(t *testing.T) {
-	l := Merge([]View{{asked: "a:1", ranges: []slotsRange{
+	l := merge([]View{{asked: "a:1", ranges: []slotsRange{
 		{From: 0, To: 99, Addrs: addrs("a:1", "b:1")},
 		{From: 100, To: 199, Addrs: addrs("c:1")},
 	}}})

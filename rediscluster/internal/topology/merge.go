@@ -44,12 +44,11 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclu
 	return c, n.IsMaster()
 }
 
-// Merge makes a layout of the views of one cluster: of each slot the newest claim counts. It returns
-// nil if no slot is served at all. It changes the order of the views.
-func Merge(views []View) *Layout {
+// merge makes a layout of the views of one cluster: of each slot the newest claim counts. It returns
+// nil if no slot is served at all.
+func merge(views []View) *Layout {
 	// The layout is the same in whatever order nodes answer.
-	slices.SortStableFunc(views, func(a, b View) int { return strings.Compare(a.asked, b.asked) })
-	views = ofOneCluster(views)
+	views = slices.SortedStableFunc(slices.Values(views), func(a, b View) int { return strings.Compare(a.asked, b.asked) })
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}}
 	var claims [slot.Count]claim
 	for _, v := range views {

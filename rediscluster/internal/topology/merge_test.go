@@ -41,7 +41,7 @@ func myself(i info) info {
 }
 
 func TestMerge(t *testing.T) {
-	l := Merge([]View{{
+	l := merge([]View{{
 		asked: "a:1",
 		ranges: []slotsRange{
 			{From: 0, To: 99, Addrs: addrs("a:1", "c:1")},
@@ -55,8 +55,8 @@ func TestMerge(t *testing.T) {
 	for slot, shard := range map[int]uint16{0: 0, 99: 0, 100: 0, 149: 0, 150: NoShard, 199: NoShard, 200: 1, 16383: 1} {
 		assert.Equal(t, shard, l.Slots[slot], "slot %d", slot)
 	}
-	assert.Nil(t, Merge(nil))
-	assert.Nil(t, Merge([]View{{asked: "a:1"}}))
+	assert.Nil(t, merge(nil))
+	assert.Nil(t, merge([]View{{asked: "a:1"}}))
 }
 
 func TestMergeNewestEpochCounts(t *testing.T) {
@@ -71,7 +71,7 @@ func TestMergeNewestEpochCounts(t *testing.T) {
 		nodes:  infos{member("a", "a", 1, 1), myself(member("b", "b", 1, 3))},
 	}
 	for _, views := range [][]View{{before, after}, {after, before}} {
-		l := Merge(views)
+		l := merge(views)
 		require.Len(t, l.Shards, 2)
 		assert.Equal(t, "a:1", l.Shards[l.Slots[49]].Master)
 		assert.Equal(t, "b:1", l.Shards[l.Slots[50]].Master)
@@ -84,7 +84,7 @@ func TestMergeOwnClaimCountsAmongEqual(t *testing.T) {
 	old := View{asked: "c:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a:1")}}}
 	own := View{asked: "b:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("b:1")}}}
 	for _, views := range [][]View{{old, own}, {own, old}} {
-		assert.Equal(t, []Shard{{Master: "b:1"}}, Merge(views).Shards)
+		assert.Equal(t, []Shard{{Master: "b:1"}}, merge(views).Shards)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestMergeEmptyHost(t *testing.T) {
 	for _, v := range views {
 		v.addHosts()
 	}
-	l := Merge(views)
+	l := merge(views)
 	want := []Shard{{"10.0.0.1:7000", addrs("10.0.0.1:7001")}, {"[::1]:7002", nil}}
 	assert.Equal(t, want, l.Shards)
 	assert.Equal(t, "x", l.Hostnames["10.0.0.1:7000"])
@@ -110,7 +110,7 @@ func TestMergeEmptyHost(t *testing.T) {
 
 // A range may come without its master: what is left is not taken for it.
 func TestMergeWithoutMaster(t *testing.T) {
-	l := Merge([]View{{
+	l := merge([]View{{
 		asked:  "10.0.0.1:7000",
 		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("10.0.0.1:7000")}, {From: 10, To: 19, Addrs: addrs("10.0.0.2:7000")}, {From: 20, To: 29}},
 		nodes:  infos{member("a", "10.0.0.1", 7000, 1), replicaOf("x", member("b", "10.0.0.2", 7000, 1))},
@@ -128,7 +128,7 @@ func TestMergeNodes(t *testing.T) {
 	stranger.Connected = false
 	moving := myself(member("a", "a", 1, 1))
 	moving.Migrating = []redisclusterutil.SlotMigration{{Number: 7, Moving: redisclusterutil.SlotMigrating, Peer: "f"}}
-	l := Merge([]View{{
+	l := merge([]View{{
 		asked:  "a:1",
 		ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1", "b:1")}},
 		nodes: infos{
@@ -163,7 +163,7 @@ func TestMergeStable(t *testing.T) {
 		"another":                  {[]View{other}, false},
 		"its master, by its slots": {[]View{silent}, false},
 	} {
-		l := Merge(tt.views)
+		l := merge(tt.views)
 		assert.Equal(t, tt.want, l.Stable.Has(0), name)
 		assert.Equal(t, tt.want, l.Stable.Has(16383), name)
 	}
@@ -172,7 +172,7 @@ func TestMergeStable(t *testing.T) {
 func TestMergeHostnames(t *testing.T) {
 	master, replica := myself(member("a", "10.0.0.1", 7000, 1)), replicaOf("a", member("b", "10.0.0.2", 7000, 1))
 	master.Hostname, replica.Hostname = "a.example", "b.example"
-	l := Merge([]View{{
+	l := merge([]View{{
 		asked:  "10.0.0.1:7000",
 		ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a.example:7000")}},
 		nodes:  infos{master, replica},
@@ -196,14 +196,14 @@ func TestMergeManyRangesOfNodesWithHostnames(t *testing.T) {
 	for i := range ranges {
 		v.ranges = append(v.ranges, slotsRange{From: i, To: i, Addrs: addrs(v.nodes[i%nodes].Addr)})
 	}
-	require.Len(t, Merge([]View{v}).Shards, nodes)
-	allocs := testing.AllocsPerRun(1, func() { Merge([]View{v}) })
+	require.Len(t, merge([]View{v}).Shards, nodes)
+	allocs := testing.AllocsPerRun(1, func() { merge([]View{v}) })
 	assert.Less(t, allocs, float64(nodes*ranges/10), "not one for each node of each range")
 }
 
 // At the address of a node that is gone there may be a node of another cluster. It is no reason to move
 // there, however great the epochs of that cluster are.
-func TestMergeLeavesOutAnotherCluster(t *testing.T) {
+func TestChooseLeavesOutAnotherCluster(t *testing.T) {
 	stranger := View{
 		asked:  "b:1",
 		ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("b:1", "y:1")}},
@@ -220,7 +220,8 @@ func TestMergeLeavesOutAnotherCluster(t *testing.T) {
 		"first": {stranger, one, two}, "last": {one, two, stranger}, "with its ID": {one, moved, two}, "beside one without nodes": {stranger, untold, one},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := Merge(views)
+			l := merge(choose(views, memory{"a": true, "c": true}))
+			require.NotNil(t, l)
 			assert.Equal(t, []Shard{{Master: "a:1"}, {"c:1", addrs("b:1")}}, l.Shards)
 			assert.Empty(t, l.others)
 		})
@@ -234,7 +235,7 @@ func TestMergeNodeWithAnotherID(t *testing.T) {
 	former.Fail = true
 	former.Hostname, now.Hostname, other.Hostname = "a.example", "a.example", "b.example"
 	for _, nodes := range []infos{{former, now, other}, {other, now, former}} {
-		l := Merge([]View{{
+		l := merge([]View{{
 			asked:  "10.0.0.3:7000",
 			ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("a.example:7000")}},
 			nodes:  nodes,

@@ -4,6 +4,8 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
@@ -12,6 +14,8 @@ type View struct {
 	asked  string // the address that was asked
 	ranges []redisclusterutil.SlotsRange
 	nodes  redisclusterutil.InstanceInfos // nil where CLUSTER NODES is not allowed
+	// ids are those of the nodes in ranges, by their addresses.
+	ids map[string]string
 	// outer are addresses with the host that was asked, by those that nodes have among themselves,
 	// if the cluster names no host to clients: these can't reach the latter.
 	outer map[string]string
@@ -25,9 +29,52 @@ func ParseView(asked string, slots, nodes any) (View, error) {
 		return View{}, err
 	}
 	known, _ := redisclusterutil.ParseClusterNodes(nodes)
-	v := View{asked: asked, ranges: ranges, nodes: known}
+	v := View{asked: asked, ranges: ranges, nodes: known, ids: idsOf(slots)}
 	v.addHosts()
 	return v, nil
+}
+
+// speaker returns who speaks: without CLUSTER NODES, as far as CLUSTER SLOTS tells it.
+func (v View) speaker() (s speaker) {
+	for addr, id := range v.ids {
+		s.know(id, addr == v.asked)
+	}
+	for _, n := range v.nodes {
+		s.know(n.Uuid, n.MySelf)
+	}
+	return s
+}
+
+// living are the IDs of the nodes that have not failed.
+func (v View) living() memory {
+	ids := memory{}
+	for _, n := range v.nodes {
+		if n.MySelf || n.HasAddr() && !n.Fail {
+			ids[n.Uuid] = true
+		}
+	}
+	for _, id := range v.ids {
+		if v.nodes == nil {
+			ids[id] = true
+		}
+	}
+	return ids
+}
+
+// addSlots adds the slots that are served.
+func (v View) addSlots(slots *SlotSet) {
+	for _, r := range v.ranges {
+		for slot := r.From; len(r.Addrs) > 0 && slot <= r.To; slot++ {
+			slots.Add(uint16(slot))
+		}
+	}
+}
+
+// Whole reports whether all slots are served.
+func (v View) Whole() bool {
+	var slots SlotSet
+	v.addSlots(&slots)
+	return slots.len() == slot.Count
 }
 
 // addHosts gives addresses without a host that of the node that was asked. CLUSTER NODES has hosts
@@ -58,6 +105,7 @@ func (v *View) addHosts() {
 		}
 		r.AddrHostnames, r.AddrZones = byName(r.AddrHostnames), byName(r.AddrZones)
 	}
+	v.ids = byName(v.ids)
 	v.outer = make(map[string]string)
 	for i := range v.nodes {
 		n := &v.nodes[i]
@@ -70,6 +118,27 @@ func (v *View) addHosts() {
 		}
 		n.IP, n.Addr = host, outer
 	}
+}
+
+// idsOf returns the IDs of nodes that an answer to CLUSTER SLOTS has, by their addresses in it.
+func idsOf(slots any) map[string]string {
+	ids := map[string]string{}
+	rows, _ := slots.([]any)
+	for _, row := range rows {
+		cells, _ := row.([]any)
+		for _, cell := range cells[min(2, len(cells)):] {
+			node, _ := cell.([]any)
+			if len(node) < 3 {
+				continue
+			}
+			host, _ := redis.As[string](node[0])
+			port, _ := redis.As[string](node[1])
+			if id, _ := redis.As[string](node[2]); id != "" {
+				ids[net.JoinHostPort(host, port)] = id
+			}
+		}
+	}
+	return ids
 }
 
 // Contradicts reports whether the view has slots served by another master than the layout.
@@ -104,42 +173,6 @@ func (v View) nodesByAddr() map[string]*redisclusterutil.InstanceInfo {
 		}
 	}
 	return nodes
-}
-
-// ofOneCluster returns the views of the nodes of one cluster, that of most of them: at the address of
-// a node that is gone there may be a node of another cluster by now, whose epochs mean nothing here.
-// Two nodes are of one cluster if each knows the other. Views without nodes count in any case.
-func ofOneCluster(views []View) (most []View) {
-	// The IDs of the nodes that each view has, nil if it has none, and that of the node it is of.
-	known, own := make([]map[string]bool, len(views)), make([]string, len(views))
-	for i, v := range views {
-		if v.nodes == nil {
-			continue
-		}
-		known[i] = make(map[string]bool, len(v.nodes))
-		for _, n := range v.nodes {
-			known[i][n.Uuid] = true
-			if n.MySelf {
-				own[i] = n.Uuid
-			}
-		}
-	}
-	knows := func(i, j int) bool { return known[i] == nil || own[j] == "" || known[i][own[j]] }
-	for i := range views {
-		var with []View
-		for j, v := range views {
-			if knows(i, j) && knows(j, i) {
-				with = append(with, v)
-			}
-		}
-		if known[i] != nil && len(with) > len(most) {
-			most = with
-		}
-	}
-	if most == nil {
-		return views
-	}
-	return most
 }
 
 // alias is the node's address by its hostname.

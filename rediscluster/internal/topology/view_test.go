@@ -57,7 +57,7 @@ d 10.0.0.4:7004@1 master - 0 0 3 connected`
 		[]any{int64(0), int64(8191), unnamed(7001)}, []any{int64(8192), int64(16383), unnamed(7002)},
 	}, nodes)
 	require.NoError(t, err)
-	l := Merge([]View{v})
+	l := merge([]View{v})
 	assert.Equal(t, []Shard{{"proxy:7001", nil}, {"proxy:7002", addrs("proxy:7003")}}, l.Shards)
 	assert.Equal(t, addrs("proxy:7004"), l.others)
 	assert.Equal(t, 1, l.Find("10.0.0.2:7002"), "a scan looks for what CLUSTER NODES says")
@@ -66,7 +66,7 @@ d 10.0.0.4:7004@1 master - 0 0 3 connected`
 	v, err = ParseView("a:7001", []any{[]any{int64(0), int64(16383), []any{"", int64(7001)}}},
 		"a :7001@1 myself,master - 0 0 1 connected 0-16383\nb 10.0.0.2:7001@1 master - 0 0 0 connected")
 	require.NoError(t, err)
-	l = Merge([]View{v})
+	l = merge([]View{v})
 	assert.Equal(t, []Shard{{Master: "a:7001"}}, l.Shards)
 	assert.Equal(t, addrs("10.0.0.2:7001"), l.others)
 }

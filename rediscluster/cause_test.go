@@ -1,0 +1,120 @@
+package rediscluster_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/joomcode/errorx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// awaitCause sends until the error names a server, and has a cause of that type.
+func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type) {
+	t.Helper()
+	var err *errorx.Error
+	require.Eventually(t, func() bool {
+		err = redis.AsErrorx(redis.Sync{S: s}.Do("SET", "a", "1"))
+		if err == nil || !err.IsOfType(rediscluster.ErrNoAliveConnection) || err.Cause() == nil {
+			return false
+		}
+		cause := errorx.Cast(err.Cause())
+		return cause != nil && cause.IsOfType(want)
+	}, patience, time.Millisecond, "the cause")
+	at, _ := err.Property(redis.EKAddress)
+	assert.Equal(t, addr, at)
+	assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
+	assert.NotContains(t, err.Error(), "secret")
+}
+
+// The error of a request for which no server is connected says why, whatever the client is.
+func TestNoAliveConnectionSaysWhy(t *testing.T) {
+	t.Parallel()
+	clustered := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
+	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1, DownAfter: noElection})
+	lone := testbed.NewServer(t)
+	opts := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: patience}}
+	for name, tt := range map[string]struct {
+		server *testbed.Server
+		open   func() (*rediscluster.Cluster, error)
+	}{
+		"cluster": {clustered.Node(0).Server, func() (*rediscluster.Cluster, error) {
+			return rediscluster.NewCluster(t.Context(), clustered.Addrs(), opts)
+		}},
+		"sentinels": {group.Servers()[0], func() (*rediscluster.Cluster, error) {
+			return rediscluster.NewSentinel(overTilt(t), group.SentinelAddrs(), group.MasterName(), opts)
+		}},
+		"list": {lone, func() (*rediscluster.Cluster, error) {
+			return rediscluster.NewReplicated(t.Context(), []string{lone.Addr()}, opts)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tt.server
+			c, err := tt.open()
+			require.NoError(t, err)
+			t.Cleanup(c.Close)
+			require.NoError(t, s.Kill())
+			awaitCause(t, c, s.Addr(), redisconn.ErrDial)
+		})
+	}
+}
+
+// A wrong password, too.
+func TestNoAliveConnectionSaysThatThePasswordIsWrong(t *testing.T) {
+	t.Parallel()
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Password: "secret"}, Masters: 1, Replicas: -1})
+	s := tb.Node(0)
+	refuse := make(chan struct{})
+	c, err := rediscluster.NewCluster(t.Context(), tb.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{},
+		HostOpts: redisconn.Opts{IOTimeout: patience, CredentialsProvider: func(context.Context) (redisconn.Credentials, error) {
+			select {
+			case <-refuse:
+				return redisconn.Credentials{Password: "secret of another"}, nil
+			default:
+				return redisconn.Credentials{Password: "secret"}, nil
+			}
+		}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	close(refuse)
+	s.Do("CLIENT KILL", "TYPE", "NORMAL", "SKIPME", "yes")
+	awaitCause(t, c, s.Addr(), redisconn.ErrAuth)
+}
+
+// A Dialer gets the addresses as they were given: names that only it can resolve are good seeds.
+func TestDialerGetsTheNamesOfSeeds(t *testing.T) {
+	t.Parallel()
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
+	lone := testbed.NewServer(t)
+	var d rediscluster.Detours
+	d.Lead("nodes.invalid", tb.Node(0).Addr())
+	d.Lead("primary.invalid", lone.Addr())
+	opts := rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{Dialer: d.Dial, IOTimeout: patience}}
+	open := func(c *rediscluster.Cluster, err error) {
+		require.NoError(t, err)
+		defer c.Close()
+		require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
+	}
+	open(rediscluster.NewCluster(t.Context(), []string{"nodes.invalid:6379"}, opts))
+	open(rediscluster.NewReplicated(t.Context(), []string{"primary.invalid:6379"}, opts))
+}
+
+// A list of names none of which can be resolved says why no server is known.
+func TestReplicatedSaysWhyNoAddressIsKnown(t *testing.T) {
+	t.Parallel()
+	_, err := rediscluster.NewReplicated(t.Context(), []string{"primary.invalid:6379"}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.Error(t, err)
+	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster))
+	require.ErrorContains(t, err, "primary.invalid")
+	require.NotNil(t, redis.AsErrorx(err).Cause())
+}
