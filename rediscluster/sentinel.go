@@ -31,7 +31,8 @@ const maxSentinels = 32
 // without keys go to the master. Opts.SentinelOpts are the options of connections to
 // sentinels, which never get the user and password of HostOpts.
 //
-// The client trusts the sentinel with the greatest config-epoch. As soon as a
+// Of the sentinels that know each other, the client trusts the one with the greatest config-epoch. A
+// stranger at the address of one of them changes nothing: see Opts.RefuseStrangers. As soon as a
 // sentinel reports a greater epoch, the client writes nothing more to the old master. It accepts
 // outstanding replies of the old master for 50 ms; the other requests in flight fail as
 // unknown ([redis.ErrIO]). It asks a server for its role before it sends anything else to
@@ -72,7 +73,7 @@ func newSentinels(c *Cluster, seeds []string, name string) *sentinels {
 	s := &sentinels{
 		c: c, name: name, seeds: slices.Clone(seeds), opts: c.opts.SentinelOpts,
 		watched: make(map[string]*sentinel),
-		reports: topology.NewReports(),
+		reports: topology.NewReports(seeds, c.opts.RefuseStrangers),
 	}
 	// The client dials and asks sentinels forever, in RESP2 and their only database.
 	s.opts.AsyncDial, s.opts.ReadOnly, s.opts.ScriptMode, s.opts.Integrity = true, false, false, false
@@ -91,7 +92,7 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 	return firstLayout(ctx, s.c.refresher.news, func(ctx context.Context) (*topology.Layout, error, bool) {
 		s.askAll(ctx)
 		s.mu.Lock()
-		failure, final := s.reports.Failure(s.name, s.seeds)
+		failure, final := s.reports.Failure(s.name)
 		l := s.reports.Layout()
 		s.mu.Unlock()
 		if failure != nil {
@@ -132,10 +133,17 @@ func (s *sentinels) askAll(ctx context.Context) {
 	s.mu.Unlock()
 	answers := make(chan func() bool, len(watched))
 	for _, w := range watched {
-		w.turns.After(func() { answers <- func() bool { return true } })
+		w.turns.After(func() { answers <- s.settled })
 		w.askSoon()
 	}
 	gather(ctx, answers, len(watched), s.opts.IOTimeout, news)
+}
+
+// settled reports whether most of the sentinels that there are say the same.
+func (s *sentinels) settled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reports.Settled()
 }
 
 // probe implements source: it does nothing, because sentinels announce changes.
@@ -156,9 +164,9 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 	}
 	now := time.Now()
 	fails := s.reports.Hear(w.addr, r, failure, now)
-	changed, dispute := s.reports.Judge(now)
+	verdict := s.reports.Judge(now)
 	if failure == nil {
-		s.watchLocked(r.Others)
+		s.watchLocked(s.reports.Others())
 		s.forgetLocked(now)
 	}
 	s.mu.Unlock()
@@ -166,10 +174,16 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 	if fails {
 		s.c.report(LogSentinelFailed{Address: w.addr, Error: failure})
 	}
-	if dispute != nil {
-		s.c.report(LogSentinelFailed{Address: w.addr, Error: dispute})
+	if verdict.Dispute != nil {
+		s.c.report(LogSentinelFailed{Address: w.addr, Error: verdict.Dispute})
 	}
-	if changed {
+	for _, addr := range verdict.Strangers {
+		s.c.report(LogSentinelFailed{Address: addr, Error: ErrSentinelsDisagree.New("it is none of the sentinels that the client knows")})
+	}
+	if len(verdict.Left) > 0 {
+		s.c.report(LogFollowsStrangers{Masters: verdict.Left})
+	}
+	if verdict.Changed {
 		pause.Wake(s.c.refresher.news)
 	}
 }
@@ -185,7 +199,7 @@ func (s *sentinels) watchLocked(addrs []string) {
 
 // forgetLocked ends the watch of sentinels that are no longer needed.
 func (s *sentinels) forgetLocked(now time.Time) {
-	for _, addr := range s.reports.Forget(s.seeds, now) {
+	for _, addr := range s.reports.Forget(now) {
 		s.watched[addr].stop()
 		delete(s.watched, addr)
 	}

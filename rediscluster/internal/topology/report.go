@@ -15,7 +15,9 @@ import (
 
 // Report is what one sentinel says of a master.
 type Report struct {
-	from   string // the sentinel
+	from string // the sentinel
+	// id is the sentinel's own ID, empty if it does not tell it (before version 6.2).
+	id     string
 	master string
 	// run is the run_id of the master, empty if it is not known.
 	run string
@@ -23,7 +25,12 @@ type Report struct {
 	// as it does among the sentinels themselves.
 	epoch    uint64
 	replicas []string // without those that are of no use
-	Others   []string // sentinels that it knows
+	// servers are the addresses and the run_ids of the master and of all replicas.
+	servers map[string]bool
+	Others  []string // sentinels that it knows
+	// ids are the IDs of the others by their addresses, alive those of them that are not down.
+	ids   map[string]string
+	alive memory
 	// quorum is how many sentinels have to agree that a master is down.
 	quorum int
 	// tilt: the sentinel's clock has jumped, and it does not trust itself.
@@ -56,6 +63,7 @@ func SentinelQuestions(name string) []redis.Request {
 		redis.Req("SENTINEL REPLICAS", name),
 		redis.Req("SENTINEL SENTINELS", name),
 		redis.Req("INFO", "sentinel"),
+		redis.Req("SENTINEL MYID"),
 	}
 }
 
@@ -85,19 +93,38 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 	}
 	r.master, r.run, r.epoch = before, master["runid"], epoch
 	r.quorum, _ = strconv.Atoi(master["quorum"])
+	r.servers = map[string]bool{r.master: true, r.run: true}
 	for _, replica := range parseList(answers[3]) {
-		if addr := replica.addr(); addr != "" && addr != r.master && replica.isOfUse() {
+		addr := replica.addr()
+		r.servers[addr], r.servers[replica["runid"]] = true, true
+		if addr != "" && addr != r.master && replica.isOfUse() {
 			r.replicas = append(r.replicas, addr)
 		}
 	}
-	for _, other := range parseList(answers[4]) {
-		if addr := other.addr(); addr != "" {
-			r.Others = append(r.Others, addr)
-		}
-	}
+	delete(r.servers, "")
+	r.id, _ = redis.As[string](answers[6]) // other versions have an error here
+	r.addOthers(parseList(answers[4]))
 	info, _ := redisclusterutil.ParseInfo(answers[5]) // a user may have no right to INFO
 	r.tilt = info["sentinel_tilt"] == "1"
 	return r, nil
+}
+
+// addOthers notes the sentinels that this one knows.
+func (r *Report) addOthers(list []sentinelFields) {
+	r.ids, r.alive = map[string]string{}, memory{}
+	for _, other := range list {
+		addr, id := other.addr(), other["runid"]
+		if addr == "" {
+			continue
+		}
+		r.Others = append(r.Others, addr)
+		if id == "" {
+			continue
+		}
+		if r.ids[addr] = id; other.isUp() {
+			r.alive[id] = true
+		}
+	}
 }
 
 // sentinelError is what an error means that a sentinel has answered with.
@@ -149,9 +176,12 @@ func (f sentinelFields) addr() string {
 // isOfUse reports whether a replica is announced, and the sentinel is connected to it.
 // How its replication goes it says itself.
 func (f sentinelFields) isOfUse() bool {
-	if f["replica-announced"] == "0" {
-		return false
-	}
+	return f["replica-announced"] != "0" && f.isUp()
+}
+
+// isUp reports whether the sentinel is connected to a server or another sentinel, and does not hold it for
+// dead.
+func (f sentinelFields) isUp() bool {
 	for flag := range strings.SplitSeq(f["flags"], ",") {
 		switch flag {
 		case "s_down", "o_down", "disconnected":

@@ -30,15 +30,19 @@ func sentinelAnswers() []any {
 		fields("name", "main", "ip", "10.0.0.1", "port", "6379", "runid", "4d9e", "flags", "master", "config-epoch", "7", "quorum", "2"),
 		addr,
 		[]any{
-			fields("ip", "10.0.0.2", "port", "6379", "flags", "slave", "master-link-status", "ok"),
+			fields("ip", "10.0.0.2", "port", "6379", "runid", "77aa", "flags", "slave", "master-link-status", "ok"),
 			fields("ip", "::1", "port", "6380", "flags", "slave", "replica-announced", "1"),
 			fields("ip", "10.0.0.4", "port", "6379", "flags", "s_down,slave,disconnected"),
 			fields("ip", "10.0.0.5", "port", "6379", "flags", "slave", "replica-announced", "0"),
 			fields("ip", "10.0.0.1", "port", "6379", "flags", "slave,promoted"),
 			fields("ip", "10.0.0.6", "port", "0", "flags", "slave"),
 		},
-		[]any{fields("ip", "sentinel.example", "port", "26379", "flags", "sentinel"), fields("ip", "")},
+		[]any{
+			fields("ip", "sentinel.example", "port", "26379", "runid", "s2", "flags", "sentinel"), fields("ip", ""),
+			fields("ip", "10.0.0.9", "port", "26379", "runid", "s3", "flags", "s_down,sentinel"),
+		},
 		[]byte("# Sentinel\r\nsentinel_masters:1\r\nsentinel_tilt:0\r\n"),
+		[]byte("s1"),
 	}
 }
 
@@ -46,8 +50,15 @@ func TestParseReport(t *testing.T) {
 	r, err := ParseReport(sentinelAnswers())
 	require.Nil(t, err)
 	assert.Equal(t, Report{
-		master: "10.0.0.1:6379", run: "4d9e", epoch: 7, quorum: 2,
-		replicas: []string{"10.0.0.2:6379", "[::1]:6380"}, Others: []string{"sentinel.example:26379"},
+		id: "s1", master: "10.0.0.1:6379", run: "4d9e", epoch: 7, quorum: 2,
+		replicas: []string{"10.0.0.2:6379", "[::1]:6380"},
+		servers: map[string]bool{
+			"10.0.0.1:6379": true, "4d9e": true, "10.0.0.2:6379": true, "77aa": true, "[::1]:6380": true,
+			"10.0.0.4:6379": true, "10.0.0.5:6379": true,
+		},
+		Others: []string{"sentinel.example:26379", "10.0.0.9:26379"},
+		ids:    map[string]string{"sentinel.example:26379": "s2", "10.0.0.9:26379": "s3"},
+		alive:  memory{"s2": true},
 	}, r)
 
 	for name, tt := range map[string]struct {

@@ -14,14 +14,30 @@ import (
 
 // Reports are what sentinels said last, and what follows from that.
 type Reports struct {
+	// seeds are the sentinels that the user gave, and refuse is Opts.RefuseStrangers.
+	seeds  []string
+	refuse bool
+
 	last    map[string]Report
 	layout  *Layout // nil before the first
 	dispute *errorx.Error
+
+	// chosen are the reports that count, of sentinels that know each other.
+	chosen []Report
+	// known are the IDs of these sentinels, without those that were down, and settled is set once
+	// most of those that there are said the same. Before that, the client belongs to nobody.
+	known   memory
+	settled bool
+	// servers are those that the sentinels have told of: addresses and run_ids.
+	servers map[string]bool
+	// strange are the addresses of sentinels that answer, and do not count.
+	strange map[string]bool
 }
 
-// NewReports returns reports of nobody.
-func NewReports() *Reports {
-	return &Reports{last: make(map[string]Report)}
+// NewReports returns reports of nobody. With refuse, sentinels that the client does not know never
+// count once it knows others.
+func NewReports(seeds []string, refuse bool) *Reports {
+	return &Reports{seeds: slices.Clone(seeds), refuse: refuse, last: make(map[string]Report)}
 }
 
 // Layout returns the layout that Judge has found last, nil before there is one.
@@ -45,29 +61,61 @@ func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Ti
 	return fails
 }
 
-// Judge reports whether there is another layout, and returns the error of a dispute that
-// has begun.
-func (s *Reports) Judge(now time.Time) (changed bool, dispute *errorx.Error) {
+// Verdict is what Judge has found.
+type Verdict struct {
+	// Changed: there is another layout.
+	Changed bool
+	// Dispute is that of sentinels that have begun to disagree.
+	Dispute *errorx.Error
+	// Strangers are the addresses of sentinels that answer now, and are none of those that the client
+	// knows.
+	Strangers []string
+	// Left is the master if it is none of the servers that the client knew of, and none of the sentinels
+	// that it knew is left.
+	Left []string
+}
+
+// Judge finds the layout that follows from the reports.
+func (s *Reports) Judge(now time.Time) (v Verdict) {
 	present := ""
 	if s.layout != nil {
 		present = s.layout.Shards[0].Master
 	}
-	l, disagree := judge(s.last, present, now)
+	chosen, strangers := s.choose(now)
+	l, disagree := judge(chosen, present)
+	if strangers && l != nil && !s.tells(chosen, l) {
+		if s.refuse {
+			return v
+		}
+		v.Left, s.settled = l.Masters(), false
+	}
+	s.learn(chosen)
+	v.Strangers = s.findStrange()
 	if s.dispute == nil {
-		dispute = disagree
+		v.Dispute = disagree
 	}
 	s.dispute = disagree
 	if l == nil || s.layout != nil && l.Equal(s.layout) {
-		return false, dispute
+		return v
 	}
-	s.layout = l
-	return true, dispute
+	s.layout, v.Changed = l, true
+	return v
+}
+
+// Settled reports whether most of the sentinels that there are, as far as is known, say the same.
+func (s *Reports) Settled() bool { return s.settled }
+
+// Others returns the sentinels that those which count know.
+func (s *Reports) Others() (addrs []string) {
+	for _, r := range s.chosen {
+		addrs = append(addrs, r.Others...)
+	}
+	return addrs
 }
 
 // Failure returns an error that says, with the answer of each sentinel, why there is no master
-// of that name; nil if there is one. final is set if it is useless to ask again. seeds are the
-// sentinels that were asked first.
-func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final bool) {
+// of that name; nil if there is one. final is set if it is useless to ask again.
+func (s *Reports) Failure(name string) (err *errorx.Error, final bool) {
 	switch {
 	case s.dispute != nil:
 		return errorx.Decorate(s.dispute, "sentinels asked for the master %q", name), false
@@ -98,15 +146,15 @@ func (s *Reports) Failure(name string, seeds []string) (err *errorx.Error, final
 		kind = ErrNoSentinel
 	}
 	if len(said) == 0 {
-		said = []string{"no answer in time from " + strings.Join(seeds, ", ")}
+		said = []string{"no answer in time from " + strings.Join(s.seeds, ", ")}
 	}
 	return kind.New("sentinels asked for the master %q: %s", name, strings.Join(said, "; ")), final
 }
 
 // Forget drops, and returns, the sentinels that do not answer, if they are no seeds, no
 // sentinel that answers names them, and their last report does not count.
-func (s *Reports) Forget(seeds []string, now time.Time) (dropped []string) {
-	named := slices.Clone(seeds)
+func (s *Reports) Forget(now time.Time) (dropped []string) {
+	named := slices.Clone(s.seeds)
 	for addr, r := range s.last {
 		if r.answers() {
 			named = append(append(named, addr), r.Others...)
@@ -154,23 +202,27 @@ func (r Report) hasMajority(reports map[string]Report) bool {
 	return r.quorum > 0 && agree >= r.quorum && 2*agree > len(r.Others)+1
 }
 
-// judge makes a layout of the last reports of all sentinels, until they are superseded: the
-// master is the one with the greatest epoch, so that a sentinel that comes back with an old
-// report never moves the client back. Of two masters with the same epoch, or of two addresses of
-// one, the present one stays as long as a sentinel names it. It returns nil if no sentinel names
-// a master.
-func judge(reports map[string]Report, present string, now time.Time) (*Layout, *errorx.Error) {
-	var best []Report
-	for _, addr := range slices.Sorted(maps.Keys(reports)) {
-		r := reports[addr]
+// best returns the reports with the greatest epoch. Before any of these sentinels has reported, and
+// while all are in TILT mode, there is none.
+func best(reports []Report) (best []Report) {
+	for _, r := range reports {
 		switch {
-		case r.tilt || r.master == "" || r.superseded(reports, now):
+		case r.tilt:
 		case len(best) == 0 || r.epoch > best[0].epoch:
 			best = []Report{r}
 		case r.epoch == best[0].epoch:
 			best = append(best, r)
 		}
 	}
+	return best
+}
+
+// judge makes a layout of reports of sentinels that belong together: the master is the one with the
+// greatest epoch, so that a sentinel that comes back with an old report never moves the client back.
+// Of two masters with the same epoch, or of two addresses of one, the present one stays as long as a
+// sentinel names it. It returns nil if no sentinel names a master.
+func judge(reports []Report, present string) (*Layout, *errorx.Error) {
+	best := best(reports)
 	if len(best) == 0 {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 // A sentinel of the user's list that is gone for good does not hold the client where it
 // had it, once the others are installed anew and agree.
 func TestSentinelsInstalledAnew(t *testing.T) {
-	s, now := NewReports(), time.Now()
+	s, now := NewReports(nil, false), time.Now()
 	say := func(addr, master string, epoch uint64, others ...string) {
 		require.False(t, s.Hear(addr, Report{master: master, epoch: epoch, Others: others, quorum: 2}, nil, now))
 		s.Judge(now)
@@ -44,40 +44,39 @@ func TestSentinelsInstalledAnew(t *testing.T) {
 	now = now.Add(supersededAfter - 1)
 	say("b", "m", 0, "c")
 	require.Equal(t, "r", master())
-	require.Empty(t, s.Forget(nil, now), "its last word counts")
+	require.Empty(t, s.Forget(now), "its last word counts")
 	now = now.Add(time.Nanosecond)
 	say("b", "m", 0, "c")
 	require.Equal(t, "m", master())
-	require.Empty(t, s.Forget([]string{"a"}, now))
-	require.Equal(t, []string{"a"}, s.Forget(nil, now))
-	require.Empty(t, s.Forget(nil, now))
+	s.seeds = []string{"a"}
+	require.Empty(t, s.Forget(now))
+	s.seeds = nil
+	require.Equal(t, []string{"a"}, s.Forget(now))
+	require.Empty(t, s.Forget(now))
 }
 
 func TestReportsTellWhatIsNew(t *testing.T) {
-	s, now := NewReports(), time.Now()
+	s, now := NewReports(nil, false), time.Now()
 	says := func(master string) Report { return Report{master: master, epoch: 1} }
 	down := redisconn.ErrDial.New("down")
 	assert.True(t, s.Hear("a", Report{}, down, now))
 	assert.False(t, s.Hear("a", Report{}, down, now), "it failed before")
-	changed, dispute := s.Judge(now)
-	assert.False(t, changed)
-	assert.Nil(t, dispute)
+	v := s.Judge(now)
+	assert.False(t, v.Changed)
+	assert.Nil(t, v.Dispute)
 	assert.Nil(t, s.Layout())
 
 	s.Hear("a", says("m"), nil, now)
-	changed, _ = s.Judge(now)
-	assert.True(t, changed)
-	changed, _ = s.Judge(now)
-	assert.False(t, changed)
+	assert.True(t, s.Judge(now).Changed)
+	assert.False(t, s.Judge(now).Changed)
 	assert.True(t, s.Hear("a", Report{}, down, now), "it has answered meanwhile")
 
 	s.Hear("b", says("r"), nil, now)
-	changed, dispute = s.Judge(now)
-	assert.False(t, changed)
-	require.NotNil(t, dispute)
-	assert.True(t, dispute.IsOfType(ErrSentinelsDisagree))
-	_, dispute = s.Judge(now)
-	assert.Nil(t, dispute, "it is the same one")
+	v = s.Judge(now)
+	assert.False(t, v.Changed)
+	require.NotNil(t, v.Dispute)
+	assert.True(t, v.Dispute.IsOfType(ErrSentinelsDisagree))
+	assert.Nil(t, s.Judge(now).Dispute, "it is the same one")
 	assert.NotNil(t, s.dispute)
 
 	tilt := says("r")
@@ -104,7 +103,7 @@ func TestWhyThereIsNoMaster(t *testing.T) {
 		"none is a sentinel":    {[]error{plain}, false, plain, true},
 		"one knows no such one": {[]error{down, unknown}, false, unknown, false},
 	} {
-		s, now := NewReports(), time.Now()
+		s, now := NewReports(nil, false), time.Now()
 		for i, err := range tt.failures {
 			s.Hear(string(rune('a'+i)), Report{}, redis.AsErrorx(err), now)
 		}
@@ -112,15 +111,15 @@ func TestWhyThereIsNoMaster(t *testing.T) {
 			s.Hear("tilt", Report{tilt: true}, nil, now)
 		}
 		s.Judge(now)
-		err, final := s.Failure("main", []string{"seed:1"})
+		err, final := s.Failure("main")
 		assert.Equal(t, tt.final, final, name)
 		assert.Same(t, redis.AsErrorx(tt.want).Type(), err.Type(), "%s: %v", name, err)
 	}
-	s, now := NewReports(), time.Now()
+	s, now := NewReports(nil, false), time.Now()
 	s.Hear("a", Report{master: "m", epoch: 1}, nil, now)
 	s.Hear("b", Report{master: "r", epoch: 1}, nil, now)
 	s.Judge(now)
-	err, final := s.Failure("main", nil)
+	err, final := s.Failure("main")
 	assert.False(t, final)
 	assert.True(t, err.IsOfType(ErrSentinelsDisagree))
 }
@@ -192,7 +191,10 @@ func TestJudge(t *testing.T) {
 			r.from = addr
 			tt.reports[addr] = r
 		}
-		l, dispute := judge(tt.reports, tt.present, now)
+		s := NewReports(nil, false)
+		s.last = tt.reports
+		chosen, _ := s.choose(now)
+		l, dispute := judge(chosen, tt.present)
 		assert.Equal(t, tt.dispute, dispute != nil, name)
 		if tt.master == "" {
 			assert.Nil(t, l, name)

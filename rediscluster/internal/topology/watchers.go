@@ -1,0 +1,118 @@
+package topology
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// choose returns the reports that count: those of sentinels that know each other, and that most of the
+// known ones belong to. strangers is set if there are none of these left, and the reports are those of
+// others. While no sentinels are known, those count of which most answer, then those that know most others; those that
+// are even in that count together, and their epochs decide, or they disagree.
+func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
+	reports := slices.Collect(maps.Values(s.last))
+	reports = slices.DeleteFunc(reports, func(r Report) bool { return r.master == "" || r.superseded(s.last, now) })
+	place := func(r Report) int {
+		if at := slices.Index(s.seeds, r.from); at >= 0 {
+			return at
+		}
+		return len(s.seeds)
+	}
+	slices.SortFunc(reports, func(a, b Report) int { return cmp.Or(place(a)-place(b), cmp.Compare(a.from, b.from)) })
+	all := speakers(reports)
+	known := s.known
+	if !s.settled {
+		known = nil
+	}
+	groups := known.kin(all, together(all))
+	if len(groups) == 0 {
+		known, groups, strangers = nil, together(all), true
+	}
+	var best []int
+	var most [3]int
+	for _, group := range groups {
+		answer, others := 0, 0
+		for _, i := range group {
+			if reports[i].answers() && !reports[i].tilt {
+				answer++
+			}
+			others = max(others, len(reports[i].Others))
+		}
+		has := [3]int{known.shared(all, group), answer, others}
+		switch order := slices.Compare(has[:], most[:]); {
+		case best == nil || order > 0:
+			best, most = group, has
+		case order == 0:
+			best = append(slices.Clone(best), group...)
+		}
+	}
+	slices.Sort(best)
+	for _, i := range slices.Compact(best) {
+		chosen = append(chosen, reports[i])
+	}
+	return chosen, strangers
+}
+
+// speakers returns who the reports are from. One that does not tell its ID has the one by which others
+// know its address.
+func speakers(reports []Report) []speaker {
+	all := make([]speaker, len(reports))
+	for i, r := range reports {
+		for other := 0; r.id == "" && other < len(reports); other++ {
+			r.id = reports[other].ids[r.from]
+		}
+		all[i].members = map[string]bool{}
+		if r.id != "" {
+			all[i].know(r.id, true)
+		}
+		for _, id := range r.ids {
+			all[i].know(id, false)
+		}
+	}
+	return all
+}
+
+// tells reports whether the sentinels that the client knew have told of the master of a layout.
+func (s *Reports) tells(chosen []Report, l *Layout) bool {
+	master := l.Shards[0].Master
+	return s.servers[master] || slices.ContainsFunc(chosen, func(r Report) bool { return r.master == master && s.servers[r.run] })
+}
+
+// learn remembers the sentinels whose reports count.
+func (s *Reports) learn(chosen []Report) {
+	if len(chosen) == 0 {
+		return
+	}
+	s.chosen, s.known, s.servers = chosen, memory{}, map[string]bool{}
+	answer, there := 0, len(s.seeds)
+	for i, sp := range speakers(chosen) {
+		r := chosen[i]
+		if r.answers() && !r.tilt {
+			answer++
+			maps.Copy(s.known, r.alive)
+		}
+		if sp.id != "" {
+			s.known[sp.id] = true
+		}
+		there = max(there, 1+len(r.Others))
+		maps.Copy(s.servers, r.servers)
+	}
+	s.settled = s.settled || 2*answer > there
+}
+
+// findStrange returns the addresses of sentinels that answer, and did not count before.
+func (s *Reports) findStrange() (found []string) {
+	strange := map[string]bool{}
+	for addr, r := range s.last {
+		counts := slices.ContainsFunc(s.chosen, func(c Report) bool { return c.from == addr })
+		if r.answers() && r.master != "" && !counts && s.settled {
+			if strange[addr] = true; !s.strange[addr] {
+				found = append(found, addr)
+			}
+		}
+	}
+	s.strange = strange
+	return found
+}

@@ -1,0 +1,81 @@
+package rediscluster_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// The address of one of three sentinels is given to the sentinel of another master of the same name, with a
+// quorum of one and a greater config-epoch: the client stays. So does one that is opened then.
+func TestAStrangerAtTheAddressOfASentinel(t *testing.T) {
+	t.Parallel()
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 3, DownAfter: noElection})
+	other := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
+	theirs, err := other.Failover(testbed.Force)
+	require.NoError(t, err)
+
+	var d rediscluster.Detours
+	opts := patient(rediscluster.Opts{
+		CheckInterval: 100 * time.Millisecond,
+		SentinelOpts:  redisconn.Opts{Dialer: d.Dial, ReconnectPause: time.Millisecond},
+	})
+	open := func(seeds []string) *rediscluster.Cluster {
+		c, err := rediscluster.NewSentinel(overTilt(t), seeds, g.MasterName(), opts)
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		stays(t, c, g.Servers()[0])
+		return c
+	}
+	all, one := open(g.SentinelAddrs()), open(g.SentinelAddrs()[2:])
+	d.Lead(g.SentinelAddrs()[2], other.SentinelAddrs()[0])
+	require.NoError(t, g.Sentinels()[2].Kill())
+	stays(t, all, g.Servers()[0])
+	stays(t, one, g.Servers()[0])
+	open(g.SentinelAddrs())
+	require.Nil(t, theirs.Do("GET", "a"))
+}
+
+// stays requires that a client sends all writes to a server, while it asks sentinels twenty times.
+func stays(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
+	t.Helper()
+	db := redis.Sync{S: c}
+	for until := c.Stats().Refreshes + 20; c.Stats().Refreshes < until; {
+		require.Equal(t, "OK", db.Do("SET", "a", "1"))
+	}
+	require.Equal(t, []byte("1"), s.Do("GET", "a"))
+	require.Equal(t, runIDOf(s), runID(t, c))
+}
+
+// The address of a replica that has died is given to another master: a list of servers keeps to its own, also
+// while that does not answer, and takes a replica that is promoted.
+func TestAStrangerInAListOfServers(t *testing.T) {
+	t.Parallel()
+	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 2})
+	other := testbed.NewServer(t)
+	master, dead, next := g.Servers()[0], g.Servers()[1], g.Servers()[2]
+	var d rediscluster.Detours
+	c := newReplicated(t, g.Addrs(), rediscluster.Opts{
+		CheckInterval: 100 * time.Millisecond,
+		HostOpts:      redisconn.Opts{Dialer: d.Dial, IOTimeout: time.Second, ReconnectPause: time.Millisecond},
+	})
+	stays(t, c, master)
+	d.Lead(dead.Addr(), other.Addr())
+	require.NoError(t, dead.Kill())
+	stays(t, c, master)
+
+	require.NoError(t, master.Kill())
+	db := redis.Sync{S: c}
+	for until := c.Stats().Refreshes + 5; c.Stats().Refreshes < until; {
+		require.Error(t, redis.AsError(db.Do("SET", "a", "2")))
+	}
+	require.Equal(t, "OK", next.Do("REPLICAOF", "NO", "ONE"))
+	serves(t, c, next)
+	require.Nil(t, other.Do("GET", "a"))
+}
