@@ -30,6 +30,8 @@ type Socket struct {
 	done   chan struct{} // closed when the socket has ended
 	paused atomic.Bool   // see Hold
 
+	came atomic.Uint64 // replies and pushes
+
 	mu        sync.Mutex // guards the rest
 	out       []byte
 	err       *errorx.Error
@@ -139,6 +141,7 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 			p.fail(redis.AsErrorx(err))
 			return nil, false, p.failure()
 		}
+		p.came.Add(1)
 		if pushed && len(push.Words) == 1 && string(push.Words[0]) == "pong" {
 			reply, pushed = push.Body, false
 		}
@@ -210,7 +213,7 @@ func (p *Socket) writeLoop() {
 			}
 			// At the first check after this process has stood still, the answer may be there to be read.
 			sent, before := p.unanswered(), overdue
-			overdue = !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, p.Received(), timeout/patience)
+			overdue = !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, sock.Mark{Answered: p.came.Load()}, p.Received(), timeout/patience)
 			switch {
 			case sent.IsZero() && now.Sub(beaten) >= timeout/beats:
 				beaten = now
@@ -248,15 +251,12 @@ func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	_ = p.send(encoded, await, 0)
 }
 
-// write writes what is queued. The server has Timeout to take it, if TimesOut is set.
+// write writes what is queued.
 func (p *Socket) write() {
 	p.mu.Lock()
 	out := p.out
 	p.out = nil
 	p.mu.Unlock()
-	if p.of.config.TimesOut {
-		_ = p.sock.SetWriteDeadline(time.Now().Add(p.of.config.Timeout))
-	}
 	if _, err := p.sock.Write(out); err != nil {
 		p.fail(redis.ErrIO.Wrap(err, "writing"))
 	}

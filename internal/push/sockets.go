@@ -16,7 +16,7 @@ import (
 
 // Config says how the sockets of a connection behave, and whom they tell.
 type Config struct {
-	// Timeout is how long a server may be silent, or take nothing: longer, and a socket ends,
+	// Timeout is how long a server may be silent, or take less than 64 KiB of what is written: longer, and a socket ends,
 	// if TimesOut is set.
 	Timeout  time.Duration
 	TimesOut bool
@@ -51,6 +51,9 @@ func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
 		return nil, s.config.WithConn(err)
 	}
 	p := &Socket{of: s, sock: greeted.Socket, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	if s.config.TimesOut {
+		p.sock.AllowWrites(s.config.Timeout)
+	}
 	s.mu.Lock()
 	s.open[p] = struct{}{}
 	s.mu.Unlock()

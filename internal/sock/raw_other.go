@@ -15,4 +15,6 @@ func (*Raw) Check() error { return nil }
 
 func (*Raw) Write([]byte) (int, error) { return 0, nil }
 
+func (*Raw) WriteSome([]byte) (int, error) { return 0, nil }
+
 func (*Raw) Exchange([]byte) (int, error) { return 0, nil }

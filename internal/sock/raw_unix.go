@@ -9,13 +9,14 @@ import (
 	"syscall"
 )
 
-// Raw writes to a socket without ever waiting for it. It is used by the holder of the right
+// Raw writes to a socket, and can do so without waiting for it. It is used by the holder of the right
 // to write, and Exchange and Check by one that has the right to read, too.
 type Raw struct {
 	raw syscall.RawConn
 
 	// What one write needs is kept here, so that it allocates nothing.
 	once func(fd uintptr) bool
+	some func(fd uintptr) bool
 	buf  []byte
 	n    int
 	err  error
@@ -47,16 +48,26 @@ func NewRaw(conn net.Conn) *Raw {
 		return nil
 	}
 	w := &Raw{raw: raw}
-	w.once, w.swap, w.check = w.writeOnce, w.swapOnce, w.checkOnce
+	w.once, w.some, w.swap, w.check = w.writeOnce, w.writeSome, w.swapOnce, w.checkOnce
 	return w
 }
 
 // Write writes what the socket takes at once.
-func (w *Raw) Write(buf []byte) (int, error) {
+func (w *Raw) Write(buf []byte) (int, error) { return w.write(buf, w.once) }
+
+// WriteSome waits until the socket takes some of buf, which is not empty, or its deadline.
+func (w *Raw) WriteSome(buf []byte) (int, error) { return w.write(buf, w.some) }
+
+func (w *Raw) write(buf []byte, by func(fd uintptr) bool) (int, error) {
 	w.buf, w.n, w.err = buf, 0, nil
-	err := w.raw.Write(w.once)
+	err := w.raw.Write(by)
 	w.buf = nil
 	return w.n, cmp.Or(err, w.err)
+}
+
+// writeSome returns false, so that it is called again when there is room, if nothing was written.
+func (w *Raw) writeSome(fd uintptr) bool {
+	return w.writeOnce(fd) && (w.n > 0 || w.err != nil)
 }
 
 // writeOnce returns true, so that it is not called again when there is room.

@@ -32,7 +32,12 @@ type Socket struct {
 	idle         atomic.Bool
 
 	timeout, blocks time.Duration // see Allow
+	writes          time.Duration // see AllowWrites
 	ended           atomic.Bool   // see EndWrites
+	// waited is for how long the reader has waited for what it reads now, and come is how much of
+	// that has come meanwhile: see Read.
+	waited time.Duration
+	come   int
 }
 
 // Wrap returns the connection such that TLS is closed by closing what is under it.
@@ -51,12 +56,22 @@ func New(conn net.Conn, limits redis.Limits) *Socket {
 }
 
 // Allow sets the time that the next exchange has, in place of deadlines: timeout bounds
-// each write of up to writeMost; each read has, in addition, the time for which the server
-// may block. Zero leaves it to the deadlines. It takes back EndWrites.
+// each write of up to writeMost, and the time for which the reader waits for the next reply, or
+// for so much more of it; the time for which the server may block is added to that. Zero leaves it to
+// the deadlines. It takes back EndWrites.
 func (s *Socket) Allow(timeout, blocks time.Duration) {
 	s.timeout, s.blocks = timeout, blocks
+	s.AllowWrites(timeout)
+	s.NextReply()
 	s.ended.Store(false)
 }
+
+// AllowWrites is Allow for writes alone, whoever reads.
+func (s *Socket) AllowWrites(timeout time.Duration) { s.writes = timeout }
+
+// NextReply has the next reply wait for as long as Allow has set, whatever came before it. The reader
+// calls it.
+func (s *Socket) NextReply() { s.waited, s.come = 0, 0 }
 
 // EndWrites ends the Write that is under way, and those that follow before the next Allow, as
 // soon as they would wait. Anybody may call it.
@@ -71,10 +86,19 @@ var LongAgo = time.Unix(1, 0)
 // Read implements io.Reader.
 func (s *Socket) Read(p []byte) (int, error) {
 	s.Calls.Stop()
-	if s.timeout > 0 && s.blocks < command.Forever {
-		_ = s.SetReadDeadline(time.Now().Add(timing.Plus(s.timeout, s.blocks)))
+	bounded := s.timeout > 0 && s.blocks < command.Forever
+	var began time.Time
+	if bounded {
+		began = time.Now()
+		_ = s.SetReadDeadline(began.Add(timing.Plus(s.timeout, s.blocks) - s.waited))
 	}
 	n, err := s.Conn.Read(p)
+	if bounded {
+		s.waited += time.Since(began)
+		if s.come += n; s.come >= enoughProgress {
+			s.NextReply()
+		}
+	}
 	s.received.Add(int64(n))
 	s.noteRead(n, p)
 	return n, err
@@ -88,8 +112,8 @@ const writeMost = 64 << 10
 func (s *Socket) Write(p []byte) (n int, err error) {
 	for err == nil && n < len(p) {
 		part := p[n:]
-		if s.timeout > 0 {
-			_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+		if s.writes > 0 {
+			_ = s.SetWriteDeadline(time.Now().Add(s.writes))
 			part = part[:min(len(part), writeMost)]
 		}
 		if s.ended.Load() { // perhaps since before the deadline was set
@@ -191,12 +215,20 @@ func (s *Socket) noteRead(n int, p []byte) {
 // NoteIdle notes that the connection has been idle. Anybody may call it.
 func (s *Socket) NoteIdle() { s.idle.Store(true) }
 
-// Progress tells a server that has stopped answering from one that sends much. It is not safe
-// for concurrent use.
+// Mark says how far the requests of a socket have come: it changes whenever one is answered, and while
+// the oldest one is being written, whenever the socket takes more of it.
+type Mark struct {
+	Answered uint64
+	Taken    int64
+}
+
+// Progress tells a server that has stopped answering from one that is slow. It is not safe for
+// concurrent use.
 type Progress struct {
-	// Since is when too little began to come in. A caller that knows why nothing comes may set it
+	// Since is when too little began to happen. A caller that knows why nothing comes may set it
 	// to the present.
 	Since    time.Time
+	mark     Mark
 	received int64
 }
 
@@ -205,11 +237,12 @@ type Progress struct {
 // slower than this, 64 KiB/s by default, is of no use.
 const enoughProgress = 64 << 10
 
-// Stalled reports whether the oldest request, which was written at that time, has waited for
-// the time-out with too little coming in. received is what has come in on the whole.
-func (p *Progress) Stalled(now, oldest time.Time, received int64, timeout time.Duration) bool {
-	if received-p.received >= enoughProgress {
-		p.Since, p.received = now, received
+// Stalled reports whether the oldest request, which was written at that time, has waited for the
+// time-out while nothing was answered, and too little of its answer has come in. received is what
+// has come in on the whole.
+func (p *Progress) Stalled(now, oldest time.Time, mark Mark, received int64, timeout time.Duration) bool {
+	if mark != p.mark || received-p.received >= enoughProgress {
+		p.Since, p.mark, p.received = now, mark, received
 	}
 	if oldest.After(p.Since) {
 		p.Since, p.received = oldest, received

@@ -119,8 +119,9 @@ func TestProgress(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	p := Progress{Since: start}
+	var mark Mark
 	stalled := func(now, oldest int, received int64) bool {
-		return p.Stalled(at(now), at(oldest), received, 5*time.Second)
+		return p.Stalled(at(now), at(oldest), mark, received, 5*time.Second)
 	}
 	require.False(t, stalled(4, 0, 0))
 	require.True(t, stalled(5, 0, 100), "too little has come")
@@ -129,4 +130,10 @@ func TestProgress(t *testing.T) {
 	require.True(t, stalled(10, 0, 2*enoughProgress-1))
 	require.False(t, stalled(10, 6, 2*enoughProgress-1), "it waits since then")
 	require.True(t, stalled(11, 6, 3*enoughProgress-2), "what came before does not count")
+	mark.Answered++
+	require.False(t, stalled(12, 6, 3*enoughProgress-2), "a request was answered")
+	require.False(t, stalled(16, 6, 3*enoughProgress-2))
+	mark.Taken++
+	require.False(t, stalled(17, 6, 3*enoughProgress-2), "the socket has taken some of it")
+	require.True(t, stalled(22, 6, 4*enoughProgress-3), "what came before does not count, either")
 }

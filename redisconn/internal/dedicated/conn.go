@@ -135,6 +135,7 @@ func (c *Conn) await(t *timing.Stages, asked bool) error {
 			return err
 		}
 	}
+	c.NextReply()
 	return t.AwaitFirstByte(c.Dec)
 }
 
@@ -148,6 +149,7 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 		return nil, false, failure
 	}
 	for {
+		c.NextReply()
 		res, err := c.Dec.Decode()
 		switch {
 		case err != nil:

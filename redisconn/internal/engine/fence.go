@@ -15,6 +15,7 @@ func (r *reader) answerFenced(b *Batch) bool {
 			return false
 		}
 		r.fenced = append(r.fenced, reply{res, r.dec.Size()})
+		r.s.held.Add(1)
 	}
 	if echo := r.fenced[len(r.fenced)-1].res; !b.Fence.Is(echo) && !sock.PingRefused(echo) {
 		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))

@@ -171,15 +171,15 @@ func (q *Queue) LeftDelay(b, oldest *Batch) (d redis.Delay) {
 	return d
 }
 
-// Oldest describes the oldest batch in flight, by which a server that has stopped is
-// noticed.
+// Oldest describes the oldest request in flight, by which a server that has stopped is noticed.
 type Oldest struct {
-	Seq    uint64 // of its first request
-	Taken  time.Time
-	Blocks time.Duration
+	Seq     uint64
+	Taken   time.Time     // when its batch was
+	Writing bool          // its batch is not written whole
+	Blocks  time.Duration // of its batch
 }
 
-// Oldest describes the oldest batch in flight, if there is one.
+// Oldest describes the oldest request in flight, if there is one.
 func (q *Queue) Oldest() (o Oldest, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -187,7 +187,8 @@ func (q *Queue) Oldest() (o Oldest, waits bool) {
 	if b == nil {
 		return o, false
 	}
-	return Oldest{b.Items[0].Seq, timing.At(b.Taken), b.Blocks}, true
+	i := min(int(b.claimed.Load()), len(b.Items)-1)
+	return Oldest{b.Items[i].Seq, timing.At(b.Taken), !b.written, b.Blocks}, true
 }
 
 // CountLastCallback counts the callbacks of the batch that was retired last, when its

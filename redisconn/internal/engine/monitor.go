@@ -18,7 +18,6 @@ func (s *Session) Watch() {
 	defer ticker.Stop()
 	progress := sock.Progress{Since: time.Now()}
 	ran := ran{last: progress.Since, every: every}
-	var served served
 	for tick := 1; ; tick++ {
 		select {
 		case <-s.failed:
@@ -33,11 +32,8 @@ func (s *Session) Watch() {
 				continue
 			}
 			oldest, waits := s.p.queue.Oldest()
-			if o.Script && waits {
-				oldest.Taken = served.since(now, oldest.Seq)
-			}
 			patience := timing.Plus(o.Timeout, oldest.Blocks)
-			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.Taken, s.Socket.Received(), patience) {
+			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.Taken, s.mark(oldest), s.Socket.Received(), patience) {
 				s.Fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
 				return
 			}
@@ -77,19 +73,13 @@ func (r *ran) until(now time.Time) bool {
 	return r.late == 0
 }
 
-// served says since when the oldest batch has been the oldest, as far as the calls of
-// since show. Before that, the server may have blocked on an earlier one.
-type served struct {
-	seq uint64
-	at  time.Time
-}
-
-// since returns that time for the batch whose first request has the number seq.
-func (v *served) since(now time.Time, seq uint64) time.Time {
-	if v.at.IsZero() || seq != v.seq {
-		v.seq, v.at = seq, now
+// mark says how far the requests in flight have come, of which that is the oldest.
+func (s *Session) mark(oldest Oldest) sock.Mark {
+	m := sock.Mark{Answered: oldest.Seq + s.held.Load()}
+	if oldest.Writing {
+		m.Taken = 1 + s.taken.Load()
 	}
-	return v.at
+	return m
 }
 
 // heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are

@@ -61,6 +61,11 @@ type Session struct {
 	// that holder or, under the lock, a goroutine that withdraws it.
 	first atomic.Pointer[Batch]
 
+	// taken is how many bytes the socket has taken while the writer waited for it to take more, held how
+	// many replies have waited for a fence: see mark.
+	taken atomic.Int64
+	held  atomic.Uint64
+
 	beats heartbeat
 	runID atomic.Pointer[string] // see RunID
 }

@@ -159,9 +159,16 @@ func (s *Session) writeOnce(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// writeWaiting writes all, and waits until the socket takes it, or writes are stopped.
+// writeWaiting writes all, and waits until the socket takes it, or writes are stopped. It counts what
+// the socket takes, by which a slow one is told from one that takes nothing.
 func (s *Session) writeWaiting(buf []byte) (n int, err error) {
-	if n, err = s.Conn.Write(buf); s.raw == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+	for n < len(buf) && err == nil {
+		var took int
+		took, err = s.writePart(buf[n:])
+		s.taken.Add(int64(took))
+		n += took
+	}
+	if s.raw == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
 	more, err := s.writeOnce(buf[n:])
@@ -170,6 +177,18 @@ func (s *Session) writeWaiting(buf []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+// writePart waits until the socket takes some of buf, which is not empty, and writes that. Where that
+// can't be told, it writes what fits into a record of TLS.
+func (s *Session) writePart(buf []byte) (n int, err error) {
+	if s.raw != nil {
+		return s.raw.WriteSome(buf)
+	}
+	return s.Conn.Write(buf[:min(len(buf), recordMost)])
+}
+
+// recordMost is how many bytes a record of TLS has at the most.
+const recordMost = 16 << 10
 
 // StopWrites stops the writing of users' requests. A goroutine that is just about to
 // write still does so, if the socket takes the bytes at once. Requests that are not
